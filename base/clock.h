@@ -1,0 +1,18 @@
+// Time as a plug, so that tests can hold it still.
+#pragma once
+
+#include <cstdint>
+
+namespace base {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual int64_t wall_ms() const = 0;       // since 1970-01-01 UTC
+  virtual int64_t monotonic_us() const = 0;  // never goes back
+};
+
+// The machine's own clock. Thread-safe.
+Clock& system_clock();
+
+}  // namespace base

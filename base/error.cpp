@@ -1,0 +1,25 @@
+#include "base/error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace base {
+
+std::string code_name(ErrorCode code) {
+  switch (code) {
+#define PALIMPSEST_ERROR_NAME(name, number, text) \
+  case ErrorCode::name:                           \
+    return text;
+    PALIMPSEST_ERROR_CODES(PALIMPSEST_ERROR_NAME)
+#undef PALIMPSEST_ERROR_NAME
+  }
+  return "Location" + std::to_string(static_cast<int32_t>(code));
+}
+
+void check_failed(std::string_view what, std::string_view where) {
+  std::fprintf(stderr, "check failed: %.*s in %.*s\n", static_cast<int>(what.size()), what.data(),
+               static_cast<int>(where.size()), where.data());
+  std::abort();
+}
+
+}  // namespace base

@@ -1,0 +1,50 @@
+# One library target per folder; the tests, benchmarks and fuzz targets that
+# stand beside the units become programs of their own.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+# palimpsest_folder(NAME [LINK target...] [TEST_LINK target...] [EXCLUDE regex...])
+#
+#   *.cpp                     -> library  palimpsest_NAME
+#   *_test.cpp                -> program  NAME_tests   (ctest: NAME)
+#   *_bench.cpp               -> program  NAME_benchmarks
+#   X_fuzz.cpp                -> program  X_fuzz (fuzz preset only)
+#
+# EXCLUDE leaves out files whose path in the folder matches (main.cpp).
+function(palimpsest_folder name)
+  cmake_parse_arguments(arg "" "" "LINK;TEST_LINK;EXCLUDE" ${ARGN})
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  set(tests ${files})
+  set(benches ${files})
+  set(fuzzers ${files})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
+  list(FILTER files EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
+  foreach(pattern ${arg_EXCLUDE})
+    list(FILTER files EXCLUDE REGEX ${pattern})
+  endforeach()
+
+  add_library(palimpsest_${name} STATIC ${files})
+  target_link_libraries(palimpsest_${name} PUBLIC ${arg_LINK} Threads::Threads)
+
+  if(tests)
+    add_executable(${name}_tests ${tests})
+    target_link_libraries(${name}_tests PRIVATE palimpsest_${name} palimpsest_test_main ${arg_TEST_LINK})
+    add_test(NAME ${name} COMMAND ${name}_tests)
+  endif()
+  if(benches AND NOT PALIMPSEST_SANITIZE)
+    find_package(benchmark REQUIRED)
+    add_executable(${name}_benchmarks ${benches})
+    target_link_libraries(${name}_benchmarks PRIVATE palimpsest_${name} benchmark::benchmark_main ${arg_TEST_LINK})
+  endif()
+  if(PALIMPSEST_FUZZ)
+    foreach(source ${fuzzers})
+      get_filename_component(program ${source} NAME_WE)
+      add_executable(${program} ${source})
+      target_compile_options(${program} PRIVATE -fsanitize=fuzzer)
+      target_link_options(${program} PRIVATE -fsanitize=fuzzer)
+      target_link_libraries(${program} PRIVATE palimpsest_${name})
+    endforeach()
+  endif()
+endfunction()
