@@ -1,0 +1,95 @@
+// Builds documents front to back into one buffer.
+//
+//   bson::Builder reply;
+//   reply.append("n", 3).append("ok", 1.0);
+//   { auto cursor = reply.object("cursor"); cursor.append("id", int64_t{0}); }
+//   bson::Document document = reply.done();
+//
+// A nested builder writes into its parent's buffer and closes itself when it
+// goes out of scope; the parent must not be used in between.
+#pragma once
+
+#include "bson/document.h"
+#include "bson/value.h"
+
+namespace bson {
+
+class ArrayBuilder;
+
+class Builder {
+ public:
+  Builder();
+  explicit Builder(Bytes buffer);  // reuses the memory of `buffer`
+  ~Builder();
+  Builder(Builder&& other) noexcept;
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  Builder& append(std::string_view name, double value);
+  Builder& append(std::string_view name, int32_t value);
+  Builder& append(std::string_view name, int64_t value);
+  Builder& append(std::string_view name, bool value);
+  Builder& append(std::string_view name, std::string_view value);
+  Builder& append(std::string_view name, const char* value) { return append(name, std::string_view(value)); }
+  Builder& append(std::string_view name, const std::string& value) { return append(name, std::string_view(value)); }
+  Builder& append(std::string_view name, DocumentView value);
+  Builder& append(std::string_view name, const Document& value) { return append(name, value.view()); }
+  Builder& append(std::string_view name, const ObjectId& value);
+  Builder& append(std::string_view name, Date value);
+  Builder& append(std::string_view name, Timestamp value);
+  Builder& append(std::string_view name, Decimal128 value);
+  Builder& append(std::string_view name, ValueView value);  // a missing value appends nothing
+  Builder& append(std::string_view name, const Value& value) { return append(name, value.view()); }
+  Builder& append(std::string_view name, Binary value);
+  Builder& append(std::string_view name, Regex value);
+  Builder& append_null(std::string_view name);
+  Builder& append_array(std::string_view name, DocumentView elements);  // names "0", "1", … already right
+  Builder& append_element(const Element& element) { return append(element.name, static_cast<ValueView>(element)); }
+  Builder& append_all(DocumentView fields);  // every field of it
+
+  Builder object(std::string_view name);
+  ArrayBuilder array(std::string_view name);
+
+  // Closes the document and hands it over; the builder is spent.
+  Document done();
+  // Bytes so far, the closing one not counted.
+  size_t size() const;
+
+ protected:
+  Builder(Bytes* parent, size_t start);
+  char* grow(Type type, std::string_view name, size_t bytes);
+  void close();
+
+  Bytes own_;
+  Bytes* out_;
+  size_t start_ = 0;
+  bool open_ = true;
+  friend class ArrayBuilder;
+};
+
+// An array: the same, and the names count up by themselves.
+class ArrayBuilder {
+ public:
+  ArrayBuilder() = default;  // a free-standing array; take it with done_value()
+  explicit ArrayBuilder(Builder builder) : builder_(std::move(builder)) {}
+
+  template <class T>
+  ArrayBuilder& append(const T& value) {
+    builder_.append(next_name(), value);
+    return *this;
+  }
+  ArrayBuilder& append_null() { return builder_.append_null(next_name()), *this; }
+  Builder object() { return builder_.object(next_name()); }
+  ArrayBuilder array() { return builder_.array(next_name()); }
+  size_t count() const { return index_; }
+  size_t size() const { return builder_.size(); }
+  Value done_value();
+
+ private:
+  std::string_view next_name();
+  Builder builder_;
+  uint32_t index_ = 0;
+  char name_[12];
+};
+
+}  // namespace bson
