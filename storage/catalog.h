@@ -1,0 +1,57 @@
+// Which databases, collections and indexes there are.
+//
+// The catalog is a table like any other, read whole at start and kept in memory;
+// a change is written in a transaction and shown to others after its commit.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/collection.h"
+
+namespace storage {
+
+struct CreateIndexesResult {
+  int before = 0;
+  int after = 0;
+};
+
+// Thread-safe.
+class Catalog {
+ public:
+  virtual ~Catalog() = default;
+
+  // nullptr: no such collection. The upper waist: every reader comes through here.
+  virtual std::shared_ptr<Collection> open(std::string_view ns) const = 0;
+  virtual std::shared_ptr<Collection> open(CollectionId id) const = 0;
+
+  // Throws NamespaceExists (48), InvalidNamespace (73).
+  virtual std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options) = 0;
+  // Opens it, or creates it with default options.
+  virtual std::shared_ptr<Collection> open_or_create(std::string_view ns) = 0;
+  virtual bool drop(std::string_view ns) = 0;                          // false: was not there
+  virtual bool drop_database(std::string_view db) = 0;
+  // Throws NamespaceNotFound (26), NamespaceExists (48).
+  virtual void rename(std::string_view from, std::string_view to, bool drop_target) = 0;
+
+  // Builds what is not there yet; equal ones are left alone. Throws
+  // IndexOptionsConflict (85), IndexKeySpecsConflict (86), DuplicateKey … and leaves nothing behind then.
+  // `interrupted` is asked between batches and may throw.
+  virtual CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
+                                             const std::function<void()>& interrupted = nullptr) = 0;
+  virtual void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name) = 0;
+  // collMod: hidden, expireAfterSeconds.
+  virtual void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec) = 0;
+
+  virtual std::vector<std::string> databases() const = 0;              // sorted
+  virtual std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const = 0;  // sorted by name
+
+  virtual ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full,
+                                  const std::function<void()>& interrupted = nullptr) = 0;
+
+  virtual void set_predicate_compiler(PredicateCompiler compiler) = 0;
+};
+
+}  // namespace storage

@@ -1,0 +1,99 @@
+// The upper waist: what a query reads and a write changes. Records plus the
+// indexes over them, opened from the catalog by name.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "bson/document.h"
+#include "storage/index.h"
+#include "storage/record_store.h"
+
+namespace storage {
+
+struct CollectionOptions {
+  bson::Document document;       // as create gave them and listCollections shows them
+  bool capped = false;
+  int64_t capped_bytes = 0;
+  int64_t capped_records = 0;    // 0: no limit by count
+};
+
+struct Stored {
+  RecordId id = 0;
+  Stamp generation = 0;
+};
+
+struct Updated {
+  Stamp generation = 0;
+  Superseded before;             // for who refers to the old content by name
+};
+
+// Where a scan over records stands; forgets its transaction between batches.
+class CollectionScan {
+ public:
+  virtual ~CollectionScan() = default;
+  virtual bool next() = 0;
+  virtual RecordId record() const = 0;
+  virtual bson::DocumentView document() = 0;  // valid until the scan moves or is saved
+  virtual void save() = 0;
+  virtual void restore(Transaction& transaction) = 0;
+};
+
+// Thread-safe. Held by shared_ptr: one that was dropped stays usable until its
+// last holder lets go, `dropped()` tells.
+class Collection {
+ public:
+  virtual ~Collection() = default;
+
+  virtual CollectionId id() const = 0;
+  virtual std::string ns() const = 0;                       // "shop.orders"; changes with a rename
+  virtual std::string uuid_bytes() const = 0;               // 16 bytes
+  virtual const CollectionOptions& options() const = 0;
+  virtual bool dropped() const = 0;
+  // Anything but a user's own writes changes it: the oplog.
+  virtual bool read_only() const = 0;
+
+  // Schema lock: every operation holds it shared while its transaction is
+  // open; createIndexes, drop and rename take it exclusively.
+  virtual std::shared_mutex& schema_mutex() = 0;
+
+  // A snapshot of the list; _id first. Includes indexes that are still being built.
+  virtual std::vector<std::shared_ptr<const Index>> indexes() const = 0;
+  virtual std::shared_ptr<const Index> index(std::string_view name) const = 0;
+
+  // The document has its _id (the write path adds it first). Throws
+  // DuplicateKey (11000, MongoDB's message with index and key), CannotIndexParallelArrays …
+  virtual Stored insert(Transaction& transaction, bson::DocumentView document) = 0;
+  virtual Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) = 0;
+  virtual Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) = 0;
+
+  virtual std::optional<bson::Document> find(Transaction& transaction, RecordId id, ReadInfo* info = nullptr) = 0;
+  // By _id, through its index: the express path.
+  virtual std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) = 0;
+
+  virtual std::unique_ptr<CollectionScan> scan(Transaction& transaction, Direction direction) = 0;
+  virtual std::unique_ptr<IndexCursor> scan(Transaction& transaction, const Index& index, Direction direction) = 0;
+
+  virtual int64_t record_count() const = 0;                 // without a scan, as count({}) gives it
+  virtual int64_t logical_bytes() const = 0;
+};
+
+// What validate found. `errors` and `warnings` name record and index.
+struct ValidateReport {
+  bool valid = true;
+  int64_t records = 0;
+  int64_t invalid_documents = 0;
+  int64_t corrupt_records = 0;
+  std::vector<std::string> errors;
+  std::vector<std::string> warnings;
+  struct IndexReport {
+    std::string name;
+    int64_t keys = 0;
+    bool valid = true;
+  };
+  std::vector<IndexReport> indexes;
+};
+
+}  // namespace storage

@@ -1,0 +1,46 @@
+// Dedup at work on a live engine: dbDedup's encoders, one per database, run in
+// the background over what was committed.
+//
+// After an insert's commit its content is queued; a worker sketches it, finds a
+// source, makes the deltas, and puts the backward ones into the write-back
+// cache, which is flushed when the server is idle or the cache is full. A queue
+// beyond its budget keeps only record ids: work is put off, never data lost.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bson/builder.h"
+#include "storage/collection.h"
+
+namespace storage {
+
+class Engine;
+
+// Thread-safe.
+class DedupService {
+ public:
+  explicit DedupService(Engine& engine);
+  ~DedupService();
+
+  void start();
+  void stop();  // writes back what it can cheaply, keeps the place where encoding goes on
+
+  // Called after the commit that made the content.
+  void inserted(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Bytes content);
+  void superseded(CollectionId collection, RecordId id, Stamp generation);
+  void dropped(const std::shared_ptr<Collection>& collection);
+
+  // Until nothing is queued and nothing waits to be written back.
+  void drain();
+
+  void append_server_status(bson::Builder& out) const;                                 // serverStatus().dedup
+  void append_database_stats(const std::string& db, bson::Builder& out) const;         // dbStats().dedup
+  void append_collection_stats(const Collection& collection, bson::Builder& out) const; // collStats().dedup
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace storage

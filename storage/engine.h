@@ -1,0 +1,86 @@
+// The engine: one data directory, opened.
+//
+// Owns the WiredTiger connection, the catalog, the dedup service and the
+// background work (checkpoints, the log flusher, compaction). Everything above
+// storage reaches stored things through it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bson/builder.h"
+#include "storage/catalog.h"
+#include "storage/table.h"
+
+namespace storage {
+
+class DedupService;
+
+struct DedupSettings {
+  bool enabled = true;
+  std::string profile = "balanced";         // balanced, thesis
+  uint64_t queue_bytes = 32ull << 20;       // contents waiting to be encoded; beyond it only their ids wait
+  uint64_t source_cache_bytes = 32ull << 20;
+  uint64_t write_back_bytes = 8ull << 20;
+  uint64_t index_bytes_max = 64ull << 20;   // feature index, per database
+};
+
+struct EngineOptions {
+  std::string path;
+  uint64_t cache_bytes = 256ull << 20;
+  std::string block_compressor = "zstd";
+  std::string journal_compressor = "snappy";
+  int checkpoint_seconds = 60;
+  int journal_commit_ms = 100;
+  DedupSettings dedup;
+};
+
+class Engine {
+ public:
+  // Opens or creates the directory. Throws OperationError: UnsupportedFormat
+  // for a directory of another format or version, DataCorruptionDetected …
+  explicit Engine(const EngineOptions& options);
+  ~Engine();  // stops the background work, checkpoints, closes
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Catalog& catalog();
+  DedupService& dedup();
+  const EngineOptions& options() const;
+
+  // Opens the table, making it where it isn't there. For the catalog's own use and for layers
+  // that keep tables of their own (the oplog). Not inside a transaction.
+  Table open_table(const std::string& name, const TableOptions& options = {});
+  std::vector<std::string> table_names() const;
+  // Takes the table away once nobody has a cursor on it; returns at once.
+  void drop_table(const std::string& name);
+  int64_t file_bytes(const std::string& table) const;
+  int64_t reusable_bytes(const std::string& table) const;
+  void compact(const std::string& table);
+
+  // Everything committed is in the data files when it returns.
+  void checkpoint();
+  // Calls back, on the flusher's thread, once all that was committed before the
+  // call survives power loss. Group commit: one sync serves all who wait.
+  void when_durable(std::function<void()> done);
+  void wait_durable();
+
+  // Everything stamped below this is committed or gone: how far the log may be read.
+  Stamp all_committed() const;
+  Stamp last_stamp() const;
+  // At start: stamps go on above the newest that was used.
+  void raise_stamp(Stamp at_least);
+
+  // Appends engine figures: cache, files, checkpoints, log (serverStatus' `wiredTiger`).
+  void append_stats(bson::Builder& out) const;
+
+  struct Internals;
+  Internals& internals() { return *internals_; }  // storage/ only
+
+ private:
+  std::unique_ptr<Internals> internals_;
+};
+
+}  // namespace storage

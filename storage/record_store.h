@@ -1,0 +1,92 @@
+// The records of one collection: contents by RecordId, however they are kept.
+//
+// A content is named by (collection, RecordId, generation), the generation being
+// the stamp of the write that made it. Newest contents stand whole in the
+// records table; contents that a later one made redundant are deltas in the
+// chain table, ordered by chain, and their row here is a stub. Which it is never
+// shows in what is read.
+//
+//   records   RecordId                 -> raw{generation, checksum, BSON}
+//                                       | stub{generation, chain}
+//   heads     RecordId                 -> {chain, ordinal, references}   raw rows that others are based on
+//   chains    chain, RecordId, generation -> delta{base, length, checksum, instructions} | raw, + {references, dead}
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "base/result.h"
+#include "storage/table.h"
+
+namespace storage {
+
+class RecordCursor;
+struct RecordStoreStats {
+  int64_t records = 0;
+  int64_t logical_bytes = 0;  // of the contents that can be read
+};
+
+// What a write did to the content that stood there before; `bytes` is that
+// content, for whoever refers to it by name (the log).
+struct Superseded {
+  Stamp generation = 0;
+  Bytes bytes;
+};
+
+struct ReadInfo {         // how a read was answered, for explain and counters
+  uint32_t hops = 0;      // deltas applied
+  uint64_t chain_bytes = 0;
+};
+
+// Thread-safe; transactions are not.
+class RecordStore {
+ public:
+  RecordStore(Engine& engine, CollectionId collection);
+  ~RecordStore();
+
+  // `generation` comes from Transaction::next_stamp.
+  RecordId insert(Transaction& transaction, BytesView content, Stamp generation);
+  // The content, decoded and verified; nullopt: no such record. Throws
+  // DataCorruptionDetected, naming the record, where its chain does not decode.
+  std::optional<Bytes> find(Transaction& transaction, RecordId id, ReadInfo* info = nullptr);
+  // One generation by name, current or retained; nullopt once nothing keeps it.
+  std::optional<Bytes> find(Transaction& transaction, RecordId id, Stamp generation);
+  // Both keep the old content where another one is based on it (dbDedup §5.1).
+  Superseded update(Transaction& transaction, RecordId id, BytesView content, Stamp generation);
+  Superseded remove(Transaction& transaction, RecordId id);
+
+  RecordCursor cursor(Transaction& transaction, Direction direction = Direction::forward);
+
+  RecordStoreStats stats() const;
+
+ private:
+  friend class RecordCursor;
+  friend class DedupService;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Walks the records in RecordId order.
+class RecordCursor {
+ public:
+  RecordCursor(RecordCursor&&) noexcept;
+  ~RecordCursor();
+
+  // Steps on; false at the end.
+  bool next();
+  // Stands before `id`'s successor in the cursor's direction: how a scan goes on in a later transaction.
+  void seek_after(RecordId id);
+
+  RecordId id() const;
+  // Valid until the cursor moves. Raw rows are read in place, without a copy.
+  BytesView content();
+
+ private:
+  friend class RecordStore;
+  struct State;
+  explicit RecordCursor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace storage
