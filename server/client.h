@@ -1,0 +1,53 @@
+// A client is one connection as the commands see it.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bson/document.h"
+
+namespace server {
+
+enum class ClientId : int64_t {};
+
+// What the client said about itself in its first hello.
+struct ClientMetadata {
+  bson::Document document;  // driver, os, platform, application
+  std::string app_name;
+};
+
+// Set up by the connection before its first operation; the metadata may be read
+// by other threads (currentOp), the rest belongs to the operation in progress.
+class Client {
+ public:
+  Client(ClientId id, std::string remote, std::string local, bool unix_socket)
+      : id_(id), remote_(std::move(remote)), local_(std::move(local)), unix_socket_(unix_socket) {}
+
+  ClientId id() const { return id_; }
+  const std::string& remote() const { return remote_; }  // "127.0.0.1:51234", "anonymous unix socket"
+  const std::string& local() const { return local_; }
+  bool is_unix_socket() const { return unix_socket_; }
+  std::string description() const { return "conn" + std::to_string(static_cast<int64_t>(id_)); }
+
+  // nullopt until the first hello that carries `client`.
+  std::optional<ClientMetadata> metadata() const;
+  // False when it was set before: metadata is said once per connection.
+  bool set_metadata(ClientMetadata metadata);
+
+  // Compressors both sides know, in the client's order ("snappy", "zstd", "zlib").
+  std::vector<std::string> compressors;
+  bool said_hello = false;
+
+ private:
+  const ClientId id_;
+  const std::string remote_;
+  const std::string local_;
+  const bool unix_socket_;
+  mutable std::mutex mutex_;
+  std::optional<ClientMetadata> metadata_;
+};
+
+}  // namespace server

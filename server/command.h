@@ -1,0 +1,96 @@
+// A command is one class in one file of commands/. It names itself, says what
+// fields it knows and whether it may block, and appends its answer.
+//
+//   bytes -> wire -> Request -> dispatch -> Command::run -> reply -> bytes
+//
+// Dispatch has already checked the database name, the generic arguments
+// (lsid, $clusterTime, readConcern, maxTimeMS, …), unknown fields and who may
+// run it where. It adds `ok`, turns an OperationError into the error reply and
+// counts, times and logs. One Command serves all connections at once, so run()
+// keeps its state in locals and in what the Services lend.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bson/builder.h"
+#include "bson/document.h"
+
+namespace server {
+
+class OperationContext;
+
+// Documents that came beside the body (OP_MSG kind 1): `documents` of an
+// insert, `updates`, `deletes`. Borrowed from the message.
+struct DocumentSequence {
+  std::string name;
+  std::vector<bson::DocumentView> documents;
+};
+
+struct Request {
+  std::string command;  // as the client wrote it: may be an alias
+  std::string db;       // from $db; may carry a ref: shop@dev
+  bson::DocumentView body;
+  std::vector<DocumentSequence> sequences;
+
+  // nullptr: the client sent none of that name.
+  const DocumentSequence* sequence(std::string_view name) const;
+
+  // The documents of a field wherever the client put them: in a sequence or in
+  // an array of the body. Empty when the field is missing; throws TypeMismatch
+  // where it isn't an array of objects.
+  std::vector<bson::DocumentView> documents(std::string_view name) const;
+
+  // The collection named by the first field. Throws InvalidNamespace as
+  // MongoDB does when it isn't a string or not a valid name.
+  std::string collection() const;
+  std::string ns() const { return db + "." + collection(); }
+};
+
+// What opcounters and latencies count an operation as.
+enum class OpKind { command, query, get_more, insert, update, remove };
+
+class Command {
+ public:
+  using FieldNames = std::span<const std::string_view>;
+
+  virtual ~Command() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual std::vector<std::string_view> aliases() const { return {}; }
+  virtual std::string_view help() const { return ""; }
+
+  // The top-level fields it knows, its own name and the generic arguments not
+  // counted; any other is refused (40415). nullopt: others are ignored, as some
+  // of MongoDB's oldest commands do.
+  virtual std::optional<FieldNames> fields() const { return std::nullopt; }
+
+  // false: never waits for disk, locks or others, so it runs on the I/O thread.
+  virtual bool may_block() const { return true; }
+  virtual bool admin_only() const { return false; }
+  // Takes a writeConcern and counts as a write.
+  virtual bool writes() const { return false; }
+  // The first field is a collection name, checked before run().
+  virtual bool takes_collection() const { return false; }
+  virtual OpKind kind() const { return OpKind::command; }
+  // Part of MongoDB's Stable API v1: allowed with apiStrict.
+  virtual bool stable_api() const { return false; }
+  // Allowed before a client has authenticated.
+  virtual bool before_auth() const { return false; }
+  // What logs and currentOp must not show (passwords).
+  virtual bool sensitive(const Request&) const { return false; }
+
+  // Time to let pass before run(), with no thread waiting, or until the
+  // topology changes: the awaitable hello. Milliseconds.
+  virtual int64_t await_topology_ms(const OperationContext&, const Request&) const { return 0; }
+
+  // Appends the fields of the reply; dispatch adds `ok`. A failure is thrown as
+  // OperationError: what was appended until then is dropped.
+  virtual void run(OperationContext& op, const Request& request, bson::Builder& reply) = 0;
+};
+
+}  // namespace server

@@ -1,0 +1,148 @@
+// An operation is one command being run: who asked, how long it may take, and
+// whether someone asked it to stop.
+//
+// Long loops call check_interrupt() every few hundred documents or so; it costs
+// an atomic load and, with a deadline set, a look at the clock.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "bson/document.h"
+#include "server/client.h"
+
+namespace server {
+
+struct Request;
+struct Services;
+class Command;
+class OperationRegistry;
+
+// The Stable API fields of the request.
+struct ApiParameters {
+  std::string version;  // empty: none given
+  bool strict = false;
+  bool deprecation_errors = false;
+};
+
+// The writeConcern of the request, or the default one.
+struct WriteConcern {
+  int64_t w = 1;
+  bool majority = false;
+  bool journal = false;
+  int64_t wtimeout_ms = 0;
+  bool given = false;  // by the client
+};
+
+class OperationContext {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  // Registers itself with services.operations until it is destroyed. The
+  // request must live as long.
+  OperationContext(Services& services, Client& client, const Request& request, const Command* command);
+  ~OperationContext();
+  OperationContext(const OperationContext&) = delete;
+  OperationContext& operator=(const OperationContext&) = delete;
+
+  int32_t id() const { return id_; }
+  Services& services() const { return services_; }
+  Client& client() const { return client_; }
+  const Request& request() const { return request_; }
+  const Command* command() const { return command_; }
+
+  Time started() const { return started_; }
+  int64_t elapsed_us() const;
+
+  // From maxTimeMS. Commands may set it later (getMore inherits its cursor's).
+  void set_deadline(Time deadline) { deadline_ = deadline; }
+  void set_max_time_ms(int64_t ms) { deadline_ = started_ + std::chrono::milliseconds(ms); }
+  std::optional<Time> deadline() const { return deadline_; }
+  // Time left; nullopt: no limit; never negative.
+  std::optional<std::chrono::milliseconds> remaining() const;
+
+  // Asks it to stop at its next check; safe from any thread. The first code wins.
+  void kill(base::ErrorCode code = base::ErrorCode::interrupted);
+  bool killed() const { return kill_code_.load(std::memory_order_relaxed) != 0; }
+
+  // Throws Interrupted, InterruptedAtShutdown or MaxTimeMSExpired.
+  void check_interrupt() const;
+
+  // Sleeps, but wakes up and throws when killed or out of time.
+  void sleep(std::chrono::milliseconds duration);
+
+  ApiParameters api;
+  WriteConcern write_concern;
+  // The session and transaction number the client sent; missing when none.
+  bson::ValueView lsid;
+  std::optional<int64_t> txn_number;
+
+  // The client allows several replies to this request (OP_MSG exhaustAllowed).
+  bool exhaust_allowed = false;
+  // Set by a command: run again with this body and send one more reply.
+  std::optional<bson::Document> next_invocation;
+
+  // What a slow-query line and currentOp say beside the command.
+  void set_plan_summary(std::string text);
+  std::string plan_summary() const;
+  struct Counts {
+    int64_t keys_examined = -1;  // -1: not counted
+    int64_t docs_examined = -1;
+    int64_t returned = -1;
+    int64_t matched = -1;
+    int64_t modified = -1;
+    int64_t inserted = -1;
+    int64_t deleted = -1;
+    int64_t cursor_id = 0;
+    int64_t write_conflicts = 0;
+  };
+  Counts counts;
+
+ private:
+  Services& services_;
+  Client& client_;
+  const Request& request_;
+  const Command* command_;
+  const int32_t id_;
+  const Time started_;
+  std::optional<Time> deadline_;
+  std::atomic<int32_t> kill_code_{0};
+  mutable std::mutex mutex_;
+  std::condition_variable woken_;
+  std::string plan_summary_;
+  friend class OperationRegistry;
+  std::list<OperationContext*>::iterator place_;
+};
+
+// The operations in progress. Thread-safe.
+class OperationRegistry {
+ public:
+  // False: no such operation (any more).
+  bool kill(int32_t id, base::ErrorCode code = base::ErrorCode::interrupted);
+  void kill_all(base::ErrorCode code);
+  // Of one connection, when it goes away.
+  void kill_client(ClientId client, base::ErrorCode code);
+  size_t size() const;
+
+  // The operations can't end while they are visited: be brief.
+  void visit(const std::function<void(const OperationContext&)>& visitor) const;
+
+ private:
+  friend class OperationContext;
+  int32_t add(OperationContext& op);
+  void remove(OperationContext& op);
+
+  mutable std::mutex mutex_;
+  std::list<OperationContext*> running_;
+  int32_t last_id_ = 0;
+};
+
+}  // namespace server
