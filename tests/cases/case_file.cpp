@@ -1,0 +1,121 @@
+#include "tests/cases/case_file.h"
+
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+
+#include "bson/compare.h"
+#include "bson/json.h"
+
+namespace tests {
+namespace {
+
+std::string trimmed(const std::string& text) {
+  const size_t from = text.find_first_not_of(" \t\r\n");
+  if (from == std::string::npos) return {};
+  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
+}
+
+[[noreturn]] void fail(int line, const std::string& why) {
+  throw std::runtime_error("line " + std::to_string(line) + ": " + why);
+}
+
+std::string mismatch_value(const std::string& path, const bson::ValueView& expected, const bson::ValueView& actual);
+
+std::string mismatch_fields(const std::string& path, bson::DocumentView expected, bson::DocumentView actual) {
+  auto have = actual.begin();
+  for (const bson::Element& want : expected) {
+    if (want.name == "...") return {};
+    const std::string here = path.empty() ? std::string(want.name) : path + "." + std::string(want.name);
+    if (have == actual.end()) return here + ": missing";
+    if (have->name != want.name) return here + ": found field \"" + std::string(have->name) + "\" instead";
+    if (std::string why = mismatch_value(here, want, *have); !why.empty()) return why;
+    ++have;
+  }
+  if (have != actual.end()) return path + ": unexpected field \"" + std::string(have->name) + "\"";
+  return {};
+}
+
+std::string mismatch_value(const std::string& path, const bson::ValueView& expected, const bson::ValueView& actual) {
+  if (expected.is_string()) {
+    const std::string_view text = expected.as_string();
+    if (text == "*") return {};
+    if (text.size() > 1 && text.front() == '*') {
+      if (bson::type_name(actual.type()) == text.substr(1)) return {};
+      return path + ": expected a value of type " + std::string(text.substr(1)) + ", got " + bson::to_json(actual);
+    }
+    if (text.size() > 2 && text.front() == '/' && text.back() == '/' && actual.is_string()) {
+      const std::regex pattern(std::string(text.substr(1, text.size() - 2)));
+      if (std::regex_search(std::string(actual.as_string()), pattern)) return {};
+      return path + ": " + std::string(text) + " not found in " + bson::to_json(actual);
+    }
+  }
+  const bool nested = expected.is_object() || expected.is_array();
+  if (nested && expected.type() == actual.type()) return mismatch_fields(path, expected.as_document(), actual.as_document());
+  if (bson::canonical_rank(expected.type()) == bson::canonical_rank(actual.type()) && bson::equal(expected, actual)) return {};
+  return path + ": expected " + bson::to_json(expected) + ", got " + bson::to_json(actual);
+}
+
+}  // namespace
+
+std::vector<Case> parse_cases(const std::string& text) {
+  std::vector<Case> cases;
+  std::istringstream lines(text);
+  std::string line, block;
+  int number = 0, block_line = 0;
+  bool in_reply = false;
+
+  const auto finish = [&] {
+    const std::string body = trimmed(block);
+    block.clear();
+    if (body.empty()) return;
+    if (cases.empty()) fail(block_line, "a case begins with ##");
+    if (in_reply) {
+      cases.back().exchanges.back().reply = body;
+      in_reply = false;
+      return;
+    }
+    fail(block_line, "a command without ---- and a reply");
+  };
+
+  while (std::getline(lines, line)) {
+    ++number;
+    const std::string bare = trimmed(line);
+    if (bare.rfind("##", 0) == 0) {
+      finish();
+      cases.push_back({trimmed(bare.substr(2)), number, {}});
+    } else if (bare.rfind('#', 0) == 0 && trimmed(block).empty()) {
+      continue;
+    } else if (bare == "----") {
+      if (cases.empty()) fail(number, "a case begins with ##");
+      Exchange exchange;
+      exchange.line = block_line;
+      exchange.command = trimmed(block);
+      if (exchange.command.empty()) fail(number, "---- without a command before it");
+      const size_t brace = exchange.command.find('{');
+      if (brace == std::string::npos) fail(block_line, "a command is a document");
+      exchange.db = trimmed(exchange.command.substr(0, brace));
+      exchange.command.erase(0, brace);
+      cases.back().exchanges.push_back(exchange);
+      block.clear();
+      in_reply = true;
+    } else if (bare.empty() && in_reply) {
+      finish();
+    } else {
+      if (trimmed(block).empty()) block_line = number;
+      block += line + "\n";
+    }
+  }
+  finish();
+  for (const Case& each : cases) {
+    if (each.exchanges.empty()) fail(each.line, "a case without commands");
+    for (const Exchange& exchange : each.exchanges) {
+      if (exchange.reply.empty()) fail(exchange.line, "a command without a reply");
+    }
+  }
+  return cases;
+}
+
+std::string mismatch(bson::DocumentView expected, bson::DocumentView actual) { return mismatch_fields("", expected, actual); }
+
+}  // namespace tests

@@ -1,0 +1,47 @@
+#include "tests/cases/case_file.h"
+
+#include <catch2/catch.hpp>
+
+#include "bson/json.h"
+
+using bson::json;
+using tests::mismatch;
+using tests::parse_cases;
+
+TEST_CASE("A case file is sentences, commands and replies") {
+  const auto cases = parse_cases(
+      "# a comment\n## first\n{ping: 1}\n----\n{ok: 1}\n\nadmin {a: 1,\n b: 2}\n----\n{ok: 0,\n code: 59}\n\n## second\n{c: 1}\n----\n{d: 1}\n");
+  REQUIRE(cases.size() == 2);
+  CHECK(cases[0].name == "first");
+  REQUIRE(cases[0].exchanges.size() == 2);
+  CHECK(cases[0].exchanges[1].db == "admin");
+  CHECK(cases[0].exchanges[1].command == "{a: 1,\n b: 2}");
+  CHECK(cases[0].exchanges[1].reply == "{ok: 0,\n code: 59}");
+  CHECK(cases[1].exchanges[0].line == 13);
+}
+
+TEST_CASE("A case that asks for nothing is refused") {
+  CHECK_THROWS(parse_cases("## empty\n"));
+  CHECK_THROWS(parse_cases("## no reply\n{ping: 1}\n"));
+  CHECK_THROWS(parse_cases("{ping: 1}\n----\n{ok: 1}\n"));
+}
+
+TEST_CASE("Replies match by value, order and completeness") {
+  CHECK(mismatch(json("{a: 1}"), json("{a: 1.0}")).empty());
+  CHECK_FALSE(mismatch(json("{a: 1}"), json("{a: 2}")).empty());
+  CHECK_FALSE(mismatch(json("{a: 1}"), json("{a: '1'}")).empty());
+  CHECK_FALSE(mismatch(json("{a: 1}"), json("{a: 1, b: 2}")).empty());
+  CHECK_FALSE(mismatch(json("{a: 1, b: 2}"), json("{b: 2, a: 1}")).empty());
+  CHECK_FALSE(mismatch(json("{a: {b: [1, 2]}}"), json("{a: {b: [1, 3]}}")).empty());
+  CHECK_FALSE(mismatch(json("{a: []}"), json("{a: {}}")).empty());
+}
+
+TEST_CASE("Wildcards allow what they say and no more") {
+  CHECK(mismatch(json("{a: '*'}"), json("{a: {b: 1}}")).empty());
+  CHECK(mismatch(json("{a: '*int'}"), json("{a: 1}")).empty());
+  CHECK_FALSE(mismatch(json("{a: '*string'}"), json("{a: 1}")).empty());
+  CHECK(mismatch(json("{a: '/E11000/'}"), json("{a: 'E11000 duplicate'}")).empty());
+  CHECK_FALSE(mismatch(json("{a: '/E11000/'}"), json("{a: 'duplicate'}")).empty());
+  CHECK(mismatch(json("{a: 1, '...': 1}"), json("{a: 1, b: 2}")).empty());
+  CHECK_FALSE(mismatch(json("{a: 1, '...': 1}"), json("{b: 2}")).empty());
+}

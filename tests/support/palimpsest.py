@@ -1,0 +1,89 @@
+"""A real server for Python tests: started, stopped, killed and looked at."""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BIN = pathlib.Path(os.environ.get("PALIMPSEST_BIN", ROOT / "build" / "release" / "bin"))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """palimpsestd on 127.0.0.1 with a data directory of its own.
+
+    Use it as a context manager: it is stopped, and its directory removed, on the way out.
+    """
+
+    def __init__(self, *arguments, dbpath=None, port=None, env=None):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="palimpsest-test-"))
+        self.dbpath = pathlib.Path(dbpath) if dbpath else self.directory / "db"
+        self.dbpath.mkdir(parents=True, exist_ok=True)
+        self.log = self.directory / "log"
+        self.port = port or free_port()
+        self.arguments = list(arguments)
+        self.env = env
+        self.process = None
+
+    @property
+    def uri(self):
+        return f"mongodb://127.0.0.1:{self.port}/"
+
+    def start(self, wait=True):
+        command = [str(BIN / "palimpsestd"), "--dbpath", str(self.dbpath), "--port", str(self.port),
+                   "--bind_ip", "127.0.0.1", "--nounixsocket", *self.arguments]
+        with open(self.log, "ab") as out:
+            self.process = subprocess.Popen(command, stdout=out, stderr=out, env=self.env)
+        if wait:
+            self.wait_listening()
+        return self
+
+    def wait_listening(self, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                raise RuntimeError(f"the server left with {self.process.returncode}:\n{self.tail()}")
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.02)
+        raise RuntimeError(f"the server does not listen:\n{self.tail()}")
+
+    def stop(self, seconds=60):
+        """SIGTERM; returns the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(seconds)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def tail(self, lines=40):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def client(self, **options):
+        import pymongo
+
+        return pymongo.MongoClient(self.uri, serverSelectionTimeoutMS=20000, **options)
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *error):
+        if self.running():
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
