@@ -1,19 +1,19 @@
 // MongoDB's order over values of any type.
 //
-// Types first (MinKey, missing, null, numbers, strings, objects, arrays, binary, ObjectId,
-// booleans, dates, timestamps, regexes, DBPointer, code, code with scope,
-// MaxKey), values within a type next; all numbers are one type.
+// Types first (MinKey, missing and undefined, null, numbers, strings and symbols, objects, arrays,
+// binary, ObjectId, booleans, dates, timestamps, regexes, DBPointer, code, code with scope,
+// MaxKey), values within a type next; all numbers are one type, compared exactly.
 #pragma once
 
 #include "bson/document.h"
 
 namespace bson {
 
-// Equal: 0. Names of fields take part when documents are compared, not when
-// values are. undefined sorts before null, missing like undefined's predecessor as in
-// MongoDB ($sort treats missing and null alike: the caller passes null then).
+// Negative, zero, positive. NaN equals itself and is below every number; -0 equals 0. Missing equals
+// undefined and is below null ($sort treats missing and null alike: the caller passes null then).
 int compare(const ValueView& a, const ValueView& b);
-int compare(DocumentView a, DocumentView b);  // field by field: type, name, value
+int compare(DocumentView a, DocumentView b);  // field by field: type's rank, name, value
+int compare_arrays(DocumentView a, DocumentView b);  // element by element, whatever their names
 
 inline bool equal(const ValueView& a, const ValueView& b) { return compare(a, b) == 0; }
 
@@ -26,6 +26,16 @@ uint64_t hash_value(const ValueView& value, uint64_t seed = 0);
 struct ValueLess {
   using is_transparent = void;
   bool operator()(const ValueView& a, const ValueView& b) const { return compare(a, b) < 0; }
+};
+
+struct ValueEqual {
+  using is_transparent = void;
+  bool operator()(const ValueView& a, const ValueView& b) const { return compare(a, b) == 0; }
+};
+
+struct ValueHash {
+  using is_transparent = void;
+  size_t operator()(const ValueView& value) const { return hash_value(value); }
 };
 
 }  // namespace bson

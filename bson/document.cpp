@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "bson/decimal.h"
 #include "bson/numeric.h"
 
 namespace bson {
@@ -137,7 +138,7 @@ int64_t ValueView::to_int64() const {
     case Type::number_double:
       return saturated_int64(as_double());
     case Type::decimal128:
-      return saturated_int64(decimal_to_double(as_decimal128()));
+      return saturated_int64(as_decimal128());
     default:
       return 0;
   }
@@ -171,8 +172,9 @@ bool ValueView::truthy() const {
     case Type::int64:
       return as_int64() != 0;
     case Type::number_double:
+      return as_double() != 0;
     case Type::decimal128:
-      return to_double() != 0;
+      return !decimal_is_zero(as_decimal128());
     default:
       return true;
   }

@@ -17,4 +17,7 @@ struct ValidateOptions {
 // BSONObjectTooLarge and the offset in the message.
 base::Result<DocumentView> validate(BytesView bytes, const ValidateOptions& options = {});
 
+// Well-formed UTF-8: no overlong forms, no surrogates; NUL is a character like others.
+bool is_utf8(std::string_view text);
+
 }  // namespace bson

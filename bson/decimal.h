@@ -1,0 +1,58 @@
+// IEEE 754-2008 decimal128 arithmetic: 34 digits, rounding half to even.
+//
+// The arithmetic itself is Intel's decimal library, which computes on the same
+// BID layout BSON stores. Nothing throws: domain errors give NaN, overflow an
+// infinity, as IEEE 754 has it.
+#pragma once
+
+#include "bson/types.h"
+
+namespace bson {
+
+bool decimal_is_nan(const Decimal128& value);
+bool decimal_is_infinite(const Decimal128& value);
+bool decimal_is_negative(const Decimal128& value);  // the sign bit, of zeros and NaN too
+bool decimal_is_zero(const Decimal128& value);
+
+// -1, 0, 1; NaN equals itself and is below every number, zeros are equal.
+int decimal_compare(const Decimal128& a, const Decimal128& b);
+
+Decimal128 decimal_add(const Decimal128& a, const Decimal128& b);
+Decimal128 decimal_subtract(const Decimal128& a, const Decimal128& b);
+Decimal128 decimal_multiply(const Decimal128& a, const Decimal128& b);
+Decimal128 decimal_divide(const Decimal128& a, const Decimal128& b);
+Decimal128 decimal_mod(const Decimal128& a, const Decimal128& b);  // the sign of a
+Decimal128 decimal_pow(const Decimal128& base, const Decimal128& exponent);
+Decimal128 decimal_negate(const Decimal128& value);
+Decimal128 decimal_abs(const Decimal128& value);
+Decimal128 decimal_sqrt(const Decimal128& value);
+Decimal128 decimal_exp(const Decimal128& value);
+Decimal128 decimal_ln(const Decimal128& value);
+Decimal128 decimal_log10(const Decimal128& value);
+
+enum class Rounding { half_even, down, up, toward_zero };
+
+// To a multiple of 10^-places, which becomes the exponent ("1.5" to 3 places is "1.500").
+// NaN where that needs more than 34 digits.
+Decimal128 decimal_round(const Decimal128& value, int places, Rounding rounding);
+// To a whole number; unlike the above any magnitude is fine.
+Decimal128 decimal_integral(const Decimal128& value, Rounding rounding);
+
+// The double at or next to `value` on the side of zero, and whether the two are equal.
+// Decides every comparison of a decimal with a double exactly.
+struct TruncatedDouble {
+  double value;
+  bool exact;
+};
+TruncatedDouble decimal_truncate_to_double(const Decimal128& value);
+
+// |value| as coefficient * 10^exponent with exactly 34 digits in the coefficient, most significant
+// half first: pairs (exponent, coefficient) are ordered as the magnitudes are. Finite and not zero.
+struct NormalDecimal {
+  int16_t exponent;
+  uint64_t high;
+  uint64_t low;
+};
+NormalDecimal decimal_normalize(const Decimal128& value);
+
+}  // namespace bson
