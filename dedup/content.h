@@ -1,0 +1,66 @@
+// A content is an immutable run of bytes with a name. How it is kept on disk,
+// whole or as a delta against another content, is nobody's business but the
+// encoder's and the decoder's.
+//
+// Contents of one collection are ranked by (record, generation). A delta's base
+// always ranks strictly above what it encodes, which is why a chain of deltas
+// can have no cycle; that is checked when one is made and when one is read.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+
+namespace dedup {
+
+using base::Bytes;
+using base::BytesView;
+
+struct ContentId {
+  uint32_t collection = 0;
+  int64_t record = 0;
+  uint64_t generation = 0;
+
+  auto operator<=>(const ContentId&) const = default;
+};
+
+// May a delta of `target` be kept against `base`?
+inline bool may_be_base(const ContentId& base, const ContentId& target) {
+  return base.collection == target.collection && base > target;
+}
+
+// "7:123@5", for messages.
+std::string to_string(const ContentId& id);
+
+// Where a content stands among its versions. The chain is named by the record
+// that began it; ordinals go up along it and tell the hop policy whom to
+// re-encode against whom. Neither is needed to decode.
+struct Placement {
+  int64_t chain = 0;
+  uint32_t ordinal = 0;
+
+  auto operator<=>(const Placement&) const = default;
+};
+
+// Plug: whole contents by name.
+class RecordSource {
+ public:
+  virtual ~RecordSource() = default;
+  // The content, decoded; nullopt: gone, changed, or too dear to fetch now.
+  virtual std::optional<Bytes> fetch(const ContentId& id) = 0;
+};
+
+}  // namespace dedup
+
+template <>
+struct std::hash<dedup::ContentId> {
+  size_t operator()(const dedup::ContentId& id) const noexcept {
+    uint64_t h = static_cast<uint64_t>(id.record) * 0x9e3779b97f4a7c15ull;
+    h ^= (id.generation + (uint64_t{id.collection} << 40)) * 0xc2b2ae3d27d4eb4full;
+    return h ^ (h >> 29);
+  }
+};

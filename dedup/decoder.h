@@ -1,0 +1,46 @@
+// The decoder brings a content back: it walks from delta to base until it meets
+// a content that is kept whole, then applies the deltas on the way back.
+//
+// Nothing that comes from the plug is trusted: bases must rank above what they
+// encode, lengths and checksums must hold, and the walk is bounded in hops and
+// in bytes.
+#pragma once
+
+#include "base/result.h"
+#include "dedup/content.h"
+
+namespace dedup {
+
+// A content as it is kept.
+struct StoredForm {
+  bool raw = true;
+  Bytes bytes;             // the content, or the delta that makes it out of `base`
+  ContentId base;          // unused when raw
+  uint32_t checksum = 0;   // base::checksum32 of the content
+  uint32_t raw_bytes = 0;  // length of the content
+};
+
+// Plug: stored forms by name.
+class FormSource {
+ public:
+  virtual ~FormSource() = default;
+  virtual base::Result<StoredForm> fetch_form(const ContentId& id) = 0;
+};
+
+struct DecodeLimits {
+  uint32_t hops_max = 1024;
+  size_t chain_bytes_max = 64 << 20;   // contents made on the way plus deltas read
+  size_t output_bytes_max = 32 << 20;  // any one content
+};
+
+struct DecodeStats {
+  uint32_t hops = 0;         // deltas applied
+  size_t chain_bytes = 0;
+};
+
+// Fails with DataCorruptionDetected, naming the content and the member of its
+// chain that is wrong; failures of the plug pass through. Adds to `stats`.
+base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeLimits& limits = {},
+                           DecodeStats* stats = nullptr);
+
+}  // namespace dedup

@@ -1,0 +1,70 @@
+// A delta says how to make one content out of another: copy this, insert that.
+//
+//   delta    varint  target length
+//            then, until the target is complete:
+//            varint  insert length     bytes to take from the delta itself
+//            bytes   inserted
+//            varint  copy length       only where the target is not yet complete
+//            varint  copy from, as zigzag distance from where the last copy ended
+//
+// One pass over both contents finds what they share; the same copies, turned
+// around, give the delta in the other direction (dbDedup, Algorithm 5).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "dedup/content.h"
+
+namespace dedup {
+
+enum class DeltaMethod : uint8_t {
+  resync,   // common ends by vector compare, a look around after each mismatch, then an index of the source
+  anchors,  // Algorithm 4: rolling hash, every n-th position an anchor
+};
+
+struct DeltaOptions {
+  DeltaMethod method = DeltaMethod::resync;
+  uint32_t anchor_interval = 64;     // anchors only; a power of two
+  size_t literal_bytes_max = SIZE_MAX;  // give up once so much of the target was found nowhere in the source
+};
+
+// source[source_at, +bytes) == target[target_at, +bytes)
+struct Copy {
+  size_t source_at;
+  size_t target_at;
+  size_t bytes;
+};
+
+// What of `target` lies in `source`, by target position, without overlap in the
+// target. nullopt: given up, see literal_bytes_max.
+std::optional<std::vector<Copy>> find_copies(BytesView source, BytesView target, const DeltaOptions& options);
+
+// Writes the instructions for `target`; copies as find_copies returned them.
+Bytes write_delta(BytesView target, const std::vector<Copy>& copies);
+
+// The same copies seen from the other side, so that write_delta(source, ...)
+// makes the source out of the target.
+std::vector<Copy> turned_around(std::vector<Copy> copies);
+
+struct TwoWay {
+  Bytes forward;   // source -> target
+  Bytes backward;  // target -> source
+};
+
+std::optional<Bytes> encode(BytesView source, BytesView target, const DeltaOptions& options = {});
+std::optional<TwoWay> encode_two_way(BytesView source, BytesView target, const DeltaOptions& options = {});
+
+struct DeltaLimits {
+  size_t output_bytes_max = 64 << 20;
+};
+
+// Damaged or hostile deltas are an expected answer. Work and memory are bounded
+// by the limits and the delta's own length.
+base::Result<Bytes> apply(BytesView source, BytesView delta, const DeltaLimits& limits = {});
+
+// Length of what the delta makes, without making it; nullopt where it can't be read.
+std::optional<size_t> target_bytes(BytesView delta);
+
+}  // namespace dedup

@@ -1,0 +1,103 @@
+// The encoder finds for a new content an older one that resembles it, and says
+// how to keep both in fewer bytes (dbDedup, chapters 3-5).
+//
+//   content -> sketch -> feature index -> candidates -> source -> delta, both ways
+//
+//   forward    source -> new content     travels in the log
+//   backward   new content -> source     replaces the source where it is kept
+//
+// It only decides: nothing is written here. One encoder serves one database, the
+// partition by which memory, counters and the governor are kept; sources are
+// looked for within the content's own collection.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "dedup/content.h"
+#include "dedup/metadata_log.h"
+#include "dedup/options.h"
+
+namespace dedup {
+
+// Advice: `target` may from now on be kept as `delta` against `base`. May be
+// ignored, delayed or lost at the cost of space alone. The target may already
+// have a base (hop bases move up, reverts find better ones); then the old delta is
+// only worth replacing.
+struct Backward {
+  ContentId target;
+  ContentId base;
+  Placement target_placement;
+  Placement base_placement;
+  Bytes delta;               // base -> target
+  size_t target_bytes = 0;   // length of the target's content
+  size_t saved_bytes = 0;    // against what the target costs now
+};
+
+enum class Outcome : uint8_t {
+  encoded,    // a source was found
+  unique,     // nothing similar
+  filtered,   // too short to have features, or below the size filter
+  disabled,   // dedup is off for this database
+  not_worth,  // a source was found, but the delta is hardly shorter
+};
+
+struct Encoding {
+  Outcome outcome = Outcome::unique;
+  std::optional<ContentId> source;  // nullopt: keep and send it whole
+  Placement placement;              // of the new content
+  Bytes forward;                    // source -> new content
+  std::vector<Backward> write_backs;
+};
+
+// Since construction, except `live_entries` and what is marked bytes in memory.
+struct EncoderStats {
+  uint64_t contents = 0, content_bytes = 0;
+  uint64_t encoded = 0, unique = 0, filtered = 0, disabled = 0, not_worth = 0;
+  uint64_t forward_bytes = 0;        // what the log carries instead of content_bytes
+  uint64_t saved_bytes = 0;          // by all write-backs, as promised
+  uint64_t write_backs = 0, hop_write_backs = 0, improved_write_backs = 0;
+  uint64_t candidates = 0, false_matches = 0;
+  uint64_t source_hits = 0, source_fetches = 0, sources_gone = 0;
+  uint64_t live_entries = 0;         // contents that can be found
+  size_t index_bytes = 0, metadata_bytes = 0, source_cache_bytes = 0;  // memory now
+  bool enabled = true;               // what the governor and the options say now
+  uint32_t size_threshold = 0;       // of the size filter, 0: none
+};
+
+// Not thread-safe.
+class Encoder {
+ public:
+  // `seed` is the database's secret: features can't be guessed without it. The
+  // same seed must come back with the same store.
+  Encoder(const Options& options, uint64_t seed, MetadataStore& store);
+  ~Encoder();
+
+  Encoding encode(const ContentId& id, BytesView content, RecordSource& records);
+
+  // The same for the successor of a known content (an update): no search.
+  // `records` is asked for hop bases that are not in the cache.
+  Encoding encode_successor(const ContentId& id, BytesView content, const ContentId& previous,
+                            BytesView previous_content, Placement previous_placement, RecordSource& records);
+
+  // The content is updated or deleted: it is no longer offered as a source.
+  void forget(const ContentId& id);
+  void forget_collection(uint32_t collection);
+
+  // Fills the feature index from the metadata log. At start.
+  void rebuild();
+  // Hands the metadata that is only in memory to the store.
+  void flush();
+
+  // While true, the size filter leaves small contents out.
+  void set_pressure(bool pressure);
+
+  EncoderStats stats() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace dedup
