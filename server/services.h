@@ -12,13 +12,15 @@ class Clock;
 }
 namespace storage {
 class Engine;
-class Catalog;
 }
 
 namespace server {
 
+namespace query {
+class CursorRegistry;
+}
+
 struct Options;
-class ClientRegistry;
 class CommandRegistry;
 class Metrics;
 class OperationContext;
@@ -35,15 +37,15 @@ struct Services {
   Metrics& metrics;
   OperationRegistry& operations;
   CommandRegistry& commands;
-  ClientRegistry& clients;
   Topology& topology;
 
   storage::Engine* engine = nullptr;
+  query::CursorRegistry* cursors = nullptr;
 
-  // Returns when everything this operation committed would survive a power
-  // loss. Called by dispatch before the reply when the client asked for
-  // j: true; may block, so such commands run on the worker pool.
-  std::function<void(OperationContext&)> await_durable;
+  // Calls back, from any thread, once everything committed before the call
+  // would survive a power loss. The connection awaits it before it answers a
+  // write that asked for j: true; no thread waits meanwhile.
+  std::function<void(std::function<void()> done)> when_durable;
 
   // Asks the process to end; returns at once.
   std::function<void(int exit_code)> request_shutdown;

@@ -1,0 +1,114 @@
+// Cursors that outlive their command: a batch was handed out, getMore asks for the next.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bson/builder.h"
+#include "bson/document.h"
+
+namespace server {
+class OperationContext;
+}
+
+namespace server::query {
+
+// One document after another, across operations: a Reader behind find, a
+// pipeline behind aggregate, a list behind listCollections.
+class CursorSource {
+ public:
+  virtual ~CursorSource() = default;
+  // An operation takes it up, and lets it go again: no transaction or lock is held in between.
+  virtual void begin(OperationContext& op) = 0;
+  virtual void end() = 0;
+  virtual bool next() = 0;
+  virtual bson::DocumentView document() = 0;  // valid until next() or end()
+  // Names what is appended to a batch's `cursor` beside the documents (postBatchResumeToken).
+  virtual void append_batch_fields(bson::Builder& cursor);
+};
+
+struct Cursor {
+  int64_t id = 0;                          // 0: not registered
+  std::string ns;
+  std::unique_ptr<CursorSource> source;
+  std::optional<bson::Document> stashed;   // read, but did not fit into the last batch
+  bson::Document command;                  // the one that made it, for currentOp
+  bson::Document lsid;                     // empty: no session
+  bool tailable = false;
+  bool await_data = false;
+  bool no_timeout = false;
+  // Time left of the maxTimeMS that find gave; getMores share it.
+  std::optional<std::chrono::microseconds> time_left;
+  std::string plan_summary;
+};
+
+// Thread-safe. A cursor is in the registry or checked out by one operation.
+class CursorRegistry {
+ public:
+  static constexpr size_t cursors_max = 50'000;
+  static constexpr int64_t timeout_ms_default = 600'000;
+
+  // Gives it an id (positive, not guessable) and keeps it. Throws when there are too many.
+  int64_t add(std::unique_ptr<Cursor> cursor, int64_t now_ms);
+
+  // Takes it out for a getMore. Throws CursorNotFound (43) "cursor id 5 not found",
+  // Unauthorized (13) for another namespace, CursorInUse (12051).
+  std::unique_ptr<Cursor> check_out(int64_t id, std::string_view ns, OperationContext& op);
+  // Puts it back. False: it was killed meanwhile, and is gone now.
+  bool check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms);
+  // A checked out cursor came to its end.
+  void finish(int64_t id);
+
+  enum class Killed { killed, not_found, wrong_namespace };
+  // One in use is killed as its operation ends.
+  Killed kill(int64_t id, std::string_view ns);
+  void kill_all();
+  // Of sessions that ended; of collections that were dropped (`ns` or "db.").
+  void kill_session(bson::DocumentView lsid);
+
+  // Drops what was not used for `timeout_ms`; returns how many. Called every few seconds.
+  size_t expire(int64_t now_ms, int64_t timeout_ms = timeout_ms_default);
+
+  struct Counts {
+    int64_t open = 0;
+    int64_t pinned = 0;
+    int64_t no_timeout = 0;
+    int64_t timed_out = 0;   // ever
+    int64_t opened = 0;      // ever
+  };
+  Counts counts() const;
+
+ private:
+  struct Slot {
+    std::string ns;
+    std::unique_ptr<Cursor> cursor;        // nullptr: checked out
+    int32_t operation = 0;                 // that has it
+    int64_t used_ms = 0;
+    bool no_timeout = false;
+    bool killed = false;
+    bson::Document lsid;
+  };
+  mutable std::mutex mutex_;
+  std::map<int64_t, Slot> slots_;
+  Counts counts_;
+};
+
+// Reads documents from `cursor` into the array of a reply: at most `documents_max` (negative: as many
+// as fit) and 16 MB. Returns false when the source is at its end. What
+// didn't fit is stashed.
+bool fill_batch(Cursor& cursor, int64_t documents_max, bson::Builder& batch_parent, std::string_view name);
+
+// The reply of every command that opens a cursor (find, aggregate,
+// listCollections, listIndexes): reads the first batch, appends
+// {cursor: {firstBatch, id, ns}}, and registers the cursor when there may be more.
+void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::unique_ptr<Cursor> cursor,
+                       int64_t documents_max, bool single_batch, bson::Builder& reply);
+
+}  // namespace server::query

@@ -1,0 +1,116 @@
+// A query, planned and running: hands out one matching document after another.
+//
+//   auto executor = make_executor(op, transaction, collection, query);
+//   while (executor->next()) use(executor->record(), executor->document());
+//
+// The executor borrows the transaction. A long one lets it go in between:
+// save(), then restore() with a fresh transaction (a newer snapshot); documents
+// removed meanwhile are skipped. `step` says when that is due, every 128
+// units of work or 10 ms; `Reader` (reader.h) does all of it for readers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bson/builder.h"
+#include "bson/document.h"
+#include "bson/value.h"
+#include "storage/collection.h"
+#include "storage/transaction.h"
+
+namespace server {
+class OperationContext;
+}
+
+namespace server::query {
+
+class Matcher;
+namespace exec {
+class Stage;
+}
+
+// What is asked, whoever asks: find, count, distinct, update, delete, a pipeline's first stage.
+struct Query {
+  bson::Document filter;
+  bson::Document projection;          // empty: whole documents
+  bson::Document sort;                // may be {$natural: ±1}
+  int64_t skip = 0;
+  int64_t limit = 0;                  // 0: no limit
+  bson::Value hint;                   // an index's name or key, {$natural: ±1}; missing: none
+  bson::Document min;                 // bounds on the hinted index; empty: none
+  bson::Document max;
+  bson::Document let;
+  bool return_key = false;
+  bool show_record_id = false;
+  bool allow_disk_use = false;
+  bool tailable = false;
+  bool count_only = false;            // nobody looks at the documents: they are fetched only to be matched
+};
+
+enum class Verbosity { query_planner, execution_stats, all_plans_execution };
+
+struct ExecutionStats {
+  int64_t returned = 0;
+  int64_t keys_examined = 0;
+  int64_t docs_examined = 0;
+  int64_t dedup_hops = 0;             // deltas applied to read those documents
+  int64_t works = 0;
+};
+
+class Executor {
+ public:
+  enum class Step { advanced, pause, end };
+
+  // Use make_executor.
+  struct Plan;
+  Executor(OperationContext& op, std::unique_ptr<Plan> plan);
+  ~Executor();
+
+  // On to the next document; `pause`: nothing happened, a good moment to renew
+  // the transaction. Checks for interrupts. Throws QueryExceededMemoryLimitNoDiskUseAllowed …
+  Step step();
+  // The same without pauses: for those who stay in one transaction.
+  bool next();
+
+  bson::DocumentView document();        // valid until the next step or save
+  storage::RecordId record() const;     // 0 where a document is no record
+  // Through which element of an array the filter matched the document at hand.
+  std::optional<std::string> array_position();
+
+  void save();
+  // Throws QueryPlanKilled when the collection or an index in use is gone.
+  void restore(storage::Transaction& transaction);
+  // An operation that goes on with a saved executor (getMore).
+  void attach(OperationContext& op);
+  void detach();
+
+  // A tailable scan stands at the end and may be asked again.
+  bool tailable() const;
+
+  ExecutionStats stats() const;
+  std::string summary() const;          // "IXSCAN { a: 1 }", for logs
+  const Matcher& matcher() const;
+
+  // Appends `queryPlanner`, and with a verbosity above it `executionStats`, as
+  // MongoDB's explain has them. Run it to the end first for the latter.
+  void explain(bson::Builder& out, Verbosity verbosity) const;
+  // The stages alone, for an explain that embeds them (update, delete).
+  void explain_stages(bson::Builder& out, Verbosity verbosity) const;
+
+ private:
+  OperationContext* op_;
+  std::unique_ptr<Plan> plan_;
+  int64_t paused_at_us_ = 0;
+  int since_pause_ = 0;
+};
+
+// Plans it. `collection` may be nullptr: the namespace isn't there and nothing is found.
+// Throws what MongoDB answers for a bad filter, projection, sort or hint. The
+// caller holds the collection's schema lock whenever it calls the executor.
+std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transaction& transaction,
+                                        std::shared_ptr<storage::Collection> collection, const Query& query);
+
+}  // namespace server::query

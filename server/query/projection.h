@@ -1,0 +1,41 @@
+// A projection: which part of a document is handed out.
+//
+//   {name: 1, "address.city": 1}      inclusion: these and _id
+//   {secret: 0}                       exclusion: all but these
+//   {comments: {$slice: -3}}          of arrays: $slice, $elemMatch, positional "items.$"
+//   {total: {$add: ["$a", "$b"]}}     computed, through the expression plug
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "bson/document.h"
+#include "server/query/matcher.h"
+#include "server/query/parse_context.h"
+
+namespace server::query {
+
+// Read-only after parsing.
+class Projection {
+ public:
+  // `matcher` is needed for the positional operator; it must live as long.
+  // Throws as MongoDB words it (31249, 31253, 31254 …).
+  static std::unique_ptr<Projection> parse(bson::DocumentView specification, const Matcher* matcher,
+                                           const ParseContext& context = {});
+  ~Projection();
+
+  bson::Document apply(bson::DocumentView document) const;
+
+  bool inclusion() const;
+  // Only plain fields to include or exclude: explain says PROJECTION_SIMPLE.
+  bool simple() const;
+  bool keeps_id() const;
+
+ private:
+  struct Node;
+  struct State;
+  explicit Projection(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace server::query

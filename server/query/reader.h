@@ -1,0 +1,44 @@
+// An executor with the read transactions it needs, one after the other: what
+// find, getMore, count, distinct and pipelines read through.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+
+#include "server/query/executor.h"
+
+namespace server::query {
+
+// Between begin and end (of a batch, say) it holds a transaction and the schema
+// lock, and renews both at every pause. May move between threads while ended.
+class Reader {
+ public:
+  // Begins: plans the query and stands before the first document.
+  Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query);
+  ~Reader();
+
+  bool next();
+  bson::DocumentView document() { return executor_->document(); }
+  storage::RecordId record() const { return executor_->record(); }
+
+  // Lets transaction and lock go; `begin` goes on with a later snapshot.
+  void end();
+  void begin(OperationContext& op);
+
+  Executor& executor() { return *executor_; }
+  const std::string& ns() const { return ns_; }
+  const std::shared_ptr<storage::Collection>& collection() const { return collection_; }
+
+ private:
+  void open();
+  void close();
+
+  OperationContext* op_;
+  std::shared_ptr<storage::Collection> collection_;
+  std::string ns_;
+  std::shared_lock<std::shared_mutex> schema_;
+  std::unique_ptr<storage::Transaction> transaction_;
+  std::unique_ptr<Executor> executor_;
+};
+
+}  // namespace server::query

@@ -1,0 +1,37 @@
+// A sort specification: {a: 1, "b.c": -1}.
+//
+// A document's key is one key string over all fields, so memcmp of keys is the order.
+// Where a path meets an array the smallest element counts (the largest for
+// -1), over whole combinations when several fields lead through one array,
+// as a multikey index would have them. Missing sorts like null, [] before null.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bson/document.h"
+
+namespace server::query {
+
+struct SortField {
+  std::string path;
+  bool descending = false;
+};
+
+class SortPattern {
+ public:
+  SortPattern() = default;
+  // Throws BadValue, 31325 … as MongoDB words it. {$natural: 1} isn't one: see Query.
+  static SortPattern parse(bson::DocumentView specification);
+
+  // Throws BadValue (2) for parallel arrays.
+  bson::Bytes key(bson::DocumentView document) const;
+
+  const std::vector<SortField>& fields() const { return fields_; }
+  bool empty() const { return fields_.empty(); }
+
+ private:
+  std::vector<SortField> fields_;
+};
+
+}  // namespace server::query
