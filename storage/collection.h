@@ -76,6 +76,9 @@ class Collection {
   virtual std::unique_ptr<CollectionScan> scan(Transaction& transaction, Direction direction) = 0;
   virtual std::unique_ptr<IndexCursor> scan(Transaction& transaction, const Index& index, Direction direction) = 0;
 
+  // The records themselves: for the dedup service and validate.
+  virtual RecordStore& records() = 0;
+
   virtual int64_t record_count() const = 0;                 // without a scan, as count({}) gives it
   virtual int64_t logical_bytes() const = 0;
 };
