@@ -1,0 +1,294 @@
+#include "bson/diff.h"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "bson/builder.h"
+
+namespace bson::diff {
+namespace {
+
+// --- computing ---
+
+struct Index {
+  char text[12];
+  size_t length = 0;
+  explicit Index(uint32_t number) { length = static_cast<size_t>(std::to_chars(text, text + sizeof text, number).ptr - text); }
+  std::string_view view() const { return {text, length}; }
+};
+
+std::string prefixed(char section, std::string_view name) {
+  std::string result(1, section);
+  result += name;
+  return result;
+}
+
+bool has_duplicate_names(DocumentView document) {
+  std::vector<std::string_view> names;
+  for (const Element& field : document) names.push_back(field.name);
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) != names.end();
+}
+
+// Elements of a diff are found by position, so their names must say just that.
+bool has_plain_names(DocumentView array) {
+  uint32_t position = 0;
+  for (const Element& element : array) {
+    if (element.name != Index(position++).view()) return false;
+  }
+  return true;
+}
+
+std::optional<Document> compute_object(DocumentView before, DocumentView after);
+std::optional<Document> compute_array(DocumentView before, DocumentView after);
+
+// The way from one value to the other one level down, if that is shorter than the value.
+std::optional<Document> compute_within(const ValueView& before, const ValueView& after) {
+  if (before.type() != after.type()) return std::nullopt;
+  std::optional<Document> result;
+  if (before.is_object()) result = compute_object(before.as_document(), after.as_document());
+  if (before.is_array()) result = compute_array(before.as_document(), after.as_document());
+  if (result && result->size() >= after.bytes().size()) return std::nullopt;
+  return result;
+}
+
+struct Within {
+  std::string_view name;
+  Document diff;
+};
+
+void append_section(Builder& out, const char* name, const std::vector<Element>& fields) {
+  if (fields.empty()) return;
+  Builder section = out.object(name);
+  for (const Element& field : fields) section.append_element(field);
+}
+
+// Insertions go to the end, so only the leading part of `after` that occurs in `before` in the same
+// order can stay where it is; what follows is inserted.
+std::optional<Document> compute_object(DocumentView before, DocumentView after) {
+  if (has_duplicate_names(before) || has_duplicate_names(after)) return std::nullopt;
+  std::vector<Element> updated, inserted;
+  std::vector<std::string_view> deleted;
+  std::vector<Within> within;
+  auto to = after.begin();
+  for (const Element& from : before) {
+    if (to == after.end() || from.name != to->name) {
+      deleted.push_back(from.name);
+      continue;
+    }
+    if (!from.identical(*to)) {
+      auto inner = compute_within(from, *to);
+      inner ? void(within.push_back({from.name, std::move(*inner)})) : updated.push_back(*to);
+    }
+    ++to;
+  }
+  for (; to != after.end(); ++to) inserted.push_back(*to);
+
+  // Inserting a field takes the old one away.
+  std::vector<std::string_view> coming;
+  for (const Element& field : inserted) coming.push_back(field.name);
+  std::sort(coming.begin(), coming.end());
+  std::erase_if(deleted, [&](std::string_view name) { return std::binary_search(coming.begin(), coming.end(), name); });
+
+  Builder out;
+  if (!deleted.empty()) {
+    Builder section = out.object("d");
+    for (const std::string_view name : deleted) section.append(name, false);
+  }
+  append_section(out, "u", updated);
+  append_section(out, "i", inserted);
+  for (const Within& inner : within) out.append(prefixed('s', inner.name), inner.diff);
+  return out.done();
+}
+
+std::optional<Document> compute_array(DocumentView before, DocumentView after) {
+  if (!has_plain_names(before) || !has_plain_names(after)) return std::nullopt;
+  Builder out;
+  out.append("a", true);
+  const size_t length = after.count();
+  if (length < before.count()) out.append("l", static_cast<int32_t>(length));
+  auto from = before.begin();
+  for (const Element& to : after) {
+    const bool fresh = from == before.end();
+    if (fresh || !from->identical(to)) {
+      const auto inner = fresh ? std::nullopt : compute_within(*from, to);
+      if (inner) {
+        out.append(prefixed('s', to.name), *inner);
+      } else {
+        out.append(prefixed('u', to.name), static_cast<ValueView>(to));
+      }
+    }
+    if (!fresh) ++from;
+  }
+  return out.done();
+}
+
+// --- applying ---
+
+// How far behind an array's end an element may be put; as far as an update may.
+constexpr int64_t padding_max = 1'500'000;
+
+struct Malformed {
+  std::string what;
+};
+
+// One change, by the field it is for.
+struct Change {
+  enum Kind { remove, update, insert, within } kind;
+  std::string_view name;
+  ValueView value;
+};
+
+class Changes {
+ public:
+  explicit Changes(DocumentView diff);
+  const Change* find(std::string_view name) const {
+    const auto at = std::lower_bound(sorted_.begin(), sorted_.end(), name,
+                                     [](const Change& change, std::string_view wanted) { return change.name < wanted; });
+    return at != sorted_.end() && at->name == name ? &*at : nullptr;
+  }
+  const std::vector<Change>& in_order() const { return in_order_; }
+
+ private:
+  std::vector<Change> in_order_;
+  std::vector<Change> sorted_;
+};
+
+Changes::Changes(DocumentView diff) {
+  for (const Element& section : diff) {
+    if (!section.is_object()) throw Malformed{"the section '" + std::string(section.name) + "' is no object"};
+    if (section.name.starts_with('s')) {
+      in_order_.push_back({Change::within, section.name.substr(1), section});
+      continue;
+    }
+    Change::Kind kind = Change::insert;
+    if (section.name == "d") kind = Change::remove;
+    else if (section.name == "u") kind = Change::update;
+    else if (section.name != "i") throw Malformed{"an unknown section '" + std::string(section.name) + "'"};
+    for (const Element& field : section.as_document()) in_order_.push_back({kind, field.name, field});
+  }
+  sorted_ = in_order_;
+  std::stable_sort(sorted_.begin(), sorted_.end(), [](const Change& a, const Change& b) { return a.name < b.name; });
+  const auto same = [](const Change& a, const Change& b) { return a.name == b.name; };
+  if (std::adjacent_find(sorted_.begin(), sorted_.end(), same) != sorted_.end()) throw Malformed{"a field changed twice"};
+}
+
+Document apply_object(DocumentView before, DocumentView diff);
+Document apply_array(DocumentView before, DocumentView diff);
+
+bool is_array_diff(DocumentView diff) { return diff.first().name == "a"; }
+
+// One level down; nothing when the value is not of the diff's shape.
+std::optional<Value> apply_within(const ValueView& before, DocumentView diff) {
+  if (is_array_diff(diff)) {
+    if (!before.is_array()) return std::nullopt;
+    return Value::array(apply_array(before.as_document(), diff));
+  }
+  if (!before.is_object()) return std::nullopt;
+  return Value(apply_object(before.as_document(), diff));
+}
+
+Document apply_object(DocumentView before, DocumentView diff) {
+  const Changes changes(diff);
+  Builder out;
+  std::vector<std::string_view> met;  // fields changed in place
+  for (const Element& field : before) {
+    const Change* change = changes.find(field.name);
+    if (!change) {
+      out.append_element(field);
+      continue;
+    }
+    if (change->kind == Change::update) {
+      out.append(field.name, change->value);
+      met.push_back(field.name);
+    } else if (change->kind == Change::within) {
+      const auto inner = apply_within(field, change->value.as_document());
+      inner ? out.append(field.name, *inner) : out.append_element(field);
+    }
+  }
+  std::sort(met.begin(), met.end());
+  for (const Change& change : changes.in_order()) {
+    const bool missed = change.kind == Change::update && !std::binary_search(met.begin(), met.end(), change.name);
+    if (missed || change.kind == Change::insert) out.append(change.name, change.value);
+  }
+  return out.done();
+}
+
+struct ArrayChange {
+  int64_t index;
+  bool within;
+  ValueView value;
+};
+
+int64_t checked_index(int64_t index, int64_t length) {
+  if (index < 0 || index > length + padding_max) throw Malformed{"a position out of range"};
+  return index;
+}
+
+ArrayChange array_change(const Element& section, int64_t length) {
+  const std::string_view name = section.name;
+  const bool within = name.starts_with('s');
+  int64_t index = -1;
+  const char* end = name.data() + name.size();
+  const bool known = within || name.starts_with('u');
+  if (!known || std::from_chars(name.data() + 1, end, index).ptr != end || (within && !section.is_object())) {
+    throw Malformed{"an unknown section '" + std::string(name) + "'"};
+  }
+  return {checked_index(index, length), within, section};
+}
+
+Document apply_array(DocumentView before, DocumentView diff) {
+  const auto length = static_cast<int64_t>(before.count());
+  int64_t resized = -1;
+  std::vector<ArrayChange> changes;
+  for (const Element& section : diff) {
+    if (section.name == "a") continue;
+    if (section.name == "l") {
+      if (!section.is_integer()) throw Malformed{"a length that is no integer"};
+      resized = checked_index(section.to_int64(), length);
+    } else {
+      changes.push_back(array_change(section, length));
+    }
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const ArrayChange& a, const ArrayChange& b) { return a.index < b.index; });
+  int64_t wanted = resized >= 0 ? resized : length;
+  for (const ArrayChange& change : changes) {
+    if (!change.within) wanted = std::max(wanted, change.index + 1);
+  }
+
+  ArrayBuilder out;
+  auto from = before.begin();
+  auto change = changes.begin();
+  for (int64_t index = 0; index < wanted; ++index) {
+    const ValueView old = from == before.end() ? ValueView(Type::null, {}) : static_cast<ValueView>(*from);
+    if (from != before.end()) ++from;
+    if (change == changes.end() || change->index != index) {
+      out.append(old);
+      continue;
+    }
+    const auto inner = change->within ? apply_within(old, change->value.as_document()) : Value(change->value);
+    inner ? out.append(*inner) : out.append(old);
+    while (change != changes.end() && change->index == index) ++change;
+  }
+  if (out.size() > document_bytes_max_internal) throw Malformed{"an array beyond a document's size"};
+  return Document(out.done_value().view().as_document());
+}
+
+}  // namespace
+
+std::optional<Document> compute(DocumentView before, DocumentView after) {
+  auto result = compute_object(before, after);
+  if (result && result->size() >= after.size()) return std::nullopt;
+  return result;
+}
+
+base::Result<Document> apply(DocumentView before, DocumentView diff) {
+  try {
+    return apply_object(before, diff);
+  } catch (const Malformed& malformed) {
+    return base::Failure{base::ErrorCode::failed_to_parse, "not a document diff: " + malformed.what};
+  }
+}
+
+}  // namespace bson::diff
