@@ -60,7 +60,7 @@ class Transaction {
   Mode mode_;
   bool open_ = true;
   std::unique_ptr<Session, void (*)(Session*)> session_;
-  std::function<void()> release_stamps_;
+  uint64_t stamp_place_ = 0;  // among the open ones; 0: took no stamp
   std::vector<std::function<void()>> after_commit_;
   std::vector<std::function<void()>> after_rollback_;
 };

@@ -1,0 +1,16 @@
+// The data directory says what it is: palimpsest.json, written before anything
+// else, names the format and its version.
+#pragma once
+
+#include <string>
+
+namespace storage {
+
+inline constexpr int directory_version = 1;
+
+// Makes the directory and its marker, or checks the one that is there. Throws
+// UnsupportedFormat for a newer version, a damaged marker, or a directory with
+// somebody else's files in it.
+void prepare_directory(const std::string& path);
+
+}  // namespace storage

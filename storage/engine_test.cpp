@@ -1,0 +1,102 @@
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "storage/temporary_engine.h"
+
+using namespace storage;
+
+namespace {
+
+base::ErrorCode code_of(const std::function<void()>& work, std::string* message = nullptr) {
+  try {
+    work();
+  } catch (const base::OperationError& error) {
+    if (message) *message = error.what();
+    return error.code();
+  }
+  return base::ErrorCode::ok;
+}
+
+}  // namespace
+
+TEST_CASE("what was committed survives the loss of the process") {
+  TemporaryDirectory directory, copy;
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  for (int i = 0; i < 100; ++i) {
+    in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, std::to_string(i), Bytes(1000, 'x')); });
+  }
+  directory.copy_to(copy);
+  Engine second(test_options(copy.path()));
+  Transaction reader(second, Transaction::Mode::read);
+  for (int i = 0; i < 100; ++i) CHECK(Table("things").get(reader, std::to_string(i)).has_value());
+}
+
+TEST_CASE("everyone who waits for durability is called back") {
+  TemporaryDirectory directory;
+  std::atomic<int> called{0};
+  {
+    Engine engine(test_options(directory.path()));
+    const Table table = engine.open_table("things");
+    for (int i = 0; i < 50; ++i) {
+      in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, "k", std::to_string(i)); });
+      engine.when_durable([&] { ++called; });
+    }
+    engine.wait_durable();
+    CHECK(called == 50);
+    engine.when_durable([&] { ++called; });
+  }
+  CHECK(called == 51);
+}
+
+TEST_CASE("a directory of another version or of another server is refused and left alone") {
+  std::string message;
+  SECTION("newer version") {
+    TemporaryDirectory directory;
+    { Engine engine(test_options(directory.path())); }
+    std::ofstream(directory.path() + "/palimpsest.json") << "{\"format\": \"palimpsest\", \"version\": 2}\n";
+    CHECK(code_of([&] { Engine engine(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
+    CHECK(message.find("format version 2") != message.npos);
+  }
+  SECTION("damaged marker") {
+    TemporaryDirectory directory;
+    std::ofstream(directory.path() + "/palimpsest.json") << "\0\0\0";
+    CHECK(code_of([&] { Engine engine(test_options(directory.path())); }) == base::ErrorCode::unsupported_format);
+  }
+  SECTION("another server's files") {
+    TemporaryDirectory directory;
+    std::ofstream(directory.path() + "/WiredTiger") << "WiredTiger";
+    CHECK(code_of([&] { Engine engine(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
+    CHECK(message.find("WiredTiger files") != message.npos);
+    CHECK_FALSE(std::filesystem::exists(directory.path() + "/palimpsest.json"));
+  }
+  SECTION("somebody's letters") {
+    TemporaryDirectory directory;
+    std::ofstream(directory.path() + "/letter.odt") << "Dear";
+    CHECK(code_of([&] { Engine engine(test_options(directory.path())); }) == base::ErrorCode::unsupported_format);
+  }
+  SECTION("a log file is no hindrance") {
+    TemporaryDirectory directory;
+    std::ofstream(directory.path() + "/server.log") << "line";
+    CHECK(code_of([&] { Engine engine(test_options(directory.path())); }) == base::ErrorCode::ok);
+  }
+}
+
+TEST_CASE("a directory that is open already is refused") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  CHECK(code_of([&] { Engine second(test_options(directory.path())); }) != base::ErrorCode::ok);
+}
+
+TEST_CASE("the engine's figures come in groups") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  bson::Builder out;
+  engine.append_stats(out);
+  const bson::Document stats = out.done();
+  CHECK(stats["cache"].as_document()["bytes currently in the cache"].to_int64() > 0);
+  CHECK(stats["log"].is_object());
+}

@@ -1,0 +1,47 @@
+// The parts of an open engine. For this folder alone.
+#pragma once
+
+#include <memory>
+
+#include "storage/checkpointer.h"
+#include "storage/disk_space.h"
+#include "storage/engine.h"
+#include "storage/journal.h"
+#include "storage/session.h"
+#include "storage/stamps.h"
+#include "storage/tables.h"
+#include "storage/wt.h"
+
+namespace storage {
+
+class DedupService;
+
+// In the order of their making; they go in the opposite one.
+struct Engine::Internals {
+  Internals(Engine& engine, const EngineOptions& options);
+  ~Internals();
+
+  // Called with WT_ROLLBACK in hand: throws TransactionTooLargeForCache where running it again would
+  // end the same way; else returns.
+  void conflict(const Transaction::Session& session) const;
+
+  const EngineOptions options;
+  DiskSpace space;
+  wt::Connection connection;
+  StampSource stamps;
+  SessionPool sessions;
+  Tables tables;
+  Journal journal;
+  Checkpointer checkpointer;
+  Table counts;
+  std::unique_ptr<Catalog> catalog;
+  std::unique_ptr<DedupService> dedup;
+};
+
+// statistics.cpp: every figure WiredTiger keeps, grouped as serverStatus shows them.
+void append_engine_statistics(wt::Connection& connection, bson::Builder& out);
+
+// catalog: reads what is stored, removes what a crash left half done.
+std::unique_ptr<Catalog> load_catalog(Engine& engine);
+
+}  // namespace storage

@@ -1,0 +1,71 @@
+#include "storage/session.h"
+
+namespace storage {
+
+WT_CURSOR* Transaction::Session::strict(const std::string& table) {
+  TableCursors& cursors = tables[table];
+  if (!cursors.strict) cursors.strict = wt::open_cursor(session.get(), uri(table), "overwrite=false");
+  return cursors.strict.get();
+}
+
+WT_CURSOR* Transaction::Session::overwrite(const std::string& table) {
+  TableCursors& cursors = tables[table];
+  if (!cursors.overwrite) cursors.overwrite = wt::open_cursor(session.get(), uri(table));
+  return cursors.overwrite.get();
+}
+
+wt::Cursor Transaction::Session::take_walker(const std::string& table) {
+  TableCursors& cursors = tables[table];
+  if (cursors.walkers.empty()) return wt::open_cursor(session.get(), uri(table));
+  wt::Cursor cursor = std::move(cursors.walkers.back());
+  cursors.walkers.pop_back();
+  return cursor;
+}
+
+void Transaction::Session::return_walker(const std::string& table, wt::Cursor cursor) {
+  cursor->reset(cursor.get());
+  const auto found = tables.find(table);
+  if (found != tables.end()) found->second.walkers.push_back(std::move(cursor));
+}
+
+Transaction::Session* SessionPool::take() {
+  std::lock_guard lock(mutex_);
+  if (idle_.empty()) {
+    const auto slot = static_cast<uint32_t>(all_.size());
+    all_.push_back(std::make_unique<Transaction::Session>(*this, slot, connection_.open_session()));
+    all_.back()->drops_seen = dropped_.size();
+    idle_.reserve(all_.size());
+    return all_.back().get();
+  }
+  Transaction::Session* session = idle_.back();
+  idle_.pop_back();
+  return session;
+}
+
+void SessionPool::let_go(Transaction::Session& session) {
+  for (; session.drops_seen < dropped_.size(); ++session.drops_seen) session.close_cursors(dropped_[session.drops_seen]);
+}
+
+void SessionPool::give_back(Transaction::Session* session) {
+  session->written_bytes = 0;
+  if (session->tables.size() > tables_max) session->tables.clear();
+  std::lock_guard lock(mutex_);
+  let_go(*session);
+  idle_.push_back(session);
+}
+
+void SessionPool::forget_table(const std::string& table) {
+  std::lock_guard lock(mutex_);
+  // With nobody at work nobody has to be told later, and the list starts again.
+  if (idle_.size() == all_.size()) {
+    for (auto& session : all_) {
+      let_go(*session);
+      session->drops_seen = 0;
+    }
+    dropped_.clear();
+  }
+  dropped_.push_back(table);
+  for (Transaction::Session* session : idle_) let_go(*session);
+}
+
+}  // namespace storage

@@ -1,0 +1,79 @@
+// The engine's sessions, kept open with their cursors.
+//
+// Opening a WiredTiger cursor costs as much as a read, so a session keeps those
+// it has opened, by table: one for reads and strict writes, one for overwriting,
+// and any number of walkers. A transaction borrows a session; the most recently
+// returned one goes out first, its cursors still warm.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/counts.h"
+#include "storage/transaction.h"
+#include "storage/wt.h"
+
+namespace storage {
+
+class SessionPool;
+
+struct StringHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+
+struct Transaction::Session {
+  struct TableCursors {
+    wt::Cursor strict;     // overwrite=false: insert tells of a duplicate, remove of a missing key
+    wt::Cursor overwrite;
+    std::vector<wt::Cursor> walkers;  // not in use
+  };
+
+  Session(SessionPool& owner, uint32_t number, wt::Session opened) : pool(owner), slot(number), session(std::move(opened)) {}
+
+  WT_CURSOR* strict(const std::string& table);
+  WT_CURSOR* overwrite(const std::string& table);
+  wt::Cursor take_walker(const std::string& table);
+  void return_walker(const std::string& table, wt::Cursor cursor);
+  void close_cursors(const std::string& table) { tables.erase(table); }
+
+  SessionPool& pool;
+  const uint32_t slot;  // no two open transactions have the same one
+  wt::Session session;
+  std::unordered_map<std::string, TableCursors, StringHash, std::equal_to<>> tables;
+  CountChanges counts;
+  uint64_t written_bytes = 0;  // in this transaction
+  size_t drops_seen = 0;       // of the pool's dropped tables
+
+ private:
+  std::string uri(const std::string& table) const { return "table:" + table; }
+};
+
+// Thread-safe.
+class SessionPool {
+ public:
+  explicit SessionPool(wt::Connection& connection) : connection_(connection) {}
+
+  Transaction::Session* take();
+  void give_back(Transaction::Session* session);
+
+  // No idle session holds a cursor on the table any more; busy ones let go when they come back.
+  void forget_table(const std::string& table);
+
+ private:
+  // A session with cursors on more tables than this starts afresh: each keeps a table's file open.
+  static constexpr size_t tables_max = 400;
+  void let_go(Transaction::Session& session);
+
+  wt::Connection& connection_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Transaction::Session>> all_;
+  std::vector<Transaction::Session*> idle_;
+  std::vector<std::string> dropped_;
+};
+
+}  // namespace storage

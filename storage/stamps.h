@@ -1,0 +1,49 @@
+// Stamps: what time it is in the log.
+//
+// Given out going up, under one lock. A transaction's first stamp holds back
+// how far the log may be read until the transaction is committed or gone:
+//
+//   given out   5 6 7 8 9        open: {6 …}, {9 …}
+//   readable    everything below 6
+#pragma once
+
+#include <deque>
+#include <mutex>
+
+#include "storage/record_id.h"
+
+namespace base {
+class Clock;
+}
+
+namespace storage {
+
+// Thread-safe.
+class StampSource {
+ public:
+  explicit StampSource(base::Clock& clock) : clock_(clock) {}
+
+  // The first of a transaction takes a place among the open ones, to be released; later ones only go up.
+  Stamp first(uint64_t& place);
+  Stamp next();
+  void release(uint64_t place);
+
+  Stamp all_committed() const;
+  Stamp last() const;
+  void raise(Stamp at_least);
+
+ private:
+  Stamp advance();
+
+  struct Open {
+    Stamp stamp;
+    bool done;
+  };
+  base::Clock& clock_;
+  mutable std::mutex mutex_;
+  Stamp last_ = 0;
+  uint64_t front_place_ = 1;   // the place of open_.front()
+  std::deque<Open> open_;      // in order of their stamps; done ones leave from the front
+};
+
+}  // namespace storage

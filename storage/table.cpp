@@ -1,0 +1,134 @@
+#include "storage/table.h"
+
+#include "storage/internals.h"
+#include "storage/session.h"
+
+namespace storage {
+namespace {
+
+[[noreturn]] void failed(Transaction& transaction, int result, const char* doing, const std::string& table) {
+  if (result == WT_ROLLBACK) transaction.engine().internals().conflict(transaction.session());
+  wt::fail(result, std::string(doing) + " table " + table);
+}
+
+void count_bytes(Transaction& transaction, size_t bytes) {
+  transaction.session().written_bytes += bytes;
+  transaction.engine().internals().space.wrote(bytes);
+}
+
+}  // namespace
+
+std::optional<BytesView> Table::get(Transaction& transaction, BytesView key) const {
+  WT_CURSOR* cursor = transaction.session().strict(name_);
+  wt::set_key(cursor, key);
+  const int result = cursor->search(cursor);
+  if (result == WT_NOTFOUND) return std::nullopt;
+  if (result != 0) failed(transaction, result, "reading", name_);
+  return wt::get_value(cursor);
+}
+
+void Table::put(Transaction& transaction, BytesView key, BytesView value) const {
+  base::check(transaction.writes(), "write in a read transaction");
+  count_bytes(transaction, key.size() + value.size());
+  WT_CURSOR* cursor = transaction.session().overwrite(name_);
+  wt::set_key(cursor, key);
+  wt::set_value(cursor, value);
+  if (const int result = cursor->insert(cursor); result != 0) failed(transaction, result, "writing", name_);
+}
+
+bool Table::insert(Transaction& transaction, BytesView key, BytesView value) const {
+  base::check(transaction.writes(), "write in a read transaction");
+  count_bytes(transaction, key.size() + value.size());
+  WT_CURSOR* cursor = transaction.session().strict(name_);
+  wt::set_key(cursor, key);
+  wt::set_value(cursor, value);
+  const int result = cursor->insert(cursor);
+  if (result == WT_DUPLICATE_KEY) return false;
+  if (result != 0) failed(transaction, result, "writing", name_);
+  return true;
+}
+
+bool Table::remove(Transaction& transaction, BytesView key) const {
+  base::check(transaction.writes(), "write in a read transaction");
+  WT_CURSOR* cursor = transaction.session().strict(name_);
+  wt::set_key(cursor, key);
+  const int result = cursor->remove(cursor);
+  if (result == WT_NOTFOUND) return false;
+  if (result != 0) failed(transaction, result, "writing", name_);
+  return true;
+}
+
+void Table::truncate(Transaction& transaction, BytesView from, BytesView to) const {
+  base::check(transaction.writes(), "write in a read transaction");
+  Transaction::Session& session = transaction.session();
+  TableCursor first = cursor(transaction);
+  TableCursor last = cursor(transaction);
+  if (!first.seek(from) || !last.seek_back(to) || first.key() > last.key()) return;
+  const int result = session.session->truncate(session.session.get(), nullptr, first.raw(), last.raw(), nullptr);
+  if (result != 0) failed(transaction, result, "truncating", name_);
+}
+
+struct TableCursor::State {
+  Transaction& transaction;
+  const std::string table;
+  wt::Cursor cursor;
+
+  ~State() { transaction.session().return_walker(table, std::move(cursor)); }
+
+  bool stands(int result) {
+    if (result == 0) return true;
+    if (result != WT_NOTFOUND) failed(transaction, result, "reading", table);
+    return false;
+  }
+  // On the row found at or around `key`, after a step in the wanted direction where it lies on the other side.
+  bool seek(BytesView key, int wanted) {
+    WT_CURSOR* at = cursor.get();
+    wt::set_key(at, key);
+    int exact = 0;
+    if (!stands(at->search_near(at, &exact))) return false;
+    if (wanted > 0 && exact < 0) return stands(at->next(at));
+    if (wanted < 0 && exact > 0) return stands(at->prev(at));
+    return true;
+  }
+};
+
+TableCursor Table::cursor(Transaction& transaction) const {
+  return TableCursor(std::unique_ptr<TableCursor::State>(
+      new TableCursor::State{transaction, name_, transaction.session().take_walker(name_)}));
+}
+
+TableCursor::TableCursor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TableCursor::TableCursor(TableCursor&&) noexcept = default;
+TableCursor& TableCursor::operator=(TableCursor&&) noexcept = default;
+TableCursor::~TableCursor() = default;
+
+bool TableCursor::seek(BytesView key) { return state_->seek(key, +1); }
+bool TableCursor::seek_back(BytesView key) { return state_->seek(key, -1); }
+bool TableCursor::next() { return state_->stands(state_->cursor->next(state_->cursor.get())); }
+bool TableCursor::previous() { return state_->stands(state_->cursor->prev(state_->cursor.get())); }
+void TableCursor::reset() { state_->cursor->reset(state_->cursor.get()); }
+BytesView TableCursor::key() const { return wt::get_key(state_->cursor.get()); }
+BytesView TableCursor::value() const { return wt::get_value(state_->cursor.get()); }
+WT_CURSOR* TableCursor::raw() const { return state_->cursor.get(); }
+
+// | bytes that follow, 1 | big-endian, without leading zeros |
+void append_record_key(Bytes& out, RecordId id) {
+  const auto number = static_cast<uint64_t>(id);
+  const int bytes = number == 0 ? 0 : (71 - std::countl_zero(number)) / 8;
+  out.push_back(static_cast<char>(bytes));
+  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) out.push_back(static_cast<char>(number >> shift));
+}
+
+Bytes record_key(RecordId id) {
+  Bytes key;
+  append_record_key(key, id);
+  return key;
+}
+
+RecordId record_from_key(BytesView key) {
+  uint64_t number = 0;
+  for (size_t i = 1; i < key.size(); ++i) number = number << 8 | static_cast<uint8_t>(key[i]);
+  return static_cast<RecordId>(number);
+}
+
+}  // namespace storage

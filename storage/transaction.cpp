@@ -1,0 +1,74 @@
+#include "storage/transaction.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/random.h"
+#include "storage/internals.h"
+#include "storage/session.h"
+
+namespace storage {
+
+Transaction::Transaction(Engine& engine, Mode mode)
+    : engine_(engine), mode_(mode), session_(engine.internals().sessions.take(), [](Session* session) {
+        session->pool.give_back(session);
+      }) {
+  WT_SESSION* raw = session_->session.get();
+  wt::check(raw->begin_transaction(raw, nullptr), "beginning a transaction");
+}
+
+Transaction::~Transaction() {
+  if (open_) rollback();
+}
+
+void Transaction::finish() {
+  open_ = false;
+  if (stamp_place_) engine_.internals().stamps.release(stamp_place_);
+  stamp_place_ = 0;
+}
+
+void Transaction::commit() {
+  base::check(open_, "commit of a finished transaction");
+  Engine::Internals& internals = engine_.internals();
+  if (!session_->counts.empty()) session_->counts.write(*this, internals.counts, session_->slot);
+  WT_SESSION* raw = session_->session.get();
+  if (const int result = raw->commit_transaction(raw, nullptr); result != 0) {
+    // WiredTiger has rolled it back already.
+    session_->counts.rolled_back();
+    finish();
+    for (auto& action : after_rollback_) action();
+    if (result == WT_ROLLBACK) internals.conflict(*session_);
+    wt::fail(result, "committing");
+  }
+  session_->counts.committed();
+  finish();
+  for (auto& action : after_commit_) action();
+}
+
+void Transaction::rollback() {
+  base::check(open_, "rollback of a finished transaction");
+  WT_SESSION* raw = session_->session.get();
+  // Nothing can be done about a failure here, and WiredTiger knows of none but a panic.
+  raw->rollback_transaction(raw, nullptr);
+  session_->counts.rolled_back();
+  finish();
+  for (auto& action : after_rollback_) action();
+}
+
+Stamp Transaction::next_stamp() {
+  StampSource& stamps = engine_.internals().stamps;
+  return stamp_place_ ? stamps.next() : stamps.first(stamp_place_);
+}
+
+void Transaction::after_commit(std::function<void()> action) { after_commit_.push_back(std::move(action)); }
+void Transaction::after_rollback(std::function<void()> action) { after_rollback_.push_back(std::move(action)); }
+
+void back_off(int conflicts) {
+  if (conflicts == 0) return std::this_thread::yield();
+  thread_local base::Random random(base::entropy64());
+  const uint64_t longest_us = uint64_t{20} << std::min(conflicts, 10);
+  std::this_thread::sleep_for(std::chrono::microseconds(1 + random.below(longest_us)));
+}
+
+}  // namespace storage

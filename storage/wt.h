@@ -1,0 +1,75 @@
+// WiredTiger behind owning types and our kinds of error.
+//
+// Every call's result goes through `check`, which turns WiredTiger's numbers
+// into what the layers above know:
+//
+//   WT_ROLLBACK           WriteConflict: run the transaction again
+//   ENOSPC                OutOfDiskSpace: this operation failed, the server goes on
+//   WT_PANIC              a fatal log line and the end of the process; the journal has what was acknowledged
+//   damaged files         DataCorruptionDetected
+//   anything else         InternalError with WiredTiger's own words
+#pragma once
+
+#include <wiredtiger.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+
+namespace storage::wt {
+
+// Throws for any result but 0. `doing` finishes the sentence "… while": "opening table records-17".
+void check(int result, std::string_view doing);
+[[noreturn]] void fail(int result, std::string_view doing);
+
+struct CloseSession {
+  void operator()(WT_SESSION* session) const { session->close(session, nullptr); }
+};
+struct CloseCursor {
+  void operator()(WT_CURSOR* cursor) const { cursor->close(cursor); }
+};
+using Session = std::unique_ptr<WT_SESSION, CloseSession>;
+using Cursor = std::unique_ptr<WT_CURSOR, CloseCursor>;
+
+// An open database. Sessions must be gone before it closes.
+class Connection {
+ public:
+  Connection(const std::string& path, const std::string& config);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  Session open_session() const;
+  WT_CONNECTION* get() const { return connection_; }
+
+ private:
+  WT_CONNECTION* connection_ = nullptr;
+};
+
+Cursor open_cursor(WT_SESSION* session, const std::string& uri, const char* config = nullptr);
+
+inline WT_ITEM item(base::BytesView bytes) {
+  WT_ITEM item{};
+  item.data = bytes.data();
+  item.size = bytes.size();
+  return item;
+}
+inline base::BytesView view(const WT_ITEM& item) { return {static_cast<const char*>(item.data), item.size}; }
+
+inline void set_key(WT_CURSOR* cursor, base::BytesView key) {
+  const WT_ITEM raw = item(key);
+  cursor->set_key(cursor, &raw);
+}
+inline void set_value(WT_CURSOR* cursor, base::BytesView value) {
+  const WT_ITEM raw = item(value);
+  cursor->set_value(cursor, &raw);
+}
+base::BytesView get_key(WT_CURSOR* cursor);
+base::BytesView get_value(WT_CURSOR* cursor);
+
+// What WiredTiger last complained about on this thread; cleared by reading it.
+std::string take_last_message();
+
+}  // namespace storage::wt
