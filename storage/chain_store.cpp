@@ -1,0 +1,473 @@
+#include "storage/chain_store.h"
+
+#include "base/hash.h"
+
+namespace storage {
+
+using base::ErrorCode;
+using base::OperationError;
+
+// What a record holds now. `head` for a raw row that has one, `chain_row` for a stub.
+struct ChainStore::Current {
+  const Table* table = nullptr;
+  RecordRow::Form form = RecordRow::Form::raw;
+  Stamp generation = 0;
+  Bytes row_bytes;     // raw: keeps `content`'s bytes
+  BytesView content;   // raw
+  uint32_t checksum = 0;
+  std::optional<HeadRow> head;
+  ChainKey key;        // stub
+  ChainRow chain_row;  // stub
+  Bytes chain_bytes;   // stub: keeps chain_row.payload's bytes
+
+  uint64_t references() const { return form == RecordRow::Form::stub ? chain_row.references : head ? head->references : 0; }
+};
+
+namespace {
+
+constexpr uint64_t worth_percent = 60;  // a retained content is kept as a delta below this share of its length
+
+}  // namespace
+
+std::optional<ChainStore::Current> ChainStore::current(Transaction& transaction, RecordId record) const {
+  const auto place = find_row(tables_, transaction, record, record < packed_below());
+  if (!place) return std::nullopt;
+  Current now;
+  now.table = place->table;
+  now.form = place->row.form;
+  now.generation = place->row.generation;
+  if (now.form == RecordRow::Form::raw) {
+    now.row_bytes = Bytes(place->row.content);
+    now.content = now.row_bytes;
+    now.checksum = place->row.checksum;
+    if (const auto head = tables_.heads.get(transaction, record_key(record))) now.head = parse_head_row(*head, record).or_throw();
+    return now;
+  }
+  now.key = {place->row.chain, {record, now.generation}};
+  const auto bytes = tables_.chains.get(transaction, chain_key(now.key));
+  if (!bytes) throw_damaged(collection_, record, "its delta in chain " + std::to_string(now.key.chain) + " is missing");
+  now.chain_bytes = Bytes(*bytes);
+  now.chain_row = parse_chain_row(now.chain_bytes, now.key).or_throw();
+  return now;
+}
+
+// --- rows
+
+void ChainStore::put_row(Transaction& transaction, const Table& table, RecordId record, BytesView row) const {
+  table.put(transaction, record_key(record), row);
+}
+
+// Writes the head row of a record that has none, and takes it away again: who
+// would make it the base of something at the same time conflicts.
+void ChainStore::claim_head(Transaction& transaction, RecordId record) const {
+  const Bytes key = record_key(record);
+  tables_.heads.put(transaction, key, head_row(record, {.chain = record}));
+  tables_.heads.remove(transaction, key);
+}
+
+void ChainStore::put_head(Transaction& transaction, RecordId record, const HeadRow& head, bool is_new, StoreCounts& change) const {
+  tables_.heads.put(transaction, record_key(record), head_row(record, head));
+  change.heads += is_new;
+}
+
+void ChainStore::remove_head(Transaction& transaction, RecordId record, StoreCounts& change) const {
+  if (tables_.heads.remove(transaction, record_key(record))) --change.heads;
+}
+
+namespace {
+
+void count_row(StoreCounts& change, const ChainRow& row, size_t bytes, int sign) {
+  change.chain_rows += sign;
+  change.chain_bytes += sign * static_cast<int64_t>(bytes);
+  if (row.dead) {
+    change.dead += sign;
+    change.dead_bytes += sign * static_cast<int64_t>(bytes);
+  }
+}
+
+}  // namespace
+
+void ChainStore::put_chain(Transaction& transaction, const ChainKey& key, const ChainRow& row, StoreCounts& change) const {
+  const Bytes key_bytes = chain_key(key);
+  const Bytes bytes = chain_row(key, row);  // first: `row` may borrow from what the next line reads over
+  if (const auto before = tables_.chains.get(transaction, key_bytes)) {
+    count_row(change, parse_chain_row(*before, key).or_throw(), before->size(), -1);
+  }
+  tables_.chains.put(transaction, key_bytes, bytes);
+  count_row(change, row, bytes.size(), +1);
+}
+
+void ChainStore::remove_chain(Transaction& transaction, const ChainKey& key, StoreCounts& change) const {
+  const Bytes key_bytes = chain_key(key);
+  if (const auto before = tables_.chains.get(transaction, key_bytes)) {
+    count_row(change, parse_chain_row(*before, key).or_throw(), before->size(), -1);
+    tables_.chains.remove(transaction, key_bytes);
+  }
+}
+
+// --- references
+
+void ChainStore::add_reference(Transaction& transaction, const ChainKey& base, const dedup::Placement& placement,
+                               StoreCounts& change) const {
+  if (const auto bytes = tables_.chains.get(transaction, chain_key(base))) {
+    const Bytes copy(*bytes);
+    ChainRow row = parse_chain_row(copy, base).or_throw();
+    ++row.references;
+    return put_chain(transaction, base, row, change);
+  }
+  const RecordId record = base.content.record;
+  const auto bytes = tables_.heads.get(transaction, record_key(record));
+  HeadRow head{base.chain, placement.ordinal, 0};
+  if (bytes) head = parse_head_row(*bytes, record).or_throw();
+  ++head.references;
+  put_head(transaction, record, head, !bytes, change);
+}
+
+void ChainStore::drop_reference(Transaction& transaction, ChainKey base, StoreCounts& change) const {
+  for (;;) {
+    if (const auto bytes = tables_.chains.get(transaction, chain_key(base))) {
+      const Bytes copy(*bytes);
+      ChainRow row = parse_chain_row(copy, base).or_throw();
+      if (row.references > 0) --row.references;
+      if (row.references > 0 || !row.dead) return put_chain(transaction, base, row, change);
+      remove_chain(transaction, base, change);
+      if (row.form == ChainRow::Form::raw) return;
+      base = row.base;
+      continue;
+    }
+    const RecordId record = base.content.record;
+    const auto bytes = tables_.heads.get(transaction, record_key(record));
+    if (!bytes) return;  // damage that validate reports; nothing to count down
+    HeadRow head = parse_head_row(*bytes, record).or_throw();
+    if (head.references > 0) --head.references;
+    if (head.references > 0) {
+      put_head(transaction, record, head, false, change);
+    } else {
+      remove_head(transaction, record, change);
+    }
+    return;
+  }
+}
+
+// --- reads
+
+Bytes ChainStore::content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info,
+                             std::vector<ContentReader::Dead>* dead) const {
+  if (row.form == RecordRow::Form::raw) {
+    if (base::checksum32(row.content) != row.checksum) throw_damaged(collection_, record, "its checksum does not hold");
+    return Bytes(row.content);
+  }
+  ContentReader reader(tables_, transaction, collection_);
+  auto content = reader.read({row.chain, {record, row.generation}}, info);
+  if (!content) {
+    if (content.failure().code != ErrorCode::data_corruption_detected) throw OperationError(content.failure().code, content.failure().message);
+    throw_damaged(collection_, record, content.failure().message);
+  }
+  if (dead && !reader.dead().empty()) *dead = reader.dead();
+  return std::move(*content);
+}
+
+Bytes ChainStore::read_chain(Transaction& transaction, const ChainKey& key) const {
+  ContentReader reader(tables_, transaction, collection_);
+  auto content = reader.read(key);
+  if (!content) throw_damaged(collection_, key.content.record, content.failure().message);
+  return std::move(*content);
+}
+
+std::optional<Bytes> ChainStore::find(Transaction& transaction, const ContentName& name) const {
+  const auto place = find_row(tables_, transaction, name.record, name.record < packed_below());
+  if (!place) return std::nullopt;
+  if (place->row.generation == name.generation) return content_of(transaction, name.record, place->row);
+  RecordId chain = place->row.chain;
+  if (place->row.form == RecordRow::Form::raw) {
+    const auto bytes = tables_.heads.get(transaction, record_key(name.record));
+    if (!bytes) return std::nullopt;
+    chain = parse_head_row(*bytes, name.record).or_throw().chain;
+  }
+  const ChainKey key{chain, name};
+  if (!tables_.chains.get(transaction, chain_key(key))) return std::nullopt;
+  return read_chain(transaction, key);
+}
+
+std::optional<dedup::Placement> ChainStore::placement(Transaction& transaction, const ContentName& name) const {
+  const auto place = find_row(tables_, transaction, name.record, name.record < packed_below());
+  if (!place || place->row.generation != name.generation || place->row.form != RecordRow::Form::raw) return std::nullopt;
+  const auto bytes = tables_.heads.get(transaction, record_key(name.record));
+  if (!bytes) return std::nullopt;
+  const HeadRow head = parse_head_row(*bytes, name.record).or_throw();
+  return dedup::Placement{head.chain, head.ordinal};
+}
+
+// --- what clients do
+
+void ChainStore::insert(Transaction& transaction, RecordId record, BytesView content, Stamp generation) {
+  tables_.records.put(transaction, record_key(record), raw_row(generation, base::checksum32(content), content));
+  const auto bytes = static_cast<int64_t>(content.size());
+  counters_.add_after_commit(transaction, {.records = 1, .logical_bytes = bytes, .raw_bytes = bytes});
+}
+
+// The old content of a stub, which nobody calls his own any more.
+void ChainStore::let_go(Transaction& transaction, const Current& old, StoreCounts& change) const {
+  --change.stubs;
+  if (old.chain_row.references > 0) {
+    ChainRow row = old.chain_row;
+    row.dead = true;
+    return put_chain(transaction, old.key, row, change);
+  }
+  remove_chain(transaction, old.key, change);
+  if (old.chain_row.form == ChainRow::Form::delta) drop_reference(transaction, old.chain_row.base, change);
+}
+
+Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesView content, Stamp generation) {
+  auto old = current(transaction, record);
+  if (!old) throw OperationError(ErrorCode::no_such_key, "no record " + std::to_string(record));
+  Superseded before{old->generation, {}};
+  StoreCounts change;
+  const auto bytes = static_cast<int64_t>(content.size());
+
+  if (old->form == RecordRow::Form::stub) {
+    before.bytes = read_chain(transaction, old->key);
+    let_go(transaction, *old, change);
+    claim_head(transaction, record);
+  } else {
+    if (base::checksum32(old->content) != old->checksum) throw_damaged(collection_, record, "its checksum does not hold");
+    change.raw_bytes -= static_cast<int64_t>(old->content.size());
+    if (old->references() > 0) {
+      // Kept for those based on it, as a delta against what replaces it where that is shorter.
+      const ContentName successor{record, generation};
+      const ChainKey key{old->head->chain, {record, old->generation}};
+      ChainRow row{.form = ChainRow::Form::raw, .dead = true, .references = old->head->references,
+                   .length = old->content.size(), .checksum = old->checksum, .base = {}, .payload = old->content};
+      std::optional<Bytes> delta;
+      if (successor > key.content) {
+        dedup::DeltaOptions options;
+        options.literal_bytes_max = old->content.size() * worth_percent / 100;
+        delta = dedup::encode(content, old->content, options);
+      }
+      if (delta && delta->size() * 100 <= old->content.size() * worth_percent) {
+        row.form = ChainRow::Form::delta;
+        row.base = {key.chain, successor};
+        row.payload = *delta;
+        put_chain(transaction, key, row, change);
+        put_head(transaction, record, {key.chain, old->head->ordinal + 1, 1}, false, change);
+      } else {
+        put_chain(transaction, key, row, change);
+        remove_head(transaction, record, change);
+      }
+    } else if (old->head) {
+      remove_head(transaction, record, change);
+    } else {
+      claim_head(transaction, record);
+    }
+    before.bytes = std::move(old->row_bytes);
+  }
+  put_row(transaction, *old->table, record, raw_row(generation, base::checksum32(content), content));
+  change.raw_bytes += bytes;
+  change.logical_bytes += bytes - static_cast<int64_t>(before.bytes.size());
+  counters_.add_after_commit(transaction, change);
+  return before;
+}
+
+Superseded ChainStore::remove(Transaction& transaction, RecordId record) {
+  auto old = current(transaction, record);
+  if (!old) throw OperationError(ErrorCode::no_such_key, "no record " + std::to_string(record));
+  Superseded before{old->generation, {}};
+  StoreCounts change;
+
+  if (old->form == RecordRow::Form::stub) {
+    before.bytes = read_chain(transaction, old->key);
+    let_go(transaction, *old, change);
+  } else {
+    if (old->references() > 0) {
+      put_chain(transaction, {old->head->chain, {record, old->generation}},
+                {.form = ChainRow::Form::raw, .dead = true, .references = old->head->references, .length = old->content.size(),
+                 .checksum = old->checksum, .base = {}, .payload = old->content},
+                change);
+    }
+    if (old->head) {
+      remove_head(transaction, record, change);
+    } else {
+      claim_head(transaction, record);
+    }
+    change.raw_bytes -= static_cast<int64_t>(old->content.size());
+    change.thinned_bytes += static_cast<int64_t>(old->content.size());
+    before.bytes = std::move(old->row_bytes);
+  }
+  old->table->remove(transaction, record_key(record));
+  change.records -= 1;
+  change.logical_bytes -= static_cast<int64_t>(before.bytes.size());
+  counters_.add_after_commit(transaction, change);
+  return before;
+}
+
+// --- what happens in the background
+
+WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Backward& backward) {
+  if (backward.target.collection != collection_ || !dedup::may_be_base(backward.base, backward.target)) return WriteBackResult::wrong;
+  const ContentName target_name{backward.target.record, backward.target.generation};
+  const ContentName base_name{backward.base.record, backward.base.generation};
+
+  const auto base = current(transaction, base_name.record);
+  if (!base || base->generation != base_name.generation) return WriteBackResult::stale;
+  const auto target = current(transaction, target_name.record);
+  if (!target || target->generation != target_name.generation) return WriteBackResult::stale;
+
+  const bool target_raw = target->form == RecordRow::Form::raw;
+  const bool base_raw = base->form == RecordRow::Form::raw;
+  const RecordId target_chain = !target_raw ? target->key.chain : target->head ? target->head->chain : backward.target_placement.chain;
+  const RecordId base_chain = !base_raw ? base->key.chain : base->head ? base->head->chain : backward.base_placement.chain;
+  if (target_chain < record_id_min || base_chain < record_id_min) return WriteBackResult::wrong;
+  const ChainKey target_key{target_chain, target_name};
+  const ChainKey base_key{base_chain, base_name};
+
+  const Bytes target_read = target_raw ? Bytes() : read_chain(transaction, target_key);
+  const Bytes base_read = base_raw ? Bytes() : read_chain(transaction, base_key);
+  const BytesView target_content = target_raw ? target->content : BytesView(target_read);
+  const BytesView base_content = base_raw ? base->content : BytesView(base_read);
+  const auto made = dedup::apply(base_content, backward.delta, {.output_bytes_max = target_content.size()});
+  if (!made || made.value() != target_content) return WriteBackResult::wrong;
+
+  const uint32_t checksum = target_raw ? target->checksum : target->chain_row.checksum;
+  if (base::checksum32(target_content) != checksum) return WriteBackResult::wrong;  // damaged where it lies
+
+  StoreCounts change;
+  const ChainRow row{.form = ChainRow::Form::delta, .dead = false, .references = target->references(), .length = target_content.size(),
+                     .checksum = checksum, .base = base_key, .payload = backward.delta};
+  if (target_raw) {
+    if (backward.delta.size() + 24 >= target_content.size()) return WriteBackResult::no_gain;
+    const auto length = static_cast<int64_t>(target_content.size());
+    put_row(transaction, *target->table, target_name.record, stub_row(target_name.record, target_name.generation, target_chain));
+    if (target->head) {
+      remove_head(transaction, target_name.record, change);
+    } else {
+      claim_head(transaction, target_name.record);
+    }
+    ++change.stubs;
+    change.raw_bytes -= length;
+    change.thinned_bytes += length;
+  }
+  put_chain(transaction, target_key, row, change);
+  const bool same_base = !target_raw && target->chain_row.form == ChainRow::Form::delta && target->chain_row.base == base_key;
+  if (!same_base) {
+    // The new base first: the old one may lie on the way to it.
+    add_reference(transaction, base_key, backward.base_placement, change);
+    if (!target_raw && target->chain_row.form == ChainRow::Form::delta) drop_reference(transaction, target->chain_row.base, change);
+  }
+  counters_.add_after_commit(transaction, change);
+  return WriteBackResult::written;
+}
+
+bool ChainStore::splice(Transaction& transaction, const ContentReader::Dead& what) {
+  const auto dead_bytes = tables_.chains.get(transaction, chain_key(what.dead));
+  if (!dead_bytes) return false;
+  const Bytes dead_copy(*dead_bytes);
+  const ChainRow dead = parse_chain_row(dead_copy, what.dead).or_throw();
+  if (!dead.dead) return false;
+  StoreCounts change;
+  if (dead.form == ChainRow::Form::raw) {
+    if (!splice_raw(transaction, what.dead, change)) return false;
+    counters_.add_after_commit(transaction, change);
+    return true;
+  }
+  const auto dependent_bytes = tables_.chains.get(transaction, chain_key(what.dependent));
+  if (!dependent_bytes) return false;
+  const Bytes dependent_copy(*dependent_bytes);
+  ChainRow dependent = parse_chain_row(dependent_copy, what.dependent).or_throw();
+  if (dependent.form != ChainRow::Form::delta || dependent.base != what.dead) return false;
+
+  const Bytes content = read_chain(transaction, what.dependent);
+  const Bytes base = read_chain(transaction, dead.base);
+  dedup::DeltaOptions options;
+  options.literal_bytes_max = content.size();
+  const auto delta = dedup::encode(base, content, options);
+  // The dead content may be what they have in common; then it earns its keep.
+  const size_t dead_cost = dead.references == 1 ? dead.payload.size() : 0;
+  if (!delta || delta->size() > dependent.payload.size() + dead_cost + 256) return false;
+  if (const auto made = dedup::apply(base, *delta, {.output_bytes_max = content.size()}); !made || made.value() != content) return false;
+
+  dependent.base = dead.base;
+  dependent.payload = *delta;
+  put_chain(transaction, what.dependent, dependent, change);
+  add_reference(transaction, dead.base, {}, change);
+  drop_reference(transaction, what.dead, change);
+  counters_.add_after_commit(transaction, change);
+  return true;
+}
+
+// A dead content that stands whole: the highest of those based on it takes its
+// place, the others are based on that one.
+bool ChainStore::splice_raw(Transaction& transaction, const ChainKey& dead_key, StoreCounts& change) const {
+  constexpr size_t dependents_max = 64;
+  struct Dependent {
+    ChainKey key;
+    Bytes bytes;
+    ChainRow row;
+  };
+  std::vector<Dependent> dependents;
+  uint64_t references = 0;
+  {
+    const auto bytes = tables_.chains.get(transaction, chain_key(dead_key));
+    references = parse_chain_row(*bytes, dead_key).or_throw().references;
+    if (references == 0 || references > dependents_max) return false;
+    TableCursor cursor = tables_.chains.cursor(transaction);
+    for (bool on = cursor.seek(chain_prefix(dead_key.chain)); on; on = cursor.next()) {
+      const ChainKey key = parse_chain_key(cursor.key()).or_throw();
+      if (key.chain != dead_key.chain) break;
+      const ChainRow row = parse_chain_row(cursor.value(), key).or_throw();
+      if (row.form == ChainRow::Form::delta && row.base == dead_key) dependents.push_back({key, Bytes(cursor.value()), {}});
+    }
+  }
+  if (dependents.size() != references) return false;  // some are of other chains
+  for (auto& dependent : dependents) dependent.row = parse_chain_row(dependent.bytes, dependent.key).or_throw();
+
+  // In key order, so the last one ranks highest.
+  Dependent top = std::move(dependents.back());
+  dependents.pop_back();
+  top.row = parse_chain_row(top.bytes, top.key).or_throw();
+  const Bytes top_content = read_chain(transaction, top.key);
+  struct Change {
+    ChainKey key;
+    ChainRow row;
+    Bytes delta;
+  };
+  std::vector<Change> changes;
+  for (auto& dependent : dependents) {
+    const Bytes content = read_chain(transaction, dependent.key);
+    const auto delta = dedup::encode(top_content, content, {});
+    if (!delta || delta->size() > dependent.row.payload.size() + top.row.payload.size() + 256) return false;
+    if (const auto made = dedup::apply(top_content, *delta, {.output_bytes_max = content.size()}); !made || made.value() != content) return false;
+    changes.push_back({dependent.key, dependent.row, *delta});
+  }
+
+  for (auto& one : changes) {
+    one.row.base = top.key;
+    one.row.payload = one.delta;
+    put_chain(transaction, one.key, one.row, change);
+  }
+  remove_chain(transaction, dead_key, change);
+  const uint64_t top_references = top.row.references + changes.size();
+  if (top.row.dead) {
+    put_chain(transaction, top.key,
+              {.form = ChainRow::Form::raw, .dead = true, .references = top_references, .length = top.row.length,
+               .checksum = top.row.checksum, .base = {}, .payload = top_content},
+              change);
+    return true;
+  }
+  // The record's own content: back into its row.
+  const auto place = find_row(tables_, transaction, top.key.content.record);
+  if (!place || place->row.form != RecordRow::Form::stub || place->row.generation != top.key.content.generation) {
+    throw_damaged(collection_, top.key.content.record, "its row does not lead to its content");
+  }
+  remove_chain(transaction, top.key, change);
+  put_row(transaction, *place->table, top.key.content.record, raw_row(top.key.content.generation, top.row.checksum, top_content));
+  if (top_references > 0) {
+    put_head(transaction, top.key.content.record, {top.key.chain, 0, top_references}, true, change);
+  } else {
+    claim_head(transaction, top.key.content.record);
+  }
+  --change.stubs;
+  change.raw_bytes += static_cast<int64_t>(top_content.size());
+  return true;
+}
+
+}  // namespace storage

@@ -1,0 +1,100 @@
+// The chain store keeps the contents of one collection: whole in their record's
+// row, or as deltas in the chain table, and counts who is based on whom.
+//
+//   record 9   [ raw          ]<--+ head {chain 3, references 1}
+//   record 5   [ stub -> 3    ]   |
+//   record 3   [ stub -> 3    ]   |
+//   chain 3    (3@g) delta --> (5@g) delta --> (9@g)
+//
+// What may happen to a content (dbDedup §5.1):
+//   written back   its row becomes a stub, a delta against a newer content
+//   updated        with references it moves to the chain table, based on its own
+//                  successor; without, it is gone
+//   removed        with references it stays in the chain table, dead; without,
+//                  it is gone, and its base has one reference less
+//   spliced out    what is based on a dead content is based on that one's base
+//                  instead, until nothing is and it goes
+//
+// Every change of who is based on a content writes the row that counts the
+// content's references, and so does whoever moves or drops the content: two
+// transactions that would together leave a delta without its base conflict.
+#pragma once
+
+#include <vector>
+
+#include "dedup/encoder.h"
+#include "storage/content_reader.h"
+
+namespace storage {
+
+enum class WriteBackResult {
+  written,
+  stale,   // a content is no longer what it was when the delta was made
+  wrong,   // the delta does not make the target out of the base: a bug or damage, nothing was written
+  no_gain,
+};
+
+// Thread-safe; transactions are not. All calls throw WriteConflict, and
+// DataCorruptionDetected where a row can't be read.
+class ChainStore {
+ public:
+  ChainStore(StoreTables tables, CollectionId collection) : tables_(std::move(tables)), collection_(collection) {}
+
+  const StoreTables& tables() const { return tables_; }
+  CollectionId collection() const { return collection_; }
+  StoreCounters& counters() { return counters_; }
+  const StoreCounters& counters() const { return counters_; }
+
+  // --- what clients do
+  void insert(Transaction& transaction, RecordId record, BytesView content, Stamp generation);
+  // Throws NoSuchKey where there is no such record.
+  Superseded update(Transaction& transaction, RecordId record, BytesView content, Stamp generation);
+  Superseded remove(Transaction& transaction, RecordId record);
+
+  // The content a row stands for.
+  Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info = nullptr,
+                   std::vector<ContentReader::Dead>* dead = nullptr) const;
+  // One content by name: the record's own, or one retained in its chain.
+  std::optional<Bytes> find(Transaction& transaction, const ContentName& name) const;
+
+  // --- what happens in the background; none of it changes what clients read
+  // Keeps `target` as a delta, after checking everything that makes this safe:
+  // both contents are still current, the base ranks above, and the delta, applied
+  // in this transaction, gives the target byte for byte.
+  WriteBackResult write_back(Transaction& transaction, const dedup::Backward& backward);
+
+  // Takes `dead` out from under `dependent`, which gets another base or becomes
+  // raw again. False: nothing to do, or not worth it.
+  bool splice(Transaction& transaction, const ContentReader::Dead& dead);
+
+  // Where an encoder should see this content; nullopt: not the current one, or in no chain.
+  std::optional<dedup::Placement> placement(Transaction& transaction, const ContentName& name) const;
+
+  // Ids below are rather in `packed`: saves a look-up, nothing else.
+  RecordId packed_below() const { return packed_below_.load(std::memory_order_relaxed); }
+  void set_packed_below(RecordId id) { packed_below_.store(id, std::memory_order_relaxed); }
+
+ private:
+  struct Current;  // a record's content, and who counts its references
+  std::optional<Current> current(Transaction& transaction, RecordId record) const;
+  Bytes read_chain(Transaction& transaction, const ChainKey& key) const;
+
+  void put_row(Transaction& transaction, const Table& table, RecordId record, BytesView row) const;
+  void claim_head(Transaction& transaction, RecordId record) const;
+  void put_head(Transaction& transaction, RecordId record, const HeadRow& head, bool is_new, StoreCounts& change) const;
+  void remove_head(Transaction& transaction, RecordId record, StoreCounts& change) const;
+  void put_chain(Transaction& transaction, const ChainKey& key, const ChainRow& row, StoreCounts& change) const;
+  void remove_chain(Transaction& transaction, const ChainKey& key, StoreCounts& change) const;
+  void add_reference(Transaction& transaction, const ChainKey& base, const dedup::Placement& placement, StoreCounts& change) const;
+  // Contents that are dead and lose their last reference go, and theirs with them.
+  void drop_reference(Transaction& transaction, ChainKey base, StoreCounts& change) const;
+  void let_go(Transaction& transaction, const Current& old, StoreCounts& change) const;
+  bool splice_raw(Transaction& transaction, const ChainKey& dead, StoreCounts& change) const;
+
+  StoreTables tables_;
+  CollectionId collection_;
+  StoreCounters counters_;
+  std::atomic<RecordId> packed_below_{0};
+};
+
+}  // namespace storage

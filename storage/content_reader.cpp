@@ -1,0 +1,77 @@
+#include "storage/content_reader.h"
+
+namespace storage {
+
+namespace {
+
+base::Failure corrupt(const std::string& what) { return {base::ErrorCode::data_corruption_detected, what}; }
+
+}  // namespace
+
+void throw_damaged(CollectionId collection, RecordId record, const std::string& what) {
+  throw base::OperationError(base::ErrorCode::data_corruption_detected, "record " + std::to_string(record) + " of collection " +
+                                                                            std::to_string(collection) + " cannot be read: " + what);
+}
+
+std::optional<RowPlace> find_row(const StoreTables& tables, Transaction& transaction, RecordId record, bool likely_packed) {
+  const Bytes key = record_key(record);
+  const Table* order[] = {&tables.records, &tables.packed};
+  if (likely_packed) std::swap(order[0], order[1]);
+  for (const Table* table : order) {
+    const auto bytes = table->get(transaction, key);
+    if (!bytes) continue;
+    return RowPlace{table, parse_record_row(*bytes, record).or_throw()};
+  }
+  return std::nullopt;
+}
+
+base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
+  next_ = dependent_ = key;
+  dead_.clear();
+  dedup::DecodeStats stats;
+  auto content = dedup::decode(dedup_id(key.content), *this, {}, &stats);
+  if (info) {
+    info->hops += stats.hops;
+    info->chain_bytes += stats.chain_bytes;
+  }
+  return content;
+}
+
+base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId& id) {
+  const ChainKey key = next_;
+  if (dedup_id(key.content) != id) return corrupt("asked for a content that is no one's base");
+
+  dedup::StoredForm form;
+  if (const auto bytes = tables_.chains.get(transaction_, chain_key(key))) {
+    const auto parsed = parse_chain_row(*bytes, key);
+    if (!parsed) return parsed.failure();
+    const ChainRow& row = parsed.value();
+    if (row.length > UINT32_MAX) return corrupt("a content of " + std::to_string(row.length) + " bytes");
+    form.raw = row.form == ChainRow::Form::raw;
+    form.bytes = row.payload;
+    form.base = dedup_id(row.base.content);
+    form.checksum = row.checksum;
+    form.raw_bytes = static_cast<uint32_t>(row.length);
+    if (row.dead && key != dependent_) dead_.push_back({key, dependent_});
+    dependent_ = key;
+    next_ = row.base;
+    return form;
+  }
+  // Not among the chains: then it must be its record's newest, whole in its row.
+  std::optional<RowPlace> place;
+  try {
+    place = find_row(tables_, transaction_, key.content.record);
+  } catch (const base::OperationError& error) {
+    if (error.code() != base::ErrorCode::data_corruption_detected) throw;
+    return corrupt("the row of record " + std::to_string(key.content.record) + ": " + error.what());
+  }
+  if (!place || place->row.form != RecordRow::Form::raw || place->row.generation != key.content.generation) {
+    return corrupt("content " + to_string(key.content) + " in chain " + std::to_string(key.chain) + " is missing");
+  }
+  form.bytes = place->row.content;
+  form.checksum = place->row.checksum;
+  form.raw_bytes = static_cast<uint32_t>(place->row.content.size());
+  return form;
+}
+
+}  // namespace storage

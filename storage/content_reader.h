@@ -1,0 +1,56 @@
+// Reads contents out of a collection's tables, within one transaction: the plug
+// between the decoder and what is stored.
+#pragma once
+
+#include <vector>
+
+#include "dedup/decoder.h"
+#include "storage/record_store.h"
+#include "storage/store_tables.h"
+
+namespace storage {
+
+// A record's row where it lies. The views in `row` are valid until the next call on `table`.
+struct RowPlace {
+  const Table* table = nullptr;
+  RecordRow row;
+};
+
+// nullopt: no such record. Throws DataCorruptionDetected where the row can't be read.
+// `likely_packed`: look there first.
+std::optional<RowPlace> find_row(const StoreTables& tables, Transaction& transaction, RecordId record, bool likely_packed = false);
+
+// Throws DataCorruptionDetected, naming collection and record.
+[[noreturn]] void throw_damaged(CollectionId collection, RecordId record, const std::string& what);
+
+// Not thread-safe; lives within its transaction.
+class ContentReader : public dedup::FormSource {
+ public:
+  ContentReader(const StoreTables& tables, Transaction& transaction, CollectionId collection)
+      : tables_(tables), transaction_(transaction), collection_(collection) {}
+
+  // A content that has a row in the chain table, decoded and verified.
+  base::Result<Bytes> read(const ChainKey& key, ReadInfo* info = nullptr);
+
+  // Contents on the way of the last read that are kept for others alone, each
+  // with the content that was reached through it: garbage to be spliced out.
+  struct Dead {
+    ChainKey dead;
+    ChainKey dependent;
+  };
+  const std::vector<Dead>& dead() const { return dead_; }
+
+  base::Result<dedup::StoredForm> fetch_form(const dedup::ContentId& id) override;
+
+ private:
+  dedup::ContentId dedup_id(const ContentName& name) const { return {collection_, name.record, name.generation}; }
+
+  const StoreTables& tables_;
+  Transaction& transaction_;
+  CollectionId collection_;
+  ChainKey next_;       // where the content asked for next lies
+  ChainKey dependent_;  // and who asks
+  std::vector<Dead> dead_;
+};
+
+}  // namespace storage

@@ -1,0 +1,96 @@
+// How rows of the record tables are written.
+//
+// A row of `records` (and of `packed`, its densely filled twin) is a content in
+// place, or a stub that says where it lies:
+//
+//   raw    | 01 | stamp | checksum 4 | BSON … |
+//   stub   | 02 | stamp | chain |                      chain as distance below the record's own id
+//
+// A row of `heads` stands beside a raw row that deltas are based on:
+//
+//   head   | 01 | chain | ordinal | references |
+//
+// A row of `chains` is a content that is not, or no longer, whole in its record's row:
+//
+//   raw    | 01 | references | length | checksum 4 | BSON … |
+//   delta  | 02 | references | length | checksum 4 | base | instructions … |
+//   base   | distance of record ids | (its chain, with flag 20) | seconds and count of its stamp, as differences |
+//
+// The low four bits of the first byte are the form, the high four are flags:
+// 10 = dead (no record's current content), 20 = the base lies in another chain,
+// the others are kept free for what a row may have to say about snapshots. A row
+// with a form or flag that is not known here is refused, never guessed at.
+// docs/formats/record.md and chain.md have the same with examples.
+#pragma once
+
+#include "base/result.h"
+#include "base/varint.h"
+#include "storage/record_id.h"
+#include "storage/table.h"
+
+namespace storage {
+
+// The name of one content of a collection.
+struct ContentName {
+  RecordId record = 0;
+  Stamp generation = 0;
+
+  // The rank: a base always stands above what is based on it, so chains end.
+  auto operator<=>(const ContentName&) const = default;
+};
+
+std::string to_string(const ContentName& name);  // "17@655f1c2a.3", for messages
+
+// Stamps as two short numbers: seconds since 2024 (most rows of a page share
+// them) and the count within the second.
+void append_stamp(Bytes& out, Stamp stamp);
+std::optional<Stamp> take_stamp(BytesView& in);
+
+struct RecordRow {
+  enum class Form : uint8_t { raw = 1, stub = 2 };
+  Form form = Form::raw;
+  Stamp generation = 0;
+  uint32_t checksum = 0;   // raw: of the content
+  BytesView content;       // raw: where it lies in the row
+  RecordId chain = 0;      // stub
+};
+
+// Only the header: what a scan that looks for names needs. `record` is the row's key.
+base::Result<RecordRow> parse_record_row(BytesView row, RecordId record);
+Bytes raw_row(Stamp generation, uint32_t checksum, BytesView content);
+Bytes stub_row(RecordId record, Stamp generation, RecordId chain);
+
+struct HeadRow {
+  RecordId chain = 0;
+  uint32_t ordinal = 0;      // its place in the chain as the encoder counted it
+  uint64_t references = 0;   // deltas based on it
+};
+
+base::Result<HeadRow> parse_head_row(BytesView row, RecordId record);
+Bytes head_row(RecordId record, const HeadRow& head);
+
+struct ChainKey {
+  RecordId chain = 0;
+  ContentName content;
+  auto operator<=>(const ChainKey&) const = default;
+};
+
+Bytes chain_key(const ChainKey& key);
+Bytes chain_prefix(RecordId chain);
+base::Result<ChainKey> parse_chain_key(BytesView key);
+
+struct ChainRow {
+  enum class Form : uint8_t { raw = 1, delta = 2 };
+  Form form = Form::raw;
+  bool dead = false;
+  uint64_t references = 0;
+  uint64_t length = 0;       // of the content
+  uint32_t checksum = 0;     // of the content
+  ChainKey base;             // delta
+  BytesView payload;         // raw: the content; delta: the instructions. Borrowed.
+};
+
+base::Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key);
+Bytes chain_row(const ChainKey& key, const ChainRow& row);
+
+}  // namespace storage

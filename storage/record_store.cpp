@@ -1,0 +1,183 @@
+#include "storage/record_store.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "storage/record_store_state.h"
+
+namespace storage {
+
+namespace {
+
+RecordId last_id(Engine& engine, const StoreTables& tables) {
+  Transaction transaction(engine, Transaction::Mode::read);
+  RecordId last = 0;
+  for (const Table* table : {&tables.records, &tables.packed}) {
+    TableCursor cursor = table->cursor(transaction);
+    if (cursor.previous()) last = std::max(last, record_from_key(cursor.key()));
+  }
+  return last;
+}
+
+RecordId first_unpacked(Engine& engine, const StoreTables& tables) {
+  Transaction transaction(engine, Transaction::Mode::read);
+  TableCursor packed = tables.packed.cursor(transaction);
+  if (!packed.next()) return 0;
+  TableCursor cursor = tables.records.cursor(transaction);
+  return cursor.next() ? record_from_key(cursor.key()) : record_id_max;
+}
+
+}  // namespace
+
+RecordStore::State::State(Engine& the_engine, CollectionId collection)
+    : engine(the_engine), chains(StoreTables::open(the_engine, collection), collection) {
+  next_id = last_id(engine, chains.tables()) + 1;
+  chains.set_packed_below(first_unpacked(engine, chains.tables()));
+}
+
+void RecordStore::State::note_read(const ReadInfo& info, uint64_t micros, std::vector<ContentReader::Dead> dead) {
+  hops.record(info.hops);
+  decode_micros.record(micros);
+  uint32_t before = hops_max.load(std::memory_order_relaxed);
+  while (before < info.hops && !hops_max.compare_exchange_weak(before, info.hops, std::memory_order_relaxed)) {
+  }
+  if (dead.empty()) return;
+  constexpr size_t waiting_max = 256;
+  std::lock_guard lock(mutex_);
+  for (auto& one : dead) {
+    if (dead_.size() >= waiting_max) break;
+    dead_.push_back(one);
+  }
+}
+
+std::vector<ContentReader::Dead> RecordStore::State::take_dead() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(dead_, {});
+}
+
+Bytes RecordStore::State::content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info) {
+  if (row.form == RecordRow::Form::raw) return chains.content_of(transaction, record, row, info);
+  ReadInfo read;
+  std::vector<ContentReader::Dead> dead;
+  const int64_t start = base::system_clock().monotonic_us();
+  Bytes content = chains.content_of(transaction, record, row, &read, &dead);
+  note_read(read, static_cast<uint64_t>(base::system_clock().monotonic_us() - start), std::move(dead));
+  if (info) {
+    info->hops += read.hops;
+    info->chain_bytes += read.chain_bytes;
+  }
+  return content;
+}
+
+RecordStore::RecordStore(Engine& engine, CollectionId collection) : state_(std::make_unique<State>(engine, collection)) {}
+RecordStore::~RecordStore() = default;
+
+RecordId RecordStore::insert(Transaction& transaction, BytesView content, Stamp generation) {
+  const RecordId record = state_->next_id.fetch_add(1, std::memory_order_relaxed);
+  state_->chains.insert(transaction, record, content, generation);
+  return record;
+}
+
+std::optional<Bytes> RecordStore::find(Transaction& transaction, RecordId id, ReadInfo* info) {
+  const auto place = find_row(state_->chains.tables(), transaction, id, id < state_->chains.packed_below());
+  if (!place) return std::nullopt;
+  return state_->content_of(transaction, id, place->row, info);
+}
+
+std::optional<Bytes> RecordStore::find(Transaction& transaction, RecordId id, Stamp generation) {
+  return state_->chains.find(transaction, {id, generation});
+}
+
+Superseded RecordStore::update(Transaction& transaction, RecordId id, BytesView content, Stamp generation) {
+  return state_->chains.update(transaction, id, content, generation);
+}
+
+Superseded RecordStore::remove(Transaction& transaction, RecordId id) { return state_->chains.remove(transaction, id); }
+
+RecordStoreStats RecordStore::stats() const {
+  const StoreCounts counts = state_->chains.counters().get();
+  return {counts.records, counts.logical_bytes};
+}
+
+// --- the cursor: the two record tables, merged
+
+struct RecordCursor::State {
+  struct Side {
+    TableCursor cursor;
+    bool on = false;
+    RecordId id = 0;
+  };
+
+  RecordStore::State& store;
+  Transaction& transaction;
+  Direction direction;
+  Side sides[2];
+  int at = -1;            // the side that stands on the current record
+  bool placed = false;    // both sides stand on what comes next
+  Bytes decoded;
+
+  void placed_on(Side& side, bool on) {
+    side.on = on;
+    if (on) side.id = record_from_key(side.cursor.key());
+  }
+  void step(Side& side) { placed_on(side, direction == Direction::forward ? side.cursor.next() : side.cursor.previous()); }
+  // The side whose record comes first; -1 at the end.
+  int first() const {
+    if (!sides[0].on || !sides[1].on) return sides[0].on ? 0 : sides[1].on ? 1 : -1;
+    return (sides[0].id < sides[1].id) == (direction == Direction::forward) ? 0 : 1;
+  }
+};
+
+RecordCursor::RecordCursor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RecordCursor::RecordCursor(RecordCursor&&) noexcept = default;
+RecordCursor::~RecordCursor() = default;
+
+RecordCursor RecordStore::cursor(Transaction& transaction, Direction direction) {
+  const StoreTables& tables = state_->chains.tables();
+  return RecordCursor(std::unique_ptr<RecordCursor::State>(new RecordCursor::State{
+      *state_, transaction, direction, {{tables.records.cursor(transaction)}, {tables.packed.cursor(transaction)}}, -1, false, {}}));
+}
+
+bool RecordCursor::next() {
+  State& state = *state_;
+  if (state.placed) {
+    state.placed = false;
+  } else if (state.at >= 0) {
+    state.step(state.sides[state.at]);
+  } else {
+    for (auto& side : state.sides) state.step(side);
+  }
+  state.at = state.first();
+  if (state.at < 0) state.placed = true;  // the end stays the end
+  return state.at >= 0;
+}
+
+void RecordCursor::seek_after(RecordId id) {
+  State& state = *state_;
+  const bool forward = state.direction == Direction::forward;
+  for (auto& side : state.sides) {
+    if (forward) {
+      state.placed_on(side, id < record_id_max && side.cursor.seek(record_key(id + 1)));
+    } else {
+      state.placed_on(side, id > record_id_min && side.cursor.seek_back(record_key(id - 1)));
+    }
+  }
+  state.placed = true;
+}
+
+RecordId RecordCursor::id() const { return state_->sides[state_->at].id; }
+
+BytesView RecordCursor::content() {
+  State& state = *state_;
+  auto& side = state.sides[state.at];
+  const auto row = parse_record_row(side.cursor.value(), side.id);
+  const CollectionId collection = state.store.chains.collection();
+  if (!row) throw_damaged(collection, side.id, row.failure().message);
+  if (row.value().form == RecordRow::Form::raw) {
+    if (base::checksum32(row.value().content) != row.value().checksum) throw_damaged(collection, side.id, "its checksum does not hold");
+    return row.value().content;
+  }
+  state.decoded = state.store.content_of(state.transaction, side.id, row.value(), nullptr);
+  return state.decoded;
+}
+
+}  // namespace storage

@@ -1,0 +1,81 @@
+#include "storage/store_tables.h"
+
+#include "storage/engine.h"
+
+namespace storage {
+
+namespace {
+
+constexpr int64_t StoreCounts::* count_fields[] = {
+    &StoreCounts::records,    &StoreCounts::logical_bytes, &StoreCounts::raw_bytes, &StoreCounts::stubs,      &StoreCounts::heads,
+    &StoreCounts::chain_rows, &StoreCounts::chain_bytes,   &StoreCounts::dead,      &StoreCounts::dead_bytes, &StoreCounts::thinned_bytes};
+
+}  // namespace
+
+std::vector<std::string> store_table_names(CollectionId collection) {
+  const std::string id = std::to_string(collection);
+  return {"records-" + id, "packed-" + id, "heads-" + id, "chains-" + id};
+}
+
+StoreTables StoreTables::open(Engine& engine, CollectionId collection) {
+  const auto names = store_table_names(collection);
+  const std::string compressor = engine.options().block_compressor;
+  // Pages are small where rows come and go, large where they stay: a larger page
+  // compresses better, and is read and written as a whole.
+  const TableOptions growing{.block_compressor = compressor, .leaf_page_bytes = 32 << 10, .allocation_bytes = 512};
+  const TableOptions settled{.block_compressor = compressor, .leaf_page_bytes = 128 << 10, .allocation_bytes = 512};
+  const TableOptions small{.block_compressor = compressor, .leaf_page_bytes = 16 << 10, .allocation_bytes = 512, .prefix_compression = true};
+  TableOptions chained = settled;
+  chained.prefix_compression = true;
+  return {engine.open_table(names[0], growing), engine.open_table(names[1], settled), engine.open_table(names[2], small),
+          engine.open_table(names[3], chained)};
+}
+
+StoreCounts& StoreCounts::operator+=(const StoreCounts& more) {
+  for (auto field : count_fields) this->*field += more.*field;
+  return *this;
+}
+
+Bytes write_counts(const StoreCounts& counts) {
+  Bytes out(1, '\1');
+  for (auto field : count_fields) base::append_varint(out, base::zigzag(counts.*field));
+  return out;
+}
+
+std::optional<StoreCounts> read_counts(BytesView bytes) {
+  if (bytes.empty() || bytes[0] != '\1') return std::nullopt;
+  bytes.remove_prefix(1);
+  StoreCounts counts;
+  for (auto field : count_fields) {
+    const auto value = base::take_varint(bytes);
+    if (!value) return std::nullopt;
+    counts.*field = base::unzigzag(*value);
+  }
+  return bytes.empty() ? std::optional(counts) : std::nullopt;
+}
+
+void StoreCounters::add(const StoreCounts& change) {
+  size_t at = 0;
+  for (auto field : count_fields) {
+    if (change.*field != 0) fields_[at].add(change.*field);
+    ++at;
+  }
+}
+
+void StoreCounters::add_after_commit(Transaction& transaction, const StoreCounts& change) {
+  transaction.after_commit([this, change] { add(change); });
+}
+
+void StoreCounters::set(const StoreCounts& counts) {
+  size_t at = 0;
+  for (auto field : count_fields) fields_[at++].set(counts.*field);
+}
+
+StoreCounts StoreCounters::get() const {
+  StoreCounts counts;
+  size_t at = 0;
+  for (auto field : count_fields) counts.*field = fields_[at++].get();
+  return counts;
+}
+
+}  // namespace storage
