@@ -1,0 +1,285 @@
+#include "server/write/update/node.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "bson/builder.h"
+#include "bson/path.h"
+#include "server/write/storable.h"
+#include "server/write/update/shell_text.h"
+
+namespace server::write {
+
+using base::ErrorCode;
+using base::OperationError;
+using bson::ValueView;
+
+namespace {
+
+constexpr size_t backfill_max = 1'500'000;
+constexpr int32_t cannot_backfill_array = 34;
+
+// Names a level of the path for as long as it lives.
+class Step {
+ public:
+  Step(Application& application, std::string name) : application_(application) { application_.path.push_back(std::move(name)); }
+  ~Step() { application_.path.pop_back(); }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+ private:
+  Application& application_;
+};
+
+[[noreturn]] void path_must_exist(const std::string& path) {
+  throw OperationError(ErrorCode::bad_value,
+                       "The path '" + path + "' must exist in the document in order to apply array updates.");
+}
+
+NodePointer merge(const NodePointer& a, const NodePointer& b, const std::string& path);
+
+template <class Children>
+void merge_children(Children& into, const Children& from, const std::string& path) {
+  for (const auto& [name, child] : from) {
+    NodePointer& place = into[name];
+    place = place ? merge(place, child, path + "." + name) : child;
+  }
+}
+
+// Two nodes that turned out to work on the same element of an array.
+NodePointer merge(const NodePointer& a, const NodePointer& b, const std::string& path) {
+  if (a->kind() != b->kind() || a->kind() == Node::Kind::leaf) {
+    throw OperationError(ErrorCode::conflicting_update_operators, "Update created a conflict at '" + path + "'");
+  }
+  if (a->kind() == Node::Kind::array) {
+    auto merged = std::make_shared<ArrayNode>(static_cast<const ArrayNode&>(*a));
+    merge_children(merged->children, static_cast<const ArrayNode&>(*b).children, path);
+    return merged;
+  }
+  const auto& other = static_cast<const ObjectNode&>(*b);
+  auto merged = std::make_shared<ObjectNode>(static_cast<const ObjectNode&>(*a));
+  merge_children(merged->children, other.children, path);
+  if (other.positional) {
+    merged->positional = merged->positional ? merge(merged->positional, other.positional, path + ".$") : other.positional;
+  }
+  return merged;
+}
+
+struct NamedChange {
+  std::string_view name;
+  Change change;
+  bool exists;
+};
+
+bson::Value rewrite_object(bson::DocumentView before, std::vector<NamedChange>& changes) {
+  bson::Builder out;
+  for (const auto& field : before) {
+    const auto changed = std::find_if(changes.begin(), changes.end(),
+                                      [&](const NamedChange& change) { return change.exists && change.name == field.name; });
+    if (changed == changes.end()) {
+      out.append_element(field);
+      continue;
+    }
+    if (changed->change.kind == Change::Kind::set) out.append(field.name, changed->change.value);
+    changed->exists = false;  // a second field of that name stays
+    changed->change.kind = Change::Kind::keep;
+  }
+  for (const auto& change : changes) {
+    if (change.change.kind == Change::Kind::set) out.append(change.name, change.change.value);
+  }
+  return bson::Value(out.done());
+}
+
+bson::Value rewrite_array(bson::DocumentView before, const std::map<size_t, Change>& changes) {
+  bson::ArrayBuilder out;
+  auto next = changes.begin();
+  const auto put = [&](const Change& change) {
+    // An element that goes leaves null behind: the others keep their positions.
+    if (change.kind == Change::Kind::set) out.append(change.value);
+    else out.append_null();
+  };
+  for (const auto& element : before) {
+    if (next != changes.end() && next->first == out.count()) put((next++)->second);
+    else out.append(static_cast<ValueView>(element));
+  }
+  for (; next != changes.end(); ++next) {
+    while (out.count() < next->first) out.append_null();
+    put(next->second);
+  }
+  return out.done_value();
+}
+
+Change apply_to_object(const ObjectNode::Children& children, bson::DocumentView before, Application& application) {
+  std::vector<NamedChange> changes;
+  for (const auto& [name, child] : children) {
+    const bson::Element current = before.find(name);
+    const Step step(application, name);
+    Change change = child->apply(current, application);
+    if (!change) continue;
+    if (application.path.size() == 1 && change.kind == Change::Kind::set) check_top_level_name(name);
+    changes.push_back({name, std::move(change), current.exists()});
+  }
+  if (changes.empty()) return Change::keep();
+  return Change::set(rewrite_object(before, changes));
+}
+
+Change apply_to_array(const ObjectNode::Children& children, const ValueView& current, Application& application) {
+  const bson::DocumentView before = current.as_document();
+  std::vector<ValueView> elements;
+  for (const auto& element : before) elements.push_back(element);
+  std::map<size_t, Change> changes;
+  for (const auto& [name, child] : children) {
+    const auto index = array_index(name);
+    if (!index) {
+      child->blocked(name, current, application);
+      continue;
+    }
+    const Step step(application, name);
+    Change change = child->apply(*index < elements.size() ? elements[*index] : ValueView(), application);
+    if (!change) continue;
+    if (*index >= elements.size() + backfill_max) {
+      throw OperationError(cannot_backfill_array, "can't backfill more than " + std::to_string(backfill_max) + " elements");
+    }
+    changes.emplace(*index, std::move(change));
+  }
+  if (changes.empty()) return Change::keep();
+  return Change::set(rewrite_array(before, changes));
+}
+
+}  // namespace
+
+std::string Application::dotted() const {
+  std::string text;
+  for (const auto& component : path) text.append(text.empty() ? "" : ".").append(component);
+  return text;
+}
+
+std::string Application::id_text() const {
+  const auto id = document.find("_id");
+  return id.exists() ? shell_braced("_id", id) : "{no id}";
+}
+
+Change Leaf::apply(const ValueView& current, Application& application) const {
+  if (!acts(application)) return Change::keep();
+  if (!current.exists() && !modifier_->creates(application)) return Change::keep();
+  Change change = modifier_->apply(current, application);
+  if (change.kind == Change::Kind::set && change.value.view().identical(current)) return Change::keep();
+  if (change.kind == Change::Kind::remove && !current.exists()) return Change::keep();
+  if (!change) return change;
+  if (application.path.front() == "_id" && application.document.has("_id")) {
+    throw OperationError(ErrorCode::immutable_field, "Performing an update on the path '" + application.dotted() +
+                                                         "' would modify the immutable field '_id'");
+  }
+  if (change.kind == Change::Kind::set) check_depth(change.value, static_cast<int>(application.path.size()));
+  return change;
+}
+
+void Leaf::blocked(std::string_view name, const ValueView& blocker, const Application& application) const {
+  if (!acts(application)) return;
+  const std::string element = shell_field(application.field(), blocker);
+  if (modifier_->creates(application)) {
+    throw OperationError(ErrorCode::path_not_viable,
+                         "Cannot create field '" + std::string(name) + "' in element {" + element + "}");
+  }
+  if (modifier_->tolerates_blocked_path()) return;
+  throw OperationError(ErrorCode::path_not_viable, "Cannot use the part (" + std::string(name) + ") of (" +
+                                                       application.dotted() + "." + std::string(name) +
+                                                       ") to traverse the element ({" + element + "})");
+}
+
+ObjectNode::Children ObjectNode::resolved(const Application& application) const {
+  if (!application.matched) {
+    throw OperationError(ErrorCode::bad_value, "The positional operator did not find the match needed from the query.");
+  }
+  Children all = children;
+  const std::string index = std::to_string(*application.matched);
+  NodePointer& place = all[index];
+  place = place ? merge(place, positional, application.dotted() + "." + index) : positional;
+  return all;
+}
+
+Change ObjectNode::apply(const ValueView& current, Application& application) const {
+  if (positional) {
+    ObjectNode plain;
+    plain.children = resolved(application);
+    return plain.apply(current, application);
+  }
+  if (current.is_array()) return apply_to_array(children, current, application);
+  if (current.is_object() || !current.exists()) {
+    return apply_to_object(children, current.exists() ? current.as_document() : bson::DocumentView(), application);
+  }
+  for (const auto& [name, child] : children) child->blocked(name, current, application);
+  return Change::keep();
+}
+
+void ObjectNode::blocked(std::string_view name, const ValueView& blocker, const Application& application) const {
+  if (positional) positional->blocked(name, blocker, application);
+  for (const auto& child : children) child.second->blocked(name, blocker, application);
+}
+
+Change ArrayNode::apply(const ValueView& current, Application& application) const {
+  if (!current.exists()) path_must_exist(application.dotted());
+  if (!current.is_array()) {
+    throw OperationError(ErrorCode::bad_value, "Cannot apply array updates to non-array element " +
+                                                   shell_field(application.field(), current));
+  }
+  std::map<size_t, Change> changes;
+  size_t index = 0;
+  for (const auto& element : current.as_document()) {
+    NodePointer chosen;
+    const Step step(application, std::to_string(index));
+    for (const auto& [identifier, child] : children) {
+      if (!identifier.empty()) {
+        bson::Builder wrapped;
+        wrapped.append(identifier, static_cast<ValueView>(element));
+        if (!application.array_filters->find(identifier)->second(wrapped.done())) continue;
+      }
+      chosen = chosen ? merge(chosen, child, application.dotted()) : child;
+    }
+    if (chosen) {
+      if (Change change = chosen->apply(element, application)) changes.emplace(index, std::move(change));
+    }
+    ++index;
+  }
+  if (changes.empty()) return Change::keep();
+  return Change::set(rewrite_array(current.as_document(), changes));
+}
+
+void ArrayNode::blocked(std::string_view name, const ValueView&, const Application& application) const {
+  path_must_exist(application.dotted() + "." + std::string(name));
+}
+
+namespace {
+
+[[noreturn]] void conflict(const UpdatePath& path, size_t at) {
+  throw OperationError(ErrorCode::conflicting_update_operators,
+                       "Updating the path '" + path.dotted + "' would create a conflict at '" + path.prefix(at) + "'");
+}
+
+NodePointer& child_of(Node& node, const std::string& component) {
+  if (node.kind() == Node::Kind::array) return static_cast<ArrayNode&>(node).children[std::string(filter_identifier(component))];
+  auto& object = static_cast<ObjectNode&>(node);
+  return is_positional(component) ? object.positional : object.children[component];
+}
+
+}  // namespace
+
+void add_modifier(ObjectNode& root, const UpdatePath& path, std::shared_ptr<const Modifier> modifier) {
+  Node* node = &root;
+  for (size_t i = 0; i + 1 < path.components.size(); ++i) {
+    const bool filtered = is_filtered(path.components[i + 1]);
+    const auto kind = filtered ? Node::Kind::array : Node::Kind::object;
+    NodePointer& place = child_of(*node, path.components[i]);
+    if (!place) {
+      if (filtered) place = std::make_shared<ArrayNode>();
+      else place = std::make_shared<ObjectNode>();
+    }
+    if (place->kind() != kind) conflict(path, i + 1);
+    node = const_cast<Node*>(place.get());  // ours alone until the tree is handed out
+  }
+  NodePointer& place = child_of(*node, path.components.back());
+  if (place) conflict(path, path.components.size());
+  place = std::make_shared<Leaf>(std::move(modifier));
+}
+
+}  // namespace server::write

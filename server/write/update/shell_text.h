@@ -1,0 +1,22 @@
+// Fields as MongoDB's messages about updates spell them.
+#pragma once
+
+#include <string>
+
+#include "server/query/text.h"
+
+namespace server::write {
+
+inline std::string shell_text(const bson::ValueView& value) { return query::show(value); }
+inline std::string shell_text(bson::DocumentView document) { return query::show(document); }
+
+// a: 1
+inline std::string shell_field(std::string_view name, const bson::ValueView& value) {
+  return query::show_element(bson::Element(name, value));
+}
+// {a: 1}
+inline std::string shell_braced(std::string_view name, const bson::ValueView& value) {
+  return "{" + shell_field(name, value) + "}";
+}
+
+}  // namespace server::write

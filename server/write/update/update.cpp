@@ -1,0 +1,245 @@
+#include "server/write/update/update.h"
+
+#include "base/error.h"
+#include "bson/builder.h"
+#include "bson/compare.h"
+#include "server/write/storable.h"
+#include "server/write/update/array_filters.h"
+#include "server/write/update/node.h"
+#include "server/write/update/operators.h"
+#include "server/write/update/pipeline_update.h"
+#include "server/write/update/shell_text.h"
+
+namespace server::write {
+
+using base::ErrorCode;
+using base::OperationError;
+using bson::DocumentView;
+using bson::ValueView;
+
+namespace {
+
+constexpr int32_t update_too_large = 17419;
+constexpr int32_t upsert_too_large = 17420;
+constexpr int32_t constants_without_pipeline = 51198;
+constexpr auto not_single_value_field = static_cast<ErrorCode>(54);
+
+void refuse_filters(const UpdateOptions& options, const char* style) {
+  if (!options.has_array_filters) return;
+  throw OperationError(ErrorCode::failed_to_parse, std::string("arrayFilters may not be specified for ") + style + " updates");
+}
+
+void check_unaltered_id(DocumentView before, DocumentView after) {
+  const auto id = before.find("_id");
+  const auto now = after.find("_id");
+  if (!id.exists() || bson::equal(id, now)) return;
+  throw OperationError(ErrorCode::immutable_field,
+                       now.exists() ? "After applying the update, the (immutable) field '_id' was found to have been altered to " +
+                                          shell_field("_id", now)
+                                    : "After applying the update, the (immutable) field '_id' was found to have been removed");
+}
+
+// The fields of an upsert's query as a document, in the order of their paths.
+bson::Document document_of(const std::vector<std::pair<std::string, bson::Value>>& equalities) {
+  ObjectNode tree;
+  for (size_t i = 0; i < equalities.size(); ++i) {
+    const std::string& path = equalities[i].first;
+    for (size_t j = 0; j < i; ++j) {
+      const std::string& other = equalities[j].first;
+      if (path == other) {
+        throw OperationError(not_single_value_field, "cannot infer query fields to set, path '" + path + "' is matched twice");
+      }
+      if (path.starts_with(other + ".") || other.starts_with(path + ".")) {
+        throw OperationError(not_single_value_field,
+                             "cannot infer query fields to set, both paths '" + other + "' and '" + path + "' are matched");
+      }
+    }
+    add_modifier(tree, parse_update_path(path), find_operator("$set")(bson::Element(path, equalities[i].second), {}));
+  }
+  Application application;
+  application.inserting = true;
+  const Change made = tree.apply(ValueView(bson::Type::object, DocumentView().bytes()), application);
+  return made ? bson::Document(made.value.view().as_document()) : bson::Document();
+}
+
+}  // namespace
+
+Update::Update(Kind kind) : kind_(kind) {}
+Update::~Update() = default;
+
+std::unique_ptr<Update> Update::parse(const ValueView& specification, const UpdateOptions& options,
+                                      const PredicateCompiler& compile) {
+  if (specification.is_array()) {
+    refuse_filters(options, "pipeline-syle");
+    std::unique_ptr<Update> update(new Update(Kind::pipeline));
+    update->pipeline_ = compile_pipeline_update(specification.as_document(), options.constants, options.context);
+    return update;
+  }
+  if (!specification.is_object()) {
+    throw OperationError(ErrorCode::failed_to_parse, "Update argument must be either an object or an array");
+  }
+  if (options.has_constants) {
+    throw OperationError(constants_without_pipeline, "Constant values may only be specified for pipeline updates");
+  }
+  const DocumentView document = specification.as_document();
+  if (document.first().name.starts_with("$")) {
+    std::unique_ptr<Update> update(new Update(Kind::modifiers));
+    update->array_filters_ = parse_array_filters(options.array_filters, compile);
+    update->parse_modifiers(document, compile);
+    return update;
+  }
+  if (options.multi) {
+    throw OperationError(ErrorCode::failed_to_parse, "multi update is not supported for replacement-style update");
+  }
+  refuse_filters(options, "replacement-style");
+  for (const auto& field : document) check_top_level_name(field.name);
+  if (const auto id = document.find("_id"); id.exists()) check_id(id);
+  std::unique_ptr<Update> update(new Update(Kind::replacement));
+  update->replacement_ = bson::Document(document);
+  return update;
+}
+
+void Update::parse_modifiers(DocumentView specification, const PredicateCompiler& compile) {
+  tree_ = std::make_unique<ObjectNode>();
+  for (const auto& operation : specification) {
+    if (operation.name != "$rename" && find_operator(operation.name) == nullptr) {
+      throw OperationError(ErrorCode::failed_to_parse,
+                           "Unknown modifier: " + std::string(operation.name) +
+                               ". Expected a valid update modifier or pipeline-style update specified as an array");
+    }
+    if (!operation.is_object()) {
+      throw OperationError(ErrorCode::failed_to_parse,
+                           "Modifiers operate on fields but we found type " + std::string(bson::type_name(operation.type())) +
+                               " instead. For example: {$mod: {<field>: ...}} not " + shell_braced(operation.name, operation));
+    }
+    add_paths(operation, compile);
+  }
+  check_filters_used(specification);
+}
+
+void Update::add_paths(const bson::Element& operation, const PredicateCompiler& compile) {
+  const ModifierFactory make = find_operator(operation.name);
+  for (const auto& argument : operation.as_document()) {
+    if (make == nullptr) {
+      add_rename(argument);
+      continue;
+    }
+    // MongoDB's order of complaints: the argument's before the path's.
+    auto modifier = make(argument, compile);
+    const UpdatePath path = parse_update_path(argument.name);
+    note_path(path);
+    add_modifier(*tree_, path, std::move(modifier));
+  }
+}
+
+void Update::add_rename(const bson::Element& argument) {
+  const std::string text = shell_field(argument.name, argument);
+  if (!argument.is_string()) throw OperationError(ErrorCode::bad_value, "The 'to' field for $rename must be a string: " + text);
+  const UpdatePath source = parse_update_path(argument.name);
+  const UpdatePath destination = parse_update_path(argument.as_string());
+  const auto refuse_dynamic = [](const UpdatePath& path, const char* which) {
+    for (const auto& component : path.components) {
+      if (!is_positional(component) && !is_filtered(component)) continue;
+      throw OperationError(ErrorCode::bad_value,
+                           std::string("The ") + which + " field for $rename may not be dynamic: " + path.dotted);
+    }
+  };
+  refuse_dynamic(source, "source");
+  refuse_dynamic(destination, "destination");
+  if (source.dotted == destination.dotted) {
+    throw OperationError(ErrorCode::bad_value, "The source and target field for $rename must differ: " + text);
+  }
+  if (source.dotted.starts_with(destination.dotted + ".") || destination.dotted.starts_with(source.dotted + ".")) {
+    throw OperationError(ErrorCode::bad_value, "The source and target field for $rename must not be on the same path: " + text);
+  }
+  add_modifier(*tree_, source, make_rename_source());
+  add_modifier(*tree_, destination, make_rename_destination(source.dotted));
+}
+
+void Update::note_path(const UpdatePath& path) {
+  for (const auto& component : path.components) {
+    needs_position_ = needs_position_ || is_positional(component);
+    if (!is_filtered(component) || filter_identifier(component).empty()) continue;
+    const std::string identifier(filter_identifier(component));
+    if (!array_filters_.contains(identifier)) {
+      throw OperationError(ErrorCode::bad_value,
+                           "No array filter found for identifier '" + identifier + "' in path '" + path.dotted + "'");
+    }
+    filter_used_[identifier] = true;
+  }
+}
+
+void Update::check_filters_used(DocumentView specification) const {
+  for (const auto& filter : array_filters_) {
+    if (filter_used_.contains(filter.first)) continue;
+    throw OperationError(ErrorCode::failed_to_parse, "The array filter for identifier '" + filter.first +
+                                                         "' was not used in the update " + shell_text(specification));
+  }
+}
+
+bson::Document Update::replaced(DocumentView before, bson::Timestamp now) const {
+  bson::Document after = replacement_;
+  if (const auto id = before.find("_id"); id.exists() && !replacement_.has("_id")) {
+    bson::Builder out;
+    out.append_element(id).append_all(replacement_);
+    after = out.done();
+  }
+  if (auto filled = with_timestamps(after, now)) return std::move(*filled);
+  return after;
+}
+
+bson::Document Update::run(Application& application) const {
+  switch (kind_) {
+    case Kind::replacement:
+      return replaced(application.document, application.timestamp);
+    case Kind::pipeline:
+      return pipeline_->apply(application.document);
+    case Kind::modifiers:
+      break;
+  }
+  application.array_filters = &array_filters_;
+  const Change change = tree_->apply(ValueView(bson::Type::object, application.document.bytes()), application);
+  return change ? bson::Document(change.value.view().as_document()) : bson::Document(application.document);
+}
+
+std::optional<bson::Document> Update::apply(Application& application) const {
+  bson::Document after = run(application);
+  if (after.bytes() == application.document.bytes()) return std::nullopt;
+  check_unaltered_id(application.document, after);
+  if (after.has("_id")) {
+    if (auto ordered = with_id_first(after)) after = std::move(*ordered);
+  }
+  if (kind_ != Kind::modifiers) check_depth(ValueView(bson::Type::object, after.view().bytes()), 0);
+  if (after.bytes() == application.document.bytes()) return std::nullopt;
+  if (after.size() > bson::document_bytes_max) {
+    throw OperationError(update_too_large, "Resulting document after update is larger than " +
+                                               std::to_string(bson::document_bytes_max));
+  }
+  return after;
+}
+
+bson::Document Update::make_upsert(const std::vector<std::pair<std::string, bson::Value>>& equalities,
+                                   Application& application) const {
+  auto wanted = equalities;
+  // A replacement replaces all but the _id.
+  if (kind_ == Kind::replacement) std::erase_if(wanted, [](const auto& equality) { return equality.first != "_id"; });
+  const bson::Document start = document_of(wanted);
+  application.document = start;
+  application.inserting = true;
+  bson::Document made = run(application);
+  check_unaltered_id(start, made);
+  if (!made.has("_id")) {
+    bson::Builder out;
+    out.append("_id", bson::ObjectId::generate()).append_all(made);
+    made = out.done();
+  }
+  check_id(made.find("_id"));
+  if (auto ordered = with_id_first(made)) made = std::move(*ordered);
+  check_depth(ValueView(bson::Type::object, made.view().bytes()), 0);
+  if (made.size() > bson::document_bytes_max) {
+    throw OperationError(upsert_too_large, "Document to upsert is larger than " + std::to_string(bson::document_bytes_max));
+  }
+  return made;
+}
+
+}  // namespace server::write

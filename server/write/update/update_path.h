@@ -1,0 +1,35 @@
+// The dotted path of a modifier, with `$`, `$[]` and `$[identifier]` in it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace server::write {
+
+struct UpdatePath {
+  std::string dotted;
+  std::vector<std::string> components;
+
+  // Names `components[0 .. count)` as MongoDB does in messages.
+  std::string prefix(size_t count) const;
+};
+
+// Throws EmptyFieldName (56) and, for a path that can't be updated, BadValue.
+UpdatePath parse_update_path(std::string_view dotted);
+
+inline bool is_positional(std::string_view component) { return component == "$"; }
+bool is_filtered(std::string_view component);  // $[…]
+inline std::string_view filter_identifier(std::string_view component) { return component.substr(2, component.size() - 3); }
+
+// "0", "12"; not "01", not "-1", and nothing that doesn't fit.
+std::optional<size_t> array_index(std::string_view component);
+
+// Names in the order in which updates add fields: numbers by value, the rest by bytes.
+struct FieldNameLess {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const;
+};
+
+}  // namespace server::write
