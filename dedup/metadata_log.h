@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "dedup/content.h"
+#include "dedup/sketch.h"
 
 namespace dedup {
 
@@ -28,16 +28,18 @@ class MetadataStore {
   virtual std::vector<uint32_t> pages() = 0;
 };
 
+using MetadataPointer = uint32_t;  // never 0
+
 struct Metadata {
   ContentId id;
   Placement placement;
-  std::vector<uint32_t> features;
-  std::vector<ContentId> hop_bases;  // of the chain, latest first per level, levels from 1 up
+  Features features;
+  std::vector<ContentId> hop_bases;  // the chain's latest hop base of each level, from level 1 up
+  // Not kept on disk:
   bool superseded = false;
-  uint32_t delta_bytes = 0;          // what it costs since it was superseded; not kept on disk
+  uint32_t delta_bytes = 0;          // what it costs since it was superseded
+  MetadataPointer next = 0;          // by whom
 };
-
-using MetadataPointer = uint32_t;
 
 // Not thread-safe. Pointers stay valid until the entry is moved or dropped;
 // a pointer to nothing is an expected case everywhere.
@@ -49,7 +51,7 @@ class MetadataLog {
   MetadataPointer append(Metadata entry);
   // Valid until the next call.
   Metadata* find(MetadataPointer pointer);
-  void supersede(MetadataPointer pointer, uint32_t delta_bytes);
+  void supersede(MetadataPointer pointer, MetadataPointer next, uint32_t delta_bytes);
   void drop(MetadataPointer pointer);
   // By name, in pages that are in memory only.
   std::optional<MetadataPointer> find_cached(const ContentId& id);
@@ -60,7 +62,7 @@ class MetadataLog {
   // index can follow.
   struct Moved {
     MetadataPointer from, to;
-    std::vector<uint32_t> features;
+    Features features;
   };
   std::vector<Moved> flush();
 

@@ -32,7 +32,8 @@ struct Options {
 
   // Sketch (§3.1)
   SketchMethod sketch_method = SketchMethod::windows;
-  uint32_t features_max = 8;
+  uint32_t features_max = 8;            // at most 16
+  uint32_t content_bytes_min = 128;     // shorter contents cost in the index what they save
   uint32_t chunk_bytes = 64;  // average; chunking methods only
 
   // Feature index and its metadata (§5.2)
@@ -61,7 +62,7 @@ struct Options {
   // Governor (§4.3.1)
   double governor_ratio_min = 1.1;
   uint64_t governor_window = 100'000;      // contents; 0: never turns off
-  uint32_t governor_probe_every = 100;     // of a partition that is off, one content in so many is tried; 0: none
+  uint64_t governor_probe_contents = 1000; // while off, so many of each window are tried; 0: stays off
 
   // Size filter (§4.3.2)
   bool size_filter_always = false;         // else only while the caller reports pressure

@@ -1,0 +1,51 @@
+// The source cache holds the contents that the next ones will be compared with
+// (dbDedup §4.2.1): the newest of each chain, and the chains' latest hop bases.
+#pragma once
+
+#include "base/lru.h"
+#include "dedup/content.h"
+
+namespace dedup {
+
+// Not thread-safe.
+class SourceCache {
+ public:
+  // Hop bases get a quarter: each is wanted once in H contents.
+  explicit SourceCache(size_t bytes_max) : newest_(bytes_max - bytes_max / 4), hop_bases_(bytes_max / 4) {}
+
+  // nullptr on a miss. Valid until the next call that isn't const.
+  const Bytes* find(const ContentId& id) {
+    if (const Bytes* bytes = newest_.get(id)) return bytes;
+    return hop_bases_.get(id);
+  }
+  bool contains(const ContentId& id) const { return newest_.contains(id) || hop_bases_.contains(id); }
+
+  void add(const ContentId& id, BytesView content) { newest_.put(id, Bytes(content), content.size()); }
+  // Algorithm 3: the newest of a chain takes its predecessor's place.
+  void replace(const ContentId& predecessor, bool predecessor_is_hop_base, const ContentId& id, BytesView content) {
+    if (Bytes* old = newest_.get(predecessor)) {
+      if (predecessor_is_hop_base) {
+        const size_t bytes = old->size();
+        hop_bases_.put(predecessor, std::move(*old), bytes);
+      }
+      newest_.erase(predecessor);
+    }
+    add(id, content);
+  }
+  void forget(const ContentId& id) {
+    newest_.erase(id);
+    hop_bases_.erase(id);
+  }
+  void clear() {
+    newest_.clear();
+    hop_bases_.clear();
+  }
+
+  size_t bytes() const { return newest_.cost() + hop_bases_.cost(); }
+
+ private:
+  base::Lru<ContentId, Bytes> newest_;
+  base::Lru<ContentId, Bytes> hop_bases_;
+};
+
+}  // namespace dedup

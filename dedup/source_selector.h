@@ -1,0 +1,26 @@
+// Of the contents that share features with a new one, which to encode against
+// (dbDedup §3.3, Algorithm 2).
+#pragma once
+
+#include <vector>
+
+#include "dedup/metadata_log.h"
+#include "dedup/options.h"
+
+namespace dedup {
+
+struct Candidate {
+  MetadataPointer pointer;
+  ContentId id;
+  Placement placement;
+  uint32_t shared;      // features in common
+  bool cached;          // in the source cache
+  bool superseded;      // not the newest of its chain
+};
+
+// Best first. A score is features in common, a reward for being in the source cache,
+// and one for being the newest of its chain: only that one is still kept whole, so
+// only it saves anything when it is encoded. Of equals, the one encoded last.
+void rank(std::vector<Candidate>& candidates, const Options& options);
+
+}  // namespace dedup
