@@ -32,7 +32,6 @@ class Projection {
   bool keeps_id() const;
 
  private:
-  struct Node;
   struct State;
   explicit Projection(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

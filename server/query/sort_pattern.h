@@ -6,6 +6,7 @@
 // as a multikey index would have them. Missing sorts like null, [] before null.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct SortField {
 class SortPattern {
  public:
   SortPattern() = default;
-  // Throws BadValue, 31325 … as MongoDB words it. {$natural: 1} isn't one: see Query.
+  // Throws 15974, 15975 … as MongoDB words it. {$natural: 1} isn't one: see Query.
   static SortPattern parse(bson::DocumentView specification);
 
   // Throws BadValue (2) for parallel arrays.
@@ -31,6 +32,8 @@ class SortPattern {
   bool empty() const { return fields_.empty(); }
 
  private:
+  bson::Bytes array_key(bson::DocumentView document) const;
+
   std::vector<SortField> fields_;
 };
 

@@ -1,0 +1,295 @@
+#include "server/query/expressions/accumulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <set>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "bson/builder.h"
+#include "bson/compare.h"
+#include "bson/sum.h"
+
+namespace server::query {
+namespace {
+
+using bson::Value;
+using bson::ValueView;
+
+class SumOf final : public Accumulator {
+ public:
+  void add(const ValueView& value) override { sum_.add(value); }
+  Value result() const override { return sum_.total(); }
+
+ private:
+  bson::Sum sum_;
+};
+
+class Average final : public Accumulator {
+ public:
+  void add(const ValueView& value) override { sum_.add(value); }
+  Value result() const override { return sum_.average(); }
+
+ private:
+  bson::Sum sum_;
+};
+
+class Count final : public Accumulator {
+ public:
+  void add(const ValueView&) override { ++count_; }
+  Value result() const override { return count_ <= INT32_MAX ? Value(static_cast<int32_t>(count_)) : Value(count_); }
+
+ private:
+  int64_t count_ = 0;
+};
+
+// Nulls and missing values don't take part.
+template <int sign>
+class Extreme final : public Accumulator {
+ public:
+  void add(const ValueView& value) override {
+    if (value.is_nullish()) return;
+    if (!best_.exists() || sign * bson::compare(value, best_) > 0) best_ = Value(value);
+  }
+  Value result() const override { return best_.exists() ? best_ : Value::null(); }
+  size_t bytes() const override { return 64 + best_.view().bytes().size(); }
+
+ private:
+  Value best_;
+};
+
+class First final : public Accumulator {
+ public:
+  void add(const ValueView& value) override {
+    if (!any_) value_ = Value(value);
+    any_ = true;
+  }
+  Value result() const override { return value_.exists() ? value_ : Value::null(); }
+  size_t bytes() const override { return 64 + value_.view().bytes().size(); }
+
+ private:
+  bool any_ = false;
+  Value value_;
+};
+
+class Last final : public Accumulator {
+ public:
+  void add(const ValueView& value) override { value_ = Value(value); }
+  Value result() const override { return value_.exists() ? value_ : Value::null(); }
+  size_t bytes() const override { return 64 + value_.view().bytes().size(); }
+
+ private:
+  Value value_;
+};
+
+class Push final : public Accumulator {
+ public:
+  void add(const ValueView& value) override {
+    if (!value.exists()) return;
+    values_.emplace_back(value);
+    bytes_ += sizeof(Value) + value.bytes().size();
+  }
+  Value result() const override {
+    bson::ArrayBuilder out;
+    for (const Value& value : values_) out.append(value);
+    return out.done_value();
+  }
+  size_t bytes() const override { return bytes_; }
+
+ private:
+  std::deque<Value> values_;
+  size_t bytes_ = 64;
+};
+
+struct ValueHash {
+  size_t operator()(const Value& value) const { return bson::hash_value(value); }
+};
+struct ValueEqual {
+  bool operator()(const Value& a, const Value& b) const { return bson::equal(a, b); }
+};
+
+class AddToSet final : public Accumulator {
+ public:
+  void add(const ValueView& value) override {
+    if (!value.exists()) return;
+    if (seen_.emplace(Value(value), order_.size()).second) {
+      order_.emplace_back(value);
+      bytes_ += 2 * (sizeof(Value) + value.bytes().size());
+    }
+  }
+  Value result() const override {
+    bson::ArrayBuilder out;
+    for (const Value& value : order_) out.append(value);
+    return out.done_value();
+  }
+  size_t bytes() const override { return bytes_; }
+
+ private:
+  std::unordered_map<Value, size_t, ValueHash, ValueEqual> seen_;
+  std::deque<Value> order_;
+  size_t bytes_ = 64;
+};
+
+// Welford's running variance: one pass, no cancellation.
+template <bool sample>
+class StandardDeviation final : public Accumulator {
+ public:
+  void add(const ValueView& value) override {
+    if (!value.is_number()) return;
+    const double x = value.to_double();
+    ++count_;
+    const double delta = x - mean_;
+    mean_ += delta / static_cast<double>(count_);
+    squares_ += delta * (x - mean_);
+  }
+  Value result() const override {
+    const int64_t divisor = sample ? count_ - 1 : count_;
+    return divisor <= 0 ? Value::null() : Value(std::sqrt(squares_ / static_cast<double>(divisor)));
+  }
+
+ private:
+  int64_t count_ = 0;
+  double mean_ = 0;
+  double squares_ = 0;
+};
+
+class MergeObjects final : public Accumulator {
+ public:
+  void add(const ValueView& value) override {
+    if (value.is_nullish()) return;
+    if (!value.is_object()) {
+      throw base::OperationError(40400, "$mergeObjects requires object inputs, but input " + std::string(bson::type_name(value.type())) +
+                                            " is of type " + std::string(bson::type_name(value.type())));
+    }
+    bson::Builder out;
+    const bson::DocumentView later = value.as_document();
+    for (const bson::Element& field : merged_) {
+      const bson::Element newer = later.find(field.name);
+      out.append(field.name, newer.exists() ? static_cast<const ValueView&>(newer) : field);
+    }
+    for (const bson::Element& field : later) {
+      if (!merged_.has(field.name)) out.append_element(field);
+    }
+    merged_ = out.done();
+  }
+  Value result() const override { return Value(merged_.view()); }
+  size_t bytes() const override { return 64 + merged_.size(); }
+
+ private:
+  bson::Document merged_;
+};
+
+// Keeps n: the first, the last, the smallest or the largest.
+class FirstN final : public Accumulator {
+ public:
+  explicit FirstN(int64_t n) : n_(n) {}
+  void add(const ValueView& value) override {
+    if (static_cast<int64_t>(values_.size()) < n_) values_.push_back(value.exists() ? Value(value) : Value::null());
+  }
+  Value result() const override {
+    bson::ArrayBuilder out;
+    for (const Value& value : values_) out.append(value);
+    return out.done_value();
+  }
+
+ private:
+  int64_t n_;
+  std::deque<Value> values_;
+};
+
+class LastN final : public Accumulator {
+ public:
+  explicit LastN(int64_t n) : n_(n) {}
+  void add(const ValueView& value) override {
+    values_.push_back(value.exists() ? Value(value) : Value::null());
+    if (static_cast<int64_t>(values_.size()) > n_) values_.pop_front();
+  }
+  Value result() const override {
+    bson::ArrayBuilder out;
+    for (const Value& value : values_) out.append(value);
+    return out.done_value();
+  }
+
+ private:
+  int64_t n_;
+  std::deque<Value> values_;
+};
+
+template <int sign>
+class ExtremeN final : public Accumulator {
+ public:
+  explicit ExtremeN(int64_t n) : n_(n) {}
+  void add(const ValueView& value) override {
+    if (value.is_nullish()) return;
+    values_.insert(Value(value));
+    if (static_cast<int64_t>(values_.size()) > n_) values_.erase(std::prev(values_.end()));
+  }
+  Value result() const override {
+    bson::ArrayBuilder out;
+    for (const Value& value : values_) out.append(value);
+    return out.done_value();
+  }
+
+ private:
+  struct Better {
+    bool operator()(const Value& a, const Value& b) const { return sign * bson::compare(a, b) > 0; }
+  };
+  int64_t n_;
+  std::multiset<Value, Better> values_;
+};
+
+using Make = std::unique_ptr<Accumulator> (*)(int64_t);
+template <class T>
+std::unique_ptr<Accumulator> plain(int64_t) {
+  return std::make_unique<T>();
+}
+template <class T>
+std::unique_ptr<Accumulator> with_n(int64_t n) {
+  return std::make_unique<T>(n);
+}
+
+struct Entry {
+  std::string_view name;
+  Make make;
+  bool n = false;
+};
+constexpr Entry entries[] = {
+    {"$sum", plain<SumOf>},
+    {"$avg", plain<Average>},
+    {"$min", plain<Extreme<-1>>},
+    {"$max", plain<Extreme<1>>},
+    {"$first", plain<First>},
+    {"$last", plain<Last>},
+    {"$push", plain<Push>},
+    {"$addToSet", plain<AddToSet>},
+    {"$stdDevPop", plain<StandardDeviation<false>>},
+    {"$stdDevSamp", plain<StandardDeviation<true>>},
+    {"$mergeObjects", plain<MergeObjects>},
+    {"$count", plain<Count>},
+    {"$firstN", with_n<FirstN>, true},
+    {"$lastN", with_n<LastN>, true},
+    {"$minN", with_n<ExtremeN<-1>>, true},
+    {"$maxN", with_n<ExtremeN<1>>, true},
+};
+
+const Entry* find(std::string_view name) {
+  const auto* found = std::find_if(std::begin(entries), std::end(entries), [&](const Entry& entry) { return entry.name == name; });
+  return found == std::end(entries) ? nullptr : found;
+}
+
+}  // namespace
+
+std::unique_ptr<Accumulator> make_accumulator(std::string_view name, int64_t n) {
+  const Entry* entry = find(name);
+  return entry ? entry->make(n) : nullptr;
+}
+
+bool is_accumulator(std::string_view name) { return find(name) != nullptr; }
+
+bool takes_n(std::string_view name) {
+  const Entry* entry = find(name);
+  return entry && entry->n;
+}
+
+}  // namespace server::query

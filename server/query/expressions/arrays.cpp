@@ -1,0 +1,313 @@
+#include <algorithm>
+
+#include "bson/arithmetic.h"
+#include "bson/builder.h"
+#include "bson/compare.h"
+#include "server/query/expressions/accumulate.h"
+#include "server/query/expressions/operator_support.h"
+#include "server/query/sort_pattern.h"
+
+namespace server::query {
+namespace {
+
+std::vector<ValueView> elements_of(const ValueView& array) {
+  std::vector<ValueView> elements;
+  for (const bson::Element& element : array.as_document()) elements.push_back(element);
+  return elements;
+}
+
+template <class Iterator>
+Value array_of(Iterator from, Iterator to) {
+  bson::ArrayBuilder out;
+  for (; from != to; ++from) out.append(*from);
+  return out.done_value();
+}
+
+Value element_at(const ValueView& array, int64_t index) {
+  const auto elements = elements_of(array);
+  if (index < 0) index += static_cast<int64_t>(elements.size());
+  if (index < 0 || index >= static_cast<int64_t>(elements.size())) return Value();
+  return Value(elements[static_cast<size_t>(index)]);
+}
+
+Value array_elem_at(std::string_view, Arguments a) {
+  if (any_nullish(a)) return Value::null();
+  if (!a[0].is_array()) fail(28689, "$arrayElemAt's first argument must be an array, but is " + named(a[0]));
+  if (!a[1].is_number()) fail(28690, "$arrayElemAt's second argument must be a numeric value, but is " + named(a[1]));
+  const auto index = whole_number(a[1]);
+  if (!index) fail(28691, "$arrayElemAt's second argument must be representable as a 32-bit integer: " + named(a[1]));
+  return element_at(a[0], *index);
+}
+
+template <int index>
+Value end_of(std::string_view name, Arguments a) {
+  if (a[0].is_nullish()) return Value::null();
+  if (!a[0].is_array()) fail(28689, std::string(name) + "'s argument must be an array, but is " + named(a[0]));
+  return element_at(a[0], index);
+}
+
+Value size(std::string_view, Arguments a) {
+  if (!a[0].is_array()) fail(17124, "The argument to $size must be an array, but was of type: " + named(a[0]));
+  return Value(static_cast<int32_t>(a[0].as_document().count()));
+}
+
+Value is_array(std::string_view, Arguments a) { return Value(a[0].is_array()); }
+
+Value in(std::string_view, Arguments a) {
+  if (!a[1].is_array()) fail(40081, "$in requires an array as a second argument, found: " + named(a[1]));
+  for (const bson::Element& element : a[1].as_document()) {
+    if (bson::equal(element, a[0])) return Value(true);
+  }
+  return Value(false);
+}
+
+Value concat_arrays(std::string_view, Arguments a) {
+  bson::ArrayBuilder out;
+  for (const ValueView& argument : a) {
+    if (argument.is_nullish()) return Value::null();
+    if (!argument.is_array()) fail(28664, "$concatArrays only supports arrays, not " + named(argument));
+    for (const bson::Element& element : argument.as_document()) out.append(static_cast<const ValueView&>(element));
+  }
+  return out.done_value();
+}
+
+Value slice(std::string_view, Arguments a) {
+  if (any_nullish(a)) return Value::null();
+  if (!a[0].is_array()) fail(28724, "First argument to $slice must be an array, but is of type: " + named(a[0]));
+  const auto second = whole_number(a[1]);
+  if (!a[1].is_number()) fail(28725, "Second argument to $slice must be a numeric value, but is of type: " + named(a[1]));
+  if (!second) fail(28726, "Second argument to $slice can't be represented as a 32-bit integer: " + named(a[1]));
+  const auto elements = elements_of(a[0]);
+  const auto count = static_cast<int64_t>(elements.size());
+  int64_t from, length;
+  if (a.size() == 2) {
+    from = *second >= 0 ? 0 : std::max<int64_t>(0, count + *second);
+    length = *second >= 0 ? *second : count;
+  } else {
+    const auto third = whole_number(a[2]);
+    if (!a[2].is_number()) fail(28727, "Third argument to $slice must be numeric, but is of type: " + named(a[2]));
+    if (!third) fail(28728, "Third argument to $slice can't be represented as a 32-bit integer: " + named(a[2]));
+    if (*third <= 0) fail(28729, "Third argument to $slice must be positive: " + std::to_string(*third));
+    from = *second >= 0 ? std::min(*second, count) : std::max<int64_t>(0, count + *second);
+    length = *third;
+  }
+  const int64_t to = std::min(count, from + length);
+  return array_of(elements.begin() + from, elements.begin() + std::max(from, to));
+}
+
+Value reverse_array(std::string_view, Arguments a) {
+  if (a[0].is_nullish()) return Value::null();
+  if (!a[0].is_array()) fail(34435, "The argument to $reverseArray must be an array, but was of type: " + named(a[0]));
+  const auto elements = elements_of(a[0]);
+  return array_of(elements.rbegin(), elements.rend());
+}
+
+Value range(std::string_view, Arguments a) {
+  static constexpr const char* what[] = {"starting", "ending", "step"};
+  static constexpr int not_number[] = {34443, 34445, 34447};
+  static constexpr int not_whole[] = {34444, 34446, 34448};
+  int64_t limits[] = {0, 0, 1};
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!a[i].is_number()) {
+      fail(not_number[i], std::string("$range requires a numeric ") + what[i] + " value, found value of type:" + named(a[i]));
+    }
+    const auto whole = whole_number(a[i]);
+    if (!whole) {
+      fail(not_whole[i], std::string("$range requires a ") + what[i] +
+                             " value that can be represented as a 32-bit integer, found value: " + named(a[i]));
+    }
+    limits[i] = *whole;
+  }
+  const auto [from, to, step] = std::tuple(limits[0], limits[1], limits[2]);
+  if (step == 0) fail(34449, "$range requires a non-zero step value");
+  if ((to - from) / step > 6'000'000) {
+    fail(static_cast<int>(base::ErrorCode::exceeded_memory_limit), "$range would use too much memory and cannot spill to disk");
+  }
+  bson::ArrayBuilder out;
+  for (int64_t at = from; step > 0 ? at < to : at > to; at += step) out.append(static_cast<int32_t>(at));
+  return out.done_value();
+}
+
+Value index_of_array(std::string_view, Arguments a) {
+  if (a[0].is_nullish()) return Value::null();
+  if (!a[0].is_array()) fail(40090, "$indexOfArray requires an array as a first argument, found: " + named(a[0]));
+  int64_t limits[] = {0, INT32_MAX};
+  for (size_t i = 2; i < a.size(); ++i) {
+    const auto whole = whole_number(a[i]);
+    if (!whole) fail(40096, "$indexOfArray requires an integral index, found a value of type: " + named(a[i]));
+    if (*whole < 0) fail(40097, "$indexOfArray requires a nonnegative index, found: " + std::to_string(*whole));
+    limits[i - 2] = *whole;
+  }
+  int64_t at = 0;
+  for (const bson::Element& element : a[0].as_document()) {
+    if (at >= limits[1]) break;
+    if (at >= limits[0] && bson::equal(element, a[1])) return Value(static_cast<int32_t>(at));
+    ++at;
+  }
+  return Value(int32_t{-1});
+}
+
+ExpressionPtr parse_zip(std::string_view, const ValueView& value, Scope& scope) {
+  if (value.type() != Type::object) fail(34460, "$zip only supports an object as an argument, found " + named(value));
+  ExpressionPtr inputs, defaults;
+  bool longest = false;
+  for (const bson::Element& field : value.as_document()) {
+    if (field.name == "inputs") {
+      if (!field.is_array()) fail(34461, "inputs must be an array of expressions, found " + named(field));
+      inputs = parse_expression(field, scope);
+    } else if (field.name == "defaults") {
+      if (!field.is_array()) fail(34462, "defaults must be an array of expressions, found " + named(field));
+      defaults = parse_expression(field, scope);
+    } else if (field.name == "useLongestLength") {
+      if (field.type() != Type::boolean) fail(34463, "useLongestLength must be a bool, found " + named(field));
+      longest = field.as_bool();
+    } else {
+      fail(34464, "$zip found an unknown argument: " + std::string(field.name));
+    }
+  }
+  if (!inputs) fail(34465, "$zip requires at least one input array");
+  if (defaults && !longest) fail(34466, "cannot specify defaults unless useLongestLength is true");
+  return evaluated([inputs = std::move(inputs), defaults = std::move(defaults), longest](Frame& frame) {
+    const Value arrays = inputs->evaluate(frame);
+    std::vector<std::vector<ValueView>> columns;
+    for (const bson::Element& array : arrays.view().as_document()) {
+      if (array.is_nullish()) return Value::null();
+      if (!array.is_array()) fail(34468, "$zip found a non-array expression in input: " + named(array));
+      columns.push_back(elements_of(array));
+    }
+    const Value filler = defaults ? defaults->evaluate(frame) : Value();
+    const auto fill = defaults ? elements_of(filler) : std::vector<ValueView>();
+    if (defaults && fill.size() != columns.size()) fail(34467, "defaults and inputs must have the same length");
+    size_t rows = longest ? 0 : SIZE_MAX;
+    for (const auto& column : columns) rows = longest ? std::max(rows, column.size()) : std::min(rows, column.size());
+    bson::ArrayBuilder out;
+    for (size_t row = 0; row < rows && !columns.empty(); ++row) {
+      bson::ArrayBuilder tuple = out.array();
+      for (size_t i = 0; i < columns.size(); ++i) {
+        if (row < columns[i].size()) {
+          tuple.append(columns[i][row]);
+        } else if (!fill.empty()) {
+          tuple.append(fill[i]);
+        } else {
+          tuple.append_null();
+        }
+      }
+    }
+    return out.done_value();
+  });
+}
+
+ExpressionPtr parse_sort_array(std::string_view, const ValueView& value, Scope& scope) {
+  if (value.type() != Type::object) fail(2942500, "$sortArray requires an object as an argument, found: " + named(value));
+  ExpressionPtr input;
+  bson::Element by;
+  for (const bson::Element& field : value.as_document()) {
+    if (field.name == "input") {
+      input = parse_expression(field, scope);
+    } else if (field.name == "sortBy") {
+      by = field;
+    } else {
+      fail(2942501, "$sortArray found an unknown argument: " + std::string(field.name));
+    }
+  }
+  if (!input) fail(2942502, "$sortArray requires 'input' to be specified");
+  if (!by.exists()) fail(2942503, "$sortArray requires 'sortBy' to be specified");
+  std::optional<SortPattern> pattern;
+  int direction = 1;
+  if (by.is_object()) {
+    pattern = SortPattern::parse(by.as_document());
+  } else {
+    const auto whole = whole_number(by);
+    if (!whole || (*whole != 1 && *whole != -1)) fail(2942507, "Illegal sort order: must be 1 or -1");
+    direction = static_cast<int>(*whole);
+  }
+  return evaluated([input = std::move(input), pattern = std::move(pattern), direction](Frame& frame) {
+    const Value array = input->evaluate(frame);
+    if (array.view().is_nullish()) return Value::null();
+    if (array.type() != Type::array) {
+      fail(2942504, "The input argument to $sortArray must be an array, but was of type: " + named(array));
+    }
+    auto elements = elements_of(array);
+    if (!pattern) {
+      std::stable_sort(elements.begin(), elements.end(),
+                       [&](const ValueView& x, const ValueView& y) { return direction * bson::compare(x, y) < 0; });
+      return array_of(elements.begin(), elements.end());
+    }
+    std::vector<std::pair<bson::Bytes, ValueView>> keyed;
+    for (const ValueView& element : elements) {
+      keyed.emplace_back(pattern->key(element.is_object() ? element.as_document() : bson::DocumentView()), element);
+    }
+    std::stable_sort(keyed.begin(), keyed.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    bson::ArrayBuilder out;
+    for (const auto& [key, element] : keyed) out.append(element);
+    return out.done_value();
+  });
+}
+
+// $sum, $avg, $min, $max, … outside of $group: over their arguments, or over
+// the one array they are given.
+ExpressionPtr parse_accumulation(std::string_view name, const ValueView& value, Scope& scope) {
+  auto arguments = parse_arguments(value, scope);
+  const bool single = arguments.size() == 1;
+  return evaluated([op = std::string(name), arguments = std::move(arguments), single](Frame& frame) {
+    auto accumulator = make_accumulator(op);
+    for (const ExpressionPtr& argument : arguments) {
+      const Value given = argument->evaluate(frame);
+      if (single && given.type() == Type::array) {
+        for (const bson::Element& element : given.view().as_document()) accumulator->add(element);
+      } else {
+        accumulator->add(given);
+      }
+    }
+    return accumulator->result();
+  });
+}
+
+ExpressionPtr parse_n(std::string_view name, const ValueView& value, Scope& scope) {
+  const std::string op(name);
+  if (value.type() != Type::object) fail(5787801, "specification must be an object; found " + op);
+  Parameter parameters[] = {{"input", true}, {"n", true}};
+  parse_parameters(name, value, scope, parameters, 5787801, 5787901, 5787906);
+  return evaluated([op, input = std::move(parameters[0].expression), n = std::move(parameters[1].expression)](Frame& frame) {
+    const Value array = input->evaluate(frame);
+    if (array.type() != Type::array) fail(5788200, "Input must be an array");
+    const auto count = bson::number::exact_int64(n->evaluate(frame));
+    if (!count) fail(5787902, "Value for 'n' must be of integral type, but found " + named(n->evaluate(frame)));
+    if (*count <= 0) fail(5787908, "'n' must be greater than 0, found " + std::to_string(*count));
+    auto accumulator = make_accumulator(op, *count);
+    for (const bson::Element& element : array.view().as_document()) accumulator->add(element);
+    return accumulator->result();
+  });
+}
+
+constexpr OperatorEntry entries[] = {
+    {"$arrayElemAt", function_of<array_elem_at, 2>},
+    {"$first", function_of<end_of<0>, 1>},
+    {"$last", function_of<end_of<-1>, 1>},
+    {"$size", function_of<size, 1>},
+    {"$isArray", function_of<is_array, 1>},
+    {"$in", function_of<in, 2>},
+    {"$concatArrays", function_of<concat_arrays, 0, -1>},
+    {"$slice", function_of<slice, 2, 3>},
+    {"$reverseArray", function_of<reverse_array, 1>},
+    {"$range", function_of<range, 2, 3>},
+    {"$indexOfArray", function_of<index_of_array, 2, 4>},
+    {"$zip", parse_zip},
+    {"$sortArray", parse_sort_array},
+    {"$sum", parse_accumulation},
+    {"$avg", parse_accumulation},
+    {"$min", parse_accumulation},
+    {"$max", parse_accumulation},
+    {"$stdDevPop", parse_accumulation},
+    {"$stdDevSamp", parse_accumulation},
+    {"$firstN", parse_n},
+    {"$lastN", parse_n},
+    {"$minN", parse_n},
+    {"$maxN", parse_n},
+};
+
+}  // namespace
+
+std::span<const OperatorEntry> array_operators() { return entries; }
+
+}  // namespace server::query

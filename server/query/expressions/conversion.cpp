@@ -1,0 +1,244 @@
+#include <charconv>
+#include <cmath>
+
+#include "bson/arithmetic.h"
+#include "bson/json.h"
+#include "bson/numeric.h"
+#include "server/query/expressions/dates.h"
+#include "server/query/expressions/operator_support.h"
+#include "server/query/expressions/text.h"
+
+namespace server::query {
+namespace {
+
+constexpr int conversion_failure = static_cast<int>(base::ErrorCode::conversion_failure);
+
+[[noreturn]] void unsupported(const ValueView& from, Type to) {
+  fail(conversion_failure, "Unsupported conversion from " + named(from) + " to " + std::string(bson::type_name(to)) +
+                               " in $convert with no onError value");
+}
+[[noreturn]] void overflow(const ValueView& from) {
+  fail(conversion_failure, "Conversion would overflow target type in $convert with no onError value: " +
+                               (from.is_number() ? number_text(from) : named(from)));
+}
+[[noreturn]] void unreadable(const ValueView& from, const std::string& what) {
+  fail(conversion_failure, "Failed to parse " + what + " '" + std::string(from.as_string()) + "' in $convert with no onError value");
+}
+
+Value to_bool(const ValueView& from) {
+  if (from.is_number() || from.type() == Type::boolean) return Value(from.truthy());
+  return Value(true);
+}
+
+template <class Int>
+Value to_integer(const ValueView& from, Type type) {
+  switch (from.type()) {
+    case Type::boolean:
+      return Value(static_cast<Int>(from.as_bool()));
+    case Type::date:
+      if constexpr (sizeof(Int) == 8) return Value(from.as_date().ms);
+      unsupported(from, type);
+    case Type::string: {
+      const std::string_view text = from.as_string();
+      Int parsed = 0;
+      const char* begin = text.data() + (text.size() > 1 && text[0] == '+' ? 1 : 0);
+      const auto end = std::from_chars(begin, text.data() + text.size(), parsed);
+      if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size()) unreadable(from, "number");
+      return Value(parsed);
+    }
+    default:
+      break;
+  }
+  if (!from.is_number()) unsupported(from, type);
+  if (bson::number::is_nan(from)) fail(conversion_failure, "Attempt to convert NaN value to integer type in $convert with no onError value");
+  if (bson::number::is_infinite(from)) {
+    fail(conversion_failure, "Attempt to convert infinity value to integer type in $convert with no onError value");
+  }
+  const auto whole = bson::number::exact_int64(bson::number::trunc(from));
+  if (!whole || *whole < std::numeric_limits<Int>::min() || *whole > std::numeric_limits<Int>::max()) overflow(from);
+  return Value(static_cast<Int>(*whole));
+}
+
+Value to_double(const ValueView& from) {
+  if (from.type() == Type::boolean) return Value(from.as_bool() ? 1.0 : 0.0);
+  if (from.type() == Type::date) return Value(static_cast<double>(from.as_date().ms));
+  if (from.is_number()) {
+    const double value = from.to_double();
+    if (std::isinf(value) && !bson::number::is_infinite(from)) overflow(from);
+    return Value(value);
+  }
+  if (!from.is_string()) unsupported(from, Type::number_double);
+  const std::string text(from.as_string());
+  double parsed = 0;
+  const char* begin = text.c_str() + (text.size() > 1 && text[0] == '+' ? 1 : 0);
+  const auto end = std::from_chars(begin, text.c_str() + text.size(), parsed);
+  if (text.empty() || end.ec != std::errc() || end.ptr != text.c_str() + text.size()) unreadable(from, "number");
+  return Value(parsed);
+}
+
+Value to_decimal(const ValueView& from) {
+  if (from.type() == Type::boolean) return Value(bson::decimal_from_int64(from.as_bool()));
+  if (from.type() == Type::date) return Value(bson::decimal_from_int64(from.as_date().ms));
+  if (from.is_number()) return Value(bson::number::to_decimal(from));
+  if (!from.is_string()) unsupported(from, Type::decimal128);
+  const auto parsed = bson::decimal_from_string(from.as_string());
+  if (!parsed) unreadable(from, "number");
+  return Value(*parsed);
+}
+
+Value to_date(const ValueView& from) {
+  switch (from.type()) {
+    case Type::date:
+      return Value(from.as_date());
+    case Type::timestamp:
+      return Value(bson::Date{int64_t{from.as_timestamp().seconds} * 1000});
+    case Type::object_id: {
+      const auto& bytes = from.as_object_id().bytes;
+      return Value(bson::Date{int64_t{(uint32_t{bytes[0]} << 24) | (uint32_t{bytes[1]} << 16) | (uint32_t{bytes[2]} << 8) | bytes[3]} * 1000});
+    }
+    case Type::string: {
+      const auto parsed = parse_iso_date(from.as_string());
+      if (!parsed) fail(conversion_failure, "Error parsing date string '" + std::string(from.as_string()) + "'");
+      return Value(*parsed);
+    }
+    case Type::int64:
+    case Type::number_double:
+    case Type::decimal128: {
+      const Value ms = to_integer<int64_t>(from, Type::date);
+      return Value(bson::Date{ms.view().as_int64()});
+    }
+    default:
+      unsupported(from, Type::date);
+  }
+}
+
+Value to_object_id(const ValueView& from) {
+  if (from.type() == Type::object_id) return Value(from);
+  if (!from.is_string()) unsupported(from, Type::object_id);
+  const std::string_view text = from.as_string();
+  bson::ObjectId id;
+  bool good = text.size() == 24;
+  for (size_t i = 0; good && i < 12; ++i) {
+    const auto end = std::from_chars(text.data() + 2 * i, text.data() + 2 * i + 2, id.bytes[i], 16);
+    good = end.ptr == text.data() + 2 * i + 2;
+  }
+  if (!good) unreadable(from, "objectId");
+  return Value(id);
+}
+
+Value to_string(const ValueView& from) {
+  switch (from.type()) {
+    case Type::string:
+      return Value(from);
+    case Type::boolean:
+      return Value(from.as_bool() ? "true" : "false");
+    case Type::object_id:
+      return Value(from.as_object_id().to_hex());
+    case Type::date:
+      return Value(iso_date(from.as_date()));
+    default:
+      break;
+  }
+  if (from.is_number()) return Value(number_text(from));
+  unsupported(from, Type::string);
+}
+
+Value convert(const ValueView& from, Type to) {
+  if (from.is_nullish()) return Value::null();
+  switch (to) {
+    case Type::number_double:
+      return to_double(from);
+    case Type::string:
+      return to_string(from);
+    case Type::object_id:
+      return to_object_id(from);
+    case Type::boolean:
+      return to_bool(from);
+    case Type::date:
+      return to_date(from);
+    case Type::int32:
+      return to_integer<int32_t>(from, to);
+    case Type::int64:
+      return to_integer<int64_t>(from, to);
+    case Type::decimal128:
+      return to_decimal(from);
+    default:
+      unsupported(from, to);
+  }
+}
+
+template <Type type>
+Value to(std::string_view, Arguments a) {
+  return convert(a[0], type);
+}
+
+Type target_type(const ValueView& to) {
+  static constexpr Type targets[] = {Type::number_double, Type::string, Type::object_id, Type::boolean,
+                                     Type::date,          Type::int32,  Type::int64,     Type::decimal128};
+  for (const Type type : targets) {
+    if (to.is_string() && to.as_string() == bson::type_name(type)) return type;
+    if (to.is_number() && to.to_double() == static_cast<double>(static_cast<uint8_t>(type))) return type;
+  }
+  if (to.is_string()) fail(static_cast<int>(base::ErrorCode::bad_value), "Unknown type name: " + std::string(to.as_string()));
+  if (!to.is_number()) fail(static_cast<int>(base::ErrorCode::failed_to_parse), "$convert's 'to' argument must be a string or number, but is " + named(to));
+  fail(static_cast<int>(base::ErrorCode::failed_to_parse), "In $convert, numeric value for 'to' does not correspond to a BSON type: " + number_text(to));
+}
+
+ExpressionPtr parse_convert(std::string_view, const ValueView& value, Scope& scope) {
+  if (!value.is_object()) {
+    fail(static_cast<int>(base::ErrorCode::failed_to_parse), "$convert expects an object of named arguments but found: " + named(value));
+  }
+  ExpressionPtr input, target, on_error, on_null;
+  for (const bson::Element& field : value.as_document()) {
+    if (field.name == "input") {
+      input = parse_expression(field, scope);
+    } else if (field.name == "to") {
+      target = parse_expression(field, scope);
+    } else if (field.name == "onError") {
+      on_error = parse_expression(field, scope);
+    } else if (field.name == "onNull") {
+      on_null = parse_expression(field, scope);
+    } else {
+      fail(static_cast<int>(base::ErrorCode::failed_to_parse), "$convert found an unknown argument: " + std::string(field.name));
+    }
+  }
+  if (!input) fail(static_cast<int>(base::ErrorCode::failed_to_parse), "Missing 'input' parameter to $convert");
+  if (!target) fail(static_cast<int>(base::ErrorCode::failed_to_parse), "Missing 'to' parameter to $convert");
+  return evaluated([input = std::move(input), target = std::move(target), on_error = std::move(on_error),
+                    on_null = std::move(on_null)](Frame& frame) {
+    const Value from = input->evaluate(frame);
+    const Value to = target->evaluate(frame);
+    if (from.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
+    if (to.view().is_nullish()) return Value::null();
+    const Type type = target_type(to);
+    try {
+      return convert(from, type);
+    } catch (const base::OperationError& error) {
+      if (!on_error || error.code() != base::ErrorCode::conversion_failure) throw;
+      return on_error->evaluate(frame);
+    }
+  });
+}
+
+Value type_of(std::string_view, Arguments a) { return Value(bson::type_name(a[0].type())); }
+Value is_number(std::string_view, Arguments a) { return Value(a[0].is_number()); }
+
+constexpr OperatorEntry entries[] = {
+    {"$convert", parse_convert},
+    {"$toBool", function_of<to<Type::boolean>, 1>},
+    {"$toInt", function_of<to<Type::int32>, 1>},
+    {"$toLong", function_of<to<Type::int64>, 1>},
+    {"$toDouble", function_of<to<Type::number_double>, 1>},
+    {"$toDecimal", function_of<to<Type::decimal128>, 1>},
+    {"$toString", function_of<to<Type::string>, 1>},
+    {"$toDate", function_of<to<Type::date>, 1>},
+    {"$toObjectId", function_of<to<Type::object_id>, 1>},
+    {"$type", function_of<type_of, 1>},
+    {"$isNumber", function_of<is_number, 1>},
+};
+
+}  // namespace
+
+std::span<const OperatorEntry> conversion_operators() { return entries; }
+
+}  // namespace server::query

@@ -1,0 +1,517 @@
+#include "server/query/expressions/dates.h"
+
+#include <date/date.h>
+#include <date/tz.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+
+#include "bson/builder.h"
+#include "server/query/expressions/operator_support.h"
+
+namespace server::query {
+namespace {
+
+using std::chrono::milliseconds;
+using LocalTime = date::local_time<milliseconds>;
+using SysTime = date::sys_time<milliseconds>;
+
+// "", "UTC", "+05:30", "-0800", "Europe/Berlin".
+class Zone {
+ public:
+  explicit Zone(std::string_view name) {
+    if (name.empty() || name == "UTC" || name == "GMT" || name == "Z") return;
+    if (name[0] == '+' || name[0] == '-') {
+      const auto digit = [&](size_t i) { return i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])); };
+      const size_t colon = name.size() == 6 && name[3] == ':' ? 1 : 0;
+      const bool minutes = name.size() == 5 + colon && name.size() > 3;
+      if (digit(1) && digit(2) && (name.size() == 3 || (minutes && digit(3 + colon) && digit(4 + colon)))) {
+        int offset = ((name[1] - '0') * 10 + (name[2] - '0')) * 60;
+        if (minutes) offset += (name[3 + colon] - '0') * 10 + (name[4 + colon] - '0');
+        offset_ = std::chrono::minutes(name[0] == '-' ? -offset : offset);
+        return;
+      }
+    } else {
+      try {
+        zone_ = date::locate_zone(std::string(name));
+        return;
+      } catch (const std::runtime_error&) {
+        // Refused below, as an unknown name.
+      }
+    }
+    fail(40485, "unrecognized time zone identifier: \"" + std::string(name) + "\"");
+  }
+
+  LocalTime local(bson::Date when) const {
+    const SysTime time{milliseconds(when.ms)};
+    if (zone_) return date::floor<milliseconds>(zone_->to_local(time));
+    return LocalTime(time.time_since_epoch() + offset_);
+  }
+  bson::Date utc(LocalTime local) const {
+    if (zone_) return {date::floor<milliseconds>(zone_->to_sys(local, date::choose::earliest)).time_since_epoch().count()};
+    return {(local.time_since_epoch() - offset_).count()};
+  }
+  std::chrono::minutes offset(bson::Date when) const {
+    return std::chrono::duration_cast<std::chrono::minutes>(local(when).time_since_epoch() - milliseconds(when.ms));
+  }
+
+ private:
+  const date::time_zone* zone_ = nullptr;
+  std::chrono::minutes offset_{0};
+};
+
+struct Parts {
+  int year, month, day, hour, minute, second, millisecond, day_of_week, day_of_year, iso_year, iso_week, iso_day_of_week;
+};
+
+Parts parts_of(LocalTime time) {
+  const auto day = date::floor<date::days>(time);
+  const date::year_month_day ymd(day);
+  const date::hh_mm_ss clock(time - day);
+  const date::local_days new_year = date::local_days(ymd.year() / 1 / 1);
+  const unsigned weekday = date::weekday(day).c_encoding();  // Sunday: 0
+  const unsigned iso_day = weekday == 0 ? 7 : weekday;
+  const date::local_days thursday = day + date::days(4 - static_cast<int>(iso_day));
+  const date::year iso_year = date::year_month_day(thursday).year();
+  return {static_cast<int>(ymd.year()),
+          static_cast<int>(static_cast<unsigned>(ymd.month())),
+          static_cast<int>(static_cast<unsigned>(ymd.day())),
+          static_cast<int>(clock.hours().count()),
+          static_cast<int>(clock.minutes().count()),
+          static_cast<int>(clock.seconds().count()),
+          static_cast<int>(clock.subseconds().count()),
+          static_cast<int>(weekday) + 1,
+          static_cast<int>((day - new_year).count()) + 1,
+          static_cast<int>(iso_year),
+          static_cast<int>((thursday - date::local_days(iso_year / 1 / 1)).count() / 7) + 1,
+          static_cast<int>(iso_day)};
+}
+
+bson::Date date_of(const ValueView& value) {
+  switch (value.type()) {
+    case Type::date:
+      return value.as_date();
+    case Type::timestamp:
+      return {int64_t{value.as_timestamp().seconds} * 1000};
+    case Type::object_id: {
+      const auto& b = value.as_object_id().bytes;
+      return {int64_t{(uint32_t{b[0]} << 24) | (uint32_t{b[1]} << 16) | (uint32_t{b[2]} << 8) | b[3]} * 1000};
+    }
+    default:
+      fail(16006, "can't convert from BSON type " + named(value) + " to Date");
+  }
+}
+
+// Dates and zones come as {date, timezone} or bare.
+struct DateArgument {
+  ExpressionPtr when;
+  ExpressionPtr zone;
+
+  static DateArgument parse(std::string_view name, const ValueView& value, Scope& scope) {
+    DateArgument out;
+    const bool named_form = value.is_object() && value.as_document().first().exists() &&
+                            value.as_document().first().name.substr(0, 1) != "$";
+    if (named_form) {
+      for (const bson::Element& field : value.as_document()) {
+        if (field.name == "date") {
+          out.when = parse_expression(field, scope);
+        } else if (field.name == "timezone") {
+          out.zone = parse_expression(field, scope);
+        } else {
+          fail(40535, "unrecognized option to " + std::string(name) + ": \"" + std::string(field.name) + "\"");
+        }
+      }
+      if (!out.when) fail(40539, "missing 'date' argument to " + std::string(name) + ", provided: " + named(value));
+      return out;
+    }
+    auto arguments = parse_arguments(value, scope);
+    if (arguments.size() != 1) {
+      fail(40536, std::string(name) + " accepts exactly one argument if given an array, but was given " +
+                      std::to_string(arguments.size()));
+    }
+    out.when = std::move(arguments[0]);
+    return out;
+  }
+};
+
+// nullopt: null.
+std::optional<Zone> zone_from(const ExpressionPtr& expression, Frame& frame) {
+  if (!expression) return Zone("UTC");
+  const Value name = expression->evaluate(frame);
+  if (name.view().is_nullish()) return std::nullopt;
+  if (name.type() != Type::string) fail(40533, "timezone must evaluate to a string, found " + named(name));
+  return Zone(name.view().as_string());
+}
+
+template <class Get>
+ExpressionPtr part(std::string_view name, const ValueView& value, Scope& scope, Get get) {
+  return evaluated([argument = DateArgument::parse(name, value, scope), get](Frame& frame) {
+    const Value when = argument.when->evaluate(frame);
+    if (when.view().is_nullish()) return Value::null();
+    const auto zone = zone_from(argument.zone, frame);
+    if (!zone) return Value::null();
+    return Value(static_cast<int32_t>(get(parts_of(zone->local(date_of(when))))));
+  });
+}
+
+template <int Parts::* member>
+ExpressionPtr parse_part(std::string_view name, const ValueView& value, Scope& scope) {
+  return part(name, value, scope, [](const Parts& parts) { return parts.*member; });
+}
+
+// Weeks that begin on Sundays; the days before the first one are week 0.
+ExpressionPtr parse_week(std::string_view name, const ValueView& value, Scope& scope) {
+  return part(name, value, scope, [](const Parts& p) { return (p.day_of_year + 7 - p.day_of_week) / 7; });
+}
+
+ExpressionPtr parse_date_to_parts(std::string_view name, const ValueView& value, Scope& scope) {
+  if (!value.is_object()) fail(40524, std::string(name) + " only supports an object as its argument");
+  ExpressionPtr when, zone, iso;
+  for (const bson::Element& field : value.as_document()) {
+    if (field.name == "date") {
+      when = parse_expression(field, scope);
+    } else if (field.name == "timezone") {
+      zone = parse_expression(field, scope);
+    } else if (field.name == "iso8601") {
+      iso = parse_expression(field, scope);
+    } else {
+      fail(40520, "Unrecognized argument to $dateToParts: " + std::string(field.name));
+    }
+  }
+  if (!when) fail(40522, "Missing 'date' parameter to $dateToParts");
+  return evaluated([when = std::move(when), zone = std::move(zone), iso = std::move(iso)](Frame& frame) {
+    const Value value = when->evaluate(frame);
+    const auto in = zone_from(zone, frame);
+    if (value.view().is_nullish() || !in) return Value::null();
+    const Parts p = parts_of(in->local(date_of(value)));
+    bson::Builder out;
+    if (iso && iso->evaluate(frame).view().truthy()) {
+      out.append("isoWeekYear", p.iso_year).append("isoWeek", p.iso_week).append("isoDayOfWeek", p.iso_day_of_week);
+    } else {
+      out.append("year", p.year).append("month", p.month).append("day", p.day);
+    }
+    out.append("hour", p.hour).append("minute", p.minute).append("second", p.second).append("millisecond", p.millisecond);
+    return Value(out.done());
+  });
+}
+
+std::string formatted(std::string_view format, const Parts& p, std::chrono::minutes offset) {
+  std::string out;
+  for (size_t i = 0; i < format.size(); ++i) {
+    if (format[i] != '%') {
+      out.push_back(format[i]);
+      continue;
+    }
+    if (++i == format.size()) fail(18535, "Unmatched '%' at end of format string");
+    switch (format[i]) {
+      case 'Y': out += fmt::format("{:04}", p.year); break;
+      case 'm': out += fmt::format("{:02}", p.month); break;
+      case 'd': out += fmt::format("{:02}", p.day); break;
+      case 'H': out += fmt::format("{:02}", p.hour); break;
+      case 'M': out += fmt::format("{:02}", p.minute); break;
+      case 'S': out += fmt::format("{:02}", p.second); break;
+      case 'L': out += fmt::format("{:03}", p.millisecond); break;
+      case 'j': out += fmt::format("{:03}", p.day_of_year); break;
+      case 'w': out += std::to_string(p.day_of_week); break;
+      case 'u': out += std::to_string(p.iso_day_of_week); break;
+      case 'U': out += fmt::format("{:02}", (p.day_of_year + 7 - p.day_of_week) / 7); break;
+      case 'V': out += fmt::format("{:02}", p.iso_week); break;
+      case 'G': out += fmt::format("{:04}", p.iso_year); break;
+      case 'z': {
+        const int64_t minutes = offset.count();
+        out += fmt::format("{}{:02}{:02}", minutes < 0 ? '-' : '+', std::abs(minutes) / 60, std::abs(minutes) % 60);
+        break;
+      }
+      case 'Z': out += std::to_string(offset.count()); break;
+      case '%': out.push_back('%'); break;
+      default: fail(18536, std::string("Invalid format character '%") + format[i] + "' in format string");
+    }
+  }
+  return out;
+}
+
+ExpressionPtr parse_date_to_string(std::string_view, const ValueView& value, Scope& scope) {
+  if (!value.is_object()) fail(18629, "$dateToString only supports an object as its argument");
+  ExpressionPtr when, format, zone, on_null;
+  for (const bson::Element& field : value.as_document()) {
+    if (field.name == "date") {
+      when = parse_expression(field, scope);
+    } else if (field.name == "format") {
+      format = parse_expression(field, scope);
+    } else if (field.name == "timezone") {
+      zone = parse_expression(field, scope);
+    } else if (field.name == "onNull") {
+      on_null = parse_expression(field, scope);
+    } else {
+      fail(18534, "Unrecognized argument to $dateToString: " + std::string(field.name));
+    }
+  }
+  if (!when) fail(18628, "Missing 'date' parameter to $dateToString");
+  return evaluated([when = std::move(when), format = std::move(format), zone = std::move(zone), on_null = std::move(on_null)](Frame& frame) {
+    const Value value = when->evaluate(frame);
+    if (value.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
+    std::string pattern = zone ? "%Y-%m-%dT%H:%M:%S.%L" : "%Y-%m-%dT%H:%M:%S.%LZ";
+    if (format) {
+      const Value given = format->evaluate(frame);
+      if (given.view().is_nullish()) return Value::null();
+      if (given.type() != Type::string) fail(18533, "$dateToString requires that 'format' be a string, found: " + named(given));
+      pattern = given.view().as_string();
+    }
+    const auto in = zone_from(zone, frame);
+    if (!in) return Value::null();
+    const bson::Date date = date_of(value);
+    return Value(formatted(pattern, parts_of(in->local(date)), in->offset(date)));
+  });
+}
+
+ExpressionPtr parse_date_from_string(std::string_view, const ValueView& value, Scope& scope) {
+  if (!value.is_object()) fail(40540, "$dateFromString only supports an object as an argument, found: " + named(value));
+  ExpressionPtr text, zone, on_error, on_null;
+  for (const bson::Element& field : value.as_document()) {
+    if (field.name == "dateString") {
+      text = parse_expression(field, scope);
+    } else if (field.name == "timezone") {
+      zone = parse_expression(field, scope);
+    } else if (field.name == "onError") {
+      on_error = parse_expression(field, scope);
+    } else if (field.name == "onNull") {
+      on_null = parse_expression(field, scope);
+    } else if (field.name == "format") {
+      fail(static_cast<int>(base::ErrorCode::not_implemented), "$dateFromString with 'format' is not supported");
+    } else {
+      fail(40541, "Unrecognized argument to $dateFromString: " + std::string(field.name));
+    }
+  }
+  if (!text) fail(40542, "Missing 'dateString' parameter to $dateFromString");
+  return evaluated([text = std::move(text), zone = std::move(zone), on_error = std::move(on_error), on_null = std::move(on_null)](Frame& frame) {
+    const Value given = text->evaluate(frame);
+    if (given.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
+    const auto in = zone_from(zone, frame);
+    if (!in) return Value::null();
+    const auto parsed = given.type() == Type::string ? parse_iso_date(given.view().as_string()) : std::nullopt;
+    if (!parsed) {
+      if (on_error) return on_error->evaluate(frame);
+      if (given.type() != Type::string) {
+        fail(static_cast<int>(base::ErrorCode::conversion_failure), "$dateFromString requires that 'dateString' be a string, found: " + named(given));
+      }
+      fail(static_cast<int>(base::ErrorCode::conversion_failure), "Error parsing date string '" + std::string(given.view().as_string()) + "'");
+    }
+    return Value(in->utc(LocalTime(milliseconds(parsed->ms))));
+  });
+}
+
+ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Scope& scope) {
+  if (!value.is_object()) fail(40519, "$dateFromParts only supports an object as its argument");
+  Parameter p[] = {{"year"}, {"month"}, {"day"}, {"hour"}, {"minute"}, {"second"}, {"millisecond"}, {"timezone"}};
+  parse_parameters("$dateFromParts", value, scope, p, 40519, 40518, 40516);
+  if (!p[0].expression) fail(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
+  std::array<ExpressionPtr, 8> parts;
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = std::move(p[i].expression);
+  return evaluated([parts = std::move(parts)](Frame& frame) {
+    int64_t numbers[] = {1970, 1, 1, 0, 0, 0, 0};
+    for (size_t i = 0; i < 7; ++i) {
+      if (!parts[i]) continue;
+      const Value given = parts[i]->evaluate(frame);
+      if (given.view().is_nullish()) return Value::null();
+      const auto whole = whole_number(given);
+      if (!whole) fail(40515, "parameter value must evaluate to an integer, found " + named(given));
+      numbers[i] = *whole;
+    }
+    if (numbers[0] < 1 || numbers[0] > 9999) fail(40523, "'year' must evaluate to an integer in the range 1 to 9999, found " + std::to_string(numbers[0]));
+    const auto zone = zone_from(parts[7], frame);
+    if (!zone) return Value::null();
+    // Parts beyond their range carry over: month 14 is February of the next year.
+    const int64_t months = numbers[0] * 12 + numbers[1] - 1;
+    const date::year year(static_cast<int>(months / 12));
+    const date::local_days first = date::local_days(year / date::month(static_cast<unsigned>(months % 12) + 1) / 1);
+    const LocalTime local = LocalTime(first.time_since_epoch()) + date::days(numbers[2] - 1) + std::chrono::hours(numbers[3]) +
+                            std::chrono::minutes(numbers[4]) + std::chrono::seconds(numbers[5]) + milliseconds(numbers[6]);
+    return Value(zone->utc(local));
+  });
+}
+
+enum class Unit { year, quarter, month, week, day, hour, minute, second, millisecond };
+
+Unit unit_of(std::string_view op, const ValueView& value) {
+  static constexpr std::string_view names[] = {"year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond"};
+  if (!value.is_string()) fail(5439013, std::string(op) + " requires 'unit' to be a string, but got " + named(value));
+  for (size_t i = 0; i < std::size(names); ++i) {
+    if (value.as_string() == names[i]) return static_cast<Unit>(i);
+  }
+  fail(static_cast<int>(base::ErrorCode::failed_to_parse), "unknown time unit value: " + std::string(value.as_string()));
+}
+
+milliseconds fixed_length(Unit unit) {
+  switch (unit) {
+    case Unit::week: return std::chrono::hours(7 * 24);
+    case Unit::day: return std::chrono::hours(24);
+    case Unit::hour: return std::chrono::hours(1);
+    case Unit::minute: return std::chrono::minutes(1);
+    case Unit::second: return std::chrono::seconds(1);
+    default: return milliseconds(1);
+  }
+}
+
+int64_t months_per(Unit unit) { return unit == Unit::year ? 12 : unit == Unit::quarter ? 3 : unit == Unit::month ? 1 : 0; }
+
+LocalTime shifted(LocalTime time, Unit unit, int64_t amount) {
+  if (months_per(unit) == 0) return time + amount * fixed_length(unit);
+  const auto day = date::floor<date::days>(time);
+  date::year_month_day ymd(day);
+  const int64_t months = int64_t{static_cast<int>(ymd.year())} * 12 + static_cast<unsigned>(ymd.month()) - 1 + amount * months_per(unit);
+  const date::year_month to = date::year(static_cast<int>(months / 12)) / date::month(static_cast<unsigned>(months % 12) + 1);
+  const date::day last = (to / date::last).day();  // 31 January plus a month is the end of February
+  return LocalTime(date::local_days(to / std::min(ymd.day(), last)).time_since_epoch()) + (time - day);
+}
+
+template <int sign>
+ExpressionPtr parse_date_add(std::string_view name, const ValueView& value, Scope& scope) {
+  Parameter p[] = {{"startDate", true}, {"unit", true}, {"amount", true}, {"timezone"}};
+  parse_parameters(name, value, scope, p, 5166400, 5166401, 5166402);
+  return evaluated([op = std::string(name), when = std::move(p[0].expression), unit = std::move(p[1].expression),
+                    amount = std::move(p[2].expression), zone = std::move(p[3].expression)](Frame& frame) {
+    const Value start = when->evaluate(frame), in_unit = unit->evaluate(frame), by = amount->evaluate(frame);
+    const auto in = zone_from(zone, frame);
+    if (start.view().is_nullish() || in_unit.view().is_nullish() || by.view().is_nullish() || !in) return Value::null();
+    const auto whole = whole_number(by);
+    if (!whole) fail(5166405, op + " expects integer amount of time units");
+    return Value(in->utc(shifted(in->local(date_of(start)), unit_of(op, in_unit), sign * *whole)));
+  });
+}
+
+int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+ExpressionPtr parse_date_diff(std::string_view name, const ValueView& value, Scope& scope) {
+  Parameter p[] = {{"startDate", true}, {"endDate", true}, {"unit", true}, {"timezone"}};
+  parse_parameters(name, value, scope, p, 5166301, 5166302, 5166303);
+  return evaluated([op = std::string(name), from = std::move(p[0].expression), to = std::move(p[1].expression),
+                    unit = std::move(p[2].expression), zone = std::move(p[3].expression)](Frame& frame) {
+    const Value start = from->evaluate(frame), end = to->evaluate(frame), in_unit = unit->evaluate(frame);
+    const auto in = zone_from(zone, frame);
+    if (start.view().is_nullish() || end.view().is_nullish() || in_unit.view().is_nullish() || !in) return Value::null();
+    const LocalTime a = in->local(date_of(start)), b = in->local(date_of(end));
+    const Unit u = unit_of(op, in_unit);
+    if (const int64_t months = months_per(u)) {
+      const Parts x = parts_of(a), y = parts_of(b);
+      return Value(floor_div(int64_t{y.year} * 12 + y.month - 1, months) - floor_div(int64_t{x.year} * 12 + x.month - 1, months));
+    }
+    // Boundaries crossed, not time passed; weeks begin on Sundays (1970 began on a Thursday).
+    const int64_t length = fixed_length(u).count();
+    const int64_t shift = u == Unit::week ? milliseconds(std::chrono::hours(4 * 24)).count() : 0;
+    return Value(floor_div(b.time_since_epoch().count() + shift, length) - floor_div(a.time_since_epoch().count() + shift, length));
+  });
+}
+
+ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Scope& scope) {
+  Parameter p[] = {{"date", true}, {"unit", true}, {"binSize"}, {"timezone"}};
+  parse_parameters(name, value, scope, p, 5439007, 5439008, 5439009);
+  return evaluated([op = std::string(name), when = std::move(p[0].expression), unit = std::move(p[1].expression),
+                    bin = std::move(p[2].expression), zone = std::move(p[3].expression)](Frame& frame) {
+    const Value date = when->evaluate(frame), in_unit = unit->evaluate(frame);
+    const auto in = zone_from(zone, frame);
+    int64_t bins = 1;
+    if (bin) {
+      const Value given = bin->evaluate(frame);
+      if (given.view().is_nullish()) return Value::null();
+      const auto whole = whole_number(given);
+      if (!whole || *whole <= 0) fail(5439017, op + " requires 'binSize' to be a 64-bit integer greater than 0");
+      bins = *whole;
+    }
+    if (date.view().is_nullish() || in_unit.view().is_nullish() || !in) return Value::null();
+    const LocalTime time = in->local(date_of(date));
+    const Unit u = unit_of(op, in_unit);
+    // Bins are counted from 2000-01-01.
+    const LocalTime origin(date::local_days(date::year(2000) / 1 / 1).time_since_epoch());
+    if (const int64_t months = months_per(u)) {
+      const Parts parts = parts_of(time);
+      const int64_t since = (int64_t{parts.year} - 2000) * 12 + parts.month - 1;
+      return Value(in->utc(shifted(origin, Unit::month, floor_div(since, months * bins) * months * bins)));
+    }
+    const int64_t length = fixed_length(u).count() * bins;
+    const LocalTime from = u == Unit::week ? origin + std::chrono::hours(24) : origin;  // the first Sunday: 2000-01-02
+    return Value(in->utc(from + milliseconds(floor_div((time - from).count(), length) * length)));
+  });
+}
+
+constexpr OperatorEntry entries[] = {
+    {"$year", parse_part<&Parts::year>},
+    {"$month", parse_part<&Parts::month>},
+    {"$dayOfMonth", parse_part<&Parts::day>},
+    {"$hour", parse_part<&Parts::hour>},
+    {"$minute", parse_part<&Parts::minute>},
+    {"$second", parse_part<&Parts::second>},
+    {"$millisecond", parse_part<&Parts::millisecond>},
+    {"$dayOfWeek", parse_part<&Parts::day_of_week>},
+    {"$dayOfYear", parse_part<&Parts::day_of_year>},
+    {"$isoWeekYear", parse_part<&Parts::iso_year>},
+    {"$isoWeek", parse_part<&Parts::iso_week>},
+    {"$isoDayOfWeek", parse_part<&Parts::iso_day_of_week>},
+    {"$week", parse_week},
+    {"$dateToParts", parse_date_to_parts},
+    {"$dateToString", parse_date_to_string},
+    {"$dateFromString", parse_date_from_string},
+    {"$dateFromParts", parse_date_from_parts},
+    {"$dateAdd", parse_date_add<1>},
+    {"$dateSubtract", parse_date_add<-1>},
+    {"$dateDiff", parse_date_diff},
+    {"$dateTrunc", parse_date_trunc},
+};
+
+// Reads exactly `digits` of them.
+bool take_number(std::string_view& text, size_t digits, int& out) {
+  if (text.size() < digits) return false;
+  const auto end = std::from_chars(text.data(), text.data() + digits, out);
+  if (end.ec != std::errc() || end.ptr != text.data() + digits) return false;
+  text.remove_prefix(digits);
+  return true;
+}
+
+bool take(std::string_view& text, char c) {
+  if (text.empty() || text[0] != c) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+}  // namespace
+
+std::span<const OperatorEntry> date_operators() { return entries; }
+
+std::optional<bson::Date> parse_iso_date(std::string_view text) {
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  int64_t ms = 0;
+  if (!take_number(text, 4, year) || !take(text, '-') || !take_number(text, 2, month) || !take(text, '-') || !take_number(text, 2, day)) {
+    return std::nullopt;
+  }
+  const date::year_month_day ymd = date::year(year) / month / day;
+  if (!ymd.ok()) return std::nullopt;
+  if (take(text, 'T') || take(text, ' ')) {
+    if (!take_number(text, 2, hour) || !take(text, ':') || !take_number(text, 2, minute)) return std::nullopt;
+    if (take(text, ':') && !take_number(text, 2, second)) return std::nullopt;
+    if (take(text, '.')) {
+      int64_t unit = 100;
+      if (text.empty() || !std::isdigit(static_cast<unsigned char>(text[0]))) return std::nullopt;
+      for (; !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])); text.remove_prefix(1), unit /= 10) ms += (text[0] - '0') * unit;
+    }
+  }
+  if (hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  int64_t offset = 0;
+  if (!text.empty() && (text[0] == '+' || text[0] == '-')) {
+    const int sign = text[0] == '-' ? -1 : 1;
+    int hours = 0, minutes = 0;
+    text.remove_prefix(1);
+    if (!take_number(text, 2, hours)) return std::nullopt;
+    take(text, ':');
+    if (!text.empty() && !take_number(text, 2, minutes)) return std::nullopt;
+    offset = sign * (hours * 60 + minutes);
+  } else {
+    take(text, 'Z');
+  }
+  if (!text.empty()) return std::nullopt;
+  const int64_t days = date::sys_days(ymd).time_since_epoch().count();
+  return bson::Date{(((days * 24 + hour) * 60 + minute - offset) * 60 + second) * 1000 + ms};
+}
+
+}  // namespace server::query

@@ -1,0 +1,268 @@
+#include "server/query/expressions/expression.h"
+
+#include "base/error.h"
+#include "bson/builder.h"
+#include "server/query/expressions/registry.h"
+
+namespace server::query {
+
+using base::OperationError;
+using bson::Type;
+using bson::Value;
+using bson::ValueView;
+
+namespace {
+
+class Constant final : public Expression {
+ public:
+  explicit Constant(Value value) : value_(std::move(value)) {}
+  Value evaluate(Frame&) const override { return value_; }
+  ValueView view(Frame&, Value&) const override { return value_.view(); }
+  const Value* constant() const override { return &value_; }
+
+ private:
+  Value value_;
+};
+
+// The value at a path below `value`; arrays are mapped over, elements without
+// the path left out. No copy where no array is met.
+ValueView walk(ValueView value, std::string_view path, Value& scratch) {
+  while (!path.empty()) {
+    if (value.type() == Type::array) {
+      bson::ArrayBuilder mapped;
+      for (const bson::Element& element : value.as_document()) {
+        if (element.type() != Type::object && element.type() != Type::array) continue;
+        Value below;
+        const ValueView found = walk(element, path, below);
+        if (found.exists()) mapped.append(found);
+      }
+      scratch = mapped.done_value();
+      return scratch.view();
+    }
+    if (value.type() != Type::object) return {};
+    const size_t dot = path.find('.');
+    value = value.as_document().find(path.substr(0, dot));
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return value;
+}
+
+class FieldPath final : public Expression {
+ public:
+  explicit FieldPath(std::string path) : path_(std::move(path)) {}
+  Value evaluate(Frame& frame) const override {
+    Value scratch;
+    return Value(view(frame, scratch));
+  }
+  ValueView view(Frame& frame, Value& scratch) const override {
+    return walk(ValueView(Type::object, frame.root.bytes()), path_, scratch);
+  }
+  std::optional<std::string_view> field_path() const override { return path_; }
+
+ private:
+  std::string path_;
+};
+
+class Root final : public Expression {
+ public:
+  Value evaluate(Frame& frame) const override { return Value(frame.root); }
+  ValueView view(Frame& frame, Value&) const override { return ValueView(Type::object, frame.root.bytes()); }
+};
+
+class Variable final : public Expression {
+ public:
+  Variable(int slot, std::string path) : slot_(slot), path_(std::move(path)) {}
+  Value evaluate(Frame& frame) const override {
+    Value scratch;
+    return Value(view(frame, scratch));
+  }
+  ValueView view(Frame& frame, Value& scratch) const override { return walk(frame.slots[slot_].view(), path_, scratch); }
+
+ private:
+  int slot_;
+  std::string path_;
+};
+
+class ObjectExpression final : public Expression {
+ public:
+  explicit ObjectExpression(std::vector<std::pair<std::string, ExpressionPtr>> fields) : fields_(std::move(fields)) {}
+  Value evaluate(Frame& frame) const override {
+    bson::Builder out;
+    for (const auto& [name, expression] : fields_) {
+      Value scratch;
+      out.append(name, expression->view(frame, scratch));
+    }
+    return Value(out.done());
+  }
+
+ private:
+  std::vector<std::pair<std::string, ExpressionPtr>> fields_;
+};
+
+class ArrayExpression final : public Expression {
+ public:
+  explicit ArrayExpression(std::vector<ExpressionPtr> elements) : elements_(std::move(elements)) {}
+  Value evaluate(Frame& frame) const override {
+    bson::ArrayBuilder out;
+    for (const ExpressionPtr& element : elements_) {
+      Value scratch;
+      const ValueView value = element->view(frame, scratch);
+      if (value.exists()) {
+        out.append(value);
+      } else {
+        out.append_null();
+      }
+    }
+    return out.done_value();
+  }
+
+ private:
+  std::vector<ExpressionPtr> elements_;
+};
+
+ExpressionPtr parse_variable(std::string_view text, Scope& scope) {  // without the dollars
+  const size_t dot = text.find('.');
+  const std::string_view name = text.substr(0, dot);
+  const std::string path(dot == std::string_view::npos ? "" : text.substr(dot + 1));
+  if (name.empty()) throw OperationError(base::ErrorCode::failed_to_parse, "empty variable names are not allowed");
+  if (dot != std::string_view::npos) check_field_path(path);
+  if (const auto slot = scope.find(name)) return std::make_unique<Variable>(*slot, path);
+  if (const Value* value = scope.defined(name)) {
+    Value scratch;
+    return make_constant(Value(walk(value->view(), path, scratch)));
+  }
+  if (name == "ROOT" || name == "CURRENT") {
+    if (path.empty()) return std::make_unique<Root>();
+    return std::make_unique<FieldPath>(path);
+  }
+  if (name == "REMOVE") return make_constant(Value());
+  if (name == "NOW") return make_constant(Value(bson::Date{scope.now_ms()}));
+  if (name == "CLUSTER_TIME") {
+    throw OperationError(51144,
+                         "Builtin variable '$$CLUSTER_TIME' is not available");
+  }
+  if (name == "KEEP" || name == "PRUNE" || name == "DESCEND") return make_constant(Value(std::string(name)));
+  throw OperationError(17276, "Use of undefined variable: " + std::string(name));
+}
+
+ExpressionPtr parse_string(std::string_view text, Scope& scope) {
+  if (text.size() > 1 && text[0] == '$' && text[1] == '$') return parse_variable(text.substr(2), scope);
+  if (!text.empty() && text[0] == '$') {
+    const std::string path(text.substr(1));
+    if (path.empty()) throw OperationError(16872, "'$' by itself is not a valid FieldPath");
+    check_field_path(path);
+    if (const auto slot = scope.find("CURRENT")) return std::make_unique<Variable>(*slot, path);
+    return std::make_unique<FieldPath>(path);
+  }
+  return make_constant(Value(text));
+}
+
+ExpressionPtr parse_object(bson::DocumentView object, Scope& scope) {
+  const bson::Element first = object.first();
+  if (first.exists() && !first.name.empty() && first.name[0] == '$') {
+    if (object.count() != 1) {
+      throw OperationError(15983, "an expression specification must contain exactly one field, the name of the expression. Found " +
+                                      std::to_string(object.count()) + " fields");
+    }
+    return make_operator(first.name, first, scope);
+  }
+  std::vector<std::pair<std::string, ExpressionPtr>> fields;
+  bool constant = true;
+  for (const bson::Element& field : object) {
+    if (!field.name.empty() && field.name[0] == '$') {
+      throw OperationError(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.");
+    }
+    if (field.name.find('.') != std::string_view::npos) {
+      throw OperationError(16412, "FieldPath field names may not contain '.'. Consider using $getField or $setField.");
+    }
+    for (const auto& [name, expression] : fields) {
+      if (name == field.name) throw OperationError(16406, "duplicate field name specified in object literal: " + name);
+    }
+    fields.emplace_back(field.name, parse_expression(field, scope));
+    constant = constant && fields.back().second->constant();
+  }
+  auto parsed = std::make_unique<ObjectExpression>(std::move(fields));
+  if (!constant) return parsed;
+  Frame none;
+  return make_constant(parsed->evaluate(none));
+}
+
+}  // namespace
+
+Scope::Scope(int64_t now_ms) : now_ms_(now_ms) {}
+
+void Scope::define(std::string name, Value value) { variables_.push_back({std::move(name), -1, std::move(value)}); }
+
+int Scope::enter(std::string name) {
+  variables_.push_back({std::move(name), slots_, Value()});
+  return slots_++;
+}
+
+void Scope::leave(size_t count) { variables_.resize(variables_.size() - count); }
+
+std::optional<int> Scope::find(std::string_view name) const {
+  for (auto it = variables_.rbegin(); it != variables_.rend(); ++it) {
+    if (it->name == name) return it->slot >= 0 ? std::optional<int>(it->slot) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+const Value* Scope::defined(std::string_view name) const {
+  for (auto it = variables_.rbegin(); it != variables_.rend(); ++it) {
+    if (it->name == name) return it->slot < 0 ? &it->value : nullptr;
+  }
+  return nullptr;
+}
+
+ExpressionPtr make_constant(Value value) { return std::make_unique<Constant>(std::move(value)); }
+
+ExpressionPtr parse_expression(const ValueView& value, Scope& scope) {
+  if (value.type() == Type::string) return parse_string(value.as_string(), scope);
+  if (value.type() == Type::object) return parse_object(value.as_document(), scope);
+  if (value.type() == Type::array) {
+    std::vector<ExpressionPtr> elements;
+    bool constant = true;
+    for (const bson::Element& element : value.as_document()) {
+      elements.push_back(parse_expression(element, scope));
+      constant = constant && elements.back()->constant();
+    }
+    auto parsed = std::make_unique<ArrayExpression>(std::move(elements));
+    if (!constant) return parsed;
+    Frame none;
+    return make_constant(parsed->evaluate(none));
+  }
+  return make_constant(Value(value));
+}
+
+std::vector<ExpressionPtr> parse_arguments(const ValueView& value, Scope& scope) {
+  std::vector<ExpressionPtr> arguments;
+  if (value.type() == Type::array) {
+    for (const bson::Element& element : value.as_document()) arguments.push_back(parse_expression(element, scope));
+  } else {
+    arguments.push_back(parse_expression(value, scope));
+  }
+  return arguments;
+}
+
+Value evaluate_path(bson::DocumentView document, std::string_view path) {
+  Value scratch;
+  return Value(walk(ValueView(Type::object, document.bytes()), path, scratch));
+}
+
+void check_field_path(std::string_view path) {
+  if (path.empty()) throw OperationError(40352, "FieldPath cannot be constructed with empty string");
+  if (path.back() == '.') throw OperationError(40353, "FieldPath must not end with a '.'.");
+  if (path.find('\0') != std::string_view::npos) {
+    throw OperationError(16411, "FieldPath field names may not contain '\\0'.");
+  }
+  for (size_t at = 0; at <= path.size();) {
+    const size_t dot = std::min(path.find('.', at), path.size());
+    if (dot == at) throw OperationError(15998, "FieldPath field names may not be empty strings.");
+    if (path[at] == '$') {
+      throw OperationError(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.");
+    }
+    at = dot + 1;
+  }
+}
+
+}  // namespace server::query

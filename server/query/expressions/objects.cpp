@@ -1,0 +1,190 @@
+#include "bson/builder.h"
+#include "bson/types.h"
+#include "base/random.h"
+#include "server/query/expressions/accumulate.h"
+#include "server/query/expressions/operator_support.h"
+
+namespace server::query {
+namespace {
+
+Value merge_objects(std::string_view, Arguments a) {
+  auto merged = make_accumulator("$mergeObjects");
+  for (const ValueView& argument : a) {
+    if (argument.is_array() && a.size() == 1) {
+      for (const bson::Element& element : argument.as_document()) merged->add(element);
+    } else {
+      merged->add(argument);
+    }
+  }
+  return merged->result();
+}
+
+Value object_to_array(std::string_view, Arguments a) {
+  if (a[0].is_nullish()) return Value::null();
+  if (!a[0].is_object()) fail(40390, "$objectToArray requires a document input, found: " + named(a[0]));
+  bson::ArrayBuilder out;
+  for (const bson::Element& field : a[0].as_document()) {
+    bson::Builder pair = out.object();
+    pair.append("k", field.name).append("v", static_cast<const ValueView&>(field));
+  }
+  return out.done_value();
+}
+
+// {k, v} or [k, v]
+std::pair<ValueView, ValueView> key_and_value(const ValueView& pair, bool& as_objects, bool first) {
+  if (pair.is_object()) {
+    if (!first && !as_objects) {
+      fail(40391, "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Array was "
+                  "detected, now found: object");
+    }
+    as_objects = true;
+    const bson::DocumentView fields = pair.as_document();
+    if (fields.count() != 2) {
+      fail(40392, "$arrayToObject requires an object keys of 'k' and 'v'. Found incorrect number of keys:" +
+                      std::to_string(fields.count()));
+    }
+    const ValueView key = fields["k"], value = fields["v"];
+    if (!key.exists() || !value.exists()) {
+      fail(40393, "$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys from: " + named(pair));
+    }
+    if (!key.is_string()) {
+      fail(40394, "$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string. Found "
+                  "type: " + named(key));
+    }
+    return {key, value};
+  }
+  if (!pair.is_array()) fail(40398, "Unrecognised input type format for $arrayToObject: " + named(pair));
+  if (!first && as_objects) {
+    fail(40396, "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Object was "
+                "detected, now found: array");
+  }
+  as_objects = false;
+  const bson::DocumentView items = pair.as_document();
+  if (items.count() != 2) {
+    fail(40397, "$arrayToObject requires an array of size 2 arrays,found array of size: " + std::to_string(items.count()));
+  }
+  if (!items["0"].is_string()) {
+    fail(40395, "$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key type: " +
+                    named(items["0"]));
+  }
+  return {items["0"], items["1"]};
+}
+
+Value array_to_object(std::string_view, Arguments a) {
+  if (a[0].is_nullish()) return Value::null();
+  if (!a[0].is_array()) fail(40386, "$arrayToObject requires an array input, found: " + named(a[0]));
+  std::vector<std::pair<std::string_view, ValueView>> fields;
+  bool as_objects = false, first = true;
+  for (const bson::Element& pair : a[0].as_document()) {
+    const auto [key, value] = key_and_value(pair, as_objects, first);
+    first = false;
+    const std::string_view name = key.as_string();
+    if (name.find('\0') != std::string_view::npos) fail(4940400, "Key field cannot contain an embedded null byte");
+    bool replaced = false;
+    for (auto& [known, old] : fields) {
+      if (known == name) old = value, replaced = true;
+    }
+    if (!replaced) fields.emplace_back(name, value);
+  }
+  bson::Builder out;
+  for (const auto& [name, value] : fields) out.append(name, value);
+  return Value(out.done());
+}
+
+ExpressionPtr parse_get_field(std::string_view, const ValueView& value, Scope& scope) {
+  ExpressionPtr field, input;
+  if (value.is_object() && value.as_document().first().exists() && value.as_document().first().name.substr(0, 1) != "$") {
+    for (const bson::Element& argument : value.as_document()) {
+      if (argument.name == "field") {
+        field = parse_expression(argument, scope);
+      } else if (argument.name == "input") {
+        input = parse_expression(argument, scope);
+      } else {
+        fail(3041701, "$getField found an unknown argument: " + std::string(argument.name));
+      }
+    }
+    if (!field) fail(3041702, "$getField requires 'field' to be specified");
+    if (!input) fail(3041703, "$getField requires 'input' to be specified");
+  } else {
+    field = parse_expression(value, scope);
+    input = parse_expression(Value("$$CURRENT"), scope);
+  }
+  if (const Value* name = field->constant(); name && name->type() != Type::string) {
+    fail(5654601, "$getField requires 'field' to evaluate to a constant string, but got " + named(*name));
+  }
+  return evaluated([field = std::move(field), input = std::move(input)](Frame& frame) {
+    const Value name = field->evaluate(frame);
+    if (name.type() != Type::string) fail(3041704, "$getField requires 'field' to evaluate to type String, but got " + named(name));
+    Value scratch;
+    const ValueView from = input->view(frame, scratch);
+    if (from.is_nullish()) return from.exists() ? Value::null() : Value();
+    if (!from.is_object()) return Value();
+    return Value(from.as_document().find(name.view().as_string()));
+  });
+}
+
+Value with_field(bson::DocumentView object, std::string_view name, const ValueView& value) {
+  bson::Builder out;
+  bool placed = false;
+  for (const bson::Element& field : object) {
+    if (field.name == name) {
+      out.append(name, value);
+      placed = true;
+    } else {
+      out.append_element(field);
+    }
+  }
+  if (!placed) out.append(name, value);
+  return Value(out.done());
+}
+
+ExpressionPtr parse_set_field(std::string_view op, const ValueView& value, Scope& scope) {
+  const bool unset = op == "$unsetField";
+  if (!value.is_object()) fail(4161100, std::string(op) + " only supports an object as its argument");
+  ExpressionPtr field, input, to;
+  for (const bson::Element& argument : value.as_document()) {
+    if (argument.name == "field") {
+      field = parse_expression(argument, scope);
+    } else if (argument.name == "input") {
+      input = parse_expression(argument, scope);
+    } else if (argument.name == "value" && !unset) {
+      to = parse_expression(argument, scope);
+    } else {
+      fail(4161101, std::string(op) + " found an unknown argument: " + std::string(argument.name));
+    }
+  }
+  if (!field) fail(4161102, std::string(op) + " requires 'field' to be specified");
+  if (!to && !unset) fail(4161103, std::string(op) + " requires 'value' to be specified");
+  if (!input) fail(4161109, std::string(op) + " requires 'input' to be specified");
+  const Value* constant = field->constant();
+  if (!constant || constant->type() != Type::string) {
+    fail(4161106, std::string(op) + " requires 'field' to evaluate to a constant, but got a non-constant argument");
+  }
+  return evaluated([name = std::string(constant->view().as_string()), input = std::move(input), to = std::move(to)](Frame& frame) {
+    const Value from = input->evaluate(frame);
+    if (from.view().is_nullish()) return Value::null();
+    if (from.type() != Type::object) fail(4161105, "$setField requires 'input' to evaluate to type Object");
+    return with_field(from.view().as_document(), name, to ? to->evaluate(frame).view() : ValueView());
+  });
+}
+
+Value rand(std::string_view, Arguments) {
+  thread_local base::Random random(base::entropy64());
+  return Value(random.unit());
+}
+
+constexpr OperatorEntry entries[] = {
+    {"$mergeObjects", function_of<merge_objects, 0, -1>},
+    {"$objectToArray", function_of<object_to_array, 1>},
+    {"$arrayToObject", function_of<array_to_object, 1>},
+    {"$getField", parse_get_field},
+    {"$setField", parse_set_field},
+    {"$unsetField", parse_set_field},
+    {"$rand", [](std::string_view name, const ValueView&, Scope&) { return make_function(name, {}, rand); }},
+};
+
+}  // namespace
+
+std::span<const OperatorEntry> object_operators() { return entries; }
+
+}  // namespace server::query

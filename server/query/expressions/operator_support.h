@@ -1,0 +1,70 @@
+// What operator families are written with: an operator over evaluated
+// arguments is a plain function, wrapped and arity-checked here.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "server/query/expressions/registry.h"
+
+namespace server::query {
+
+using bson::Type;
+using bson::Value;
+using bson::ValueView;
+using Arguments = std::span<const ValueView>;
+
+using OperatorFunction = Value (*)(std::string_view name, Arguments arguments);
+
+// 16020, 28667 as MongoDB words them. `most` < 0: no limit.
+void check_arity(std::string_view name, size_t given, int least, int most);
+
+ExpressionPtr make_function(std::string_view name, std::vector<ExpressionPtr> arguments, OperatorFunction function);
+
+// The parser of an operator that is `function` of its arguments.
+template <OperatorFunction function, int least, int most = least>
+ExpressionPtr function_of(std::string_view name, const ValueView& value, Scope& scope) {
+  auto arguments = parse_arguments(value, scope);
+  check_arity(name, arguments.size(), least, most);
+  return make_function(name, std::move(arguments), function);
+}
+
+// The named parameters of operators like $map: parsed, unknown and missing ones refused.
+struct Parameter {
+  std::string_view name;
+  bool required = false;
+  ExpressionPtr expression = nullptr;
+};
+void parse_parameters(std::string_view name, const ValueView& value, Scope& scope, std::span<Parameter> parameters,
+                      int not_object_code, int unknown_code, int missing_code);
+
+// An operator that needs the frame itself: calls `evaluate(frame)`.
+template <class Evaluate>
+class Evaluated final : public Expression {
+ public:
+  explicit Evaluated(Evaluate evaluate) : evaluate_(std::move(evaluate)) {}
+  Value evaluate(Frame& frame) const override { return evaluate_(frame); }
+
+ private:
+  Evaluate evaluate_;
+};
+template <class Evaluate>
+ExpressionPtr evaluated(Evaluate evaluate) {
+  return std::make_unique<Evaluated<Evaluate>>(std::move(evaluate));
+}
+
+inline bool any_nullish(Arguments arguments) {
+  for (const ValueView& argument : arguments) {
+    if (argument.is_nullish()) return true;
+  }
+  return false;
+}
+
+[[noreturn]] inline void fail(int code, const std::string& message) { throw base::OperationError(code, message); }
+inline std::string named(const ValueView& value) { return std::string(bson::type_name(value.type())); }
+
+// A whole number that fits 32 bits, as index and length arguments must be.
+std::optional<int64_t> whole_number(const ValueView& value);
+
+}  // namespace server::query

@@ -1,0 +1,36 @@
+// The operators by name. A family is one file; a new operator is a line in its
+// family's table, a new family a line in registry.cpp.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "server/query/expressions/expression.h"
+
+namespace server::query {
+
+// `value` is what stands behind the operator's name.
+using OperatorParser = ExpressionPtr (*)(std::string_view name, const bson::ValueView& value, Scope& scope);
+
+struct OperatorEntry {
+  std::string_view name;
+  OperatorParser parse;
+};
+
+// Unknown ones: 168 InvalidPipelineOperator "Unrecognized expression '$x'".
+ExpressionPtr make_operator(std::string_view name, const bson::ValueView& value, Scope& scope);
+
+std::span<const OperatorEntry> arithmetic_operators();
+std::span<const OperatorEntry> array_operators();
+std::span<const OperatorEntry> boolean_operators();
+std::span<const OperatorEntry> comparison_operators();
+std::span<const OperatorEntry> conditional_operators();
+std::span<const OperatorEntry> conversion_operators();
+std::span<const OperatorEntry> date_operators();
+std::span<const OperatorEntry> object_operators();
+std::span<const OperatorEntry> set_operators();
+std::span<const OperatorEntry> string_operators();
+std::span<const OperatorEntry> variable_operators();
+
+}  // namespace server::query

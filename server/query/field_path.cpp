@@ -1,0 +1,20 @@
+#include "server/query/field_path.h"
+
+#include "base/error.h"
+#include "bson/path.h"
+
+namespace server::query {
+
+void check_field_path(std::string_view path) {
+  using base::OperationError;
+  if (path.empty()) throw OperationError(40352, "FieldPath cannot be constructed with empty string");
+  if (path.back() == '.') throw OperationError(40353, "FieldPath must not end with a '.'.");
+  for (std::string_view part : bson::split_path(path)) {
+    if (part.empty()) throw OperationError(15998, "FieldPath field names may not be empty strings.");
+    if (part.front() == '$') {
+      throw OperationError(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.");
+    }
+  }
+}
+
+}  // namespace server::query

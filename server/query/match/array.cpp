@@ -1,0 +1,147 @@
+#include "server/query/match/array.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "server/query/match/parser.h"
+#include "server/query/text.h"
+
+namespace server::query::match {
+
+namespace {
+
+// The name of the first element that `accepts`; empty where none does.
+template <class Accepts>
+std::string_view first_element(const bson::ValueView& array, Accepts&& accepts) {
+  if (!array.is_array()) return {};
+  for (const bson::Element& element : array.as_document()) {
+    if (accepts(element)) return element.name;
+  }
+  return {};
+}
+
+// Walks to the arrays and notes which element it was: the position within the array itself counts here.
+template <class Find>
+bool match_elements(const Path& path, bson::DocumentView document, Details* details, Find&& find) {
+  return path.walk(document, LeafArray::whole, [&](const bson::ValueView& value, std::string_view) {
+    const std::string_view position = find(value);
+    if (position.empty()) return false;
+    if (details) details->array_position = position;
+    return true;
+  });
+}
+
+}  // namespace
+
+bool ElemMatchObject::matches(bson::DocumentView document, Details* details) const {
+  if (!details) return PathNode::matches(document, nullptr);
+  return match_elements(path_, document, details, [&](const bson::ValueView& value) {
+    return first_element(value, [&](const bson::Element& element) {
+      return (element.is_object() || element.is_array()) && filter_->matches(element.as_document(), nullptr);
+    });
+  });
+}
+
+bool ElemMatchObject::matches_value(const bson::ValueView& value) const {
+  return !first_element(value, [&](const bson::Element& element) {
+            return (element.is_object() || element.is_array()) && filter_->matches(element.as_document(), nullptr);
+          }).empty();
+}
+
+void ElemMatchObject::append_operator(bson::Builder& out) const {
+  auto object = out.object("$elemMatch");
+  filter_->append(object);
+}
+
+namespace {
+bool fulfils(const std::vector<NodePtr>& operators, const bson::ValueView& value) {
+  return std::all_of(operators.begin(), operators.end(), [&](const NodePtr& node) { return node->matches_value(value); });
+}
+}  // namespace
+
+bool ElemMatchValue::matches(bson::DocumentView document, Details* details) const {
+  if (!details) return PathNode::matches(document, nullptr);
+  return match_elements(path_, document, details, [&](const bson::ValueView& value) {
+    return first_element(value, [&](const bson::Element& element) { return fulfils(operators_, element); });
+  });
+}
+
+bool ElemMatchValue::matches_value(const bson::ValueView& value) const {
+  return !first_element(value, [&](const bson::Element& element) { return fulfils(operators_, element); }).empty();
+}
+
+void ElemMatchValue::append_operator(bson::Builder& out) const {
+  auto object = out.object("$elemMatch");
+  for (const NodePtr& node : operators_) node->append_operator(object);
+}
+
+bool Size::matches_value(const bson::ValueView& value) const {
+  return value.is_array() && static_cast<int64_t>(value.as_document().count()) == size_;
+}
+
+namespace {
+
+NodePtr parse_size(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing&) {
+  if (!operand.is_number()) bad_value("Failed to parse $size. Expected a number in: " + show_element(operand));
+  const double size = operand.to_double();
+  if (!operand.is_integer() && (std::trunc(size) != size || std::abs(size) > 9e15)) {
+    bad_value("Failed to parse $size. Expected an integer: " + show_element(operand));
+  }
+  if (size < 0) bad_value("Failed to parse $size. Expected a non-negative number in: " + show_element(operand));
+  return std::make_unique<Size>(path, operand.to_int64());
+}
+
+// Operators on the element itself, as against a filter over its fields.
+bool is_value_match(const bson::Element& operand) {
+  const std::string_view first = operand.as_document().first().name;
+  return is_operator_object(operand) && first != "$and" && first != "$or" && first != "$nor" && first != "$where" &&
+         first != "$expr";
+}
+
+NodePtr parse_elem_match(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing& parsing) {
+  if (!operand.is_object()) bad_value("$elemMatch needs an Object");
+  const bson::DocumentView document = operand.as_document();
+  if (!is_value_match(operand)) {
+    if (document.has("$where")) bad_value("$elemMatch cannot contain $where expression");
+    if (document.has("$expr")) bad_value("$expr can only be applied to the top-level document");
+    return std::make_unique<ElemMatchObject>(path, parse_filter(document, parsing));
+  }
+  std::vector<NodePtr> operators;
+  if (++parsing.depth > depth_max) bad_value("exceeded maximum query tree depth of 100 at " + std::string(path));
+  parse_operators("", document, parsing, operators);
+  --parsing.depth;
+  return std::make_unique<ElemMatchValue>(path, std::move(operators));
+}
+
+bool is_elem_match(const bson::ValueView& value) {
+  return value.is_object() && value.as_document().first().name == "$elemMatch";
+}
+
+NodePtr parse_all(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing& parsing) {
+  if (!operand.is_array()) bad_value("$all needs an array");
+  const bson::DocumentView entries = operand.as_document();
+  if (entries.empty()) return std::make_unique<AlwaysNode>(false);
+  const bool elem_match = is_elem_match(entries.first());
+  std::vector<NodePtr> parts;
+  for (const bson::Element& entry : entries) {
+    if (elem_match) {
+      if (!is_elem_match(entry)) bad_value("$all/$elemMatch has to be consistent");
+      parts.push_back(parse_elem_match(path, entry.as_document().first(), entry.as_document(), parsing));
+    } else if (is_operator_object(entry)) {
+      bad_value("no $ expressions in $all");
+    } else if (entry.type() == bson::Type::regex) {
+      parts.push_back(make_regex(path, entry));
+    } else {
+      parts.push_back(make_equality(path, entry));
+    }
+  }
+  return all_of(std::move(parts));
+}
+
+constexpr PathOperatorRow path_operators[] = {{"$all", parse_all}, {"$elemMatch", parse_elem_match}, {"$size", parse_size}};
+
+}  // namespace
+
+Family array_family() { return {path_operators, {}}; }
+
+}  // namespace server::query::match

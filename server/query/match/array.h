@@ -1,0 +1,46 @@
+// $elemMatch, $size and $all: about arrays as arrays.
+#pragma once
+
+#include "server/query/match/node.h"
+
+namespace server::query::match {
+
+// Some element, taken as a document, matches the filter.
+class ElemMatchObject : public PathNode {
+ public:
+  ElemMatchObject(std::string_view path, NodePtr filter)
+      : PathNode(Kind::elem_match_object, path, LeafArray::whole), filter_(std::move(filter)) {}
+  const Node& filter() const { return *filter_; }
+  bool matches(bson::DocumentView document, Details* details) const override;
+  bool matches_value(const bson::ValueView& value) const override;
+  void append_operator(bson::Builder& out) const override;
+
+ private:
+  const NodePtr filter_;
+};
+
+// Some element fulfils every operator.
+class ElemMatchValue : public PathNode {
+ public:
+  ElemMatchValue(std::string_view path, std::vector<NodePtr> operators)
+      : PathNode(Kind::elem_match_value, path, LeafArray::whole), operators_(std::move(operators)) {}
+  const std::vector<NodePtr>& operators() const { return operators_; }
+  bool matches(bson::DocumentView document, Details* details) const override;
+  bool matches_value(const bson::ValueView& value) const override;
+  void append_operator(bson::Builder& out) const override;
+
+ private:
+  const std::vector<NodePtr> operators_;
+};
+
+class Size : public PathNode {
+ public:
+  Size(std::string_view path, int64_t size) : PathNode(Kind::size, path, LeafArray::whole), size_(size) {}
+  bool matches_value(const bson::ValueView& value) const override;
+  void append_operator(bson::Builder& out) const override { out.append("$size", size_); }
+
+ private:
+  const int64_t size_;
+};
+
+}  // namespace server::query::match

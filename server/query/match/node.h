@@ -1,0 +1,139 @@
+// The nodes of a parsed filter.
+//
+// A node decides about a whole document (`matches`) and about one value with no
+// path in front (`matches_value`: inside $elemMatch over values, $pull). The planner
+// reads the tree through `kind()` and the public members of the concrete nodes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bson/builder.h"
+#include "bson/document.h"
+#include "server/query/match/path.h"
+
+namespace server::query::match {
+
+enum class Kind {
+  conjunction,   // $and
+  disjunction,   // $or
+  nor,
+  negation,      // $not
+  eq,
+  lt,
+  lte,
+  gt,
+  gte,
+  in,
+  regex,
+  exists,
+  type,
+  size,
+  elem_match_object,
+  elem_match_value,
+  mod,
+  bits,
+  expr,
+  always,        // $alwaysTrue, $alwaysFalse, an $all of nothing
+};
+
+// What a match tells beside yes.
+struct Details {
+  std::optional<std::string> array_position;
+};
+
+class Node {
+ public:
+  explicit Node(Kind kind) : kind_(kind) {}
+  virtual ~Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  Kind kind() const { return kind_; }
+
+  // `details` may be nullptr.
+  virtual bool matches(bson::DocumentView document, Details* details) const = 0;
+  virtual bool matches_value(const bson::ValueView& value) const = 0;
+
+  // Appends the node as explain's parsedQuery shows it: `a: {$gt: 5}`.
+  virtual void append(bson::Builder& out) const = 0;
+  // The operator alone, `$gt: 5`, for nodes that have a path or need none.
+  virtual void append_operator(bson::Builder& out) const = 0;
+
+ private:
+  const Kind kind_;
+};
+
+using NodePtr = std::unique_ptr<Node>;
+
+// A node about the values at a path.
+class PathNode : public Node {
+ public:
+  PathNode(Kind kind, std::string_view path, LeafArray leaf) : Node(kind), path_(path), leaf_(leaf) {}
+
+  const std::string& path() const { return path_.text(); }
+
+  bool matches(bson::DocumentView document, Details* details) const override;
+  void append(bson::Builder& out) const override;
+
+ protected:
+  const Path path_;
+
+ private:
+  const LeafArray leaf_;
+};
+
+// A node over others.
+class TreeNode : public Node {
+ public:
+  TreeNode(Kind kind, std::vector<NodePtr> children) : Node(kind), children_(std::move(children)) {}
+
+  const std::vector<NodePtr>& children() const { return children_; }
+
+  bool matches(bson::DocumentView document, Details* details) const override;
+  bool matches_value(const bson::ValueView& value) const override;
+  void append(bson::Builder& out) const override;
+  void append_operator(bson::Builder& out) const override;
+
+ private:
+  const std::vector<NodePtr> children_;
+};
+
+// $not over one node.
+class NotNode : public Node {
+ public:
+  explicit NotNode(NodePtr child) : Node(Kind::negation), child_(std::move(child)) {}
+
+  const Node& child() const { return *child_; }
+
+  bool matches(bson::DocumentView document, Details* details) const override;
+  bool matches_value(const bson::ValueView& value) const override;
+  void append(bson::Builder& out) const override;
+  void append_operator(bson::Builder& out) const override;
+
+ private:
+  const NodePtr child_;
+};
+
+class AlwaysNode : public Node {
+ public:
+  explicit AlwaysNode(bool answer) : Node(Kind::always), answer_(answer) {}
+  bool answer() const { return answer_; }
+  bool matches(bson::DocumentView, Details*) const override { return answer_; }
+  bool matches_value(const bson::ValueView&) const override { return answer_; }
+  void append(bson::Builder& out) const override { append_operator(out); }
+  void append_operator(bson::Builder& out) const override { out.append(answer_ ? "$alwaysTrue" : "$alwaysFalse", 1); }
+
+ private:
+  const bool answer_;
+};
+
+// All of `children`; the child itself where there is just one.
+NodePtr all_of(std::vector<NodePtr> children);
+
+// The path a node is about; nullptr where it has none.
+const std::string* path_of(const Node& node);
+
+}  // namespace server::query::match

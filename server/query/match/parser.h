@@ -1,0 +1,67 @@
+// From a filter's BSON to its tree.
+//
+// Operators live in families, one file each, which list them in a table. A new
+// operator is a new row; a new family is a new file and a line in `families`
+// (parser.cpp).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/error.h"
+#include "server/query/match/node.h"
+#include "server/query/parse_context.h"
+
+namespace server::query::match {
+
+struct Parsing {
+  const ParseContext& context;
+  int depth = 0;
+};
+
+inline constexpr int depth_max = 100;
+
+// {path: {<name>: <operand>}}. `operators` is the whole object it stands in:
+// $regex looks for its $options there. May return nullptr: handled elsewhere.
+using PathOperator = NodePtr (*)(std::string_view path, const bson::Element& operand, bson::DocumentView operators,
+                                 Parsing& parsing);
+// {<name>: <operand>} in place of a field.
+using TopOperator = NodePtr (*)(const bson::Element& operand, Parsing& parsing);
+
+struct PathOperatorRow {
+  std::string_view name;
+  PathOperator parse;
+};
+struct TopOperatorRow {
+  std::string_view name;
+  TopOperator parse;
+};
+struct Family {
+  std::span<const PathOperatorRow> path_operators;
+  std::span<const TopOperatorRow> top_operators;
+};
+
+Family logical_family();
+Family comparison_family();
+Family element_family();
+Family regex_family();
+Family array_family();
+Family bits_family();
+Family evaluation_family();
+Family refused_family();
+
+// A filter over fields; the conjunction of its parts.
+NodePtr parse_filter(bson::DocumentView filter, Parsing& parsing);
+// A list of operators on one path; appends to `out`.
+void parse_operators(std::string_view path, bson::DocumentView operators, Parsing& parsing, std::vector<NodePtr>& out);
+// {$gt: 5} and the like rather than a value (a DBRef is a value).
+bool is_operator_object(const bson::ValueView& value);
+
+NodePtr make_equality(std::string_view path, const bson::ValueView& value);
+NodePtr make_regex(std::string_view path, const bson::ValueView& regex);
+
+[[noreturn]] inline void bad_value(const std::string& message) {
+  throw base::OperationError(base::ErrorCode::bad_value, message);
+}
+
+}  // namespace server::query::match

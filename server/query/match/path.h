@@ -1,0 +1,85 @@
+// How a filter's path meets a document: objects are entered by name, arrays are
+// fanned out, and a number may also name a position in an array.
+//
+//   path "a.b"   {a: {b: 1}}               1
+//                {a: [{b: 1}, {b: [2, 3]}]}  1, 2, 3, [2, 3]
+//                {a: 5}, {}, {a: [{}]}     a missing value
+//                {a: [1, 2]}, {a: []}      nothing at all
+//   path "a.0"   {a: [7, 8]}               7
+//
+// A position reached by number is handed out as it is, even where it is an array itself.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bson/document.h"
+
+namespace server::query::match {
+
+enum class LeafArray {
+  expand,  // the elements of an array at the end, then the array
+  whole,   // just the array
+};
+
+// A dotted path, split once.
+class Path {
+ public:
+  explicit Path(std::string_view text);
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+
+  const std::string& text() const { return text_; }
+
+  // Calls visit(value, outer) until it returns true, and tells whether it did. `outer` is
+  // the outermost array position on the way ("3"), empty where there was none.
+  template <class Visit>
+  bool walk(bson::DocumentView document, LeafArray leaf, Visit&& visit) const {
+    return walk_object(document, parts_, leaf, {}, visit);
+  }
+
+ private:
+  using Parts = std::span<const std::string_view>;
+
+  template <class Visit>
+  static bool walk_object(bson::DocumentView document, Parts parts, LeafArray leaf, std::string_view outer, Visit& visit) {
+    for (;; parts = parts.subspan(1)) {
+      const bson::Element element = document.find(parts.front());
+      if (element.is_array()) return walk_array(element, parts.subspan(1), leaf, outer, visit);
+      if (parts.size() == 1) return visit(static_cast<const bson::ValueView&>(element), outer);
+      if (!element.is_object()) return visit(bson::ValueView(), outer);
+      document = element.as_document();
+    }
+  }
+
+  template <class Visit>
+  static bool walk_array(const bson::ValueView& array, Parts rest, LeafArray leaf, std::string_view outer, Visit& visit) {
+    const bool at_end = rest.empty();
+    if (!at_end || leaf == LeafArray::expand) {
+      for (const bson::Element& element : array.as_document()) {
+        const std::string_view position = outer.empty() ? element.name : outer;
+        if (at_end ? visit(static_cast<const bson::ValueView&>(element), position)
+                   : walk_element(element, rest, leaf, position, visit)) {
+          return true;
+        }
+      }
+    }
+    return at_end && visit(array, outer);
+  }
+
+  template <class Visit>
+  static bool walk_element(const bson::Element& element, Parts rest, LeafArray leaf, std::string_view position, Visit& visit) {
+    if (element.is_object() && walk_object(element.as_document(), rest, leaf, position, visit)) return true;
+    if (element.name != rest.front()) return false;
+    if (rest.size() == 1) return visit(static_cast<const bson::ValueView&>(element), position);
+    if (!element.is_object() && !element.is_array()) return false;
+    return walk_object(element.as_document(), rest.subspan(1), leaf, position, visit);
+  }
+
+  std::string text_;
+  std::vector<std::string_view> parts_;
+};
+
+}  // namespace server::query::match

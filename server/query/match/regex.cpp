@@ -1,0 +1,174 @@
+#include "server/query/match/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "server/query/match/parser.h"
+
+namespace server::query::match {
+
+namespace {
+
+constexpr uint32_t match_limit = 1'000'000;
+constexpr uint32_t depth_limit = 100'000;
+constexpr size_t pattern_bytes_max = 32'764;
+
+uint32_t compile_options(std::string_view options) {
+  // Text that isn't UTF-8 never matches at its broken places, instead of failing.
+  uint32_t flags = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
+  for (char option : options) {
+    switch (option) {
+      case 'i': flags |= PCRE2_CASELESS; break;
+      case 'm': flags |= PCRE2_MULTILINE; break;
+      case 's': flags |= PCRE2_DOTALL; break;
+      case 'x': flags |= PCRE2_EXTENDED; break;
+      case 'u': break;
+      default:
+        throw base::OperationError(51108, std::string("invalid flag in regex options: ") + option);
+    }
+  }
+  return flags;
+}
+
+// One per thread: matching needs scratch memory, and patterns are shared.
+struct Scratch {
+  Scratch() : data(pcre2_match_data_create(1, nullptr)), context(pcre2_match_context_create(nullptr)) {
+    pcre2_set_match_limit(context, match_limit);
+    pcre2_set_depth_limit(context, depth_limit);
+  }
+  ~Scratch() {
+    pcre2_match_data_free(data);
+    pcre2_match_context_free(context);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  pcre2_match_data* data;
+  pcre2_match_context* context;
+};
+
+}  // namespace
+
+struct Pattern::Compiled {
+  pcre2_code* code = nullptr;
+  ~Compiled() { pcre2_code_free(code); }
+};
+
+Pattern::Pattern(std::string_view pattern, std::string_view options) : compiled_(std::make_unique<Compiled>()) {
+  if (pattern.size() > pattern_bytes_max) {
+    throw base::OperationError(51091, "Regular expression is invalid: pattern string is longer than the limit set by the application");
+  }
+  int error = 0;
+  PCRE2_SIZE offset = 0;
+  compiled_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), compile_options(options),
+                                  &error, &offset, nullptr);
+  if (!compiled_->code) {
+    char text[256];
+    pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(text), sizeof text);
+    throw base::OperationError(51091, std::string("Regular expression is invalid: ") + text);
+  }
+  pcre2_jit_compile(compiled_->code, PCRE2_JIT_COMPLETE);  // without it matching is slower, no more
+}
+
+Pattern::~Pattern() = default;
+
+bool Pattern::found_in(std::string_view text) const {
+  thread_local Scratch scratch;
+  return pcre2_match(compiled_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0, 0, scratch.data,
+                     scratch.context) >= 0;
+}
+
+RegexNode::RegexNode(std::string_view path, std::string_view pattern, std::string_view options)
+    : PathNode(Kind::regex, path, LeafArray::expand), pattern_(pattern), options_(options), compiled_(pattern, options) {}
+
+bool RegexNode::matches_value(const bson::ValueView& value) const {
+  switch (value.type()) {
+    case bson::Type::string:
+    case bson::Type::symbol:
+      return compiled_.found_in(value.as_string());
+    case bson::Type::regex:
+      return value.as_regex().pattern == pattern_ && value.as_regex().options == options_;
+    default:
+      return false;
+  }
+}
+
+void RegexNode::append_operator(bson::Builder& out) const {
+  out.append("$regex", pattern_);
+  if (!options_.empty()) out.append("$options", options_);
+}
+
+std::string RegexNode::prefix(bool& exact) const {
+  exact = false;
+  if (!options_.empty() && options_ != "s") return {};
+  std::string_view rest = pattern_;
+  if (rest.starts_with('^')) {
+    rest.remove_prefix(1);
+  } else if (rest.starts_with("\\A")) {
+    rest.remove_prefix(2);
+  } else {
+    return {};
+  }
+  // An alternative anywhere, or a verb, makes the anchor say nothing about the others.
+  if (rest.find('|') != rest.npos || rest.starts_with("(*")) return {};
+  std::string prefix;
+  for (; !rest.empty(); rest.remove_prefix(1)) {
+    char c = rest.front();
+    if (c == '*' || c == '?' || c == '{') {
+      // The letter before may be absent: one whole UTF-8 character of them.
+      while (!prefix.empty() && (prefix.back() & 0xc0) == 0x80) prefix.pop_back();
+      if (!prefix.empty()) prefix.pop_back();
+      return prefix;
+    }
+    if (c == '\\') {
+      if (rest.size() < 2 || isalnum(static_cast<unsigned char>(rest[1])) || static_cast<unsigned char>(rest[1]) >= 0x80) return prefix;
+      rest.remove_prefix(1);
+      c = rest.front();
+    } else if (std::string_view("[]().^$+}").find(c) != std::string_view::npos) {
+      return prefix;
+    }
+    prefix.push_back(c);
+  }
+  exact = true;
+  return prefix;
+}
+
+NodePtr make_regex(std::string_view path, const bson::ValueView& value) {
+  const bson::Regex regex = value.as_regex();
+  return std::make_unique<RegexNode>(path, regex.pattern, regex.options);
+}
+
+namespace {
+
+NodePtr parse_regex(std::string_view path, const bson::Element& operand, bson::DocumentView operators, Parsing&) {
+  std::string_view pattern, options;
+  if (operand.is_string()) {
+    pattern = operand.as_string();
+  } else if (operand.type() == bson::Type::regex) {
+    pattern = operand.as_regex().pattern;
+    options = operand.as_regex().options;
+  } else {
+    bad_value("$regex has to be a string");
+  }
+  if (const bson::Element given = operators.find("$options"); given.exists()) {
+    if (!given.is_string()) bad_value("$options has to be a string");
+    if (!options.empty()) throw base::OperationError(51074, "options set in both $regex and $options");
+    options = given.as_string();
+  }
+  if (pattern.find('\0') != pattern.npos) {
+    throw base::OperationError(51109, "Regular expression cannot contain an embedded null byte");
+  }
+  return std::make_unique<RegexNode>(path, pattern, options);
+}
+
+NodePtr parse_options(std::string_view, const bson::Element&, bson::DocumentView operators, Parsing&) {
+  if (!operators.has("$regex")) bad_value("$options needs a $regex");
+  return nullptr;
+}
+
+constexpr PathOperatorRow path_operators[] = {{"$regex", parse_regex}, {"$options", parse_options}};
+
+}  // namespace
+
+Family regex_family() { return {path_operators, {}}; }
+
+}  // namespace server::query::match

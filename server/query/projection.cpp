@@ -1,0 +1,190 @@
+#include "server/query/projection.h"
+
+#include "base/error.h"
+#include "bson/builder.h"
+#include "bson/path.h"
+#include "server/query/projection_tree.h"
+
+namespace server::query {
+
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+using bson::DocumentView;
+using bson::Element;
+using bson::ValueView;
+using projection::Action;
+using projection::Node;
+
+// What one application needs beside the tree.
+struct Run {
+  DocumentView root;
+  std::optional<size_t> position;  // of the positional operator's element
+  bool inclusion = false;
+};
+
+void project_object(const Run& run, const Node& node, DocumentView document, bson::Builder& out);
+
+void project_array(const Run& run, const Node& node, DocumentView array, bson::ArrayBuilder& out) {
+  for (const Element& element : array) {
+    if (element.is_object()) {
+      auto object = out.object();
+      project_object(run, node, element.as_document(), object);
+    } else if (element.is_array()) {
+      auto inner = out.array();
+      project_array(run, node, element.as_document(), inner);
+    } else if (!run.inclusion) {
+      out.append(static_cast<const ValueView&>(element));
+    }
+  }
+}
+
+// `skip` may be negative: from the end. At most `limit`.
+void append_slice(const Element& field, const projection::Slice& slice, bson::Builder& out) {
+  const DocumentView elements = field.as_document();
+  const auto count = static_cast<int64_t>(elements.count());
+  int64_t from = slice.skip < 0 ? std::max<int64_t>(0, count + slice.skip) : std::min(slice.skip, count);
+  int64_t left = std::min(slice.limit, count - from);
+  auto array = out.array(field.name);
+  for (const Element& element : elements) {
+    if (from-- > 0) continue;
+    if (left-- <= 0) break;
+    array.append(static_cast<const ValueView&>(element));
+  }
+}
+
+void append_position(const Run& run, const Element& field, bson::Builder& out) {
+  size_t index = 0;
+  for (const Element& element : field.as_document()) {
+    if (index++ != run.position) continue;
+    auto array = out.array(field.name);
+    array.append(static_cast<const ValueView&>(element));
+    return;
+  }
+  throw OperationError(51247, "Executor error during find command :: caused by :: positional operator '.$' element mismatch");
+}
+
+void append_elem_match(const Element& field, const Matcher& matcher, bool by_value, bson::Builder& out) {
+  if (!field.is_array()) return;
+  for (const Element& element : field.as_document()) {
+    const bool matched = by_value ? matcher.matches_value(element)
+                                  : (element.is_object() || element.is_array()) && matcher.matches(element.as_document());
+    if (!matched) continue;
+    auto array = out.array(field.name);
+    array.append(static_cast<const ValueView&>(element));
+    return;
+  }
+}
+
+void project_field(const Run& run, const Node& node, const Element& field, bson::Builder& out) {
+  switch (node.action) {
+    case Action::include:
+      out.append_element(field);
+      return;
+    case Action::exclude:
+    case Action::compute:
+    case Action::elem_match:
+      return;  // the latter two come after the fields that are there
+    case Action::slice:
+      if (field.is_array()) return append_slice(field, node.slice, out);
+      out.append_element(field);
+      return;
+    case Action::position:
+      if (field.is_array()) return append_position(run, field, out);
+      out.append_element(field);
+      return;
+    case Action::descend:
+      break;
+  }
+  if (field.is_object()) {
+    auto object = out.object(field.name);
+    project_object(run, node, field.as_document(), object);
+  } else if (field.is_array() && node.positional_below && run.position) {
+    bson::Builder chosen;
+    append_position(run, field, chosen);
+    const bson::Document one = chosen.done();
+    auto array = out.array(field.name);
+    project_array(run, node, one.view().first().as_document(), array);
+  } else if (field.is_array()) {
+    auto array = out.array(field.name);
+    project_array(run, node, field.as_document(), array);
+  } else if (!run.inclusion) {
+    out.append_element(field);
+  }
+}
+
+// Computed fields, and objects that have to be made for them.
+void append_computed(const Run& run, const Node& node, DocumentView document, bson::Builder& out) {
+  for (const auto& child : node.children) {
+    if (child->action == Action::compute) {
+      const bson::Value value = child->literal.exists() ? child->literal : child->expression->evaluate(run.root);
+      out.append(child->name, value);
+    } else if (child->action == Action::elem_match) {
+      append_elem_match(document.find(child->name), *child->matcher, child->by_value, out);
+    } else if (child->action == Action::descend && child->computes_below) {
+      const Element field = document.find(child->name);
+      if (field.is_object() || field.is_array()) continue;
+      auto object = out.object(child->name);
+      append_computed(run, *child, DocumentView(), object);
+    }
+  }
+}
+
+void project_object(const Run& run, const Node& node, DocumentView document, bson::Builder& out) {
+  for (const Element& field : document) {
+    const Node* child = node.child(field.name);
+    if (child) {
+      project_field(run, *child, field, out);
+    } else if (!run.inclusion) {
+      out.append_element(field);
+    }
+  }
+  if (node.computes_below) append_computed(run, node, document, out);
+}
+
+}  // namespace
+
+struct Projection::State {
+  bson::Document specification;
+  projection::Tree tree;
+  const Matcher* matcher = nullptr;
+};
+
+Projection::Projection(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Projection::~Projection() = default;
+
+std::unique_ptr<Projection> Projection::parse(DocumentView specification, const Matcher* matcher, const ParseContext& context) {
+  auto state = std::make_unique<State>();
+  state->specification = bson::Document(specification);
+  state->tree = projection::parse(state->specification, context);
+  if (state->tree.positional && (!matcher || matcher->empty())) {
+    throw OperationError(31374, "Cannot use positional projection without match predicate");
+  }
+  state->matcher = matcher;
+  return std::unique_ptr<Projection>(new Projection(std::move(state)));
+}
+
+bson::Document Projection::apply(DocumentView document) const {
+  Run run{.root = document, .position = {}, .inclusion = state_->tree.inclusion};
+  if (state_->tree.positional) {
+    std::optional<std::string> position;
+    state_->matcher->matches(document, position);
+    if (!position) {
+      throw OperationError(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array");
+    }
+    run.position = std::stoull(*position);
+  }
+  bson::Builder out;
+  project_object(run, *state_->tree.root, document, out);
+  return out.done();
+}
+
+bool Projection::inclusion() const { return state_->tree.inclusion; }
+bool Projection::simple() const { return state_->tree.simple; }
+bool Projection::keeps_id() const {
+  const Node* id = state_->tree.root->child("_id");
+  return id ? id->action != Action::exclude : !inclusion();
+}
+
+}  // namespace server::query

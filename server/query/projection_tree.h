@@ -1,0 +1,51 @@
+// A projection's specification as a tree of field names. Private to projection.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bson/document.h"
+#include "bson/value.h"
+#include "server/query/matcher.h"
+#include "server/query/parse_context.h"
+
+namespace server::query::projection {
+
+enum class Action { descend, include, exclude, slice, position, elem_match, compute };
+
+struct Slice {
+  int64_t skip = 0;  // negative: counted from the end
+  int64_t limit = 0;
+};
+
+struct Node {
+  std::string name;
+  Action action = Action::descend;
+  std::vector<std::unique_ptr<Node>> children;
+  Slice slice;
+  std::unique_ptr<Matcher> matcher;             // elem_match
+  bool by_value = false;                        // the matcher is over values
+  bson::Value literal;                          // compute: either this
+  std::unique_ptr<CompiledExpression> expression;  // or that
+  bool computes_below = false;                  // some compute or elem_match among the descendants
+  bool positional_below = false;
+
+  const Node* child(std::string_view child_name) const {
+    for (const auto& node : children) {
+      if (node->name == child_name) return node.get();
+    }
+    return nullptr;
+  }
+};
+
+struct Tree {
+  std::unique_ptr<Node> root;
+  bool inclusion = false;
+  bool positional = false;
+  bool simple = true;
+};
+
+Tree parse(bson::DocumentView specification, const ParseContext& context);
+
+}  // namespace server::query::projection

@@ -1,0 +1,90 @@
+#include "server/query/sort_pattern.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "bson/keystring.h"
+#include "bson/path.h"
+#include "server/query/field_path.h"
+#include "server/query/key_values.h"
+#include "server/query/text.h"
+
+namespace server::query {
+
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+constexpr size_t fields_max = 32;
+
+bool parse_direction(const bson::Element& element) {
+  if (element.is_object() && element.as_document().first().name == "$meta") {
+    throw OperationError(40218, "query requires text score metadata, but it is not available");
+  }
+  if (!element.is_number()) throw OperationError(15974, "Illegal key in $sort specification: " + show_element(element));
+  const double direction = element.to_double();
+  if (direction != 1 && direction != -1) {
+    throw OperationError(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)");
+  }
+  return direction < 0;
+}
+
+// The value of a path that meets no array; nothing where one does.
+std::optional<bson::ValueView> plain_value(bson::DocumentView document, std::string_view path) {
+  for (;;) {
+    const size_t dot = path.find('.');
+    const bson::Element element = document.find(path.substr(0, dot));
+    if (element.is_array()) return std::nullopt;
+    if (dot == path.npos && element.exists()) return element;
+    if (dot == path.npos) return bson::ValueView(bson::Type::null, {});
+    if (!element.is_object()) return bson::ValueView(bson::Type::null, {});
+    document = element.as_document();
+    path.remove_prefix(dot + 1);
+  }
+}
+
+}  // namespace
+
+SortPattern SortPattern::parse(bson::DocumentView specification) {
+  SortPattern pattern;
+  for (const bson::Element& element : specification) {
+    if (element.name == "$natural") {
+      throw OperationError(ErrorCode::bad_value, "Cannot include '$natural' in compound sort: " + show(specification));
+    }
+    check_field_path(element.name);
+    const auto same = [&](const SortField& field) { return field.path == element.name; };
+    if (std::any_of(pattern.fields_.begin(), pattern.fields_.end(), same)) {
+      throw OperationError(7472500, "sort key must not contain duplicate keys (field: '" + std::string(element.name) + "')");
+    }
+    pattern.fields_.push_back({std::string(element.name), parse_direction(element)});
+  }
+  if (pattern.fields_.size() > fields_max) throw OperationError(13103, "too many compound keys");
+  return pattern;
+}
+
+bson::Bytes SortPattern::key(bson::DocumentView document) const {
+  bson::KeyString key;
+  for (const SortField& field : fields_) {
+    const auto value = plain_value(document, field.path);
+    if (!value) return array_key(document);
+    key.append(*value, field.descending);
+  }
+  return std::move(key).bytes();
+}
+
+// The first key in the sort's order: the smallest element going up, the largest going down.
+bson::Bytes SortPattern::array_key(bson::DocumentView document) const {
+  std::vector<std::string_view> paths;
+  for (const SortField& field : fields_) paths.push_back(field.path);
+  std::optional<bson::Bytes> least;
+  const bool one_array = visit_keys(document, paths, [&](std::span<const bson::ValueView> values) {
+    bson::KeyString key;
+    for (size_t i = 0; i < values.size(); ++i) key.append(values[i], fields_[i].descending);
+    if (!least || key.bytes() < *least) least = std::move(key).bytes();
+  });
+  if (!one_array) throw OperationError(ErrorCode::bad_value, "cannot sort with keys that are parallel arrays");
+  return *std::move(least);
+}
+
+}  // namespace server::query

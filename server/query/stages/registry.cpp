@@ -1,0 +1,50 @@
+#include "server/query/stages/registry.h"
+
+#include <unordered_map>
+
+#include "base/error.h"
+
+namespace server::query {
+
+StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context) {
+  static const std::unordered_map<std::string_view, StageParser> parsers = {
+      {"$addFields", parse_add_fields},
+      {"$bucket", parse_bucket},
+      {"$collStats", parse_coll_stats},
+      {"$count", parse_count},
+      {"$documents", parse_documents},
+      {"$facet", parse_facet},
+      {"$group", parse_group},
+      {"$indexStats", parse_index_stats},
+      {"$limit", parse_limit},
+      {"$lookup", parse_lookup},
+      {"$match", parse_match},
+      {"$project", parse_project},
+      {"$redact", parse_redact},
+      {"$replaceRoot", parse_replace_root},
+      {"$replaceWith", parse_replace_root},
+      {"$sample", parse_sample},
+      {"$set", parse_add_fields},
+      {"$skip", parse_skip},
+      {"$sort", parse_sort},
+      {"$sortByCount", parse_sort_by_count},
+      {"$unionWith", parse_union_with},
+      {"$unset", parse_unset},
+      {"$unwind", parse_unwind},
+  };
+  if (!stage.is_object()) {
+    throw base::OperationError(base::ErrorCode::type_mismatch, "Each element of the 'pipeline' array must be an object");
+  }
+  const bson::DocumentView fields = stage.as_document();
+  if (fields.count() != 1) {
+    throw base::OperationError(40323, "A pipeline stage specification object must contain exactly one field.");
+  }
+  const bson::Element specification = fields.first();
+  const auto found = parsers.find(specification.name);
+  if (found == parsers.end()) {
+    throw base::OperationError(40324, "Unrecognized pipeline stage name: '" + std::string(specification.name) + "'");
+  }
+  return found->second(specification, context);
+}
+
+}  // namespace server::query

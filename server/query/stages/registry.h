@@ -1,0 +1,37 @@
+// The stages by name: one file each, one line each here and in registry.cpp.
+#pragma once
+
+#include <vector>
+
+#include "server/query/stages/stage.h"
+
+namespace server::query {
+
+using StageParser = StageSpecPtr (*)(const bson::Element& specification, PipelineContext& context);
+
+StageSpecPtr parse_add_fields(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_bucket(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_coll_stats(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_count(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_documents(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_facet(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_group(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_index_stats(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_limit(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_lookup(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_match(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_project(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_redact(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_replace_root(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_sample(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_skip(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_sort(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_sort_by_count(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_union_with(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_unset(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_unwind(const bson::Element& specification, PipelineContext& context);
+
+// `{$name: specification}`. Throws 40323, 40324 "Unrecognized pipeline stage name: '$x'".
+StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context);
+
+}  // namespace server::query

@@ -1,0 +1,169 @@
+// $project, $addFields ($set), $unset, $replaceRoot ($replaceWith), $redact
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+#include "server/query/stages/transform.h"
+
+namespace server::query {
+
+using bson::DocumentView;
+using bson::Element;
+using bson::Value;
+using bson::ValueView;
+
+namespace {
+
+class TransformStage final : public MapStage {
+ public:
+  TransformStage(StagePtr source, const Transform& transform, int slots) : MapStage(std::move(source)), transform_(transform) {
+    frame_.slots.resize(static_cast<size_t>(slots));
+  }
+
+ private:
+  bool take(DocumentView document) override {
+    frame_.root = document;
+    out_ = transform_.apply(document, frame_);
+    return true;
+  }
+  const Transform& transform_;
+  Frame frame_;
+};
+
+StageSpecPtr transform_spec(const Element& specification, Transform transform) {
+  return make_spec(specification, [transform = std::move(transform)](StagePtr source, PipelineContext& context) -> StagePtr {
+    return std::make_unique<TransformStage>(std::move(source), transform, context.scope.slots());
+  });
+}
+
+class ReplaceRoot final : public MapStage {
+ public:
+  ReplaceRoot(StagePtr source, const Expression& root, int slots) : MapStage(std::move(source)), root_(root) {
+    frame_.slots.resize(static_cast<size_t>(slots));
+  }
+
+ private:
+  bool take(DocumentView document) override {
+    frame_.root = document;
+    Value scratch;
+    const ValueView value = root_.view(frame_, scratch);
+    if (!value.is_object()) {
+      refuse(40228, "'newRoot' expression must evaluate to an object, but resulting value was: " +
+                        (value.exists() ? "of type " + type_of(value) : std::string("MISSING")) + ". Type of resulting value: '" +
+                        type_of(value) + "'.");
+    }
+    out_ = bson::Document(value.as_document());
+    return true;
+  }
+  const Expression& root_;
+  Frame frame_;
+};
+
+class Redact final : public MapStage {
+ public:
+  Redact(StagePtr source, const Expression& rule, int current, int slots) : MapStage(std::move(source)), rule_(rule), current_(current) {
+    frame_.slots.resize(static_cast<size_t>(slots));
+  }
+
+ private:
+  bool take(DocumentView document) override {
+    frame_.root = document;
+    auto kept = redacted(document);
+    if (!kept) return false;
+    out_ = std::move(*kept);
+    return true;
+  }
+
+  std::optional<bson::Document> redacted(DocumentView document) {
+    frame_.slots[static_cast<size_t>(current_)] = Value(document);
+    const Value verdict = rule_.evaluate(frame_);
+    const std::string_view word = verdict.type() == bson::Type::string ? verdict.view().as_string() : "";
+    if (word == "KEEP") return bson::Document(document);
+    if (word == "PRUNE") return std::nullopt;
+    if (word != "DESCEND") refuse(17053, "$redact's expression should not return anything aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but returned " + type_of(verdict));
+    bson::Builder out;
+    for (const Element& field : document) {
+      if (field.is_object()) {
+        if (auto kept = redacted(field.as_document())) out.append(field.name, *kept);
+      } else if (field.is_array()) {
+        bson::ArrayBuilder array = out.array(field.name);
+        descend(array, field.as_document());
+      } else {
+        out.append_element(field);
+      }
+    }
+    return out.done();
+  }
+  void descend(bson::ArrayBuilder& out, DocumentView array) {
+    for (const Element& element : array) {
+      if (element.is_object()) {
+        if (auto kept = redacted(element.as_document())) out.append(kept->view());
+      } else if (element.is_array()) {
+        bson::ArrayBuilder below = out.array();
+        descend(below, element.as_document());
+      } else {
+        out.append(static_cast<const ValueView&>(element));
+      }
+    }
+  }
+
+  const Expression& rule_;
+  int current_;
+  Frame frame_;
+};
+
+}  // namespace
+
+StageSpecPtr parse_project(const Element& specification, PipelineContext& context) {
+  if (!specification.is_object()) refuse(15969, "$project specification must be an object");
+  return transform_spec(specification, Transform::project("$project", specification.as_document(), context.scope));
+}
+
+StageSpecPtr parse_add_fields(const Element& specification, PipelineContext& context) {
+  const std::string name(specification.name);
+  if (!specification.is_object()) refuse(40272, name + " specification stage must be an object, got " + type_of(specification));
+  return transform_spec(specification, Transform::add_fields(name, specification.as_document(), context.scope));
+}
+
+StageSpecPtr parse_unset(const Element& specification, PipelineContext&) {
+  std::vector<std::string> paths;
+  if (specification.is_string()) {
+    paths.emplace_back(specification.as_string());
+  } else if (specification.is_array()) {
+    for (const Element& path : specification.as_document()) {
+      if (!path.is_string()) refuse(31120, "$unset specification must be a string or an array containing only string values");
+      paths.emplace_back(path.as_string());
+    }
+    if (paths.empty()) refuse(31119, "$unset specification must be a string or an array with at least one field");
+  } else {
+    refuse(31002, "$unset specification must be a string or an array");
+  }
+  return transform_spec(specification, Transform::unset("$unset", paths));
+}
+
+StageSpecPtr parse_replace_root(const Element& specification, PipelineContext& context) {
+  ValueView root = specification;
+  if (specification.name == "$replaceRoot") {
+    if (!specification.is_object()) refuse(40229, "expected an object as specification for $replaceRoot stage, got " + type_of(specification));
+    for (const Element& field : specification.as_document()) {
+      if (field.name != "newRoot") {
+        refuse(40415, "BSON field '$replaceRoot." + std::string(field.name) + "' is an unknown field.");
+      }
+    }
+    root = specification.as_document()["newRoot"];
+    if (!root.exists()) refuse(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field");
+  }
+  return make_spec(specification, [expression = std::shared_ptr<Expression>(parse_expression(root, context.scope))](
+                                      StagePtr source, PipelineContext& running) -> StagePtr {
+    return std::make_unique<ReplaceRoot>(std::move(source), *expression, running.scope.slots());
+  });
+}
+
+StageSpecPtr parse_redact(const Element& specification, PipelineContext& context) {
+  const int current = context.scope.enter("CURRENT");
+  std::shared_ptr<Expression> rule = parse_expression(specification, context.scope);
+  context.scope.leave();
+  return make_spec(specification, [rule, current](StagePtr source, PipelineContext& running) -> StagePtr {
+    return std::make_unique<Redact>(std::move(source), *rule, current, running.scope.slots());
+  });
+}
+
+}  // namespace server::query

@@ -1,0 +1,77 @@
+// What most stages are written with.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "base/error.h"
+#include "server/query/stages/stage.h"
+
+namespace server::query {
+
+[[noreturn]] inline void refuse(int code, const std::string& message) { throw base::OperationError(code, message); }
+[[noreturn]] inline void refuse(base::ErrorCode code, const std::string& message) { throw base::OperationError(code, message); }
+inline std::string type_of(const bson::ValueView& value) { return std::string(bson::type_name(value.type())); }
+
+// A stage that turns each document into one, or none.
+class MapStage : public Stage {
+ public:
+  using Stage::Stage;
+  bool next() override {
+    while (source().next()) {
+      if (take(source().document())) return true;
+    }
+    return false;
+  }
+  bson::DocumentView document() override { return out_; }
+
+ protected:
+  // Sets out_; false: nothing comes of this one.
+  virtual bool take(bson::DocumentView document) = 0;
+  bson::Document out_;
+};
+
+// A stage given by its name and the document explain shows.
+class PlainSpec : public StageSpec {
+ public:
+  PlainSpec(std::string_view name, const bson::ValueView& shown) : name_(name) {
+    bson::Builder out;
+    out.append(name, shown);
+    explain_ = out.done();
+  }
+  std::string_view name() const override { return name_; }
+  bson::Document explain() const override { return explain_; }
+
+ private:
+  std::string name_;
+  bson::Document explain_;
+};
+
+// A spec whose running stage is made by a function.
+template <class Start>
+class StartSpec final : public PlainSpec {
+ public:
+  StartSpec(std::string_view name, const bson::ValueView& shown, Start start) : PlainSpec(name, shown), start_(std::move(start)) {}
+  StagePtr start(StagePtr source, PipelineContext& context) const override { return start_(std::move(source), context); }
+
+ private:
+  Start start_;
+};
+template <class Start>
+StageSpecPtr make_spec(const bson::Element& specification, Start start) {
+  return std::make_unique<StartSpec<Start>>(specification.name, specification, std::move(start));
+}
+
+// Hands out documents that were made at once.
+class ListStage : public Stage {
+ public:
+  explicit ListStage(std::vector<bson::Document> documents) : Stage(nullptr), documents_(std::move(documents)) {}
+  bool next() override { return ++at_ <= documents_.size(); }
+  bson::DocumentView document() override { return documents_[at_ - 1]; }
+
+ private:
+  std::vector<bson::Document> documents_;
+  size_t at_ = 0;
+};
+
+}  // namespace server::query
