@@ -23,6 +23,7 @@
 namespace server {
 
 class OperationContext;
+struct Services;
 
 // Documents that came beside the body (OP_MSG kind 1): `documents` of an
 // insert, `updates`, `deletes`. Borrowed from the message.
@@ -68,12 +69,16 @@ class Command {
   // counted; any other is refused (40415). nullopt: others are ignored, as some
   // of MongoDB's oldest commands do.
   virtual std::optional<FieldNames> fields() const { return std::nullopt; }
+  // What messages about fields call it: MongoDB says FindCommandRequest for find.
+  virtual std::string_view parser_name() const { return name(); }
 
   // false: never waits for disk, locks or others, so it runs on the I/O thread.
   virtual bool may_block() const { return true; }
   virtual bool admin_only() const { return false; }
-  // Takes a writeConcern and counts as a write.
+  // Counts as a write, and takes a writeConcern.
   virtual bool writes() const { return false; }
+  virtual bool takes_write_concern() const { return writes(); }
+  virtual bool takes_read_concern() const { return kind() == OpKind::query; }
   // The first field is a collection name, checked before run().
   virtual bool takes_collection() const { return false; }
   virtual OpKind kind() const { return OpKind::command; }
@@ -86,7 +91,7 @@ class Command {
 
   // Time to let pass before run(), with no thread waiting, or until the
   // topology changes: the awaitable hello. Milliseconds.
-  virtual int64_t await_topology_ms(const OperationContext&, const Request&) const { return 0; }
+  virtual int64_t await_topology_ms(const Services&, const Request&) const { return 0; }
 
   // Appends the fields of the reply; dispatch adds `ok`. A failure is thrown as
   // OperationError: what was appended until then is dropped.

@@ -111,7 +111,7 @@ class OperationContext {
   Client& client_;
   const Request& request_;
   const Command* command_;
-  const int32_t id_;
+  int32_t id_ = 0;
   const Time started_;
   std::optional<Time> deadline_;
   std::atomic<int32_t> kill_code_{0};
@@ -130,6 +130,8 @@ class OperationRegistry {
   void kill_all(base::ErrorCode code);
   // Of one connection, when it goes away.
   void kill_client(ClientId client, base::ErrorCode code);
+  // Of one session (a UUID; missing: of all sessions), but not operation `but`.
+  void kill_session(const bson::ValueView& session_id, int32_t but);
   size_t size() const;
 
   // The operations can't end while they are visited: be brief.
@@ -137,7 +139,7 @@ class OperationRegistry {
 
  private:
   friend class OperationContext;
-  int32_t add(OperationContext& op);
+  void add(OperationContext& op);  // numbers it
   void remove(OperationContext& op);
 
   mutable std::mutex mutex_;

@@ -7,6 +7,8 @@
 
 #include <functional>
 
+#include "bson/document.h"
+
 namespace base {
 class Clock;
 }
@@ -45,10 +47,14 @@ struct Services {
   // Calls back, from any thread, once everything committed before the call
   // would survive a power loss. The connection awaits it before it answers a
   // write that asked for j: true; no thread waits meanwhile.
-  std::function<void(std::function<void()> done)> when_durable;
+  std::function<void(std::function<void()> done)> when_durable = {};
+
+  // A client gave up a session ({id: UUID}; the empty document: all of them):
+  // closes what was opened under it.
+  std::function<void(bson::DocumentView lsid)> session_ended = {};
 
   // Asks the process to end; returns at once.
-  std::function<void(int exit_code)> request_shutdown;
+  std::function<void(int exit_code)> request_shutdown = {};
 };
 
 }  // namespace server

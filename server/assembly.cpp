@@ -1,0 +1,58 @@
+#include "server/assembly.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/command_registry.h"
+#include "server/dispatch.h"
+#include "server/metrics.h"
+#include "server/operation.h"
+#include "server/parameters.h"
+#include "server/services.h"
+#include "server/status.h"
+#include "server/status_sections.h"
+#include "server/topology.h"
+
+namespace server {
+
+// In the order of construction: what stands below may use what stands above.
+struct Assembly::Parts {
+  explicit Parts(Options given) : options(std::move(given)) {}
+
+  Options options;
+  ServerParameters parameters;
+  StatusSections status;
+  Metrics metrics;
+  OperationRegistry operations;
+  CommandRegistry commands;
+  Topology topology;
+  Services services{options, base::system_clock(), parameters, status, metrics, operations, commands, topology};
+  Dispatcher dispatcher{services};
+};
+
+Assembly::Assembly(Options options) : parts_(std::make_unique<Parts>(std::move(options))) {
+  Parts& parts = *parts_;
+  add_log_parameters(parts.parameters);
+  add_compatibility_parameters(parts.parameters);
+  for (const auto& [name, value] : parts.options.set_parameters) parts.parameters.set_at_startup(name, value);
+  add_status_sections(parts.services);
+  add_all_commands(parts.commands);
+  parts.services.request_shutdown = [](int) {};
+}
+
+Assembly::~Assembly() = default;
+
+Services& Assembly::services() { return parts_->services; }
+Dispatcher& Assembly::dispatcher() { return parts_->dispatcher; }
+
+void Assembly::on_shutdown_request(std::function<void(int)> action) { parts_->services.request_shutdown = std::move(action); }
+
+bson::Document Assembly::run(const std::string& db, bson::DocumentView command) {
+  bson::Builder body;
+  body.append_all(command).append("$db", db);
+  const bson::Document document = body.done();
+  Client client(ClientId{0}, "127.0.0.1:0", "127.0.0.1:0", false);
+  const Request request{std::string(document.view().first().name), db, document, {}};
+  return dispatcher().run(client, request, false).body;
+}
+
+}  // namespace server

@@ -1,0 +1,44 @@
+// The parts of the server, plugged together. The one place that knows them all.
+//
+//   main -> Assembly (parts, commands, dispatch) -> wire::Listener (connections)
+//
+// Tests assemble a server without sockets and run commands in process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bson/document.h"
+#include "server/options.h"
+
+namespace server {
+
+class Dispatcher;
+struct Services;
+
+class Assembly {
+ public:
+  // Opens the data directory. Throws OperationError where it can't be opened or
+  // an option asks for what isn't there.
+  explicit Assembly(Options options);
+  ~Assembly();  // closes it; no connection may be left
+  Assembly(const Assembly&) = delete;
+  Assembly& operator=(const Assembly&) = delete;
+
+  Services& services();
+  Dispatcher& dispatcher();
+
+  // Called when a client asks the process to end, from any thread.
+  void on_shutdown_request(std::function<void(int exit_code)> action);
+
+  // Runs one command as a client of its own, on this thread; `$db` is added.
+  // For tests and for the server's own use. The reply as a client would see it.
+  bson::Document run(const std::string& db, bson::DocumentView command);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace server

@@ -1,0 +1,52 @@
+#include "server/command.h"
+
+#include "base/error.h"
+#include "server/arguments.h"
+#include "server/names.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+
+const DocumentSequence* Request::sequence(std::string_view name) const {
+  for (const auto& sequence : sequences) {
+    if (sequence.name == name) return &sequence;
+  }
+  return nullptr;
+}
+
+std::vector<bson::DocumentView> Request::documents(std::string_view name) const {
+  if (const auto* beside = sequence(name)) return beside->documents;
+  const Arguments arguments(*this);
+  std::vector<bson::DocumentView> found;
+  const auto array = arguments.array(name);
+  if (!array) return found;
+  for (const auto& element : *array) {
+    if (!element.is_object()) {
+      throw OperationError(ErrorCode::type_mismatch, "BSON field '" + arguments.dotted(name) + "." + std::string(element.name) +
+                                                         "' is the wrong type '" + std::string(bson::type_name(element.type())) +
+                                                         "', expected type 'object'");
+    }
+    found.push_back(element.as_document());
+  }
+  return found;
+}
+
+std::string Request::collection() const {
+  const bson::Element first = body.first();
+  if (first.type() == bson::Type::binary && first.as_binary().subtype == 4) {
+    throw OperationError(ErrorCode::invalid_namespace, "Collection name must be provided. UUID is not valid in this context");
+  }
+  if (first.type() != bson::Type::string && first.type() != bson::Type::symbol) {
+    throw OperationError(ErrorCode::invalid_namespace,
+                         "collection name has invalid type " + std::string(bson::type_name(first.type())));
+  }
+  const std::string_view name = first.as_string();
+  if (!valid_collection_name(name)) {
+    throw OperationError(ErrorCode::invalid_namespace, "Invalid namespace specified '" + db + "." + std::string(name) + "'");
+  }
+  return std::string(name);
+}
+
+}  // namespace server

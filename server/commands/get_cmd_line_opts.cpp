@@ -1,0 +1,31 @@
+// getCmdLineOpts: how the server was started.
+#include "server/command.h"
+#include "server/operation.h"
+#include "server/options.h"
+#include "server/services.h"
+
+namespace server {
+namespace {
+
+class GetCmdLineOpts : public Command {
+ public:
+  std::string_view name() const override { return "getCmdLineOpts"; }
+  std::string_view help() const override { return "get argv"; }
+  bool may_block() const override { return false; }
+  bool admin_only() const override { return true; }
+
+  void run(OperationContext& op, const Request&, bson::Builder& reply) override {
+    const Options& options = op.services().options;
+    {
+      auto argv = reply.array("argv");
+      for (const auto& word : options.argv) argv.append(word);
+    }
+    reply.append("parsed", options.parsed);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_get_cmd_line_opts_command() { return std::make_unique<GetCmdLineOpts>(); }
+
+}  // namespace server

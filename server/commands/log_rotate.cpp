@@ -1,0 +1,29 @@
+// logRotate: closes the log file and goes on in a new one.
+#include "base/error.h"
+#include "base/log.h"
+#include "server/command.h"
+
+namespace server {
+namespace {
+
+class LogRotate : public Command {
+ public:
+  std::string_view name() const override { return "logRotate"; }
+  std::string_view help() const override { return "rotate the server log"; }
+  bool admin_only() const override { return true; }
+
+  void run(OperationContext&, const Request& request, bson::Builder&) override {
+    const auto what = request.body.first();
+    if (what.is_string() && what.as_string() != "server") {
+      throw base::OperationError(base::ErrorCode::no_such_key, "Unknown log type '" + std::string(what.as_string()) + "', should be 'server' or 'audit'");
+    }
+    base::log(base::Severity::info, base::LogComponent::control, 23166, "Log rotation requested");
+    if (!base::rotate_log()) throw base::OperationError(base::ErrorCode::operation_failed, "Log rotation failed: there is no log file, or it could not be moved");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_log_rotate_command() { return std::make_unique<LogRotate>(); }
+
+}  // namespace server

@@ -1,0 +1,50 @@
+// serverStatus: every section that parts of the server registered.
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "server/command.h"
+#include "server/operation.h"
+#include "server/options.h"
+#include "server/services.h"
+#include "server/status_sections.h"
+
+namespace server {
+namespace {
+
+class ServerStatus : public Command {
+ public:
+  std::string_view name() const override { return "serverStatus"; }
+  std::string_view help() const override { return "returns lots of administrative server statistics. Optionally set {..., section: 0|1} to leave a section out or in."; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Services& services = op.services();
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    const int64_t up_ms = (services.clock.monotonic_us() - started_us_) / 1000;
+    reply.append("host", std::string(host) + ":" + std::to_string(services.options.port))
+        .append("version", compatible_version)
+        .append("palimpsestVersion", palimpsest_version())
+        .append("process", "palimpsestd")
+        .append("pid", static_cast<int64_t>(::getpid()))
+        .append("uptime", static_cast<double>(up_ms) / 1000)
+        .append("uptimeMillis", up_ms)
+        .append("uptimeEstimate", up_ms / 1000)
+        .append("localTime", bson::Date{services.clock.wall_ms()});
+    const bool all = request.body.find("all").truthy();
+    for (const auto& [name, section] : services.status.all()) {
+      const auto asked = request.body.find(name);
+      if (!(asked.exists() ? asked.truthy() : section.by_default || all)) continue;
+      auto object = reply.object(name);
+      section.write(op, object);
+    }
+  }
+
+ private:
+  const int64_t started_us_ = base::system_clock().monotonic_us();
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_server_status_command() { return std::make_unique<ServerStatus>(); }
+
+}  // namespace server

@@ -1,0 +1,15 @@
+// Logical sessions: clients name them, the server remembers nothing but what
+// was opened under the name. Checks shared by the session commands.
+#pragma once
+
+#include <string_view>
+
+#include "server/command.h"
+
+namespace server {
+
+// The array of session ids ({id: UUID}) in the command's first field. Throws
+// TypeMismatch, 40414 or InvalidUUID for what isn't one.
+bson::DocumentView session_ids(const Request& request);
+
+}  // namespace server

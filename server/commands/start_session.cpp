@@ -1,0 +1,40 @@
+// startSession: a name for a new session, for clients that can't make one.
+#include "base/random.h"
+#include "server/command.h"
+
+namespace server {
+namespace {
+
+// Random, version 4 (RFC 4122).
+bson::Bytes random_uuid() {
+  bson::Bytes uuid;
+  base::append_le(uuid, base::entropy64());
+  base::append_le(uuid, base::entropy64());
+  uuid[6] = static_cast<char>((uuid[6] & 0x0f) | 0x40);
+  uuid[8] = static_cast<char>((uuid[8] & 0x3f) | 0x80);
+  return uuid;
+}
+
+class StartSession : public Command {
+ public:
+  std::string_view name() const override { return "startSession"; }
+  std::string_view help() const override { return "start a logical session"; }
+  bool may_block() const override { return false; }
+  bool stable_api() const override { return true; }
+  std::optional<FieldNames> fields() const override { return FieldNames(); }
+
+  void run(OperationContext&, const Request&, bson::Builder& reply) override {
+    {
+      auto id = reply.object("id");
+      const bson::Bytes uuid = random_uuid();
+      id.append("id", bson::Binary{4, uuid});
+    }
+    reply.append("timeoutMinutes", 30);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_start_session_command() { return std::make_unique<StartSession>(); }
+
+}  // namespace server

@@ -1,0 +1,187 @@
+#include "server/dispatch.h"
+
+#include <new>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "bson/json.h"
+#include "server/client.h"
+#include "server/command_registry.h"
+#include "server/generic_arguments.h"
+#include "server/metrics.h"
+#include "server/names.h"
+#include "server/operation.h"
+#include "server/options.h"
+#include "server/services.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::LogComponent;
+using base::OperationError;
+using base::Severity;
+
+namespace {
+
+constexpr size_t logged_field_bytes_max = 2048;
+
+bson::Document error_reply(ErrorCode code, const std::string& message) {
+  bson::Builder reply;
+  reply.append("ok", 0.0).append("errmsg", message).append("code", static_cast<int32_t>(code)).append("codeName", base::code_name(code));
+  return reply.done();
+}
+
+// The command as a line can bear it: long fields by their size alone.
+std::string command_json(const Request& request) {
+  std::string text = "{";
+  for (const auto& field : request.body) {
+    if (text.size() > 1) text += ',';
+    text += base::json_quote(field.name) + ":";
+    if (field.bytes().size() > logged_field_bytes_max) {
+      text += base::json_quote("<" + std::to_string(field.bytes().size()) + " bytes>");
+    } else {
+      text += bson::to_json(field);
+    }
+  }
+  return text + "}";
+}
+
+std::string log_namespace(const Request& request, const Command* command) {
+  const auto first = request.body.first();
+  const bool named = command && command->takes_collection() && first.is_string();
+  return request.db + "." + (named ? std::string(first.as_string()) : "$cmd");
+}
+
+void add_count(base::Attributes& attributes, std::string_view name, int64_t value) {
+  if (value >= 0) attributes.add(name, value);
+}
+
+// j: true in a writeConcern, before anything is checked.
+bool wants_journal(const Request& request) {
+  const auto concern = request.body.find("writeConcern");
+  return concern.is_object() && concern.as_document().find("j").truthy();
+}
+
+}  // namespace
+
+Dispatcher::Plan Dispatcher::plan(const Request& request) const {
+  const Command* command = services_.commands.find(request.command);
+  if (!command) return {};
+  return {command->may_block(), command->await_topology_ms(services_, request)};
+}
+
+Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory) {
+  base::LogContext context(client.description());
+  Command* command = services_.commands.find(request.command);
+  OperationContext op(services_, client, request, command);
+  op.exhaust_allowed = exhaust_allowed;
+  Reply reply;
+  ErrorCode code = ErrorCode::ok;
+  std::string message;
+  try {
+    bson::Builder body(std::move(memory));
+    run_checked(op, command, body);
+    reply.body = body.append("ok", 1.0).done();
+    reply.ok = true;
+    reply.await_durable = op.write_concern.journal && wants_journal(request);
+    reply.next_invocation = std::move(op.next_invocation);
+  } catch (const OperationError& error) {
+    code = error.code();
+    message = error.what();
+  } catch (const std::bad_alloc&) {
+    code = ErrorCode::exceeded_memory_limit;
+    message = "out of memory";
+  } catch (const std::exception& error) {
+    code = ErrorCode::internal_error;
+    message = error.what();
+    base::log(Severity::error, LogComponent::command, 9200001, "Command failed unexpectedly",
+              base::Attributes().add("command", request.command).add("error", error.what()));
+  }
+  if (!reply.ok) {
+    services_.metrics.asserts.user.add();
+    reply.body = error_reply(code, message);
+    if (base::log_enabled(Severity::debug1, LogComponent::command)) {
+      base::log(Severity::debug1, LogComponent::command, 21962, "Assertion while executing command",
+                base::Attributes().add("command", request.command).add("db", request.db).add("error", message));
+    }
+  }
+  count(op, command);
+  log_slow(op, command, reply);
+  return reply;
+}
+
+void Dispatcher::run_checked(OperationContext& op, Command* command, bson::Builder& reply) {
+  const Request& request = op.request();
+  if (!command) throw OperationError(ErrorCode::command_not_found, "no such command: '" + request.command + "'");
+  if (!valid_database_name(request.db)) throw OperationError(ErrorCode::invalid_namespace, "Invalid database name: '" + request.db + "'");
+  if (request.body.find("help").truthy()) {
+    reply.append("help", "help for: " + std::string(command->name()) + " " + std::string(command->help()));
+    return;
+  }
+  if (command->admin_only() && request.db != "admin") {
+    throw OperationError(ErrorCode::unauthorized, std::string(command->name()) + " may only be run against the admin database.");
+  }
+  apply_generic_arguments(op, *command);
+  check_known_fields(*command, op);
+  if (command->takes_collection()) request.collection();
+  op.check_interrupt();
+  command->run(op, request, reply);
+}
+
+void Dispatcher::count(const OperationContext& op, const Command* command) {
+  if (!command) return;
+  Metrics& metrics = services_.metrics;
+  const OpKind kind = command->kind();
+  int64_t operations = 1;
+  const char* list = kind == OpKind::insert ? "documents" : kind == OpKind::update ? "updates" : kind == OpKind::remove ? "deletes" : nullptr;
+  if (list) {
+    const auto* beside = op.request().sequence(list);
+    const auto inside = op.request().body.find(list);
+    operations = beside ? static_cast<int64_t>(beside->documents.size()) : inside.is_array() ? static_cast<int64_t>(inside.as_document().count()) : 0;
+  }
+  metrics.operation(kind).add(operations);
+  const auto us = static_cast<uint64_t>(op.elapsed_us());
+  if (command->writes()) metrics.write_us.record(us);
+  else if (kind == OpKind::query || kind == OpKind::get_more) metrics.read_us.record(us);
+  else metrics.command_us.record(us);
+}
+
+void Dispatcher::log_slow(const OperationContext& op, const Command* command, const Reply& reply) const {
+  const int64_t elapsed_ms = op.elapsed_us() / 1000;
+  const auto& options = services_.options;
+  const bool verbose = base::log_enabled(Severity::debug1, LogComponent::command);
+  // An awaited hello or a blocking getMore isn't slow, it was asked to wait.
+  const bool slow = elapsed_ms > options.slow_op_ms && (!command || command->await_topology_ms(services_, op.request()) == 0);
+  if (!verbose && !slow) return;
+  if (!verbose && options.slow_op_sample_rate < 1 &&
+      static_cast<double>(base::entropy64() >> 11) * 0x1.0p-53 >= options.slow_op_sample_rate) {
+    return;
+  }
+  base::Attributes attributes;
+  attributes.add("type", "command").add("ns", log_namespace(op.request(), command));
+  if (const auto metadata = op.client().metadata(); metadata && !metadata->app_name.empty()) attributes.add("appName", metadata->app_name);
+  if (command && command->sensitive(op.request())) {
+    attributes.add("command", op.request().command);
+  } else {
+    attributes.json("command", command_json(op.request()));
+  }
+  if (const auto summary = op.plan_summary(); !summary.empty()) attributes.add("planSummary", summary);
+  if (op.counts.cursor_id != 0) attributes.add("cursorid", op.counts.cursor_id);
+  add_count(attributes, "keysExamined", op.counts.keys_examined);
+  add_count(attributes, "docsExamined", op.counts.docs_examined);
+  add_count(attributes, "nMatched", op.counts.matched);
+  add_count(attributes, "nModified", op.counts.modified);
+  add_count(attributes, "ninserted", op.counts.inserted);
+  add_count(attributes, "ndeleted", op.counts.deleted);
+  if (op.counts.write_conflicts > 0) attributes.add("writeConflicts", op.counts.write_conflicts);
+  add_count(attributes, "nreturned", op.counts.returned);
+  attributes.add("reslen", static_cast<int64_t>(reply.body.size()));
+  if (!reply.ok) {
+    attributes.add("ok", 0).add("errMsg", reply.body.find("errmsg").as_string()).add("errName", reply.body.find("codeName").as_string());
+    attributes.add("errCode", reply.body.find("code").as_int32());
+  }
+  attributes.add("remote", op.client().remote()).add("protocol", "op_msg").add("durationMillis", elapsed_ms);
+  base::log(Severity::info, LogComponent::command, 51803, "Slow query", attributes);
+}
+
+}  // namespace server

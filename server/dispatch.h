@@ -1,0 +1,46 @@
+// Dispatch: from a request to its reply. The one place where an OperationError
+// becomes {ok: 0, errmsg, code, codeName}.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "bson/document.h"
+#include "server/command.h"
+
+namespace server {
+
+class Client;
+
+// Thread-safe.
+class Dispatcher {
+ public:
+  explicit Dispatcher(Services& services) : services_(services) {}
+
+  // How the connection should go about it. Never throws: what is wrong with the
+  // request comes out in run().
+  struct Plan {
+    bool may_block = false;
+    int64_t await_topology_ms = 0;
+  };
+  Plan plan(const Request& request) const;
+
+  struct Reply {
+    bson::Document body;
+    bool ok = false;
+    bool await_durable = false;  // answer only after services.when_durable
+    std::optional<bson::Document> next_invocation;
+  };
+  // `memory` is reused for the reply. Blocks as long as the command does; never throws.
+  Reply run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory = {});
+
+ private:
+  void run_checked(OperationContext& op, Command* command, bson::Builder& reply);
+  void count(const OperationContext& op, const Command* command);
+  void log_slow(const OperationContext& op, const Command* command, const Reply& reply) const;
+
+  Services& services_;
+};
+
+}  // namespace server

@@ -1,0 +1,206 @@
+#include "server/generic_arguments.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "base/error.h"
+#include "server/arguments.h"
+#include "server/command.h"
+#include "server/operation.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+using bson::Element;
+using bson::Type;
+
+namespace {
+
+constexpr std::string_view known[] = {
+    "$audit", "$client", "$clusterTime", "$configServerState", "$configTime", "$db", "$gleStats", "$oplogQueryData", "$queryOptions",
+    "$readPreference", "$replData", "$topologyTime", "allowImplicitCollectionCreation", "apiDeprecationErrors", "apiStrict",
+    "apiVersion", "autocommit", "clientOperationKey", "comment", "coordinator", "databaseVersion", "expectPrefix", "help",
+    "lsid", "maxTimeMS", "maxTimeMSOpOnly", "mayBypassWriteBlocking", "readConcern", "serialization_context", "shardVersion",
+    "startOrContinueTransaction", "startTransaction", "stmtId", "tracking_info", "txnNumber", "txnRetryCounter", "writeConcern"};
+static_assert(std::is_sorted(std::begin(known), std::end(known)));
+
+// Of $gossip and internal fields some are only ever sent between members; a
+// standalone takes them and has no use for them, as mongod does.
+
+void apply_max_time(OperationContext& op, const Element& value) {
+  if (!value.is_number()) throw OperationError(ErrorCode::bad_value, "maxTimeMS must be a number");
+  const double ms = value.to_double();
+  if (std::isnan(ms) || ms < 0 || ms > INT32_MAX) {
+    throw OperationError(ErrorCode::bad_value, std::to_string(value.to_int64()) + " value for maxTimeMS is out of range [0, 2147483647]");
+  }
+  if (ms != std::floor(ms)) throw OperationError(ErrorCode::bad_value, "maxTimeMS has non-integral value");
+  if (ms > 0) op.set_max_time_ms(static_cast<int64_t>(ms));
+}
+
+bool boolean(const Element& value) {
+  if (value.type() != Type::boolean) {
+    throw OperationError(ErrorCode::type_mismatch, "BSON field 'APIParametersFromClient." + std::string(value.name) + "' is the wrong type '" +
+                                                       std::string(bson::type_name(value.type())) + "', expected type 'bool'");
+  }
+  return value.as_bool();
+}
+
+void check_api(const OperationContext& op, const Command& command) {
+  const ApiParameters& api = op.api;
+  if (api.version.empty()) {
+    if (api.strict || api.deprecation_errors) {
+      throw OperationError(4886600, "Provided apiStrict and/or apiDeprecationErrors without passing apiVersion");
+    }
+    return;
+  }
+  if (api.version != "1") throw OperationError(ErrorCode::api_version_error, "API version must be \"1\"");
+  if (api.strict && !command.stable_api()) {
+    throw OperationError(ErrorCode::api_strict_error,
+                         "Provided apiStrict:true, but the command " + std::string(command.name()) +
+                             " is not in API Version 1. Information on supported commands and migrations in API Version 1 can be found at "
+                             "https://dochub.mongodb.org/core/manual-versioned-api");
+  }
+}
+
+void apply_write_concern(OperationContext& op, bson::DocumentView given) {
+  WriteConcern& concern = op.write_concern;
+  concern.given = !given.empty();
+  bool fsync = false;
+  for (const auto& field : given) {
+    if (field.name == "w" && field.is_number()) {
+      const double w = field.to_double();
+      if (!(w >= 0 && w <= 50)) {
+        throw OperationError(ErrorCode::failed_to_parse, "w has to be a non-negative number and not greater than 50; found: " +
+                                                             std::to_string(field.to_int64()));
+      }
+      concern.w = field.to_int64();
+    } else if (field.name == "w" && field.is_string()) {
+      concern.majority = field.as_string() == "majority";
+      if (!concern.majority) {
+        throw OperationError(ErrorCode::bad_value, "cannot use non-majority 'w' mode " + std::string(field.as_string()) +
+                                                       " when a host is not replicated");
+      }
+    } else if (field.name == "w") {
+      throw OperationError(ErrorCode::failed_to_parse, "w has to be a number, string, or object; found: " +
+                                                           std::string(bson::type_name(field.type())));
+    } else if (field.name == "j" || field.name == "fsync") {
+      if (!field.is_number() && field.type() != Type::boolean && !field.is_nullish()) {
+        throw OperationError(ErrorCode::failed_to_parse, std::string(field.name) + " must be numeric or a boolean value");
+      }
+      (field.name == "j" ? concern.journal : fsync) = field.truthy();
+    } else if (field.name == "wtimeout") {
+      concern.wtimeout_ms = field.to_int64();
+    } else if (field.name != "wElectionId" && field.name != "wOpTime" && field.name != "getLastError" && field.name != "provenance") {
+      throw OperationError(ErrorCode::failed_to_parse, "unrecognized write concern field: " + std::string(field.name));
+    }
+  }
+  if (concern.journal && fsync) throw OperationError(ErrorCode::failed_to_parse, "fsync and j options cannot be used together");
+  // An fsync of everything is more than the journal promises, and includes it.
+  concern.journal = concern.journal || fsync;
+  if (concern.w > 1) throw OperationError(ErrorCode::bad_value, "cannot use 'w' > 1 when a host is not replicated");
+}
+
+void check_read_concern(bson::DocumentView given, const Command& command) {
+  const Arguments arguments("readConcern", given);
+  arguments.only({"level", "afterClusterTime", "afterOpTime", "atClusterTime", "provenance", "allowTransactionTableSnapshot", "$_waitLastStableRecoveryTimestamp"});
+  const auto level = arguments.string("level");
+  if (level && *level != "local" && *level != "available" && *level != "majority" && *level != "linearizable" && *level != "snapshot") {
+    throw OperationError(ErrorCode::bad_value, "Enumeration value '" + std::string(*level) + "' for field 'readConcern.level' is not a valid value.");
+  }
+  const bool replicated = given.has("afterClusterTime") || given.has("afterOpTime") || given.has("atClusterTime") ||
+                          (level && (*level == "linearizable" || *level == "snapshot"));
+  if (level && *level != "local" && !command.takes_read_concern()) {
+    throw OperationError(ErrorCode::invalid_options, "Command " + std::string(command.name()) + " does not support { readConcern: { level: \"" +
+                                                         std::string(*level) + "\" } }");
+  }
+  if (replicated) throw OperationError(123, "node needs to be a replica set member to use read concern");
+}
+
+void check_session(OperationContext& op, bool transaction) {
+  if (op.lsid.exists()) {
+    if (!op.lsid.is_object()) {
+      throw OperationError(ErrorCode::type_mismatch, "BSON field 'OperationSessionInfo.lsid' is the wrong type '" +
+                                                         std::string(bson::type_name(op.lsid.type())) + "', expected type 'object'");
+    }
+    const Element id = op.lsid.as_document().find("id");
+    if (!id.exists()) throw OperationError(40414, "BSON field 'OperationSessionInfo.lsid.id' is missing but a required field");
+    if (id.type() != Type::binary || id.as_binary().subtype != 4 || id.as_binary().bytes.size() != 16) {
+      throw OperationError(ErrorCode::invalid_uuid, "uuid must be a 16-byte binary field with UUID (4) subtype");
+    }
+  }
+  if (!op.txn_number && !transaction) return;
+  if (!op.lsid.exists()) throw OperationError(ErrorCode::invalid_options, "Transaction number requires a session ID to be specified");
+  if (!op.txn_number) throw OperationError(ErrorCode::invalid_options, "'autocommit' field requires a transaction number to also be specified");
+  throw OperationError(ErrorCode::illegal_operation, "Transaction numbers are only allowed on a replica set member or mongos");
+}
+
+}  // namespace
+
+bool is_generic_argument(std::string_view name) { return std::binary_search(std::begin(known), std::end(known), name); }
+
+void apply_generic_arguments(OperationContext& op, const Command& command) {
+  const Request& request = op.request();
+  bool transaction = false;
+  auto at = request.body.begin();
+  // The first field is the command itself, whatever its name.
+  if (at != request.body.end()) ++at;
+  for (; at != request.body.end(); ++at) {
+    const Element& field = *at;
+    if (field.name == "$db" || field.is_nullish()) continue;
+    if (field.name == "lsid") {
+      op.lsid = field;
+    } else if (field.name == "maxTimeMS") {
+      apply_max_time(op, field);
+    } else if (field.name == "txnNumber") {
+      op.txn_number = field.to_int64();
+    } else if (field.name == "autocommit" || field.name == "startTransaction") {
+      transaction = true;
+    } else if (field.name == "apiVersion") {
+      if (!field.is_string()) {
+        throw OperationError(ErrorCode::type_mismatch, "BSON field 'APIParametersFromClient.apiVersion' is the wrong type '" +
+                                                           std::string(bson::type_name(field.type())) + "', expected type 'string'");
+      }
+      op.api.version = field.as_string();
+    } else if (field.name == "apiStrict") {
+      op.api.strict = boolean(field);
+    } else if (field.name == "apiDeprecationErrors") {
+      op.api.deprecation_errors = boolean(field);
+    } else if (field.name == "writeConcern") {
+      if (!field.is_object()) {
+        throw OperationError(ErrorCode::type_mismatch, "\"writeConcern\" had the wrong type. Expected object, found " +
+                                                           std::string(bson::type_name(field.type())));
+      }
+      if (!command.takes_write_concern()) throw OperationError(ErrorCode::invalid_options, "Command does not support writeConcern");
+      apply_write_concern(op, field.as_document());
+    } else if (field.name == "readConcern") {
+      if (!field.is_object()) {
+        throw OperationError(ErrorCode::type_mismatch, "\"readConcern\" had the wrong type. Expected object, found " +
+                                                           std::string(bson::type_name(field.type())));
+      }
+      check_read_concern(field.as_document(), command);
+    }
+  }
+  check_api(op, command);
+  check_session(op, transaction);
+}
+
+void check_known_fields(const Command& command, const OperationContext& op) {
+  const auto fields = command.fields();
+  if (!fields) return;
+  std::vector<std::string_view> seen;
+  auto at = op.request().body.begin();
+  if (at != op.request().body.end()) ++at;
+  for (; at != op.request().body.end(); ++at) {
+    const std::string_view name = at->name;
+    const bool repeated = std::find(seen.begin(), seen.end(), name) != seen.end();
+    if (repeated) throw OperationError(40413, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is a duplicate field");
+    seen.push_back(name);
+    if (!is_generic_argument(name) && std::find(fields->begin(), fields->end(), name) == fields->end()) {
+      throw OperationError(40415, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is an unknown field.");
+    }
+  }
+}
+
+}  // namespace server

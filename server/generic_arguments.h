@@ -1,0 +1,23 @@
+// The arguments every command may carry: $db, lsid, maxTimeMS, readConcern,
+// writeConcern, apiVersion and the like. Read and checked here, once.
+#pragma once
+
+#include <string_view>
+
+namespace server {
+
+class Command;
+class OperationContext;
+
+// Known with any command, so never an "unknown field".
+bool is_generic_argument(std::string_view name);
+
+// Fills in the operation's deadline, session, API parameters and write concern.
+// Throws OperationError, worded as MongoDB 7.0 words it, for what is malformed
+// or not possible on this server or with this command.
+void apply_generic_arguments(OperationContext& op, const Command& command);
+
+// Throws 40415 for a field the command doesn't know and 40413 for a repeated one.
+void check_known_fields(const Command& command, const OperationContext& op);
+
+}  // namespace server

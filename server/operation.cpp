@@ -1,0 +1,122 @@
+#include "server/operation.h"
+
+#include "server/command.h"
+#include "server/services.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+
+OperationContext::OperationContext(Services& services, Client& client, const Request& request, const Command* command)
+    : services_(services),
+      client_(client),
+      request_(request),
+      command_(command),
+      started_(std::chrono::steady_clock::now()) {
+  services_.operations.add(*this);
+}
+
+OperationContext::~OperationContext() { services_.operations.remove(*this); }
+
+int64_t OperationContext::elapsed_us() const {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_).count();
+}
+
+std::optional<std::chrono::milliseconds> OperationContext::remaining() const {
+  if (!deadline_) return std::nullopt;
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - std::chrono::steady_clock::now());
+  return std::max(left, std::chrono::milliseconds(0));
+}
+
+void OperationContext::kill(ErrorCode code) {
+  std::lock_guard lock(mutex_);
+  int32_t none = 0;
+  kill_code_.compare_exchange_strong(none, static_cast<int32_t>(code));
+  woken_.notify_all();
+}
+
+void OperationContext::check_interrupt() const {
+  if (const int32_t code = kill_code_.load(std::memory_order_relaxed)) [[unlikely]] {
+    const auto why = static_cast<ErrorCode>(code);
+    throw OperationError(why, why == ErrorCode::interrupted_at_shutdown ? "interrupted at shutdown" : "operation was interrupted");
+  }
+  if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) [[unlikely]] {
+    throw OperationError(ErrorCode::max_time_ms_expired, "operation exceeded time limit");
+  }
+}
+
+void OperationContext::sleep(std::chrono::milliseconds duration) {
+  auto until = std::chrono::steady_clock::now() + duration;
+  if (deadline_) until = std::min(until, *deadline_);
+  {
+    std::unique_lock lock(mutex_);
+    woken_.wait_until(lock, until, [this] { return killed(); });
+  }
+  check_interrupt();
+}
+
+void OperationContext::set_plan_summary(std::string text) {
+  std::lock_guard lock(mutex_);
+  plan_summary_ = std::move(text);
+}
+
+std::string OperationContext::plan_summary() const {
+  std::lock_guard lock(mutex_);
+  return plan_summary_;
+}
+
+void OperationRegistry::add(OperationContext& op) {
+  std::lock_guard lock(mutex_);
+  running_.push_front(&op);
+  op.place_ = running_.begin();
+  if (last_id_ == INT32_MAX) last_id_ = 0;
+  op.id_ = ++last_id_;
+}
+
+void OperationRegistry::remove(OperationContext& op) {
+  std::lock_guard lock(mutex_);
+  running_.erase(op.place_);
+}
+
+bool OperationRegistry::kill(int32_t id, ErrorCode code) {
+  std::lock_guard lock(mutex_);
+  for (OperationContext* op : running_) {
+    if (op->id() == id) return op->kill(code), true;
+  }
+  return false;
+}
+
+void OperationRegistry::kill_all(ErrorCode code) {
+  std::lock_guard lock(mutex_);
+  for (OperationContext* op : running_) op->kill(code);
+}
+
+void OperationRegistry::kill_client(ClientId client, ErrorCode code) {
+  std::lock_guard lock(mutex_);
+  for (OperationContext* op : running_) {
+    if (op->client().id() == client) op->kill(code);
+  }
+}
+
+void OperationRegistry::kill_session(const bson::ValueView& session_id, int32_t but) {
+  std::lock_guard lock(mutex_);
+  for (OperationContext* op : running_) {
+    // Read from the request: op->lsid belongs to the thread that runs it.
+    const auto lsid = op->request().body.find("lsid");
+    if (!lsid.is_object() || op->id() == but) continue;
+    if (!session_id.exists() || lsid.as_document().find("id").identical(session_id)) op->kill(ErrorCode::interrupted);
+  }
+}
+
+size_t OperationRegistry::size() const {
+  std::lock_guard lock(mutex_);
+  return running_.size();
+}
+
+void OperationRegistry::visit(const std::function<void(const OperationContext&)>& visitor) const {
+  std::lock_guard lock(mutex_);
+  for (const OperationContext* op : running_) visitor(*op);
+}
+
+}  // namespace server

@@ -1,0 +1,84 @@
+// How the server was asked to run: mongod's flags and its YAML file, merged.
+//
+// One table in options.cpp holds every setting with its flag, its YAML name and
+// where it goes; the command line wins over the file.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bson/document.h"
+
+namespace server {
+
+struct Options {
+  enum class Action { serve, help, version, shutdown };
+  Action action = Action::serve;
+
+  // net
+  int port = 27017;  // 0: any free one
+  std::vector<std::string> bind_ip = {"localhost"};
+  bool ipv6 = false;
+  int64_t max_conns = 1'000'000;  // lowered to what the file descriptors allow
+  bool unix_socket = true;
+  std::string unix_socket_prefix = "/tmp";
+  int unix_socket_permissions = 0700;
+  std::vector<std::string> compressors = {"snappy", "zstd", "zlib"};
+  int io_threads = 0;  // 0: one a core, at least 2, at most 4
+
+  // storage
+  std::string dbpath = "/data/db";
+  double cache_gb = 0;  // 0: half of what the machine has beyond 1 GB, at least 0.25
+  std::string block_compressor = "zstd";
+  std::string journal_compressor = "snappy";
+  int journal_commit_ms = 100;
+  int checkpoint_s = 60;
+  int64_t oplog_mb = 0;  // 0: 5 % of the free disk, 990 MB to 50 GB
+  bool dedup = true;
+  std::string dedup_profile = "balanced";
+
+  // systemLog
+  std::string log_path;
+  bool log_append = false;
+  bool log_reopen = false;  // --logRotate reopen
+  int verbosity = 0;
+  std::vector<std::pair<std::string, int>> component_verbosity;  // "network", 2
+  bool quiet = false;
+
+  // processManagement
+  bool fork = false;
+  std::string pid_file;
+  std::string time_zone_info;
+
+  // operationProfiling
+  int64_t slow_op_ms = 100;
+  double slow_op_sample_rate = 1.0;
+
+  std::vector<std::pair<std::string, std::string>> set_parameters;
+
+  // As getCmdLineOpts answers.
+  std::vector<std::string> argv;
+  bson::Document parsed;
+
+  uint64_t cache_bytes() const;
+};
+
+// The message as it should be printed.
+class OptionsError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Throws OptionsError.
+Options parse_options(const std::vector<std::string>& argv);
+
+std::string help_text();
+std::string version_text();
+
+inline constexpr std::string_view compatible_version = "7.0.14";  // the MongoDB whose behaviour this is
+std::string_view palimpsest_version();
+
+}  // namespace server

@@ -1,0 +1,70 @@
+// The process around the server: signals, limits, lock file, background.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+namespace server {
+
+struct Options;
+
+// Raises the limit on open files, ignores SIGPIPE, prints a stack where the
+// process crashes, applies the time zone directory.
+void prepare_process(const Options& options);
+
+// Sends the log where the options say. Empty on success, else what went wrong.
+std::string open_logging(const Options& options);
+
+// Blocks the signals it waits for, in this thread and those started later:
+// made before any thread.
+class ProcessSignals {
+ public:
+  ProcessSignals();
+
+  // Until SIGTERM, SIGINT or request_end; rotates the log at SIGUSR1. The exit code.
+  int wait_for_end();
+
+  // From any thread.
+  void request_end(int exit_code);
+
+ private:
+  std::atomic<int> exit_code_{0};
+};
+
+// Holds `mongod.lock` in the data directory for as long as it lives, with the
+// process id inside. Throws OperationError where the directory isn't there or
+// another server holds it.
+class DataDirectoryLock {
+ public:
+  explicit DataDirectoryLock(const std::string& dbpath);
+  ~DataDirectoryLock();
+  DataDirectoryLock(const DataDirectoryLock&) = delete;
+  DataDirectoryLock& operator=(const DataDirectoryLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
+// The file --pidfilepath asks for, removed again at the end. An empty path: none.
+class PidFile {
+ public:
+  explicit PidFile(std::string path);
+  ~PidFile();
+  PidFile(const PidFile&) = delete;
+  PidFile& operator=(const PidFile&) = delete;
+
+ private:
+  std::string path_;
+};
+
+// --fork: returns in the child. The parent waits until the child serves (exit
+// code 0) or ends (its exit code).
+void fork_into_background();
+// Lets the waiting parent go; nothing without --fork.
+void tell_parent_started();
+
+// --shutdown: ends the server that holds the data directory and waits for it.
+// Returns this process's exit code.
+int shut_down_other(const std::string& dbpath);
+
+}  // namespace server

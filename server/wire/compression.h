@@ -1,0 +1,29 @@
+// OP_COMPRESSED: another message inside, compressed.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "server/wire/message.h"
+
+namespace server::wire {
+
+enum class Compressor : uint8_t { none = 0, snappy = 1, zlib = 2, zstd = 3 };
+
+std::optional<Compressor> compressor_named(std::string_view name);
+std::string_view compressor_name(Compressor compressor);
+
+struct Unpacked {
+  Bytes message;  // whole, with a header of its own
+  Compressor compressor;
+};
+
+// `whole` is an OP_COMPRESSED message. Fails where lengths lie or the bytes do
+// not decompress to exactly what was promised, at most message_bytes_max.
+base::Result<Unpacked> unpack(BytesView whole);
+
+// The message `whole` as OP_COMPRESSED with the same ids.
+Bytes pack(BytesView whole, Compressor compressor);
+
+}  // namespace server::wire

@@ -1,0 +1,290 @@
+#include "server/wire/listener.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/ip/v6_only.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <atomic>
+#include <future>
+#include <set>
+#include <thread>
+
+#include "base/log.h"
+#include "server/metrics.h"
+#include "server/operation.h"
+#include "server/options.h"
+#include "server/services.h"
+#include "server/topology.h"
+#include "server/wire/session.h"
+#include "server/wire/worker_pool.h"
+
+namespace server::wire {
+
+using asio::ip::tcp;
+using base::Attributes;
+using base::LogComponent;
+using base::Severity;
+using Local = asio::local::stream_protocol;
+
+namespace {
+
+constexpr auto accept_pause = std::chrono::milliseconds(50);  // when descriptors run out
+
+int io_threads(const Options& options) {
+  if (options.io_threads > 0) return options.io_threads;
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 4);
+}
+
+std::string text_of(const tcp::endpoint& endpoint) {
+  const std::string address = endpoint.address().to_string();
+  return (endpoint.address().is_v6() ? "[" + address + "]" : address) + ":" + std::to_string(endpoint.port());
+}
+
+// An I/O thread and the sessions that live on it. `sessions` is touched by that
+// thread alone.
+struct IoThread {
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
+  std::set<std::shared_ptr<Session>> sessions;
+  std::thread thread;
+};
+
+}  // namespace
+
+struct Listener::State {
+  State(Services& given_services, Dispatcher& given_dispatcher)
+      : services(given_services), dispatcher(given_dispatcher), options(given_services.options) {
+    for (int i = 0; i < io_threads(options); ++i) threads.push_back(std::make_unique<IoThread>());
+  }
+
+  void bind_all();
+  void bind_tcp(const std::string& host);
+  void bind_local(const std::string& path);
+  void run_threads();
+  template <class Acceptor>
+  asio::awaitable<void> accept_all(Acceptor& acceptor);
+  void welcome(IoThread& thread, Session::Socket socket, std::string remote, std::string local, bool unix_socket);
+  asio::awaitable<void> serve(IoThread& thread, std::shared_ptr<Session> session);
+  void close_all();
+  IoThread& next_thread() { return *threads[turn++ % threads.size()]; }
+
+  Services& services;
+  Dispatcher& dispatcher;
+  const Options& options;
+  int port = 0;
+  std::string unix_path;
+  std::vector<std::unique_ptr<IoThread>> threads;
+  std::unique_ptr<WorkerPool> pool;
+  // All acceptors live on the first thread.
+  std::vector<tcp::acceptor> tcp_acceptors;
+  std::vector<Local::acceptor> local_acceptors;
+  size_t turn = 0;
+  std::atomic<int64_t> last_client{0};
+  std::atomic<int64_t> open{0};
+  std::atomic<bool> stopping{false};
+  bool started = false;
+};
+
+Listener::Listener(Services& services, Dispatcher& dispatcher) : state_(std::make_unique<State>(services, dispatcher)) {}
+Listener::~Listener() { stop(); }
+
+int Listener::port() const { return state_->port; }
+std::string Listener::unix_socket_path() const { return state_->unix_path; }
+
+void Listener::start() {
+  state_->pool = std::make_unique<WorkerPool>(WorkerPool::Size{});
+  state_->bind_all();
+  state_->started = true;
+  auto& first = state_->threads.front()->context;
+  for (auto& acceptor : state_->tcp_acceptors) asio::co_spawn(first, state_->accept_all(acceptor), asio::detached);
+  for (auto& acceptor : state_->local_acceptors) asio::co_spawn(first, state_->accept_all(acceptor), asio::detached);
+  state_->run_threads();
+  base::log(Severity::info, LogComponent::network, 23016, "Waiting for connections",
+            Attributes().add("port", state_->port).add("ssl", "off"));
+}
+
+// ---- binding -------------------------------------------------------------------
+
+void Listener::State::bind_all() {
+  port = options.port;
+  for (const auto& name : options.bind_ip) {
+    if (name == "*" || name == "::,0.0.0.0") {
+      bind_tcp("0.0.0.0");
+      if (options.ipv6) bind_tcp("::");
+    } else if (name.starts_with("/")) {
+      bind_local(name);
+    } else if (name == "localhost") {
+      bind_tcp("127.0.0.1");
+      if (options.ipv6) bind_tcp("::1");
+    } else {
+      bind_tcp(name);
+    }
+  }
+  if (options.unix_socket && unix_path.empty()) {
+    bind_local(options.unix_socket_prefix + "/mongodb-" + std::to_string(port) + ".sock");
+  }
+}
+
+void Listener::State::bind_tcp(const std::string& host) {
+  auto& context = threads.front()->context;
+  asio::error_code error;
+  const auto found = tcp::resolver(context).resolve(host, std::to_string(port), tcp::resolver::passive, error);
+  if (error) throw std::system_error(error.value(), error.category(), host);
+  for (const auto& entry : found) {
+    tcp::endpoint endpoint = entry.endpoint();
+    if (endpoint.address().is_v6() && !options.ipv6) continue;
+    tcp::acceptor acceptor(context, endpoint.protocol());
+    acceptor.set_option(tcp::acceptor::reuse_address(true));
+    if (endpoint.address().is_v6()) acceptor.set_option(asio::ip::v6_only(true));
+    endpoint.port(static_cast<uint16_t>(port));
+    if (acceptor.bind(endpoint, error)) throw std::system_error(error.value(), error.category(), text_of(endpoint));
+    if (acceptor.listen(asio::socket_base::max_listen_connections, error)) {
+      throw std::system_error(error.value(), error.category(), text_of(endpoint));
+    }
+    if (port == 0) port = acceptor.local_endpoint().port();
+    base::log(Severity::info, LogComponent::network, 23015, "Listening on", Attributes().add("address", endpoint.address().to_string()));
+    tcp_acceptors.push_back(std::move(acceptor));
+  }
+}
+
+void Listener::State::bind_local(const std::string& path) {
+  // A socket file nobody answers on is what a killed server left.
+  ::unlink(path.c_str());
+  asio::error_code error;
+  Local::acceptor acceptor(threads.front()->context, Local());
+  if (acceptor.bind(Local::endpoint(path), error) || acceptor.listen(asio::socket_base::max_listen_connections, error)) {
+    throw std::system_error(error.value(), error.category(), path);
+  }
+  ::chmod(path.c_str(), static_cast<mode_t>(options.unix_socket_permissions));
+  unix_path = path;
+  base::log(Severity::info, LogComponent::network, 23015, "Listening on", Attributes().add("address", path));
+  local_acceptors.push_back(std::move(acceptor));
+}
+
+// ---- serving -------------------------------------------------------------------
+
+void Listener::State::run_threads() {
+  for (auto& thread : threads) {
+    thread->thread = std::thread([&context = thread->context] { context.run(); });
+  }
+}
+
+template <class Acceptor>
+asio::awaitable<void> Listener::State::accept_all(Acceptor& acceptor) {
+  constexpr bool local = std::is_same_v<Acceptor, Local::acceptor>;
+  while (!stopping) {
+    IoThread& thread = next_thread();
+    typename Acceptor::protocol_type::socket socket(thread.context);
+    asio::error_code error;
+    co_await acceptor.async_accept(socket, asio::redirect_error(asio::use_awaitable, error));
+    if (stopping) break;
+    if (error) {
+      if (error == asio::error::connection_aborted) continue;
+      base::log(Severity::error, LogComponent::network, 23019, "Error accepting new connection", Attributes().add("error", error.message()));
+      asio::steady_timer pause(acceptor.get_executor(), accept_pause);
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+      continue;
+    }
+    std::string remote = "anonymous unix socket";
+    std::string here = unix_path;
+    if constexpr (!local) {
+      socket.set_option(tcp::no_delay(true), error);
+      socket.set_option(asio::socket_base::keep_alive(true), error);
+      const auto peer = socket.remote_endpoint(error);
+      if (error) continue;
+      remote = text_of(peer);
+      here = text_of(socket.local_endpoint(error));
+    }
+    base::LogContext context("listener");
+    welcome(thread, Session::Socket(std::move(socket)), std::move(remote), std::move(here), local);
+  }
+}
+
+void Listener::State::welcome(IoThread& thread, Session::Socket socket, std::string remote, std::string local, bool unix_socket) {
+  if (open >= options.max_conns) {
+    services.metrics.connections.rejected.add();
+    base::log(Severity::info, LogComponent::network, 22942, "Connection refused because there are too many open connections",
+              Attributes().add("remote", remote).add("connectionCount", open.load()));
+    return;
+  }
+  const int64_t number = ++last_client;
+  const int64_t count = ++open;
+  services.metrics.connections.current.add(1);
+  services.metrics.connections.created.add();
+  if (!base::log_quiet()) {
+    base::log(Severity::info, LogComponent::network, 22943, "Connection accepted",
+              Attributes().add("remote", remote).add("connectionId", number).add("connectionCount", count));
+  }
+  auto session = std::make_shared<Session>(services, dispatcher, *pool, std::move(socket), static_cast<ClientId>(number),
+                                           std::move(remote), std::move(local), unix_socket);
+  asio::co_spawn(thread.context, serve(thread, std::move(session)), asio::detached);
+}
+
+asio::awaitable<void> Listener::State::serve(IoThread& thread, std::shared_ptr<Session> session) {
+  thread.sessions.insert(session);
+  if (stopping) session->close();
+  try {
+    co_await session->serve();
+  } catch (const std::exception& error) {
+    // Out of memory for one connection is the end of that connection alone.
+    base::log(Severity::error, LogComponent::network, 22989, "Error serving a connection", Attributes().add("error", error.what()));
+    session->close();
+  }
+  thread.sessions.erase(session);
+  const int64_t count = --open;
+  services.metrics.connections.current.add(-1);
+  if (!base::log_quiet()) {
+    base::LogContext context(session->client().description());
+    base::log(Severity::info, LogComponent::network, 22944, "Connection ended",
+              Attributes()
+                  .add("remote", session->client().remote())
+                  .add("connectionId", static_cast<int64_t>(session->client().id()))
+                  .add("connectionCount", count));
+  }
+}
+
+// ---- stopping ------------------------------------------------------------------
+
+void Listener::State::close_all() {
+  std::promise<void> accepting_ended;
+  asio::post(threads.front()->context, [&] {
+    asio::error_code ignored;
+    for (auto& acceptor : tcp_acceptors) acceptor.close(ignored);
+    for (auto& acceptor : local_acceptors) acceptor.close(ignored);
+    accepting_ended.set_value();
+  });
+  accepting_ended.get_future().wait();
+  while (open > 0) {
+    services.operations.kill_all(base::ErrorCode::interrupted_at_shutdown);
+    for (auto& thread : threads) {
+      asio::post(thread->context, [&thread] {
+        for (const auto& session : thread->sessions) session->close();
+      });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+void Listener::stop() {
+  if (!state_->started || state_->stopping.exchange(true)) return;
+  state_->close_all();
+  state_->pool.reset();
+  for (auto& thread : state_->threads) {
+    thread->work.reset();
+    thread->context.stop();
+    if (thread->thread.joinable()) thread->thread.join();
+  }
+  if (!state_->unix_path.empty()) ::unlink(state_->unix_path.c_str());
+}
+
+}  // namespace server::wire

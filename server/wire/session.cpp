@@ -1,0 +1,284 @@
+#include "server/wire/session.h"
+
+#include <asio/buffer.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+#include <algorithm>
+#include <atomic>
+
+#include "base/log.h"
+#include "server/command_registry.h"
+#include "server/metrics.h"
+#include "server/operation.h"
+#include "server/options.h"
+#include "server/services.h"
+#include "server/topology.h"
+#include "server/wire/crc32c.h"
+#include "server/wire/worker_pool.h"
+
+namespace server::wire {
+
+using asio::awaitable;
+using asio::redirect_error;
+using asio::use_awaitable;
+using base::LogComponent;
+using base::Severity;
+
+namespace {
+
+constexpr size_t read_bytes_min = 1024;       // what an idle connection keeps
+constexpr size_t kept_bytes_max = 64 * 1024;  // a bigger buffer is given back after its message
+constexpr size_t growth_max = 4 << 20;        // a length alone reserves no more than this ahead of the bytes
+
+int32_t next_message_id() {
+  static std::atomic<uint32_t> last{0};
+  return static_cast<int32_t>(last.fetch_add(1, std::memory_order_relaxed) & 0x7fffffff);
+}
+
+// Runs `work` on the pool and goes on here with what it returns.
+template <class Work>
+awaitable<Dispatcher::Reply> on_pool(WorkerPool& pool, Work work) {
+  auto start = [&pool, work = std::move(work)](auto handler) mutable {
+    auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+    pool.submit([shared, work = std::move(work)]() mutable {
+      auto reply = std::make_shared<Dispatcher::Reply>(work());
+      auto executor = asio::get_associated_executor(*shared);
+      asio::post(executor, [shared, reply] { std::move (*shared)(std::move(*reply)); });
+    });
+  };
+  co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Dispatcher::Reply)>(std::move(start), use_awaitable);
+}
+
+// getMore streams as long as its cursor lives; other commands say so themselves.
+std::optional<bson::Document> next_invocation(const Request& request, Dispatcher::Reply& reply) {
+  if (reply.next_invocation) return std::move(reply.next_invocation);
+  if (request.command != "getMore" || !reply.ok) return std::nullopt;
+  const auto cursor = reply.body.find("cursor");
+  if (!cursor.is_object() || cursor.as_document().find("id").to_int64() == 0) return std::nullopt;
+  return bson::Document(request.body);
+}
+
+Metrics::Network::Compressor& counters_of(Metrics& metrics, Compressor compressor) {
+  if (compressor == Compressor::zstd) return metrics.network.zstd;
+  return compressor == Compressor::zlib ? metrics.network.zlib : metrics.network.snappy;
+}
+
+}  // namespace
+
+Session::Session(Services& services, Dispatcher& dispatcher, WorkerPool& pool, Socket socket, ClientId id, std::string remote,
+                 std::string local, bool unix_socket)
+    : services_(services),
+      dispatcher_(dispatcher),
+      pool_(pool),
+      metrics_(services.metrics),
+      socket_(std::move(socket)),
+      client_(id, std::move(remote), std::move(local), unix_socket) {}
+
+Session::~Session() = default;
+
+void Session::close() {
+  closed_ = true;
+  asio::error_code ignored;
+  socket_.shutdown(Socket::shutdown_both, ignored);
+  socket_.close(ignored);
+  if (waiting_) waiting_->cancel();
+}
+
+awaitable<void> Session::serve() {
+  auto self = shared_from_this();
+  in_.resize(read_bytes_min);
+  while (co_await read_message()) {
+    metrics_.network.physical_in.add(static_cast<int64_t>(message_bytes_));
+    if (!co_await handle(BytesView(in_).substr(0, message_bytes_))) break;
+    drop_message();
+  }
+  if (!closed_) close();
+}
+
+awaitable<bool> Session::read_message() {
+  size_t need = header_bytes;
+  message_bytes_ = 0;
+  for (;;) {
+    if (filled_ >= need) {
+      if (message_bytes_ != 0) co_return true;
+      auto header = decode_header(BytesView(in_).substr(0, header_bytes));
+      if (!header) {
+        log_malformed(header.failure().message);
+        co_return false;
+      }
+      message_bytes_ = need = static_cast<size_t>(header->length);
+      continue;
+    }
+    // Room grows with what arrived: a length alone is a promise, not memory.
+    if (filled_ == in_.size()) in_.resize(std::min(std::max(need, read_bytes_min), filled_ + std::max(filled_, growth_max)));
+    asio::error_code error;
+    const asio::mutable_buffer room(in_.data() + filled_, in_.size() - filled_);
+    const size_t received = co_await socket_.async_read_some(room, redirect_error(use_awaitable, error));
+    filled_ += received;
+    if (error || closed_) {
+      const bool cut_short = !closed_ && filled_ > 0;
+      if (cut_short && base::log_enabled(Severity::debug1, LogComponent::network)) log_malformed("connection ended inside a message: " + error.message());
+      co_return false;
+    }
+  }
+}
+
+void Session::drop_message() {
+  const size_t left = filled_ - message_bytes_;
+  if (left > 0) std::memmove(in_.data(), in_.data() + message_bytes_, left);
+  filled_ = left;
+  if (in_.size() > kept_bytes_max && left <= read_bytes_min) {
+    Bytes small(in_.data(), left);
+    small.resize(read_bytes_min);
+    in_ = std::move(small);
+    in_.shrink_to_fit();
+  }
+  if (reply_memory_.capacity() > kept_bytes_max) reply_memory_ = {};
+}
+
+void Session::log_malformed(std::string_view why) {
+  base::log(Severity::warning, LogComponent::network, 22988, "Error receiving request from client. Ending connection from remote",
+            base::Attributes().add("error", why).add("remote", client_.remote()).add("connectionId", static_cast<int64_t>(client_.id())));
+}
+
+// The message inside an OP_COMPRESSED, or `whole` itself. nullopt: unusable.
+std::optional<BytesView> Session::unpacked(BytesView whole, Bytes& memory, std::optional<Compressor>& compressor) {
+  if (decode_header(whole).or_throw().opcode != OpCode::compressed) return whole;
+  auto inside = unpack(whole);
+  if (!inside) {
+    log_malformed(inside.failure().message);
+    return std::nullopt;
+  }
+  compressor = inside->compressor;
+  const auto& allowed = services_.options.compressors;
+  if (*compressor != Compressor::none &&
+      std::find(allowed.begin(), allowed.end(), compressor_name(*compressor)) == allowed.end()) {
+    log_malformed("compressor " + std::string(compressor_name(*compressor)) + " is disabled here");
+    return std::nullopt;
+  }
+  memory = std::move(inside->message);
+  counters_of(metrics_, *compressor).wire_in.add(static_cast<int64_t>(whole.size()));
+  counters_of(metrics_, *compressor).raw_in.add(static_cast<int64_t>(memory.size()));
+  return memory;
+}
+
+awaitable<bool> Session::handle(BytesView whole) {
+  Bytes memory;
+  std::optional<Compressor> compressor;
+  const auto plain = unpacked(whole, memory, compressor);
+  if (!plain) co_return false;
+  metrics_.network.bytes_in.add(static_cast<int64_t>(plain->size()));
+  metrics_.network.requests.add();
+  Decoded decoded = decode(*plain);
+  bool goes_on = false;
+  if (auto* malformed = std::get_if<Malformed>(&decoded)) goes_on = co_await refuse(*malformed, compressor);
+  else goes_on = co_await answer(std::get<Message>(decoded), compressor);
+  co_return goes_on;
+}
+
+awaitable<bool> Session::refuse(const Malformed& malformed, std::optional<Compressor> compressor) {
+  log_malformed(malformed.failure.message);
+  if (!malformed.answerable) co_return false;
+  metrics_.asserts.user.add();
+  if (malformed.message.has(more_to_come)) co_return true;
+  bson::Builder reply;
+  reply.append("ok", 0.0).append("errmsg", malformed.failure.message).append("code", static_cast<int32_t>(malformed.failure.code));
+  const auto document = reply.append("codeName", base::code_name(malformed.failure.code)).done();
+  co_await write_reply(malformed.message, next_message_id(), malformed.message.request_id, 0, document, compressor);
+  co_return !closed_;
+}
+
+awaitable<bool> Session::answer(const Message& message, std::optional<Compressor> compressor) {
+  const bool exhaust = message.has(exhaust_allowed);
+  Dispatcher::Reply reply = co_await run(message.request, exhaust);
+  if (message.has(more_to_come)) co_return !closed_;
+
+  int32_t response_to = message.request_id;
+  Request again;
+  bson::Document body;
+  for (;;) {
+    std::optional<bson::Document> next;
+    if (exhaust) next = next_invocation(again.command.empty() ? message.request : again, reply);
+    const int32_t reply_id = next_message_id();
+    co_await write_reply(message, reply_id, response_to, next ? uint32_t{more_to_come} : 0, reply.body, compressor);
+    reply_memory_ = std::move(reply.body).bytes();
+    if (closed_) co_return false;
+    if (!next) co_return true;
+    // Each reply of a stream answers the one before.
+    response_to = reply_id;
+    body = std::move(*next);
+    again = Request{message.request.command, message.request.db, body, {}};
+    reply = co_await run(again, exhaust);
+    if (closed_) co_return false;
+  }
+}
+
+awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) {
+  const Dispatcher::Plan plan = dispatcher_.plan(request);
+  if (plan.await_topology_ms > 0) co_await await_topology(plan.await_topology_ms);
+  auto work = [this, &request, exhaust] { return dispatcher_.run(client_, request, exhaust, std::move(reply_memory_)); };
+  metrics_.connections.active.add(1);
+  // Not a conditional expression: GCC 12 destroys the awaited temporary twice.
+  Dispatcher::Reply reply;
+  if (plan.may_block) reply = co_await on_pool(pool_, work);
+  else reply = work();
+  metrics_.connections.active.add(-1);
+  if (reply.await_durable && services_.when_durable) co_await await_durable();
+  co_return reply;
+}
+
+awaitable<void> Session::await_topology(int64_t ms) {
+  metrics_.connections.awaiting_topology.add(1);
+  auto timer = std::make_shared<asio::steady_timer>(socket_.get_executor(), std::chrono::milliseconds(ms));
+  waiting_ = timer;
+  const uint64_t subscription = services_.topology.on_change([timer] { asio::post(timer->get_executor(), [timer] { timer->cancel(); }); });
+  asio::error_code ended;
+  if (!closed_) co_await timer->async_wait(redirect_error(use_awaitable, ended));
+  services_.topology.forget(subscription);
+  waiting_.reset();
+  metrics_.connections.awaiting_topology.add(-1);
+}
+
+awaitable<void> Session::await_durable() {
+  auto start = [this](auto handler) {
+    auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+    services_.when_durable([shared] { asio::post(asio::get_associated_executor(*shared), [shared] { std::move (*shared)(); }); });
+  };
+  co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(std::move(start), use_awaitable);
+}
+
+awaitable<void> Session::write_reply(const Message& message, int32_t reply_id, int32_t response_to, uint32_t flags,
+                                     bson::DocumentView document, std::optional<Compressor> compressor) {
+  if (closed_) co_return;
+  // A request with a checksum is answered with one; compressed ones carry none.
+  if (message.has(checksum_present) && !compressor) flags |= checksum_present;
+  const ReplyPrefix prefix = message.legacy ? legacy_prefix(reply_id, response_to, document.size())
+                                            : msg_prefix(reply_id, response_to, flags, document.size());
+  const size_t raw_bytes = prefix.size + document.size();
+  metrics_.network.bytes_out.add(static_cast<int64_t>(raw_bytes));
+  asio::error_code error;
+  if (compressor) {
+    Bytes whole(prefix.view());
+    whole.append(document.bytes());
+    const Bytes packed = pack(whole, *compressor);
+    counters_of(metrics_, *compressor).raw_out.add(static_cast<int64_t>(whole.size()));
+    counters_of(metrics_, *compressor).wire_out.add(static_cast<int64_t>(packed.size()));
+    metrics_.network.physical_out.add(static_cast<int64_t>(packed.size()));
+    co_await asio::async_write(socket_, asio::buffer(packed), redirect_error(use_awaitable, error));
+  } else {
+    std::array<char, 4> checksum{};
+    const bool summed = !message.legacy && (flags & checksum_present);
+    if (summed) base::store_le(checksum.data(), crc32c(document.bytes(), crc32c(prefix.view())));
+    const std::array<asio::const_buffer, 3> parts = {asio::buffer(prefix.bytes.data(), prefix.size),
+                                                     asio::buffer(document.bytes().data(), document.size()),
+                                                     asio::buffer(checksum.data(), summed ? checksum.size() : 0)};
+    metrics_.network.physical_out.add(static_cast<int64_t>(raw_bytes + (summed ? 4 : 0)));
+    co_await asio::async_write(socket_, parts, redirect_error(use_awaitable, error));
+  }
+  if (error && !closed_) close();
+}
+
+}  // namespace server::wire

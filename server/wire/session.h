@@ -1,0 +1,70 @@
+// One connection, as a coroutine on its I/O thread. Internal to wire/: the only
+// header here that shows Asio.
+#pragma once
+
+#include <asio/awaitable.hpp>
+#include <asio/generic/stream_protocol.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "server/client.h"
+#include "server/dispatch.h"
+#include "server/wire/compression.h"
+
+namespace server {
+class Metrics;
+struct Services;
+}  // namespace server
+
+namespace server::wire {
+
+class WorkerPool;
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  using Socket = asio::generic::stream_protocol::socket;
+
+  Session(Services& services, Dispatcher& dispatcher, WorkerPool& pool, Socket socket, ClientId id, std::string remote,
+          std::string local, bool unix_socket);
+  ~Session();
+
+  // Until the client goes, a message can't be understood, or close().
+  asio::awaitable<void> serve();
+
+  // On the session's own thread.
+  void close();
+
+  const Client& client() const { return client_; }
+
+ private:
+  asio::awaitable<bool> read_message();           // false: the connection is over
+  asio::awaitable<bool> handle(BytesView whole);  // a whole message of any opcode
+  asio::awaitable<bool> answer(const Message& message, std::optional<Compressor> compressor);
+  asio::awaitable<Dispatcher::Reply> run(const Request& request, bool exhaust);
+  asio::awaitable<void> await_topology(int64_t ms);
+  asio::awaitable<void> await_durable();
+  asio::awaitable<void> write_reply(const Message& message, int32_t reply_id, int32_t response_to, uint32_t flags,
+                                    bson::DocumentView document, std::optional<Compressor> compressor);
+  asio::awaitable<bool> refuse(const Malformed& malformed, std::optional<Compressor> compressor);
+  std::optional<BytesView> unpacked(BytesView whole, Bytes& memory, std::optional<Compressor>& compressor);
+  void log_malformed(std::string_view why);
+  void drop_message();  // makes room for the next one
+
+  Services& services_;
+  Dispatcher& dispatcher_;
+  WorkerPool& pool_;
+  Metrics& metrics_;
+  Socket socket_;
+  Client client_;
+
+  // Bytes received and not yet handled: [0, filled_) of in_; the first
+  // message_bytes_ of them are the message being handled.
+  Bytes in_;
+  size_t filled_ = 0;
+  size_t message_bytes_ = 0;
+  Bytes reply_memory_;
+  bool closed_ = false;
+  // What the session is waiting on, so that close() can end the wait.
+  std::shared_ptr<asio::steady_timer> waiting_;
+};
+
+}  // namespace server::wire
