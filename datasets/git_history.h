@@ -1,0 +1,60 @@
+// The history of a git repository: every version of every text file that a
+// commit wrote is a document, oldest commit first.
+//
+//   {_id: "<commit>:<path>", path, blob, author: {name, email}, date, subject, text}
+//
+// A merge contributes what differs from all its parents. Read through the `git` program; the
+// repository may be bare. Binary files, symbolic links and submodules are left out.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "datasets/input/subprocess.h"
+#include "datasets/loader.h"
+#include "datasets/problems.h"
+
+namespace datasets {
+
+class GitHistoryLoader : public Loader {
+ public:
+  // Throws InputError when `repository` is none, or `revision` does not exist in it.
+  GitHistoryLoader(const std::string& repository, Problems& problems, const std::string& revision = "HEAD");
+  ~GitHistoryLoader() override;
+
+  std::optional<Item> next() override;
+  double fraction() const override;
+
+  static bool recognizes(const std::string& path);
+
+ private:
+  struct Commit {
+    std::string name, author, email, subject;
+    int64_t timestamp_ms = 0;
+  };
+  struct Version {
+    std::shared_ptr<const Commit> commit;
+    std::string path, blob;
+  };
+
+  std::optional<std::string> token();
+  bool read_log();
+  void read_change(const std::string& raw);
+  void request_more();
+  std::optional<std::string> read_blob(const Version& version);
+  Item item(const Version& version, std::string_view content) const;
+
+  std::string repository_;
+  Problems& problems_;
+  Subprocess* log_process_ = nullptr;
+  std::unique_ptr<BufferedStream> log_;
+  Subprocess* blob_process_ = nullptr;
+  std::unique_ptr<BufferedStream> blobs_;
+  std::shared_ptr<const Commit> commit_;
+  std::deque<Version> wanted_;  // asked of the blob reader, answers in this order
+  bool log_done_ = false;
+  uint64_t commits_ = 0;
+  uint64_t commits_total_ = 0;
+};
+
+}  // namespace datasets

@@ -1,0 +1,76 @@
+// XML as it comes, by expat, with a way on after damage.
+//
+// Well-formedness errors end an XML document for good. Dumps are long lists of
+// records, though: what follows the next record's opening tag is usually sound.
+// So after an error the reader reports it, looks for that tag, and goes on with
+// a fresh parser that is told where it stands by a prefix.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "datasets/input/files.h"
+
+struct XML_ParserStruct;
+
+namespace datasets {
+
+class XmlReader {
+ public:
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    // Attributes are name, value, name, value, …, nullptr.
+    virtual void start(std::string_view name, const char** attributes) = 0;
+    virtual void end(std::string_view name) = 0;
+    virtual void text(std::string_view piece) = 0;
+    // The input was damaged: forget what is open. What follows begins as if
+    // `prefix` had been read.
+    virtual void restart() = 0;
+  };
+  struct Restart {
+    std::string tag;     // "<page>"
+    std::string prefix;  // "<mediawiki>"
+  };
+
+  XmlReader(InputFile file, Problems& problems, Handler& handler, std::vector<Restart> restarts);
+  ~XmlReader();
+  XmlReader(const XmlReader&) = delete;
+
+  // Reads on a little and calls the handler. False at the end. Problems found by
+  // a step are reported when the next one begins: what came before them is
+  // already delivered when the first one stops the load.
+  bool step();
+
+  // For the handler, which must not throw through expat: a problem with the
+  // record being read.
+  void complain(const std::string& message);
+
+  const std::string& name() const { return file_.name; }
+  // Where the tag being handled begins.
+  uint64_t offset() const;
+  uint64_t line() const;
+
+ private:
+  void open(const std::string& prefix);
+  void read_on();
+  void broken(base::BytesView chunk);
+  void seek();
+
+  InputFile file_;
+  Problems& problems_;
+  Handler& handler_;
+  std::vector<Restart> restarts_;
+  XML_ParserStruct* parser_ = nullptr;
+  uint64_t base_ = 0;  // file offset where the parser's bytes began
+  uint64_t base_line_ = 0;
+  size_t prefix_bytes_ = 0;
+  std::vector<Problem> pending_;
+  bool seeking_ = false;
+  bool done_ = false;
+};
+
+// The value of an attribute; empty where it is missing.
+std::string_view attribute(const char** attributes, std::string_view name);
+
+}  // namespace datasets

@@ -1,0 +1,23 @@
+// The subcommands of `palimpsest`, one a file. Each adds itself to the parser;
+// what it returns is run when it was chosen, and gives the exit code.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace datasets::program {
+
+using Run = std::function<int()>;
+
+struct Command {
+  CLI::App* parser;
+  Run run;
+};
+
+Command add_replay(CLI::App& app);
+Command add_verify(CLI::App& app);
+
+}  // namespace datasets::program

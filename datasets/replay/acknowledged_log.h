@@ -1,0 +1,42 @@
+// A file that names every write the server has acknowledged, for crash tests:
+// what stands in it must be found again whatever happened to the server since.
+//
+//   <xxh3 of the document, 16 hex digits> <collection> <_id as Extended JSON>\n
+//
+// A removal has dashes in place of the hash. A batch is appended with one
+// write after its acknowledgement; a last line without its end was not.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "bson/document.h"
+#include "bson/value.h"
+
+namespace datasets::replay {
+
+struct Acknowledged {
+  uint64_t document = 0;  // removed_hash for a removal
+  std::string collection;
+  bson::Value id;
+};
+
+std::string to_line(const Acknowledged& write);
+std::optional<Acknowledged> from_line(std::string_view line);
+
+// Thread-safe. Throws std::runtime_error when the file cannot be written.
+class AcknowledgedLog {
+ public:
+  explicit AcknowledgedLog(const std::string& path);
+  ~AcknowledgedLog();
+  AcknowledgedLog(const AcknowledgedLog&) = delete;
+
+  void append(std::string_view lines);
+
+ private:
+  std::mutex mutex_;
+  int fd_;
+};
+
+}  // namespace datasets::replay

@@ -1,0 +1,51 @@
+// What the server has acknowledged, remembered by hash: 24 bytes a write.
+//
+// Documents are compared by the xxh3 of their bytes, found by the xxh3 of
+// collection and _id. Two of ten million ids share a hash with a chance of
+// three in a million.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string_view>
+
+#include "bson/document.h"
+
+namespace datasets::replay {
+
+inline constexpr uint64_t removed_hash = 0;  // in place of a document's
+
+uint64_t id_hash(std::string_view collection, const bson::ValueView& id);
+uint64_t document_hash(bson::DocumentView document);  // never removed_hash
+
+// add() is thread-safe; the rest begins when adding has ended.
+class Ledger {
+ public:
+  // The order of calls for one _id is the order of its writes.
+  void add(uint64_t id, uint64_t document);
+
+  // Keeps each _id's last state, by id; what was removed goes.
+  void settle();
+
+  uint64_t size() const { return entries_.size(); }
+
+  // To compare with what is read back, any number of times after settle().
+  void begin_check();
+  enum class Answer { matches, differs, unknown, seen_before };
+  Answer check(uint64_t id, uint64_t document);
+  uint64_t missing() const { return entries_.size() - seen_; }
+
+ private:
+  struct Entry {
+    uint64_t id;
+    uint64_t document;
+    uint64_t sequence;
+  };
+  std::mutex mutex_;
+  std::deque<Entry> entries_;  // grows without a second copy of itself
+  uint64_t seen_ = 0;
+  uint64_t round_ = 0;  // entries seen in this check have it as their sequence
+};
+
+}  // namespace datasets::replay

@@ -1,0 +1,36 @@
+// How far a load is: one line that is rewritten on a terminal, a line every few
+// seconds elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace datasets::replay {
+
+class Progress {
+ public:
+  explicit Progress(bool quiet);
+
+  // As often as the caller likes; prints when it is time to.
+  void show(uint64_t documents, uint64_t bytes, double fraction);
+  // A line of its own: a step that begins, a result.
+  void say(const std::string& line);
+
+ private:
+  void clear();
+
+  using Clock = std::chrono::steady_clock;
+  bool quiet_;
+  bool terminal_;
+  bool shown_ = false;
+  Clock::time_point begun_ = Clock::now();
+  Clock::time_point next_;
+};
+
+// "12,345", "1.4 GB", "1:05"
+std::string grouped(uint64_t number);
+std::string bytes_text(double bytes);
+std::string duration_text(double seconds);
+
+}  // namespace datasets::replay

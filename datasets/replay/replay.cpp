@@ -1,0 +1,286 @@
+#include "datasets/replay/replay.h"
+
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <set>
+#include <thread>
+
+#include "base/hash.h"
+#include "bson/builder.h"
+#include "bson/path.h"
+#include "datasets/replay/acknowledged_log.h"
+#include "datasets/replay/client.h"
+#include "datasets/replay/data_directory.h"
+#include "datasets/replay/progress.h"
+#include "datasets/replay/server_watch.h"
+#include "datasets/replay/verify.h"
+#include "datasets/replay/wiki_mix.h"
+#include "datasets/report/report.h"
+
+namespace datasets::replay {
+namespace {
+
+using datasets::Item;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
+
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+bson::Document command(std::string_view name, int value = 1) {
+  bson::Builder builder;
+  builder.append(name, value);
+  return builder.done();
+}
+
+// One replay from beginning to end; the members are what its steps hand on.
+class Replay {
+ public:
+  explicit Replay(const ReplayOptions& options)
+      : options_(options), progress_(options.quiet), problems_(options.on_error), client_(options.writer.uri) {
+    if (!options.acknowledged_log.empty()) log_ = std::make_unique<AcknowledgedLog>(options.acknowledged_log);
+  }
+
+  bson::Document run() {
+    if (!client_.wait_until_up(10)) throw ClientError("no server answers at " + options_.writer.uri, 0);
+    if (options_.drop) client_.command(db(), command("dropDatabase"));
+    load();
+    settle();
+    measure_server();
+    if (options_.verify) {
+      ledger_.settle();
+      report_.verified = verify("");
+      if (!options_.restart_command.empty()) restart();
+    }
+    return report_.to_document();
+  }
+
+ private:
+  const std::string& db() const { return options_.writer.db; }
+
+  void load() {
+    datasets::Source source(options_.source, problems_);
+    ServerWatch watch(options_.writer.uri, measured_);
+    const auto begun = Clock::now();
+    const double cpu = cpu_seconds();
+    {
+      WriterOptions writer_options = options_.writer;
+      writer_options.stop_on_failure = options_.on_error == datasets::Problems::Policy::stop;
+      if (options_.operations > 0) writer_options.operations_max = options_.operations;
+      if (writer_options.trace == Trace::threads) index_threads();
+      Writer writer(writer_options, ledger_, measured_, log_.get());
+      if (writer_options.trace == Trace::wiki) {
+        load_wiki_mix(source, writer);
+      } else {
+        load_all(source, writer);
+      }
+      writer.barrier();
+    }
+    report_.load_seconds = seconds_since(begun);
+    report_.client_cpu_seconds = cpu_seconds() - cpu;
+    report_.samples = watch.stop();
+    report_.take(measured_);
+    report_.source = options_.source.source;
+    report_.kind = datasets::kind_name(source.kind());
+    report_.order = options_.source.timestamp_order ? "timestamp" : "file";
+    report_.trace = trace_name(options_.writer.trace);
+    report_.label = options_.label;
+    report_.unknown_files = source.unknown();
+    report_.problem_count = problems_.count();
+    for (const datasets::Problem& problem : problems_.kept()) report_.problems.push_back(datasets::to_string(problem));
+    progress_.say(fmt::format("loaded {} documents, {} in {}: {} inserts/s, {}/s", grouped(report_.documents), bytes_text(static_cast<double>(report_.logical_bytes)),
+                              duration_text(report_.load_seconds), grouped(static_cast<uint64_t>(report_.inserts_per_second())),
+                              bytes_text(static_cast<double>(report_.logical_bytes) / report_.load_seconds)));
+    for (size_t i = 0; i < report_.problems.size() && i < 10; ++i) progress_.say("skipped: " + report_.problems[i]);
+    if (report_.problem_count > 10) progress_.say(fmt::format("skipped: {} more", report_.problem_count - 10));
+    if (report_.documents == 0 && report_.problem_count == 0) throw datasets::InputError(options_.source.source + ": nothing in it that can be loaded; see --kind");
+  }
+
+  std::optional<Item> next(datasets::Source& source) {
+    if (taken_ == options_.limit) return std::nullopt;
+    auto item = source.next();
+    if (item) {
+      ++taken_;
+      collections_.insert(item->collection);
+    }
+    progress_.show(static_cast<uint64_t>(measured_.documents.get()), static_cast<uint64_t>(measured_.logical_bytes.get()), source.fraction());
+    return item;
+  }
+
+  void load_all(datasets::Source& source, Writer& writer) {
+    while (auto item = next(source)) {
+      writer.put(std::move(*item));
+      if (options_.operations > 0 && writer.operations() >= options_.operations) break;
+    }
+  }
+
+  void load_wiki_mix(datasets::Source& source, Writer& writer) {
+    Popularity popularity(options_.seed);
+    auto remember = [&](const Item& item) { popularity.written(item.collection, item.group, item.document.find("_id")); };
+    for (uint64_t i = 0; i < options_.populate; ++i) {
+      auto item = next(source);
+      if (!item) break;
+      remember(*item);
+      writer.put(std::move(*item));
+    }
+    writer.barrier();
+    progress_.say(fmt::format("{} revisions to begin with", grouped(static_cast<uint64_t>(measured_.documents.get()))));
+    WikiMix mix(options_.writer, popularity, measured_);
+    mix.run(options_.operations > 0 ? options_.operations : 100'000, [&] {
+      auto item = next(source);
+      if (!item) return false;
+      const Item copy = *item;
+      writer.put(std::move(*item));
+      writer.barrier();
+      remember(copy);
+      return true;
+    });
+  }
+
+  // Thread reads would scan the collection without it.
+  void index_threads() {
+    bson::Builder create;
+    create.append("createIndexes", "posts");
+    {
+      bson::ArrayBuilder indexes = create.array("indexes");
+      bson::Builder index = indexes.object();
+      index.object("key").append("thread.id", 1);
+      index.append("name", "thread.id_1");
+    }
+    client_.command(db(), create.done());
+  }
+
+  bson::Document status() { return client_.try_command("admin", command("serverStatus")).value_or(bson::Document()); }
+
+  // Until the server has encoded and written back what it wants to; then a
+  // checkpoint, and what compaction gives back.
+  void settle() {
+    auto begun = Clock::now();
+    for (;;) {
+      const bson::Document now = status();
+      auto left = [&](const char* path) { return bson::value_at(now, path).to_int64(); };
+      const int64_t queued = left("dedup.queue.records"), unwritten = left("dedup.writeBack.records");
+      if (queued == 0 && left("dedup.queue.bytes") == 0 && unwritten == 0) break;
+      if (seconds_since(begun) > options_.settle_seconds) {
+        progress_.say(fmt::format("the server still has {} records to encode and {} to write back", queued, unwritten));
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    report_.drain_seconds = seconds_since(begun);
+    begun = Clock::now();
+    client_.try_command("admin", command("fsync"));
+    report_.checkpoint_seconds = seconds_since(begun);
+    begun = Clock::now();
+    for (const std::string& collection : collections_) {
+      if (!options_.compact) break;
+      bson::Builder compact;
+      compact.append("compact", collection);
+      client_.try_command(db(), compact.done());
+    }
+    client_.try_command("admin", command("fsync"));
+    report_.compact_seconds = seconds_since(begun);
+  }
+
+  std::optional<bson::Document> coll_stats(const std::string& database, const std::string& collection) {
+    bson::Builder stats;
+    stats.append("collStats", collection);
+    return client_.try_command(database, stats.done());
+  }
+
+  void measure_server() {
+    report_.server_status = status();
+    report_.db_stats = client_.try_command(db(), command("dbStats")).value_or(bson::Document());
+    report_.build_info = client_.try_command("admin", command("buildInfo")).value_or(bson::Document());
+    for (const std::string& collection : collections_) {
+      const auto stats = coll_stats(db(), collection);
+      if (!stats) continue;
+      report_.storage_bytes += static_cast<uint64_t>(stats->find("storageSize").to_int64());
+      report_.index_bytes += static_cast<uint64_t>(stats->find("totalIndexSize").to_int64());
+    }
+    if (options_.dbpath.empty()) return;
+    // "statistics:table:collection-7-12" names the file collection-7-12.wt.
+    std::string oplog_file;
+    if (const auto stats = coll_stats("local", "oplog.rs")) {
+      const bson::ValueView uri = bson::value_at(*stats, "wiredTiger.uri");
+      if (uri.is_string()) oplog_file = std::string(uri.as_string().substr(uri.as_string().rfind(':') + 1)) + ".wt";
+    }
+    report_.files = measure(options_.dbpath, oplog_file);
+  }
+
+  Verified verify(const std::string& when) {
+    const Verified verified = verify_all(client_, db(), {collections_.begin(), collections_.end()}, ledger_);
+    progress_.say(fmt::format("{} of {} documents read back byte for byte{} in {}{}", grouped(verified.documents), grouped(ledger_.size()), when,
+                              duration_text(verified.seconds),
+                              verified.sound() ? "" : fmt::format("; {} differ, {} are missing", verified.differing, verified.missing)));
+    for (const std::string& example : verified.examples) progress_.say("  " + example);
+    return verified;
+  }
+
+  void restart() {
+    progress_.say("restarting the server");
+    const auto begun = Clock::now();
+    const int status = std::system(options_.restart_command.c_str());  // NOLINT: the command is the user's own
+    if (status != 0) throw ClientError("the restart command ended with " + std::to_string(status), 0);
+    if (!client_.wait_until_up(300)) throw ClientError("the server did not come back", 0);
+    report_.restart_seconds = seconds_since(begun);
+    report_.verified_after_restart = verify(" after a restart");
+  }
+
+  const ReplayOptions& options_;
+  Progress progress_;
+  datasets::Problems problems_;
+  Client client_;
+  std::unique_ptr<AcknowledgedLog> log_;
+  Ledger ledger_;
+  Measured measured_;
+  std::set<std::string> collections_;
+  uint64_t taken_ = 0;
+  report::Report report_;
+};
+
+}  // namespace
+
+bson::Document run(const ReplayOptions& options) { return Replay(options).run(); }
+
+bson::Document dry_run(const ReplayOptions& options) {
+  Progress progress(options.quiet);
+  datasets::Problems problems(options.on_error);
+  datasets::Source source(options.source, problems);
+  Measured measured;
+  const auto begun = Clock::now();
+  const double cpu = cpu_seconds();
+  uint64_t checksum = 0;
+  for (uint64_t taken = 0; taken < options.limit; ++taken) {
+    const auto item = source.next();
+    if (!item) break;
+    checksum ^= document_hash(item->document);  // the ledger's share of the work
+    (item->op == Item::Op::insert ? measured.documents : item->op == Item::Op::replace ? measured.replaced : measured.removed).add();
+    measured.logical_bytes.add(static_cast<int64_t>(item->logical_bytes()));
+    measured.text_bytes.add(static_cast<int64_t>(item->text_bytes));
+    progress.show(static_cast<uint64_t>(measured.documents.get()), static_cast<uint64_t>(measured.logical_bytes.get()), source.fraction());
+  }
+  const double seconds = seconds_since(begun);
+  const double items = std::max(1.0, static_cast<double>(measured.documents.get() + measured.replaced.get() + measured.removed.get()));
+  const auto bytes = static_cast<double>(measured.logical_bytes.get());
+  for (const datasets::Problem& problem : problems.kept()) progress.say("skipped: " + datasets::to_string(problem));
+  bson::Builder out;
+  out.append("source", options.source.source).append("kind", datasets::kind_name(source.kind()));
+  out.append("documents", measured.documents.get()).append("replaced", measured.replaced.get()).append("removed", measured.removed.get());
+  out.append("logicalBytes", measured.logical_bytes.get()).append("textBytes", measured.text_bytes.get());
+  out.append("seconds", seconds).append("megabytesPerSecond", bytes / 1e6 / seconds);
+  out.append("cpuMicrosecondsPerDocument", (cpu_seconds() - cpu) * 1e6 / items);
+  out.append("problems", static_cast<int64_t>(problems.count())).append("unknownFiles", static_cast<int64_t>(source.unknown()));
+  out.append("checksum", static_cast<int64_t>(checksum));
+  return out.done();
+}
+
+}  // namespace datasets::replay

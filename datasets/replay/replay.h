@@ -1,0 +1,42 @@
+// The main job: load a source into a server, wait until it has settled, read
+// everything back, and say what it cost.
+//
+//   load -> drain the dedup queue -> checkpoint -> compact -> checkpoint
+//        -> measure -> verify [-> restart -> verify]
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "bson/document.h"
+#include "datasets/replay/writer.h"
+#include "datasets/source.h"
+
+namespace datasets::replay {
+
+struct ReplayOptions {
+  datasets::SourceOptions source;
+  datasets::Problems::Policy on_error = datasets::Problems::Policy::skip;
+  WriterOptions writer;
+  uint64_t limit = UINT64_MAX;  // items to load
+  uint64_t populate = 10'000;   // revisions before a wiki trace begins
+  uint64_t operations = 0;      // of a trace; 0: until the data ends, for wiki 100,000
+  uint64_t seed = 1;            // of a trace's choices
+  bool drop = false;            // the database first
+  bool verify = true;
+  bool compact = true;
+  bool quiet = false;
+  double settle_seconds = 600;  // at most, for the dedup queue
+  std::string dbpath;           // of the server, to measure its files; empty: not measured
+  std::string restart_command;  // empty: no restart
+  std::string acknowledged_log;
+  std::string label;
+};
+
+// The report (report/report.h tells its fields). Throws ClientError, InputError.
+bson::Document run(const ReplayOptions& options);
+
+// Reads and builds everything and sends nothing: what the client alone can do.
+bson::Document dry_run(const ReplayOptions& options);
+
+}  // namespace datasets::replay

@@ -1,0 +1,35 @@
+// The wiki trace's operations: reads by popularity, now and then a write.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+
+#include "datasets/replay/measured.h"
+#include "datasets/replay/trace.h"
+#include "datasets/replay/writer.h"
+
+namespace datasets::replay {
+
+class WikiMix {
+ public:
+  WikiMix(const WriterOptions& options, Popularity& popularity, Measured& measured)
+      : options_(options), popularity_(popularity), measured_(measured) {}
+
+  // `write_next` writes one more revision and returns false when there is none;
+  // it is called by one thread at a time. Throws what fails on a connection.
+  void run(uint64_t operations, const std::function<bool()>& write_next);
+
+ private:
+  void work(const std::function<bool()>& write_next);
+
+  const WriterOptions& options_;
+  Popularity& popularity_;
+  Measured& measured_;
+  std::mutex mutex_;
+  std::atomic<int64_t> left_{0};
+  bool more_ = true;  // to write
+  std::exception_ptr failure_;
+};
+
+}  // namespace datasets::replay

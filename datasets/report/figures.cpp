@@ -1,0 +1,178 @@
+#include "datasets/report/figures.h"
+
+#include <fmt/core.h>
+
+#include <functional>
+
+#include "bson/path.h"
+#include "datasets/replay/progress.h"
+
+namespace datasets::report {
+namespace {
+
+using replay::bytes_text;
+using replay::duration_text;
+using replay::grouped;
+
+std::string count_text(double value) { return grouped(static_cast<uint64_t>(value < 0 ? 0 : value)); }
+std::string ratio_text(double value) { return value > 0 ? fmt::format("{:.2f}x", value) : "-"; }
+std::string exact_bytes(double value) { return fmt::format("{} ({})", bytes_text(value), count_text(value)); }
+
+// Figures are shown where either run has them.
+class Lines {
+ public:
+  Lines(Section& section, bson::DocumentView report, const bson::Document* beside) : section_(section), report_(report), beside_(beside) {}
+
+  using Say = std::function<std::string(bson::DocumentView)>;
+  void add(const std::string& name, const std::string& needs, const Say& say, const std::string& note = {}) {
+    const bool here = has(report_, needs), there = beside_ && has(*beside_, needs);
+    if (!here && !there) return;
+    section_.figures.push_back({name, here ? say(report_) : "-", beside_ ? (there ? say(*beside_) : "-") : "", note});
+  }
+  void add(const std::string& name, const std::string& path, std::string (*say)(double), const std::string& note = {}) {
+    add(name, path, [=](bson::DocumentView from) { return say(number(from, path)); }, note);
+  }
+
+ private:
+  Section& section_;
+  bson::DocumentView report_;
+  const bson::Document* beside_;
+};
+
+std::string share_text(double part, double whole) { return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "-"; }
+
+// Hits of hits and misses, wherever the server counts them.
+void add_cache(Lines& lines, const std::string& name, const std::string& path) {
+  lines.add(name, path + ".hits", [=](bson::DocumentView from) {
+    const double hits = number(from, path + ".hits"), misses = number(from, path + ".misses");
+    return fmt::format("{} of {}", share_text(hits, hits + misses), count_text(hits + misses));
+  });
+}
+
+void add_latency(Lines& lines, const std::string& name, const std::string& path) {
+  lines.add(name, path + ".count", [=](bson::DocumentView from) {
+    return fmt::format("{} / {} / {}", micros_text(number(from, path + ".p50Micros")), micros_text(number(from, path + ".p99Micros")),
+                       micros_text(number(from, path + ".p999Micros")));
+  }, "p50 / p99 / p99.9");
+}
+
+}  // namespace
+
+double number(bson::DocumentView report, std::string_view path) {
+  const bson::ValueView value = bson::value_at(report, path);
+  return value.is_number() ? value.to_double() : 0;
+}
+
+bool has(bson::DocumentView report, std::string_view path) { return bson::value_at(report, path).exists(); }
+
+std::string text(bson::DocumentView report, std::string_view path) {
+  const bson::ValueView value = bson::value_at(report, path);
+  return value.is_string() ? std::string(value.as_string()) : std::string();
+}
+
+std::string micros_text(double micros) {
+  if (micros < 1000) return fmt::format("{:.0f} µs", micros);
+  return micros < 1e6 ? fmt::format("{:.{}f} ms", micros / 1e3, micros < 1e4 ? 2 : 1) : fmt::format("{:.2f} s", micros / 1e6);
+}
+
+std::vector<Section> sections(bson::DocumentView report, const bson::Document* beside) {
+  std::vector<Section> all(6);
+  {
+    Lines lines(all[0], report, beside);
+    all[0].title = "Data";
+    lines.add("documents", "documents", count_text);
+    lines.add("read back byte for byte", "verification.afterLoad", [](bson::DocumentView from) { return count_text(number(from, "verified")); });
+    lines.add("the same after a restart", "verifiedAfterRestart", count_text);
+    lines.add("differing, missing, unexpected", "verification.afterLoad.differing", [](bson::DocumentView from) {
+      double sums[3] = {0, 0, 0};
+      for (const char* when : {"verification.afterLoad", "verification.afterRestart"}) {
+        sums[0] += number(from, std::string(when) + ".differing");
+        sums[1] += number(from, std::string(when) + ".missing");
+        sums[2] += number(from, std::string(when) + ".unexpected");
+      }
+      return fmt::format("{}, {}, {}", sums[0], sums[1], sums[2]);
+    });
+    lines.add("replaced, removed", "load.replaced", [](bson::DocumentView from) {
+      return fmt::format("{}, {}", count_text(number(from, "load.replaced")), count_text(number(from, "load.removed")));
+    });
+    lines.add("input problems, skipped", "problems.count", count_text);
+  }
+  {
+    Lines lines(all[1], report, beside);
+    all[1].title = "Size";
+    lines.add("logical (BSON)", "logicalBytes", exact_bytes);
+    lines.add("  of it text", "textBytes", exact_bytes);
+    lines.add("after dedup", "dedupBytes", exact_bytes);
+    lines.add("after block compression", "blockBytes", exact_bytes);
+    lines.add("in files", "fileBytes", exact_bytes, "without journal and oplog");
+    lines.add("ratio: dedup", "ratios.dedup", ratio_text);
+    lines.add("ratio: with block compression", "ratios.block", ratio_text);
+    lines.add("ratio: files", "ratios.file", ratio_text, "logical / in files");
+    lines.add("journal", "journalBytes", exact_bytes);
+    lines.add("indexes", "indexBytes", exact_bytes);
+  }
+  {
+    Lines lines(all[2], report, beside);
+    all[2].title = "Oplog";
+    lines.add("on disk", "oplog.fileBytes", exact_bytes);
+    lines.add("raw", "oplog.rawBytes", exact_bytes);
+    lines.add("raw, batches with zstd", "oplog.rawZstdBytes", exact_bytes);
+    lines.add("forward-encoded", "oplog.forwardBytes", exact_bytes);
+    lines.add("forward-encoded, batches with zstd", "oplog.forwardZstdBytes", exact_bytes);
+    lines.add("batches", "oplog.forwardBatches", count_text);
+    lines.add("ratio: forward-encoded", "oplog.forwardBytes", [](bson::DocumentView from) {
+      const double forward = number(from, "oplog.forwardBytes");
+      return ratio_text(forward > 0 ? number(from, "oplog.rawBytes") / forward : 0);
+    });
+    lines.add("ratio: with zstd", "oplog.forwardZstdBytes", [](bson::DocumentView from) {
+      const double forward = number(from, "oplog.forwardZstdBytes");
+      return ratio_text(forward > 0 ? number(from, "oplog.rawBytes") / forward : 0);
+    });
+  }
+  {
+    Lines lines(all[3], report, beside);
+    all[3].title = "Speed";
+    lines.add("inserts a second", "insertsPerSecond", count_text);
+    lines.add("bytes a second", "load.bytesPerSecond", bytes_text);
+    add_latency(lines, "insert command", "latency.insert");
+    lines.add("commands", "latency.insert.count", count_text);
+    lines.add("reads of the trace", "latency.read.count", count_text);
+    add_latency(lines, "read", "latency.read");
+    lines.add("load", "load.seconds", duration_text);
+    lines.add("until dedup had settled", "load.drainSeconds", [](double seconds) { return fmt::format("{:.1f} s", seconds); });
+    lines.add("checkpoint, compaction", "load.checkpointSeconds", [](bson::DocumentView from) {
+      return fmt::format("{:.1f} s, {:.1f} s", number(from, "load.checkpointSeconds"), number(from, "load.compactSeconds"));
+    });
+    lines.add("client CPU a document", "load.clientCpuSeconds", [](bson::DocumentView from) {
+      const double documents = number(from, "documents");
+      return micros_text(documents > 0 ? number(from, "load.clientCpuSeconds") * 1e6 / documents : 0);
+    });
+  }
+  {
+    Lines lines(all[4], report, beside);
+    all[4].title = "Memory and caches";
+    lines.add("resident, at most", "residentBytesMax", bytes_text);
+    lines.add("feature index a record", "indexBytesPerRecord", [](double bytes) { return fmt::format("{:.1f} B", bytes); });
+    lines.add("feature index", "dedup.index.bytes", bytes_text);
+    add_cache(lines, "source cache hits", "dedup.sourceCache");
+    add_cache(lines, "write-back cache hits", "dedup.writeBack");
+    add_cache(lines, "read cache hits", "dedup.readCache");
+  }
+  {
+    Lines lines(all[5], report, beside);
+    all[5].title = "Reading";
+    lines.add("documents decoded", "dedup.decode.count", count_text);
+    lines.add("hops a read", "dedup.decode.hops.mean", [](double hops) { return fmt::format("{:.2f}", hops); });
+    lines.add("hops, p50 / p99 / most", "dedup.decode.hops.max", [](bson::DocumentView from) {
+      return fmt::format("{} / {} / {}", number(from, "dedup.decode.hops.p50"), number(from, "dedup.decode.hops.p99"), number(from, "dedup.decode.hops.max"));
+    });
+    lines.add("decode time", "dedup.decode.micros.p50", [](bson::DocumentView from) {
+      return fmt::format("{} / {} / {}", micros_text(number(from, "dedup.decode.micros.p50")), micros_text(number(from, "dedup.decode.micros.p99")),
+                         micros_text(number(from, "dedup.decode.micros.p999")));
+    }, "p50 / p99 / p99.9");
+  }
+  std::erase_if(all, [](const Section& section) { return section.figures.empty(); });
+  return all;
+}
+
+}  // namespace datasets::report

@@ -1,0 +1,32 @@
+// How numbers are said, the same in text and HTML.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bson/document.h"
+
+namespace datasets::report {
+
+double number(bson::DocumentView report, std::string_view path);  // 0 where there is none
+bool has(bson::DocumentView report, std::string_view path);
+std::string text(bson::DocumentView report, std::string_view path);
+
+// One line of the report: a name, the value of this run, and of the other one
+// where there is one.
+struct Figure {
+  std::string name;
+  std::string value;
+  std::string beside;
+  std::string note;
+};
+struct Section {
+  std::string title;
+  std::vector<Figure> figures;
+};
+
+std::vector<Section> sections(bson::DocumentView report, const bson::Document* beside);
+
+std::string micros_text(double micros);  // "850 µs", "12.4 ms"
+
+}  // namespace datasets::report
