@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t rankings_per_super_feature = 4;
 constexpr uint32_t sample_limit = 1u << 27;  // one window in 32 takes part in the rankings
-constexpr size_t short_bytes = 4096;         // below, too few samples to hold the smallest hashes for sure
+constexpr size_t short_bytes = 2048;         // below, too few samples to hold the smallest hashes for sure
 
 uint64_t stir(uint64_t value) {
   value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93ull;
@@ -61,8 +61,8 @@ Sketcher::Sketcher(const Options& options, uint64_t seed) : options_(options), s
   options_.features_max = std::min(options_.features_max, Features::max);
   base::Random random(seed);
   for (auto& multiplier : multipliers_) multiplier = static_cast<uint32_t>(random()) | 1;
-  for (auto& multiplier : rank_multipliers_) multiplier = static_cast<uint32_t>(random()) | 1;
-  for (auto& offset : rank_offsets_) offset = static_cast<uint32_t>(random());
+  for (auto& multiplier : rankings_.multipliers) multiplier = static_cast<uint32_t>(random()) | 1;
+  for (auto& offset : rankings_.offsets) offset = static_cast<uint32_t>(random());
 }
 
 Features Sketcher::sketch(uint32_t collection, BytesView content) const {
@@ -72,25 +72,19 @@ Features Sketcher::sketch(uint32_t collection, BytesView content) const {
 }
 
 Features Sketcher::windows(uint64_t salt, BytesView content) const {
-  const uint32_t supers = std::min<uint32_t>(options_.features_max / 2, rank_multipliers_.size() / rankings_per_super_feature);
+  const uint32_t supers = std::min<uint32_t>(options_.features_max / 2, rankings_.offsets.size() / rankings_per_super_feature);
   const uint32_t rankings = supers * rankings_per_super_feature;
   std::vector<uint32_t> hashes;
+  hashes.reserve(content.size() < short_bytes ? content.size() : content.size() / 24);
   window_hashes(content, multipliers_, content.size() < short_bytes ? UINT32_MAX : sample_limit, hashes);
 
-  std::array<uint32_t, 16> highest{};
-  bool sampled = false;
-  for (const uint32_t hash : hashes) {
-    if (hash >= sample_limit) continue;
-    sampled = true;
-    for (uint32_t i = 0; i < highest.size(); ++i) {
-      const uint32_t rank = hash * rank_multipliers_[i] + rank_offsets_[i];
-      highest[i] = std::max(highest[i], rank ^ rank >> 15);
-    }
-  }
   Features features;
-  if (sampled)
-    for (uint32_t i = 0; i < rankings; i += rankings_per_super_feature)
-      features.add(feature_of(base::hash64({reinterpret_cast<const char*>(&highest[i]), 4 * rankings_per_super_feature}, i + 1), salt));
+  const auto first = first_ranked(hashes, sample_limit, rankings_);
+  if (first != decltype(first){})
+    for (uint32_t i = 0; i < rankings; i += rankings_per_super_feature) {
+      const BytesView together(reinterpret_cast<const char*>(&first[i]), rankings_per_super_feature * sizeof first[i]);
+      features.add(feature_of(base::hash64(together, i + 1), salt));
+    }
   keep_first(hashes, options_.features_max - supers, std::less<>());
   for (const uint32_t hash : hashes) features.add(feature_of(hash, salt));
   return features;

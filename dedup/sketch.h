@@ -14,6 +14,7 @@
 #include <span>
 
 #include "dedup/options.h"
+#include "dedup/sketch_windows.h"
 
 namespace dedup {
 
@@ -58,9 +59,8 @@ class Sketcher {
 
   Options options_;
   uint64_t seed_;
-  std::array<uint32_t, 8> multipliers_;         // of the window hash
-  std::array<uint32_t, 16> rank_multipliers_;   // of the rankings
-  std::array<uint32_t, 16> rank_offsets_;
+  std::array<uint32_t, 8> multipliers_;  // of the window hash
+  Rankings rankings_;
 };
 
 }  // namespace dedup

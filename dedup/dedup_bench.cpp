@@ -1,0 +1,131 @@
+// How fast the parts and the whole are, on one core.
+#include <benchmark/benchmark.h>
+
+#include <map>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "dedup/decoder.h"
+#include "dedup/encoder.h"
+#include "dedup/sketch.h"
+
+namespace {
+
+using namespace dedup;
+
+constexpr size_t content_bytes = 10'000;
+
+Bytes prose(base::Random& random, size_t bytes) {
+  Bytes text;
+  while (text.size() < bytes) {
+    for (uint64_t letters = 2 + random.below(8); letters > 0; --letters) text += static_cast<char>('a' + random.below(20));
+    text += random.below(12) ? ' ' : '\n';
+  }
+  text.resize(bytes);
+  return text;
+}
+
+// A few words here and there.
+Bytes edited(base::Random& random, Bytes text) {
+  for (uint64_t edits = 1 + random.below(4); edits > 0; --edits)
+    text.replace(random.below(text.size()), random.below(40), prose(random, random.below(60)));
+  return text;
+}
+
+void count_bytes(benchmark::State& state, size_t bytes) {
+  state.SetBytesProcessed(static_cast<int64_t>(bytes) * static_cast<int64_t>(state.iterations()));
+}
+
+void sketch(benchmark::State& state) {
+  Options options;
+  options.sketch_method = static_cast<SketchMethod>(state.range(0));
+  const Sketcher sketcher(options, 1);
+  base::Random random(1);
+  const Bytes text = prose(random, content_bytes);
+  for (auto _ : state) benchmark::DoNotOptimize(sketcher.sketch(1, text));
+  count_bytes(state, text.size());
+}
+BENCHMARK(sketch)->ArgName("method")->DenseRange(0, 2);
+
+void delta_both_ways(benchmark::State& state) {
+  const DeltaOptions options{.method = static_cast<DeltaMethod>(state.range(0))};
+  base::Random random(1);
+  std::vector<std::pair<Bytes, Bytes>> pairs;
+  for (int i = 0; i < 64; ++i) {
+    Bytes source = prose(random, content_bytes);
+    Bytes target = edited(random, source);
+    pairs.emplace_back(std::move(source), std::move(target));
+  }
+  size_t i = 0;
+  for (auto _ : state) {
+    const auto& [source, target] = pairs[i++ % pairs.size()];
+    benchmark::DoNotOptimize(encode_two_way(source, target, options));
+  }
+  count_bytes(state, content_bytes);
+}
+BENCHMARK(delta_both_ways)->ArgName("method")->DenseRange(0, 1);
+
+// Nothing in common: what a wrong candidate costs.
+void delta_of_strangers(benchmark::State& state) {
+  base::Random random(1);
+  const Bytes source = prose(random, content_bytes), target = prose(random, content_bytes);
+  for (auto _ : state) benchmark::DoNotOptimize(encode_two_way(source, target));
+  count_bytes(state, content_bytes);
+}
+BENCHMARK(delta_of_strangers);
+
+struct Forms : FormSource {
+  std::map<ContentId, StoredForm> forms;
+  base::Result<StoredForm> fetch_form(const ContentId& id) override { return forms.at(id); }
+};
+
+void decode_a_chain(benchmark::State& state) {
+  base::Random random(1);
+  Forms forms;
+  Bytes newer = prose(random, content_bytes);
+  const auto hops = state.range(0);
+  forms.forms[{1, hops, 0}] = {true, newer, {}, base::checksum32(newer), static_cast<uint32_t>(newer.size())};
+  for (int64_t record = hops - 1; record >= 0; --record) {
+    const Bytes older = edited(random, newer);
+    forms.forms[{1, record, 0}] = {false, *dedup::encode(newer, older), {1, record + 1, 0}, base::checksum32(older),
+                                   static_cast<uint32_t>(older.size())};
+    newer = older;
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(decode({1, 0, 0}, forms));
+  count_bytes(state, content_bytes);
+}
+BENCHMARK(decode_a_chain)->ArgName("hops")->Arg(0)->Arg(1)->Arg(15);
+
+struct NoStore : MetadataStore {
+  std::optional<Bytes> read_page(uint32_t) override { return std::nullopt; }
+  void write_page(uint32_t, BytesView) override {}
+  void erase_page(uint32_t) override {}
+  std::vector<uint32_t> pages() override { return {}; }
+};
+struct NoRecords : RecordSource {
+  std::optional<Bytes> fetch(const ContentId&) override { return std::nullopt; }
+};
+
+// 500 texts edited in turn.
+void whole_encoder(benchmark::State& state) {
+  NoStore store;
+  NoRecords records;
+  Encoder encoder(Options::of(static_cast<Profile>(state.range(0))), 1, store);
+  base::Random random(1);
+  std::vector<Bytes> texts;
+  for (int i = 0; i < 500; ++i) texts.push_back(prose(random, content_bytes));
+  int64_t record = 0;
+  size_t bytes = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    Bytes& text = texts[static_cast<size_t>(record) % texts.size()];
+    text = edited(random, std::move(text));
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(encoder.encode({1, ++record, 1}, text, records));
+    bytes += text.size();
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(bytes));
+}
+BENCHMARK(whole_encoder)->ArgName("profile")->DenseRange(0, 2);
+
+}  // namespace
