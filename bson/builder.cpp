@@ -5,6 +5,15 @@
 #include "base/error.h"
 
 namespace bson {
+namespace {
+
+// An empty view may point nowhere, which memcpy does not take even for no bytes.
+char* copy(char* to, BytesView from) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size());
+  return to + from.size();
+}
+
+}  // namespace
 
 Builder::Builder() : Builder(Bytes()) {}
 
@@ -44,9 +53,9 @@ char* Builder::grow(Type type, std::string_view name, size_t bytes) {
   out_->resize(at + 1 + name.size() + 1 + bytes);
   char* to = out_->data() + at;
   *to++ = static_cast<char>(type);
-  std::memcpy(to, name.data(), name.size());
-  to[name.size()] = '\0';
-  return to + name.size() + 1;
+  to = copy(to, name);
+  *to = '\0';
+  return to + 1;
 }
 
 Builder& Builder::append(std::string_view name, double value) {
@@ -72,8 +81,7 @@ Builder& Builder::append(std::string_view name, bool value) {
 Builder& Builder::append(std::string_view name, std::string_view value) {
   char* to = grow(Type::string, name, 4 + value.size() + 1);
   base::store_le(to, static_cast<uint32_t>(value.size() + 1));
-  std::memcpy(to + 4, value.data(), value.size());
-  to[4 + value.size()] = '\0';
+  *copy(to + 4, value) = '\0';
   return *this;
 }
 
@@ -109,7 +117,7 @@ Builder& Builder::append(std::string_view name, Decimal128 value) {
 
 Builder& Builder::append(std::string_view name, ValueView value) {
   if (!value.exists()) return *this;
-  std::memcpy(grow(value.type(), name, value.bytes().size()), value.bytes().data(), value.bytes().size());
+  copy(grow(value.type(), name, value.bytes().size()), value.bytes());
   return *this;
 }
 
@@ -117,17 +125,15 @@ Builder& Builder::append(std::string_view name, Binary value) {
   char* to = grow(Type::binary, name, 5 + value.bytes.size());
   base::store_le(to, static_cast<uint32_t>(value.bytes.size()));
   to[4] = static_cast<char>(value.subtype);
-  std::memcpy(to + 5, value.bytes.data(), value.bytes.size());
+  copy(to + 5, value.bytes);
   return *this;
 }
 
 Builder& Builder::append(std::string_view name, Regex value) {
   char* to = grow(Type::regex, name, value.pattern.size() + value.options.size() + 2);
-  std::memcpy(to, value.pattern.data(), value.pattern.size());
-  to += value.pattern.size();
-  *to++ = '\0';
-  std::memcpy(to, value.options.data(), value.options.size());
-  to[value.options.size()] = '\0';
+  to = copy(to, value.pattern);
+  *to = '\0';
+  *copy(to + 1, value.options) = '\0';
   return *this;
 }
 
