@@ -3,6 +3,11 @@
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 
+# Without this on the libraries too the fuzzer sees only its own ten lines.
+if(PALIMPSEST_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # palimpsest_folder(NAME [LINK target...] [TEST_LINK target...] [EXCLUDE regex...])
 #
 #   *.cpp                     -> library  palimpsest_NAME
