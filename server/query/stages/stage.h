@@ -53,10 +53,13 @@ struct PipelineContext {
   std::string db;
   std::string collection;          // empty: a pipeline over none
   Scope scope;
+  bson::Document let;              // the variables defined in `scope`, for filters
   bool allow_disk_use = true;
   int depth = 0;                   // of sub-pipelines
 
   explicit PipelineContext(int64_t now_ms) : scope(now_ms) {}
+  // Variables with their values, into the scope and for filters.
+  void define(bson::DocumentView variables);
 };
 
 // A parsed stage: makes the running one, tells explain and the optimizer what it is.

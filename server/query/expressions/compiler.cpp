@@ -1,0 +1,40 @@
+// The plug by which filters and projections compute expressions.
+#include "server/operation.h"
+#include "server/query/expressions/expression.h"
+#include "server/query/expressions/now.h"
+#include "server/query/parse_context.h"
+
+namespace server::query {
+namespace {
+
+class Ready final : public CompiledExpression {
+ public:
+  Ready(ExpressionPtr expression, int slots) : expression_(std::move(expression)) { frame_.slots.resize(static_cast<size_t>(slots)); }
+  bson::Value evaluate(bson::DocumentView root) const override {
+    frame_.root = root;
+    return expression_->evaluate(frame_);
+  }
+
+ private:
+  ExpressionPtr expression_;
+  mutable Frame frame_;  // one operation at a time uses it
+};
+
+class Compiler final : public ExpressionCompiler {
+ public:
+  std::unique_ptr<CompiledExpression> compile(const bson::ValueView& specification, const ParseContext& context) const override {
+    Scope scope(context.op ? command_time_ms(*context.op) : 0);
+    for (const bson::Element& variable : context.let) scope.define(std::string(variable.name), bson::Value(variable));
+    ExpressionPtr expression = parse_expression(specification, scope);
+    return std::make_unique<Ready>(std::move(expression), scope.slots());
+  }
+};
+
+}  // namespace
+
+const ExpressionCompiler* expression_compiler() {
+  static const Compiler compiler;
+  return &compiler;
+}
+
+}  // namespace server::query

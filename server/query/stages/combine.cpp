@@ -1,0 +1,184 @@
+// $facet, $unionWith, $documents: several pipelines, or none, behind one.
+#include "server/operation.h"
+#include "server/query/stages/pipeline.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+
+namespace server::query {
+
+using bson::DocumentView;
+using bson::Element;
+using bson::Value;
+
+namespace {
+
+// A pipeline with the context it lives in.
+struct Nested {
+  std::unique_ptr<PipelineContext> context;
+  std::unique_ptr<Pipeline> pipeline;
+};
+
+using Facets = std::vector<std::pair<std::string, bson::Document>>;
+
+// Reads its input once, then runs each pipeline over it.
+class Facet final : public Stage {
+ public:
+  Facet(StagePtr from, const Facets& facets, PipelineContext& context) : Stage(std::move(from)), facets_(facets), context_(context) {}
+
+  bool next() override {
+    if (std::exchange(done_, true)) return false;
+    std::vector<bson::Document> input;
+    size_t bytes = 0;
+    while (source().next()) {
+      input.emplace_back(source().document());
+      bytes += input.back().size();
+      if (bytes > stage_memory_max) refuse(base::ErrorCode::exceeded_memory_limit, "document constructed by $facet is too large");
+    }
+    bson::Builder out;
+    for (const auto& [name, stages] : facets_) {
+      auto inner = nested_context(context_, context_.collection);
+      const Pipeline pipeline(stages, *inner);
+      StagePtr stage = pipeline.start_over(std::make_unique<ListStage>(input));
+      bson::ArrayBuilder results = out.array(name);
+      while (stage->next()) results.append(stage->document());
+    }
+    out_ = out.done();
+    if (out_.size() > bson::document_bytes_max_internal) {
+      refuse(base::ErrorCode::bson_object_too_large, "BSONObj size: " + std::to_string(out_.size()) + " is invalid. Size must be between 0 and 16793600(16MB)");
+    }
+    return true;
+  }
+  DocumentView document() override { return out_; }
+
+ private:
+  const Facets& facets_;
+  PipelineContext& context_;
+  bool done_ = false;
+  bson::Document out_;
+};
+
+class Union final : public Stage {
+ public:
+  Union(StagePtr from, std::string collection, const bson::Document& stages, PipelineContext& context)
+      : Stage(std::move(from)), collection_(std::move(collection)), stages_(stages), context_(context) {}
+
+  bool next() override {
+    if (!second_) {
+      if (source().next()) return true;
+      inner_ = nested_context(context_, collection_);
+      pipeline_ = std::make_unique<Pipeline>(stages_, *inner_);
+      second_ = pipeline_->start(Value());
+    }
+    return second_->next();
+  }
+  DocumentView document() override { return second_ ? second_->document() : source().document(); }
+  void begin(OperationContext& op) override {
+    if (second_) {
+      inner_->op = &op;
+      second_->begin(op);
+    } else {
+      Stage::begin(op);
+    }
+  }
+  void end() override { second_ ? second_->end() : Stage::end(); }
+
+ private:
+  std::string collection_;
+  const bson::Document& stages_;
+  PipelineContext& context_;
+  std::unique_ptr<PipelineContext> inner_;
+  std::unique_ptr<Pipeline> pipeline_;
+  StagePtr second_;
+};
+
+class DocumentsSpec final : public PlainSpec {
+ public:
+  DocumentsSpec(const Element& specification, std::vector<bson::Document> documents)
+      : PlainSpec("$documents", specification), documents_(std::move(documents)) {}
+  StagePtr start(StagePtr, PipelineContext&) const override { return std::make_unique<ListStage>(documents_); }
+  bool is_source() const override { return true; }
+  bool in_facet() const override { return false; }
+
+ private:
+  std::vector<bson::Document> documents_;
+};
+
+}  // namespace
+
+StageSpecPtr parse_facet(const Element& specification, PipelineContext& context) {
+  if (!specification.is_object() || specification.as_document().empty()) {
+    refuse(40169, "the $facet specification must be a non-empty object");
+  }
+  Facets facets;
+  for (const Element& field : specification.as_document()) {
+    if (!field.is_array()) {
+      refuse(40170, "arguments to $facet must be arrays, " + std::string(field.name) + " is type " + type_of(field));
+    }
+    check_field_path(field.name);
+    auto inner = nested_context(context, context.collection);
+    const Pipeline checked(field.as_document(), *inner);
+    for (const StageSpecPtr& spec : checked.specs()) {
+      if (!spec->in_facet() || spec->is_source()) {
+        refuse(40600, std::string(spec->name()) + " is not allowed to be used within a $facet stage");
+      }
+    }
+    facets.emplace_back(field.name, bson::Document(field.as_document()));
+  }
+  class FacetSpec final : public PlainSpec {
+   public:
+    FacetSpec(const Element& specification, Facets facets) : PlainSpec("$facet", specification), facets_(std::move(facets)) {}
+    StagePtr start(StagePtr source, PipelineContext& context) const override {
+      return std::make_unique<Facet>(std::move(source), facets_, context);
+    }
+    bool in_facet() const override { return false; }
+
+   private:
+    Facets facets_;
+  };
+  return std::make_unique<FacetSpec>(specification, std::move(facets));
+}
+
+StageSpecPtr parse_union_with(const Element& specification, PipelineContext& context) {
+  std::string collection;
+  bson::Document stages;
+  if (specification.is_string()) {
+    collection = specification.as_string();
+  } else if (specification.is_object()) {
+    for (const Element& field : specification.as_document()) {
+      if (field.name == "coll") {
+        if (!field.is_string()) refuse(base::ErrorCode::type_mismatch, "BSON field '$unionWith.coll' is the wrong type '" + type_of(field) + "', expected type 'string'");
+        collection = field.as_string();
+      } else if (field.name == "pipeline") {
+        if (!field.is_array()) refuse(base::ErrorCode::type_mismatch, "BSON field '$unionWith.pipeline' is the wrong type '" + type_of(field) + "', expected type 'array'");
+        stages = bson::Document(field.as_document());
+      } else {
+        refuse(40415, "BSON field '$unionWith." + std::string(field.name) + "' is an unknown field.");
+      }
+    }
+  } else {
+    refuse(base::ErrorCode::failed_to_parse, "the $unionWith stage specification must be an object or string, but found " + type_of(specification));
+  }
+  auto inner = nested_context(context, collection);
+  const Pipeline checked(stages, *inner);
+  if (collection.empty() && (checked.empty() || !checked.specs()[0]->is_source())) {
+    refuse(base::ErrorCode::failed_to_parse, "$unionWith stage without explicit collection must have a pipeline with $documents as first stage");
+  }
+  return make_spec(specification, [collection, stages = std::move(stages)](StagePtr source, PipelineContext& running) -> StagePtr {
+    return std::make_unique<Union>(std::move(source), collection, stages, running);
+  });
+}
+
+StageSpecPtr parse_documents(const Element& specification, PipelineContext& context) {
+  const ExpressionPtr expression = parse_expression(specification, context.scope);
+  Frame frame{{}, std::vector<Value>(static_cast<size_t>(context.scope.slots()))};
+  const Value list = expression->evaluate(frame);
+  if (list.type() != bson::Type::array) refuse(5858203, "an array is expected");
+  std::vector<bson::Document> documents;
+  for (const Element& element : list.view().as_document()) {
+    if (!element.is_object()) refuse(40228, "'newRoot' expression must evaluate to an object, but resulting value was of type " + type_of(element));
+    documents.emplace_back(element.as_document());
+  }
+  return std::make_unique<DocumentsSpec>(specification, std::move(documents));
+}
+
+}  // namespace server::query

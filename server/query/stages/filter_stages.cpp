@@ -1,0 +1,167 @@
+// $match, $limit, $skip, $sample
+#include <algorithm>
+
+#include "base/random.h"
+#include "bson/arithmetic.h"
+#include "server/query/matcher.h"
+#include "server/query/stages/pipeline.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+
+namespace server::query {
+
+using bson::DocumentView;
+using bson::Element;
+
+namespace {
+
+class Match final : public Stage {
+ public:
+  Match(StagePtr from, const Matcher& matcher) : Stage(std::move(from)), matcher_(matcher) {}
+  bool next() override {
+    while (source().next()) {
+      if (matcher_.matches(source().document())) return true;
+    }
+    return false;
+  }
+  DocumentView document() override { return source().document(); }
+
+ private:
+  const Matcher& matcher_;
+};
+
+class Limit final : public Stage {
+ public:
+  Limit(StagePtr from, int64_t limit) : Stage(std::move(from)), left_(limit) {}
+  bool next() override { return left_ > 0 && left_-- > 0 && source().next(); }
+  DocumentView document() override { return source().document(); }
+
+ private:
+  int64_t left_;
+};
+
+class Skip final : public Stage {
+ public:
+  Skip(StagePtr from, int64_t skip) : Stage(std::move(from)), left_(skip) {}
+  bool next() override {
+    for (; left_ > 0; --left_) {
+      if (!source().next()) return false;
+    }
+    return source().next();
+  }
+  DocumentView document() override { return source().document(); }
+
+ private:
+  int64_t left_;
+};
+
+// A reservoir: every document has the same chance, whatever their number.
+class Sample final : public Stage {
+ public:
+  Sample(StagePtr from, size_t size) : Stage(std::move(from)), size_(size) {}
+  bool next() override {
+    if (!drawn_) draw();
+    return ++at_ <= reservoir_.size();
+  }
+  DocumentView document() override { return reservoir_[at_ - 1]; }
+
+ private:
+  void draw() {
+    drawn_ = true;
+    base::Random random(base::entropy64());
+    size_t bytes = 0;
+    for (uint64_t seen = 0; source().next(); ++seen) {
+      if (reservoir_.size() < size_) {
+        reservoir_.emplace_back(source().document());
+        bytes += reservoir_.back().size();
+        if (bytes > stage_memory_max) {
+          refuse(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed, "Exceeded memory limit for $sample");
+        }
+      } else if (const uint64_t place = random.below(seen + 1); place < size_) {
+        reservoir_[place] = bson::Document(source().document());
+      }
+    }
+    for (size_t i = reservoir_.size(); i > 1; --i) std::swap(reservoir_[i - 1], reservoir_[random.below(i)]);
+  }
+
+  size_t size_;
+  bool drawn_ = false;
+  std::vector<bson::Document> reservoir_;
+  size_t at_ = 0;
+};
+
+class MatchSpec final : public PlainSpec, public Filtering {
+ public:
+  MatchSpec(const Element& specification, std::unique_ptr<Matcher> matcher)
+      : PlainSpec("$match", specification), matcher_(std::move(matcher)) {}
+  StagePtr start(StagePtr source, PipelineContext&) const override { return std::make_unique<Match>(std::move(source), *matcher_); }
+  DocumentView filter() const override { return matcher_->filter().view(); }
+
+ private:
+  std::unique_ptr<Matcher> matcher_;
+};
+
+class LimitSpec final : public PlainSpec, public Limiting {
+ public:
+  explicit LimitSpec(int64_t limit) : PlainSpec("$limit", bson::Value(limit)), limit_(limit) {}
+  StagePtr start(StagePtr source, PipelineContext&) const override { return std::make_unique<Limit>(std::move(source), limit_); }
+  int64_t limit() const override { return limit_; }
+
+ private:
+  int64_t limit_;
+};
+
+class SkipSpec final : public PlainSpec, public Skipping {
+ public:
+  explicit SkipSpec(int64_t skip) : PlainSpec("$skip", bson::Value(skip)), skip_(skip) {}
+  StagePtr start(StagePtr source, PipelineContext&) const override { return std::make_unique<Skip>(std::move(source), skip_); }
+  int64_t skip() const override { return skip_; }
+
+ private:
+  int64_t skip_;
+};
+
+}  // namespace
+
+StageSpecPtr parse_match(const Element& specification, PipelineContext& context) {
+  if (!specification.is_object()) refuse(15959, "the match filter must be an expression in an object");
+  return std::make_unique<MatchSpec>(specification, Matcher::parse(specification.as_document(), match_context(context)));
+}
+
+StageSpecPtr parse_limit(const Element& specification, PipelineContext&) {
+  const auto limit = specification.is_number() ? bson::number::exact_int64(specification) : std::nullopt;
+  if (!limit) {
+    refuse(2107201, "invalid argument to $limit stage: Expected an integer: $limit: " + type_of(specification));
+  }
+  if (*limit < 0) {
+    refuse(2107201, "invalid argument to $limit stage: Expected a non-negative number in: $limit: " + std::to_string(*limit));
+  }
+  if (*limit == 0) refuse(15958, "the limit must be positive");
+  return std::make_unique<LimitSpec>(*limit);
+}
+
+StageSpecPtr parse_skip(const Element& specification, PipelineContext&) {
+  const auto skip = specification.is_number() ? bson::number::exact_int64(specification) : std::nullopt;
+  if (!skip) refuse(5107200, "invalid argument to $skip stage: Expected an integer: $skip: " + type_of(specification));
+  if (*skip < 0) {
+    refuse(5107200, "invalid argument to $skip stage: Expected a non-negative number in: $skip: " + std::to_string(*skip));
+  }
+  return std::make_unique<SkipSpec>(*skip);
+}
+
+StageSpecPtr parse_sample(const Element& specification, PipelineContext&) {
+  if (!specification.is_object()) refuse(28745, "the $sample stage specification must be an object");
+  int64_t size = -1;
+  for (const Element& field : specification.as_document()) {
+    if (field.name != "size") refuse(28748, "unrecognized option to $sample: " + std::string(field.name));
+    if (!field.is_number()) refuse(28746, "size argument to $sample must be a number");
+    size = field.to_int64();
+    if (size <= 0) refuse(28747, "size argument to $sample must be a positive integer");
+  }
+  if (size < 0) refuse(28749, "$sample stage must specify a size");
+  return make_spec(specification, [size](StagePtr source, PipelineContext&) -> StagePtr {
+    return std::make_unique<Sample>(std::move(source), static_cast<size_t>(size));
+  });
+}
+
+}  // namespace server::query

@@ -1,0 +1,255 @@
+// $group: documents with the same key become one, their values accumulated.
+//
+// Groups are kept in a hash table. Past its memory, documents of groups that
+// are not in it are put aside into temporary files by the hash of their key and
+// grouped file by file afterwards.
+#include <unordered_map>
+
+#include "base/hash.h"
+#include "bson/arithmetic.h"
+#include "bson/compare.h"
+#include "server/query/expressions/accumulate.h"
+#include "server/query/stages/pipeline.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/spill_file.h"
+#include "server/query/stages/support.h"
+
+namespace server::query {
+
+using bson::DocumentView;
+using bson::Element;
+using bson::Value;
+using bson::ValueView;
+
+namespace {
+
+struct Field {
+  std::string name;
+  std::string accumulator;
+  std::shared_ptr<Expression> input;
+  std::shared_ptr<Expression> n;  // of $firstN and the like
+};
+
+struct Plan {
+  std::shared_ptr<Expression> key;
+  std::vector<Field> fields;
+};
+
+struct KeyHash {
+  size_t operator()(const Value& key) const { return bson::hash_value(key); }
+};
+struct KeyEqual {
+  bool operator()(const Value& a, const Value& b) const { return bson::equal(a, b); }
+};
+
+class Group final : public Stage {
+ public:
+  Group(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
+    frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
+  }
+
+  bool next() override {
+    if (!read_) {
+      read_ = true;
+      while (source().next()) {
+        frame_.root = source().document();
+        Value key = plan_.key->evaluate(frame_);
+        std::vector<Value> inputs;
+        inputs.reserve(plan_.fields.size());
+        for (const Field& field : plan_.fields) inputs.push_back(field.input->evaluate(frame_));
+        take(std::move(key), inputs, 0);
+      }
+      collect(1);
+      at_ = groups_.begin();
+    }
+    while (at_ == groups_.end()) {
+      if (waiting_.empty()) return false;
+      read_back();
+    }
+    emit(at_->first, at_->second);
+    ++at_;
+    return true;
+  }
+  DocumentView document() override { return out_; }
+
+ private:
+  using Accumulators = std::vector<std::unique_ptr<Accumulator>>;
+  static constexpr int fan_out = 16;
+  struct Aside {
+    std::unique_ptr<SpillFile> file;
+    int level;
+  };
+
+  void take(Value key, const std::vector<Value>& inputs, int level) {
+    if (!key.exists()) key = Value::null();
+    auto found = groups_.find(key);
+    if (found == groups_.end()) {
+      if (bytes_ > stage_memory_max) return put_aside(key, inputs, level);
+      Accumulators fresh;
+      for (const Field& field : plan_.fields) fresh.push_back(make_accumulator(field.accumulator, count_for(field)));
+      bytes_ += key.view().bytes().size() + 128;
+      for (const auto& accumulator : fresh) bytes_ += accumulator->bytes();
+      found = groups_.emplace(std::move(key), std::move(fresh)).first;
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      Accumulator& accumulator = *found->second[i];
+      const size_t before = accumulator.bytes();
+      accumulator.add(inputs[i]);
+      bytes_ += accumulator.bytes() - before;
+    }
+    if (bytes_ > 8 * stage_memory_max) {
+      refuse(base::ErrorCode::exceeded_memory_limit, "$group used too much memory for single groups and cannot spill them to disk");
+    }
+  }
+
+  int64_t count_for(const Field& field) {
+    if (!field.n) return 0;
+    const auto n = bson::number::exact_int64(field.n->evaluate(frame_));
+    if (!n) refuse(5787902, "Value for 'n' must be of integral type, but found " + type_of(field.n->evaluate(frame_)));
+    if (*n <= 0) refuse(5787908, "'n' must be greater than 0, found " + std::to_string(*n));
+    return *n;
+  }
+
+  void put_aside(const Value& key, const std::vector<Value>& inputs, int level) {
+    if (!context_.allow_disk_use) {
+      refuse(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed,
+             "Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in.");
+    }
+    if (aside_.empty()) aside_.resize(fan_out);
+    auto& file = aside_[bson::hash_value(key, static_cast<uint64_t>(level) + 1) % fan_out];
+    if (!file) file = std::make_unique<SpillFile>(spill_directory(*context_.op));
+    bson::Builder row;
+    row.append("k", key);
+    {
+      bson::ArrayBuilder values = row.array("v");
+      for (const Value& input : inputs) {
+        bson::Builder box = values.object();
+        box.append("", input);
+      }
+    }
+    file->write(row.done());
+  }
+
+  void read_back() {
+    groups_.clear();
+    bytes_ = 0;
+    const Aside part = std::move(waiting_.back());
+    waiting_.pop_back();
+    part.file->rewind();
+    while (auto row = part.file->read()) {
+      std::vector<Value> inputs;
+      for (const Element& box : row->find("v").as_document()) inputs.emplace_back(box.as_document().first());
+      take(Value(row->find("k")), inputs, part.level);
+    }
+    collect(part.level + 1);
+    at_ = groups_.begin();
+  }
+
+  void collect(int level) {
+    for (auto& file : aside_) {
+      if (file) waiting_.push_back({std::move(file), level});
+    }
+    aside_.clear();
+  }
+
+  void emit(const Value& key, const Accumulators& accumulators) {
+    bson::Builder out;
+    out.append("_id", key);
+    for (size_t i = 0; i < accumulators.size(); ++i) out.append(plan_.fields[i].name, accumulators[i]->result());
+    out_ = out.done();
+  }
+
+  const Plan& plan_;
+  PipelineContext& context_;
+  Frame frame_;
+  bool read_ = false;
+  size_t bytes_ = 0;
+  std::unordered_map<Value, Accumulators, KeyHash, KeyEqual> groups_;
+  std::unordered_map<Value, Accumulators, KeyHash, KeyEqual>::iterator at_;
+  std::vector<std::unique_ptr<SpillFile>> aside_;
+  std::vector<Aside> waiting_;
+  bson::Document out_;
+};
+
+class GroupSpec final : public PlainSpec {
+ public:
+  GroupSpec(const Element& specification, Plan plan) : PlainSpec("$group", specification), plan_(std::move(plan)) {}
+  StagePtr start(StagePtr source, PipelineContext& context) const override {
+    return std::make_unique<Group>(std::move(source), plan_, context);
+  }
+  bool needs_documents() const override {
+    if (!plan_.key->constant()) return true;
+    for (const Field& field : plan_.fields) {
+      if (!field.input->constant()) return true;
+    }
+    return false;
+  }
+
+ private:
+  Plan plan_;
+};
+
+Field parse_field(const Element& field, PipelineContext& context) {
+  if (field.name.find('.') != std::string_view::npos) {
+    refuse(40235, "The field name '" + std::string(field.name) + "' cannot contain '.'");
+  }
+  if (!field.name.empty() && field.name[0] == '$') {
+    refuse(40236, "The field name '" + std::string(field.name) + "' cannot be an operator name");
+  }
+  if (!field.is_object() || field.as_document().empty()) {
+    refuse(40234, "The field '" + std::string(field.name) + "' must be an accumulator object");
+  }
+  if (field.as_document().count() != 1) {
+    refuse(40238, "The field '" + std::string(field.name) + "' must specify one accumulator");
+  }
+  const Element accumulator = field.as_document().first();
+  Field out{std::string(field.name), std::string(accumulator.name), nullptr, nullptr};
+  if (!is_accumulator(out.accumulator)) refuse(15952, "unknown group operator '" + out.accumulator + "'");
+  if (accumulator.is_array() && out.accumulator != "$push" && out.accumulator != "$addToSet" && accumulator.as_document().count() != 1) {
+    refuse(40237, "The " + out.accumulator + " accumulator is a unary operator");
+  }
+  if (out.accumulator == "$count") {
+    if (!accumulator.is_object() || !accumulator.as_document().empty()) {
+      refuse(base::ErrorCode::type_mismatch, "$count takes no arguments, i.e. $count:{}");
+    }
+    out.input = make_constant(Value(true));
+  } else if (takes_n(out.accumulator)) {
+    if (!accumulator.is_object()) refuse(5787801, "specification must be an object; found " + out.accumulator + " :" + type_of(accumulator));
+    for (const Element& argument : accumulator.as_document()) {
+      if (argument.name == "n") {
+        out.n = parse_expression(argument, context.scope);
+      } else if (argument.name == "input") {
+        out.input = parse_expression(argument, context.scope);
+      } else {
+        refuse(5787901, "Unknown argument for 'n' operator: " + std::string(argument.name));
+      }
+    }
+    if (!out.n) refuse(5787906, "Missing value for 'n'");
+    if (!out.input) refuse(5787907, "Missing value for 'input'");
+  } else {
+    const ValueView argument =
+        accumulator.is_array() && accumulator.as_document().count() == 1 && out.accumulator != "$push" && out.accumulator != "$addToSet"
+            ? static_cast<ValueView>(accumulator.as_document().first())
+            : static_cast<ValueView>(accumulator);
+    out.input = parse_expression(argument, context.scope);
+  }
+  return out;
+}
+
+}  // namespace
+
+StageSpecPtr parse_group(const Element& specification, PipelineContext& context) {
+  if (!specification.is_object()) refuse(15947, "a group's fields must be specified in an object");
+  Plan plan;
+  for (const Element& field : specification.as_document()) {
+    if (field.name == "_id") {
+      plan.key = parse_expression(field, context.scope);
+    } else {
+      plan.fields.push_back(parse_field(field, context));
+    }
+  }
+  if (!plan.key) refuse(15955, "a group specification must include an _id");
+  return std::make_unique<GroupSpec>(specification, std::move(plan));
+}
+
+}  // namespace server::query

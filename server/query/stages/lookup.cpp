@@ -1,0 +1,225 @@
+// $lookup: documents of another collection that belong to each document.
+//
+// With localField/foreignField a query by equality, which an index on the
+// foreign field answers; with a pipeline, that pipeline with `let` bound.
+#include <set>
+
+#include "bson/compare.h"
+#include "server/operation.h"
+#include "server/query/expressions/expression.h"
+#include "server/query/stages/pipeline.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+#include "server/query/stages/transform.h"
+
+namespace server::query {
+
+using bson::DocumentView;
+using bson::Element;
+using bson::Value;
+using bson::ValueView;
+
+namespace {
+
+struct Plan {
+  std::string from, local, foreign, as;
+  std::vector<std::pair<std::string, std::shared_ptr<Expression>>> let;
+  bson::Document pipeline;  // an array's elements
+  bool has_pipeline = false;
+};
+
+// Values a document has at the path, arrays fanned out; null where it has none.
+void collect_local(const ValueView& value, std::string_view path, std::vector<Value>& out, bool fan) {
+  if (value.is_array() && fan) {
+    for (const Element& element : value.as_document()) {
+      if (path.empty()) {
+        out.emplace_back(element);
+      } else {
+        collect_local(element, path, out, false);
+      }
+    }
+    return;
+  }
+  if (path.empty()) {
+    out.push_back(value.exists() ? Value(value) : Value::null());
+    return;
+  }
+  const size_t dot = path.find('.');
+  const std::string_view rest = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  const ValueView below = value.is_object() ? static_cast<ValueView>(value.as_document().find(path.substr(0, dot))) : ValueView();
+  collect_local(below, below.exists() ? rest : std::string_view(), out, true);
+}
+
+class Lookup final : public Stage {
+ public:
+  Lookup(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
+    frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
+  }
+
+  bool next() override {
+    if (!source().next()) return false;
+    context_.op->check_interrupt();
+    const bson::Document document(source().document());
+    set_.define(plan_.as, matches(document));
+    out_ = set_.apply(document);
+    return true;
+  }
+  DocumentView document() override { return out_; }
+
+ private:
+  // The field that takes the result, at a dotted path.
+  struct Placement {
+    void define(const std::string& path, Value value) {
+      path_ = path;
+      value_ = std::move(value);
+    }
+    bson::Document apply(DocumentView document) const { return place(document, path_); }
+    bson::Document place(DocumentView document, std::string_view path) const {
+      const size_t dot = path.find('.');
+      const std::string_view name = path.substr(0, dot);
+      bson::Builder out;
+      bool placed = false;
+      const auto put = [&](const ValueView& old) {
+        placed = true;
+        if (dot == std::string_view::npos) {
+          out.append(name, value_);
+        } else {
+          out.append(name, place(old.is_object() ? old.as_document() : DocumentView(), path.substr(dot + 1)));
+        }
+      };
+      for (const Element& field : document) {
+        if (field.name == name) {
+          put(field);
+        } else {
+          out.append_element(field);
+        }
+      }
+      if (!placed) put(ValueView());
+      return out.done();
+    }
+    std::string path_;
+    Value value_;
+  };
+
+  Value matches(const bson::Document& document) {
+    auto inner = nested_context(context_, plan_.from);
+    frame_.root = document;
+    bson::Builder variables;
+    for (const auto& [name, expression] : plan_.let) {
+      Value scratch;
+      const ValueView value = expression->view(frame_, scratch);
+      variables.append(name, value.exists() ? value : Value::null().view());
+    }
+    inner->define(variables.done());
+
+    bson::Document stages = with_equality(document);
+    Pipeline pipeline(stages, *inner);
+    StagePtr stage = pipeline.start(Value());
+    bson::ArrayBuilder found;
+    while (stage->next()) {
+      found.append(stage->document());
+      if (found.size() > bson::document_bytes_max_internal) {
+        refuse(4568, "Total size of documents in " + plan_.from + " matching pipeline's $lookup stage exceeds 16777216 bytes");
+      }
+    }
+    return found.done_value();
+  }
+
+  // The stages to run: the equality as a $match before the pipeline's own.
+  bson::Document with_equality(const bson::Document& document) const {
+    bson::ArrayBuilder stages;
+    if (!plan_.foreign.empty()) {
+      std::vector<Value> locals;
+      collect_local(Value(document.view()), plan_.local, locals, true);
+      bson::Builder stage = stages.object();
+      bson::Builder match = stage.object("$match");
+      bson::Builder condition = match.object(plan_.foreign);
+      const bool regex = std::any_of(locals.begin(), locals.end(), [](const Value& v) { return v.type() == bson::Type::regex; });
+      if (locals.size() == 1 && !regex) {
+        condition.append("$eq", locals[0]);
+      } else {
+        bson::ArrayBuilder in = condition.array("$in");
+        for (const Value& value : locals) in.append(value);
+      }
+    }
+    for (const Element& stage : plan_.pipeline) stages.append(static_cast<const ValueView&>(stage));
+    return bson::Document(stages.done_value().view().as_document());
+  }
+
+  const Plan& plan_;
+  PipelineContext& context_;
+  Frame frame_;
+  Placement set_;
+  bson::Document out_;
+};
+
+std::string text(const Element& field) {
+  if (!field.is_string()) {
+    refuse(base::ErrorCode::failed_to_parse, "$lookup argument '" + std::string(field.name) + ": " + type_of(field) +
+                                                 "' must be a string, is type " + type_of(field));
+  }
+  return std::string(field.as_string());
+}
+
+}  // namespace
+
+StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context) {
+  if (!specification.is_object()) refuse(base::ErrorCode::failed_to_parse, "the $lookup stage specification must be an object, but found " + type_of(specification));
+  Plan plan;
+  bool has_from = false, has_local = false, has_foreign = false, has_as = false, has_let = false;
+  for (const Element& field : specification.as_document()) {
+    if (field.name == "from") {
+      if (field.is_object()) refuse(base::ErrorCode::failed_to_parse, "$lookup argument 'from' must be a string, is type object");
+      plan.from = text(field);
+      has_from = true;
+    } else if (field.name == "localField") {
+      plan.local = text(field);
+      check_field_path(plan.local);
+      has_local = true;
+    } else if (field.name == "foreignField") {
+      plan.foreign = text(field);
+      check_field_path(plan.foreign);
+      has_foreign = true;
+    } else if (field.name == "as") {
+      plan.as = text(field);
+      check_field_path(plan.as);
+      has_as = true;
+    } else if (field.name == "pipeline") {
+      if (!field.is_array()) refuse(base::ErrorCode::type_mismatch, "A pipeline must be an array of objects");
+      plan.pipeline = bson::Document(field.as_document());
+      plan.has_pipeline = true;
+    } else if (field.name == "let") {
+      if (!field.is_object()) refuse(base::ErrorCode::failed_to_parse, "$lookup argument 'let: " + type_of(field) + "' must be an object, is type " + type_of(field));
+      has_let = true;
+      for (const Element& variable : field.as_document()) {
+        plan.let.emplace_back(variable.name, parse_expression(variable, context.scope));
+      }
+    } else {
+      refuse(base::ErrorCode::failed_to_parse, "unknown argument to $lookup: " + std::string(field.name));
+    }
+  }
+  if (!has_as) refuse(base::ErrorCode::failed_to_parse, "must specify 'as' field for a $lookup");
+  if (has_local != has_foreign) {
+    refuse(base::ErrorCode::failed_to_parse, "$lookup requires both or neither of 'localField' and 'foreignField' to be specified");
+  }
+  if (!plan.has_pipeline && !has_local) {
+    refuse(base::ErrorCode::failed_to_parse, "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified");
+  }
+  if (has_let && !plan.has_pipeline) refuse(base::ErrorCode::failed_to_parse, "$lookup with a 'let' argument must also specify 'pipeline'");
+  const bool own_source = plan.has_pipeline && !plan.pipeline.empty() &&
+                          plan.pipeline.view().first().is_object() && plan.pipeline.view().first().as_document().first().name == "$documents";
+  if (!has_from && !own_source) refuse(base::ErrorCode::failed_to_parse, "must specify 'pipeline' when 'from' is empty");
+
+  // A faulty inner pipeline is refused at once, not at the first document.
+  auto inner = nested_context(context, plan.from);
+  bson::Builder placeholders;
+  for (const auto& [name, expression] : plan.let) placeholders.append_null(name);
+  inner->define(placeholders.done());
+  const Pipeline checked(plan.pipeline, *inner);
+
+  return make_spec(specification, [plan = std::move(plan)](StagePtr source, PipelineContext& running) -> StagePtr {
+    return std::make_unique<Lookup>(std::move(source), plan, running);
+  });
+}
+
+}  // namespace server::query

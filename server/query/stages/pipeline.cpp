@@ -1,0 +1,194 @@
+#include "server/query/stages/pipeline.h"
+
+#include <algorithm>
+
+#include "server/operation.h"
+#include "server/query/reader.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+#include "server/services.h"
+#include "storage/engine.h"
+
+namespace server::query {
+namespace {
+
+constexpr int depth_max = 20;
+
+// The planner's executor as the first stage.
+class CursorStage final : public Stage {
+ public:
+  CursorStage(PipelineContext& context, const std::string& collection, const Query& query) : Stage(nullptr) {
+    const std::string ns = context.db + "." + collection;
+    reader_ = std::make_unique<Reader>(*context.op, context.op->services().engine->catalog().open(ns), ns, query);
+  }
+  bool next() override { return reader_->next(); }
+  bson::DocumentView document() override { return reader_->document(); }
+  void begin(OperationContext& op) override {
+    if (std::exchange(ended_, false)) reader_->begin(op);
+  }
+  void end() override {
+    if (!std::exchange(ended_, true)) reader_->end();
+  }
+
+ private:
+  std::unique_ptr<Reader> reader_;
+  bool ended_ = false;
+};
+
+// A filter and the next one as one.
+bson::Document both(bson::DocumentView a, bson::DocumentView b) {
+  if (a.empty()) return bson::Document(b);
+  bson::Builder out;
+  {
+    bson::ArrayBuilder all = out.array("$and");
+    all.append(a);
+    all.append(b);
+  }
+  return out.done();
+}
+
+}  // namespace
+
+void PipelineContext::define(bson::DocumentView variables) {
+  bson::Builder all;
+  for (const bson::Element& known : let) {
+    if (!variables.has(known.name)) all.append_element(known);
+  }
+  all.append_all(variables);
+  let = all.done();
+  for (const bson::Element& variable : variables) scope.define(std::string(variable.name), bson::Value(variable));
+}
+
+Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : context_(context) {
+  if (context.depth > depth_max) {
+    refuse(5787900, "Maximum number of nested sub-pipelines exceeded. Limit is " + std::to_string(depth_max));
+  }
+  for (const bson::Element& stage : stages) {
+    if (specs_.size() == 1000) {
+      refuse(7749501, "Pipeline length must be no longer than 1000 stages.");
+    }
+    specs_.push_back(parse_stage(stage, context));
+  }
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    if (specs_[i]->is_source() && i != 0) {
+      refuse(40602, std::string(specs_[i]->name()) + " is only valid as the first stage in a pipeline");
+    }
+    if (specs_[i]->must_be_last() && i + 1 != specs_.size()) {
+      refuse(40601, std::string(specs_[i]->name()) + " can only be the final stage in the pipeline");
+    }
+    // A top-k sort, also where $skip stands in between.
+    if (auto* sorting = dynamic_cast<Sorting*>(specs_[i].get())) {
+      int64_t skipped = 0;
+      for (size_t j = i + 1; j < specs_.size(); ++j) {
+        if (const auto* skipping = dynamic_cast<const Skipping*>(specs_[j].get())) {
+          if (__builtin_add_overflow(skipped, skipping->skip(), &skipped)) break;
+        } else {
+          int64_t kept = 0;
+          const auto* limiting = dynamic_cast<const Limiting*>(specs_[j].get());
+          if (limiting && !__builtin_add_overflow(skipped, limiting->limit(), &kept)) sorting->keep(kept);
+          break;
+        }
+      }
+    }
+  }
+}
+
+Pipeline::~Pipeline() = default;
+
+Query head_query(const std::vector<StageSpecPtr>& specs, const PipelineContext& context, const bson::Value& hint, size_t& taken) {
+  Query query;
+  query.hint = hint;
+  query.let = context.let;
+  query.allow_disk_use = context.allow_disk_use;
+  // In the order find does them: filter, sort, skip, limit; each only while it still can be moved there.
+  size_t i = 0;
+  for (const Filtering* match; i < specs.size() && (match = dynamic_cast<const Filtering*>(specs[i].get())); ++i) {
+    query.filter = both(query.filter, match->filter());
+  }
+  if (i < specs.size()) {
+    if (const auto* sort = dynamic_cast<const Sorting*>(specs[i].get())) {
+      query.sort = bson::Document(sort->pattern());
+      ++i;
+    }
+  }
+  for (; i < specs.size(); ++i) {
+    if (const auto* skip = dynamic_cast<const Skipping*>(specs[i].get()); skip && query.limit == 0) {
+      if (__builtin_add_overflow(query.skip, skip->skip(), &query.skip)) break;
+    } else if (const auto* limit = dynamic_cast<const Limiting*>(specs[i].get())) {
+      query.limit = query.limit == 0 ? limit->limit() : std::min(query.limit, limit->limit());
+    } else {
+      break;
+    }
+  }
+  taken = i;
+  query.count_only = i < specs.size() && !specs[i]->needs_documents() && query.sort.empty();
+  return query;
+}
+
+StagePtr make_cursor_stage(PipelineContext& context, const std::string& collection, const Query& query) {
+  return std::make_unique<CursorStage>(context, collection, query);
+}
+
+StagePtr Pipeline::start(const bson::Value& hint) const {
+  size_t taken = 0;
+  StagePtr stage;
+  if (specs_.empty() || !specs_[0]->is_source()) {
+    const Query query = head_query(specs_, context_, hint, taken);
+    stage = make_cursor_stage(context_, context_.collection, query);
+  }
+  for (size_t i = taken; i < specs_.size(); ++i) stage = specs_[i]->start(std::move(stage), context_);
+  return stage;
+}
+
+StagePtr Pipeline::start_over(StagePtr source) const {
+  for (const StageSpecPtr& spec : specs_) source = spec->start(std::move(source), context_);
+  return source;
+}
+
+void Pipeline::explain(const bson::Value& hint, Verbosity verbosity, bson::Builder& out) const {
+  if (!specs_.empty() && specs_[0]->is_source()) {
+    bson::ArrayBuilder stages = out.array("stages");
+    for (const StageSpecPtr& spec : specs_) stages.append(spec->explain());
+    return;
+  }
+  size_t taken = 0;
+  const Query query = head_query(specs_, context_, hint, taken);
+  const std::string ns = context_.db + "." + context_.collection;
+  Reader reader(*context_.op, context_.op->services().engine->catalog().open(ns), ns, query);
+  if (verbosity != Verbosity::query_planner) {
+    while (reader.next()) {
+    }
+  }
+  if (taken == specs_.size()) {
+    reader.executor().explain(out, verbosity);
+    return;
+  }
+  bson::ArrayBuilder stages = out.array("stages");
+  {
+    bson::Builder first = stages.object();
+    bson::Builder cursor = first.object("$cursor");
+    reader.executor().explain(cursor, verbosity);
+  }
+  for (size_t i = taken; i < specs_.size(); ++i) stages.append(specs_[i]->explain());
+}
+
+std::unique_ptr<PipelineContext> nested_context(const PipelineContext& outer, std::string collection) {
+  auto inner = std::make_unique<PipelineContext>(outer.scope.now_ms());
+  inner->op = outer.op;
+  inner->db = outer.db;
+  inner->collection = std::move(collection);
+  inner->allow_disk_use = outer.allow_disk_use;
+  inner->depth = outer.depth + 1;
+  inner->define(outer.let);
+  return inner;
+}
+
+ParseContext match_context(const PipelineContext& context) {
+  ParseContext out;
+  out.expressions = expression_compiler();
+  out.let = context.let;
+  out.op = context.op;
+  return out;
+}
+
+}  // namespace server::query

@@ -1,0 +1,113 @@
+// $sort: everything is read, sorted, and handed out; past its memory in sorted
+// runs on disk. With a $limit right behind it only that many are kept.
+#include <algorithm>
+
+#include "server/operation.h"
+#include "server/query/exec/sort_runs.h"
+#include "server/query/sort_pattern.h"
+#include "server/query/stages/pipeline.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/spill_file.h"
+#include "server/query/stages/support.h"
+
+namespace server::query {
+
+using bson::DocumentView;
+using bson::Element;
+
+namespace {
+
+class Sort final : public Stage {
+ public:
+  Sort(StagePtr from, const SortPattern& pattern, int64_t limit, PipelineContext& context)
+      : Stage(std::move(from)), pattern_(pattern), limit_(limit), context_(context) {}
+
+  bool next() override {
+    if (!read_) read_all();
+    if (runs_) return runs_->next(current_);
+    if (at_ >= entries_.size()) return false;
+    current_ = std::move(entries_[at_++]);
+    return true;
+  }
+  DocumentView document() override { return current_.document; }
+
+ private:
+  void read_all() {
+    read_ = true;
+    int64_t arrival = 0;
+    while (source().next()) {
+      if ((arrival & 255) == 0) context_.op->check_interrupt();
+      const DocumentView document = source().document();
+      exec::SortEntry entry{pattern_.key(document), arrival++, 0, {}};
+      if (full()) {
+        if (!(entry < entries_.front())) continue;
+        std::pop_heap(entries_.begin(), entries_.end());
+        bytes_ -= entries_.back().bytes();
+        entries_.pop_back();
+      }
+      entry.document = bson::Document(document);
+      bytes_ += entry.bytes();
+      entries_.push_back(std::move(entry));
+      if (limit_ > 0 && entries_.size() == static_cast<size_t>(limit_) && !runs_) {
+        std::make_heap(entries_.begin(), entries_.end());
+        heaped_ = true;
+      } else if (heaped_) {
+        std::push_heap(entries_.begin(), entries_.end());
+      }
+      if (bytes_ > stage_memory_max) spill();
+    }
+    std::sort(entries_.begin(), entries_.end());
+    if (runs_ && !entries_.empty()) runs_->add(entries_), entries_.clear();
+  }
+
+  // All that may be kept is there: only better ones come in.
+  bool full() const { return limit_ > 0 && !runs_ && entries_.size() >= static_cast<size_t>(limit_); }
+
+  void spill() {
+    if (!context_.allow_disk_use) {
+      refuse(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed,
+             "Sort exceeded memory limit of 104857600 bytes, but did not opt in to external sorting.");
+    }
+    if (!runs_) runs_ = std::make_unique<exec::SortRuns>(spill_directory(*context_.op));
+    std::sort(entries_.begin(), entries_.end());
+    runs_->add(entries_);
+    entries_.clear();
+    heaped_ = false;
+    bytes_ = 0;
+  }
+
+  const SortPattern& pattern_;
+  const int64_t limit_;
+  PipelineContext& context_;
+  bool read_ = false, heaped_ = false;
+  size_t bytes_ = 0, at_ = 0;
+  std::vector<exec::SortEntry> entries_;
+  std::unique_ptr<exec::SortRuns> runs_;
+  exec::SortEntry current_;
+};
+
+class SortSpec final : public PlainSpec, public Sorting {
+ public:
+  explicit SortSpec(const Element& specification)
+      : PlainSpec("$sort", specification), document_(specification.as_document()), pattern_(SortPattern::parse(document_)) {}
+  StagePtr start(StagePtr source, PipelineContext& context) const override {
+    return std::make_unique<Sort>(std::move(source), pattern_, keep_, context);
+  }
+  DocumentView pattern() const override { return document_; }
+  void keep(int64_t limit) override { keep_ = limit; }
+
+ private:
+  bson::Document document_;
+  SortPattern pattern_;
+  int64_t keep_ = 0;
+};
+
+}  // namespace
+
+StageSpecPtr parse_sort(const Element& specification, PipelineContext&) {
+  if (!specification.is_object()) refuse(15973, "the $sort key specification must be an object");
+  if (specification.as_document().empty()) refuse(15976, "$sort stage must have at least one sort key");
+  return std::make_unique<SortSpec>(specification);
+}
+
+}  // namespace server::query

@@ -1,0 +1,66 @@
+#include "server/query/stages/spill_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.h"
+#include "server/operation.h"
+#include "server/services.h"
+#include "storage/engine.h"
+
+namespace server::query {
+namespace {
+
+[[noreturn]] void failed(const char* what) {
+  const int why = errno;
+  throw base::OperationError(why == ENOSPC ? base::ErrorCode::out_of_disk_space : base::ErrorCode::operation_failed,
+                             std::string("temporary file: ") + what + ": " + std::strerror(why));
+}
+
+}  // namespace
+
+SpillFile::SpillFile(const std::string& directory) {
+  const int descriptor = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor < 0) failed("open");
+  file_ = ::fdopen(descriptor, "w+");
+  if (!file_) {
+    ::close(descriptor);
+    failed("open");
+  }
+}
+
+SpillFile::~SpillFile() { std::fclose(file_); }
+
+void SpillFile::write(const bson::Document& document) {
+  if (std::fwrite(document.bytes().data(), 1, document.size(), file_) != document.size()) failed("write");
+}
+
+void SpillFile::rewind() {
+  if (std::fflush(file_) != 0) failed("write");
+  std::rewind(file_);
+}
+
+std::optional<bson::Document> SpillFile::read() {
+  uint32_t length = 0;
+  if (std::fread(&length, 1, sizeof length, file_) != sizeof length) {
+    if (std::ferror(file_)) failed("read");
+    return std::nullopt;
+  }
+  base::Bytes bytes(length, '\0');
+  std::memcpy(bytes.data(), &length, sizeof length);
+  if (std::fread(bytes.data() + sizeof length, 1, length - sizeof length, file_) != length - sizeof length) failed("read");
+  return bson::Document(std::move(bytes));
+}
+
+std::string spill_directory(const OperationContext& op) {
+  const std::string directory = op.services().engine->options().path + "/_tmp";
+  std::error_code ignored;
+  std::filesystem::create_directory(directory, ignored);
+  return directory;
+}
+
+}  // namespace server::query

@@ -1,0 +1,144 @@
+// $unwind: one document for each element of an array.
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+
+namespace server::query {
+
+using bson::DocumentView;
+using bson::Element;
+using bson::ValueView;
+
+namespace {
+
+struct Options {
+  std::string path;
+  std::string index_field;
+  bool keep_empty = false;
+};
+
+bson::Document with_value(DocumentView document, std::string_view path, const ValueView& value) {
+  const size_t dot = path.find('.');
+  const std::string_view name = path.substr(0, dot);
+  bson::Builder out;
+  bool placed = false;
+  const auto place = [&](const ValueView& old) {
+    placed = true;
+    if (dot == std::string_view::npos) {
+      out.append(name, value);
+    } else {
+      out.append(name, with_value(old.is_object() ? old.as_document() : DocumentView(), path.substr(dot + 1), value));
+    }
+  };
+  for (const Element& field : document) {
+    if (field.name == name) {
+      place(field);
+    } else {
+      out.append_element(field);
+    }
+  }
+  if (!placed && value.exists()) place(ValueView());
+  return out.done();
+}
+
+// Through objects only: an array on the way ends it.
+ValueView value_at(DocumentView document, std::string_view path) {
+  for (;;) {
+    const size_t dot = path.find('.');
+    const ValueView value = document.find(path.substr(0, dot));
+    if (dot == std::string_view::npos) return value;
+    if (!value.is_object()) return {};
+    document = value.as_document();
+    path = path.substr(dot + 1);
+  }
+}
+
+class Unwind final : public Stage {
+ public:
+  Unwind(StagePtr from, const Options& options) : Stage(std::move(from)), options_(options) {}
+
+  bool next() override {
+    for (;;) {
+      if (elements_ != DocumentView::Iterator()) {
+        emit(*elements_, index_++);
+        ++elements_;
+        return true;
+      }
+      if (!source().next()) return false;
+      whole_ = bson::Document(source().document());
+      const ValueView value = value_at(whole_, options_.path);
+      if (value.is_array() && !value.as_document().empty()) {
+        elements_ = value.as_document().begin();
+        index_ = 0;
+      } else if (value.is_array() || value.is_nullish()) {
+        if (!options_.keep_empty) continue;
+        // An empty array goes; null stays as it is.
+        emit(value.is_array() ? ValueView() : value, -1);
+        return true;
+      } else {
+        emit(value, -1);
+        return true;
+      }
+    }
+  }
+  DocumentView document() override { return out_; }
+
+ private:
+  void emit(const ValueView& value, int64_t index) {
+    out_ = with_value(whole_, options_.path, value);
+    if (options_.index_field.empty()) return;
+    out_ = with_value(out_, options_.index_field, index < 0 ? bson::Value::null() : bson::Value(index));
+  }
+
+  const Options& options_;
+  bson::Document whole_;
+  DocumentView::Iterator elements_;
+  int64_t index_ = 0;
+  bson::Document out_;
+};
+
+}  // namespace
+
+StageSpecPtr parse_unwind(const Element& specification, PipelineContext&) {
+  Options options;
+  std::string_view path;
+  if (specification.is_object()) {
+    bool given = false;
+    for (const Element& field : specification.as_document()) {
+      if (field.name == "path") {
+        if (!field.is_string()) refuse(28808, "expected a string as the path for $unwind stage, got " + type_of(field));
+        path = field.as_string();
+        given = true;
+      } else if (field.name == "preserveNullAndEmptyArrays") {
+        if (field.type() != bson::Type::boolean) {
+          refuse(28809, "expected a boolean for the preserveNullAndEmptyArrays option to $unwind stage, got " + type_of(field));
+        }
+        options.keep_empty = field.as_bool();
+      } else if (field.name == "includeArrayIndex") {
+        if (!field.is_string() || field.as_string().empty()) {
+          refuse(28810, "expected a non-empty string for the includeArrayIndex  option to $unwind stage, got " + type_of(field));
+        }
+        if (field.as_string()[0] == '$') {
+          refuse(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': " + std::string(field.as_string()));
+        }
+        options.index_field = field.as_string();
+        check_field_path(options.index_field);
+      } else {
+        refuse(28811, "unrecognized option to $unwind stage: " + std::string(field.name));
+      }
+    }
+    if (!given) refuse(28812, "no path specified to $unwind stage");
+  } else if (specification.is_string()) {
+    path = specification.as_string();
+  } else {
+    refuse(15981, "expected either a string or an object as specification for $unwind stage, got " + type_of(specification));
+  }
+  if (path.empty()) refuse(28812, "no path specified to $unwind stage");
+  if (path[0] != '$') refuse(28818, "path option to $unwind stage should be prefixed with a '$': " + std::string(path));
+  options.path = path.substr(1);
+  check_field_path(options.path);
+  return make_spec(specification, [options](StagePtr source, PipelineContext&) -> StagePtr {
+    return std::make_unique<Unwind>(std::move(source), options);
+  });
+}
+
+}  // namespace server::query
