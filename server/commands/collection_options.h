@@ -1,0 +1,18 @@
+// Options that many commands about collections share.
+#pragma once
+
+#include <string_view>
+
+#include "bson/document.h"
+
+namespace server {
+
+class OperationContext;
+
+// {locale: "simple"} and none at all are one: bytes compared. Any other collation is refused.
+void check_collation(const bson::ValueView& collation);
+
+// `collectionUUID`: throws CollectionUUIDMismatch (361) when the collection has another one, or isn't there.
+void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, std::string_view ns);
+
+}  // namespace server

@@ -1,0 +1,131 @@
+// findAndModify: changes or removes one document and answers with it.
+#include "base/error.h"
+#include "server/arguments.h"
+#include "server/commands/collection_options.h"
+#include "server/commands/write_command.h"
+#include "server/operation.h"
+#include "server/query/projection.h"
+#include "server/write/statements.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+struct Parsed {
+  write::UpdateStatement statement;
+  bool remove = false;
+  bool return_new = false;
+  bson::DocumentView fields;
+};
+
+[[noreturn]] void cannot(const char* message) { throw OperationError(ErrorCode::failed_to_parse, message); }
+
+void check_combination(const Parsed& parsed) {
+  const bool updates = parsed.statement.update.exists();
+  if (!parsed.remove && !updates) cannot("Either an update or remove=true must be specified");
+  if (!parsed.remove) {
+    if (parsed.statement.update.is_array() && parsed.statement.has_array_filters) {
+      cannot("Cannot specify arrayFilters and a pipeline update");
+    }
+    return;
+  }
+  if (updates) cannot("Cannot specify both an update and remove=true");
+  if (parsed.statement.upsert) cannot("Cannot specify both upsert=true and remove=true ");
+  if (parsed.return_new) cannot("Cannot specify both new=true and remove=true; 'remove' always returns the deleted document");
+  if (parsed.statement.has_array_filters) cannot("Cannot specify arrayFilters and remove=true");
+}
+
+Parsed parse(const Arguments& arguments) {
+  Parsed parsed;
+  write::UpdateStatement& statement = parsed.statement;
+  statement.selection.filter = arguments.object("query").value_or(bson::DocumentView());
+  statement.selection.sort = arguments.object("sort").value_or(bson::DocumentView());
+  statement.selection.let = arguments.object("let").value_or(bson::DocumentView());
+  statement.selection.hint = arguments.any("hint");
+  statement.update = arguments.any("update");
+  if (statement.update.exists() && !statement.update.is_object() && !statement.update.is_array()) {
+    cannot("Update argument must be either an object or an array");
+  }
+  if (const auto filters = arguments.array("arrayFilters")) {
+    statement.array_filters = *filters;
+    statement.has_array_filters = true;
+  }
+  statement.upsert = arguments.loose_boolean("upsert").value_or(false);
+  parsed.remove = arguments.loose_boolean("remove").value_or(false);
+  parsed.return_new = arguments.loose_boolean("new").value_or(false);
+  statement.keep_before = !parsed.return_new;
+  statement.keep_after = parsed.return_new;
+  parsed.fields = arguments.object("fields").value_or(bson::DocumentView());
+  arguments.loose_boolean("bypassDocumentValidation");
+  check_collation(arguments.any("collation"));
+  check_combination(parsed);
+  return parsed;
+}
+
+class FindAndModify : public Command {
+ public:
+  std::string_view name() const override { return "findAndModify"; }
+  std::vector<std::string_view> aliases() const override { return {"findandmodify"}; }
+  std::string_view help() const override {
+    return "{ findAndModify: \"collection\", query: {processed:false}, update: {$set: {processed:true}}, new: true}\n"
+           "{ findAndModify: \"collection\", query: {processed:false}, remove: true, sort: {priority:-1}}\n"
+           "Either update or remove is required, all other fields have default values.";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"query",        "fields",         "sort", "hint",    "remove", "update",
+                                                 "new",          "upsert",         "arrayFilters",    "collation", "let",
+                                                 "stmtId",       "collectionUUID", "runtimeConstants", "bypassDocumentValidation",
+                                                 "sampleId"};
+    return names;
+  }
+  bool writes() const override { return true; }
+  bool takes_collection() const override { return true; }
+  bool stable_api() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Parsed parsed = parse(Arguments(request));
+    const std::string ns = write_namespace(op, request);
+    if (parsed.remove) return remove(op, ns, parsed, reply);
+
+    const auto outcome = write::run_update(op, ns, parsed.statement);
+    {
+      auto last = reply.object("lastErrorObject");
+      last.append("n", outcome.matched > 0 || outcome.upserted_id ? 1 : 0).append("updatedExisting", outcome.matched > 0);
+      if (outcome.upserted_id) last.append("upserted", *outcome.upserted_id);
+    }
+    append_value(op, parsed, parsed.return_new ? outcome.after : outcome.before, reply);
+  }
+
+ private:
+  static void remove(OperationContext& op, const std::string& ns, const Parsed& parsed, bson::Builder& reply) {
+    const auto outcome = write::run_delete(op, ns, parsed.statement.selection, true);
+    {
+      auto last = reply.object("lastErrorObject");
+      last.append("n", static_cast<int32_t>(outcome.deleted));
+    }
+    append_value(op, parsed, outcome.before, reply);
+  }
+
+  static void append_value(OperationContext& op, const Parsed& parsed, const std::optional<bson::Document>& document,
+                           bson::Builder& reply) {
+    if (!document) {
+      reply.append_null("value");
+      return;
+    }
+    if (parsed.fields.empty()) {
+      reply.append("value", *document);
+      return;
+    }
+    const auto context = query::parse_context(op, parsed.statement.selection.let);
+    const auto matcher = query::Matcher::parse(parsed.statement.selection.filter, context);
+    reply.append("value", query::Projection::parse(parsed.fields, matcher.get(), context)->apply(*document));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_find_and_modify_command() { return std::make_unique<FindAndModify>(); }
+
+}  // namespace server

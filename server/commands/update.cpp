@@ -1,0 +1,98 @@
+// update: changes to documents that match, one statement after the other.
+#include "base/error.h"
+#include "server/arguments.h"
+#include "server/commands/collection_options.h"
+#include "server/commands/write_command.h"
+#include "server/operation.h"
+#include "server/write/statements.h"
+#include "server/write/write_errors.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+write::UpdateStatement parse_statement(bson::DocumentView document, bson::DocumentView let) {
+  const Arguments arguments("update.updates", document);
+  arguments.only({"q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "hint", "collation", "sampleId"});
+  write::UpdateStatement statement;
+  statement.selection.filter = arguments.required_object("q");
+  statement.selection.hint = arguments.any("hint");
+  statement.selection.let = let;
+  statement.selection.all = arguments.boolean("multi").value_or(false);
+  statement.update = arguments.any("u");
+  if (!statement.update.exists()) {
+    throw OperationError(40414, "BSON field 'update.updates.u' is missing but a required field");
+  }
+  if (!statement.update.is_object() && !statement.update.is_array()) {
+    throw OperationError(ErrorCode::failed_to_parse, "Update argument must be either an object or an array");
+  }
+  if (const auto constants = arguments.object("c")) {
+    statement.constants = *constants;
+    statement.has_constants = true;
+  }
+  if (const auto filters = arguments.array("arrayFilters")) {
+    statement.array_filters = *filters;
+    statement.has_array_filters = true;
+  }
+  statement.upsert = arguments.boolean("upsert").value_or(false);
+  check_collation(arguments.any("collation"));
+  return statement;
+}
+
+class Update : public Command {
+ public:
+  std::string_view name() const override { return "update"; }
+  std::string_view help() const override { return "update documents"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"updates", "ordered", "bypassDocumentValidation", "let",
+                                                 "stmtIds", "collectionUUID", "runtimeConstants"};
+    return names;
+  }
+  bool writes() const override { return true; }
+  bool takes_collection() const override { return true; }
+  OpKind kind() const override { return OpKind::update; }
+  bool stable_api() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    const bool ordered = arguments.boolean("ordered").value_or(true);
+    arguments.loose_boolean("bypassDocumentValidation");
+    const auto let = arguments.object("let").value_or(bson::DocumentView());
+    std::vector<write::UpdateStatement> statements;
+    for (const auto& document : statements_of(request, "updates")) statements.push_back(parse_statement(document, let));
+
+    const std::string ns = write_namespace(op, request);
+    int64_t matched = 0;
+    int64_t modified = 0;
+    write::WriteErrors errors;
+    bson::ArrayBuilder upserted;
+    for (size_t i = 0; i < statements.size(); ++i) {
+      op.check_interrupt();
+      try {
+        const auto outcome = write::run_update(op, ns, statements[i]);
+        matched += outcome.matched;
+        modified += outcome.modified;
+        if (!outcome.upserted_id) continue;
+        ++matched;
+        auto shown = upserted.object();
+        shown.append("index", static_cast<int32_t>(i)).append("_id", *outcome.upserted_id);
+      } catch (const OperationError& error) {
+        op.check_interrupt();
+        errors.add(i, error);
+        if (ordered) break;
+      }
+    }
+    reply.append("n", static_cast<int32_t>(matched));
+    errors.append(reply);
+    if (upserted.count() > 0) reply.append("upserted", upserted.done_value());
+    reply.append("nModified", static_cast<int32_t>(modified));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_update_command() { return std::make_unique<Update>(); }
+
+}  // namespace server

@@ -1,0 +1,178 @@
+#include "server/write/change.h"
+
+#include <unordered_set>
+
+#include "server/operation.h"
+#include "server/query/matcher.h"
+#include "server/query/reader.h"
+#include "server/write/batch.h"
+#include "server/write/document_writer.h"
+#include "server/write/target.h"
+#include "server/write/update/update_path.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+
+namespace server::write {
+
+namespace {
+
+using storage::RecordId;
+using storage::Transaction;
+
+constexpr size_t batch_max = 128;
+
+// {_id: 5}: the value. Found by its index inside the write transaction, without a plan.
+std::optional<bson::ValueView> exact_id(const Selection& selection) {
+  if (selection.hint.exists() || selection.filter.count() != 1) return std::nullopt;
+  const bson::Element first = selection.filter.first();
+  if (first.name != "_id" || first.is_array() || first.is_nullish() || first.type() == bson::Type::regex) return std::nullopt;
+  if (first.is_object() && first.as_document().first().name.starts_with("$")) return std::nullopt;
+  return first;
+}
+
+// The records that match, in read transactions of their own.
+class Finder {
+ public:
+  Finder(OperationContext& op, std::string_view ns, const Selection& selection) : op_(op) {
+    query::Query query;
+    query.filter = bson::Document(selection.filter);
+    query.sort = bson::Document(selection.sort);
+    query.hint = bson::Value(selection.hint);
+    query.let = bson::Document(selection.let);
+    // A sort is read to its end before the first document comes out: better to
+    // ask again in the rare case that this one is gone.
+    if (!selection.all && !selection.sort.empty()) query.limit = 1;
+    auto collection = engine_of(op).catalog().open(ns);
+    reader_.emplace(op, std::move(collection), std::string(ns), query);
+    op.set_plan_summary(reader_->executor().summary());
+    once_ = reader_->executor().summary().starts_with("COLLSCAN");
+  }
+
+  // At most `count` more; none at the end. No transaction or lock is held after it returned.
+  std::vector<RecordId> next(size_t count) {
+    if (!reading_) reader_->begin(op_);
+    reading_ = false;
+    std::vector<RecordId> found;
+    while (found.size() < count && reader_->next()) {
+      // A scan of the records meets each once; an index may show a changed record again.
+      if (once_ || seen_.insert(reader_->record()).second) found.push_back(reader_->record());
+    }
+    reader_->end();
+    return found;
+  }
+
+  void count_examined() {
+    const auto stats = reader_->executor().stats();
+    op_.counts.keys_examined = std::max<int64_t>(0, op_.counts.keys_examined) + stats.keys_examined;
+    op_.counts.docs_examined = std::max<int64_t>(0, op_.counts.docs_examined) + stats.docs_examined;
+  }
+
+ private:
+  OperationContext& op_;
+  std::optional<query::Reader> reader_;
+  bool reading_ = true;  // a new reader has begun
+  bool once_ = false;
+  std::unordered_set<RecordId> seen_;
+};
+
+class Changer {
+ public:
+  Changer(OperationContext& op, std::string_view ns, const Selection& selection, const DocumentChange& change)
+      : op_(op),
+        ns_(ns),
+        selection_(selection),
+        change_(change),
+        matcher_(query::Matcher::parse(selection.filter, query::parse_context(op, selection.let))) {}
+
+  Changed by_id(const bson::ValueView& id) {
+    const Target target = Target::open(op_, ns_);
+    if (!target) return {};
+    DocumentWriter writer(op_, target);
+    op_.set_plan_summary("IDHACK");
+    auto effect = storage::in_transaction(
+        engine_of(op_),
+        [&](Transaction& transaction) -> std::optional<Effect> {
+          const auto record = target->find_id(transaction, id);
+          if (!record) return std::nullopt;
+          return change_if_matching(transaction, target, writer, *record);
+        },
+        on_conflict(op_));
+    Changed changed;
+    if (effect) count(std::move(*effect), changed);
+    return changed;
+  }
+
+  Changed first() {
+    for (;;) {
+      Finder finder(op_, ns_, selection_);
+      bool found = false;
+      for (auto records = finder.next(1); !records.empty(); records = finder.next(1)) {
+        found = true;
+        Changed changed;
+        change_batch(records, changed);
+        if (changed.matched > 0) return finder.count_examined(), changed;
+        op_.check_interrupt();
+      }
+      finder.count_examined();
+      // With a sort only the first was looked at; there may be a next one.
+      if (!found || selection_.sort.empty()) return {};
+    }
+  }
+
+  Changed all() {
+    Finder finder(op_, ns_, selection_);
+    Changed changed;
+    for (auto records = finder.next(batch_max); !records.empty(); records = finder.next(batch_max)) {
+      change_batch(records, changed);
+      op_.check_interrupt();
+    }
+    finder.count_examined();
+    return changed;
+  }
+
+ private:
+  std::optional<Effect> change_if_matching(Transaction& transaction, const Target& target, DocumentWriter& writer, RecordId record) {
+    const auto document = target->find(transaction, record);
+    std::optional<std::string> position;
+    if (!document || !matcher_->matches(*document, position)) return std::nullopt;
+    return change_(transaction, writer, {record, *document, position ? array_index(*position) : std::nullopt});
+  }
+
+  void change_batch(const std::vector<RecordId>& records, Changed& changed) {
+    const Target target = Target::open(op_, ns_);
+    if (!target) return;
+    DocumentWriter writer(op_, target);
+    std::vector<std::optional<Effect>> effects(records.size());
+    const auto failure = run_batch(op_, 0, records.size(), nullptr, [&](Transaction& transaction, size_t i) {
+      effects[i] = change_if_matching(transaction, target, writer, records[i]);
+    });
+    effects.resize(failure ? failure->index : records.size());
+    for (auto& effect : effects) {
+      if (effect) count(std::move(*effect), changed);
+    }
+    if (failure) std::rethrow_exception(failure->error);
+  }
+
+  static void count(Effect effect, Changed& changed) {
+    ++changed.matched;
+    if (effect.modified) ++changed.modified;
+    changed.before = std::move(effect.before);
+    changed.after = std::move(effect.after);
+  }
+
+  OperationContext& op_;
+  std::string_view ns_;
+  const Selection& selection_;
+  const DocumentChange& change_;
+  std::unique_ptr<query::Matcher> matcher_;
+};
+
+}  // namespace
+
+Changed change_matching(OperationContext& op, std::string_view ns, const Selection& selection, const DocumentChange& change) {
+  Changer changer(op, ns, selection, change);
+  if (const auto id = exact_id(selection)) return changer.by_id(*id);
+  return selection.all ? changer.all() : changer.first();
+}
+
+}  // namespace server::write

@@ -1,0 +1,38 @@
+// The three changes a document can undergo, each with all that belongs to it:
+// record and indexes, the log's entry, the dedup queue, the counters.
+//
+// Everything users write goes through here, so nothing can be forgotten by one
+// command and done by another.
+#pragma once
+
+#include "bson/document.h"
+#include "storage/collection.h"
+#include "storage/transaction.h"
+
+namespace server {
+class OperationContext;
+}
+
+namespace server::write {
+
+class Target;
+
+// Lives as long as the target's lock is held. What it does becomes true with the transaction's commit.
+class DocumentWriter {
+ public:
+  DocumentWriter(OperationContext& op, const Target& target) : op_(op), target_(target) {}
+
+  // `document` is storable (storable.h). Throws DuplicateKey …
+  storage::RecordId insert(storage::Transaction& transaction, bson::DocumentView document);
+  void update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before, bson::DocumentView after);
+  void remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before);
+
+ private:
+  OperationContext& op_;
+  const Target& target_;
+};
+
+// Now, as a timestamp no other call in this process gets.
+bson::Timestamp unique_timestamp(OperationContext& op);
+
+}  // namespace server::write

@@ -1,0 +1,20 @@
+// Which namespaces a user's commands may write to, create and drop.
+#pragma once
+
+#include <string_view>
+
+namespace server::write {
+
+inline std::string_view database_of(std::string_view ns) { return ns.substr(0, ns.find('.')); }
+inline std::string_view collection_of(std::string_view ns) { return ns.substr(ns.find('.') + 1); }
+
+inline bool is_oplog(std::string_view ns) { return ns == "local.oplog.rs"; }
+bool is_system(std::string_view ns);  // a collection under system.
+
+// Each throws InvalidNamespace (73), IllegalOperation (20) or what else MongoDB answers.
+void check_writable(std::string_view ns);
+void check_creatable(std::string_view ns);
+void check_droppable(std::string_view ns);
+void check_renamable(std::string_view from, std::string_view to);
+
+}  // namespace server::write

@@ -1,0 +1,137 @@
+#include "server/write/statements.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "server/metrics.h"
+#include "server/operation.h"
+#include "server/query/matcher.h"
+#include "server/services.h"
+#include "server/write/batch.h"
+#include "server/write/document_writer.h"
+#include "server/write/target.h"
+#include "server/write/update/update.h"
+#include "storage/transaction.h"
+
+namespace server::write {
+
+using base::ErrorCode;
+using base::OperationError;
+
+namespace {
+
+PredicateCompiler predicate_compiler(const query::ParseContext& context) {
+  return [context](bson::DocumentView filter) -> Predicate {
+    std::shared_ptr<const query::Matcher> matcher = query::Matcher::parse(filter, context);
+    return [matcher](bson::DocumentView document) { return matcher->matches(document); };
+  };
+}
+
+class UpdateRun {
+ public:
+  UpdateRun(OperationContext& op, std::string_view ns, const UpdateStatement& statement)
+      : op_(op), ns_(ns), statement_(statement), context_(query::parse_context(op, statement.selection.let)) {
+    UpdateOptions options;
+    options.array_filters = statement.array_filters;
+    options.has_array_filters = statement.has_array_filters;
+    options.multi = statement.selection.all;
+    options.constants = statement.constants;
+    options.has_constants = statement.has_constants;
+    options.context = context_;
+    update_ = Update::parse(statement.update, options, predicate_compiler(context_));
+  }
+
+  UpdateOutcome run() {
+    for (bool lost_race = false;; lost_race = true) {
+      UpdateOutcome outcome = update_matching();
+      if (outcome.matched > 0 || !statement_.upsert) return outcome;
+      try {
+        upsert(outcome);
+        return outcome;
+      } catch (const OperationError& error) {
+        // Another upsert was faster: now there is something to update. If there
+        // isn't, the key belongs to a document the query doesn't match.
+        if (error.code() != ErrorCode::duplicate_key || lost_race) throw;
+        op_.check_interrupt();
+      }
+    }
+  }
+
+ private:
+  Application application() const {
+    Application application;
+    application.now_ms = op_.services().clock.wall_ms();
+    application.timestamp = unique_timestamp(op_);
+    return application;
+  }
+
+  UpdateOutcome update_matching() {
+    auto changed = change_matching(op_, ns_, statement_.selection,
+                                   [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
+                                     return update_one(transaction, writer, match);
+                                   });
+    UpdateOutcome outcome;
+    outcome.matched = changed.matched;
+    outcome.modified = changed.modified;
+    outcome.before = std::move(changed.before);
+    outcome.after = std::move(changed.after);
+    return outcome;
+  }
+
+  Effect update_one(storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
+    Application application = this->application();
+    application.document = match.document;
+    application.matched = match.position;
+    auto after = update_->apply(application);
+    if (after) writer.update(transaction, match.record, match.document, *after);
+    Effect effect;
+    effect.modified = after.has_value();
+    if (statement_.keep_before) effect.before = bson::Document(match.document);
+    if (statement_.keep_after) effect.after = after ? std::move(*after) : bson::Document(match.document);
+    return effect;
+  }
+
+  void upsert(UpdateOutcome& outcome) {
+    Application application = this->application();
+    const auto matcher = query::Matcher::parse(statement_.selection.filter, context_);
+    bson::Document document = update_->make_upsert(matcher->equalities(), application);
+    const Target target = Target::open_or_create(op_, ns_);
+    DocumentWriter writer(op_, target);
+    storage::in_transaction(
+        engine_of(op_), [&](storage::Transaction& transaction) { writer.insert(transaction, document); }, on_conflict(op_));
+    outcome.upserted_id = bson::Value(document.find("_id"));
+    if (statement_.keep_after) outcome.after = std::move(document);
+  }
+
+  OperationContext& op_;
+  std::string_view ns_;
+  const UpdateStatement& statement_;
+  query::ParseContext context_;
+  std::unique_ptr<Update> update_;
+};
+
+}  // namespace
+
+UpdateOutcome run_update(OperationContext& op, std::string_view ns, const UpdateStatement& statement) {
+  UpdateOutcome outcome = UpdateRun(op, ns, statement).run();
+  Metrics::Documents& documents = op.services().metrics.documents;
+  documents.updated.add(outcome.matched);
+  if (outcome.upserted_id) documents.inserted.add();
+  op.counts.matched = std::max<int64_t>(0, op.counts.matched) + outcome.matched;
+  op.counts.modified = std::max<int64_t>(0, op.counts.modified) + outcome.modified;
+  return outcome;
+}
+
+DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Selection& selection, bool keep_before) {
+  auto changed = change_matching(op, ns, selection,
+                                 [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
+                                   Effect effect;
+                                   if (keep_before) effect.before = bson::Document(match.document);
+                                   writer.remove(transaction, match.record, match.document);
+                                   return effect;
+                                 });
+  op.services().metrics.documents.deleted.add(changed.matched);
+  op.counts.deleted = std::max<int64_t>(0, op.counts.deleted) + changed.matched;
+  return {changed.matched, std::move(changed.before)};
+}
+
+}  // namespace server::write

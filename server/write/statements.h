@@ -1,0 +1,44 @@
+// One update or delete statement, run: what update, delete and findAndModify share.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "server/write/change.h"
+
+namespace server {
+class OperationContext;
+}
+
+namespace server::write {
+
+struct UpdateStatement {
+  Selection selection;             // `all` is the statement's multi
+  bson::ValueView update;          // modifiers, a replacement or a pipeline
+  bson::DocumentView array_filters;
+  bool has_array_filters = false;
+  bson::DocumentView constants;
+  bool has_constants = false;
+  bool upsert = false;
+  bool keep_before = false;        // in the outcome
+  bool keep_after = false;
+};
+
+struct UpdateOutcome {
+  int64_t matched = 0;
+  int64_t modified = 0;
+  std::optional<bson::Value> upserted_id;
+  std::optional<bson::Document> before;
+  std::optional<bson::Document> after;  // of an upsert, too
+};
+
+UpdateOutcome run_update(OperationContext& op, std::string_view ns, const UpdateStatement& statement);
+
+struct DeleteOutcome {
+  int64_t deleted = 0;
+  std::optional<bson::Document> before;
+};
+
+DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Selection& selection, bool keep_before = false);
+
+}  // namespace server::write

@@ -1,0 +1,41 @@
+#include "server/write/target.h"
+
+#include "base/error.h"
+#include "server/operation.h"
+#include "server/services.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+
+namespace server::write {
+
+storage::Engine& engine_of(OperationContext& op) {
+  storage::Engine* engine = op.services().engine;
+  if (!engine) throw base::OperationError(base::ErrorCode::illegal_operation, "this server has no storage");
+  return *engine;
+}
+
+Target Target::open(OperationContext& op, std::string_view ns) {
+  storage::Catalog& catalog = engine_of(op).catalog();
+  for (;;) {
+    Target target;
+    target.collection_ = catalog.open(ns);
+    if (!target.collection_) return target;
+    target.schema_ = std::shared_lock(target.collection_->schema_mutex());
+    // Between finding and locking it may have been dropped, or renamed away.
+    if (target.collection_->dropped() || target.collection_->ns() != ns) continue;
+    if (target.collection_->read_only()) {
+      throw base::OperationError(base::ErrorCode::invalid_namespace, "cannot write to " + std::string(ns));
+    }
+    return target;
+  }
+}
+
+Target Target::open_or_create(OperationContext& op, std::string_view ns) {
+  for (;;) {
+    if (Target target = open(op, ns)) return target;
+    op.check_interrupt();
+    engine_of(op).catalog().open_or_create(ns);
+  }
+}
+
+}  // namespace server::write

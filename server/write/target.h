@@ -1,0 +1,37 @@
+// The collection a write goes to, held in place while a transaction is open.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+#include <string_view>
+
+#include "storage/collection.h"
+
+namespace server {
+class OperationContext;
+}
+
+namespace server::write {
+
+// Holds the schema lock shared: indexes and name stay as they are while it lives. Not
+// to be held across a wait for the client, nor twice by one thread.
+class Target {
+ public:
+  // Empty where there is no such collection. Throws CommandNotSupported for one that takes no writes.
+  static Target open(OperationContext& op, std::string_view ns);
+  static Target open_or_create(OperationContext& op, std::string_view ns);
+
+  explicit operator bool() const { return collection_ != nullptr; }
+  storage::Collection& operator*() const { return *collection_; }
+  storage::Collection* operator->() const { return collection_.get(); }
+  const std::shared_ptr<storage::Collection>& shared() const { return collection_; }
+
+ private:
+  std::shared_ptr<storage::Collection> collection_;
+  std::shared_lock<std::shared_mutex> schema_;
+};
+
+// The engine of a server that has one; throws where it was assembled without.
+storage::Engine& engine_of(OperationContext& op);
+
+}  // namespace server::write

@@ -1,0 +1,35 @@
+#include "server/write/write_errors.h"
+
+#include "base/error.h"
+#include "storage/duplicate_key.h"
+
+namespace server::write {
+
+void append_error_details(const base::OperationError& error, bson::Builder& out) {
+  const auto* duplicate = dynamic_cast<const storage::DuplicateKey*>(&error);
+  if (duplicate) out.append("keyPattern", duplicate->pattern()).append("keyValue", duplicate->value());
+}
+
+void WriteErrors::add(size_t index, const base::OperationError& error) {
+  bson::Builder out;
+  out.append("index", static_cast<int32_t>(index)).append("code", static_cast<int32_t>(error.code()));
+  append_error_details(error, out);
+  out.append("errmsg", std::string_view(error.what()));
+  errors_.push_back(out.done());
+}
+
+void WriteErrors::add(size_t index, std::exception_ptr error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const base::OperationError& operation_error) {
+    add(index, operation_error);
+  }
+}
+
+void WriteErrors::append(bson::Builder& reply) const {
+  if (errors_.empty()) return;
+  auto list = reply.array("writeErrors");
+  for (const auto& error : errors_) list.append(error);
+}
+
+}  // namespace server::write

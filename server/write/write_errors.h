@@ -1,0 +1,32 @@
+// What went wrong with single statements of a write command: its `writeErrors`.
+#pragma once
+
+#include <exception>
+#include <vector>
+
+#include "bson/builder.h"
+
+namespace base {
+class OperationError;
+}
+
+namespace server::write {
+
+class WriteErrors {
+ public:
+  void add(size_t index, const base::OperationError& error);
+  void add(size_t index, std::exception_ptr error);
+
+  bool empty() const { return errors_.empty(); }
+  size_t count() const { return errors_.size(); }
+  // Appends `writeErrors` when there are any.
+  void append(bson::Builder& reply) const;
+
+ private:
+  std::vector<bson::Document> errors_;
+};
+
+// keyPattern and keyValue, when `error` is about a duplicate key.
+void append_error_details(const base::OperationError& error, bson::Builder& out);
+
+}  // namespace server::write
