@@ -290,7 +290,7 @@ Superseded ChainStore::remove(Transaction& transaction, RecordId record) {
       claim_head(transaction, record);
     }
     change.raw_bytes -= static_cast<int64_t>(old->content.size());
-    change.thinned_bytes += static_cast<int64_t>(old->content.size());
+    thinned(*old->table, change) += static_cast<int64_t>(old->content.size());
     before.bytes = std::move(old->row_bytes);
   }
   old->table->remove(transaction, record_key(record));
@@ -344,7 +344,7 @@ WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Ba
     }
     ++change.stubs;
     change.raw_bytes -= length;
-    change.thinned_bytes += length;
+    thinned(*target->table, change) += length;
   }
   put_chain(transaction, target_key, row, change);
   const bool same_base = !target_raw && target->chain_row.form == ChainRow::Form::delta && target->chain_row.base == base_key;

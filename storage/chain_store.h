@@ -89,6 +89,9 @@ class ChainStore {
   // Contents that are dead and lose their last reference go, and theirs with them.
   void drop_reference(Transaction& transaction, ChainKey base, StoreCounts& change) const;
   void let_go(Transaction& transaction, const Current& old, StoreCounts& change) const;
+  int64_t& thinned(const Table& table, StoreCounts& change) const {
+    return &table == &tables_.packed ? change.thinned_packed_bytes : change.thinned_bytes;
+  }
   bool splice_raw(Transaction& transaction, const ChainKey& dead, StoreCounts& change) const;
 
   StoreTables tables_;

@@ -31,8 +31,15 @@ class DedupService {
   void superseded(CollectionId collection, RecordId id, Stamp generation);
   void dropped(const std::shared_ptr<Collection>& collection);
 
-  // Until nothing is queued and nothing waits to be written back.
-  void drain();
+  // Until nothing is queued and nothing waits to be written back; `tidy`: and what
+  // that freed is packed and given back to the file system.
+  void drain(bool tidy = false);
+
+  // What setParameter may change while it runs. Contents that come in while it is
+  // off are encoded once it is on again.
+  void set_enabled(bool enabled);
+  bool enabled() const;
+  void set_queue_bytes(uint64_t bytes);
 
   void append_server_status(bson::Builder& out) const;                                 // serverStatus().dedup
   void append_database_stats(const std::string& db, bson::Builder& out) const;         // dbStats().dedup

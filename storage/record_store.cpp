@@ -120,6 +120,12 @@ struct RecordCursor::State {
     if (on) side.id = record_from_key(side.cursor.key());
   }
   void step(Side& side) { placed_on(side, direction == Direction::forward ? side.cursor.next() : side.cursor.previous()); }
+  RecordRow row() const {
+    const Side& side = sides[at];
+    const auto parsed = parse_record_row(side.cursor.value(), side.id);
+    if (!parsed) throw_damaged(store.chains.collection(), side.id, parsed.failure().message);
+    return parsed.value();
+  }
   // The side whose record comes first; -1 at the end.
   int first() const {
     if (!sides[0].on || !sides[1].on) return sides[0].on ? 0 : sides[1].on ? 1 : -1;
@@ -166,17 +172,17 @@ void RecordCursor::seek_after(RecordId id) {
 
 RecordId RecordCursor::id() const { return state_->sides[state_->at].id; }
 
+Stamp RecordCursor::generation() const { return state_->row().generation; }
+bool RecordCursor::whole() const { return state_->row().form == RecordRow::Form::raw; }
+
 BytesView RecordCursor::content() {
   State& state = *state_;
-  auto& side = state.sides[state.at];
-  const auto row = parse_record_row(side.cursor.value(), side.id);
-  const CollectionId collection = state.store.chains.collection();
-  if (!row) throw_damaged(collection, side.id, row.failure().message);
-  if (row.value().form == RecordRow::Form::raw) {
-    if (base::checksum32(row.value().content) != row.value().checksum) throw_damaged(collection, side.id, "its checksum does not hold");
-    return row.value().content;
+  const RecordRow row = state.row();
+  if (row.form == RecordRow::Form::raw) {
+    if (base::checksum32(row.content) != row.checksum) throw_damaged(state.store.chains.collection(), id(), "its checksum does not hold");
+    return row.content;
   }
-  state.decoded = state.store.content_of(state.transaction, side.id, row.value(), nullptr);
+  state.decoded = state.store.content_of(state.transaction, id(), row, nullptr);
   return state.decoded;
 }
 

@@ -60,10 +60,12 @@ class RecordStore {
 
   RecordStoreStats stats() const;
 
+  struct State;
+  State& state() { return *state_; }  // storage/ only
+  const State& state() const { return *state_; }
+
  private:
   friend class RecordCursor;
-  friend class DedupService;
-  struct State;
   std::unique_ptr<State> state_;
 };
 
@@ -79,6 +81,8 @@ class RecordCursor {
   void seek_after(RecordId id);
 
   RecordId id() const;
+  Stamp generation() const;
+  bool whole() const;  // kept raw: content() costs no decoding
   // Valid until the cursor moves. Raw rows are read in place, without a copy.
   BytesView content();
 

@@ -8,7 +8,8 @@ namespace {
 
 constexpr int64_t StoreCounts::* count_fields[] = {
     &StoreCounts::records,    &StoreCounts::logical_bytes, &StoreCounts::raw_bytes, &StoreCounts::stubs,      &StoreCounts::heads,
-    &StoreCounts::chain_rows, &StoreCounts::chain_bytes,   &StoreCounts::dead,      &StoreCounts::dead_bytes, &StoreCounts::thinned_bytes};
+    &StoreCounts::chain_rows, &StoreCounts::chain_bytes,   &StoreCounts::dead,      &StoreCounts::dead_bytes, &StoreCounts::thinned_bytes,
+    &StoreCounts::thinned_packed_bytes};
 
 }  // namespace
 

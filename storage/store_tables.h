@@ -36,7 +36,8 @@ struct StoreCounts {
   int64_t chain_bytes = 0;     // of their values
   int64_t dead = 0;            // chain rows kept for others alone
   int64_t dead_bytes = 0;
-  int64_t thinned_bytes = 0;   // of contents that left the record tables since these were last packed
+  int64_t thinned_bytes = 0;   // of contents that left `records` since it was last packed
+  int64_t thinned_packed_bytes = 0;  // and `packed`
 
   StoreCounts& operator+=(const StoreCounts& more);
   bool operator==(const StoreCounts&) const = default;
@@ -56,7 +57,7 @@ class StoreCounters {
   StoreCounts get() const;
 
  private:
-  base::Counter fields_[10];
+  base::Counter fields_[11];
 };
 
 }  // namespace storage

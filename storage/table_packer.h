@@ -1,0 +1,38 @@
+// Gives back the space that encoding has freed.
+//
+// A leaf page of a record table whose contents became deltas is nearly empty,
+// and WiredTiger never merges leaf pages: three stubs would go on costing a
+// block of their own. So the rows of a table that has thinned out are moved, in
+// key order, to its twin, and the emptied pages are dropped. Then the file is
+// compacted: blocks move to its front, and its end is cut off.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "storage/chain_store.h"
+
+namespace storage {
+
+// Not thread-safe.
+class TablePacker {
+ public:
+  explicit TablePacker(Engine& engine) : engine_(engine) {}
+
+  // `interrupted` is asked between batches. True: something was done.
+  bool tidy(ChainStore& store, const std::function<bool()>& interrupted);
+  // True: the file has become shorter.
+  bool compact_if_worth(const std::string& table);
+
+  uint64_t packed() const { return packed_; }            // rows
+  uint64_t compactions() const { return compactions_; }
+
+ private:
+  bool pack(ChainStore& store, bool back, const std::function<bool()>& interrupted);
+
+  Engine& engine_;
+  uint64_t packed_ = 0;
+  uint64_t compactions_ = 0;
+};
+
+}  // namespace storage
