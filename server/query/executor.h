@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,7 @@ struct Query {
   bool allow_disk_use = false;
   bool tailable = false;
   bool count_only = false;            // nobody looks at the documents: they are fetched only to be matched
+  bool keep_trials = false;           // for explain: what the plans that lost did
 };
 
 enum class Verbosity { query_planner, execution_stats, all_plans_execution };
@@ -94,16 +96,22 @@ class Executor {
   std::string summary() const;          // "IXSCAN { a: 1 }", for logs
   const Matcher& matcher() const;
 
+  // What stands on top of the stages in an explain: COUNT, UPDATE, DELETE.
+  struct Top {
+    std::string stage;
+    std::function<void(bson::Builder& out)> figures;  // with executionStats
+  };
   // Appends `queryPlanner`, and with a verbosity above it `executionStats`, as
   // MongoDB's explain has them. Run it to the end first for the latter.
-  void explain(bson::Builder& out, Verbosity verbosity) const;
-  // The stages alone, for an explain that embeds them (update, delete).
-  void explain_stages(bson::Builder& out, Verbosity verbosity) const;
+  void explain(bson::Builder& out, Verbosity verbosity, const Top* top = nullptr) const;
 
  private:
+  void explain_planner(bson::Builder& out, const Top* top) const;
+  void explain_execution(bson::Builder& out, Verbosity verbosity, const Top* top) const;
+
   OperationContext* op_;
   std::unique_ptr<Plan> plan_;
-  int64_t paused_at_us_ = 0;
+  int64_t resumed_us_ = 0;              // when the last pause ended
   int since_pause_ = 0;
 };
 

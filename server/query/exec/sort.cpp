@@ -1,0 +1,93 @@
+#include "server/query/exec/sort.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "server/query/exec/sort_runs.h"
+
+namespace server::query::exec {
+
+Sort::Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options)
+    : Stage("SORT", std::move(child)), pattern_(std::move(pattern)), specification_(specification), options_(std::move(options)) {}
+Sort::~Sort() = default;
+
+Step Sort::do_work(storage::Transaction& transaction) {
+  if (loaded_) return next() ? Step::advanced : Step::end;
+  switch (child().work(transaction)) {
+    case Step::advanced: {
+      const bson::DocumentView document = child().document();
+      take({pattern_.key(document), arrivals_++, child().record(), bson::Document(document)});
+      break;
+    }
+    case Step::end:
+      finish();
+      break;
+    case Step::pending:
+      break;
+  }
+  return Step::pending;
+}
+
+void Sort::take(SortEntry entry) {
+  total_bytes_ += entry.document.size();
+  const auto limit = static_cast<size_t>(options_.limit);
+  if (limit != 0 && entries_.size() == limit) {
+    if (!(entry < entries_.front())) return;
+    std::pop_heap(entries_.begin(), entries_.end());
+    bytes_ -= entries_.back().bytes();
+    bytes_ += entry.bytes();
+    entries_.back() = std::move(entry);
+    std::push_heap(entries_.begin(), entries_.end());
+  } else {
+    bytes_ += entry.bytes();
+    entries_.push_back(std::move(entry));
+    if (entries_.size() == limit) std::make_heap(entries_.begin(), entries_.end());
+  }
+  if (bytes_ > options_.memory_bytes_max) make_room();
+}
+
+void Sort::make_room() {
+  if (!options_.allow_disk_use) {
+    throw base::OperationError(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed,
+                               "Executor error during find command :: caused by :: Sort exceeded memory limit of " +
+                                   std::to_string(options_.memory_bytes_max) +
+                                   " bytes, but did not opt in to external sorting.");
+  }
+  if (!runs_) runs_ = std::make_unique<SortRuns>(options_.temporary_path);
+  std::sort(entries_.begin(), entries_.end());
+  runs_->add(entries_);
+  entries_.clear();
+  bytes_ = 0;
+}
+
+void Sort::finish() {
+  loaded_ = true;
+  if (runs_ && !entries_.empty()) return make_room();
+  std::sort(entries_.begin(), entries_.end());
+}
+
+bool Sort::next() {
+  if (options_.limit != 0 && static_cast<int64_t>(next_) == options_.limit) return false;
+  if (runs_) {
+    if (!runs_->next(current_)) return false;
+  } else {
+    if (next_ == entries_.size()) return false;
+    current_ = std::move(entries_[next_]);
+  }
+  ++next_;
+  return true;
+}
+
+void Sort::append_details(bson::Builder& out) const {
+  out.append("sortPattern", specification_).append("memLimit", static_cast<int64_t>(options_.memory_bytes_max));
+  if (options_.limit != 0) out.append("limitAmount", options_.limit);
+  out.append("type", "simple");
+}
+
+void Sort::append_figures(bson::Builder& out) const {
+  out.append("totalDataSizeSorted", static_cast<int64_t>(total_bytes_)).append("usedDisk", runs_ != nullptr);
+  out.append("spills", static_cast<int64_t>(runs_ ? runs_->count() : 0));
+  out.append("spilledDataStorageSize", runs_ ? runs_->bytes() : int64_t{0});
+}
+
+}  // namespace server::query::exec

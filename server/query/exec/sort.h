@@ -1,0 +1,67 @@
+// Sorting what comes from below: all of it, or the first few of it.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "server/query/exec/stage.h"
+#include "server/query/sort_pattern.h"
+
+namespace server::query::exec {
+
+inline constexpr size_t sort_memory_bytes_max = 100 * 1024 * 1024;
+
+struct SortEntry {
+  bson::Bytes key;
+  int64_t arrival = 0;  // equal keys stay in the order they came
+  storage::RecordId record = 0;
+  bson::Document document;
+
+  bool operator<(const SortEntry& other) const {
+    const int order = key.compare(other.key);
+    return order != 0 ? order < 0 : arrival < other.arrival;
+  }
+  size_t bytes() const { return sizeof(SortEntry) + key.size() + document.size(); }
+};
+
+class SortRuns;
+
+class Sort : public Stage {
+ public:
+  struct Options {
+    int64_t limit = 0;              // only the first so many are wanted; 0: all
+    bool allow_disk_use = false;
+    std::string temporary_path;     // a directory for sorted runs
+    size_t memory_bytes_max = sort_memory_bytes_max;
+  };
+  Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options);
+  ~Sort() override;
+  storage::RecordId record() const override { return current_.record; }
+  bson::DocumentView document() override { return current_.document; }
+  bson::BytesView key() const override { return {}; }
+
+ protected:
+  Step do_work(storage::Transaction& transaction) override;
+  void append_details(bson::Builder& out) const override;
+  void append_figures(bson::Builder& out) const override;
+
+ private:
+  void take(SortEntry entry);
+  void make_room();
+  void finish();
+  bool next();
+
+  const SortPattern pattern_;
+  const bson::Document specification_;
+  const Options options_;
+  std::vector<SortEntry> entries_;   // a heap with the last on top while `limit` is full, else unordered
+  std::unique_ptr<SortRuns> runs_;   // spilled
+  SortEntry current_;
+  size_t next_ = 0;
+  size_t bytes_ = 0;
+  size_t total_bytes_ = 0;
+  int64_t arrivals_ = 0;
+  bool loaded_ = false;
+};
+
+}  // namespace server::query::exec

@@ -1,0 +1,91 @@
+#include "server/query/exec/sort_runs.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace server::query::exec {
+
+namespace {
+
+struct Header {
+  uint32_t key_bytes;
+  uint32_t document_bytes;
+  int64_t arrival;
+  storage::RecordId record;
+};
+
+// The one that comes first on top.
+bool later(const SortEntry& a, const SortEntry& b) { return b < a; }
+
+}  // namespace
+
+SortRuns::~SortRuns() {
+  for (const auto& run : runs_) {
+    std::error_code ignored;
+    std::filesystem::remove(run->path, ignored);
+  }
+}
+
+void SortRuns::add(const std::vector<SortEntry>& sorted) {
+  static std::atomic<uint64_t> serial{0};
+  std::error_code failed;
+  std::filesystem::create_directories(directory_, failed);
+  auto run = std::make_unique<Run>();
+  run->path = directory_ + "/sort-" + std::to_string(getpid()) + "-" + std::to_string(++serial);
+  std::ofstream file(run->path, std::ios::binary | std::ios::trunc);
+  for (const SortEntry& entry : sorted) {
+    const Header header{static_cast<uint32_t>(entry.key.size()), static_cast<uint32_t>(entry.document.size()), entry.arrival, entry.record};
+    file.write(reinterpret_cast<const char*>(&header), sizeof header);
+    file.write(entry.key.data(), static_cast<std::streamsize>(entry.key.size()));
+    file.write(entry.document.bytes().data(), static_cast<std::streamsize>(entry.document.size()));
+    bytes_ += static_cast<int64_t>(sizeof header + entry.key.size() + entry.document.size());
+  }
+  file.close();
+  runs_.push_back(std::move(run));
+  if (!file) throw base::OperationError(base::ErrorCode::out_of_disk_space, "could not write a sorted run to " + directory_);
+}
+
+bool SortRuns::read(Run& run) {
+  Header header;
+  if (!run.file.read(reinterpret_cast<char*>(&header), sizeof header)) return false;
+  run.head.key.resize(header.key_bytes);
+  bson::Bytes document(header.document_bytes, '\0');
+  run.file.read(run.head.key.data(), header.key_bytes);
+  run.file.read(document.data(), header.document_bytes);
+  if (!run.file) throw base::OperationError(base::ErrorCode::internal_error, "a sorted run ended early: " + run.path);
+  run.head.document = bson::Document(std::move(document));
+  run.head.arrival = header.arrival;
+  run.head.record = header.record;
+  return true;
+}
+
+void SortRuns::start() {
+  started_ = true;
+  for (const auto& run : runs_) {
+    run->file.open(run->path, std::ios::binary);
+    if (read(*run)) heap_.push_back(run.get());
+  }
+  std::make_heap(heap_.begin(), heap_.end(), [](const Run* a, const Run* b) { return later(a->head, b->head); });
+}
+
+bool SortRuns::next(SortEntry& entry) {
+  const auto order = [](const Run* a, const Run* b) { return later(a->head, b->head); };
+  if (!started_) start();
+  if (heap_.empty()) return false;
+  std::pop_heap(heap_.begin(), heap_.end(), order);
+  Run* run = heap_.back();
+  entry = std::move(run->head);
+  if (read(*run)) {
+    std::push_heap(heap_.begin(), heap_.end(), order);
+  } else {
+    heap_.pop_back();
+  }
+  return true;
+}
+
+}  // namespace server::query::exec

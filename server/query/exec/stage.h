@@ -1,0 +1,98 @@
+// A running query is a tree of stages; each unit of work pulls one from below.
+//
+//   LIMIT ── SORT ── FETCH ── IXSCAN
+//
+// A stage does a bounded amount of work per call, so the executor can pause between
+// any two. Nothing touches the transaction before the first work().
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bson/builder.h"
+#include "bson/document.h"
+#include "server/query/executor.h"
+#include "storage/collection.h"
+
+namespace server::query::match {
+class Node;
+}
+
+namespace server::query::exec {
+
+enum class Step { advanced, pending, end };
+
+// What must still hold for a document, all of it. Borrowed from the matcher's tree.
+class Filter {
+ public:
+  Filter() = default;
+  explicit Filter(std::vector<const match::Node*> nodes) : nodes_(std::move(nodes)) {}
+  bool empty() const { return nodes_.empty(); }
+  bool matches(bson::DocumentView document) const;
+  void append(bson::Builder& out) const;  // `filter: {…}`; nothing when empty
+
+ private:
+  std::vector<const match::Node*> nodes_;
+};
+
+struct StageStats {
+  int64_t works = 0;
+  int64_t advanced = 0;
+  int64_t pending = 0;
+  int64_t saves = 0;
+  int64_t restores = 0;
+  bool ended = false;
+};
+
+class Stage {
+ public:
+  explicit Stage(std::string name) : name_(std::move(name)) {}
+  Stage(std::string name, std::unique_ptr<Stage> child);
+  virtual ~Stage() = default;
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  // `transaction` is the one since the beginning or the last restore.
+  Step work(storage::Transaction& transaction);
+
+  // Of the row at hand, after `advanced`.
+  virtual storage::RecordId record() const { return child().record(); }
+  virtual bson::DocumentView document() { return child().document(); }
+  virtual bson::BytesView key() const { return child().key(); }  // of an index entry; empty elsewhere
+
+  void save();
+  void restore(storage::Transaction& transaction);
+  // A stage that is at its end may be asked again after a restore.
+  virtual bool resumes() const { return !children_.empty() && child().resumes(); }
+
+  const std::string& name() const { return name_; }
+  const StageStats& stats() const { return stats_; }
+  const std::vector<std::unique_ptr<Stage>>& children() const { return children_; }
+
+  // {stage, …, inputStage}, with figures above queryPlanner.
+  void explain(bson::Builder& out, Verbosity verbosity) const;
+  virtual void count(ExecutionStats& total) const;
+  // "IXSCAN { a: 1 }", of the leaves.
+  virtual std::string summary() const;
+
+ protected:
+  virtual Step do_work(storage::Transaction& transaction) = 0;
+  virtual void do_save() {}
+  virtual void do_restore(storage::Transaction&) {}
+  virtual void append_details(bson::Builder&) const {}
+  virtual void append_figures(bson::Builder&) const {}
+
+  Stage& child() { return *children_.front(); }
+  const Stage& child() const { return *children_.front(); }
+
+  std::vector<std::unique_ptr<Stage>> children_;
+
+ private:
+  const std::string name_;
+  StageStats stats_;
+};
+
+using StagePtr = std::unique_ptr<Stage>;
+
+}  // namespace server::query::exec

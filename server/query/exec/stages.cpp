@@ -1,0 +1,99 @@
+#include "server/query/exec/stages.h"
+
+#include "bson/keystring.h"
+#include "server/query/key_values.h"
+
+namespace server::query::exec {
+
+Step Fetch::do_work(storage::Transaction& transaction) {
+  const Step step = child().work(transaction);
+  if (step != Step::advanced) return step;
+  storage::ReadInfo info;
+  auto document = collection_->find(transaction, child().record(), &info);
+  if (!document) return Step::pending;  // removed after its index entry was read
+  ++examined_;
+  hops_ += info.hops;
+  document_ = std::move(*document);
+  return filter_.matches(document_) ? Step::advanced : Step::pending;
+}
+
+void Fetch::count(ExecutionStats& total) const {
+  total.docs_examined += examined_;
+  total.dedup_hops += hops_;
+  Stage::count(total);
+}
+
+void Fetch::append_figures(bson::Builder& out) const { out.append("docsExamined", examined_).append("alreadyHasObj", int64_t{0}); }
+
+Or::Or(std::vector<StagePtr> branches) : Stage("OR") { children_ = std::move(branches); }
+
+Step Or::do_work(storage::Transaction& transaction) {
+  const Step step = children_[current_]->work(transaction);
+  if (step == Step::end) {
+    if (current_ + 1 == children_.size()) return Step::end;
+    ++current_;
+    return Step::pending;
+  }
+  if (step == Step::advanced && !seen_.insert(record()).second) {
+    ++doubles_;
+    return Step::pending;
+  }
+  return step;
+}
+
+void Or::append_figures(bson::Builder& out) const {
+  out.append("dupsTested", static_cast<int64_t>(seen_.size()) + doubles_).append("dupsDropped", doubles_);
+}
+
+Step Skip::do_work(storage::Transaction& transaction) {
+  const Step step = child().work(transaction);
+  if (step != Step::advanced || left_ == 0) return step;
+  --left_;
+  return Step::pending;
+}
+
+Step Limit::do_work(storage::Transaction& transaction) {
+  if (left_ == 0) return Step::end;
+  const Step step = child().work(transaction);
+  if (step == Step::advanced) --left_;
+  return step;
+}
+
+Step Project::do_work(storage::Transaction& transaction) {
+  const Step step = child().work(transaction);
+  if (step == Step::advanced) document_ = projection_.apply(child().document());
+  return step;
+}
+
+// An entry's bytes don't tell the types of numbers, the document does: of its keys
+// it is the one that has the same bytes.
+Step ReturnKey::do_work(storage::Transaction& transaction) {
+  const Step step = child().work(transaction);
+  if (step != Step::advanced) return step;
+  bson::Builder out;
+  if (index_ && !child().key().empty()) {
+    const auto& fields = index_->spec().fields;
+    std::vector<std::string_view> paths;
+    for (const auto& field : fields) paths.push_back(field.path);
+    bool found = false;
+    visit_keys(child().document(), paths, [&](std::span<const bson::ValueView> values) {
+      bson::KeyString key;
+      for (size_t i = 0; i < values.size(); ++i) key.append(values[i], fields[i].descending);
+      if (found || key.bytes() != child().key()) return;
+      found = true;
+      for (size_t i = 0; i < values.size(); ++i) out.append(fields[i].path, values[i]);
+    });
+  }
+  document_ = out.done();
+  return step;
+}
+
+Step ShowRecordId::do_work(storage::Transaction& transaction) {
+  const Step step = child().work(transaction);
+  if (step == Step::advanced) {
+    document_ = bson::Builder().append_all(child().document()).append("$recordId", static_cast<int64_t>(record())).done();
+  }
+  return step;
+}
+
+}  // namespace server::query::exec

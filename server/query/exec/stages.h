@@ -1,0 +1,120 @@
+// The stages above the leaves.
+#pragma once
+
+#include <unordered_set>
+
+#include "server/query/exec/scans.h"
+#include "server/query/projection.h"
+
+namespace server::query::exec {
+
+// From index entries to documents; drops those that don't match the rest of the filter.
+class Fetch : public Stage {
+ public:
+  Fetch(StagePtr child, CollectionPtr collection, Filter filter)
+      : Stage("FETCH", std::move(child)), collection_(std::move(collection)), filter_(std::move(filter)) {}
+  bson::DocumentView document() override { return document_; }
+  void count(ExecutionStats& total) const override;
+
+ protected:
+  Step do_work(storage::Transaction& transaction) override;
+  void append_details(bson::Builder& out) const override { filter_.append(out); }
+  void append_figures(bson::Builder& out) const override;
+
+ private:
+  const CollectionPtr collection_;
+  const Filter filter_;
+  bson::Document document_;
+  int64_t examined_ = 0;
+  int64_t hops_ = 0;
+};
+
+// One branch after the other, every record once.
+class Or : public Stage {
+ public:
+  explicit Or(std::vector<StagePtr> branches);
+  storage::RecordId record() const override { return children_[current_]->record(); }
+  bson::DocumentView document() override { return children_[current_]->document(); }
+  bson::BytesView key() const override { return children_[current_]->key(); }
+
+ protected:
+  Step do_work(storage::Transaction& transaction) override;
+  void append_figures(bson::Builder& out) const override;
+
+ private:
+  size_t current_ = 0;
+  std::unordered_set<storage::RecordId> seen_;
+  int64_t doubles_ = 0;
+};
+
+class Skip : public Stage {
+ public:
+  Skip(StagePtr child, int64_t count) : Stage("SKIP", std::move(child)), count_(count), left_(count) {}
+
+ protected:
+  Step do_work(storage::Transaction& transaction) override;
+  void append_details(bson::Builder& out) const override { out.append("skipAmount", count_); }
+
+ private:
+  const int64_t count_;
+  int64_t left_;
+};
+
+class Limit : public Stage {
+ public:
+  Limit(StagePtr child, int64_t count) : Stage("LIMIT", std::move(child)), count_(count), left_(count) {}
+
+ protected:
+  Step do_work(storage::Transaction& transaction) override;
+  void append_details(bson::Builder& out) const override { out.append("limitAmount", count_); }
+
+ private:
+  const int64_t count_;
+  int64_t left_;
+};
+
+class Project : public Stage {
+ public:
+  Project(StagePtr child, const Projection& projection, bson::DocumentView specification)
+      : Stage(projection.simple() ? "PROJECTION_SIMPLE" : "PROJECTION_DEFAULT", std::move(child)),
+        projection_(projection), specification_(specification) {}
+  bson::DocumentView document() override { return document_; }
+
+ protected:
+  Step do_work(storage::Transaction& transaction) override;
+  void append_details(bson::Builder& out) const override { out.append("transformBy", specification_); }
+
+ private:
+  const Projection& projection_;
+  const bson::Document specification_;
+  bson::Document document_;
+};
+
+// returnKey: the fields of the index entry instead of the document.
+class ReturnKey : public Stage {
+ public:
+  ReturnKey(StagePtr child, IndexPtr index) : Stage("RETURN_KEY", std::move(child)), index_(std::move(index)) {}
+  bson::DocumentView document() override { return document_; }
+
+ protected:
+  Step do_work(storage::Transaction& transaction) override;
+
+ private:
+  const IndexPtr index_;  // nullptr: none in use, keys are empty
+  bson::Document document_;
+};
+
+// showRecordId: adds $recordId.
+class ShowRecordId : public Stage {
+ public:
+  explicit ShowRecordId(StagePtr child) : Stage("PROJECTION_DEFAULT", std::move(child)) {}
+  bson::DocumentView document() override { return document_; }
+
+ protected:
+  Step do_work(storage::Transaction& transaction) override;
+
+ private:
+  bson::Document document_;
+};
+
+}  // namespace server::query::exec

@@ -1,0 +1,56 @@
+#include "server/query/exec/trial.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace server::query::exec {
+
+namespace {
+
+constexpr int64_t works_max = 10'000;
+constexpr int64_t results_max = 101;
+
+bool has_sort(const Stage& stage) {
+  return stage.name() == "SORT" || std::any_of(stage.children().begin(), stage.children().end(), [](const auto& child) { return has_sort(*child); });
+}
+
+double score_of(const Stage& stages) {
+  const StageStats& stats = stages.stats();
+  if (stats.works == 0) return 0;
+  const double hair = std::min(1.0 / (10.0 * static_cast<double>(stats.works)), 1e-4);
+  return static_cast<double>(stats.advanced) / static_cast<double>(stats.works) + (stats.ended ? 1 : 0) + (has_sort(stages) ? 0 : hair);
+}
+
+// One round: a unit of work for each. True when the race is over.
+bool round(std::vector<Trial>& trials, storage::Transaction& transaction) {
+  bool over = false;
+  for (Trial& trial : trials) {
+    if (trial.failed) continue;
+    try {
+      const Step step = trial.stages->work(transaction);
+      over = over || step == Step::end || trial.stages->stats().advanced >= results_max;
+    } catch (const storage::WriteConflict&) {
+      throw;
+    } catch (const base::OperationError&) {
+      // A sort beyond its memory, say: the others may still do.
+      trial.failed = true;
+      if (std::all_of(trials.begin(), trials.end(), [](const Trial& one) { return one.failed; })) throw;
+    }
+  }
+  return over;
+}
+
+}  // namespace
+
+size_t race(std::vector<Trial>& trials, storage::Transaction& transaction, const std::function<void()>& check_interrupt) {
+  for (int64_t works = 0; works < works_max; ++works) {
+    if (works % 128 == 0) check_interrupt();
+    if (round(trials, transaction)) break;
+  }
+  for (Trial& trial : trials) trial.score = trial.failed ? -1 : score_of(*trial.stages);
+  const auto best = std::max_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.score < b.score; });
+  return static_cast<size_t>(best - trials.begin());
+}
+
+}  // namespace server::query::exec

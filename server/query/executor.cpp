@@ -1,0 +1,123 @@
+#include "server/query/executor.h"
+
+#include "base/clock.h"
+#include "server/operation.h"
+#include "server/query/executor_plan.h"
+#include "server/query/plan/hint.h"
+#include "server/query/plan/planner.h"
+#include "storage/engine.h"
+
+namespace server::query {
+
+namespace {
+
+constexpr int works_between_pauses = 128;
+constexpr int64_t pause_us = 10'000;
+
+int64_t now_us() { return base::system_clock().monotonic_us(); }
+
+}  // namespace
+
+Executor::Executor(OperationContext& op, std::unique_ptr<Plan> plan) : op_(&op), plan_(std::move(plan)), resumed_us_(now_us()) {}
+Executor::~Executor() = default;
+
+Executor::Step Executor::step() {
+  for (;;) {
+    ++since_pause_;
+    if (since_pause_ >= works_between_pauses || (since_pause_ % 8 == 0 && now_us() - resumed_us_ >= pause_us)) {
+      op_->check_interrupt();
+      since_pause_ = 0;
+      resumed_us_ = now_us();
+      return Step::pause;
+    }
+    switch (plan_->root->work(*plan_->transaction)) {
+      case exec::Step::advanced: return Step::advanced;
+      case exec::Step::end: return Step::end;
+      case exec::Step::pending: break;
+    }
+  }
+}
+
+bool Executor::next() {
+  for (;;) {
+    const Step step = this->step();
+    if (step != Step::pause) return step == Step::advanced;
+  }
+}
+
+bson::DocumentView Executor::document() { return plan_->root->document(); }
+storage::RecordId Executor::record() const { return plan_->root->record(); }
+
+std::optional<std::string> Executor::array_position() {
+  std::optional<std::string> position;
+  plan_->matcher->matches(document(), position);
+  return position;
+}
+
+void Executor::save() {
+  plan_->root->save();
+  plan_->transaction = nullptr;
+}
+
+void Executor::restore(storage::Transaction& transaction) {
+  plan_->transaction = &transaction;
+  plan_->root->restore(transaction);
+  resumed_us_ = now_us();
+}
+
+void Executor::attach(OperationContext& op) { op_ = &op; }
+void Executor::detach() { op_ = nullptr; }
+
+bool Executor::tailable() const { return plan_->root->resumes(); }
+
+ExecutionStats Executor::stats() const {
+  ExecutionStats stats;
+  plan_->root->count(stats);
+  stats.returned = plan_->root->stats().advanced;
+  stats.works = plan_->root->stats().works;
+  return stats;
+}
+
+std::string Executor::summary() const { return plan_->root->summary(); }
+const Matcher& Executor::matcher() const { return *plan_->matcher; }
+
+namespace {
+
+// Lets the ways race, leaves the winner in `plan.chosen`.
+void choose(Executor::Plan& plan, std::vector<plan::Access> ways, OperationContext& op) {
+  size_t winner = 0;
+  if (ways.size() > 1) {
+    std::vector<exec::Trial> trials;
+    for (const plan::Access& way : ways) trials.push_back({.stages = exec::build(plan.parts(), way)});
+    winner = exec::race(trials, *plan.transaction, [&] { op.check_interrupt(); });
+    if (plan.query.keep_trials) {
+      std::swap(trials[0], trials[winner]);
+      plan.trials = std::move(trials);
+    }
+  }
+  std::swap(ways[0], ways[winner]);
+  plan.chosen = std::move(ways.front());
+  plan.rejected.assign(std::make_move_iterator(ways.begin() + 1), std::make_move_iterator(ways.end()));
+}
+
+}  // namespace
+
+std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transaction& transaction,
+                                        std::shared_ptr<storage::Collection> collection, const Query& query) {
+  auto plan = std::make_unique<Executor::Plan>();
+  plan->started_us = now_us();
+  plan->query = query;
+  plan->collection = std::move(collection);
+  plan->transaction = &transaction;
+  plan->temporary_path = transaction.engine().options().path + "/_tmp";
+  const ParseContext context = parse_context(op, plan->query.let);
+  plan->matcher = Matcher::parse(plan->query.filter, context);
+  if (!plan::natural_direction(plan->query)) plan->sort = SortPattern::parse(plan->query.sort);
+  if (!plan->query.projection.empty()) plan->projection = Projection::parse(plan->query.projection, plan->matcher.get(), context);
+  if (plan->collection) plan->ns = plan->collection->ns();
+  choose(*plan, plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort), op);
+  plan->root = exec::build(plan->parts(), plan->chosen);
+  return std::make_unique<Executor>(op, std::move(plan));
+}
+
+}  // namespace server::query

@@ -1,0 +1,112 @@
+#include "base/clock.h"
+#include "base/hash.h"
+#include "server/query/executor_plan.h"
+#include "server/query/match/node.h"
+
+namespace server::query {
+
+namespace {
+
+// The filter's form, values left out: what MongoDB calls the query shape.
+void append_shape(const bson::ValueView& value, std::string& out) {
+  if (!value.is_object() && !value.is_array()) {
+    out += '?';
+    return;
+  }
+  out += '{';
+  for (const bson::Element& field : value.as_document()) {
+    out.append(field.name) += ':';
+    if (field.name == "$in") {
+      out += '?';
+    } else {
+      append_shape(field, out);
+    }
+  }
+  out += '}';
+}
+
+std::string hash_text(const std::string& text) {
+  char digits[9];
+  std::snprintf(digits, sizeof digits, "%08X", static_cast<unsigned>(base::hash64(text)));
+  return digits;
+}
+
+void explain_tree(bson::Builder& out, const exec::Stage& root, Verbosity verbosity, const Executor::Top* top) {
+  if (!top) return root.explain(out, verbosity);
+  out.append("stage", top->stage);
+  if (verbosity != Verbosity::query_planner) {
+    const exec::StageStats& stats = root.stats();
+    out.append("nReturned", int64_t{0}).append("executionTimeMillisEstimate", int64_t{0}).append("works", stats.works);
+    out.append("advanced", int64_t{0}).append("needTime", stats.works).append("needYield", int64_t{0});
+    out.append("saveState", stats.saves).append("restoreState", stats.restores).append("isEOF", 1);
+    if (top->figures) top->figures(out);
+  }
+  auto input = out.object("inputStage");
+  root.explain(input, verbosity);
+}
+
+void append_totals(bson::Builder& out, const exec::Stage& root, int64_t returned, int64_t ms) {
+  ExecutionStats stats;
+  root.count(stats);
+  out.append("nReturned", returned).append("executionTimeMillis", ms).append("totalKeysExamined", stats.keys_examined);
+  out.append("totalDocsExamined", stats.docs_examined).append("dedupHops", stats.dedup_hops);
+}
+
+}  // namespace
+
+void Executor::explain_planner(bson::Builder& out, const Top* top) const {
+  auto planner = out.object("queryPlanner");
+  planner.append("namespace", plan_->ns).append("indexFilterSet", false);
+  {
+    auto parsed = planner.object("parsedQuery");
+    plan_->matcher->root().append(parsed);
+  }
+  std::string shape;
+  append_shape(bson::ValueView(bson::Type::object, plan_->query.filter.bytes()), shape);
+  append_shape(bson::ValueView(bson::Type::object, plan_->query.sort.bytes()), shape);
+  append_shape(bson::ValueView(bson::Type::object, plan_->query.projection.bytes()), shape);
+  planner.append("queryHash", hash_text(shape));
+  std::string key = shape;
+  if (plan_->collection) {
+    for (const auto& index : plan_->collection->indexes()) key += index->spec().name;
+  }
+  planner.append("planCacheKey", hash_text(key));
+  planner.append("maxIndexedOrSolutionsReached", false).append("maxIndexedAndSolutionsReached", false);
+  planner.append("maxScansToExplodeReached", false);
+  {
+    auto winning = planner.object("winningPlan");
+    explain_tree(winning, *plan_->root, Verbosity::query_planner, top);
+  }
+  auto rejected = planner.array("rejectedPlans");
+  for (const plan::Access& access : plan_->rejected) {
+    auto one = rejected.object();
+    explain_tree(one, *exec::build(plan_->parts(), access), Verbosity::query_planner, top);
+  }
+}
+
+void Executor::explain_execution(bson::Builder& out, Verbosity verbosity, const Top* top) const {
+  const int64_t ms = (base::system_clock().monotonic_us() - plan_->started_us) / 1000;
+  auto execution = out.object("executionStats");
+  execution.append("executionSuccess", true);
+  append_totals(execution, *plan_->root, top ? 0 : plan_->root->stats().advanced, ms);
+  {
+    auto stages = execution.object("executionStages");
+    explain_tree(stages, *plan_->root, Verbosity::execution_stats, top);
+  }
+  if (verbosity != Verbosity::all_plans_execution) return;
+  auto trials = execution.array("allPlansExecution");
+  for (const exec::Trial& trial : plan_->trials) {
+    auto one = trials.object();
+    append_totals(one, *trial.stages, trial.stages->stats().advanced, 0);
+    one.append("score", trial.score);
+    auto stages = one.object("executionStages");
+    trial.stages->explain(stages, Verbosity::execution_stats);
+  }
+}
+
+void Executor::explain(bson::Builder& out, Verbosity verbosity, const Top* top) const {
+  explain_planner(out, top);
+  if (verbosity != Verbosity::query_planner) explain_execution(out, verbosity, top);
+}
+
+}  // namespace server::query

@@ -1,0 +1,243 @@
+#include "server/query/plan/access.h"
+
+#include <algorithm>
+
+#include "bson/keystring.h"
+#include "bson/path.h"
+#include "server/query/match/array.h"
+#include "server/query/plan/bounds.h"
+#include "server/query/plan/implies.h"
+
+namespace server::query::plan {
+
+namespace {
+
+using match::Kind;
+using match::Node;
+
+constexpr size_t ranges_max = 10'000;
+constexpr int no_group = -1;
+
+// A predicate's word on one field of the index.
+struct Candidate {
+  const Node* predicate;
+  Bounds bounds;
+  int group = no_group;        // of those inside the same $elemMatch over objects
+  std::string_view sub_path;   // there, the path within the element
+};
+
+// A number in a path means a position or a field's name: what an index holds under
+// it and what a filter means by it may differ.
+bool has_position(std::string_view path) {
+  const auto parts = bson::split_path(path);
+  return std::any_of(parts.begin(), parts.end(), bson::is_array_index);
+}
+
+std::string_view first_part(std::string_view path) { return path.substr(0, path.find('.')); }
+
+void add_elem_match(std::vector<Candidate>& found, const match::ElemMatchObject& node, int group, std::string_view path, bool multikey) {
+  if (path.size() <= node.path().size() + 1 || !path.starts_with(node.path()) || path[node.path().size()] != '.') return;
+  const std::string_view sub_path = path.substr(node.path().size() + 1);
+  for (const Node* inner : flatten(node.filter())) {
+    if (inner->kind() == Kind::negation || inner->kind() == Kind::nor) continue;
+    if (auto bounds = bounds_of(*inner, sub_path, multikey)) {
+      bounds->exact = false;
+      found.push_back({&node, *std::move(bounds), group, sub_path});
+    }
+  }
+}
+
+std::vector<Candidate> candidates(const Predicates& predicates, std::string_view path, bool multikey) {
+  std::vector<Candidate> found;
+  for (size_t i = 0; i < predicates.size(); ++i) {
+    const Node* node = predicates[i];
+    if (auto bounds = bounds_of(*node, path, multikey)) found.push_back({node, *std::move(bounds), no_group, {}});
+    if (node->kind() == Kind::elem_match_object) {
+      add_elem_match(found, static_cast<const match::ElemMatchObject&>(*node), static_cast<int>(i), path, multikey);
+    }
+  }
+  return found;
+}
+
+// Smaller is tighter.
+int looseness(const Candidate& candidate) {
+  const Intervals& intervals = candidate.bounds.intervals;
+  if (intervals.empty()) return 0;
+  if (all_points(intervals)) return intervals.size() == 1 ? 1 : 2;
+  if (is_everything(intervals)) return 5;
+  return intervals.size() == 1 ? 3 : 4;
+}
+
+class Bounder {
+ public:
+  Bounder(const storage::Index& index, const Predicates& predicates) : index_(index), predicates_(predicates) {}
+
+  // The bounds of field `i`, fields before it being done.
+  Intervals bound(size_t i, Predicates& bounded, Predicates& covered) {
+    const std::string& path = index_.spec().fields[i].path;
+    const bool multikey = index_.multikey_field(i);
+    if (has_position(path)) return everything();
+    std::vector<Candidate> found = candidates(predicates_, path, multikey);
+    if (multikey) found = choose(std::move(found), path);
+    if (found.empty()) return everything();
+    Intervals intervals = everything();
+    for (const Candidate& candidate : found) {
+      intervals = intersect(intervals, candidate.bounds.intervals);
+      bounded.push_back(candidate.predicate);
+      if (candidate.bounds.exact) covered.push_back(candidate.predicate);
+      if (multikey && !is_everything(candidate.bounds.intervals)) taken_.push_back({std::string(first_part(path)), candidate.group, candidate.sub_path});
+    }
+    return intervals;
+  }
+
+ private:
+  struct Taken {
+    std::string root;
+    int group;
+    std::string_view sub_path;
+  };
+
+  // Where documents have several keys, different ones may fulfil different predicates:
+  // one predicate per array, or those of one $elemMatch on different fields of the element.
+  std::vector<Candidate> choose(std::vector<Candidate> found, std::string_view path) const {
+    std::erase_if(found, [&](const Candidate& candidate) {
+      return std::any_of(taken_.begin(), taken_.end(), [&](const Taken& taken) {
+        if (taken.root != first_part(path)) return false;
+        return candidate.group == no_group || candidate.group != taken.group ||
+               first_part(candidate.sub_path) == first_part(taken.sub_path);
+      });
+    });
+    if (found.empty()) return found;
+    const auto better = [](const Candidate& a, const Candidate& b) {
+      return std::pair(looseness(a), a.group == no_group) < std::pair(looseness(b), b.group == no_group);
+    };
+    const auto best = std::min_element(found.begin(), found.end(), better);
+    std::vector<Candidate> chosen;
+    chosen.push_back(std::move(*best));
+    return chosen;
+  }
+
+  const storage::Index& index_;
+  const Predicates& predicates_;
+  std::vector<Taken> taken_;
+};
+
+void flatten_into(const Node& node, Predicates& out) {
+  if (node.kind() != Kind::conjunction) return out.push_back(&node);
+  for (const auto& child : static_cast<const match::TreeNode&>(node).children()) flatten_into(*child, out);
+}
+
+storage::KeyRange range_of(const bson::KeyString& prefix, const Interval& interval, bool descending) {
+  bson::KeyString from = prefix, to = prefix;
+  const bool from_included = descending ? interval.high_included : interval.low_included;
+  const bool to_included = descending ? interval.low_included : interval.high_included;
+  from.append(descending ? interval.high : interval.low, descending);
+  to.append(descending ? interval.low : interval.high, descending);
+  from_included ? from.append_before() : from.append_after();
+  to_included ? to.append_after() : to.append_before();
+  return {std::move(from).bytes(), std::move(to).bytes()};
+}
+
+bool contains(const Predicates& nodes, const Node* node) { return std::find(nodes.begin(), nodes.end(), node) != nodes.end(); }
+
+}  // namespace
+
+Predicates flatten(const Node& root) {
+  Predicates predicates;
+  flatten_into(root, predicates);
+  return predicates;
+}
+
+std::vector<storage::KeyRange> key_ranges(const storage::Index& index, std::vector<Intervals>& fields) {
+  std::vector<bson::KeyString> prefixes(1);
+  std::vector<storage::KeyRange> ranges;
+  size_t i = 0;
+  for (; i < fields.size(); ++i) {
+    const bool descending = index.spec().fields[i].descending;
+    if (!all_points(fields[i]) || prefixes.size() * fields[i].size() > ranges_max) {
+      for (const auto& prefix : prefixes) {
+        for (const Interval& interval : fields[i]) ranges.push_back(range_of(prefix, interval, descending));
+      }
+      break;
+    }
+    std::vector<bson::KeyString> longer;
+    for (const auto& prefix : prefixes) {
+      for (const Interval& interval : fields[i]) longer.push_back(bson::KeyString(prefix).append(interval.low, descending));
+    }
+    prefixes = std::move(longer);
+  }
+  if (i == fields.size()) {
+    for (auto& prefix : prefixes) ranges.push_back({bson::KeyString(prefix).append_before().bytes(), bson::KeyString(prefix).append_after().bytes()});
+  }
+  for (++i; i < fields.size(); ++i) fields[i] = everything();
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
+  return ranges;
+}
+
+Access index_access(std::shared_ptr<const storage::Index> index, const Predicates& predicates) {
+  Access access;
+  access.kind = Access::Kind::index;
+  Bounder bounder(*index, predicates);
+  std::vector<Predicates> bounded(index->spec().fields.size()), covered(bounded.size());
+  for (size_t i = 0; i < bounded.size(); ++i) access.fields.push_back(bounder.bound(i, bounded[i], covered[i]));
+  access.ranges = key_ranges(*index, access.fields);
+
+  // What bounds say counts only as far as they reach.
+  Predicates proven;
+  bool points = true;
+  for (size_t i = 0; i < bounded.size(); ++i) {
+    if (i > 0 && !all_points(access.fields[i - 1])) break;
+    if (!is_everything(access.fields[i])) access.bounded.insert(access.bounded.end(), bounded[i].begin(), bounded[i].end());
+    proven.insert(proven.end(), covered[i].begin(), covered[i].end());
+    points = points && all_points(access.fields[i]);
+    if (points) ++access.points;
+  }
+  for (const Node* node : predicates) {
+    if (!contains(proven, node)) access.residual.push_back(node);
+  }
+  access.one_record = index->spec().unique && access.points == bounded.size() && access.ranges.size() == 1 && !index->multikey();
+  access.index = std::move(index);
+  return access;
+}
+
+bool provides_sort(const Access& access, const SortPattern& sort, storage::Direction& direction) {
+  const auto& spec = access.index->spec();
+  const bool all_open = [&] {
+    for (size_t i = 0; i < access.fields.size(); ++i) {
+      if (access.index->multikey_field(i) && !is_everything(access.fields[i])) return false;
+    }
+    return true;
+  }();
+  std::optional<bool> backward;
+  size_t at = 0;
+  for (size_t i = 0; i < spec.fields.size() && at < sort.fields().size(); ++i) {
+    const bool single = access.fields[i].size() == 1 && access.fields[i].front().is_point() && !access.index->multikey_field(i);
+    const SortField& wanted = sort.fields()[at];
+    if (wanted.path != spec.fields[i].path) {
+      if (single) continue;
+      return false;
+    }
+    ++at;
+    if (single) continue;
+    // An array sorts by its least or greatest element, which only a scan of all its keys meets first.
+    if (access.index->multikey_field(i) && !all_open) return false;
+    const bool reversed = wanted.descending != spec.fields[i].descending;
+    if (backward && *backward != reversed) return false;
+    backward = reversed;
+  }
+  direction = backward.value_or(false) ? storage::Direction::backward : storage::Direction::forward;
+  return at == sort.fields().size();
+}
+
+bool has_all_matches(const storage::Index& index, const Predicates& predicates, bool leading_bounded) {
+  if (!index.spec().partial_filter.empty() && !implies_partial(predicates, index)) return false;
+  if (!index.spec().sparse) return true;
+  // A sparse index lacks the documents that have none of its fields.
+  if (!leading_bounded) return false;
+  const std::string& leading = index.spec().fields.front().path;
+  return std::any_of(predicates.begin(), predicates.end(), [&](const Node* node) {
+    return bounds_of(*node, leading, index.multikey_field(0)) && !matches_missing(*node);
+  });
+}
+
+}  // namespace server::query::plan

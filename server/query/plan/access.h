@@ -1,0 +1,51 @@
+// One way to get at the matching records, before it runs.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "server/query/match/node.h"
+#include "server/query/plan/interval.h"
+#include "server/query/sort_pattern.h"
+#include "storage/collection.h"
+
+namespace server::query::plan {
+
+// The filter as a list of predicates, all of which must hold.
+using Predicates = std::vector<const match::Node*>;
+Predicates flatten(const match::Node& root);
+
+struct Access {
+  enum class Kind { nothing, collection, id, index, any_of };
+  Kind kind = Kind::collection;
+  storage::Direction direction = storage::Direction::forward;
+  Predicates residual;                    // still to be checked on each document
+  bool sorted = false;                    // comes in the order asked for
+
+  bson::ValueView id;                     // Kind::id
+
+  std::shared_ptr<const storage::Index> index;  // Kind::index
+  std::vector<Intervals> fields;          // bounds, as explain shows them
+  std::vector<storage::KeyRange> ranges;  // the same as keys
+  Predicates bounded;                     // the predicates behind the bounds
+  size_t points = 0;                      // leading fields bound to single values
+  bool one_record = false;                // a unique index with every field bound to one value
+
+  std::vector<Access> branches;           // Kind::any_of
+};
+
+// The scan of `index` that these predicates allow; bounds on no field give a
+// scan of all of it. Nothing about sparse or partial indexes is decided here.
+Access index_access(std::shared_ptr<const storage::Index> index, const Predicates& predicates);
+
+// Whether the scan's order is the sort's, and then in which direction.
+bool provides_sort(const Access& access, const SortPattern& sort, storage::Direction& direction);
+
+// Every document that matches is in the index.
+bool has_all_matches(const storage::Index& index, const Predicates& predicates, bool leading_bounded);
+
+// From bounds to ranges of keys. Fields behind the first that isn't a list of
+// points can't narrow them; `fields` is cut accordingly.
+std::vector<storage::KeyRange> key_ranges(const storage::Index& index, std::vector<Intervals>& fields);
+
+}  // namespace server::query::plan

@@ -1,0 +1,203 @@
+#include "server/query/plan/bounds.h"
+
+#include <cmath>
+
+#include "bson/compare.h"
+#include "bson/decimal.h"
+#include "server/query/match/array.h"
+#include "server/query/match/comparison.h"
+#include "server/query/match/element.h"
+
+namespace server::query::plan {
+
+namespace {
+
+using bson::Type;
+using bson::Value;
+using bson::ValueView;
+using match::Kind;
+using match::Node;
+
+Intervals point(const ValueView& value) { return {Interval::point(value)}; }
+
+// Missing fields have the key null, empty arrays undefined.
+Intervals null_points() { return unite(point(ValueView(Type::undefined, {})), point(ValueView(Type::null, {}))); }
+
+Intervals numbers_and_nan() { return unite(point(Value(std::nan(""))), bracket(Type::number_double)); }
+
+bool is_nan(const ValueView& value) {
+  return value.type() == Type::decimal128 ? bson::decimal_is_nan(value.as_decimal128()) : std::isnan(value.to_double());
+}
+
+Bounds equality_bounds(const ValueView& value) {
+  if (value.is_nullish()) return {null_points(), false};
+  if (!value.is_array()) return {point(value), true};
+  // The keys of an array are its elements; as a whole it is a key only within another.
+  const bson::Element first = value.as_document().first();
+  const ValueView key = first.exists() ? static_cast<ValueView>(first) : ValueView(Type::undefined, {});
+  return {unite(point(key), point(value)), false};
+}
+
+Bounds order_bounds(const match::Comparison& node) {
+  const ValueView& value = node.value();
+  const bool included = node.kind() == Kind::lte || node.kind() == Kind::gte;
+  if (value.is_nullish()) return {included ? null_points() : Intervals{}, false};
+  if (value.is_number() && is_nan(value)) return {included ? point(value) : Intervals{}, true};
+  if (value.type() == Type::min_key || value.type() == Type::max_key || value.is_array()) return {everything(), false};
+  Intervals whole = bracket(value.type());
+  if (whole.empty()) return {everything(), false};
+  Interval interval = whole.front();
+  if (node.kind() == Kind::lt || node.kind() == Kind::lte) {
+    interval.high = Value(value);
+    interval.high_included = included;
+  } else {
+    interval.low = Value(value);
+    interval.low_included = included;
+  }
+  return {normalize({interval}), true};
+}
+
+// What sorts right behind all that begins with `prefix`.
+std::string after_prefix(std::string prefix) {
+  ++prefix.back();  // never wraps: 0xff doesn't occur in UTF-8
+  return prefix;
+}
+
+Bounds regex_bounds(const match::RegexNode& node) {
+  bool exact = false;
+  const std::string prefix = node.prefix(exact);
+  Intervals intervals = bracket(Type::string);
+  if (!prefix.empty() && static_cast<uint8_t>(prefix.back()) < 0xff) {
+    intervals = {{Value(prefix), Value(after_prefix(prefix)), true, false}};
+  }
+  bool ascii = !prefix.empty();
+  for (char c : prefix) ascii = ascii && static_cast<uint8_t>(c) < 0x7f;
+  bson::Builder holder;
+  holder.append("", node.regex());
+  const bson::Document document = holder.done();
+  return {unite(std::move(intervals), point(document.view().first())), exact && ascii};
+}
+
+Bounds in_bounds(const match::In& node) {
+  Bounds bounds{{}, true};
+  const auto add = [&](Bounds more) {
+    bounds.intervals.insert(bounds.intervals.end(), more.intervals.begin(), more.intervals.end());
+    bounds.exact = bounds.exact && more.exact;
+  };
+  for (const ValueView& value : node.values()) add(equality_bounds(value));
+  for (const auto& regex : node.regexes()) add(regex_bounds(static_cast<const match::RegexNode&>(*regex)));
+  bounds.intervals = normalize(std::move(bounds.intervals));
+  return bounds;
+}
+
+Bounds type_bounds(const match::TypeIs& node) {
+  Intervals intervals;
+  for (int code = 1; code < 256; ++code) {
+    if (!node.types()[static_cast<size_t>(code)]) continue;
+    const Type type = static_cast<Type>(code);
+    const Intervals one = bson::is_number(type) ? numbers_and_nan() : bracket(type);
+    if (type == Type::array || one.empty()) return {everything(), false};
+    intervals = unite(std::move(intervals), one);
+  }
+  return {std::move(intervals), false};
+}
+
+std::optional<Bounds> negation_bounds(const Node& child, std::string_view path, bool multikey) {
+  if (child.kind() == Kind::exists) return Bounds{null_points(), false};
+  if (child.kind() != Kind::eq && child.kind() != Kind::in && child.kind() != Kind::lt && child.kind() != Kind::lte &&
+      child.kind() != Kind::gt && child.kind() != Kind::gte) {
+    return std::nullopt;
+  }
+  const auto bounds = bounds_of(child, path, multikey);
+  if (!bounds || !bounds->exact) return std::nullopt;
+  return Bounds{complement(bounds->intervals), false};
+}
+
+// One key must satisfy them all, or, where there may be several, at least one of them.
+std::optional<Bounds> all_bounds(const std::vector<match::NodePtr>& nodes, std::string_view path, bool one_key) {
+  std::optional<Bounds> bounds;
+  for (const auto& node : nodes) {
+    auto more = bounds_of(*node, path, !one_key);
+    if (!more) continue;
+    if (!bounds) {
+      bounds = std::move(more);
+      bounds->exact = false;
+    } else if (one_key) {
+      bounds->intervals = intersect(bounds->intervals, more->intervals);
+    }
+  }
+  return bounds;
+}
+
+std::optional<Bounds> any_bounds(const std::vector<match::NodePtr>& nodes, std::string_view path, bool multikey) {
+  Bounds bounds{{}, true};
+  for (const auto& node : nodes) {
+    auto more = bounds_of(*node, path, multikey);
+    if (!more) return std::nullopt;
+    bounds.intervals = unite(std::move(bounds.intervals), more->intervals);
+    bounds.exact = bounds.exact && more->exact;
+  }
+  return bounds;
+}
+
+}  // namespace
+
+std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool multikey) {
+  if (node.kind() == Kind::conjunction) return all_bounds(static_cast<const match::TreeNode&>(node).children(), path, !multikey);
+  if (node.kind() == Kind::disjunction) return any_bounds(static_cast<const match::TreeNode&>(node).children(), path, multikey);
+  if (node.kind() == Kind::negation) return negation_bounds(static_cast<const match::NotNode&>(node).child(), path, multikey);
+  const auto* leaf = dynamic_cast<const match::PathNode*>(&node);
+  if (!leaf || leaf->path() != path) return std::nullopt;
+  switch (node.kind()) {
+    case Kind::eq: return equality_bounds(static_cast<const match::Comparison&>(node).value());
+    case Kind::lt:
+    case Kind::lte:
+    case Kind::gt:
+    case Kind::gte: return order_bounds(static_cast<const match::Comparison&>(node));
+    case Kind::in: return in_bounds(static_cast<const match::In&>(node));
+    case Kind::regex: return regex_bounds(static_cast<const match::RegexNode&>(node));
+    case Kind::exists: return Bounds{everything(), false};
+    case Kind::type: return type_bounds(static_cast<const match::TypeIs&>(node));
+    case Kind::mod: return Bounds{bracket(Type::number_double), false};
+    // An element is one key, so its operators meet. Their own path is empty.
+    case Kind::elem_match_value: return all_bounds(static_cast<const match::ElemMatchValue&>(node).operators(), "", true);
+    default: return std::nullopt;
+  }
+}
+
+bool matches_missing(const Node& node) {
+  switch (node.kind()) {
+    case Kind::conjunction: {
+      for (const auto& child : static_cast<const match::TreeNode&>(node).children()) {
+        if (!matches_missing(*child)) return false;
+      }
+      return true;
+    }
+    case Kind::disjunction: {
+      for (const auto& child : static_cast<const match::TreeNode&>(node).children()) {
+        if (matches_missing(*child)) return true;
+      }
+      return false;
+    }
+    case Kind::eq:
+    case Kind::lt:
+    case Kind::lte:
+    case Kind::gt:
+    case Kind::gte:
+    case Kind::in:
+    case Kind::regex:
+    case Kind::exists:
+    case Kind::type:
+    case Kind::mod:
+    case Kind::size:
+    case Kind::bits:
+      return static_cast<const match::PathNode&>(node).matches_value(ValueView());
+    case Kind::elem_match_value:
+    case Kind::elem_match_object:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace server::query::plan

@@ -1,0 +1,94 @@
+#include "server/query/plan/hint.h"
+
+#include "base/error.h"
+#include "bson/compare.h"
+#include "bson/keystring.h"
+#include "server/query/text.h"
+
+namespace server::query::plan {
+
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+using IndexPtr = std::shared_ptr<const storage::Index>;
+
+bool is_natural(const bson::ValueView& value) {
+  return value.is_object() && value.as_document().first().name == "$natural";
+}
+
+storage::Direction direction_of(const bson::Element& natural) {
+  if (!natural.is_number() || (natural.to_double() != 1 && natural.to_double() != -1)) {
+    throw OperationError(ErrorCode::bad_value, "$natural sort cannot be set to a value other than -1 or 1.");
+  }
+  return natural.to_double() > 0 ? storage::Direction::forward : storage::Direction::backward;
+}
+
+IndexPtr hinted_index(const storage::Collection& collection, const bson::ValueView& hint) {
+  for (const auto& index : collection.indexes()) {
+    if (!index->ready() || index->spec().hidden) continue;
+    const bool named = hint.is_string() ? index->spec().name == hint.as_string()
+                                        : bson::compare(index->spec().key.view(), hint.as_document()) == 0;
+    if (named) return index;
+  }
+  throw OperationError(ErrorCode::bad_value, "error processing query: ns=" + collection.ns() +
+                                                 ": planner returned error :: caused by :: hint provided does not "
+                                                 "correspond to an existing index");
+}
+
+// The key that `bound` gives; its fields must be the index's, in their order.
+bson::Bytes bound_key(const storage::Index& index, bson::DocumentView bound) {
+  const auto& fields = index.spec().fields;
+  bson::KeyString key;
+  size_t i = 0;
+  for (const bson::Element& element : bound) {
+    if (i >= fields.size() || element.name != fields[i].path) break;
+    key.append(element, fields[i++].descending);
+  }
+  if (i != fields.size() || bound.count() != i) {
+    throw OperationError(51174, "The index chosen is not compatible with min/max: " + show(index.spec().key.view()));
+  }
+  return std::move(key).bytes();
+}
+
+void apply_min_max(Access& access, const Query& query, const Predicates& predicates) {
+  storage::KeyRange range;
+  if (!query.min.empty()) range.from = bound_key(*access.index, query.min);
+  if (!query.max.empty()) range.to = bound_key(*access.index, query.max);
+  if (!query.min.empty() && !query.max.empty() && range.from >= range.to) {
+    throw OperationError(51175, "The value provided for min() does not come before the value provided for max() in the hinted index");
+  }
+  access.ranges = {range};
+  access.fields.assign(access.fields.size(), everything());
+  access.residual = predicates;
+  access.points = 0;
+  access.one_record = false;
+}
+
+}  // namespace
+
+std::optional<storage::Direction> natural_direction(const Query& query) {
+  if (is_natural(query.hint)) return direction_of(query.hint.view().as_document().first());
+  if (is_natural(bson::ValueView(bson::Type::object, query.sort.bytes()))) {
+    if (query.sort.view().count() > 1) {
+      throw OperationError(ErrorCode::bad_value, "Cannot include '$natural' in compound sort: " + show(query.sort.view()));
+    }
+    return direction_of(query.sort.view().first());
+  }
+  return std::nullopt;
+}
+
+std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates) {
+  const bson::ValueView hint = query.hint.view();
+  const bool none = !hint.exists() || is_natural(hint) || (hint.is_object() && hint.as_document().empty());
+  if (none) {
+    if (query.min.empty() && query.max.empty()) return std::nullopt;
+    throw OperationError(51173, "When using min()/max() a hint of which index to use must be provided");
+  }
+  Access access = index_access(hinted_index(collection, hint), predicates);
+  if (!query.min.empty() || !query.max.empty()) apply_min_max(access, query, predicates);
+  return access;
+}
+
+}  // namespace server::query::plan

@@ -1,0 +1,18 @@
+// What the client insists on: hint, min and max, $natural.
+#pragma once
+
+#include <optional>
+
+#include "server/query/executor.h"
+#include "server/query/plan/access.h"
+
+namespace server::query::plan {
+
+// The scan of the hinted index; nullopt: no index is hinted. Throws BadValue for one that isn't
+// there, 51173 and the like for min and max that don't fit it.
+std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates);
+
+// From {$natural: ±1} as the hint or the sort.
+std::optional<storage::Direction> natural_direction(const Query& query);
+
+}  // namespace server::query::plan

@@ -1,0 +1,136 @@
+#include "server/query/plan/implies.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "bson/compare.h"
+#include "server/query/match/comparison.h"
+#include "server/query/match/element.h"
+#include "server/query/plan/bounds.h"
+#include "server/query/text.h"
+
+namespace server::query::plan {
+
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+using bson::ValueView;
+using match::Kind;
+using match::Node;
+
+const std::vector<match::NodePtr>& children_of(const Node& node) { return static_cast<const match::TreeNode&>(node).children(); }
+
+bool is_comparison(Kind kind) {
+  return kind == Kind::eq || kind == Kind::lt || kind == Kind::lte || kind == Kind::gt || kind == Kind::gte;
+}
+
+void check_supported(const Node& node) {
+  switch (node.kind()) {
+    case Kind::conjunction:
+    case Kind::disjunction:
+      for (const auto& child : children_of(node)) check_supported(*child);
+      return;
+    case Kind::eq:
+    case Kind::lt:
+    case Kind::lte:
+    case Kind::gt:
+    case Kind::gte:
+    case Kind::exists:
+    case Kind::type:
+      return;
+    case Kind::in:
+      if (static_cast<const match::In&>(node).regexes().empty()) return;
+      break;
+    default:
+      break;
+  }
+  bson::Builder text;
+  node.append(text);
+  throw OperationError(ErrorCode::cannot_create_index, "Expression not supported in partial index: " + show(text.done().view()));
+}
+
+bool same_text(const Node& a, const Node& b) {
+  bson::Builder left, right;
+  a.append(left);
+  b.append(right);
+  return left.done().bytes() == right.done().bytes();
+}
+
+bool is_nan(const ValueView& value) { return value.is_number() && std::isnan(value.to_double()); }
+
+// Whatever lies in the range of `fact` lies in the range of `goal`.
+bool range_within(const match::Comparison& fact, const match::Comparison& goal) {
+  const ValueView &known = fact.value(), &limit = goal.value();
+  if (bson::canonical_rank(known.type()) != bson::canonical_rank(limit.type()) || is_nan(known) || is_nan(limit)) return false;
+  const int order = bson::compare(known, limit);
+  const bool goal_below = goal.kind() == Kind::lt || goal.kind() == Kind::lte;
+  const bool fact_below = fact.kind() == Kind::lt || fact.kind() == Kind::lte;
+  if (goal.kind() == Kind::eq || fact.kind() == Kind::eq || goal_below != fact_below) return false;
+  if (order == 0) return fact.kind() == goal.kind() || goal.kind() == Kind::lte || goal.kind() == Kind::gte;
+  return goal_below ? order < 0 : order > 0;
+}
+
+// {a: v} says that `a` is v or holds it; either way a predicate that v fulfils is fulfilled.
+bool value_fulfils(const ValueView& value, const Node& goal) {
+  return !value.is_array() && goal.matches_value(value.is_nullish() ? ValueView() : value);
+}
+
+bool leaf_implies(const match::PathNode& fact, const match::PathNode& goal) {
+  if (fact.path() != goal.path()) return false;
+  if (same_text(fact, goal)) return true;
+  if (goal.kind() == Kind::exists) return !matches_missing(fact);
+  if (fact.kind() == Kind::eq) return value_fulfils(static_cast<const match::Comparison&>(fact).value(), goal);
+  if (fact.kind() == Kind::in) {
+    const auto& in = static_cast<const match::In&>(fact);
+    return in.regexes().empty() && std::all_of(in.values().begin(), in.values().end(),
+                                               [&](const ValueView& value) { return value_fulfils(value, goal); });
+  }
+  if (fact.kind() == Kind::type && goal.kind() == Kind::type) {
+    const auto& known = static_cast<const match::TypeIs&>(fact).types();
+    return (known & ~static_cast<const match::TypeIs&>(goal).types()).none();
+  }
+  if (is_comparison(fact.kind()) && is_comparison(goal.kind())) {
+    return range_within(static_cast<const match::Comparison&>(fact), static_cast<const match::Comparison&>(goal));
+  }
+  return false;
+}
+
+bool fact_implies(const Node& fact, const Node& goal) {
+  if (fact.kind() == Kind::disjunction) {
+    return std::all_of(children_of(fact).begin(), children_of(fact).end(), [&](const auto& child) { return fact_implies(*child, goal); });
+  }
+  if (fact.kind() == Kind::conjunction) return implies(flatten(fact), goal);
+  const auto* known = dynamic_cast<const match::PathNode*>(&fact);
+  const auto* wanted = dynamic_cast<const match::PathNode*>(&goal);
+  return known && wanted && leaf_implies(*known, *wanted);
+}
+
+}  // namespace
+
+bool implies(const Predicates& facts, const Node& goal) {
+  const auto one = [&](const auto& child) { return implies(facts, *child); };
+  if (goal.kind() == Kind::conjunction) return std::all_of(children_of(goal).begin(), children_of(goal).end(), one);
+  if (goal.kind() == Kind::disjunction && std::any_of(children_of(goal).begin(), children_of(goal).end(), one)) return true;
+  return std::any_of(facts.begin(), facts.end(), [&](const Node* fact) {
+    if (goal.kind() == Kind::disjunction && fact->kind() == Kind::disjunction) {
+      return std::all_of(children_of(*fact).begin(), children_of(*fact).end(),
+                         [&](const auto& branch) { return implies(flatten(*branch), goal); });
+    }
+    return fact_implies(*fact, goal);
+  });
+}
+
+bool implies_partial(const Predicates& facts, const storage::Index& index) {
+  const auto* predicate = dynamic_cast<const PartialPredicate*>(index.partial_predicate());
+  return predicate && implies(facts, predicate->root());
+}
+
+std::shared_ptr<const storage::DocumentPredicate> compile_partial_filter(bson::DocumentView filter) {
+  auto matcher = Matcher::parse(filter);
+  check_supported(matcher->root());
+  return std::make_shared<PartialPredicate>(std::move(matcher));
+}
+
+}  // namespace server::query::plan

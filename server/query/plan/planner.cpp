@@ -1,0 +1,152 @@
+#include "server/query/plan/planner.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "server/query/match/comparison.h"
+#include "server/query/plan/hint.h"
+
+namespace server::query::plan {
+
+namespace {
+
+using match::Kind;
+using match::Node;
+using storage::Direction;
+
+using Indexes = std::vector<std::shared_ptr<const storage::Index>>;
+
+Indexes usable_indexes(const storage::Collection& collection) {
+  Indexes indexes = collection.indexes();
+  std::erase_if(indexes, [](const auto& index) { return !index->ready() || index->spec().hidden; });
+  return indexes;
+}
+
+bool leading_bounded(const Access& access) { return !is_everything(access.fields.front()); }
+
+bool includes(const Predicates& all, const Predicates& some) {
+  return std::all_of(some.begin(), some.end(), [&](const Node* node) { return std::find(all.begin(), all.end(), node) != all.end(); });
+}
+
+// Nothing speaks for `b` once there is `a`.
+bool dominates(const Access& a, const Access& b) {
+  if (a.one_record) return true;
+  if (a.kind != Access::Kind::index || b.kind != Access::Kind::index || b.one_record) return false;
+  if (a.points < b.points || (b.sorted && !a.sorted) || !includes(a.bounded, b.bounded)) return false;
+  return true;
+}
+
+void drop_dominated(std::vector<Access>& ways) {
+  for (size_t i = 0; i < ways.size(); ++i) {
+    for (size_t j = ways.size(); j-- > 0;) {
+      if (j == i || !dominates(ways[i], ways[j])) continue;
+      // Equals: the index with fewer fields, then the older one, stays.
+      if (dominates(ways[j], ways[i])) {
+        const auto rank = [&](size_t k) { return std::pair(ways[k].fields.size(), k); };
+        if (rank(j) < rank(i)) continue;
+      }
+      ways.erase(ways.begin() + static_cast<std::ptrdiff_t>(j));
+      if (j < i) --i;
+    }
+  }
+}
+
+// A fixed order for where nothing is tried: the branches of an $or.
+bool tighter(const Access& a, const Access& b) {
+  const auto rank = [](const Access& access) {
+    return std::tuple(!access.one_record, -static_cast<int64_t>(access.points), -static_cast<int64_t>(access.bounded.size()), access.fields.size());
+  };
+  return rank(a) < rank(b);
+}
+
+std::vector<Access> bounded_scans(const Indexes& indexes, const Predicates& predicates) {
+  std::vector<Access> scans;
+  for (const auto& index : indexes) {
+    Access access = index_access(index, predicates);
+    if (leading_bounded(access) && has_all_matches(*index, predicates, true)) scans.push_back(std::move(access));
+  }
+  return scans;
+}
+
+// Every branch of the $or by an index of its own; the other predicates hold in each.
+std::optional<Access> any_of_branches(const Indexes& indexes, const Node& disjunction, const Predicates& predicates) {
+  Access access;
+  access.kind = Access::Kind::any_of;
+  for (const auto& branch : static_cast<const match::TreeNode&>(disjunction).children()) {
+    Predicates all = flatten(*branch);
+    for (const Node* other : predicates) {
+      if (other != &disjunction) all.push_back(other);
+    }
+    auto scans = bounded_scans(indexes, all);
+    if (scans.empty()) return std::nullopt;
+    access.branches.push_back(std::move(*std::min_element(scans.begin(), scans.end(), tighter)));
+  }
+  return access;
+}
+
+const match::Comparison* id_equality(const Predicates& predicates) {
+  if (predicates.size() != 1 || predicates.front()->kind() != Kind::eq) return nullptr;
+  const auto* equality = static_cast<const match::Comparison*>(predicates.front());
+  const bson::ValueView& value = equality->value();
+  return equality->path() == "_id" && !value.is_nullish() && !value.is_array() ? equality : nullptr;
+}
+
+Access collection_scan(const Predicates& predicates, Direction direction) {
+  Access access;
+  access.direction = direction;
+  access.residual = predicates;
+  return access;
+}
+
+void mark_sorted(Access& access, const SortPattern& sort) {
+  if (!sort.empty() && access.kind == Access::Kind::index) access.sorted = provides_sort(access, sort, access.direction);
+}
+
+bool matches_nothing(const Predicates& predicates) {
+  return std::any_of(predicates.begin(), predicates.end(), [](const Node* node) {
+    return node->kind() == Kind::always && !static_cast<const match::AlwaysNode*>(node)->answer();
+  });
+}
+
+}  // namespace
+
+std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection, const Query& query, const Matcher& matcher,
+                         const SortPattern& sort) {
+  const Predicates predicates = flatten(matcher.root());
+  if (!collection || matches_nothing(predicates)) {
+    Access nothing;
+    nothing.kind = Access::Kind::nothing;
+    return {nothing};
+  }
+  if (auto forced = hinted(*collection, query, predicates)) {
+    mark_sorted(*forced, sort);
+    return {*std::move(forced)};
+  }
+  if (const auto direction = natural_direction(query)) return {collection_scan(predicates, *direction)};
+  if (const auto* equality = id_equality(predicates); equality && !query.return_key && !query.tailable) {
+    Access access;
+    access.kind = Access::Kind::id;
+    access.id = equality->value();
+    access.sorted = true;
+    return {access};
+  }
+
+  const Indexes indexes = query.tailable ? Indexes{} : usable_indexes(*collection);
+  std::vector<Access> ways = bounded_scans(indexes, predicates);
+  for (const Node* node : predicates) {
+    if (node->kind() != Kind::disjunction) continue;
+    if (auto access = any_of_branches(indexes, *node, predicates)) ways.push_back(*std::move(access));
+  }
+  for (const auto& index : indexes) {
+    if (sort.empty()) break;
+    Access access = index_access(index, predicates);
+    if (leading_bounded(access) || !has_all_matches(*index, predicates, false)) continue;
+    if (provides_sort(access, sort, access.direction)) ways.push_back(std::move(access));
+  }
+  for (Access& access : ways) mark_sorted(access, sort);
+  drop_dominated(ways);
+  if (ways.empty()) ways.push_back(collection_scan(predicates, Direction::forward));
+  return ways;
+}
+
+}  // namespace server::query::plan

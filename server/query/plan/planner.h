@@ -1,0 +1,20 @@
+// Which ways there are to answer a query, and which of them are worth a try.
+//
+// A way is out where another one bounds at least the same predicates at least
+// as tightly and sorts as well. What is left then is tried side by side on the
+// data for a moment (trial.h), as MongoDB does.
+#pragma once
+
+#include <vector>
+
+#include "server/query/executor.h"
+#include "server/query/matcher.h"
+#include "server/query/plan/access.h"
+
+namespace server::query::plan {
+
+// At least one. Throws BadValue for a hint or min/max that fits no index.
+std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection, const Query& query, const Matcher& matcher,
+                         const SortPattern& sort);
+
+}  // namespace server::query::plan

@@ -1,0 +1,59 @@
+#include "server/query/reader.h"
+
+#include "base/error.h"
+#include "server/operation.h"
+#include "server/services.h"
+
+namespace server::query {
+
+Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query)
+    : op_(&op), collection_(std::move(collection)), ns_(std::move(ns)) {
+  open();
+  executor_ = make_executor(op, *transaction_, collection_, query);
+}
+
+Reader::~Reader() {
+  // Its stages hold cursors of the transaction: they go first.
+  executor_.reset();
+  close();
+}
+
+void Reader::open() {
+  if (collection_) schema_ = std::shared_lock(collection_->schema_mutex());
+  transaction_ = std::make_unique<storage::Transaction>(*op_->services().engine, storage::Transaction::Mode::read);
+}
+
+void Reader::close() {
+  transaction_.reset();
+  if (schema_.owns_lock()) schema_.unlock();
+}
+
+bool Reader::next() {
+  for (;;) {
+    switch (executor_->step()) {
+      case Executor::Step::advanced: return true;
+      case Executor::Step::end: return false;
+      case Executor::Step::pause:
+        executor_->save();
+        close();
+        open();
+        executor_->restore(*transaction_);
+    }
+  }
+}
+
+void Reader::end() {
+  executor_->save();
+  executor_->detach();
+  close();
+  op_ = nullptr;
+}
+
+void Reader::begin(OperationContext& op) {
+  op_ = &op;
+  open();
+  executor_->attach(op);
+  executor_->restore(*transaction_);
+}
+
+}  // namespace server::query
