@@ -233,7 +233,8 @@ struct CommandLine {
       options[i] = bare ? app.add_flag("--" + setting.cli) : app.add_option("--" + setting.cli, texts[i]);
       // A refused one may stand with or without a value.
       if (setting.kind == Kind::refused) options[i]->expected(0, 1);
-      if (setting.kind == Kind::integer || setting.kind == Kind::real || setting.kind == Kind::text) options[i]->expected(1);
+      // One value for each time it is named, or the next word would be taken too.
+      if (!bare && setting.kind != Kind::refused) options[i]->allow_extra_args(false);
     }
   }
 };

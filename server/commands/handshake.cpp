@@ -68,10 +68,11 @@ void learn_client(Client& client, const bson::Element& given) {
   }
 }
 
-// What both sides can do, in the client's order of preference.
+// What both sides can do, in the client's order of preference. Without an offer
+// what was agreed before stands.
 void agree_on_compressors(OperationContext& op, const bson::Element& offered) {
-  op.client().compressors.clear();
   if (!offered.is_array()) return;
+  op.client().compressors.clear();
   const auto& ours = op.services().options.compressors;
   for (const auto& name : offered.as_document()) {
     if (name.is_string() && std::find(ours.begin(), ours.end(), name.as_string()) != ours.end()) {

@@ -1,0 +1,21 @@
+#include "server/wire/crc32c.h"
+
+#include <catch2/catch.hpp>
+#include <rapidcheck.h>
+
+namespace server::wire {
+
+TEST_CASE("CRC-32C gives the values of RFC 3720") {
+  CHECK(crc32c("") == 0);
+  CHECK(crc32c("123456789") == 0xe3069283u);
+  CHECK(crc32c(std::string(32, '\0')) == 0x8a9136aau);
+  CHECK(crc32c(std::string(32, '\xff')) == 0x62a8ab43u);
+}
+
+TEST_CASE("a checksum in pieces is the checksum of the whole") {
+  CHECK(rc::check("crc(a + b) goes on from crc(a)", [](const std::string& a, const std::string& b) {
+    RC_ASSERT(crc32c(b, crc32c(a)) == crc32c(a + b));
+  }));
+}
+
+}  // namespace server::wire
