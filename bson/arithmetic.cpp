@@ -10,9 +10,13 @@
 namespace bson::number {
 namespace {
 
-int64_t integer(const ValueView& value) { return value.type() == Type::int32 ? value.as_int32() : value.as_int64(); }
+int64_t integer(const ValueView& value) {
+  return value.type() == Type::int32 ? value.as_int32() : value.as_int64();
+}
 
-bool either(Type type, const ValueView& a, const ValueView& b) { return a.type() == type || b.type() == type; }
+bool either(Type type, const ValueView& a, const ValueView& b) {
+  return a.type() == type || b.type() == type;
+}
 
 // An int32 stays one while it fits.
 Value integer_value(int64_t value, bool wide) {
@@ -83,18 +87,21 @@ Value apply(const ValueView& value, double (*on_double)(double), Decimal128 (*on
 }  // namespace
 
 Value add(const ValueView& a, const ValueView& b) {
-  return combine(a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_add_overflow(x, y, z); },
-                 [](double x, double y) { return x + y; }, decimal_add);
+  return combine(
+      a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_add_overflow(x, y, z); },
+      [](double x, double y) { return x + y; }, decimal_add);
 }
 
 Value subtract(const ValueView& a, const ValueView& b) {
-  return combine(a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_sub_overflow(x, y, z); },
-                 [](double x, double y) { return x - y; }, decimal_subtract);
+  return combine(
+      a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_sub_overflow(x, y, z); },
+      [](double x, double y) { return x - y; }, decimal_subtract);
 }
 
 Value multiply(const ValueView& a, const ValueView& b) {
-  return combine(a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_mul_overflow(x, y, z); },
-                 [](double x, double y) { return x * y; }, decimal_multiply);
+  return combine(
+      a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_mul_overflow(x, y, z); },
+      [](double x, double y) { return x * y; }, decimal_multiply);
 }
 
 Value divide(const ValueView& a, const ValueView& b) {
@@ -129,29 +136,44 @@ Value pow(const ValueView& base, const ValueView& exponent) {
 
 Value abs(const ValueView& value) {
   switch (value.type()) {
-    case Type::int32:
-      return integer_value(std::abs(int64_t{value.as_int32()}), false);
+    case Type::int32: return integer_value(std::abs(int64_t{value.as_int32()}), false);
     case Type::int64:
       if (value.as_int64() == std::numeric_limits<int64_t>::min()) return {};
       return Value(std::abs(value.as_int64()));
-    case Type::number_double:
-      return Value(std::fabs(value.as_double()));
-    default:
-      return Value(decimal_abs(value.as_decimal128()));
+    case Type::number_double: return Value(std::fabs(value.as_double()));
+    default: return Value(decimal_abs(value.as_decimal128()));
   }
 }
 
-Value ceil(const ValueView& value) { return round_to(value, 0, Rounding::up); }
-Value floor(const ValueView& value) { return round_to(value, 0, Rounding::down); }
-Value round(const ValueView& value, int places) { return round_to(value, places, Rounding::half_even); }
-Value trunc(const ValueView& value, int places) { return round_to(value, places, Rounding::toward_zero); }
+Value ceil(const ValueView& value) {
+  return round_to(value, 0, Rounding::up);
+}
+Value floor(const ValueView& value) {
+  return round_to(value, 0, Rounding::down);
+}
+Value round(const ValueView& value, int places) {
+  return round_to(value, places, Rounding::half_even);
+}
+Value trunc(const ValueView& value, int places) {
+  return round_to(value, places, Rounding::toward_zero);
+}
 
-Value sqrt(const ValueView& value) { return apply(value, std::sqrt, decimal_sqrt); }
-Value exp(const ValueView& value) { return apply(value, std::exp, decimal_exp); }
-Value ln(const ValueView& value) { return apply(value, std::log, decimal_ln); }
-Value log10(const ValueView& value) { return apply(value, std::log10, decimal_log10); }
+Value sqrt(const ValueView& value) {
+  return apply(value, std::sqrt, decimal_sqrt);
+}
+Value exp(const ValueView& value) {
+  return apply(value, std::exp, decimal_exp);
+}
+Value ln(const ValueView& value) {
+  return apply(value, std::log, decimal_ln);
+}
+Value log10(const ValueView& value) {
+  return apply(value, std::log10, decimal_log10);
+}
 
-bool is_zero(const ValueView& value) { return value.is_number() && !value.truthy(); }
+bool is_zero(const ValueView& value) {
+  return value.is_number() && !value.truthy();
+}
 
 bool is_nan(const ValueView& value) {
   if (value.type() == Type::number_double) return std::isnan(value.as_double());

@@ -15,20 +15,25 @@ namespace {
 
 __extension__ using int128 = __int128;
 
-Value parsed(const char* text) { return value_from_json(text).or_throw(); }
+Value parsed(const char* text) {
+  return value_from_json(text).or_throw();
+}
 
 std::string text(const Value& value) {
   return value.exists() ? std::string(type_name(value.type())) + " " + to_shell(value) : "missing";
 }
 
-rc::Gen<int64_t> integers() { return generators::from_dice(generators::integer); }
+rc::Gen<int64_t> integers() {
+  return generators::from_dice(generators::integer);
+}
 
 // The exact result, as wide as it needs to be.
 void check_integers(const Value& result, int128 exact, bool wide) {
   const bool int32_fits = exact == static_cast<int32_t>(exact), int64_fits = exact == static_cast<int64_t>(exact);
   if (!int64_fits) {
     RC_ASSERT(result.type() == Type::number_double);
-    RC_ASSERT(std::fabs(result.view().as_double() - static_cast<double>(exact)) <= std::ldexp(std::fabs(static_cast<double>(exact)), -50));
+    RC_ASSERT(std::fabs(result.view().as_double() - static_cast<double>(exact)) <=
+              std::ldexp(std::fabs(static_cast<double>(exact)), -50));
   } else {
     RC_ASSERT(result.type() == (int32_fits && !wide ? Type::int32 : Type::int64));
     RC_ASSERT(result.view().to_int64() == static_cast<int64_t>(exact));
@@ -164,7 +169,8 @@ TEST_CASE("decimals are written and read back") {
     const Decimal128 value = *generators::from_dice(generators::decimal);
     RC_ASSERT(decimal_from_string(decimal_to_string(value)) == value);
   }));
-  for (const char* bad : {"", "x", "1.2.3", "1e", "12345678901234567890123456789012345", "1E+7000"}) CHECK_FALSE(decimal_from_string(bad));
+  for (const char* bad : {"", "x", "1.2.3", "1e", "12345678901234567890123456789012345", "1E+7000"})
+    CHECK_FALSE(decimal_from_string(bad));
 }
 
 TEST_CASE("doubles become decimals of 15 digits") {

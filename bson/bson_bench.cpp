@@ -14,7 +14,8 @@ namespace {
 Document record(int changed = 0) {
   Builder builder;
   builder.append("_id", ObjectId::generate()).append("title", "A title of some forty characters, or more");
-  for (int i = 0; i < 14; ++i) builder.append("field" + std::to_string(i), i == changed ? std::string(40, 'y') : std::string(40, 'x'));
+  for (int i = 0; i < 14; ++i)
+    builder.append("field" + std::to_string(i), i == changed ? std::string(40, 'y') : std::string(40, 'x'));
   {
     Builder author = builder.object("author");
     author.append("name", "somebody").append("age", 42).append("score", 1.5);

@@ -25,7 +25,10 @@ Builder::Builder(Bytes buffer) : own_(std::move(buffer)), out_(&own_) {
 Builder::Builder(Bytes* parent, size_t start) : out_(parent), start_(start) {}
 
 Builder::Builder(Builder&& other) noexcept
-    : own_(std::move(other.own_)), out_(other.out_ == &other.own_ ? &own_ : other.out_), start_(other.start_), open_(other.open_) {
+    : own_(std::move(other.own_)),
+      out_(other.out_ == &other.own_ ? &own_ : other.out_),
+      start_(other.start_),
+      open_(other.open_) {
   other.open_ = false;
 }
 
@@ -46,7 +49,9 @@ Document Builder::done() {
   return Document(std::move(own_));
 }
 
-size_t Builder::size() const { return out_->size() - start_; }
+size_t Builder::size() const {
+  return out_->size() - start_;
+}
 
 char* Builder::grow(Type type, std::string_view name, size_t bytes) {
   const size_t at = out_->size();
@@ -157,7 +162,9 @@ ArrayBuilder Builder::array(std::string_view name) {
   return ArrayBuilder(Builder(out_, out_->size() - 4));
 }
 
-Value ArrayBuilder::done_value() { return Value::array(builder_.done()); }
+Value ArrayBuilder::done_value() {
+  return Value::array(builder_.done());
+}
 
 std::string_view ArrayBuilder::next_name() {
   const auto end = std::to_chars(name_, name_ + sizeof name_, index_++);

@@ -12,10 +12,12 @@ namespace bson {
 // Negative, zero, positive. NaN equals itself and is below every number; -0 equals 0. Missing equals
 // undefined and is below null ($sort treats missing and null alike: the caller passes null then).
 int compare(const ValueView& a, const ValueView& b);
-int compare(DocumentView a, DocumentView b);  // field by field: type's rank, name, value
+int compare(DocumentView a, DocumentView b);         // field by field: type's rank, name, value
 int compare_arrays(DocumentView a, DocumentView b);  // element by element, whatever their names
 
-inline bool equal(const ValueView& a, const ValueView& b) { return compare(a, b) == 0; }
+inline bool equal(const ValueView& a, const ValueView& b) {
+  return compare(a, b) == 0;
+}
 
 // The rank of a type in that order: equal ranks are comparable with $lt and the like.
 int canonical_rank(Type type);

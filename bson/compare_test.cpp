@@ -9,9 +9,13 @@
 namespace bson {
 namespace {
 
-int sign(int value) { return (value > 0) - (value < 0); }
+int sign(int value) {
+  return (value > 0) - (value < 0);
+}
 
-Value parsed(const char* text) { return value_from_json(text).or_throw(); }
+Value parsed(const char* text) {
+  return value_from_json(text).or_throw();
+}
 
 TEST_CASE("values are totally ordered") {
   CHECK(rc::check("antisymmetric and transitive", [] {
@@ -56,10 +60,32 @@ TEST_CASE("equal values have equal hashes") {
 }
 
 TEST_CASE("types are ordered as MongoDB orders them") {
-  const char* ascending[] = {"MinKey", "undefined", "null", "NaN", "-Infinity", "5", "'a'", "{$symbol: 'b'}", "{}", "{a: 1}", "[]", "[1]",
-                             "BinData(0, '')", "BinData(0, 'AAAA')", "ObjectId('000000000000000000000000')", "false", "true",
-                             "ISODate('1969-01-01')", "ISODate('2024-01-01')", "Timestamp(1, 1)", "/a/", "/a/i",
-                             "DBPointer('a', ObjectId('000000000000000000000000'))", "Code('a')", "Code('a', {})", "MaxKey"};
+  const char* ascending[] = {"MinKey",
+                             "undefined",
+                             "null",
+                             "NaN",
+                             "-Infinity",
+                             "5",
+                             "'a'",
+                             "{$symbol: 'b'}",
+                             "{}",
+                             "{a: 1}",
+                             "[]",
+                             "[1]",
+                             "BinData(0, '')",
+                             "BinData(0, 'AAAA')",
+                             "ObjectId('000000000000000000000000')",
+                             "false",
+                             "true",
+                             "ISODate('1969-01-01')",
+                             "ISODate('2024-01-01')",
+                             "Timestamp(1, 1)",
+                             "/a/",
+                             "/a/i",
+                             "DBPointer('a', ObjectId('000000000000000000000000'))",
+                             "Code('a')",
+                             "Code('a', {})",
+                             "MaxKey"};
   for (size_t i = 0; i + 1 < std::size(ascending); ++i) {
     INFO(ascending[i] << " < " << ascending[i + 1]);
     CHECK(compare(parsed(ascending[i]), parsed(ascending[i + 1])) < 0);

@@ -28,20 +28,35 @@ BID_UINT128 bid(const Decimal128& value) {
   return result;
 }
 
-Decimal128 decimal(const BID_UINT128& value) { return {value.w[0], value.w[1]}; }
+Decimal128 decimal(const BID_UINT128& value) {
+  return {value.w[0], value.w[1]};
+}
 
 // 10^exponent; a quantum for rounding.
-Decimal128 power_of_ten(int exponent) { return {1, static_cast<uint64_t>(exponent + exponent_bias) << 49}; }
+Decimal128 power_of_ten(int exponent) {
+  return {1, static_cast<uint64_t>(exponent + exponent_bias) << 49};
+}
 
 // Digits before the point, less one: the power of ten of the leading digit. Not for zero, infinities and NaN.
-int leading_exponent(const Decimal128& value) { Flags flags = 0; return bid128_ilogb(bid(value), &flags); }
+int leading_exponent(const Decimal128& value) {
+  Flags flags = 0;
+  return bid128_ilogb(bid(value), &flags);
+}
 
 }  // namespace
 
-bool decimal_is_nan(const Decimal128& value) { return bid128_isNaN(bid(value)) != 0; }
-bool decimal_is_infinite(const Decimal128& value) { return bid128_isInf(bid(value)) != 0; }
-bool decimal_is_negative(const Decimal128& value) { return value.high >> 63; }
-bool decimal_is_zero(const Decimal128& value) { return bid128_isZero(bid(value)) != 0; }
+bool decimal_is_nan(const Decimal128& value) {
+  return bid128_isNaN(bid(value)) != 0;
+}
+bool decimal_is_infinite(const Decimal128& value) {
+  return bid128_isInf(bid(value)) != 0;
+}
+bool decimal_is_negative(const Decimal128& value) {
+  return value.high >> 63;
+}
+bool decimal_is_zero(const Decimal128& value) {
+  return bid128_isZero(bid(value)) != 0;
+}
 
 int decimal_compare(const Decimal128& a, const Decimal128& b) {
   Flags flags = 0;
@@ -81,8 +96,12 @@ Decimal128 decimal_pow(const Decimal128& base, const Decimal128& exponent) {
   return decimal(bid128_pow(bid(base), bid(exponent), nearest, &flags));
 }
 
-Decimal128 decimal_negate(const Decimal128& value) { return decimal(bid128_negate(bid(value))); }
-Decimal128 decimal_abs(const Decimal128& value) { return decimal(bid128_abs(bid(value))); }
+Decimal128 decimal_negate(const Decimal128& value) {
+  return decimal(bid128_negate(bid(value)));
+}
+Decimal128 decimal_abs(const Decimal128& value) {
+  return decimal(bid128_abs(bid(value)));
+}
 
 Decimal128 decimal_sqrt(const Decimal128& value) {
   Flags flags = 0;
@@ -160,7 +179,9 @@ double decimal_to_double(const Decimal128& value) {
   return bid128_to_binary64(bid(value), nearest, &flags);
 }
 
-Decimal128 decimal_from_int64(int64_t value) { return decimal(bid128_from_int64(value)); }
+Decimal128 decimal_from_int64(int64_t value) {
+  return decimal(bid128_from_int64(value));
+}
 
 Decimal128 decimal_from_double_34_digits(double value) {
   Flags flags = 0;

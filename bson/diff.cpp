@@ -163,9 +163,12 @@ Changes::Changes(DocumentView diff) {
       continue;
     }
     Change::Kind kind = Change::insert;
-    if (section.name == "d") kind = Change::remove;
-    else if (section.name == "u") kind = Change::update;
-    else if (section.name != "i") throw Malformed{"an unknown section '" + std::string(section.name) + "'"};
+    if (section.name == "d")
+      kind = Change::remove;
+    else if (section.name == "u")
+      kind = Change::update;
+    else if (section.name != "i")
+      throw Malformed{"an unknown section '" + std::string(section.name) + "'"};
     for (const Element& field : section.as_document()) in_order_.push_back({kind, field.name, field});
   }
   sorted_ = in_order_;
@@ -177,7 +180,9 @@ Changes::Changes(DocumentView diff) {
 Document apply_object(DocumentView before, DocumentView diff);
 Document apply_array(DocumentView before, DocumentView diff);
 
-bool is_array_diff(DocumentView diff) { return diff.first().name == "a"; }
+bool is_array_diff(DocumentView diff) {
+  return diff.first().name == "a";
+}
 
 // One level down; nothing when the value is not of the diff's shape.
 std::optional<Value> apply_within(const ValueView& before, DocumentView diff) {

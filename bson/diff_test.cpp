@@ -54,10 +54,11 @@ TEST_CASE("a diff played twice arrives at the same document") {
 TEST_CASE("diffs have MongoDB's form") {
   const char* filler = "'a long text that nobody changes, so that a diff is worth it'";
   const auto with = [&](const char* fields) { return std::string("{x: ") + filler + fields + "}"; };
-  CHECK(computed(with(", a: 1, b: 2").c_str(), with(", a: 5, c: 3").c_str()) == R"({"d": {"b": false}, "u": {"a": 5}, "i": {"c": 3}})");
+  CHECK(computed(with(", a: 1, b: 2").c_str(), with(", a: 5, c: 3").c_str()) ==
+        R"({"d": {"b": false}, "u": {"a": 5}, "i": {"c": 3}})");
   CHECK(computed(with(", a: 1, b: 2").c_str(), with(", b: 2, a: 1").c_str()) == R"({"i": {"a": 1}})");
-  CHECK(computed(("{s: {y: 1, x: " + std::string(filler) + "}}").c_str(), ("{s: {y: 2, x: " + std::string(filler) + "}}").c_str()) ==
-        R"({"ss": {"u": {"y": 2}}})");
+  CHECK(computed(("{s: {y: 1, x: " + std::string(filler) + "}}").c_str(),
+                 ("{s: {y: 2, x: " + std::string(filler) + "}}").c_str()) == R"({"ss": {"u": {"y": 2}}})");
   CHECK(computed(("{s: [1, 2, " + std::string(filler) + "]}").c_str(), ("{s: [1, 3, " + std::string(filler) + ", 4]}").c_str()) ==
         R"({"ss": {"a": true, "u1": 3, "u3": 4}})");
   CHECK(computed(("{s: [" + std::string(filler) + ", 1, 2]}").c_str(), ("{s: [" + std::string(filler) + "]}").c_str()) ==
@@ -75,9 +76,9 @@ TEST_CASE("a diff is applied leniently where the document moved on") {
 }
 
 TEST_CASE("what is no diff is refused") {
-  for (const char* bad : {"{x: 1}", "{u: 1}", "{x: {}}", "{u: {a: 1}, i: {a: 1}}", "{sa: {a: true, q: 1}}", "{sa: {a: true, u-1: 1}}",
-                          "{sa: {a: true, l: 'x'}}", "{sa: {a: true, l: NumberLong('99999999999')}}", "{sa: {a: true, s0: 1}}",
-                          "{a: true, u0: 1}", "{sa: 1}"}) {
+  for (const char* bad : {"{x: 1}", "{u: 1}", "{x: {}}", "{u: {a: 1}, i: {a: 1}}", "{sa: {a: true, q: 1}}",
+                          "{sa: {a: true, u-1: 1}}", "{sa: {a: true, l: 'x'}}", "{sa: {a: true, l: NumberLong('99999999999')}}",
+                          "{sa: {a: true, s0: 1}}", "{a: true, u0: 1}", "{sa: 1}"}) {
     std::string text = bad;
     if (text.find("u-1") != text.npos) text = "{sa: {a: true, 'u-1': 1}}";
     INFO(text);

@@ -21,33 +21,23 @@ size_t value_bytes(Type type, const char* at) {
     case Type::undefined:
     case Type::null:
     case Type::min_key:
-    case Type::max_key:
-      return 0;
-    case Type::boolean:
-      return 1;
-    case Type::int32:
-      return 4;
+    case Type::max_key: return 0;
+    case Type::boolean: return 1;
+    case Type::int32: return 4;
     case Type::number_double:
     case Type::date:
     case Type::timestamp:
-    case Type::int64:
-      return 8;
-    case Type::object_id:
-      return 12;
-    case Type::decimal128:
-      return 16;
+    case Type::int64: return 8;
+    case Type::object_id: return 12;
+    case Type::decimal128: return 16;
     case Type::string:
     case Type::code:
-    case Type::symbol:
-      return 4 + length(at);
+    case Type::symbol: return 4 + length(at);
     case Type::object:
     case Type::array:
-    case Type::code_with_scope:
-      return length(at);
-    case Type::binary:
-      return 5 + length(at);
-    case Type::db_pointer:
-      return 4 + length(at) + 12;
+    case Type::code_with_scope: return length(at);
+    case Type::binary: return 5 + length(at);
+    case Type::db_pointer: return 4 + length(at) + 12;
     case Type::regex: {
       const size_t pattern = std::strlen(at) + 1;
       return pattern + std::strlen(at + pattern) + 1;
@@ -73,7 +63,9 @@ void DocumentView::Iterator::load() {
 
 DocumentView::DocumentView() : bytes_(empty_document, 5) {}
 
-DocumentView::Iterator DocumentView::begin() const { return Iterator(bytes_.data() + 4); }
+DocumentView::Iterator DocumentView::begin() const {
+  return Iterator(bytes_.data() + 4);
+}
 
 Element DocumentView::find(std::string_view name) const {
   const char* at = bytes_.data() + 4;
@@ -108,7 +100,9 @@ ObjectId ValueView::as_object_id() const {
   return id;
 }
 
-Binary ValueView::as_binary() const { return {static_cast<uint8_t>(bytes_[4]), bytes_.substr(5)}; }
+Binary ValueView::as_binary() const {
+  return {static_cast<uint8_t>(bytes_[4]), bytes_.substr(5)};
+}
 
 Regex ValueView::as_regex() const {
   const std::string_view pattern(bytes_.data());
@@ -123,7 +117,9 @@ DocumentView ValueView::code_with_scope_scope() const {
   return DocumentView(bytes_.substr(8 + base::load_le<uint32_t>(bytes_.data() + 4)));
 }
 
-std::string_view ValueView::db_pointer_namespace() const { return bytes_.substr(4, bytes_.size() - 17); }
+std::string_view ValueView::db_pointer_namespace() const {
+  return bytes_.substr(4, bytes_.size() - 17);
+}
 
 ObjectId ValueView::db_pointer_id() const {
   return ValueView(Type::object_id, bytes_.substr(bytes_.size() - 12)).as_object_id();
@@ -131,31 +127,21 @@ ObjectId ValueView::db_pointer_id() const {
 
 int64_t ValueView::to_int64() const {
   switch (type_) {
-    case Type::int32:
-      return as_int32();
-    case Type::int64:
-      return as_int64();
-    case Type::number_double:
-      return saturated_int64(as_double());
-    case Type::decimal128:
-      return saturated_int64(as_decimal128());
-    default:
-      return 0;
+    case Type::int32: return as_int32();
+    case Type::int64: return as_int64();
+    case Type::number_double: return saturated_int64(as_double());
+    case Type::decimal128: return saturated_int64(as_decimal128());
+    default: return 0;
   }
 }
 
 double ValueView::to_double() const {
   switch (type_) {
-    case Type::int32:
-      return as_int32();
-    case Type::int64:
-      return static_cast<double>(as_int64());
-    case Type::number_double:
-      return as_double();
-    case Type::decimal128:
-      return decimal_to_double(as_decimal128());
-    default:
-      return std::numeric_limits<double>::quiet_NaN();
+    case Type::int32: return as_int32();
+    case Type::int64: return static_cast<double>(as_int64());
+    case Type::number_double: return as_double();
+    case Type::decimal128: return decimal_to_double(as_decimal128());
+    default: return std::numeric_limits<double>::quiet_NaN();
   }
 }
 
@@ -163,20 +149,13 @@ bool ValueView::truthy() const {
   switch (type_) {
     case Type::eod:
     case Type::undefined:
-    case Type::null:
-      return false;
-    case Type::boolean:
-      return as_bool();
-    case Type::int32:
-      return as_int32() != 0;
-    case Type::int64:
-      return as_int64() != 0;
-    case Type::number_double:
-      return as_double() != 0;
-    case Type::decimal128:
-      return !decimal_is_zero(as_decimal128());
-    default:
-      return true;
+    case Type::null: return false;
+    case Type::boolean: return as_bool();
+    case Type::int32: return as_int32() != 0;
+    case Type::int64: return as_int64() != 0;
+    case Type::number_double: return as_double() != 0;
+    case Type::decimal128: return !decimal_is_zero(as_decimal128());
+    default: return true;
   }
 }
 

@@ -35,9 +35,7 @@ class ValueView {
   }
   bool as_bool() const { return bytes_[0] != 0; }
   Date as_date() const { return Date{as_int64()}; }
-  Timestamp as_timestamp() const {
-    return {base::load_le<uint32_t>(bytes_.data() + 4), base::load_le<uint32_t>(bytes_.data())};
-  }
+  Timestamp as_timestamp() const { return {base::load_le<uint32_t>(bytes_.data() + 4), base::load_le<uint32_t>(bytes_.data())}; }
   ObjectId as_object_id() const;
   // string, code, symbol
   std::string_view as_string() const { return bytes_.substr(4, bytes_.size() - 5); }
@@ -126,7 +124,9 @@ class DocumentView {
   BytesView bytes_;
 };
 
-inline DocumentView ValueView::as_document() const { return DocumentView(bytes_); }
+inline DocumentView ValueView::as_document() const {
+  return DocumentView(bytes_);
+}
 
 // An owned document. Never empty of bytes: the empty document has five.
 class Document {
@@ -155,8 +155,8 @@ class Document {
 // Bytes that a value of this type takes at `at`, by its own length fields.
 size_t value_bytes(Type type, const char* at);
 
-inline constexpr size_t document_bytes_max = 16 * 1024 * 1024;             // of a user's document
+inline constexpr size_t document_bytes_max = 16 * 1024 * 1024;  // of a user's document
 inline constexpr size_t document_bytes_max_internal = document_bytes_max + 16 * 1024;
-inline constexpr int nesting_max = 180;                                    // levels of objects and arrays
+inline constexpr int nesting_max = 180;  // levels of objects and arrays
 
 }  // namespace bson

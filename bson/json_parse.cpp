@@ -126,7 +126,8 @@ Value Parser::array(int depth, char close) {
 
 Value Parser::number() {
   const size_t start = at_;
-  while (at_ < text_.size() && (is_name_character(text_[at_]) || text_[at_] == '.' || text_[at_] == '-' || text_[at_] == '+')) ++at_;
+  while (at_ < text_.size() && (is_name_character(text_[at_]) || text_[at_] == '.' || text_[at_] == '-' || text_[at_] == '+'))
+    ++at_;
   const Value result = json_types::number(text_.substr(start, at_ - start));
   if (!result.exists()) at_ = start, fail("malformed number");
   return result;
@@ -223,8 +224,7 @@ void Parser::escape(std::string& out) {
     case '"':
     case '\'':
     case '\\':
-    case '/':
-      return out.push_back(c);
+    case '/': return out.push_back(c);
     default: --at_, fail("malformed escape");
   }
   uint32_t point = hex4();
@@ -259,6 +259,8 @@ base::Result<Document> from_json(std::string_view text) {
   return Document(value->view().as_document());
 }
 
-Document json(std::string_view text) { return from_json(text).or_throw(); }
+Document json(std::string_view text) {
+  return from_json(text).or_throw();
+}
 
 }  // namespace bson

@@ -8,7 +8,9 @@
 namespace bson {
 namespace {
 
-std::string relaxed(std::string_view text) { return to_json(json(text).view()); }
+std::string relaxed(std::string_view text) {
+  return to_json(json(text).view());
+}
 std::string failure(std::string_view text) {
   const auto result = from_json(text);
   return result.ok() ? "" : result.failure().message;
@@ -52,7 +54,8 @@ TEST_CASE("damaged JSON is refused or read, never worse") {
     std::string text = to_json((*arbitrary_document()).view(), JsonMode::canonical);
     for (int left = *rc::gen::inRange(1, 4); left > 0 && !text.empty(); --left) {
       const size_t at = *rc::gen::inRange<size_t>(0, text.size());
-      *rc::gen::arbitrary<bool>() ? void(text.erase(at, 1)) : void(text[at] = *rc::gen::elementOf(std::string("{}[]\"\\:,0-$a/'u\0", 16)));
+      *rc::gen::arbitrary<bool>() ? void(text.erase(at, 1))
+                                  : void(text[at] = *rc::gen::elementOf(std::string("{}[]\"\\:,0-$a/'u\0", 16)));
     }
     const auto result = from_json(text);
     if (!result.ok()) RC_ASSERT(result.failure().code == base::ErrorCode::failed_to_parse);
@@ -83,7 +86,8 @@ TEST_CASE("the shell's forms are read") {
 }
 
 TEST_CASE("query operators stay objects") {
-  CHECK(relaxed("{a: {$regex: 'x', $options: 'i'}, b: {$gt: 1}}") == R"({"a": {"$regex": "x", "$options": "i"}, "b": {"$gt": 1}})");
+  CHECK(relaxed("{a: {$regex: 'x', $options: 'i'}, b: {$gt: 1}}") ==
+        R"({"a": {"$regex": "x", "$options": "i"}, "b": {"$gt": 1}})");
   CHECK(relaxed("{a: {$type: 'string'}}") == R"({"a": {"$type": "string"}})");
 }
 
@@ -95,9 +99,10 @@ TEST_CASE("malformed JSON is refused with the offset") {
   CHECK(failure("{a: 'x}") == "a string without an end at offset 7");
   CHECK(failure("{a: 1e999}") == "malformed number at offset 4");
   CHECK(failure("{\"a\\u0000\": 1}") == "a name must not contain NUL at offset 10");
-  for (const char* bad : {"{a: {$oid: 'xyz'}}", "{a: {$oid: 5}}", "{a: ObjectId()}", "{a: NumberInt('3000000000')}", "{a: ISODate('2023-02-29')}",
-                          "{a: {$numberLong: 'x'}}", "{a: '\\ud800'}", "{a: /x", "{a: {$binary: {base64: '!', subType: '0'}}}",
-                          "{a: {$date: 'x'}}", "{a 1}", "{: 1}", "{a: [}", "", "{", "/*", "{a: new }", "{a: {$minKey: 1, b: 2}}"}) {
+  for (const char* bad :
+       {"{a: {$oid: 'xyz'}}", "{a: {$oid: 5}}", "{a: ObjectId()}", "{a: NumberInt('3000000000')}", "{a: ISODate('2023-02-29')}",
+        "{a: {$numberLong: 'x'}}", "{a: '\\ud800'}", "{a: /x", "{a: {$binary: {base64: '!', subType: '0'}}}", "{a: {$date: 'x'}}",
+        "{a 1}", "{: 1}", "{a: [}", "", "{", "/*", "{a: new }", "{a: {$minKey: 1, b: 2}}"}) {
     INFO(bad);
     CHECK_FALSE(from_json(bad).ok());
   }
@@ -106,7 +111,8 @@ TEST_CASE("malformed JSON is refused with the offset") {
 }
 
 TEST_CASE("error messages quote values as the shell writes them") {
-  CHECK(to_shell(json("{a: 1, b: [1.0, 'x'], c: {}, d: ObjectId('0123456789abcdef01234567'), e: ISODate('1970-01-01T00:00:01Z')}").view()) ==
+  CHECK(to_shell(json("{a: 1, b: [1.0, 'x'], c: {}, d: ObjectId('0123456789abcdef01234567'), e: ISODate('1970-01-01T00:00:01Z')}")
+                     .view()) ==
         "{ a: 1, b: [ 1.0, \"x\" ], c: {}, d: ObjectId('0123456789abcdef01234567'), e: new Date(1000) }");
 }
 

@@ -60,10 +60,10 @@ std::string date_to_string(Date date) {
   if (days < -719'528 || days >= 2'932'897) return std::to_string(date.ms);  // 0000-01-01, 10000-01-01
   const chrono::year_month_day day{chrono::sys_days(chrono::days(days))};
   char text[64];
-  int length = std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(day.year()),
-                             static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()),
-                             static_cast<int>(ms / 3'600'000), static_cast<int>(ms / 60'000 % 60),
-                             static_cast<int>(ms / 1000 % 60));
+  int length =
+      std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(day.year()),
+                    static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()), static_cast<int>(ms / 3'600'000),
+                    static_cast<int>(ms / 60'000 % 60), static_cast<int>(ms / 1000 % 60));
   if (ms % 1000) length += std::snprintf(text + length, sizeof text - length, ".%03d", static_cast<int>(ms % 1000));
   text[length++] = 'Z';
   return {text, static_cast<size_t>(length)};

@@ -26,7 +26,9 @@ bool parse_whole(std::string_view text, T& number) {
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && !text.empty();
 }
 
-std::string_view text_of(const ValueView& value) { return value.is_string() ? value.as_string() : std::string_view(); }
+std::string_view text_of(const ValueView& value) {
+  return value.is_string() ? value.as_string() : std::string_view();
+}
 
 // From a number or from text.
 Value integer(const ValueView& value, bool wide) {
@@ -139,7 +141,9 @@ Value db_pointer_value(const ValueView& name, const ValueView& id) {
   return Value(ValueView(Type::db_pointer, bytes));
 }
 
-Value only_type(Type type) { return Value(ValueView(type, {})); }
+Value only_type(Type type) {
+  return Value(ValueView(type, {}));
+}
 
 }  // namespace
 
@@ -204,8 +208,7 @@ Value call(std::string_view name, DocumentView arguments) {
         return binary_value(static_cast<uint8_t>(first.to_int64()), second.as_string());
       }
       return {};
-    default:
-      return {};
+    default: return {};
   }
 }
 

@@ -6,28 +6,34 @@
 namespace bson {
 namespace {
 
-void append_quoted(std::string& out, std::string_view text) {
+void append_escaped(std::string& out, char c) {
   constexpr char digits[] = "0123456789abcdef";
-  out.push_back('"');
-  for (const char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      case '\b': out += "\\b"; break;
-      case '\f': out += "\\f"; break;
-      default:
-        if (static_cast<uint8_t>(c) >= 0x20 && c != 0x7f) {
-          out.push_back(c);
-        } else {
-          out += "\\u00";
-          out.push_back(digits[static_cast<uint8_t>(c) >> 4]);
-          out.push_back(digits[c & 15]);
-        }
-    }
+  switch (c) {
+    case '"': out += "\\\""; return;
+    case '\\': out += "\\\\"; return;
+    case '\n': out += "\\n"; return;
+    case '\r': out += "\\r"; return;
+    case '\t': out += "\\t"; return;
+    case '\b': out += "\\b"; return;
+    case '\f': out += "\\f"; return;
+    default:
+      out += "\\u00";
+      out.push_back(digits[static_cast<uint8_t>(c) >> 4]);
+      out.push_back(digits[c & 15]);
   }
+}
+
+void append_quoted(std::string& out, std::string_view text) {
+  out.push_back('"');
+  size_t done = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (static_cast<uint8_t>(c) >= 0x20 && c != '"' && c != '\\' && c != 0x7f) continue;
+    out.append(text.substr(done, i - done));
+    append_escaped(out, c);
+    done = i + 1;
+  }
+  out.append(text.substr(done));
   out.push_back('"');
 }
 
@@ -76,9 +82,7 @@ class Writer {
     append_quoted(out_, text);
     out_.push_back('}');
   }
-  void number(const char* name, const std::string& text, bool plain) {
-    plain ? void(out_ += text) : wrapped(name, text);
-  }
+  void number(const char* name, const std::string& text, bool plain) { plain ? void(out_ += text) : wrapped(name, text); }
   void date(Date date);
   void binary(const Binary& binary);
 
@@ -216,9 +220,7 @@ void shell_value(std::string& out, const ValueView& value) {
     case Type::boolean: out += value.as_bool() ? "true" : "false"; return;
     case Type::date: out += "new Date(" + std::to_string(value.as_date().ms) + ")"; return;
     case Type::null: out += "null"; return;
-    case Type::regex:
-      out.append("/").append(value.as_regex().pattern).append("/").append(value.as_regex().options);
-      return;
+    case Type::regex: out.append("/").append(value.as_regex().pattern).append("/").append(value.as_regex().options); return;
     case Type::db_pointer:
       out += "DBRef('";
       out.append(value.db_pointer_namespace()).append("',").append(value.db_pointer_id().to_hex()).append(")");
@@ -230,8 +232,8 @@ void shell_value(std::string& out, const ValueView& value) {
       out += ")";
       return;
     case Type::timestamp:
-      out += "Timestamp(" + std::to_string(value.as_timestamp().seconds) + ", " +
-             std::to_string(value.as_timestamp().increment) + ")";
+      out += "Timestamp(" + std::to_string(value.as_timestamp().seconds) + ", " + std::to_string(value.as_timestamp().increment) +
+             ")";
       return;
     case Type::max_key: out += "MaxKey"; return;
     case Type::min_key: out += "MinKey"; return;

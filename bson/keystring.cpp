@@ -115,26 +115,17 @@ void append_body(Bytes& out, const ValueView& value) {
   switch (value.type()) {
     case Type::string:
     case Type::symbol:
-    case Type::code:
-      return append_string(out, value.as_string());
-    case Type::object:
-      return append_object(out, value.as_document());
-    case Type::array:
-      return append_array(out, value.as_document());
+    case Type::code: return append_string(out, value.as_string());
+    case Type::object: return append_object(out, value.as_document());
+    case Type::array: return append_array(out, value.as_document());
     case Type::binary:
       append_length(out, value.bytes().size() - 5);
       out.append(value.bytes().substr(4));
       return;
-    case Type::object_id:
-      out.append(value.bytes());
-      return;
-    case Type::date:
-      return base::append_be64(out, static_cast<uint64_t>(value.as_int64()) ^ (uint64_t{1} << 63));
-    case Type::timestamp:
-      return base::append_be64(out, value.as_timestamp().packed());
-    case Type::regex:
-      append_cstring(out, value.as_regex().pattern);
-      return append_cstring(out, value.as_regex().options);
+    case Type::object_id: out.append(value.bytes()); return;
+    case Type::date: return base::append_be64(out, static_cast<uint64_t>(value.as_int64()) ^ (uint64_t{1} << 63));
+    case Type::timestamp: return base::append_be64(out, value.as_timestamp().packed());
+    case Type::regex: append_cstring(out, value.as_regex().pattern); return append_cstring(out, value.as_regex().options);
     case Type::db_pointer:
       append_length(out, value.bytes().size());
       out.append(value.bytes().substr(4));
@@ -142,8 +133,7 @@ void append_body(Bytes& out, const ValueView& value) {
     case Type::code_with_scope:
       append_string(out, value.code_with_scope_code());
       return append_object(out, value.code_with_scope_scope());
-    default:
-      return;  // the kind says it all
+    default: return;  // the kind says it all
   }
 }
 
@@ -170,7 +160,9 @@ KeyString& KeyString::append(const ValueView& value, bool descending) {
   return *this;
 }
 
-KeyString& KeyString::append_before() { return *this; }
+KeyString& KeyString::append_before() {
+  return *this;
+}
 
 KeyString& KeyString::append_after() {
   bytes_.append(9, '\xff');

@@ -8,11 +8,17 @@
 namespace bson {
 namespace {
 
-int sign(int value) { return (value > 0) - (value < 0); }
+int sign(int value) {
+  return (value > 0) - (value < 0);
+}
 
-Bytes key(const ValueView& value, bool descending = false) { return KeyString().append(value, descending).bytes(); }
+Bytes key(const ValueView& value, bool descending = false) {
+  return KeyString().append(value, descending).bytes();
+}
 
-Value parsed(const char* text) { return value_from_json(text).or_throw(); }
+Value parsed(const char* text) {
+  return value_from_json(text).or_throw();
+}
 
 TEST_CASE("keys are ordered as their values are") {
   CHECK(rc::check("ascending and descending", [] {
@@ -104,13 +110,35 @@ TEST_CASE("keys of integers are short") {
 }
 
 TEST_CASE("numbers between two doubles keep their order") {
-  const char* ascending[] = {"NaN", "-Infinity", "NumberDecimal('-1E+400')", "-1e300", "NumberDecimal('-9223372036854775808.5')",
-                             "NumberLong('-9223372036854775808')", "NumberDecimal('-9223372036854775807.5')", "-1.5",
-                             "NumberDecimal('-1.1')", "-1", "NumberDecimal('-1E-6176')", "0", "NumberDecimal('1E-6176')", "5e-324",
-                             "NumberDecimal('0.1')", "0.1", "1", "9007199254740992.0", "NumberDecimal('9007199254740992.5')",
-                             "NumberLong('9007199254740993')", "NumberDecimal('9007199254740993.5')", "9007199254740994.0",
-                             "NumberLong('9223372036854775807')", "NumberDecimal('9223372036854775807.5')", "9223372036854775808.0",
-                             "NumberDecimal('9223372036854775808.5')", "1.7976931348623157e308", "NumberDecimal('1E+400')", "Infinity"};
+  const char* ascending[] = {"NaN",
+                             "-Infinity",
+                             "NumberDecimal('-1E+400')",
+                             "-1e300",
+                             "NumberDecimal('-9223372036854775808.5')",
+                             "NumberLong('-9223372036854775808')",
+                             "NumberDecimal('-9223372036854775807.5')",
+                             "-1.5",
+                             "NumberDecimal('-1.1')",
+                             "-1",
+                             "NumberDecimal('-1E-6176')",
+                             "0",
+                             "NumberDecimal('1E-6176')",
+                             "5e-324",
+                             "NumberDecimal('0.1')",
+                             "0.1",
+                             "1",
+                             "9007199254740992.0",
+                             "NumberDecimal('9007199254740992.5')",
+                             "NumberLong('9007199254740993')",
+                             "NumberDecimal('9007199254740993.5')",
+                             "9007199254740994.0",
+                             "NumberLong('9223372036854775807')",
+                             "NumberDecimal('9223372036854775807.5')",
+                             "9223372036854775808.0",
+                             "NumberDecimal('9223372036854775808.5')",
+                             "1.7976931348623157e308",
+                             "NumberDecimal('1E+400')",
+                             "Infinity"};
   for (size_t i = 0; i + 1 < std::size(ascending); ++i) {
     INFO(ascending[i] << " < " << ascending[i + 1]);
     CHECK(compare(parsed(ascending[i]), parsed(ascending[i + 1])) < 0);

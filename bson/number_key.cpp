@@ -11,12 +11,12 @@ namespace {
 // A finite number that is not zero, taken apart.
 struct Parts {
   bool negative = false;
-  bool large = false;      // |v| >= 2^63; `whole` says nothing then
-  bool fraction = false;   // |v| is not `whole`
-  uint64_t whole = 0;      // truncated |v|
-  double truncated = 0;    // |v| toward zero; used with a fraction or when large
-  bool exact = true;       // `truncated` is |v|
-  Decimal128 decimal;      // |v|, where it is not exact
+  bool large = false;     // |v| >= 2^63; `whole` says nothing then
+  bool fraction = false;  // |v| is not `whole`
+  uint64_t whole = 0;     // truncated |v|
+  double truncated = 0;   // |v| toward zero; used with a fraction or when large
+  bool exact = true;      // `truncated` is |v|
+  Decimal128 decimal;     // |v|, where it is not exact
 };
 
 class Writer {

@@ -30,9 +30,9 @@ inline constexpr uint8_t first = 0x30;
 inline constexpr uint8_t nan = first;
 inline constexpr uint8_t negative_infinity = first + 1;
 inline constexpr uint8_t zero = first + 12;
-inline constexpr uint8_t small = zero + 1;    // and zero - 1
-inline constexpr uint8_t whole = zero + 1;    // + 1 … + 8 bytes; and minus
-inline constexpr uint8_t large = zero + 10;   // and zero - 10
+inline constexpr uint8_t small = zero + 1;   // and zero - 1
+inline constexpr uint8_t whole = zero + 1;   // + 1 … + 8 bytes; and minus
+inline constexpr uint8_t large = zero + 10;  // and zero - 10
 inline constexpr uint8_t infinity = zero + 11;
 inline constexpr uint8_t last = infinity;
 }  // namespace number_kind

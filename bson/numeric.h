@@ -16,7 +16,7 @@ int64_t saturated_int64(const Decimal128& value);
 // The nearest double; the nearest infinity beyond the range.
 double decimal_to_double(const Decimal128& value);
 Decimal128 decimal_from_int64(int64_t value);
-Decimal128 decimal_from_double(double value);  // 15 significant digits, as MongoDB converts
+Decimal128 decimal_from_double(double value);            // 15 significant digits, as MongoDB converts
 Decimal128 decimal_from_double_34_digits(double value);  // as close as decimal128 gets
 
 // Nothing for what is not a number, or would have to be rounded to fit.

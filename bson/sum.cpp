@@ -28,12 +28,8 @@ void Sum::add(const ValueView& value) {
   ++count_;
   if (rank(value.type()) > rank(widest_)) widest_ = value.type();
   switch (value.type()) {
-    case Type::int32:
-      integers_ += value.as_int32();
-      return;
-    case Type::int64:
-      integers_ += value.as_int64();
-      return;
+    case Type::int32: integers_ += value.as_int32(); return;
+    case Type::int64: integers_ += value.as_int64(); return;
     case Type::number_double:
       if (std::isfinite(value.as_double())) {
         add_exactly(doubles_, correction_, value.as_double());
@@ -42,8 +38,7 @@ void Sum::add(const ValueView& value) {
         any_special_ = true;
       }
       return;
-    default:
-      decimals_ = decimal_add(decimals_, value.as_decimal128());
+    default: decimals_ = decimal_add(decimals_, value.as_decimal128());
   }
 }
 
@@ -60,8 +55,8 @@ double Sum::total_double() const {
 Decimal128 Sum::total_decimal() const {
   const auto high = static_cast<int64_t>(integers_ >> 32);
   const auto low = static_cast<int64_t>(integers_ & 0xffffffff);
-  const Decimal128 whole = decimal_add(decimal_multiply(decimal_from_int64(high), decimal_from_int64(int64_t{1} << 32)),
-                                       decimal_from_int64(low));
+  const Decimal128 whole =
+      decimal_add(decimal_multiply(decimal_from_int64(high), decimal_from_int64(int64_t{1} << 32)), decimal_from_int64(low));
   Decimal128 total = decimal_add(decimals_, whole);
   if (any_special_) return decimal_add(total, decimal_from_double(special_));
   // Without this a sum of decimals alone would take the exponent of the doubles' zero.

@@ -18,8 +18,12 @@
 namespace bson {
 
 // RapidCheck prints what failed.
-inline void showValue(const Value& value, std::ostream& out) { out << to_json(value.view(), JsonMode::canonical); }
-inline void showValue(const Document& document, std::ostream& out) { out << to_json(document.view(), JsonMode::canonical); }
+inline void showValue(const Value& value, std::ostream& out) {
+  out << to_json(value.view(), JsonMode::canonical);
+}
+inline void showValue(const Document& document, std::ostream& out) {
+  out << to_json(document.view(), JsonMode::canonical);
+}
 
 namespace generators {
 
@@ -33,7 +37,9 @@ class Dice {
   uint64_t below(uint64_t end) { return next() % end; }
   bool chance(int percent) { return below(100) < static_cast<uint64_t>(percent); }
   template <class T>
-  T pick(std::initializer_list<T> choices) { return choices.begin()[below(choices.size())]; }
+  T pick(std::initializer_list<T> choices) {
+    return choices.begin()[below(choices.size())];
+  }
 
  private:
   Random random_;
@@ -46,9 +52,10 @@ inline int64_t integer(Dice& dice) {
     case 1: return static_cast<int64_t>(dice.below(2000)) - 1000;
     case 2: return static_cast<int64_t>(uint64_t{1} << dice.below(64)) + (near & 1);
     case 3: return static_cast<int64_t>((uint64_t{0} - (uint64_t{1} << dice.below(64))) + static_cast<uint64_t>(near & 1));
-    case 4: return dice.pick({std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(),
-                              int64_t{1} << 53, (int64_t{1} << 53) + 1, -(int64_t{1} << 53) - 1,
-                              int64_t{std::numeric_limits<int32_t>::min()}, int64_t{std::numeric_limits<int32_t>::max()}});
+    case 4:
+      return dice.pick({std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), int64_t{1} << 53,
+                        (int64_t{1} << 53) + 1, -(int64_t{1} << 53) - 1, int64_t{std::numeric_limits<int32_t>::min()},
+                        int64_t{std::numeric_limits<int32_t>::max()}});
     default: return static_cast<int64_t>(dice.next() >> dice.below(64)) * (dice.chance(50) ? -1 : 1);
   }
 }
@@ -58,8 +65,9 @@ inline double real(Dice& dice) {
   switch (dice.below(6)) {
     case 0: return static_cast<double>(integer(dice));
     case 1: return (static_cast<double>(dice.below(2000)) - 1000) / dice.pick({2, 4, 8, 10, 100, 3});
-    case 2: return dice.pick({0.0, -0.0, limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::max(),
-                              limits::lowest(), limits::min(), limits::denorm_min(), -limits::denorm_min(), 0.1, 1.0 / 3});
+    case 2:
+      return dice.pick({0.0, -0.0, limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::max(), limits::lowest(),
+                        limits::min(), limits::denorm_min(), -limits::denorm_min(), 0.1, 1.0 / 3});
     case 3: return std::nextafter(static_cast<double>(integer(dice)), dice.chance(50) ? 1e300 : -1e300);
     case 4: return dice.pick({9223372036854775808.0, -9223372036854775808.0, 9223372036854774784.0, 18446744073709551616.0});
     default: return std::bit_cast<double>(dice.next());
@@ -71,9 +79,10 @@ inline Decimal128 decimal(Dice& dice) {
   switch (dice.below(6)) {
     case 0: return decimal_from_int64(integer(dice));
     case 1: return decimal_from_double_34_digits(real(dice));
-    case 2: return text(dice.pick({"0", "-0", "0E+100", "NaN", "Infinity", "-Infinity", "1E-6176", "-1E-6176", "0.1", "0.10",
-                                   "9.999999999999999999999999999999999E+6144", "9223372036854775808", "9007199254740993.5",
-                                   "9223372036854775807.5", "-9223372036854775808.5", "1E+400", "1E-400", "1E+6144"}));
+    case 2:
+      return text(dice.pick({"0", "-0", "0E+100", "NaN", "Infinity", "-Infinity", "1E-6176", "-1E-6176", "0.1", "0.10",
+                             "9.999999999999999999999999999999999E+6144", "9223372036854775808", "9007199254740993.5",
+                             "9223372036854775807.5", "-9223372036854775808.5", "1E+400", "1E-400", "1E+6144"}));
     case 3: return text(std::to_string(integer(dice)) + "." + std::to_string(dice.below(1000)));
     case 4: {
       std::string digits = dice.chance(50) ? "-" : "";
@@ -98,7 +107,9 @@ inline std::string text(Dice& dice, bool with_nul = true) {
   std::string result;
   for (uint64_t left = dice.below(5); left > 0; --left) {
     switch (dice.below(6)) {
-      case 0: if (with_nul) result.push_back('\0'); break;
+      case 0:
+        if (with_nul) result.push_back('\0');
+        break;
       case 1: result.push_back('\1'); break;
       case 2: result += dice.pick({"é", "\x7f", "\"", "\\", "日", "😀", "\n"}); break;
       default: result.push_back(static_cast<char>('a' + dice.below(3)));
@@ -110,11 +121,14 @@ inline std::string text(Dice& dice, bool with_nul = true) {
 inline Bytes bytes(Dice& dice) {
   Bytes result;
   uint64_t length = dice.chance(5) ? 250 + dice.below(12) : dice.below(6);
-  for (; length > 0; --length) result.push_back(static_cast<char>(dice.chance(40) ? dice.pick({0, 1, 255}) : static_cast<int>(dice.next())));
+  for (; length > 0; --length)
+    result.push_back(static_cast<char>(dice.chance(40) ? dice.pick({0, 1, 255}) : static_cast<int>(dice.next())));
   return result;
 }
 
-inline Bytes string_bytes(const std::string& text) { return Bytes(Value(text).view().bytes()); }
+inline Bytes string_bytes(const std::string& text) {
+  return Bytes(Value(text).view().bytes());
+}
 
 inline ObjectId object_id(Dice& dice) {
   ObjectId id;
@@ -169,7 +183,9 @@ inline Value value(Dice& dice, int depth) {
   return scalar(dice, depth);
 }
 
-inline std::string field_name(Dice& dice) { return dice.chance(90) ? std::string(1, static_cast<char>('a' + dice.below(6))) : text(dice, false); }
+inline std::string field_name(Dice& dice) {
+  return dice.chance(90) ? std::string(1, static_cast<char>('a' + dice.below(6))) : text(dice, false);
+}
 
 inline Document document(Dice& dice, int depth) {
   Builder builder;
@@ -197,7 +213,8 @@ inline Value changed(Dice& dice, const ValueView& value) {
   ArrayBuilder builder;
   for (const Element& element : value.as_document()) {
     if (dice.chance(15)) continue;
-    dice.chance(20) ? builder.append(changed(dice, static_cast<ValueView>(element))) : builder.append(static_cast<ValueView>(element));
+    dice.chance(20) ? builder.append(changed(dice, static_cast<ValueView>(element)))
+                    : builder.append(static_cast<ValueView>(element));
   }
   while (dice.chance(30)) builder.append(generators::value(dice, 1));
   return builder.done_value();
@@ -235,7 +252,9 @@ auto from_dice(Make make) {
 }  // namespace generators
 
 // Any number of any of the four types.
-inline rc::Gen<Value> arbitrary_number() { return generators::from_dice(generators::number); }
+inline rc::Gen<Value> arbitrary_number() {
+  return generators::from_dice(generators::number);
+}
 
 // Any value, nested to at most `depth` levels.
 inline rc::Gen<Value> arbitrary_value(int depth = 3) {

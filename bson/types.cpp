@@ -48,6 +48,8 @@ ObjectId ObjectId::generate() {
   return id;
 }
 
-std::string ObjectId::to_hex() const { return base::to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()}); }
+std::string ObjectId::to_hex() const {
+  return base::to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
 
 }  // namespace bson

@@ -63,29 +63,22 @@ const char* Validator::value(Type type, const char* at, const char* end, int dep
     case Type::undefined:
     case Type::null:
     case Type::min_key:
-    case Type::max_key:
-      return at;
+    case Type::max_key: return at;
     case Type::boolean:
       if (at == end) return fail("a value cut short", at);
       return static_cast<uint8_t>(*at) > 1 ? fail("a boolean neither true nor false", at) : at + 1;
-    case Type::int32:
-      return fixed(at, end, 4);
+    case Type::int32: return fixed(at, end, 4);
     case Type::number_double:
     case Type::date:
     case Type::timestamp:
-    case Type::int64:
-      return fixed(at, end, 8);
-    case Type::object_id:
-      return fixed(at, end, 12);
-    case Type::decimal128:
-      return fixed(at, end, 16);
+    case Type::int64: return fixed(at, end, 8);
+    case Type::object_id: return fixed(at, end, 12);
+    case Type::decimal128: return fixed(at, end, 16);
     case Type::string:
     case Type::code:
-    case Type::symbol:
-      return string(at, end);
+    case Type::symbol: return string(at, end);
     case Type::object:
-    case Type::array:
-      return document(at, end, depth + 1);
+    case Type::array: return document(at, end, depth + 1);
     case Type::binary: {
       if (end - at < 5) return fail("a value cut short", at);
       const auto length = base::load_le<uint32_t>(at);
@@ -99,10 +92,8 @@ const char* Validator::value(Type type, const char* at, const char* end, int dep
       const char* id = string(at, end);
       return id ? fixed(id, end, 12) : nullptr;
     }
-    case Type::code_with_scope:
-      return code_with_scope(at, end, depth);
-    case Type::eod:
-      break;
+    case Type::code_with_scope: return code_with_scope(at, end, depth);
+    case Type::eod: break;
   }
   return fail("a value of unknown type", at);
 }
@@ -143,9 +134,9 @@ base::Result<DocumentView> validate(BytesView bytes, const ValidateOptions& opti
   if (bytes.size() < 5) return base::Failure{base::ErrorCode::invalid_bson, "a document cut short at offset 0"};
   const auto length = base::load_le<uint32_t>(bytes.data());
   if (length > options.bytes_max && length <= INT32_MAX) {
-    return base::Failure{base::ErrorCode::bson_object_too_large,
-                         "BSONObj size: " + std::to_string(length) + " is invalid. Size must be between 0 and " +
-                             std::to_string(options.bytes_max)};
+    return base::Failure{base::ErrorCode::bson_object_too_large, "BSONObj size: " + std::to_string(length) +
+                                                                     " is invalid. Size must be between 0 and " +
+                                                                     std::to_string(options.bytes_max)};
   }
   Validator validator(bytes, options);
   const char* end = validator.document(bytes.data(), bytes.data() + bytes.size(), 1);
@@ -166,10 +157,14 @@ bool is_utf8(std::string_view text) {
     // The second byte's range rules out overlong forms, surrogates and what lies beyond U+10FFFF.
     int more = 0;
     uint8_t low = 0x80, high = 0xbf;
-    if (first >= 0xc2 && first <= 0xdf) more = 1;
-    else if (first >= 0xe0 && first <= 0xef) more = 2;
-    else if (first >= 0xf0 && first <= 0xf4) more = 3;
-    else return false;
+    if (first >= 0xc2 && first <= 0xdf)
+      more = 1;
+    else if (first >= 0xe0 && first <= 0xef)
+      more = 2;
+    else if (first >= 0xf0 && first <= 0xf4)
+      more = 3;
+    else
+      return false;
     if (first == 0xe0) low = 0xa0;
     if (first == 0xed) high = 0x9f;
     if (first == 0xf0) low = 0x90;

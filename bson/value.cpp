@@ -2,7 +2,9 @@
 
 namespace bson {
 
-Value::Value(Timestamp value) : type_(Type::timestamp) { base::append_le(bytes_, value.packed()); }
+Value::Value(Timestamp value) : type_(Type::timestamp) {
+  base::append_le(bytes_, value.packed());
+}
 
 Value::Value(Decimal128 value) : type_(Type::decimal128) {
   base::append_le(bytes_, value.low);
