@@ -13,31 +13,23 @@ std::function<void()> on_conflict(OperationContext& op) {
   };
 }
 
-std::optional<BatchFailure> run_batch(OperationContext& op, size_t first, size_t last, const std::function<void()>& begin,
-                                      const BatchWork& work) {
-  std::optional<BatchFailure> failure;
-  while (first < last) {
-    size_t at = first;
-    try {
-      storage::in_transaction(
-          engine_of(op),
-          [&](storage::Transaction& transaction) {
-            if (begin) begin();
-            for (at = first; at < last; ++at) work(transaction, at);
-          },
-          on_conflict(op));
-      return failure;
-    } catch (const storage::WriteConflict&) {
-      throw;
-    } catch (const base::OperationError&) {
-      // An operation that was told to stop stops; everything else is this item's own failure.
-      op.check_interrupt();
-      if (at >= last) throw;
-      failure = BatchFailure{at, std::current_exception()};
-      last = at;
-    }
-  }
-  return failure;
+std::optional<BatchFailure> run_batch(OperationContext& op, size_t count, const BatchWork& work) {
+  return storage::in_transaction(
+      engine_of(op),
+      [&](storage::Transaction& transaction) -> std::optional<BatchFailure> {
+        for (size_t i = 0; i < count; ++i) {
+          try {
+            work(transaction, i);
+          } catch (const storage::WriteConflict&) {
+            throw;
+          } catch (const base::OperationError&) {
+            op.check_interrupt();
+            return BatchFailure{i, std::current_exception()};
+          }
+        }
+        return std::nullopt;
+      },
+      on_conflict(op));
 }
 
 }  // namespace server::write

@@ -1,10 +1,9 @@
-// Many small writes in few transactions, with the outcome of one transaction each.
+// Many small writes in one transaction, failing one by one.
 //
-//   d0 d1 d2 d3 d4 …     one transaction
-//         ^ fails        undone; d0 d1 once more, committed; d2's error is the
-//                        caller's to keep or to stop at; on from d3
-//
-// So the work for an item may be run several times, but takes effect once.
+// A write that can't be done (a duplicate key, a path that isn't viable) leaves
+// nothing behind in the transaction, so those before it are committed and the
+// failure is the caller's to keep or to stop at. Only a conflict undoes the
+// batch, and then it is run again as a whole.
 #pragma once
 
 #include <exception>
@@ -24,16 +23,15 @@ class OperationContext;
 namespace server::write {
 
 struct BatchFailure {
-  size_t index = 0;              // everything before it is committed, nothing from it on
-  std::exception_ptr error;      // an OperationError
+  size_t index = 0;          // everything before it is committed, nothing from it on
+  std::exception_ptr error;  // an OperationError
 };
 
 using BatchWork = std::function<void(storage::Transaction& transaction, size_t index)>;
 
-// Runs `work` for [first, last) in order. Conflicts are retried within; interrupts are thrown. nullopt: all
-// are committed. `begin` is called whenever a transaction starts over, before the first item.
-std::optional<BatchFailure> run_batch(OperationContext& op, size_t first, size_t last, const std::function<void()>& begin,
-                                      const BatchWork& work);
+// Runs `work` for 0 … count - 1 and commits; stops at the first that fails. May run it for an item more
+// than once, but it takes effect once. Throws when the operation was told to stop: then nothing is committed.
+std::optional<BatchFailure> run_batch(OperationContext& op, size_t count, const BatchWork& work);
 
 // Asked between attempts: counts the conflict and throws when the operation is to stop.
 std::function<void()> on_conflict(OperationContext& op);

@@ -143,7 +143,7 @@ class Changer {
     if (!target) return;
     DocumentWriter writer(op_, target);
     std::vector<std::optional<Effect>> effects(records.size());
-    const auto failure = run_batch(op_, 0, records.size(), nullptr, [&](Transaction& transaction, size_t i) {
+    const auto failure = run_batch(op_, records.size(), [&](Transaction& transaction, size_t i) {
       effects[i] = change_if_matching(transaction, target, writer, records[i]);
     });
     effects.resize(failure ? failure->index : records.size());

@@ -7,6 +7,7 @@
 #include "server/write/document_writer.h"
 #include "server/write/storable.h"
 #include "server/write/target.h"
+#include "storage/transaction.h"
 
 namespace server::write {
 
@@ -42,27 +43,52 @@ Prepared prepare(OperationContext& op, const std::vector<bson::DocumentView>& do
   return prepared;
 }
 
+// What one transaction came to: the first `done` were tried, all but the failed ones are in.
+struct Attempt {
+  size_t done = 0;
+  std::vector<std::pair<size_t, std::exception_ptr>> failed;
+};
+
+Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::vector<bson::DocumentView>& documents, bool ordered) {
+  return storage::in_transaction(
+      engine_of(op),
+      [&](storage::Transaction& transaction) {
+        Attempt attempt;
+        for (; attempt.done < documents.size(); ++attempt.done) {
+          try {
+            writer.insert(transaction, documents[attempt.done]);
+          } catch (const storage::WriteConflict&) {
+            throw;
+          } catch (const base::OperationError&) {
+            // Leaves nothing behind in the transaction, so the others may go on in it.
+            op.check_interrupt();
+            attempt.failed.emplace_back(attempt.done, std::current_exception());
+            if (ordered) break;
+          }
+        }
+        return attempt;
+      },
+      on_conflict(op));
+}
+
 }  // namespace
 
 InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const std::vector<bson::DocumentView>& documents,
                                bool ordered) {
   InsertOutcome outcome;
   size_t at = 0;
-  while (at < documents.size()) {
+  while (at < documents.size() && (outcome.errors.empty() || !ordered)) {
     op.check_interrupt();
     const Prepared prepared = prepare(op, documents, at);
     const Target target = Target::open_or_create(op, ns);
     DocumentWriter writer(op, target);
-    const auto failure = run_batch(op, 0, prepared.views.size(), nullptr, [&](storage::Transaction& transaction, size_t i) {
-      writer.insert(transaction, prepared.views[i]);
-    });
-    const size_t done = failure ? failure->index : prepared.views.size();
-    outcome.inserted += static_cast<int64_t>(done);
-    at += done;
-    const std::exception_ptr error = failure ? failure->error : prepared.error;
-    if (!error) continue;
-    outcome.errors.add(at++, error);
-    if (ordered) break;
+    const Attempt attempt = insert_batch(op, writer, prepared.views, ordered);
+    for (const auto& [index, error] : attempt.failed) outcome.errors.add(at + index, error);
+    const size_t tried = attempt.done + (ordered ? attempt.failed.size() : 0);
+    outcome.inserted += static_cast<int64_t>(tried - attempt.failed.size());
+    const bool stopped = ordered && !attempt.failed.empty();
+    at += tried;
+    if (prepared.error && !stopped) outcome.errors.add(at++, prepared.error);
   }
   op.services().metrics.documents.inserted.add(outcome.inserted);
   op.counts.inserted = outcome.inserted;

@@ -1,0 +1,49 @@
+// compact: gives space that a collection's files no longer need back to the file system.
+#include "base/error.h"
+#include "server/arguments.h"
+#include "server/command.h"
+#include "server/commands/scale.h"
+#include "server/commands/storage_sizes.h"
+#include "server/operation.h"
+#include "server/write/target.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+#include "storage/store_tables.h"
+
+namespace server {
+namespace {
+
+class Compact : public Command {
+ public:
+  std::string_view name() const override { return "compact"; }
+  std::string_view help() const override { return "compact collection\n{ compact : <collection_name>, [force:<bool>] }"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"force", "freeSpaceTargetMB"};
+    return names;
+  }
+  bool writes() const override { return true; }
+  bool takes_collection() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const std::string ns = request.ns();
+    storage::Engine& engine = write::engine_of(op);
+    const auto collection = engine.catalog().open(ns);
+    if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
+    const int64_t before = sizes_of(engine, *collection).total();
+    for (const auto& table : storage::store_table_names(collection->id())) {
+      engine.compact(table);
+      op.check_interrupt();
+    }
+    for (const auto& index : collection->indexes()) {
+      engine.compact(index->table().name());
+      op.check_interrupt();
+    }
+    append_count(reply, "bytesFreed", std::max<int64_t>(0, before - sizes_of(engine, *collection).total()));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_compact_command() { return std::make_unique<Compact>(); }
+
+}  // namespace server

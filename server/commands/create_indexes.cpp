@@ -1,0 +1,70 @@
+// createIndexes: builds the indexes that aren't there yet.
+#include "base/error.h"
+#include "server/arguments.h"
+#include "server/command.h"
+#include "server/operation.h"
+#include "server/write/namespaces.h"
+#include "server/write/target.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments) {
+  std::vector<storage::IndexSpec> specs;
+  for (const auto& element : arguments.required_array("indexes")) {
+    if (!element.is_object()) {
+      throw OperationError(ErrorCode::type_mismatch, "BSON field '" + arguments.dotted("indexes") + "." + std::string(element.name) +
+                                                         "' is the wrong type '" + std::string(bson::type_name(element.type())) +
+                                                         "', expected type 'object'");
+    }
+    specs.push_back(storage::parse_index_spec(element.as_document()));
+  }
+  if (specs.empty()) throw OperationError(ErrorCode::bad_value, "Must specify at least one index to create");
+  return specs;
+}
+
+class CreateIndexes : public Command {
+ public:
+  std::string_view name() const override { return "createIndexes"; }
+  std::string_view help() const override { return "Creates one or more indexes on a collection"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"indexes", "commitQuorum", "ignoreUnknownIndexOptions", "v",
+                                                 "isTimeseriesNamespace"};
+    return names;
+  }
+  bool writes() const override { return true; }
+  bool takes_collection() const override { return true; }
+  bool stable_api() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    const std::string ns = request.ns();
+    write::check_writable(ns);
+    if (arguments.any("commitQuorum").exists()) {
+      throw OperationError(ErrorCode::bad_value, "Standalones can't specify commitQuorum");
+    }
+    const auto specs = parse_specs(arguments);
+    storage::Catalog& catalog = write::engine_of(op).catalog();
+    bool created = false;
+    auto collection = catalog.open(ns);
+    if (!collection) {
+      collection = catalog.open_or_create(ns);
+      created = true;
+    }
+    const auto built = catalog.create_indexes(collection, specs, [&op] { op.check_interrupt(); });
+    reply.append("numIndexesBefore", built.before).append("numIndexesAfter", built.after);
+    if (created) reply.append("createdCollectionAutomatically", true);
+    if (built.before == built.after) reply.append("note", "all indexes already exist");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_create_indexes_command() { return std::make_unique<CreateIndexes>(); }
+
+}  // namespace server

@@ -1,0 +1,92 @@
+// dbHash: a fingerprint of each collection's documents, to compare members by.
+#include <bson/bson.h>
+
+#include <set>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "bson/json.h"
+#include "server/arguments.h"
+#include "server/command.h"
+#include "server/commands/scale.h"
+#include "server/operation.h"
+#include "server/query/reader.h"
+#include "server/write/namespaces.h"
+#include "server/write/target.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+
+namespace server {
+namespace {
+
+// MD5 is what MongoDB's tools compare; nothing here relies on its strength.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+class Md5 {
+ public:
+  Md5() { bson_md5_init(&state_); }
+  void add(base::BytesView bytes) {
+    bson_md5_append(&state_, base::as_u8(bytes), static_cast<uint32_t>(bytes.size()));
+  }
+  std::string hex() {
+    uint8_t digest[16];
+    bson_md5_finish(&state_, digest);
+    return base::to_hex({reinterpret_cast<const char*>(digest), sizeof digest});
+  }
+
+ private:
+  bson_md5_t state_;
+};
+#pragma GCC diagnostic pop
+
+// Documents in the order of their _id; of a capped collection as they came.
+std::string hash_collection(OperationContext& op, const std::shared_ptr<storage::Collection>& collection) {
+  query::Query query;
+  if (!collection->options().capped) query.sort = bson::json("{_id: 1}");
+  Md5 md5;
+  for (query::Reader reader(op, collection, collection->ns(), query); reader.next();) md5.add(reader.document().bytes());
+  return md5.hex();
+}
+
+class DbHash : public Command {
+ public:
+  std::string_view name() const override { return "dbHash"; }
+  std::vector<std::string_view> aliases() const override { return {"dbhash"}; }
+  std::string_view help() const override { return "hash of each collection's documents\n{ dbHash: 1, collections: [ <name>, ... ] }"; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    std::set<std::string, std::less<>> wanted;
+    if (const auto names = arguments.array("collections")) {
+      for (const auto& name : *names) {
+        if (!name.is_string()) {
+          throw base::OperationError(base::ErrorCode::bad_value, "collections entries have to be strings");
+        }
+        wanted.emplace(name.as_string());
+      }
+    }
+    const auto collections = write::engine_of(op).catalog().collections(request.db);
+    Md5 all;
+    bson::Builder hashes, uuids;
+    bson::ArrayBuilder capped;
+    for (const auto& collection : collections) {
+      const std::string ns = collection->ns();
+      const std::string name(write::collection_of(ns));
+      if ((!wanted.empty() && !wanted.contains(name)) || write::is_system(ns)) continue;
+      const std::string hash = hash_collection(op, collection);
+      hashes.append(name, hash);
+      uuids.append(name, bson::Binary{4, collection->uuid_bytes()});
+      if (collection->options().capped) capped.append(name);
+      all.add(hash);
+    }
+    reply.append("collections", hashes.done()).append("capped", capped.done_value()).append("uuids", uuids.done());
+    reply.append("md5", all.hex());
+    append_count(reply, "timeMillis", op.elapsed_us() / 1000);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_db_hash_command() { return std::make_unique<DbHash>(); }
+
+}  // namespace server

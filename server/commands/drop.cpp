@@ -1,0 +1,43 @@
+// drop: a collection with its indexes.
+#include "base/error.h"
+#include "server/command.h"
+#include "server/commands/collection_options.h"
+#include "server/operation.h"
+#include "server/write/namespaces.h"
+#include "server/write/target.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+
+namespace server {
+namespace {
+
+class Drop : public Command {
+ public:
+  std::string_view name() const override { return "drop"; }
+  std::string_view help() const override { return "drop a collection\n{drop : <collectionName>}"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"collectionUUID"};
+    return names;
+  }
+  bool writes() const override { return true; }
+  bool takes_collection() const override { return true; }
+  bool stable_api() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const std::string ns = request.ns();
+    write::check_droppable(ns);
+    check_collection_uuid(op, request.body.find("collectionUUID"), ns);
+    storage::Catalog& catalog = write::engine_of(op).catalog();
+    const auto collection = catalog.open(ns);
+    const auto indexes = collection ? static_cast<int32_t>(collection->indexes().size()) : 0;
+    // Dropping what isn't there is fine, and says so by saying less.
+    if (!catalog.drop(ns)) return;
+    reply.append("nIndexesWas", indexes).append("ns", ns);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_drop_command() { return std::make_unique<Drop>(); }
+
+}  // namespace server

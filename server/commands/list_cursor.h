@@ -1,0 +1,18 @@
+// Lists that a command makes at once and hands out through a cursor.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bson/builder.h"
+
+namespace server {
+
+class OperationContext;
+struct Request;
+
+// Appends `cursor`, with as many documents as the request's cursor.batchSize allows; the rest waits for getMore.
+void reply_list(OperationContext& op, const Request& request, std::string ns, std::vector<bson::Document> documents,
+                bson::Builder& reply);
+
+}  // namespace server

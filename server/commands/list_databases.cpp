@@ -1,0 +1,67 @@
+// listDatabases: the databases there are, and what they take on disk.
+#include "server/arguments.h"
+#include "server/command.h"
+#include "server/commands/storage_sizes.h"
+#include "server/operation.h"
+#include "server/query/matcher.h"
+#include "server/write/target.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+
+namespace server {
+namespace {
+
+class ListDatabases : public Command {
+ public:
+  std::string_view name() const override { return "listDatabases"; }
+  std::string_view help() const override { return "{ listDatabases:1, [filter: <filterObject>] [, nameOnly: true ] }\nlist databases on this server"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"filter", "nameOnly", "authorizedDatabases"};
+    return names;
+  }
+  bool admin_only() const override { return true; }
+  bool stable_api() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    const bool name_only = arguments.loose_boolean("nameOnly").value_or(false);
+    arguments.loose_boolean("authorizedDatabases");
+    const auto filter = arguments.object("filter").value_or(bson::DocumentView());
+    const auto matcher = query::Matcher::parse(filter, query::parse_context(op));
+    storage::Engine& engine = write::engine_of(op);
+    int64_t total = 0;
+    {
+      auto list = reply.array("databases");
+      for (const auto& db : engine.catalog().databases()) {
+        op.check_interrupt();
+        const bson::Document shown = describe(engine, db, name_only);
+        if (!matcher->matches(shown)) continue;
+        total += shown.find("sizeOnDisk").to_int64();
+        list.append(shown);
+      }
+    }
+    if (!name_only) reply.append("totalSize", total).append("totalSizeMb", total / (1024 * 1024));
+  }
+
+ private:
+  static bson::Document describe(storage::Engine& engine, const std::string& db, bool name_only) {
+    bson::Builder out;
+    out.append("name", db);
+    if (!name_only) {
+      StorageSizes sizes;
+      bool empty = true;
+      for (const auto& collection : engine.catalog().collections(db)) {
+        sizes += sizes_of(engine, *collection);
+        empty = false;
+      }
+      out.append("sizeOnDisk", sizes.total()).append("empty", empty);
+    }
+    return out.done();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_list_databases_command() { return std::make_unique<ListDatabases>(); }
+
+}  // namespace server

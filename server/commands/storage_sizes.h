@@ -1,0 +1,24 @@
+// What collections take on disk, for the commands that tell.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "storage/collection.h"
+
+namespace server {
+
+struct StorageSizes {
+  int64_t records_bytes = 0;       // of the files that hold records
+  int64_t records_free_bytes = 0;  // of those, free to be used again
+  int64_t indexes_bytes = 0;
+  int64_t indexes_free_bytes = 0;
+
+  int64_t total() const { return records_bytes + indexes_bytes; }
+  StorageSizes& operator+=(const StorageSizes& more);
+};
+
+StorageSizes sizes_of(const storage::Engine& engine, const storage::Collection& collection);
+
+}  // namespace server
