@@ -18,6 +18,15 @@ struct CreateIndexesResult {
   int after = 0;
 };
 
+// Told of each change of the schema within the transaction that makes it: how it gets into the log.
+class SchemaSink {
+ public:
+  virtual ~SchemaSink() = default;
+  // `command` as an oplog entry has it: {create: "orders", …}, {drop: "orders"}, {dropDatabase: 1} …
+  // `uuid`: 16 bytes of the collection; empty where there is none.
+  virtual void schema_changed(Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) = 0;
+};
+
 // Thread-safe.
 class Catalog {
  public:
@@ -52,6 +61,13 @@ class Catalog {
                                   const std::function<void()>& interrupted = nullptr) = 0;
 
   virtual void set_predicate_compiler(PredicateCompiler compiler) = 0;
+
+  // One sink, for the catalog's lifetime; nullptr: nobody listens.
+  virtual void set_schema_sink(SchemaSink* sink) = 0;
+  // Shows a collection that is kept elsewhere (the oplog) among the others. It can't be dropped or renamed.
+  virtual void attach(std::shared_ptr<Collection> collection) = 0;
+  // Forgets it again; its holders may go on using it.
+  virtual void detach(std::string_view ns) = 0;
 };
 
 }  // namespace storage

@@ -64,7 +64,8 @@ class Collection {
   virtual std::shared_ptr<const Index> index(std::string_view name) const = 0;
 
   // The document has its _id (the write path adds it first). Throws
-  // DuplicateKey (11000, MongoDB's message with index and key), CannotIndexParallelArrays …
+  // DuplicateKey (11000, MongoDB's message with index and key), 171 for parallel arrays …
+  // After any error but WriteConflict what the call had begun is taken back, and the transaction can go on.
   virtual Stored insert(Transaction& transaction, bson::DocumentView document) = 0;
   virtual Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) = 0;
   virtual Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) = 0;

@@ -47,7 +47,12 @@ void Tables::stop() {
     stopping_ = true;
   }
   woken_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  thread_.join();
+  // By now the last readers may have left. What still stays is found as an orphan at the next start.
+  const wt::Session session = connection_.open_session();
+  for (const std::string& name : dropping_) try_drop(session.get(), name);
+  dropping_.clear();
 }
 
 Table Tables::open(const std::string& name, const TableOptions& options) {
@@ -83,6 +88,16 @@ void Tables::drop(const std::string& name) {
   woken_.notify_one();
 }
 
+void Tables::drop_now(const std::string& name) {
+  {
+    std::lock_guard lock(mutex_);
+    names_.erase(name);
+  }
+  sessions_.forget_table(name);
+  const wt::Session session = connection_.open_session();
+  while (!try_drop(session.get(), name)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 bool Tables::try_drop(WT_SESSION* session, const std::string& name) {
   const int result = session->drop(session, (std::string(prefix) + name).c_str(), "force=true,checkpoint_wait=false,lock_wait=false");
   if (result == EBUSY) return false;
@@ -93,7 +108,6 @@ bool Tables::try_drop(WT_SESSION* session, const std::string& name) {
   return true;
 }
 
-// What is still to be dropped when the engine closes is found as an orphan at the next start.
 void Tables::run() {
   base::LogContext context("TableDrops");
   const wt::Session session = connection_.open_session();

@@ -27,6 +27,7 @@ class Tables {
   std::vector<std::string> names() const;  // sorted; without those being dropped
   bool exists(const std::string& name) const;
   void drop(const std::string& name);
+  void drop_now(const std::string& name);  // while nobody else uses the engine
   void stop();
 
   int64_t file_bytes(const std::string& name) const;

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -109,7 +110,8 @@ TEST_CASE("a dropped table is gone from the list at once and its file later, who
     Transaction reader(engine, Mode::read);
     CHECK(table.get(reader, "k") == "1");
     engine.drop_table("things");
-    CHECK(engine.table_names() == std::vector<std::string>{"catalog", "counts"});
+    const auto names = engine.table_names();
+    CHECK(std::find(names.begin(), names.end(), "things") == names.end());
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
     CHECK(table.get(reader, "k") == "1");
   }

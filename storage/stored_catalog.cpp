@@ -1,0 +1,285 @@
+#include "storage/stored_catalog.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/random.h"
+#include "bson/builder.h"
+#include "storage/dedup_service.h"
+#include "storage/internals.h"
+#include "storage/names.h"
+#include "storage/store_tables.h"
+
+namespace storage {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+Bytes random_uuid() {
+  Bytes uuid;
+  base::append_le(uuid, base::entropy64());
+  base::append_le(uuid, base::entropy64());
+  uuid[6] = static_cast<char>((uuid[6] & 0x0f) | 0x40);
+  uuid[8] = static_cast<char>((uuid[8] & 0x3f) | 0x80);
+  return uuid;
+}
+
+bson::Document id_index_spec() {
+  bson::Builder spec;
+  {
+    bson::Builder key = spec.object("key");
+    key.append("_id", 1);
+  }
+  spec.append("name", "_id_");
+  return parse_index_spec(spec.done()).document;
+}
+
+bson::Document create_command(const CollectionEntry& entry) {
+  bson::Builder command;
+  command.append("create", collection_of(entry.ns)).append_all(entry.options.document.view());
+  command.append("idIndex", entry.indexes.front().spec);
+  return command.done();
+}
+
+bool same_but_for_case(std::string_view a, std::string_view b) {
+  return a != b && std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+}  // namespace
+
+std::shared_ptr<Collection> StoredCatalog::open(std::string_view ns) const {
+  std::shared_lock lock(mutex_);
+  const auto found = by_name_.find(ns);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Collection> StoredCatalog::open(CollectionId id) const {
+  std::shared_lock lock(mutex_);
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+StoredCatalog::Shared StoredCatalog::stored(std::string_view ns) const { return std::dynamic_pointer_cast<StoredCollection>(open(ns)); }
+
+StoredCatalog::Shared StoredCatalog::stored(const std::shared_ptr<Collection>& collection) {
+  Shared stored = std::dynamic_pointer_cast<StoredCollection>(collection);
+  if (!stored) throw OperationError(ErrorCode::illegal_operation, "cannot change the schema of " + collection->ns());
+  return stored;
+}
+
+std::vector<StoredCatalog::Shared> StoredCatalog::stored_of(std::string_view db) const {
+  std::vector<Shared> found;
+  for (const auto& collection : collections(db)) {
+    if (auto stored = std::dynamic_pointer_cast<StoredCollection>(collection)) found.push_back(std::move(stored));
+  }
+  return found;
+}
+
+bool StoredCatalog::lock_all(const std::vector<Shared>& collections, Held& held) {
+  held.clear();
+  for (const Shared& collection : collections) {
+    std::unique_lock lock(collection->schema_mutex(), std::try_to_lock);
+    if (!lock) {
+      held.clear();
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      return false;
+    }
+    held.push_back(std::move(lock));
+  }
+  return true;
+}
+
+void StoredCatalog::check_new_name(std::string_view ns) const {
+  check_namespace(ns);
+  const std::string_view db = database_of(ns);
+  for (const std::string& other : databases()) {
+    if (same_but_for_case(other, db)) {
+      throw OperationError(13297, "db already exists with different case already have: [" + other + "] trying to create [" + std::string(db) + "]");
+    }
+  }
+}
+
+void StoredCatalog::log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command) {
+  if (sink_) sink_->schema_changed(transaction, database_of(collection.ns()), collection.uuid_bytes(), command);
+}
+
+std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options) {
+  std::lock_guard ddl(ddl_mutex_);
+  check_new_name(ns);
+  if (open(ns)) throw OperationError(ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists.");
+  engine_.internals().space.require_room();
+  CollectionEntry entry{.id = next_collection_, .ns = std::string(ns), .uuid = random_uuid(), .options = options, .indexes = {}, .next_index = 2};
+  entry.indexes.push_back({1, id_index_spec(), true});
+  const Shared collection = make(entry, std::make_shared<Counts>());
+  try {
+    in_transaction(engine_, [&](Transaction& transaction) {
+      write_next_collection(transaction, table_, entry.id + 1);
+      write_entry(transaction, table_, entry);
+      log(transaction, *collection, create_command(entry));
+    });
+  } catch (...) {
+    next_collection_ = entry.id + 1;
+    collection->set_dropped();
+    gone(collection);
+    throw;
+  }
+  next_collection_ = entry.id + 1;
+  std::unique_lock lock(mutex_);
+  by_name_.emplace(entry.ns, collection);
+  by_id_.emplace(entry.id, collection);
+  return collection;
+}
+
+std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns) {
+  for (;;) {
+    if (auto collection = open(ns)) return collection;
+    try {
+      return create(ns, {});
+    } catch (const OperationError& error) {
+      // Somebody else made it in between.
+      if (error.code() != ErrorCode::namespace_exists) throw;
+    }
+  }
+}
+
+// Within the transaction: nothing of it is left in the tables everyone shares.
+void StoredCatalog::forget(Transaction& transaction, const StoredCollection& collection) {
+  remove_entry(transaction, table_, collection.id());
+  remove_counts(transaction, engine_.internals().counts, collection.id());
+}
+
+// After the commit: nobody finds it any more, and its tables go when the last cursor has left.
+void StoredCatalog::gone(const Shared& collection) {
+  {
+    std::unique_lock lock(mutex_);
+    const auto found = by_name_.find(collection->ns());
+    if (found != by_name_.end() && found->second == collection) by_name_.erase(found);
+    by_id_.erase(collection->id());
+  }
+  collection->set_dropped();
+  if (engine_.internals().dedup) engine_.dedup().dropped(collection);
+  for (const std::string& table : store_table_names(collection->id())) engine_.drop_table(table);
+  for (const auto& index : *collection->stored_indexes()) {
+    index->set_dropped();
+    engine_.drop_table(index->table().name());
+  }
+}
+
+bool StoredCatalog::drop(std::string_view ns) {
+  for (;;) {
+    const Shared collection = stored(ns);
+    if (!collection) {
+      if (open(ns)) throw OperationError(ErrorCode::illegal_operation, "cannot drop " + std::string(ns));
+      return false;
+    }
+    std::unique_lock schema(collection->schema_mutex());
+    std::lock_guard ddl(ddl_mutex_);
+    if (stored(ns) != collection) continue;  // dropped or renamed while this waited
+    bson::Builder command;
+    command.append("drop", collection_of(ns));
+    const bson::Document document = command.done();
+    in_transaction(engine_, [&](Transaction& transaction) {
+      forget(transaction, *collection);
+      log(transaction, *collection, document);
+    });
+    gone(collection);
+    return true;
+  }
+}
+
+bool StoredCatalog::drop_database(std::string_view db) {
+  for (;;) {
+    const std::vector<Shared> all = stored_of(db);
+    if (all.empty()) return false;
+    Held schemas;
+    if (!lock_all(all, schemas)) continue;
+    std::lock_guard ddl(ddl_mutex_);
+    if (stored_of(db) != all) continue;
+    in_transaction(engine_, [&](Transaction& transaction) {
+      for (const Shared& collection : all) {
+        forget(transaction, *collection);
+        bson::Builder command;
+        command.append("drop", collection_of(collection->ns()));
+        log(transaction, *collection, command.done());
+      }
+      bson::Builder command;
+      command.append("dropDatabase", 1);
+      if (sink_) sink_->schema_changed(transaction, db, {}, command.done());
+    });
+    for (const Shared& collection : all) gone(collection);
+    return true;
+  }
+}
+
+void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop_target) {
+  if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
+  for (;;) {
+    const Shared source = stored(from);
+    if (!source) throw OperationError(ErrorCode::namespace_not_found, "Source collection " + std::string(from) + " does not exist");
+    const Shared target = stored(to);
+    if (!target && open(to)) throw OperationError(ErrorCode::illegal_operation, "cannot replace " + std::string(to));
+    if (target && !drop_target) throw OperationError(ErrorCode::namespace_exists, "target namespace exists");
+    Held schemas;
+    std::vector<Shared> both{source};
+    if (target) both.push_back(target);
+    if (!lock_all(both, schemas)) continue;
+    std::lock_guard ddl(ddl_mutex_);
+    if (stored(from) != source || stored(to) != target) continue;
+    check_new_name(to);
+    CollectionEntry entry = source->entry();
+    entry.ns = to;
+    bson::Builder command;
+    command.append("renameCollection", from).append("to", to).append("stayTemp", false);
+    if (target) command.append("dropTarget", bson::Binary{4, target->uuid_bytes()});
+    const bson::Document document = command.done();
+    in_transaction(engine_, [&](Transaction& transaction) {
+      if (target) forget(transaction, *target);
+      write_entry(transaction, table_, entry);
+      log(transaction, *source, document);
+    });
+    if (target) gone(target);
+    std::unique_lock lock(mutex_);
+    by_name_.erase(by_name_.find(from));
+    source->set_entry(entry);
+    by_name_[entry.ns] = source;
+    return;
+  }
+}
+
+std::vector<std::string> StoredCatalog::databases() const {
+  std::shared_lock lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [ns, collection] : by_name_) names.emplace_back(database_of(ns));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::vector<std::shared_ptr<Collection>> StoredCatalog::collections(std::string_view db) const {
+  const std::string prefix = std::string(db) + ".";
+  std::vector<std::shared_ptr<Collection>> found;
+  std::shared_lock lock(mutex_);
+  for (auto at = by_name_.lower_bound(prefix); at != by_name_.end() && at->first.starts_with(prefix); ++at) found.push_back(at->second);
+  return found;
+}
+
+ValidateReport StoredCatalog::validate(const std::shared_ptr<Collection>& collection, bool full, const std::function<void()>& interrupted) {
+  return validate_collection(engine_, *stored(collection), full, interrupted);
+}
+
+void StoredCatalog::attach(std::shared_ptr<Collection> collection) {
+  std::unique_lock lock(mutex_);
+  by_id_[collection->id()] = collection;
+  by_name_[collection->ns()] = std::move(collection);
+}
+
+void StoredCatalog::detach(std::string_view ns) {
+  std::unique_lock lock(mutex_);
+  const auto found = by_name_.find(ns);
+  if (found == by_name_.end() || dynamic_cast<StoredCollection*>(found->second.get())) return;
+  by_id_.erase(found->second->id());
+  by_name_.erase(found);
+}
+
+}  // namespace storage

@@ -1,0 +1,91 @@
+// The catalog as it is kept in the table `catalog`.
+//
+// Order of locks: schema locks of collections, then ddl_mutex_, then mutex_. Who
+// needs several schema locks tries for all and lets go of all, since readers may
+// hold one while they wait for another.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "storage/catalog.h"
+#include "storage/stored_collection.h"
+
+namespace storage {
+
+class StoredCatalog final : public Catalog {
+ public:
+  // Reads what is stored; takes away what a crash left half made.
+  explicit StoredCatalog(Engine& engine);
+
+  std::shared_ptr<Collection> open(std::string_view ns) const override;
+  std::shared_ptr<Collection> open(CollectionId id) const override;
+  std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options) override;
+  std::shared_ptr<Collection> open_or_create(std::string_view ns) override;
+  bool drop(std::string_view ns) override;
+  bool drop_database(std::string_view db) override;
+  void rename(std::string_view from, std::string_view to, bool drop_target) override;
+
+  CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
+                                     const std::function<void()>& interrupted) override;
+  void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name) override;
+  void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec) override;
+
+  std::vector<std::string> databases() const override;
+  std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const override;
+  ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full, const std::function<void()>& interrupted) override;
+
+  void set_predicate_compiler(PredicateCompiler compiler) override;
+  void set_schema_sink(SchemaSink* sink) override { sink_ = sink; }
+  void attach(std::shared_ptr<Collection> collection) override;
+  void detach(std::string_view ns) override;
+
+ private:
+  using Held = std::vector<std::unique_lock<std::shared_mutex>>;
+  using Shared = std::shared_ptr<StoredCollection>;
+
+  // catalog_load.cpp
+  void load();
+  Shared make(CollectionEntry entry, std::shared_ptr<Counts> counts);
+  void remove_orphans();
+
+  // stored_catalog.cpp
+  Shared stored(std::string_view ns) const;  // nullptr: none, or attached
+  static Shared stored(const std::shared_ptr<Collection>& collection);  // throws for an attached one
+  std::vector<Shared> stored_of(std::string_view db) const;
+  static bool lock_all(const std::vector<Shared>& collections, Held& held);
+  void check_new_name(std::string_view ns) const;
+  void forget(Transaction& transaction, const StoredCollection& collection);
+  void gone(const Shared& collection);
+  void log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command);
+
+  // index_changes.cpp
+  std::shared_ptr<StoredIndex> make_index(CollectionId collection, const IndexEntry& entry);
+  std::shared_ptr<const DocumentPredicate> compile(const IndexSpec& spec) const;
+  void finish_indexes(const Shared& collection, const CollectionEntry& entry, const StoredIndexes& built);
+  void abandon_indexes(const Shared& collection, const CollectionEntry& before, const StoredIndexes& begun);
+
+  Engine& engine_;
+  Table table_;
+  std::mutex ddl_mutex_;  // one change of the schema at a time
+  CollectionId next_collection_ = 1;
+  SchemaSink* sink_ = nullptr;
+  PredicateCompiler compiler_;
+
+  mutable std::shared_mutex mutex_;  // of the maps
+  std::map<std::string, std::shared_ptr<Collection>, std::less<>> by_name_;
+  std::unordered_map<CollectionId, std::shared_ptr<Collection>> by_id_;
+};
+
+// Puts every record's keys into the indexes. Throws DuplicateKey and what index_keys throws; the caller takes
+// back what was begun.
+void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, const std::function<void()>& interrupted);
+
+// Which of `specs` are not there yet. Throws IndexOptionsConflict (85), IndexKeySpecsConflict (86).
+std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const std::vector<IndexSpec>& specs);
+
+ValidateReport validate_collection(Engine& engine, StoredCollection& collection, bool full, const std::function<void()>& interrupted);
+
+}  // namespace storage

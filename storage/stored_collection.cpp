@@ -1,0 +1,252 @@
+#include "storage/stored_collection.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "bson/keystring.h"
+#include "storage/dedup_service.h"
+#include "storage/internals.h"
+
+namespace storage {
+
+StoredCollection::StoredCollection(Engine& engine, Table catalog_table, CollectionEntry entry, std::shared_ptr<Counts> counts)
+    : engine_(engine),
+      catalog_table_(std::move(catalog_table)),
+      id_(entry.id),
+      uuid_(entry.uuid),
+      options_(entry.options),
+      entry_(std::move(entry)),
+      indexes_(std::make_shared<StoredIndexes>()),
+      counts_(std::move(counts)),
+      records_(engine, id_) {}
+
+std::string StoredCollection::ns() const {
+  std::lock_guard lock(mutex_);
+  return entry_.ns;
+}
+
+CollectionEntry StoredCollection::entry() const {
+  std::lock_guard lock(mutex_);
+  return entry_;
+}
+
+void StoredCollection::set_entry(const CollectionEntry& entry) {
+  std::lock_guard lock(mutex_);
+  entry_ = entry;
+}
+
+std::shared_ptr<const StoredIndexes> StoredCollection::stored_indexes() const {
+  std::lock_guard lock(mutex_);
+  return indexes_;
+}
+
+void StoredCollection::set_indexes(std::shared_ptr<const StoredIndexes> indexes) {
+  std::lock_guard lock(mutex_);
+  indexes_ = std::move(indexes);
+}
+
+std::vector<std::shared_ptr<const Index>> StoredCollection::indexes() const {
+  const auto stored = stored_indexes();
+  return {stored->begin(), stored->end()};
+}
+
+std::shared_ptr<const Index> StoredCollection::index(std::string_view name) const {
+  for (const auto& index : *stored_indexes()) {
+    if (index->spec().name == name) return index;
+  }
+  return nullptr;
+}
+
+Stored StoredCollection::insert(Transaction& transaction, bson::DocumentView document) {
+  engine_.internals().space.require_room();
+  const Stamp stamp = transaction.next_stamp();
+  const RecordId record = records_.insert(transaction, document.bytes(), stamp);
+  try {
+    add_entries(transaction, record, document);
+  } catch (const WriteConflict&) {
+    throw;  // the transaction is lost anyway
+  } catch (...) {
+    records_.remove(transaction, record);
+    throw;
+  }
+  count(transaction, 1, static_cast<int64_t>(document.size()), stamp);
+  tell_dedup(transaction, record, 0, stamp, document);
+  if (options_.capped) trim(transaction, record);
+  return {record, stamp};
+}
+
+Updated StoredCollection::update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) {
+  if (after.size() > before.size()) engine_.internals().space.require_room();
+  change_entries(transaction, id, before, after);
+  const Stamp stamp = transaction.next_stamp();
+  Superseded superseded = records_.update(transaction, id, after.bytes(), stamp);
+  count(transaction, 0, static_cast<int64_t>(after.size()) - static_cast<int64_t>(before.size()), stamp);
+  tell_dedup(transaction, id, superseded.generation, stamp, after);
+  return {stamp, std::move(superseded)};
+}
+
+Superseded StoredCollection::remove(Transaction& transaction, RecordId id, bson::DocumentView before) {
+  remove_entries(transaction, id, before);
+  const int64_t bytes = static_cast<int64_t>(before.size());
+  Superseded superseded = records_.remove(transaction, id);
+  count(transaction, -1, -bytes, 0);
+  tell_dedup(transaction, id, superseded.generation, 0, {});
+  return superseded;
+}
+
+void StoredCollection::count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp) {
+  transaction.session().counts.add(id_, counts_, records, bytes, stamp);
+}
+
+void StoredCollection::tell_dedup(Transaction& transaction, RecordId record, Stamp before, Stamp after, bson::DocumentView document) {
+  if (!engine_.options().dedup.enabled) return;
+  transaction.after_commit([self = shared_from_this(), record, before, after, content = Bytes(after ? document.bytes() : BytesView())]() mutable {
+    DedupService& dedup = self->engine_.dedup();
+    if (before) dedup.superseded(self->id_, record, before);
+    if (after) dedup.inserted(self, record, after, std::move(content));
+  });
+}
+
+std::optional<bson::Document> StoredCollection::find(Transaction& transaction, RecordId id, ReadInfo* info) {
+  std::optional<Bytes> content = records_.find(transaction, id, info);
+  if (!content) return std::nullopt;
+  return bson::Document(std::move(*content));
+}
+
+std::optional<RecordId> StoredCollection::find_id(Transaction& transaction, const bson::ValueView& id) {
+  const auto indexes = stored_indexes();
+  if (indexes->empty() || !indexes->front()->is_id()) return std::nullopt;
+  bson::KeyString key;
+  key.append(id);
+  return indexes->front()->find(transaction, key.bytes());
+}
+
+std::unique_ptr<CollectionScan> StoredCollection::scan(Transaction& transaction, Direction direction) {
+  return make_collection_scan(shared_from_this(), transaction, direction);
+}
+
+std::unique_ptr<IndexCursor> StoredCollection::scan(Transaction& transaction, const Index& index, Direction direction) {
+  return static_cast<const StoredIndex&>(index).cursor(transaction, direction);
+}
+
+// A transaction of its own, committed at once: were it part of the caller's, another writer could rely
+// on the flag in memory and outlive it. One flag too many does no harm.
+void StoredCollection::note_multikey(StoredIndex& index, uint32_t fields) {
+  const uint32_t missing = fields & ~index.multikey_fields();
+  if (!missing) [[likely]] return;
+  in_transaction(engine_, [&](Transaction& transaction) {
+    for (uint32_t field = 0; field < 32; ++field) {
+      if (missing >> field & 1) catalog_table_.put(transaction, multikey_key(id_, index.number(), field), {});
+    }
+  });
+  index.add_multikey_fields(missing);
+}
+
+// On a duplicate the entries made so far are taken back, so that the caller's transaction can go on.
+void StoredCollection::index_document(Transaction& transaction, StoredIndex& index, RecordId record, bson::DocumentView document,
+                                      const IndexKeys& keys) {
+  note_multikey(index, keys.multikey_fields);
+  for (size_t i = 0; i < keys.keys.size(); ++i) {
+    if (index.insert(transaction, keys.keys[i], record)) [[likely]] continue;
+    for (size_t j = 0; j < i; ++j) index.remove(transaction, keys.keys[j], record);
+    index.duplicate(ns(), document, keys.keys[i]);
+  }
+}
+
+void StoredCollection::add_entries(Transaction& transaction, RecordId record, bson::DocumentView document) {
+  const auto indexes = stored_indexes();
+  IndexKeys keys;
+  size_t done = 0;
+  try {
+    for (; done < indexes->size(); ++done) {
+      StoredIndex& index = *(*indexes)[done];
+      index.keys_of(document, keys);
+      index_document(transaction, index, record, document, keys);
+    }
+  } catch (const WriteConflict&) {
+    throw;
+  } catch (...) {
+    for (size_t i = 0; i < done; ++i) {
+      (*indexes)[i]->keys_of(document, keys);
+      for (const Bytes& key : keys.keys) (*indexes)[i]->remove(transaction, key, record);
+    }
+    throw;
+  }
+}
+
+void StoredCollection::remove_entries(Transaction& transaction, RecordId record, bson::DocumentView document) {
+  IndexKeys keys;
+  for (const auto& index : *stored_indexes()) {
+    index->keys_of(document, keys);
+    for (const Bytes& key : keys.keys) index->remove(transaction, key, record);
+  }
+}
+
+// Only entries that differ are touched.
+void StoredCollection::change_entries(Transaction& transaction, RecordId record, bson::DocumentView before, bson::DocumentView after) {
+  struct Change {
+    StoredIndex* index;
+    std::vector<Bytes> gone;
+    IndexKeys come;
+  };
+  std::vector<Change> changes;
+  IndexKeys old_keys, new_keys;
+  for (const auto& index : *stored_indexes()) {
+    index->keys_of(before, old_keys);
+    index->keys_of(after, new_keys);
+    if (old_keys.keys == new_keys.keys) {
+      note_multikey(*index, new_keys.multikey_fields);
+      continue;
+    }
+    Change& change = changes.emplace_back(Change{index.get(), {}, {}});
+    std::set_difference(old_keys.keys.begin(), old_keys.keys.end(), new_keys.keys.begin(), new_keys.keys.end(), std::back_inserter(change.gone));
+    std::set_difference(new_keys.keys.begin(), new_keys.keys.end(), old_keys.keys.begin(), old_keys.keys.end(),
+                        std::back_inserter(change.come.keys));
+    change.come.multikey_fields = new_keys.multikey_fields;
+  }
+  size_t done = 0;
+  try {
+    for (; done < changes.size(); ++done) {
+      Change& change = changes[done];
+      for (const Bytes& key : change.gone) change.index->remove(transaction, key, record);
+      index_document(transaction, *change.index, record, after, change.come);
+    }
+  } catch (const WriteConflict&) {
+    throw;
+  } catch (...) {
+    for (size_t i = 0; i <= done && i < changes.size(); ++i) {
+      // The failing index has taken its new keys back itself.
+      if (i < done) {
+        for (const Bytes& key : changes[i].come.keys) changes[i].index->remove(transaction, key, record);
+      }
+      for (const Bytes& key : changes[i].gone) changes[i].index->insert(transaction, key, record);
+    }
+    throw;
+  }
+}
+
+// The oldest go until the newest has room; it stays itself, however large.
+void StoredCollection::trim(Transaction& transaction, RecordId newest) {
+  const CountChanges& mine = transaction.session().counts;
+  int64_t records = counts_->records.load() + mine.records(id_);
+  int64_t bytes = counts_->bytes.load() + mine.bytes(id_);
+  const auto full = [&] { return bytes > options_.capped_bytes || (options_.capped_records > 0 && records > options_.capped_records); };
+  if (!full()) return;
+  // Going over the removed ones again and again would cost; but an insert that committed late may lie below the hint.
+  const RecordId start = trims_.fetch_add(1) % 256 == 0 ? 0 : oldest_hint_.load();
+  std::vector<std::pair<RecordId, bson::Document>> oldest;
+  {
+    RecordCursor cursor = records_.cursor(transaction);
+    if (start > 0) cursor.seek_after(start - 1);
+    while (full() && cursor.next() && cursor.id() != newest) {
+      oldest.emplace_back(cursor.id(), bson::Document(Bytes(cursor.content())));
+      records -= 1;
+      bytes -= static_cast<int64_t>(oldest.back().second.size());
+    }
+  }
+  if (oldest.empty()) return;
+  for (const auto& [record, document] : oldest) remove(transaction, record, document);
+  transaction.after_commit([self = shared_from_this(), hint = oldest.back().first + 1] { self->oldest_hint_.store(hint); });
+}
+
+}  // namespace storage

@@ -1,0 +1,81 @@
+// A collection of the catalog: its record store and its indexes, kept in step.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "storage/catalog_rows.h"
+#include "storage/counts.h"
+#include "storage/stored_index.h"
+
+namespace storage {
+
+class StoredCollection final : public Collection, public std::enable_shared_from_this<StoredCollection> {
+ public:
+  StoredCollection(Engine& engine, Table catalog_table, CollectionEntry entry, std::shared_ptr<Counts> counts);
+
+  CollectionId id() const override { return id_; }
+  std::string ns() const override;
+  std::string uuid_bytes() const override { return uuid_; }
+  const CollectionOptions& options() const override { return options_; }
+  bool dropped() const override { return dropped_.load(std::memory_order_acquire); }
+  bool read_only() const override { return false; }
+  std::shared_mutex& schema_mutex() override { return schema_mutex_; }
+
+  std::vector<std::shared_ptr<const Index>> indexes() const override;
+  std::shared_ptr<const Index> index(std::string_view name) const override;
+
+  Stored insert(Transaction& transaction, bson::DocumentView document) override;
+  Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) override;
+  Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) override;
+
+  std::optional<bson::Document> find(Transaction& transaction, RecordId id, ReadInfo* info) override;
+  std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) override;
+
+  std::unique_ptr<CollectionScan> scan(Transaction& transaction, Direction direction) override;
+  std::unique_ptr<IndexCursor> scan(Transaction& transaction, const Index& index, Direction direction) override;
+
+  RecordStore& records() override { return records_; }
+  int64_t record_count() const override { return std::max<int64_t>(0, counts_->records.load(std::memory_order_relaxed)); }
+  int64_t logical_bytes() const override { return std::max<int64_t>(0, counts_->bytes.load(std::memory_order_relaxed)); }
+
+  // For the catalog, which holds the schema lock exclusively or is alone with the collection.
+  CollectionEntry entry() const;  // as it is to be stored
+  void set_entry(const CollectionEntry& entry);
+  std::shared_ptr<const StoredIndexes> stored_indexes() const;
+  void set_indexes(std::shared_ptr<const StoredIndexes> indexes);
+  void set_dropped() { dropped_.store(true, std::memory_order_release); }
+  // Puts the document's keys into one index: how it is built.
+  void index_document(Transaction& transaction, StoredIndex& index, RecordId record, bson::DocumentView document, const IndexKeys& keys);
+  // Remembered for good before the caller's transaction shows such a key to anyone.
+  void note_multikey(StoredIndex& index, uint32_t fields);
+
+ private:
+  void add_entries(Transaction& transaction, RecordId record, bson::DocumentView document);
+  void remove_entries(Transaction& transaction, RecordId record, bson::DocumentView document);
+  void change_entries(Transaction& transaction, RecordId record, bson::DocumentView before, bson::DocumentView after);
+  void count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp);
+  void tell_dedup(Transaction& transaction, RecordId record, Stamp before, Stamp after, bson::DocumentView document);
+  void trim(Transaction& transaction, RecordId newest);
+
+  Engine& engine_;
+  const Table catalog_table_;
+  const CollectionId id_;
+  const Bytes uuid_;
+  const CollectionOptions options_;
+  std::shared_mutex schema_mutex_;
+  mutable std::mutex mutex_;  // of entry_ and the pointer indexes_
+  CollectionEntry entry_;
+  std::shared_ptr<const StoredIndexes> indexes_;
+  std::atomic<bool> dropped_{false};
+  const std::shared_ptr<Counts> counts_;
+  RecordStore records_;
+  std::atomic<RecordId> oldest_hint_{0};  // capped: nothing older was there when last trimmed
+  std::atomic<uint32_t> trims_{0};
+};
+
+std::unique_ptr<CollectionScan> make_collection_scan(std::shared_ptr<StoredCollection> collection, Transaction& transaction,
+                                                     Direction direction);
+
+}  // namespace storage

@@ -1,0 +1,173 @@
+#include "base/error.h"
+#include "bson/validate.h"
+#include "storage/internals.h"
+#include "storage/store_tables.h"
+#include "storage/stored_catalog.h"
+
+namespace storage {
+namespace {
+
+constexpr size_t named_max = 100;  // errors of one kind that are named one by one
+constexpr int64_t check_every = 1000;
+
+// Records against indexes and back, in one snapshot.
+class Validation {
+ public:
+  Validation(Engine& engine, StoredCollection& collection, const std::function<void()>& interrupted)
+      : engine_(engine), collection_(collection), indexes_(*collection.stored_indexes()), interrupted_(interrupted) {
+    for (const auto& index : indexes_) report.indexes.push_back({index->spec().name, 0, true});
+    expected_.resize(indexes_.size());
+  }
+
+  void run() {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    walk_records(transaction);
+    for (size_t i = 0; i < indexes_.size(); ++i) walk_index(transaction, i);
+    // The counter is read outside the snapshot: only with nobody writing it has to agree, and validate holds the schema lock.
+    if (report.corrupt_records == 0 && collection_.record_count() != report.records) {
+      report.warnings.push_back("the count of records says " + std::to_string(collection_.record_count()) + ", there are " +
+                                std::to_string(report.records));
+    }
+  }
+
+  void verify_files() {
+    Tables& tables = engine_.internals().tables;
+    std::vector<std::string> names = store_table_names(collection_.id());
+    for (const auto& index : indexes_) names.push_back(index->table().name());
+    for (const std::string& name : names) {
+      if (interrupted_) interrupted_();
+      if (!tables.exists(name)) continue;
+      bool busy = false;
+      const std::string problem = tables.verify(name, busy);
+      if (busy) {
+        report.warnings.push_back("Could not complete validation of table:" + name + ". This is a transient issue as the table was actively in use by other operations.");
+      } else if (!problem.empty()) {
+        error("table:" + name + ": " + problem);
+        damaged_files = true;
+      }
+    }
+  }
+
+  bool damaged_files = false;
+  ValidateReport report;
+
+ private:
+  void error(std::string what) {
+    report.valid = false;
+    if (report.errors.size() < named_max) {
+      report.errors.push_back(std::move(what));
+    } else if (report.errors.size() == named_max) {
+      report.errors.push_back("there are more errors than are named here");
+    }
+  }
+
+  void walk_records(Transaction& transaction) {
+    RecordCursor cursor = collection_.records().cursor(transaction);
+    for (;;) {
+      try {
+        if (!cursor.next()) return;
+      } catch (const base::OperationError& damage) {
+        if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+        ++report.corrupt_records;
+        return error(std::string("the records can't be walked to the end: ") + damage.what());
+      }
+      ++report.records;
+      if (interrupted_ && report.records % check_every == 0) interrupted_();
+      check_record(transaction, cursor);
+    }
+  }
+
+  void check_record(Transaction& transaction, RecordCursor& cursor) {
+    const RecordId record = cursor.id();
+    Bytes content;
+    try {
+      content = cursor.content();
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+      ++report.corrupt_records;
+      return error("record " + std::to_string(record) + ": " + damage.what());
+    }
+    const auto document = bson::validate(content);
+    if (!document.ok() || document.value().size() != content.size()) {
+      ++report.invalid_documents;
+      return error("record " + std::to_string(record) + " is not a valid document: " +
+                   (document.ok() ? "bytes behind its end" : document.failure().message));
+    }
+    for (size_t i = 0; i < indexes_.size(); ++i) check_keys(transaction, i, record, document.value());
+  }
+
+  void check_keys(Transaction& transaction, size_t i, RecordId record, bson::DocumentView document) {
+    const StoredIndex& index = *indexes_[i];
+    try {
+      index.keys_of(document, keys_);
+    } catch (const base::OperationError& refusal) {
+      report.indexes[i].valid = false;
+      return error("record " + std::to_string(record) + " has no keys under index " + index.spec().name + ": " + refusal.what());
+    }
+    if (keys_.multikey_fields & ~index.multikey_fields()) {
+      report.indexes[i].valid = false;
+      error("record " + std::to_string(record) + " has an array under index " + index.spec().name + ", which is not marked multikey");
+    }
+    expected_[i] += static_cast<int64_t>(keys_.keys.size());
+    for (const Bytes& key : keys_.keys) {
+      if (index.has(transaction, key, record)) continue;
+      report.indexes[i].valid = false;
+      error("missing entry for record " + std::to_string(record) + " in index " + index.spec().name + ", key " + base::to_hex(key));
+    }
+  }
+
+  // With as many entries as keys, all of which were found, there is nothing in the index that shouldn't be.
+  void walk_index(Transaction& transaction, size_t i) {
+    const auto cursor = indexes_[i]->cursor(transaction, Direction::forward);
+    cursor->seek({});
+    int64_t& entries = report.indexes[i].keys;
+    while (cursor->next()) {
+      if (++entries % check_every == 0 && interrupted_) interrupted_();
+    }
+    if (entries != expected_[i] || !report.indexes[i].valid) find_dangling(transaction, i);
+  }
+
+  void find_dangling(Transaction& transaction, size_t i) {
+    const StoredIndex& index = *indexes_[i];
+    const auto cursor = index.cursor(transaction, Direction::forward);
+    cursor->seek({});
+    while (cursor->next()) {
+      if (entry_is_due(transaction, index, cursor->record(), cursor->key())) continue;
+      report.indexes[i].valid = false;
+      error("dangling entry in index " + index.spec().name + " for record " + std::to_string(cursor->record()) + ", key " +
+            base::to_hex(cursor->key()));
+    }
+  }
+
+  bool entry_is_due(Transaction& transaction, const StoredIndex& index, RecordId record, BytesView key) {
+    try {
+      const auto document = collection_.find(transaction, record, nullptr);
+      if (!document) return false;
+      index.keys_of(document->view(), keys_);
+    } catch (const base::OperationError& damage) {
+      return true;  // the record's own damage was told of
+    }
+    return std::find(keys_.keys.begin(), keys_.keys.end(), key) != keys_.keys.end();
+  }
+
+  Engine& engine_;
+  StoredCollection& collection_;
+  const StoredIndexes indexes_;
+  const std::function<void()>& interrupted_;
+  std::vector<int64_t> expected_;
+  IndexKeys keys_;
+};
+
+}  // namespace
+
+ValidateReport validate_collection(Engine& engine, StoredCollection& collection, bool full, const std::function<void()>& interrupted) {
+  std::unique_lock schema(collection.schema_mutex());
+  if (collection.dropped()) throw base::OperationError(base::ErrorCode::namespace_not_found, "Collection '" + collection.ns() + "' does not exist to validate.");
+  Validation validation(engine, collection, interrupted);
+  // Files first: reading on through a damaged block would stop the process.
+  if (full) validation.verify_files();
+  if (!validation.damaged_files) validation.run();
+  return std::move(validation.report);
+}
+
+}  // namespace storage
