@@ -1,6 +1,6 @@
 #include "server/arguments.h"
 #include "server/command.h"
-#include "server/commands/all.h"
+#include "server/commands/explainable.h"
 #include "server/operation.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/expressions/now.h"
@@ -37,7 +37,7 @@ class PipelineSource final : public query::CursorSource {
 constexpr std::string_view known_fields[] = {"pipeline",  "cursor", "explain", "allowDiskUse", "bypassDocumentValidation",
                                              "collation", "hint",   "let",     "fromMongos",   "needsMerge"};
 
-class Aggregate final : public Command {
+class Aggregate final : public Command, public Explainable {
  public:
   std::string_view name() const override { return "aggregate"; }
   std::string_view help() const override { return "Runs an aggregation pipeline over a collection."; }
@@ -53,14 +53,9 @@ class Aggregate final : public Command {
     auto context = make_context(op, request, arguments);
     auto pipeline = std::make_unique<query::Pipeline>(stages, *context);
     check_source(*pipeline, *context);
-    const Value hint(arguments.any("hint"));
-    if (hint.exists() && hint.type() != bson::Type::string && hint.type() != bson::Type::object) {
-      throw base::OperationError(base::ErrorCode::failed_to_parse, "Hint must be a string or an object");
-    }
+    const Value hint = hint_of(arguments);
     if (arguments.boolean("explain").value_or(false)) {
-      reply.append("explainVersion", "1");
-      pipeline->explain(hint, query::Verbosity::query_planner, reply);
-      return;
+      return show(*pipeline, hint, query::Verbosity::query_planner, reply);
     }
 
     const auto cursor_options = arguments.object("cursor");
@@ -80,7 +75,28 @@ class Aggregate final : public Command {
     query::reply_first_batch(op, *op.services().cursors, std::move(cursor), batch, false, reply);
   }
 
+  void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    auto context = make_context(op, request, arguments);
+    const query::Pipeline pipeline(arguments.required_array("pipeline"), *context);
+    check_source(pipeline, *context);
+    show(pipeline, hint_of(arguments), verbosity, reply);
+  }
+
  private:
+  static void show(const query::Pipeline& pipeline, const Value& hint, query::Verbosity verbosity, bson::Builder& reply) {
+    reply.append("explainVersion", "1");
+    pipeline.explain(hint, verbosity, reply);
+  }
+
+  static Value hint_of(const Arguments& arguments) {
+    Value hint(arguments.any("hint"));
+    if (hint.exists() && hint.type() != bson::Type::string && hint.type() != bson::Type::object) {
+      throw base::OperationError(base::ErrorCode::failed_to_parse, "Hint must be a string or an object");
+    }
+    return hint;
+  }
+
   static std::unique_ptr<query::PipelineContext> make_context(OperationContext& op, const Request& request, const Arguments& arguments) {
     auto context = std::make_unique<query::PipelineContext>(query::command_time_ms(op));
     context->op = &op;

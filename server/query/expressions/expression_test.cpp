@@ -1,0 +1,189 @@
+#include "server/query/expressions/expression.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "bson/compare.h"
+#include "bson/json.h"
+
+using namespace server::query;
+
+namespace {
+
+const bson::Document sample = bson::json(
+    "{_id: 1, n: 5, d: 2.5, s: 'Grüße', a: [3, 1, 2], o: {x: 1, y: {z: 'deep'}}, l: [{k: 'p', v: 1}, {k: 'q', v: 2}, 7],"
+    " t: ISODate('2026-11-20T10:15:30.123Z'), nul: null, big: NumberLong('9223372036854775807')}");
+
+std::string evaluate(const std::string& text) {
+  Scope scope(1000);
+  scope.define("given", bson::Value(int32_t{42}));
+  const bson::Value specification = bson::value_from_json(text).or_throw();
+  const Compiled expression(parse_expression(specification, scope), scope);
+  const bson::Value value = expression(sample);
+  return value.exists() ? bson::to_json(value) : "missing";
+}
+
+int refused(const std::string& text) {
+  try {
+    evaluate(text);
+  } catch (const base::OperationError& error) {
+    return static_cast<int>(error.code());
+  }
+  return 0;
+}
+
+void same(const std::string& expression, const std::string& expected) {
+  INFO(expression);
+  const std::string actual = evaluate(expression);
+  if (expected == "missing" || actual == "missing") {
+    CHECK(actual == expected);
+  } else {
+    CHECK(actual == bson::to_json(bson::value_from_json(expected).or_throw()));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Field paths go through objects and are mapped over arrays") {
+  same("'$n'", "5");
+  same("'$o.y.z'", "'deep'");
+  same("'$l.v'", "[1, 2]");
+  same("'$nothing'", "missing");
+  same("'$n.x'", "missing");
+  same("'$$ROOT.o.x'", "1");
+  same("'$$given'", "42");
+  same("'$$NOW'", "ISODate('1970-01-01T00:00:01Z')");
+  same("'plain'", "'plain'");
+  same("{a: '$n', b: ['$d', '$nothing']}", "{a: 5, b: [2.5, null]}");
+  same("{$literal: '$n'}", "'$n'");
+}
+
+TEST_CASE("Arithmetic promotes and refuses as MongoDB does") {
+  same("{$add: [1, 2, '$n']}", "8");
+  same("{$add: ['$big', 1]}", "9223372036854775808.0");
+  same("{$add: ['$t', 1000]}", "ISODate('2026-11-20T10:15:31.123Z')");
+  same("{$subtract: ['$t', '$t']}", "NumberLong(0)");
+  same("{$multiply: ['$d', 2]}", "5.0");
+  same("{$divide: [7, 2]}", "3.5");
+  same("{$mod: [-7, 3]}", "-1");
+  same("{$add: [1, null]}", "null");
+  same("{$abs: -3}", "3");
+  same("{$round: [2.5]}", "2.0");
+  same("{$pow: [2, 10]}", "1024");
+  same("{$bitAnd: [6, 3]}", "2");
+  CHECK(refused("{$add: [1, 'x']}") == 14);
+  CHECK(refused("{$divide: [1, 0]}") == 2);
+  CHECK(refused("{$subtract: [1]}") == 16020);
+  CHECK(refused("{$sqrt: -1}") == 28714);
+}
+
+TEST_CASE("Comparison, logic and choice") {
+  same("{$eq: ['$n', 5.0]}", "true");
+  same("{$cmp: ['a', 'b']}", "-1");
+  same("{$gt: ['$nothing', null]}", "false");
+  same("{$and: [true, 1, '$n']}", "true");
+  same("{$or: [false, 0, '$nul']}", "false");
+  same("{$not: ['$nul']}", "true");
+  same("{$cond: {if: {$gt: ['$n', 4]}, then: 'big', else: 'small'}}", "'big'");
+  same("{$ifNull: ['$nothing', '$nul', 'x']}", "'x'");
+  same("{$switch: {branches: [{case: {$eq: ['$n', 5]}, then: 'five'}], default: 'other'}}", "'five'");
+  CHECK(refused("{$switch: {branches: [{case: false, then: 1}]}}") == 40066);
+  CHECK(refused("{$cond: {if: true, then: 1}}") == 17082);
+}
+
+TEST_CASE("Strings by bytes and by code points") {
+  same("{$concat: ['$s', '!']}", "'Grüße!'");
+  same("{$toUpper: 'abc'}", "'ABC'");
+  same("{$strLenBytes: '$s'}", "7");
+  same("{$strLenCP: '$s'}", "5");
+  same("{$substrCP: ['$s', 2, 2]}", "'üß'");
+  same("{$split: ['a,b,,c', ',']}", "['a', 'b', '', 'c']");
+  same("{$indexOfCP: ['$s', 'ß']}", "3");
+  same("{$trim: {input: '  x  '}}", "'x'");
+  same("{$ltrim: {input: 'xxaxx', chars: 'x'}}", "'axx'");
+  same("{$replaceAll: {input: 'a.b.c', find: '.', replacement: '-'}}", "'a-b-c'");
+  same("{$replaceOne: {input: 'a.b.c', find: '.', replacement: '-'}}", "'a-b.c'");
+  same("{$regexMatch: {input: '$s', regex: '^gr', options: 'i'}}", "true");
+  same("{$regexFind: {input: '$s', regex: 'ü(.)'}}", "{match: 'üß', idx: 2, captures: ['ß']}");
+  same("{$size: {$regexFindAll: {input: 'banana', regex: 'an'}}}", "2");
+  CHECK(refused("{$concat: [1]}") == 16702);
+  CHECK(refused("{$substrBytes: ['$s', 3, 1]}") == 28656);
+}
+
+TEST_CASE("Arrays") {
+  same("{$size: '$a'}", "3");
+  same("{$arrayElemAt: ['$a', -1]}", "2");
+  same("{$arrayElemAt: ['$a', 9]}", "missing");
+  same("{$in: [1, '$a']}", "true");
+  same("{$slice: ['$a', -2]}", "[1, 2]");
+  same("{$slice: ['$a', 1, 1]}", "[1]");
+  same("{$concatArrays: ['$a', [9]]}", "[3, 1, 2, 9]");
+  same("{$reverseArray: '$a'}", "[2, 1, 3]");
+  same("{$range: [0, 10, 3]}", "[0, 3, 6, 9]");
+  same("{$indexOfArray: ['$a', 2]}", "2");
+  same("{$sortArray: {input: '$a', sortBy: -1}}", "[3, 2, 1]");
+  same("{$zip: {inputs: [[1, 2], ['a']], useLongestLength: true, defaults: [0, 'z']}}", "[[1, 'a'], [2, 'z']]");
+  same("{$map: {input: '$a', as: 'x', in: {$multiply: ['$$x', '$n']}}}", "[15, 5, 10]");
+  same("{$filter: {input: '$a', cond: {$gt: ['$$this', 1]}, limit: 1}}", "[3]");
+  same("{$reduce: {input: '$a', initialValue: 0, in: {$add: ['$$value', '$$this']}}}", "6");
+  same("{$let: {vars: {x: 1, y: '$n'}, in: {$add: ['$$x', '$$y']}}}", "6");
+  same("{$sum: '$a'}", "6");
+  same("{$avg: [1, 2, 3, 4]}", "2.5");
+  same("{$max: '$a'}", "3");
+  same("{$firstN: {input: '$a', n: 2}}", "[3, 1]");
+  CHECK(refused("{$size: '$n'}") == 17124);
+  CHECK(refused("'$$undefined'") == 17276);
+}
+
+TEST_CASE("Objects and sets") {
+  same("{$mergeObjects: ['$o', {x: 2, w: 3}]}", "{x: 2, y: {z: 'deep'}, w: 3}");
+  same("{$objectToArray: {a: 1}}", "[{k: 'a', v: 1}]");
+  same("{$arrayToObject: [[['a', 1], ['b', 2]]]}", "{a: 1, b: 2}");
+  same("{$getField: {field: 'x', input: '$o'}}", "1");
+  same("{$setField: {field: 'x', input: '$o', value: 9}}", "{x: 9, y: {z: 'deep'}}");
+  same("{$setUnion: [[1, 2], [2, 3]]}", "[1, 2, 3]");
+  same("{$setDifference: [[1, 2, 2], [2]]}", "[1]");
+  same("{$setIsSubset: [[1], '$a']}", "true");
+  same("{$setEquals: [[1, 1], [1]]}", "true");
+}
+
+TEST_CASE("Conversion") {
+  same("{$toInt: '42'}", "42");
+  same("{$toString: '$d'}", "'2.5'");
+  same("{$toLong: 3.9}", "NumberLong(3)");
+  same("{$toBool: 0}", "false");
+  same("{$toDate: '2026-11-20'}", "ISODate('2026-11-20')");
+  same("{$type: '$a'}", "'array'");
+  same("{$type: '$nothing'}", "'missing'");
+  same("{$convert: {input: 'x', to: 'int', onError: -1}}", "-1");
+  same("{$convert: {input: null, to: 'int', onNull: 0}}", "0");
+  CHECK(refused("{$toInt: 'x'}") == 241);
+  CHECK(refused("{$toInt: 1e20}") == 241);
+}
+
+TEST_CASE("Dates in zones") {
+  same("{$year: '$t'}", "2026");
+  same("{$dayOfWeek: '$t'}", "6");
+  same("{$isoWeek: '$t'}", "47");
+  same("{$hour: {date: '$t', timezone: 'Europe/Berlin'}}", "11");
+  same("{$hour: {date: '$t', timezone: '-05:30'}}", "4");
+  same("{$dateToString: {date: '$t', format: '%Y/%m/%d %H:%M:%S.%L %j'}}", "'2026/11/20 10:15:30.123 324'");
+  same("{$dateToString: {date: '$t', format: '%H%z', timezone: 'Asia/Kolkata'}}", "'15+0530'");
+  same("{$dateFromString: {dateString: '2026-01-02T03:04:05Z'}}", "ISODate('2026-01-02T03:04:05Z')");
+  same("{$dateFromParts: {year: 2026, month: 14, day: 1}}", "ISODate('2027-02-01')");
+  same("{$dateAdd: {startDate: ISODate('2026-01-31'), unit: 'month', amount: 1}}", "ISODate('2026-02-28')");
+  same("{$dateDiff: {startDate: ISODate('2026-01-31'), endDate: ISODate('2026-02-01'), unit: 'month'}}", "NumberLong(1)");
+  same("{$dateTrunc: {date: '$t', unit: 'hour'}}", "ISODate('2026-11-20T10:00:00Z')");
+  same("{$dateTrunc: {date: '$t', unit: 'quarter'}}", "ISODate('2026-10-01')");
+  same("{$year: '$nul'}", "null");
+  CHECK(refused("{$year: 'x'}") == 16006);
+  CHECK(refused("{$hour: {date: '$t', timezone: 'Nowhere/Land'}}") == 40485);
+}
+
+TEST_CASE("What is no expression is refused") {
+  CHECK(refused("{$frob: 1}") == 168);
+  CHECK(refused("{$add: [1], x: 1}") == 15983);
+  CHECK(refused("'$'") == 16872);
+  CHECK(refused("'$a..b'") == 15998);
+  CHECK(refused("{'a.b': 1}") == 16412);
+}

@@ -1,0 +1,148 @@
+// $regexMatch, $regexFind, $regexFindAll
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "bson/builder.h"
+#include "server/query/expressions/operator_support.h"
+#include "server/query/expressions/text.h"
+
+namespace server::query {
+namespace {
+
+struct CodeFree {
+  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+};
+struct MatchFree {
+  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+};
+using Code = std::unique_ptr<pcre2_code, CodeFree>;
+
+Code compile(const std::string& op, const ValueView& regex, const Value& options) {
+  std::string pattern, flags;
+  if (regex.type() == Type::regex) {
+    pattern = regex.as_regex().pattern;
+    flags = regex.as_regex().options;
+  } else if (regex.is_string()) {
+    pattern = regex.as_string();
+  } else {
+    fail(51105, op + " needs 'regex' to be of type string or regex");
+  }
+  if (options.exists() && !options.view().is_nullish()) {
+    if (options.type() != Type::string) fail(51106, op + " needs 'options' to be of type string");
+    if (!flags.empty()) fail(51107, op + " found regex option(s) specified in both 'regex' and 'option' fields");
+    flags = options.view().as_string();
+  }
+  uint32_t bits = PCRE2_UTF;
+  for (const char flag : flags) {
+    switch (flag) {
+      case 'i': bits |= PCRE2_CASELESS; break;
+      case 'm': bits |= PCRE2_MULTILINE; break;
+      case 's': bits |= PCRE2_DOTALL; break;
+      case 'x': bits |= PCRE2_EXTENDED; break;
+      case 'u': break;
+      default: fail(51108, op + " invalid flag in regex options: " + std::string(1, flag));
+    }
+  }
+  int error = 0;
+  PCRE2_SIZE at = 0;
+  Code code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), bits, &error, &at, nullptr));
+  if (!code) {
+    char text[256] = "";
+    pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(text), sizeof text);
+    fail(51111, "Invalid Regex in " + op + ": " + text);
+  }
+  return code;
+}
+
+enum class Want { whether, first, all };
+
+// {match, idx, captures} of the match that `data` holds.
+void append_match(bson::Builder& out, std::string_view text, const PCRE2_SIZE* ends, int groups, uint32_t captures) {
+  out.append("match", text.substr(ends[0], ends[1] - ends[0]));
+  out.append("idx", static_cast<int32_t>(code_points(text.substr(0, ends[0]))));
+  bson::ArrayBuilder list = out.array("captures");
+  for (uint32_t i = 1; i <= captures; ++i) {
+    if (static_cast<int>(i) < groups && ends[2 * i] != PCRE2_UNSET) {
+      list.append(text.substr(ends[2 * i], ends[2 * i + 1] - ends[2 * i]));
+    } else {
+      list.append_null();
+    }
+  }
+}
+
+Value search(const std::string& op, std::string_view text, const pcre2_code* code, Want want) {
+  const std::unique_ptr<pcre2_match_data, MatchFree> data(pcre2_match_data_create_from_pattern(code, nullptr));
+  uint32_t captures = 0;
+  pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &captures);
+  bson::ArrayBuilder found;
+  for (size_t at = 0; at <= text.size();) {
+    const int groups = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, 0, data.get(), nullptr);
+    if (groups == PCRE2_ERROR_NOMATCH) break;
+    if (groups < 0) fail(51156, "Error occurred while executing the regular expression in " + op + ". Result code: " + std::to_string(groups));
+    if (want == Want::whether) return Value(true);
+    const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
+    if (want == Want::first) {
+      bson::Builder out;
+      append_match(out, text, ends, groups, captures);
+      return Value(out.done());
+    }
+    {
+      bson::Builder out = found.object();
+      append_match(out, text, ends, groups, captures);
+    }
+    // An empty match moves on by one whole character.
+    at = ends[1];
+    if (ends[1] == ends[0]) {
+      if (at >= text.size()) break;
+      at += byte_of_point(text.substr(at), 1);
+    }
+  }
+  if (want == Want::whether) return Value(false);
+  return want == Want::first ? Value::null() : found.done_value();
+}
+
+template <Want want>
+ExpressionPtr parse_regex(std::string_view name, const ValueView& value, Scope& scope) {
+  const std::string op(name);
+  if (!value.is_object()) fail(51103, op + " expects an object of named arguments but found: " + named(value));
+  ExpressionPtr input, regex, options;
+  for (const bson::Element& field : value.as_document()) {
+    if (field.name == "input") {
+      input = parse_expression(field, scope);
+    } else if (field.name == "regex") {
+      regex = parse_expression(field, scope);
+    } else if (field.name == "options") {
+      options = parse_expression(field, scope);
+    } else {
+      fail(31024, op + " found an unknown argument: " + std::string(field.name));
+    }
+  }
+  if (!input) fail(31022, op + " requires 'input' parameter");
+  if (!regex) fail(31023, op + " requires 'regex' parameter");
+  // A constant pattern is compiled once.
+  std::shared_ptr<pcre2_code> fixed;
+  if (regex->constant() && !regex->constant()->view().is_nullish() && (!options || options->constant())) {
+    fixed = compile(op, *regex->constant(), options ? *options->constant() : Value());
+  }
+  return evaluated([op, input = std::move(input), regex = std::move(regex), options = std::move(options), fixed](Frame& frame) {
+    const Value text = input->evaluate(frame), pattern = regex->evaluate(frame);
+    const bool null = text.view().is_nullish() || pattern.view().is_nullish();
+    if (!text.view().is_nullish() && text.type() != Type::string) fail(51104, op + " needs 'input' to be of type string");
+    if (null) return want == Want::whether ? Value(false) : want == Want::first ? Value::null() : bson::ArrayBuilder().done_value();
+    if (fixed) return search(op, text.view().as_string(), fixed.get(), want);
+    const Code code = compile(op, pattern, options ? options->evaluate(frame) : Value());
+    return search(op, text.view().as_string(), code.get(), want);
+  });
+}
+
+constexpr OperatorEntry entries[] = {
+    {"$regexMatch", parse_regex<Want::whether>},
+    {"$regexFind", parse_regex<Want::first>},
+    {"$regexFindAll", parse_regex<Want::all>},
+};
+
+}  // namespace
+
+std::span<const OperatorEntry> regex_operators() { return entries; }
+
+}  // namespace server::query
