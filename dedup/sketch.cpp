@@ -76,7 +76,11 @@ Features Sketcher::windows(uint64_t salt, BytesView content) const {
   const uint32_t rankings = supers * rankings_per_super_feature;
   std::vector<uint32_t> hashes;
   hashes.reserve(content.size() < short_bytes ? content.size() : content.size() / 24);
-  window_hashes(content, multipliers_, content.size() < short_bytes ? UINT32_MAX : sample_limit, hashes);
+  if (content.size() >= short_bytes) window_hashes(content, multipliers_, sample_limit, hashes);
+  if (hashes.size() < options_.features_max) {  // short, or monotonous
+    hashes.clear();
+    window_hashes(content, multipliers_, UINT32_MAX, hashes);
+  }
 
   Features features;
   const auto first = first_ranked(hashes, sample_limit, rankings_);

@@ -1,0 +1,113 @@
+#include "dedup/sketch.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <rapidcheck.h>
+
+#include "dedup/chunker.h"
+#include "dedup/test_support.h"
+
+using namespace dedup;
+using namespace dedup::test;
+
+namespace {
+
+uint32_t shared(const Features& a, const Features& b) {
+  return static_cast<uint32_t>(std::count_if(a.begin(), a.end(), [&](uint32_t feature) { return b.contains(feature); }));
+}
+
+Options with(SketchMethod method) {
+  Options options;
+  options.sketch_method = method;
+  return options;
+}
+
+const SketchMethod every_method[] = {SketchMethod::windows, SketchMethod::gear_chunks, SketchMethod::rabin_chunks};
+
+}  // namespace
+
+TEST_CASE("a revision shares features with what it was made from, a stranger none") {
+  base::Random random(1);
+  for (const auto method : every_method) {
+    const Sketcher sketcher(with(method), 5);
+    size_t missed = 0;
+    for (int i = 0; i < 100; ++i) {
+      const Bytes text = prose(random, 5000);
+      const auto features = sketcher.sketch(1, text);
+      CHECK(features.size() == 8);
+      missed += shared(features, sketcher.sketch(1, edited(random, text, 3))) == 0;
+      CHECK(shared(features, sketcher.sketch(1, prose(random, 5000))) == 0);
+    }
+    CHECK(missed <= 1);
+  }
+}
+
+TEST_CASE("features belong to a collection and to a seed") {
+  base::Random random(2);
+  const Bytes text = prose(random, 5000);
+  for (const auto method : every_method) {
+    const Sketcher sketcher(with(method), 5), other_seed(with(method), 6);
+    CHECK(sketcher.sketch(1, text) == sketcher.sketch(1, text));
+    CHECK(shared(sketcher.sketch(1, text), sketcher.sketch(2, text)) == 0);
+    CHECK(shared(sketcher.sketch(1, text), other_seed.sketch(1, text)) == 0);
+  }
+}
+
+TEST_CASE("short contents have no features, monotonous ones at least one") {
+  const Sketcher sketcher(Options{}, 5);
+  CHECK(sketcher.sketch(1, "").empty());
+  CHECK(sketcher.sketch(1, Bytes(Options{}.content_bytes_min - 1, 'x')).empty());
+  CHECK_FALSE(sketcher.sketch(1, Bytes(100'000, 'x')).empty());
+}
+
+TEST_CASE("window hashes are the same however wide the vectors are") {
+  base::Random random(3);
+  std::array<uint32_t, 8> m;
+  for (auto& multiplier : m) multiplier = static_cast<uint32_t>(random()) | 1;
+  const auto one = [&](const char* p) {
+    uint32_t h = 0;
+    for (size_t i = 0; i < 4; ++i) h += base::load_le<uint32_t>(p + 4 * i) * m[i];
+    h = (h ^ (h >> 15)) * m[4];
+    return h ^ (h >> 16);
+  };
+  for (const size_t bytes : {0u, 15u, 16u, 511u, 526u, 527u, 528u, 2000u, 5000u}) {
+    const Bytes content = random_bytes(random, bytes);
+    std::vector<uint32_t> expected, hashes;
+    for (size_t at = 0; at + 16 <= bytes; ++at)
+      if (one(content.data() + at) < 1u << 30) expected.push_back(one(content.data() + at));
+    window_hashes(content, m, 1u << 30, hashes);
+    std::sort(expected.begin(), expected.end());
+    std::sort(hashes.begin(), hashes.end());
+    CHECK(hashes == expected);
+  }
+}
+
+TEST_CASE("chunks cover the content within their bounds") {
+  CHECK(rc::check([](uint64_t seed) {
+    base::Random random(seed);
+    const Bytes content = prose(random, random.below(20'000));
+    for (const auto method : {ChunkMethod::gear, ChunkMethod::rabin})
+      for (const uint32_t average : {64u, 1024u}) {
+        size_t start = 0;
+        for (const size_t end : cut(content, method, average)) {
+          RC_ASSERT(end > start);
+          RC_ASSERT(end - start <= 4 * average);
+          RC_ASSERT(end - start >= average / 4 || end == content.size());
+          start = end;
+        }
+        RC_ASSERT(start == content.size());
+      }
+  }));
+}
+
+TEST_CASE("chunk boundaries come back after an insertion") {
+  base::Random random(4);
+  const Bytes content = prose(random, 20'000);
+  const Bytes longer = "inserted in front " + content;
+  for (const auto method : {ChunkMethod::gear, ChunkMethod::rabin}) {
+    const auto before = cut(content, method, 64), after = cut(longer, method, 64);
+    size_t kept = 0;
+    for (const size_t end : before) kept += std::binary_search(after.begin(), after.end(), end + longer.size() - content.size());
+    CHECK(kept * 10 > before.size() * 9);
+  }
+}
