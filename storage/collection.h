@@ -39,6 +39,9 @@ class CollectionScan {
   virtual bson::DocumentView document() = 0;  // valid until the scan moves or is saved
   virtual void save() = 0;
   virtual void restore(Transaction& transaction) = 0;
+  // On a fresh scan: begins at `id`, or behind it in the scan's direction. For readers that know where
+  // they want to start; in the oplog a record's id is its stamp.
+  virtual void seek(RecordId id) = 0;
 };
 
 // Thread-safe. Held by shared_ptr: one that was dropped stays usable until its

@@ -18,6 +18,11 @@ class StoredCollectionScan final : public CollectionScan {
     return true;
   }
 
+  void seek(RecordId id) override {
+    const bool forward = direction_ == Direction::forward;
+    if (forward ? id > record_id_min : id < record_id_max) cursor_->seek_after(forward ? id - 1 : id + 1);
+  }
+
   RecordId record() const override { return last_; }
   bson::DocumentView document() override { return bson::DocumentView(cursor_->content()); }
 

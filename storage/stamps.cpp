@@ -18,9 +18,11 @@ Stamp StampSource::first(uint64_t& place) {
   const Stamp stamp = advance();
   place = front_place_ + open_.size();
   open_.push_back({stamp, false});
+  publish();
   return stamp;
 }
 
+// Only for who has a place already: the bound stays where that is.
 Stamp StampSource::next() {
   std::lock_guard lock(mutex_);
   return advance();
@@ -33,11 +35,11 @@ void StampSource::release(uint64_t place) {
     open_.pop_front();
     ++front_place_;
   }
+  publish();
 }
 
-Stamp StampSource::all_committed() const {
-  std::lock_guard lock(mutex_);
-  return open_.empty() ? last_ + 1 : open_.front().stamp;
+void StampSource::publish() {
+  all_committed_.store(open_.empty() ? last_ + 1 : open_.front().stamp, std::memory_order_release);
 }
 
 Stamp StampSource::last() const {
@@ -48,6 +50,7 @@ Stamp StampSource::last() const {
 void StampSource::raise(Stamp at_least) {
   std::lock_guard lock(mutex_);
   last_ = std::max(last_, at_least);
+  publish();
 }
 
 }  // namespace storage

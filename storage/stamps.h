@@ -7,6 +7,7 @@
 //   readable    everything below 6
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <mutex>
 
@@ -28,12 +29,13 @@ class StampSource {
   Stamp next();
   void release(uint64_t place);
 
-  Stamp all_committed() const;
+  Stamp all_committed() const { return all_committed_.load(std::memory_order_acquire); }
   Stamp last() const;
   void raise(Stamp at_least);
 
  private:
   Stamp advance();
+  void publish();
 
   struct Open {
     Stamp stamp;
@@ -41,6 +43,7 @@ class StampSource {
   };
   base::Clock& clock_;
   mutable std::mutex mutex_;
+  std::atomic<Stamp> all_committed_{1};
   Stamp last_ = 0;
   uint64_t front_place_ = 1;   // the place of open_.front()
   std::deque<Open> open_;      // in order of their stamps; done ones leave from the front

@@ -14,6 +14,8 @@ Transaction::Transaction(Engine& engine, Mode mode)
     : engine_(engine), mode_(mode), session_(engine.internals().sessions.take(), [](Session* session) {
         session->pool.give_back(session);
       }) {
+  // Before the snapshot: what is committed in between is in it, though not counted.
+  visible_below_ = engine.internals().stamps.all_committed();
   WT_SESSION* raw = session_->session.get();
   wt::check(raw->begin_transaction(raw, nullptr), "beginning a transaction");
 }

@@ -42,6 +42,10 @@ class Transaction {
   // transactions hold back what readers of the log may see.
   Stamp next_stamp();
 
+  // What the log may be read up to within this transaction's snapshot: everything stamped below was
+  // committed, or gone, before the snapshot was taken.
+  Stamp visible_below() const { return visible_below_; }
+
   // Run after the commit, in order; not run after a rollback. Must not throw.
   void after_commit(std::function<void()> action);
   // Run after a rollback: undoes what was changed in memory.
@@ -60,6 +64,7 @@ class Transaction {
   Mode mode_;
   bool open_ = true;
   std::unique_ptr<Session, void (*)(Session*)> session_;
+  Stamp visible_below_ = 0;
   uint64_t stamp_place_ = 0;  // among the open ones; 0: took no stamp
   std::vector<std::function<void()>> after_commit_;
   std::vector<std::function<void()>> after_rollback_;

@@ -1,0 +1,128 @@
+#include "replication/entry.h"
+
+#include "base/varint.h"
+#include "bson/builder.h"
+#include "bson/validate.h"
+
+namespace replication {
+namespace {
+
+constexpr size_t uuid_bytes = 16;
+constexpr uint8_t uuid_subtype = 4;
+constexpr BytesView no_uuid("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", uuid_bytes);
+
+base::Failure damaged(const char* what) {
+  return {base::ErrorCode::data_corruption_detected, std::string("damaged entry in the oplog: ") + what};
+}
+
+// {_id: …} of a document.
+bson::Document id_of(bson::DocumentView document) {
+  bson::Builder out;
+  out.append("_id", static_cast<bson::ValueView>(document.find("_id")));
+  return out.done();
+}
+
+// Inserts and replacements name the document by its _id beside it.
+bool names_its_document(const Entry& entry) { return entry.op == 'i' || entry.op == 'u'; }
+
+}  // namespace
+
+void encode(const Entry& entry, Bytes& out) {
+  out.push_back(static_cast<char>(entry.form));
+  out.push_back(entry.op);
+  base::append_le(out, entry.wall_ms);
+  out.append(entry.uuid.size() == uuid_bytes ? entry.uuid : no_uuid);
+  base::append_varint(out, entry.ns.size());
+  out.append(entry.ns);
+  if (entry.form == Entry::Form::named) {
+    base::append_varint(out, entry.collection);
+    base::append_varint(out, static_cast<uint64_t>(entry.record));
+    base::append_varint(out, entry.content_bytes);
+  } else {
+    out.append(entry.o.bytes());
+    if (entry.o2) out.append(entry.o2->bytes());
+  }
+}
+
+base::Result<Entry> decode(BytesView value) {
+  constexpr size_t fixed = 2 + 8 + uuid_bytes;
+  if (value.size() < fixed) return damaged("too short");
+  Entry entry;
+  const auto form = static_cast<uint8_t>(value[0]);
+  if (form != 1 && form != 2) return damaged("unknown form");
+  entry.form = static_cast<Entry::Form>(form);
+  entry.op = value[1];
+  entry.wall_ms = base::load_le<int64_t>(value.data() + 2);
+  entry.uuid = value.substr(10, uuid_bytes);
+  value.remove_prefix(fixed);
+  const auto ns_bytes = base::take_varint(value);
+  if (!ns_bytes || *ns_bytes > value.size()) return damaged("name cut short");
+  entry.ns = value.substr(0, *ns_bytes);
+  value.remove_prefix(*ns_bytes);
+  if (entry.form == Entry::Form::named) {
+    const auto collection = base::take_varint(value);
+    const auto record = collection ? base::take_varint(value) : std::nullopt;
+    const auto bytes = record ? base::take_varint(value) : std::nullopt;
+    if (!bytes || !value.empty()) return damaged("name of its content");
+    entry.collection = static_cast<storage::CollectionId>(*collection);
+    entry.record = static_cast<storage::RecordId>(*record);
+    entry.content_bytes = *bytes;
+    return entry;
+  }
+  // Entries go a little over a document's limit: an update's diff wraps what it carries.
+  const bson::ValidateOptions options{.bytes_max = 2 * bson::document_bytes_max_internal};
+  const auto o = bson::validate(value, options);
+  if (!o.ok()) return damaged("o is no document");
+  entry.o = o.value();
+  value.remove_prefix(entry.o.size());
+  if (value.empty()) return entry;
+  const auto o2 = bson::validate(value, options);
+  if (!o2.ok() || o2.value().size() != value.size()) return damaged("o2 is no document");
+  entry.o2 = o2.value();
+  return entry;
+}
+
+Entry made_whole(const Entry& named, bson::DocumentView content) {
+  Entry whole = named;
+  whole.form = Entry::Form::whole;
+  whole.o = content;
+  return whole;
+}
+
+bson::Document oplog_document(storage::Stamp stamp, const Entry& entry) {
+  bson::Builder out;
+  out.append("op", std::string_view(&entry.op, 1)).append("ns", entry.ns);
+  if (entry.uuid != no_uuid) out.append("ui", bson::Binary{uuid_subtype, entry.uuid});
+  out.append("o", entry.o);
+  if (entry.o2) {
+    out.append("o2", *entry.o2);
+  } else if (names_its_document(entry)) {
+    out.append("o2", id_of(entry.o));
+  }
+  out.append("ts", timestamp_of(stamp)).append("t", int64_t{1}).append("v", int64_t{2}).append("wall", bson::Date{entry.wall_ms});
+  return out.done();
+}
+
+uint64_t oplog_document_bytes(const Entry& entry) {
+  // length, end; op, ns, o, ts, t, v, wall with their types and names
+  uint64_t bytes = 5 + (4 + 6) + (4 + 5 + entry.ns.size()) + 3 + (4 + 8) + (3 + 8) + (3 + 8) + (6 + 8);
+  if (entry.uuid != no_uuid) bytes += 4 + 5 + uuid_bytes;
+  bytes += entry.form == Entry::Form::named ? entry.content_bytes : entry.o.size();
+  if (entry.o2) {
+    bytes += 4 + entry.o2->size();
+  } else if (names_its_document(entry)) {
+    // Of a document elsewhere the _id isn't at hand: the usual ObjectId is assumed.
+    bytes += 4 + (entry.form == Entry::Form::named ? 22 : id_of(entry.o).size());
+  }
+  return bytes;
+}
+
+Bytes entry_key(storage::Stamp stamp) {
+  Bytes key;
+  base::append_be64(key, stamp);
+  return key;
+}
+
+storage::Stamp stamp_from_key(BytesView key) { return base::load_be64(key.data()); }
+
+}  // namespace replication

@@ -1,0 +1,60 @@
+// One entry of the log, as it is stored and as it is read.
+//
+// A document that was inserted, or replaced another, stands in its collection
+// already. Its entry doesn't repeat it but names it: the collection, the record,
+// and the generation, which is the entry's own stamp. Only when that content is
+// about to be superseded does the entry take it in.
+//
+//   key    stamp (8, BE)
+//   value  | form | op | wall ms, 8 | uuid, 16 | ns: length, text | body |
+//          form 1, named  body = collection, record, bytes of the content       (varints)
+//          form 2, whole  body = o, then o2 where there is one                  (BSON)
+//
+// Read it is MongoDB's: {op, ns, ui, o, o2, ts, t, v, wall}.
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "bson/document.h"
+#include "replication/optime.h"
+
+namespace replication {
+
+using base::Bytes;
+using base::BytesView;
+
+struct Entry {
+  enum class Form : uint8_t { named = 1, whole = 2 };
+
+  Form form = Form::whole;
+  char op = 'n';                  // i, u, d, c, n
+  int64_t wall_ms = 0;
+  BytesView uuid;                 // 16 bytes; zeros: none
+  std::string_view ns;
+  // named
+  storage::CollectionId collection = 0;
+  storage::RecordId record = 0;
+  uint64_t content_bytes = 0;
+  // whole
+  bson::DocumentView o;
+  std::optional<bson::DocumentView> o2;
+};
+
+// Appends to `out`.
+void encode(const Entry& entry, Bytes& out);
+// Views into `value`. Fails with DataCorruptionDetected.
+base::Result<Entry> decode(BytesView value);
+
+// The entry with its content taken in.
+Entry made_whole(const Entry& named, bson::DocumentView content);
+
+// As MongoDB shows it; `entry` is whole.
+bson::Document oplog_document(storage::Stamp stamp, const Entry& entry);
+// How many bytes that takes, without building it; of a named entry too.
+uint64_t oplog_document_bytes(const Entry& entry);
+
+Bytes entry_key(storage::Stamp stamp);
+storage::Stamp stamp_from_key(BytesView key);
+
+}  // namespace replication

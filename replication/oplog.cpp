@@ -1,0 +1,242 @@
+#include "replication/oplog.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "bson/builder.h"
+#include "bson/validate.h"
+#include "replication/oplog_state.h"
+#include "storage/catalog.h"
+
+namespace replication {
+namespace {
+
+using storage::Stamp;
+using storage::Transaction;
+
+constexpr uint64_t bytes_least = 990ull << 20;
+constexpr uint64_t bytes_most = 50ull << 30;
+constexpr int64_t steps_wanted = 64;
+constexpr int64_t step_bytes_min = 256 << 10;
+constexpr int rows_per_transaction = 20000;  // counted in one snapshot
+constexpr Stamp state_key = 0;
+
+Bytes random_uuid() {
+  Bytes uuid;
+  base::append_le(uuid, base::entropy64());
+  base::append_le(uuid, base::entropy64());
+  uuid[6] = static_cast<char>((uuid[6] & 0x0f) | 0x40);
+  uuid[8] = static_cast<char>((uuid[8] & 0x3f) | 0x80);
+  return uuid;
+}
+
+}  // namespace
+
+uint64_t default_oplog_bytes(const std::string& path) {
+  struct statvfs figures {};
+  if (statvfs(path.c_str(), &figures) != 0) return bytes_least;
+  return std::clamp(uint64_t{figures.f_bavail} * figures.f_frsize / 20, bytes_least, bytes_most);
+}
+
+Oplog::State::State(storage::Engine& the_engine, uint64_t max)
+    : engine(the_engine),
+      table(engine.open_table("oplog", {.block_compressor = engine.options().block_compressor, .leaf_page_bytes = 64 << 10})),
+      bytes_max(static_cast<int64_t>(max)),
+      step_bytes(std::max(step_bytes_min, bytes_max / steps_wanted)) {}
+
+void Oplog::State::load() {
+  bool fresh = true;
+  {
+    Transaction transaction(engine, Transaction::Mode::read);
+    if (const auto row = table.get(transaction, entry_key(state_key))) {
+      const auto document = bson::validate(*row).or_throw();
+      uuid = document["uuid"].as_binary().bytes;
+      counted_to = static_cast<Stamp>(document["countedTo"].to_int64());
+      for (const bson::Element& one : document["steps"].as_document()) {
+        const bson::DocumentView step = one.as_document();
+        steps.push_back({static_cast<Stamp>(step["end"].to_int64()), step["entries"].to_int64(), step["logical"].to_int64(), step["stored"].to_int64()});
+      }
+      fresh = false;
+    }
+    storage::TableCursor cursor = table.cursor(transaction);
+    if (cursor.previous()) engine.raise_stamp(stamp_from_key(cursor.key()));
+  }
+  if (steps.empty()) steps.emplace_back();
+  if (!fresh) return;
+  uuid = random_uuid();
+  save();
+}
+
+void Oplog::State::save() {
+  bson::Builder out;
+  out.append("uuid", bson::Binary{4, uuid}).append("countedTo", static_cast<int64_t>(counted_to));
+  {
+    bson::ArrayBuilder list = out.array("steps");
+    for (const Step& step : steps) {
+      bson::Builder one = list.object();
+      one.append("end", static_cast<int64_t>(step.end)).append("entries", step.entries);
+      one.append("logical", step.logical_bytes).append("stored", step.stored_bytes);
+    }
+  }
+  const bson::Document document = out.done();
+  storage::in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, entry_key(state_key), document.bytes()); });
+}
+
+void Oplog::State::count_new() {
+  for (bool more = true; more;) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    const Stamp end = transaction.visible_below();
+    storage::TableCursor cursor = table.cursor(transaction);
+    int rows = 0;
+    more = false;
+    for (bool on = cursor.seek(entry_key(counted_to)); on; on = cursor.next()) {
+      const Stamp stamp = stamp_from_key(cursor.key());
+      if (stamp >= end) break;
+      if (rows++ == rows_per_transaction) {
+        more = true;
+        break;
+      }
+      const BytesView value = cursor.value();
+      const auto entry = decode(value);
+      if (steps.back().stored_bytes >= step_bytes) steps.emplace_back();
+      Step& step = steps.back();
+      step.end = stamp;
+      step.entries += 1;
+      step.logical_bytes += entry.ok() ? static_cast<int64_t>(oplog_document_bytes(entry.value())) : 0;
+      step.stored_bytes += static_cast<int64_t>(value.size() + cursor.key().size());
+      counted_to = stamp + 1;
+    }
+  }
+}
+
+bool Oplog::State::cut_oldest() {
+  int64_t stored = 0;
+  for (const Step& step : steps) stored += step.stored_bytes;
+  if (stored <= bytes_max || steps.size() < 2) return false;
+  try {
+    Transaction transaction(engine, Transaction::Mode::write);
+    table.truncate(transaction, entry_key(state_key + 1), entry_key(steps.front().end));
+    transaction.commit();
+  } catch (const storage::WriteConflict&) {
+    return false;  // an entry there is just taking its content in; the next round tries again
+  }
+  steps.pop_front();
+  return true;
+}
+
+// An entry took its content in.
+void Oplog::State::grew(Stamp stamp, int64_t bytes) {
+  std::lock_guard lock(mutex);
+  if (stamp >= counted_to) return;  // will be counted as it is now
+  for (Step& step : steps) {
+    if (stamp > step.end) continue;
+    step.stored_bytes += bytes;
+    return;
+  }
+}
+
+OplogStats Oplog::State::stats() {
+  OplogStats stats;
+  {
+    std::lock_guard lock(mutex);
+    count_new();
+    for (const Step& step : steps) {
+      stats.entries += step.entries;
+      stats.logical_bytes += step.logical_bytes;
+      stats.stored_bytes += step.stored_bytes;
+    }
+  }
+  stats.bytes_max = bytes_max;
+  Transaction transaction(engine, Transaction::Mode::read);
+  storage::TableCursor cursor = table.cursor(transaction);
+  if (cursor.seek(entry_key(state_key + 1))) stats.first = stamp_from_key(cursor.key());
+  if (cursor.seek_back(entry_key(transaction.visible_below() - 1)) && stats.first != 0) stats.last = stamp_from_key(cursor.key());
+  return stats;
+}
+
+void Oplog::State::tend() {
+  std::lock_guard lock(mutex);
+  const size_t before = steps.size();
+  count_new();
+  bool changed = steps.size() != before;
+  while (cut_oldest()) changed = true;
+  if (changed) save();
+}
+
+void Oplog::State::run() {
+  base::LogContext context("OplogCapper");
+  std::unique_lock lock(mutex);
+  while (!stopping) {
+    woken.wait_for(lock, std::chrono::seconds(1));
+    if (stopping) return;
+    lock.unlock();
+    try {
+      tend();
+    } catch (const base::OperationError& error) {
+      base::log(base::Severity::warning, base::LogComponent::repl, 22443, "The oplog could not be shortened; trying again",
+                base::Attributes().add("error", error.what()));
+    }
+    lock.lock();
+  }
+}
+
+void Oplog::State::stop() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  woken.notify_one();
+  if (thread.joinable()) thread.join();
+  std::lock_guard lock(mutex);
+  try {
+    count_new();
+    save();
+  } catch (const base::OperationError& error) {
+    base::log(base::Severity::warning, base::LogComponent::repl, 22444, "The oplog's counts were not saved; the next start counts again",
+              base::Attributes().add("error", error.what()));
+  }
+}
+
+Oplog::Oplog(storage::Engine& engine, uint64_t bytes_max) : state_(std::make_shared<State>(engine, bytes_max)) {
+  state_->load();
+  state_->shown = make_oplog_collection(state_);
+  engine.catalog().attach(state_->shown);
+  state_->thread = std::thread([state = state_.get()] { state->run(); });
+}
+
+Oplog::~Oplog() {
+  state_->stop();
+  state_->engine.catalog().detach(oplog_ns);
+  state_->shown.reset();
+}
+
+void Oplog::append(Transaction& transaction, Stamp stamp, const Entry& entry) {
+  Bytes value;
+  value.reserve(64 + entry.ns.size() + (entry.form == Entry::Form::whole ? entry.o.size() : 0));
+  encode(entry, value);
+  state_->table.put(transaction, entry_key(stamp), value);
+}
+
+void Oplog::keep_content(Transaction& transaction, const storage::Superseded& before) {
+  const Bytes key = entry_key(before.generation);
+  const auto row = state_->table.get(transaction, key);
+  if (!row) return;  // the log doesn't reach back that far
+  const auto entry = decode(*row);
+  if (!entry.ok() || entry.value().form != Entry::Form::named) return;
+  Bytes value;
+  value.reserve(row->size() + before.bytes.size());
+  encode(made_whole(entry.value(), bson::DocumentView(before.bytes)), value);
+  const auto grown = static_cast<int64_t>(value.size()) - static_cast<int64_t>(row->size());
+  state_->table.put(transaction, key, value);
+  transaction.after_commit([state = state_, stamp = before.generation, grown] { state->grew(stamp, grown); });
+}
+
+std::shared_ptr<storage::Collection> Oplog::collection() const { return state_->shown; }
+OplogStats Oplog::stats() { return state_->stats(); }
+void Oplog::tend() { state_->tend(); }
+
+}  // namespace replication

@@ -1,0 +1,61 @@
+// The log of everything that changed, in the order it happened.
+//
+// A table by stamp. Rows are written in the transaction of the change they tell
+// of; a reader sees them up to where no transaction is still open, so it never
+// finds a place filled in behind it. The oldest go in large steps when the
+// table outgrows its size.
+//
+//   oplog    0                -> {uuid, countedTo, steps: [{end, entries, logical, stored}, …]}
+//            stamp (8, BE)    -> an entry (entry.h)
+//
+// To everyone else it is the collection local.oplog.rs: capped, read-only.
+#pragma once
+
+#include <memory>
+
+#include "replication/entry.h"
+#include "storage/collection.h"
+#include "storage/engine.h"
+
+namespace replication {
+
+struct OplogStats {
+  int64_t entries = 0;
+  int64_t logical_bytes = 0;  // of the entries as MongoDB's documents
+  int64_t stored_bytes = 0;   // of the rows, before block compression
+  int64_t bytes_max = 0;
+  storage::Stamp first = 0;   // 0: empty
+  storage::Stamp last = 0;
+};
+
+inline constexpr char oplog_ns[] = "local.oplog.rs";
+
+// As mongod chooses: 5 % of what is free, from 990 MB to 50 GB.
+uint64_t default_oplog_bytes(const std::string& path);
+
+// Thread-safe. The engine's stamps go on above the newest entry once it is open.
+class Oplog {
+ public:
+  Oplog(storage::Engine& engine, uint64_t bytes_max);
+  ~Oplog();
+  Oplog(const Oplog&) = delete;
+  Oplog& operator=(const Oplog&) = delete;
+
+  void append(storage::Transaction& transaction, storage::Stamp stamp, const Entry& entry);
+  // `before` is about to be superseded: an entry that only names it takes it in.
+  void keep_content(storage::Transaction& transaction, const storage::Superseded& before);
+
+  std::shared_ptr<storage::Collection> collection() const;
+  OplogStats stats();
+
+  // Counts what came since, and takes the oldest away where it is too much. The oplog's own thread does so
+  // every second.
+  void tend();
+
+  struct State;  // replication/ only
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace replication

@@ -1,0 +1,194 @@
+// The oplog as a collection like any other: what find, aggregate, getMore and
+// tailing readers see as local.oplog.rs.
+#include "bson/builder.h"
+#include "replication/oplog_state.h"
+#include "storage/catalog.h"
+
+namespace replication {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+using storage::Direction;
+using storage::RecordId;
+using storage::Stamp;
+using storage::Transaction;
+
+// The entry's content is read from where it stands. Remembers the collection: entries of one come in runs.
+class Contents {
+ public:
+  explicit Contents(storage::Engine& engine) : engine_(engine) {}
+
+  // An entry whose content went with its dropped collection isn't shown: what replays the log comes to
+  // the drop anyway.
+  bool available(const Entry& entry) { return entry.form == Entry::Form::whole || collection_of(entry) != nullptr; }
+
+  bson::Document read(Transaction& transaction, Stamp stamp, const Entry& entry) {
+    if (entry.form == Entry::Form::whole) return oplog_document(stamp, entry);
+    const auto collection = collection_of(entry);
+    if (collection) {
+      try {
+        if (const auto content = collection->records().find(transaction, entry.record, stamp)) {
+          return oplog_document(stamp, made_whole(entry, bson::DocumentView(*content)));
+        }
+      } catch (const OperationError&) {
+        if (!collection->dropped()) throw;
+      }
+      if (!collection->dropped()) {
+        throw OperationError(ErrorCode::data_corruption_detected,
+                             "the content of an oplog entry is missing: record " + std::to_string(entry.record) + " of " + std::string(entry.ns));
+      }
+    }
+    throw OperationError(ErrorCode::query_plan_killed, "collection dropped while the oplog was read: '" + std::string(entry.ns) + "'");
+  }
+
+ private:
+  std::shared_ptr<storage::Collection> collection_of(const Entry& entry) {
+    if (!last_ || last_->id() != entry.collection || last_->dropped()) last_ = engine_.catalog().open(entry.collection);
+    return last_;
+  }
+
+  storage::Engine& engine_;
+  std::shared_ptr<storage::Collection> last_;
+};
+
+Entry decoded(BytesView value) { return decode(value).or_throw(); }
+
+class OplogScan final : public storage::CollectionScan {
+ public:
+  OplogScan(std::shared_ptr<Oplog::State> state, Transaction& transaction, Direction direction)
+      : state_(std::move(state)), forward_(direction == Direction::forward), contents_(state_->engine) {
+    open(transaction);
+  }
+
+  void seek(RecordId id) override { start_ = static_cast<Stamp>(id); }
+
+  bool next() override {
+    while (!done_) {
+      const bool on = fresh_ ? first() : step();
+      fresh_ = false;
+      if (!on || (forward_ ? stamp() >= end_ : stamp() == 0)) {
+        done_ = true;
+        break;
+      }
+      last_ = stamp();
+      entry_ = decoded(rows_->value());
+      if (contents_.available(entry_)) return true;
+    }
+    return false;
+  }
+
+  RecordId record() const override { return static_cast<RecordId>(last_); }
+
+  bson::DocumentView document() override {
+    document_ = contents_.read(*transaction_, last_, entry_);
+    return document_;
+  }
+
+  void save() override { rows_.reset(); }
+
+  void restore(Transaction& transaction) override {
+    open(transaction);
+    if (last_ == 0) return;
+    fresh_ = true;
+    if (!forward_) return;
+    // Whoever was overtaken by the cutting off must not believe to have seen everything.
+    if (!rows_->seek(entry_key(last_)) || stamp() != last_) {
+      throw OperationError(ErrorCode::capped_position_lost,
+                           "CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(" +
+                               std::to_string(last_) + ")");
+    }
+    done_ = false;
+  }
+
+ private:
+  void open(Transaction& transaction) {
+    transaction_ = &transaction;
+    end_ = transaction.visible_below();
+    rows_.emplace(state_->table.cursor(transaction));
+  }
+  bool first() {
+    if (forward_) return rows_->seek(entry_key(last_ ? last_ + 1 : std::max<Stamp>(1, start_)));
+    const Stamp from = last_ ? last_ - 1 : (start_ ? std::min(start_, end_ - 1) : end_ - 1);
+    return rows_->seek_back(entry_key(from));
+  }
+  bool step() { return forward_ ? rows_->next() : rows_->previous(); }
+  Stamp stamp() const { return stamp_from_key(rows_->key()); }
+
+  const std::shared_ptr<Oplog::State> state_;
+  const bool forward_;
+  Contents contents_;
+  Transaction* transaction_ = nullptr;
+  std::optional<storage::TableCursor> rows_;
+  Stamp start_ = 0;  // 0: from the end that the direction begins at
+  Stamp end_ = 0;    // not to be read yet
+  Stamp last_ = 0;
+  bool fresh_ = true;
+  bool done_ = false;
+  Entry entry_;
+  bson::Document document_;
+};
+
+class OplogCollection final : public storage::Collection {
+ public:
+  explicit OplogCollection(std::shared_ptr<Oplog::State> state) : state_(std::move(state)) {
+    bson::Builder document;
+    document.append("capped", true).append("size", state_->bytes_max).append("autoIndexId", false);
+    options_.document = document.done();
+    options_.capped = true;
+    options_.capped_bytes = state_->bytes_max;
+  }
+
+  storage::CollectionId id() const override { return UINT32_MAX; }
+  std::string ns() const override { return oplog_ns; }
+  std::string uuid_bytes() const override { return state_->uuid; }
+  const storage::CollectionOptions& options() const override { return options_; }
+  bool dropped() const override { return false; }
+  bool read_only() const override { return true; }
+  std::shared_mutex& schema_mutex() override { return schema_mutex_; }
+  std::vector<std::shared_ptr<const storage::Index>> indexes() const override { return {}; }
+  std::shared_ptr<const storage::Index> index(std::string_view) const override { return nullptr; }
+
+  storage::Stored insert(Transaction&, bson::DocumentView) override { read_only_error(); }
+  storage::Updated update(Transaction&, RecordId, bson::DocumentView, bson::DocumentView) override { read_only_error(); }
+  storage::Superseded remove(Transaction&, RecordId, bson::DocumentView) override { read_only_error(); }
+
+  std::optional<bson::Document> find(Transaction& transaction, RecordId id, storage::ReadInfo*) override {
+    const auto stamp = static_cast<Stamp>(id);
+    if (stamp == 0 || stamp >= transaction.visible_below()) return std::nullopt;
+    const auto row = state_->table.get(transaction, entry_key(stamp));
+    if (!row) return std::nullopt;
+    const Bytes value(*row);
+    const Entry entry = decoded(value);
+    Contents contents(state_->engine);
+    if (!contents.available(entry)) return std::nullopt;
+    return contents.read(transaction, stamp, entry);
+  }
+  std::optional<RecordId> find_id(Transaction&, const bson::ValueView&) override { return std::nullopt; }
+
+  std::unique_ptr<storage::CollectionScan> scan(Transaction& transaction, Direction direction) override {
+    return std::make_unique<OplogScan>(state_, transaction, direction);
+  }
+  std::unique_ptr<storage::IndexCursor> scan(Transaction&, const storage::Index&, Direction) override {
+    throw OperationError(ErrorCode::illegal_operation, "the oplog has no indexes");
+  }
+  storage::RecordStore& records() override { throw OperationError(ErrorCode::illegal_operation, "the oplog is no record store"); }
+
+  int64_t record_count() const override { return state_->stats().entries; }
+  int64_t logical_bytes() const override { return state_->stats().logical_bytes; }
+
+ private:
+  [[noreturn]] static void read_only_error() { throw OperationError(ErrorCode::illegal_operation, "cannot write to the oplog"); }
+
+  const std::shared_ptr<Oplog::State> state_;
+  storage::CollectionOptions options_;
+  std::shared_mutex schema_mutex_;
+};
+
+}  // namespace
+
+std::shared_ptr<storage::Collection> make_oplog_collection(std::shared_ptr<Oplog::State> state) {
+  return std::make_shared<OplogCollection>(std::move(state));
+}
+
+}  // namespace replication

@@ -1,0 +1,51 @@
+// The parts of an open oplog, shared with the collection that shows it. For this folder alone.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "replication/oplog.h"
+
+namespace replication {
+
+struct Oplog::State {
+  State(storage::Engine& engine, uint64_t bytes_max);
+
+  // A stretch of the log: what is counted, and taken away, as one.
+  struct Step {
+    storage::Stamp end = 0;  // its last entry
+    int64_t entries = 0;
+    int64_t logical_bytes = 0;
+    int64_t stored_bytes = 0;
+  };
+
+  void load();
+  void save();          // with mutex
+  void count_new();     // with mutex
+  bool cut_oldest();    // with mutex; false: nothing to cut, or not now
+  void grew(storage::Stamp stamp, int64_t bytes);
+  OplogStats stats();
+  void tend();
+  void run();
+  void stop();
+
+  storage::Engine& engine;
+  const storage::Table table;
+  const int64_t bytes_max;
+  const int64_t step_bytes;
+  Bytes uuid;
+
+  std::mutex mutex;
+  std::condition_variable woken;
+  bool stopping = false;
+  storage::Stamp counted_to = 1;  // everything below is in the steps
+  std::deque<Step> steps;         // oldest first; the last one still grows
+  std::shared_ptr<storage::Collection> shown;
+  std::thread thread;
+};
+
+std::shared_ptr<storage::Collection> make_oplog_collection(std::shared_ptr<Oplog::State> state);
+
+}  // namespace replication

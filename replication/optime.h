@@ -1,0 +1,22 @@
+// A place in the log: when, and under which leader.
+#pragma once
+
+#include <compare>
+
+#include "bson/types.h"
+#include "storage/record_id.h"
+
+namespace replication {
+
+struct OpTime {
+  storage::Stamp ts = 0;
+  int64_t term = 1;
+  auto operator<=>(const OpTime&) const = default;
+};
+
+inline bson::Timestamp timestamp_of(storage::Stamp stamp) {
+  return {static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)};
+}
+inline storage::Stamp stamp_of(bson::Timestamp timestamp) { return timestamp.packed(); }
+
+}  // namespace replication
