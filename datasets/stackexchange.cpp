@@ -61,7 +61,7 @@ const StackExchangeLoader::Column StackExchangeLoader::post_columns[] = {
 StackExchangeLoader::StackExchangeLoader(InputFile file, Problems& problems)
     : site_(site_of(file.name)),
       history_(file.name.find("PostHistory") != std::string::npos || file.content->peek(4096).find("<posthistory") != base::BytesView::npos),
-      reader_(std::move(file), problems, *this, {{"<row ", "<rows>"}}) {}
+      reader_(std::move(file), problems, *this, {{"<row ", ""}}) {}
 
 std::optional<Item> StackExchangeLoader::next() {
   while (ready_.empty()) {

@@ -28,7 +28,7 @@ void append_text(bson::Builder& to, std::string_view name, std::string_view text
 // After damage inside a page its remaining revisions still belong to it.
 WikipediaLoader::WikipediaLoader(InputFile file, Problems& problems)
     : reader_(std::move(file), problems, *this,
-           {{"<page>", "<mediawiki>"}, {"<revision>", "<mediawiki><page>"}}) {}
+           {{"<page>", ""}, {"<revision>", "<page>"}}) {}
 
 std::optional<Item> WikipediaLoader::next() {
   while (ready_.empty()) {

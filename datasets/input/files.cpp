@@ -104,11 +104,14 @@ Files::Files(const std::string& path, Problems& problems) : problems_(problems) 
   std::error_code error;
   if (!fs::exists(path, error)) throw InputError(path + ": no such file or folder");
   meter_.bytes_total = bytes_under(path);
-  fs::path name = fs::path(path).lexically_normal();
-  if (!name.has_filename()) name = name.parent_path();
+  fs::path whole = fs::absolute(path).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();
   Entry first;
-  first.name = name.filename().string();
-  (fs::is_directory(path) ? first.folder : first.file) = path;
+  first.name = whole.filename().string();
+  const bool folder = fs::is_directory(whole);
+  // A lone file brings its folder's name along: for a dump that is the site.
+  if (!folder && whole.parent_path().has_filename()) first.name = whole.parent_path().filename().string() + "/" + first.name;
+  (folder ? first.folder : first.file) = whole;
   levels_.push_back(std::make_unique<One>(std::move(first)));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace datasets {
 
@@ -68,6 +69,7 @@ bool TarReader::recognizes(base::BytesView head) { return head.size() >= block &
 
 std::optional<TarReader::Member> TarReader::next() {
   std::string long_name;
+  if (std::exchange(broken_, true)) return std::nullopt;  // until the header has been read
   for (;;) {
     skip_rest();
     const base::BytesView header = archive_->peek(block);
@@ -92,6 +94,7 @@ std::optional<TarReader::Member> TarReader::next() {
     else if (type == 'x') { if (auto path = pax_path(read_text(left_)); !path.empty()) long_name = std::move(path); }
     else if (type != 'g' && type != 'K') {
       Member member{long_name.empty() ? std::move(name) : std::move(long_name), left_, type == '0' || type == '\0' || type == '7'};
+      broken_ = false;
       while (!member.path.empty() && member.path.back() == '\0') member.path.pop_back();
       return member;
     }
@@ -102,8 +105,10 @@ std::unique_ptr<Stream> TarReader::content() { return std::make_unique<TarConten
 
 size_t TarReader::read(char* to, size_t bytes_max) {
   if (left_ == 0) return 0;
+  broken_ = true;
   const size_t got = archive_->read(to, static_cast<size_t>(std::min<uint64_t>(bytes_max, left_)));
   if (got == 0) throw StreamError("tar: a member is cut short at byte " + std::to_string(archive_->offset()));
+  broken_ = false;
   left_ -= got;
   return got;
 }

@@ -18,7 +18,8 @@ class TarReader {
   explicit TarReader(std::unique_ptr<BufferedStream> archive) : archive_(std::move(archive)) {}
 
   // Steps over what is left of the current member. nullopt at the end of the
-  // archive. Throws StreamError where a header is damaged or the archive is cut.
+  // archive. Throws StreamError where a header is damaged or the archive is cut,
+  // once; then, as after a failed read of a member, it has ended.
   std::optional<Member> next();
 
   // The current member's content; valid until next() and while the reader lives.
@@ -36,6 +37,7 @@ class TarReader {
   std::unique_ptr<BufferedStream> archive_;
   uint64_t left_ = 0;     // bytes of the member not yet read
   uint64_t padding_ = 0;  // to the next multiple of 512
+  bool broken_ = false;
 };
 
 }  // namespace datasets

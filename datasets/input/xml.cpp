@@ -20,16 +20,21 @@ void XmlReader::open(const std::string& prefix) {
   XML_ParserFree(parser_);
   parser_ = XML_ParserCreate("UTF-8");
   base::check(parser_ != nullptr, "no memory for an XML parser");
-  XML_SetUserData(parser_, &handler_);
+  XML_SetUserData(parser_, this);
   XML_SetElementHandler(
-      parser_, [](void* handler, const XML_Char* name, const XML_Char** attributes) { static_cast<Handler*>(handler)->start(name, attributes); },
-      [](void* handler, const XML_Char* name) { static_cast<Handler*>(handler)->end(name); });
-  XML_SetCharacterDataHandler(parser_, [](void* handler, const XML_Char* text, int bytes) {
-    static_cast<Handler*>(handler)->text({text, static_cast<size_t>(bytes)});
+      parser_, [](void* self, const XML_Char* name, const XML_Char** attributes) { static_cast<XmlReader*>(self)->started(name, attributes); },
+      [](void* self, const XML_Char* name) { static_cast<XmlReader*>(self)->handler_.end(name); });
+  XML_SetCharacterDataHandler(parser_, [](void* self, const XML_Char* text, int bytes) {
+    static_cast<XmlReader*>(self)->handler_.text({text, static_cast<size_t>(bytes)});
   });
   base_ = file_.content->offset();
   prefix_bytes_ = prefix.size();
   if (!prefix.empty()) XML_Parse(parser_, prefix.data(), static_cast<int>(prefix.size()), 0);
+}
+
+void XmlReader::started(std::string_view name, const char** attributes) {
+  if (root_.empty()) root_ = name;
+  handler_.start(name, attributes);
 }
 
 uint64_t XmlReader::offset() const {
@@ -45,8 +50,7 @@ bool XmlReader::step() {
   const std::vector<Problem> pending = std::exchange(pending_, {});
   for (const Problem& problem : pending) problems_.report(problem);
   try {
-    if (seeking_) seek();
-    else if (!done_) read_on();
+    if (!done_) seeking_ ? seek() : read_on();
   } catch (const StreamError& cut) {
     done_ = true;
     pending_.push_back({file_.name, file_.content->offset(), 0, cut.what()});
@@ -97,7 +101,7 @@ void XmlReader::seek() {
   file_.content->take(skip);
   done_ = ahead.empty();
   if (!restart) return;
-  open(restart->prefix);
+  open("<" + (root_.empty() ? std::string("root") : root_) + ">" + restart->prefix);
   seeking_ = false;
 }
 

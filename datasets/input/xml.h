@@ -24,13 +24,13 @@ class XmlReader {
     virtual void start(std::string_view name, const char** attributes) = 0;
     virtual void end(std::string_view name) = 0;
     virtual void text(std::string_view piece) = 0;
-    // The input was damaged: forget what is open. What follows begins as if
-    // `prefix` had been read.
+    // The input was damaged: forget what is open. What follows begins as if the
+    // root's tag and `prefix` had just been read.
     virtual void restart() = 0;
   };
   struct Restart {
     std::string tag;     // "<page>"
-    std::string prefix;  // "<mediawiki>"
+    std::string prefix;  // what is open around it inside the root: "" or "<page>"
   };
 
   XmlReader(InputFile file, Problems& problems, Handler& handler, std::vector<Restart> restarts);
@@ -53,6 +53,7 @@ class XmlReader {
 
  private:
   void open(const std::string& prefix);
+  void started(std::string_view name, const char** attributes);
   void read_on();
   void broken(base::BytesView chunk);
   void seek();
@@ -62,6 +63,7 @@ class XmlReader {
   Handler& handler_;
   std::vector<Restart> restarts_;
   XML_ParserStruct* parser_ = nullptr;
+  std::string root_;  // the outermost element's name
   uint64_t base_ = 0;  // file offset where the parser's bytes began
   uint64_t base_line_ = 0;
   size_t prefix_bytes_ = 0;

@@ -28,7 +28,7 @@ class Progress {
   Clock::time_point next_;
 };
 
-// "12,345", "1.4 GB", "1:05"
+// "12,345", "1.40 GB", "7.25 s" or "1:05"
 std::string grouped(uint64_t number);
 std::string bytes_text(double bytes);
 std::string duration_text(double seconds);

@@ -110,6 +110,7 @@ Verified verify_all(Client& client, const std::string& db, const std::vector<std
       switch (ledger.check(id_hash(collection, id), hash)) {
         case Ledger::Answer::matches:
           ++verified.documents;
+          verified.bytes += document.size();
           if (count++ % step == 0) sample.emplace_back(bson::Value(id), hash);
           break;
         case Ledger::Answer::differs:

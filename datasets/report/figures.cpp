@@ -101,6 +101,7 @@ std::vector<Section> sections(bson::DocumentView report, const bson::Document* b
     Lines lines(all[1], report, beside);
     all[1].title = "Size";
     lines.add("logical (BSON)", "logicalBytes", exact_bytes);
+    lines.add("written", "writtenBytes", exact_bytes);
     lines.add("  of it text", "textBytes", exact_bytes);
     lines.add("after dedup", "dedupBytes", exact_bytes);
     lines.add("after block compression", "blockBytes", exact_bytes);

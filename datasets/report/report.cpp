@@ -69,13 +69,17 @@ bson::Document Report::to_document() const {
   const int64_t index_records = number_at(server_status, {"dedup.index.records"});
   const int64_t raw = number_at(server_status, {"dedup.oplog.rawBytes"});
 
+  // Where documents were replaced or removed, what lies in the database is less
+  // than what was written.
+  const uint64_t live_bytes = replaced + removed > 0 && verified ? verified->bytes : logical_bytes;
+
   bson::Builder out;
   out.append("label", label).append("source", source).append("kind", kind).append("order", order).append("trace", trace);
   out.append("serverVersion", bson::value_at(build_info, "version"));
   out.append("documents", static_cast<int64_t>(documents));
   out.append("verified", static_cast<int64_t>(verified ? verified->documents : 0));
   if (verified_after_restart) out.append("verifiedAfterRestart", static_cast<int64_t>(verified_after_restart->documents));
-  out.append("logicalBytes", static_cast<int64_t>(logical_bytes)).append("textBytes", static_cast<int64_t>(text_bytes));
+  out.append("logicalBytes", static_cast<int64_t>(live_bytes)).append("writtenBytes", static_cast<int64_t>(logical_bytes)).append("textBytes", static_cast<int64_t>(text_bytes));
   out.append("dedupBytes", dedup_bytes).append("blockBytes", block_bytes).append("fileBytes", file_bytes);
   out.append("oplogBytes", files ? static_cast<int64_t>(files->oplog_bytes) : raw);
   out.append("journalBytes", files ? static_cast<int64_t>(files->journal_bytes) : int64_t{0});
@@ -83,7 +87,7 @@ bson::Document Report::to_document() const {
   out.append("insertsPerSecond", inserts_per_second());
   {
     bson::Builder ratios = out.object("ratios");
-    ratios.append("dedup", ratio(logical_bytes, dedup_bytes)).append("block", ratio(logical_bytes, block_bytes)).append("file", ratio(logical_bytes, file_bytes));
+    ratios.append("dedup", ratio(live_bytes, dedup_bytes)).append("block", ratio(live_bytes, block_bytes)).append("file", ratio(live_bytes, file_bytes));
   }
   {
     bson::Builder oplog = out.object("oplog");

@@ -40,29 +40,33 @@ SyntheticLoader::Subject& SyntheticLoader::choose() {
   }
   const auto rank = static_cast<size_t>(std::exp(random.unit() * std::log(static_cast<double>(subjects_.size() + 1)))) - 1;
   Subject& subject = subjects_[std::min(rank, subjects_.size() - 1)];
-  edit(subject.text);
+  edit(subject);
   return subject;
 }
 
 void SyntheticLoader::begin(Subject& subject) {
   const double bytes = profile_.record_bytes * 0.25 + maker_.exponential(profile_.record_bytes * 0.75);
-  subject = Subject{++begun_, 0, maker_.word() + " " + maker_.word(), maker_.text(static_cast<size_t>(std::min(bytes, 4e6)) + 1)};
+  const auto home_bytes = static_cast<size_t>(std::min(bytes, 4e6)) + 1;
+  subject = Subject{++begun_, 0, maker_.word() + " " + maker_.word(), maker_.text(home_bytes), home_bytes};
 }
 
-void SyntheticLoader::edit(std::string& text) {
+// Half of the changes overwrite, the others grow or cut, whichever leads back
+// to the length the text began with.
+void SyntheticLoader::edit(Subject& subject) {
   base::Random& random = maker_.random();
+  std::string& text = subject.text;
   const int changes = 1 + maker_.poisson(profile_.changes - 1);
   const auto span = static_cast<size_t>((changes - 1) * profile_.change_distance);
   size_t at = text.size() > span ? random.below(text.size() - span + 1) : 0;
   for (int i = 0; i < changes; ++i) {
     if (at > text.size()) at = random.below(text.size() + 1);
     const auto bytes = static_cast<size_t>(maker_.exponential(profile_.change_bytes - 1)) + 1;
-    const uint64_t how = random.below(4);  // half overwrite; grow and cut keep the balance
-    const size_t cut = how == 3 || how < 2 ? std::min(bytes, text.size() - at) : 0;
-    text.replace(at, cut, how == 3 ? std::string() : maker_.text(bytes));
-    at += (how == 3 ? 0 : bytes) + static_cast<size_t>(maker_.exponential(profile_.change_distance));
+    const bool overwrite = random.below(2) == 0, grow = text.size() <= subject.home_bytes;
+    const size_t cut = overwrite || !grow ? std::min(bytes, text.size() - at) : 0;
+    const size_t added = overwrite || grow ? bytes : 0;
+    text.replace(at, cut, maker_.text(added));
+    at += added + static_cast<size_t>(maker_.exponential(profile_.change_distance));
   }
-  if (text.empty()) text = maker_.text(static_cast<size_t>(profile_.record_bytes));
 }
 
 bson::Document SyntheticLoader::document(const Subject& subject) {

@@ -28,11 +28,12 @@ class SyntheticLoader : public Loader {
     uint64_t last_record = 0;
     std::string title;
     std::string text;
+    size_t home_bytes = 0;  // what its length hovers about
   };
 
   Subject& choose();
   void begin(Subject& subject);
-  void edit(std::string& text);
+  void edit(Subject& subject);
   bson::Document document(const Subject& subject);
 
   static constexpr size_t subjects_max = 400;

@@ -1,0 +1,43 @@
+// What the tests of the loaders share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "datasets/loader.h"
+#include "datasets/problems.h"
+#include "datasets/source.h"
+
+namespace datasets::test {
+
+inline const std::string fixtures = PALIMPSEST_FIXTURES;
+
+std::string read_file(const std::string& path);
+
+// A folder that goes away with the test.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+  std::string write(const std::string& name, const std::string& content) const;  // the file's path
+
+ private:
+  std::string path_;
+};
+
+std::vector<Item> all(Loader& loader);
+std::vector<Item> load(const std::string& source, Problems& problems, Kind kind = Kind::detect);
+
+// Succeeds where no problem came up.
+std::vector<Item> load_cleanly(const std::string& source, Kind kind = Kind::detect);
+
+std::string zstd(const std::string& bytes, int window_log = 0);
+std::string gzip(const std::string& bytes);
+std::string bzip2(const std::string& bytes);
+
+// A ustar archive of these files.
+std::string tar(const std::vector<std::pair<std::string, std::string>>& files);
+
+}  // namespace datasets::test
