@@ -4,27 +4,57 @@
 #pragma once
 
 #define PALIMPSEST_COMMANDS(X) \
+  X(aggregate)                 \
   X(build_info)                \
+  X(coll_mod)                  \
+  X(coll_stats)                \
+  X(compact)                   \
   X(connection_status)         \
+  X(count)                     \
+  X(create)                    \
+  X(create_indexes)            \
+  X(current_op)                \
+  X(data_size)                 \
+  X(db_hash)                   \
+  X(db_stats)                  \
+  X(delete)                    \
+  X(distinct)                  \
+  X(drop)                      \
+  X(drop_database)             \
+  X(drop_indexes)              \
   X(end_sessions)              \
+  X(explain)                   \
   X(features)                  \
+  X(find)                      \
+  X(find_and_modify)           \
+  X(fsync)                     \
+  X(fsync_unlock)              \
   X(get_cmd_line_opts)         \
   X(get_log)                   \
+  X(get_more)                  \
   X(get_parameter)             \
   X(hello)                     \
   X(host_info)                 \
+  X(insert)                    \
   X(is_master)                 \
   X(kill_all_sessions)         \
+  X(kill_cursors)              \
   X(kill_op)                   \
   X(kill_sessions)             \
+  X(list_collections)          \
   X(list_commands)             \
+  X(list_databases)            \
+  X(list_indexes)              \
   X(log_rotate)                \
   X(ping)                      \
   X(refresh_sessions)          \
+  X(rename_collection)         \
   X(server_status)             \
   X(set_parameter)             \
   X(shutdown)                  \
   X(start_session)             \
+  X(update)                    \
+  X(validate)                  \
   X(whatsmyuri)
 
 namespace server {

@@ -30,8 +30,8 @@ class CursorSource {
   virtual void end() = 0;
   virtual bool next() = 0;
   virtual bson::DocumentView document() = 0;  // valid until next() or end()
-  // Names what is appended to a batch's `cursor` beside the documents (postBatchResumeToken).
-  virtual void append_batch_fields(bson::Builder& cursor);
+  // Known to have nothing more, so that the cursor need not be kept.
+  virtual bool exhausted() const { return false; }
 };
 
 struct Cursor {
@@ -58,19 +58,21 @@ class CursorRegistry {
   // Gives it an id (positive, not guessable) and keeps it. Throws when there are too many.
   int64_t add(std::unique_ptr<Cursor> cursor, int64_t now_ms);
 
-  // Takes it out for a getMore. Throws CursorNotFound (43) "cursor id 5 not found",
-  // Unauthorized (13) for another namespace, CursorInUse (12051).
+  // Takes it out for a getMore. Throws CursorNotFound (43), Unauthorized (13) for another
+  // namespace, 50736 … 50738 for another session, CursorInUse (12051).
   std::unique_ptr<Cursor> check_out(int64_t id, std::string_view ns, OperationContext& op);
   // Puts it back. False: it was killed meanwhile, and is gone now.
   bool check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms);
   // A checked out cursor came to its end.
   void finish(int64_t id);
 
-  enum class Killed { killed, not_found, wrong_namespace };
-  // One in use is killed as its operation ends.
+  struct Killed {
+    bool found = false;
+    int32_t operation = 0;  // that has it checked out: to be interrupted, too
+  };
+  // One in use is gone as soon as its operation ends. Another namespace's isn't found.
   Killed kill(int64_t id, std::string_view ns);
-  void kill_all();
-  // Of sessions that ended; of collections that were dropped (`ns` or "db.").
+  // Of a session that ended; the empty document: of all.
   void kill_session(bson::DocumentView lsid);
 
   // Drops what was not used for `timeout_ms`; returns how many. Called every few seconds.
@@ -100,14 +102,13 @@ class CursorRegistry {
   Counts counts_;
 };
 
-// Reads documents from `cursor` into the array of a reply: at most `documents_max` (negative: as many
-// as fit) and 16 MB. Returns false when the source is at its end. What
-// didn't fit is stashed.
-bool fill_batch(Cursor& cursor, int64_t documents_max, bson::Builder& batch_parent, std::string_view name);
+// Reads documents from `cursor`, taken up by an operation, into an array: at most `documents_max` (negative:
+// as many as fit) and 16 MB; what didn't fit is stashed. Returns false when there are no more.
+bool fill_batch(Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch);
 
 // The reply of every command that opens a cursor (find, aggregate,
-// listCollections, listIndexes): reads the first batch, appends
-// {cursor: {firstBatch, id, ns}}, and registers the cursor when there may be more.
+// listCollections, listIndexes): reads the first batch from the source, which
+// `op` has begun, appends {cursor: {firstBatch, id, ns}}, and registers the cursor when there may be more.
 void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::unique_ptr<Cursor> cursor,
                        int64_t documents_max, bool single_batch, bson::Builder& reply);
 

@@ -69,6 +69,7 @@ void Executor::attach(OperationContext& op) { op_ = &op; }
 void Executor::detach() { op_ = nullptr; }
 
 bool Executor::tailable() const { return plan_->root->resumes(); }
+bool Executor::exhausted() const { return plan_->root->exhausted(); }
 
 ExecutionStats Executor::stats() const {
   ExecutionStats stats;
@@ -114,7 +115,7 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   plan->matcher = Matcher::parse(plan->query.filter, context);
   if (!plan::natural_direction(plan->query)) plan->sort = SortPattern::parse(plan->query.sort);
   if (!plan->query.projection.empty()) plan->projection = Projection::parse(plan->query.projection, plan->matcher.get(), context);
-  if (plan->collection) plan->ns = plan->collection->ns();
+  plan->ns = plan->collection ? plan->collection->ns() : plan->query.ns;
   choose(*plan, plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort), op);
   plan->root = exec::build(plan->parts(), plan->chosen);
   return std::make_unique<Executor>(op, std::move(plan));

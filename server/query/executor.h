@@ -35,6 +35,7 @@ class Stage;
 
 // What is asked, whoever asks: find, count, distinct, update, delete, a pipeline's first stage.
 struct Query {
+  std::string ns;                     // as explain shows it, where there is no collection
   bson::Document filter;
   bson::Document projection;          // empty: whole documents
   bson::Document sort;                // may be {$natural: ±1}
@@ -89,8 +90,10 @@ class Executor {
   void attach(OperationContext& op);
   void detach();
 
-  // A tailable scan stands at the end and may be asked again.
+  // A tailable scan: at its end it may be asked again.
   bool tailable() const;
+  // Known to have nothing more: a limit is reached, an _id was looked up.
+  bool exhausted() const;
 
   ExecutionStats stats() const;
   std::string summary() const;          // "IXSCAN { a: 1 }", for logs

@@ -9,6 +9,12 @@ namespace server::query {
 Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query)
     : op_(&op), collection_(std::move(collection)), ns_(std::move(ns)) {
   open();
+  // Dropped between being found and being locked: not there.
+  if (collection_ && collection_->dropped()) {
+    close();
+    collection_ = nullptr;
+    open();
+  }
   executor_ = make_executor(op, *transaction_, collection_, query);
 }
 

@@ -26,6 +26,7 @@ class Reader {
   void begin(OperationContext& op);
 
   Executor& executor() { return *executor_; }
+  const Executor& executor() const { return *executor_; }
   const std::string& ns() const { return ns_; }
   const std::shared_ptr<storage::Collection>& collection() const { return collection_; }
 

@@ -33,7 +33,6 @@ Step CollectionScan::do_work(storage::Transaction& transaction) {
     return Step::pending;
   }
   if (!scan_->next()) return Step::end;
-  last_ = scan_->record();
   ++examined_;
   return filter_.empty() || filter_.matches(scan_->document()) ? Step::advanced : Step::pending;
 }
@@ -44,17 +43,7 @@ void CollectionScan::do_save() {
 
 void CollectionScan::do_restore(storage::Transaction& transaction) {
   check_alive(*collection_);
-  // A capped collection that has overtaken its reader has lost documents it never saw.
-  if (tailable_ && last_ != 0 && !collection_->find(transaction, last_)) {
-    throw OperationError(ErrorCode::capped_position_lost,
-                         "CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(" +
-                             std::to_string(last_) + ")");
-  }
-  if (scan_ && last_ == 0) {
-    scan_.reset();  // nothing was there yet: begin anew
-  } else if (scan_) {
-    scan_->restore(transaction);
-  }
+  if (scan_) scan_->restore(transaction);
 }
 
 void CollectionScan::append_details(bson::Builder& out) const {

@@ -45,7 +45,6 @@ class CollectionScan : public Stage {
   const Filter filter_;
   const bool tailable_;
   std::unique_ptr<storage::CollectionScan> scan_;
-  storage::RecordId last_ = 0;
   int64_t examined_ = 0;
 };
 
@@ -97,6 +96,7 @@ class IdLookup : public Stage {
   storage::RecordId record() const override { return record_; }
   bson::DocumentView document() override { return document_; }
   bson::BytesView key() const override { return {}; }
+  bool exhausted() const override { return done_; }
   void count(ExecutionStats& total) const override;
   std::string summary() const override { return "IDHACK"; }
 

@@ -39,6 +39,8 @@ class Sort : public Stage {
   storage::RecordId record() const override { return current_.record; }
   bson::DocumentView document() override { return current_.document; }
   bson::BytesView key() const override { return {}; }
+  bool resumes() const override { return false; }
+  bool exhausted() const override { return stats().ended || (loaded_ && !runs_ && next_ == entries_.size()); }
 
  protected:
   Step do_work(storage::Transaction& transaction) override;

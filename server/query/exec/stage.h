@@ -64,7 +64,9 @@ class Stage {
   void save();
   void restore(storage::Transaction& transaction);
   // A stage that is at its end may be asked again after a restore.
-  virtual bool resumes() const { return !children_.empty() && child().resumes(); }
+  virtual bool resumes() const { return children_.size() == 1 && child().resumes(); }
+  // Known, without further work, to have nothing more.
+  virtual bool exhausted() const { return stats_.ended || (children_.size() == 1 && child().exhausted()); }
 
   const std::string& name() const { return name_; }
   const StageStats& stats() const { return stats_; }

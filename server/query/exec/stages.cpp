@@ -1,7 +1,6 @@
 #include "server/query/exec/stages.h"
 
-#include "bson/keystring.h"
-#include "server/query/key_values.h"
+#include "storage/index_keys.h"
 
 namespace server::query::exec {
 
@@ -70,21 +69,7 @@ Step Project::do_work(storage::Transaction& transaction) {
 Step ReturnKey::do_work(storage::Transaction& transaction) {
   const Step step = child().work(transaction);
   if (step != Step::advanced) return step;
-  bson::Builder out;
-  if (index_ && !child().key().empty()) {
-    const auto& fields = index_->spec().fields;
-    std::vector<std::string_view> paths;
-    for (const auto& field : fields) paths.push_back(field.path);
-    bool found = false;
-    visit_keys(child().document(), paths, [&](std::span<const bson::ValueView> values) {
-      bson::KeyString key;
-      for (size_t i = 0; i < values.size(); ++i) key.append(values[i], fields[i].descending);
-      if (found || key.bytes() != child().key()) return;
-      found = true;
-      for (size_t i = 0; i < values.size(); ++i) out.append(fields[i].path, values[i]);
-    });
-  }
-  document_ = out.done();
+  document_ = index_ && !child().key().empty() ? storage::index_key_values(index_->spec(), child().document(), child().key()) : bson::Document();
   return step;
 }
 

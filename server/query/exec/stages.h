@@ -33,6 +33,7 @@ class Fetch : public Stage {
 class Or : public Stage {
  public:
   explicit Or(std::vector<StagePtr> branches);
+  bool resumes() const override { return false; }
   storage::RecordId record() const override { return children_[current_]->record(); }
   bson::DocumentView document() override { return children_[current_]->document(); }
   bson::BytesView key() const override { return children_[current_]->key(); }
@@ -63,6 +64,7 @@ class Skip : public Stage {
 class Limit : public Stage {
  public:
   Limit(StagePtr child, int64_t count) : Stage("LIMIT", std::move(child)), count_(count), left_(count) {}
+  bool exhausted() const override { return left_ == 0 || Stage::exhausted(); }
 
  protected:
   Step do_work(storage::Transaction& transaction) override;

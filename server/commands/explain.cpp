@@ -1,0 +1,86 @@
+// explain: how a command would be run, or was run without its effect.
+#include <unistd.h>
+
+#include "base/error.h"
+#include "server/arguments.h"
+#include "server/command.h"
+#include "server/command_registry.h"
+#include "server/commands/explain_writes.h"
+#include "server/commands/explainable.h"
+#include "server/operation.h"
+#include "server/options.h"
+#include "server/services.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+using query::Verbosity;
+
+Verbosity parse_verbosity(const Request& request) {
+  const auto given = Arguments("explain", request.body).string("verbosity");
+  if (!given || *given == "allPlansExecution") return Verbosity::all_plans_execution;
+  if (*given == "queryPlanner") return Verbosity::query_planner;
+  if (*given == "executionStats") return Verbosity::execution_stats;
+  throw OperationError(ErrorCode::bad_value,
+                       "Enumeration value '" + std::string(*given) + "' for field 'explain.verbosity' is not a valid value.");
+}
+
+Request inner_request(const Request& request) {
+  const bson::Element command = request.body.first();
+  if (!command.is_object()) {
+    throw OperationError(ErrorCode::type_mismatch, "BSON field 'explain.explain' is the wrong type '" +
+                                                       std::string(bson::type_name(command.type())) + "', expected type 'object'");
+  }
+  Request inner;
+  inner.body = command.as_document();
+  inner.command = std::string(inner.body.first().name);
+  inner.db = request.db;
+  if (const auto db = inner.body["$db"]; db.exists() && (!db.is_string() || db.as_string() != request.db)) {
+    throw OperationError(ErrorCode::invalid_namespace, "Mismatched $db in explain command. Expected " + request.db);
+  }
+  return inner;
+}
+
+void append_server(OperationContext& op, const Request& inner, bson::Builder& reply) {
+  reply.append("command", inner.body);
+  char host[256] = "localhost";
+  ::gethostname(host, sizeof host - 1);
+  auto info = reply.object("serverInfo");
+  info.append("host", host).append("port", op.services().options.port).append("version", compatible_version);
+  info.append("gitVersion", "palimpsest-" + std::string(palimpsest_version()));
+}
+
+class Explain : public Command {
+ public:
+  std::string_view name() const override { return "explain"; }
+  std::string_view help() const override { return "explain database reads and writes"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"verbosity"};
+    return names;
+  }
+  bool stable_api() const override { return true; }
+  bool takes_read_concern() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Verbosity verbosity = parse_verbosity(request);
+    const Request inner = inner_request(request);
+    Command* command = op.services().commands.find(inner.command);
+    if (!command) {
+      throw OperationError(ErrorCode::command_not_found, "Explain failed due to unknown command: " + inner.command);
+    }
+    if (auto* explainable = dynamic_cast<Explainable*>(command)) {
+      explainable->explain(op, inner, verbosity, reply);
+    } else if (!explain_write(op, inner, command->name(), verbosity, reply)) {
+      throw OperationError(ErrorCode::illegal_operation, "Cannot explain cmd: " + inner.command);
+    }
+    append_server(op, inner, reply);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_explain_command() { return std::make_unique<Explain>(); }
+
+}  // namespace server

@@ -1,0 +1,19 @@
+// A command that explain can explain implements this beside Command.
+#pragma once
+
+#include "bson/builder.h"
+#include "server/query/executor.h"
+
+namespace server {
+
+class OperationContext;
+struct Request;
+
+class Explainable {
+ public:
+  virtual ~Explainable() = default;
+  // Appends explainVersion, queryPlanner and, above its verbosity, executionStats. Changes nothing.
+  virtual void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) = 0;
+};
+
+}  // namespace server

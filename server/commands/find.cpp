@@ -1,0 +1,86 @@
+// find: a first batch of what matches, and a cursor for the rest.
+#include "base/error.h"
+#include "server/command.h"
+#include "server/commands/collection_options.h"
+#include "server/commands/explainable.h"
+#include "server/operation.h"
+#include "server/query/cursor_registry.h"
+#include "server/query/find_request.h"
+#include "server/query/reader.h"
+#include "server/services.h"
+#include "storage/engine.h"
+
+namespace server {
+namespace {
+
+class FindSource : public query::CursorSource {
+ public:
+  FindSource(OperationContext& op, std::shared_ptr<storage::Collection> collection, const std::string& ns, const query::Query& query)
+      : reader_(op, std::move(collection), ns, query) {}
+  void begin(OperationContext& op) override { reader_.begin(op); }
+  void end() override { reader_.end(); }
+  bool next() override { return reader_.next(); }
+  bson::DocumentView document() override { return reader_.document(); }
+  bool exhausted() const override { return !reader_.executor().tailable() && reader_.executor().exhausted(); }
+  const query::Executor& executor() const { return reader_.executor(); }
+
+ private:
+  query::Reader reader_;
+};
+
+class Find : public Command, public Explainable {
+ public:
+  std::string_view name() const override { return "find"; }
+  std::string_view help() const override { return "query for documents"; }
+  std::string_view parser_name() const override { return "FindCommandRequest"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {
+        "filter", "projection", "sort", "hint", "collation", "skip", "limit", "batchSize", "singleBatch", "allowDiskUse", "min",
+        "max", "returnKey", "showRecordId", "tailable", "oplogReplay", "noCursorTimeout", "awaitData", "allowPartialResults",
+        "let", "term", "readOnce", "collectionUUID"};
+    return names;
+  }
+  bool takes_collection() const override { return true; }
+  OpKind kind() const override { return OpKind::query; }
+  bool stable_api() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const query::FindRequest find = query::parse_find(op, request);
+    check_collection_uuid(op, request.body.find("collectionUUID"), find.query.ns);
+    auto collection = op.services().engine->catalog().open(find.query.ns);
+    if (find.tailable && collection && !collection->options().capped) {
+      throw base::OperationError(base::ErrorCode::bad_value, "error processing query: ns=" + find.query.ns +
+                                                                 " tailable cursor requested on non capped collection");
+    }
+    auto source = std::make_unique<FindSource>(op, collection, find.query.ns, find.query);
+    const query::Executor& executor = source->executor();
+    auto cursor = std::make_unique<query::Cursor>();
+    cursor->ns = find.query.ns;
+    cursor->plan_summary = executor.summary();
+    cursor->command = bson::Document(request.body);
+    if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
+    cursor->tailable = find.tailable && collection;
+    cursor->await_data = find.await_data;
+    cursor->no_timeout = find.no_timeout;
+    op.set_plan_summary(cursor->plan_summary);
+    cursor->source = std::move(source);
+    query::reply_first_batch(op, *op.services().cursors, std::move(cursor), find.batch_size, find.single_batch, reply);
+  }
+
+  void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
+    query::FindRequest find = query::parse_find(op, request);
+    find.query.keep_trials = true;
+    find.query.tailable = false;
+    query::Reader reader(op, op.services().engine->catalog().open(find.query.ns), find.query.ns, find.query);
+    while (verbosity != query::Verbosity::query_planner && reader.next()) {
+    }
+    reply.append("explainVersion", "1");
+    reader.executor().explain(reply, verbosity);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_find_command() { return std::make_unique<Find>(); }
+
+}  // namespace server

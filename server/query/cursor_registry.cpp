@@ -1,0 +1,186 @@
+#include "server/query/cursor_registry.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "server/operation.h"
+#include "server/query/text.h"
+#include "server/services.h"
+
+namespace server::query {
+
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+constexpr int32_t cursor_in_use = 12051;
+constexpr size_t batch_bytes_max = bson::document_bytes_max;
+
+// A session's name: {id, uid}; the id alone where nobody is logged in.
+bool same_session(bson::DocumentView a, bson::DocumentView b) { return a["id"].identical(b["id"]); }
+
+void check_session(const Cursor& cursor, const OperationContext& op) {
+  const bool had = !cursor.lsid.empty(), has = op.lsid.is_object();
+  const std::string begin = "Cannot run getMore on cursor " + std::to_string(cursor.id) + ", which was ";
+  if (!had && has) throw OperationError(50736, begin + "not created in a session, in session " + show(op.lsid));
+  if (had && !has) throw OperationError(50737, begin + "created in session " + show(cursor.lsid.view()) + ", without an lsid");
+  if (had && has && !same_session(cursor.lsid, op.lsid.as_document())) {
+    throw OperationError(50738, begin + "created in session " + show(cursor.lsid.view()) + ", in session " + show(op.lsid));
+  }
+}
+
+[[noreturn]] void not_found(int64_t id) {
+  throw OperationError(ErrorCode::cursor_not_found, "cursor id " + std::to_string(id) + " not found");
+}
+
+}  // namespace
+
+int64_t CursorRegistry::add(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
+  std::lock_guard lock(mutex_);
+  if (slots_.size() >= cursors_max) {
+    throw OperationError(ErrorCode::operation_failed, "too many open cursors: " + std::to_string(slots_.size()));
+  }
+  int64_t id = 0;
+  while (id == 0 || slots_.contains(id)) id = static_cast<int64_t>(base::entropy64() >> 1);
+  cursor->id = id;
+  Slot& slot = slots_[id];
+  slot.ns = cursor->ns;
+  slot.used_ms = now_ms;
+  slot.no_timeout = cursor->no_timeout;
+  slot.lsid = cursor->lsid;
+  slot.cursor = std::move(cursor);
+  ++counts_.opened;
+  return id;
+}
+
+std::unique_ptr<Cursor> CursorRegistry::check_out(int64_t id, std::string_view ns, OperationContext& op) {
+  std::lock_guard lock(mutex_);
+  const auto found = slots_.find(id);
+  if (found == slots_.end() || found->second.killed) not_found(id);
+  Slot& slot = found->second;
+  if (slot.ns != ns) {
+    throw OperationError(ErrorCode::unauthorized, "Requested getMore on namespace '" + std::string(ns) +
+                                                      "', but cursor belongs to a different namespace " + slot.ns);
+  }
+  if (!slot.cursor) throw OperationError(cursor_in_use, "cursor id " + std::to_string(id) + " is already in use");
+  check_session(*slot.cursor, op);
+  slot.operation = op.id();
+  return std::move(slot.cursor);
+}
+
+bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
+  std::lock_guard lock(mutex_);
+  const auto found = slots_.find(cursor->id);
+  if (found == slots_.end()) return false;
+  Slot& slot = found->second;
+  if (slot.killed) {
+    slots_.erase(found);
+    return false;
+  }
+  slot.operation = 0;
+  slot.used_ms = now_ms;
+  slot.cursor = std::move(cursor);
+  return true;
+}
+
+void CursorRegistry::finish(int64_t id) {
+  std::lock_guard lock(mutex_);
+  slots_.erase(id);
+}
+
+CursorRegistry::Killed CursorRegistry::kill(int64_t id, std::string_view ns) {
+  std::unique_ptr<Cursor> dead;  // ended outside the lock
+  std::lock_guard lock(mutex_);
+  const auto found = slots_.find(id);
+  if (found == slots_.end() || found->second.killed || found->second.ns != ns) return {};
+  Slot& slot = found->second;
+  if (!slot.cursor) {
+    slot.killed = true;
+    return {.found = true, .operation = slot.operation};
+  }
+  dead = std::move(slot.cursor);
+  slots_.erase(found);
+  return {.found = true};
+}
+
+void CursorRegistry::kill_session(bson::DocumentView lsid) {
+  std::vector<std::unique_ptr<Cursor>> dead;
+  std::lock_guard lock(mutex_);
+  for (auto it = slots_.begin(); it != slots_.end();) {
+    Slot& slot = it->second;
+    if (slot.lsid.empty() || (!lsid.empty() && !same_session(slot.lsid, lsid))) {
+      ++it;
+    } else if (slot.cursor) {
+      dead.push_back(std::move(slot.cursor));
+      it = slots_.erase(it);
+    } else {
+      slot.killed = true;
+      ++it;
+    }
+  }
+}
+
+size_t CursorRegistry::expire(int64_t now_ms, int64_t timeout_ms) {
+  std::vector<std::unique_ptr<Cursor>> dead;
+  std::lock_guard lock(mutex_);
+  for (auto it = slots_.begin(); it != slots_.end();) {
+    Slot& slot = it->second;
+    if (slot.cursor && !slot.no_timeout && now_ms - slot.used_ms >= timeout_ms) {
+      dead.push_back(std::move(slot.cursor));
+      it = slots_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  counts_.timed_out += static_cast<int64_t>(dead.size());
+  return dead.size();
+}
+
+CursorRegistry::Counts CursorRegistry::counts() const {
+  std::lock_guard lock(mutex_);
+  Counts counts = counts_;
+  counts.open = static_cast<int64_t>(slots_.size());
+  for (const auto& [id, slot] : slots_) {
+    counts.pinned += slot.cursor ? 0 : 1;
+    counts.no_timeout += slot.no_timeout ? 1 : 0;
+  }
+  return counts;
+}
+
+bool fill_batch(Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch) {
+  const size_t before = batch.size();
+  for (int64_t count = 0; documents_max < 0 || count < documents_max; ++count) {
+    if (!cursor.stashed && !cursor.source->next()) return false;
+    const bson::DocumentView document = cursor.stashed ? cursor.stashed->view() : cursor.source->document();
+    if (count > 0 && batch.size() - before + document.size() > batch_bytes_max) {
+      if (!cursor.stashed) cursor.stashed = bson::Document(document);
+      return true;
+    }
+    batch.append(document);
+    cursor.stashed.reset();
+  }
+  return cursor.stashed.has_value() || !cursor.source->exhausted();
+}
+
+void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::unique_ptr<Cursor> cursor, int64_t documents_max,
+                       bool single_batch, bson::Builder& reply) {
+  auto out = reply.object("cursor");
+  const std::string ns = cursor->ns;
+  bool more = false;
+  {
+    auto batch = out.array("firstBatch");
+    more = fill_batch(*cursor, documents_max, batch);
+    op.counts.returned = static_cast<int64_t>(batch.count());
+  }
+  int64_t id = 0;
+  if ((more || cursor->tailable) && !single_batch) {
+    cursor->source->end();
+    if (op.deadline()) cursor->time_left = *op.remaining();
+    id = registry.add(std::move(cursor), op.services().clock.wall_ms());
+    op.counts.cursor_id = id;
+  }
+  out.append("id", id).append("ns", ns);
+}
+
+}  // namespace server::query

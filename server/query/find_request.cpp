@@ -1,0 +1,78 @@
+#include "server/query/find_request.h"
+
+#include "base/error.h"
+#include "server/arguments.h"
+#include "server/command.h"
+#include "server/commands/collection_options.h"
+#include "server/query/parse_context.h"
+
+namespace server::query {
+
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+bool is_natural(bson::DocumentView sort) { return sort.first().name == "$natural"; }
+
+void check_tailable(const FindRequest& find) {
+  if (find.await_data && !find.tailable) {
+    throw OperationError(ErrorCode::failed_to_parse, "Cannot set 'awaitData' without also setting 'tailable'");
+  }
+  if (!find.tailable) return;
+  if (!find.query.sort.empty() && !(is_natural(find.query.sort) && find.query.sort.view().first().to_double() == 1)) {
+    throw OperationError(ErrorCode::bad_value, "cannot use tailable option with a sort other than {$natural: 1}");
+  }
+  if (find.single_batch) throw OperationError(ErrorCode::bad_value, "cannot use tailable option with the 'singleBatch' option");
+}
+
+}  // namespace
+
+bson::Value checked_hint(const bson::Element& hint) {
+  if (!hint.exists() || hint.is_string() || hint.is_object()) return bson::Value(hint);
+  throw OperationError(ErrorCode::failed_to_parse, "Hint must be a string or an object");
+}
+
+bson::Document constant_let(const OperationContext& op, bson::DocumentView let) {
+  const ParseContext context = parse_context(op);
+  bson::Builder constants;
+  for (const bson::Element& variable : let) {
+    if (!context.expressions) throw OperationError(ErrorCode::failed_to_parse, "let is not supported");
+    const bson::Value value = context.expressions->compile(variable, context)->evaluate(bson::DocumentView());
+    constants.append(variable.name, value.exists() ? value : bson::Value::null());
+  }
+  return constants.done();
+}
+
+FindRequest parse_find(const OperationContext& op, const Request& request) {
+  const Arguments arguments("FindCommandRequest", request.body);
+  const auto object = [&](std::string_view name) { return bson::Document(arguments.object(name).value_or(bson::DocumentView())); };
+  FindRequest find;
+  Query& query = find.query;
+  query.ns = request.ns();
+  query.filter = object("filter");
+  query.projection = object("projection");
+  query.sort = object("sort");
+  query.min = object("min");
+  query.max = object("max");
+  query.hint = checked_hint(arguments.any("hint"));
+  query.skip = arguments.unsigned_integer("skip").value_or(0);
+  query.limit = arguments.unsigned_integer("limit").value_or(0);
+  query.return_key = arguments.boolean("returnKey").value_or(false);
+  query.show_record_id = arguments.boolean("showRecordId").value_or(false);
+  query.allow_disk_use = arguments.boolean("allowDiskUse").value_or(true);
+  if (const auto let = arguments.object("let")) query.let = constant_let(op, *let);
+  check_collation(arguments.any("collation"));
+
+  find.batch_size = arguments.unsigned_integer("batchSize").value_or(101);
+  find.single_batch = arguments.boolean("singleBatch").value_or(false);
+  find.tailable = arguments.boolean("tailable").value_or(false);
+  find.await_data = arguments.boolean("awaitData").value_or(false);
+  find.no_timeout = arguments.boolean("noCursorTimeout").value_or(false);
+  for (std::string_view ignored : {"allowPartialResults", "oplogReplay", "readOnce"}) arguments.boolean(ignored);
+  check_tailable(find);
+  query.tailable = find.tailable;
+  return find;
+}
+
+}  // namespace server::query

@@ -1,0 +1,91 @@
+// For tests: an engine on a temporary directory, and commands run against it in process.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "bson/json.h"
+#include "server/command_registry.h"
+#include "server/dispatch.h"
+#include "server/metrics.h"
+#include "server/operation.h"
+#include "server/options.h"
+#include "server/parameters.h"
+#include "server/query/query_service.h"
+#include "server/services.h"
+#include "server/status_sections.h"
+#include "server/topology.h"
+#include "storage/engine.h"
+#include "storage/temporary_engine.h"
+
+namespace server::query {
+
+class TestServer {
+ public:
+  TestServer() : engine_(std::make_unique<storage::Engine>(options())) {
+    services_.engine = engine_.get();
+    services_.cursors = &queries_.cursors();
+    queries_.attach(engine_->catalog());
+    add_all_commands(commands_);
+  }
+
+  storage::Engine& engine() { return *engine_; }
+  Services& services() { return services_; }
+  CursorRegistry& cursors() { return queries_.cursors(); }
+
+  // Made where it isn't there.
+  std::shared_ptr<storage::Collection> collection(const std::string& name) { return engine_->catalog().open_or_create("test." + name); }
+
+  void insert(const std::string& name, bson::DocumentView document) {
+    auto target = collection(name);
+    storage::in_transaction(*engine_, [&](storage::Transaction& transaction) { target->insert(transaction, document); });
+  }
+  void insert(const std::string& name, const char* json) { insert(name, bson::json(json)); }
+
+  // `spec` as createIndexes takes it, without its name.
+  void create_index(const std::string& name, const std::string& index_name, const char* spec) {
+    bson::Builder named;
+    named.append_all(bson::json(spec)).append("name", index_name);
+    engine_->catalog().create_indexes(collection(name), {storage::parse_index_spec(named.done())});
+  }
+
+  // A command on the database `test`.
+  bson::Document run(bson::DocumentView command) {
+    bson::Builder body;
+    body.append_all(command).append("$db", "test");
+    const bson::Document document = body.done();
+    const Request request{std::string(document.view().first().name), "test", document, {}};
+    return dispatcher_.run(client_, request, false).body;
+  }
+  bson::Document run(const std::string& json) { return run(bson::json(json)); }
+
+  // An operation of its own, for code below the commands.
+  struct Operation {
+    explicit Operation(TestServer& server)
+        : body(bson::json("{test: 1}")), request{"test", "test", body, {}}, op(server.services_, server.client_, request, nullptr) {}
+    bson::Document body;
+    Request request;
+    OperationContext op;
+  };
+
+ private:
+  storage::EngineOptions options() const { return storage::test_options(directory_.path()); }
+
+  storage::TemporaryDirectory directory_;
+  Options options_;
+  ServerParameters parameters_;
+  StatusSections status_;
+  Metrics metrics_;
+  OperationRegistry operations_;
+  CommandRegistry commands_;
+  Topology topology_;
+  std::unique_ptr<storage::Engine> engine_;
+  QueryService queries_{parameters_, base::system_clock()};
+  Services services_{options_, base::system_clock(), parameters_, status_, metrics_, operations_, commands_, topology_};
+  Dispatcher dispatcher_{services_};
+  Client client_{ClientId{1}, "127.0.0.1:1", "127.0.0.1:2", false};
+};
+
+}  // namespace server::query
