@@ -54,6 +54,7 @@ class DedupQueue {
   size_t size() const { return work_.size(); }
   size_t bytes() const { return bytes_; }
   size_t bytes_max() const { return bytes_max_; }
+  size_t count_max() const { return count_max_; }
   uint64_t dropped() const { return dropped_; }  // contents of which only the name was kept
   uint64_t refused() const { return refused_; }  // names that were not kept either
 

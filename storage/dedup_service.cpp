@@ -210,7 +210,7 @@ void DedupService::append_server_status(bson::Builder& out) const {
   }
   {
     auto section = out.object("background");
-    section.append("busyMicros", number(figures.busy_micros));
+    section.append("cpuMicros", number(figures.cpu_micros));
     section.append("spliced", number(figures.spliced));
     section.append("packedRecords", number(figures.packed_records));
     section.append("compactions", number(figures.compactions));

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,11 +23,18 @@ constexpr size_t batch_count = 64;
 constexpr size_t batch_bytes = 1 << 20;
 constexpr size_t flush_count = 64;
 constexpr auto nap = std::chrono::milliseconds(10);
+constexpr auto after_failure = std::chrono::milliseconds(1000);
 constexpr int64_t idle_us = 20'000;        // without a client's write: time to write back
 constexpr int64_t quiet_us = 2'000'000;    // time to tidy up
 constexpr int64_t save_every_us = 10'000'000;
 
 int64_t now_us() { return base::system_clock().monotonic_us(); }
+
+uint64_t thread_cpu_us() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_nsec) / 1000;
+}
 
 dedup::Profile profile_named(const std::string& name) {
   if (name == "balanced") return dedup::Profile::balanced;
@@ -44,7 +52,8 @@ void log_failure(const char* doing, const std::exception& error) {
 
 std::string database_of(std::string_view ns) { return std::string(ns.substr(0, ns.find('.'))); }
 
-// Whole contents for the encoder, read in one snapshot that lasts for a batch.
+// Whole contents for the encoder. Each in a transaction of its own: one that
+// lasted for a batch would make the engine keep what is overwritten meanwhile.
 class DedupWorker::Sources : public dedup::RecordSource {
  public:
   explicit Sources(DedupWorker& worker) : worker_(worker) {}
@@ -53,20 +62,15 @@ class DedupWorker::Sources : public dedup::RecordSource {
     ChainStore* store = worker_.store_of(id.collection);
     if (!store) return std::nullopt;
     try {
-      return store->find(transaction(), {id.record, id.generation});
+      Transaction transaction(worker_.engine_, Transaction::Mode::read);
+      return store->find(transaction, {id.record, id.generation});
     } catch (const base::OperationError&) {
       return std::nullopt;  // damage is for who reads the record to report
     }
   }
-  Transaction& transaction() {
-    if (!transaction_) transaction_.emplace(worker_.engine_, Transaction::Mode::read);
-    return *transaction_;
-  }
-  void refresh() { transaction_.reset(); }
 
  private:
   DedupWorker& worker_;
-  std::optional<Transaction> transaction_;
 };
 
 DedupWorker::DedupWorker(Engine& engine, const DedupSettings& settings)
@@ -172,18 +176,19 @@ void DedupWorker::run() {
       if (stopping_) break;
     }
     bool worked = false;
-    const int64_t start = now_us();
+    auto rest = nap;
     try {
       worked = step();
     } catch (const std::exception& error) {
       log_failure("working", error);
+      rest = after_failure;
     }
-    own_.busy_micros += static_cast<uint64_t>(now_us() - start);
+    own_.cpu_micros = thread_cpu_us();
     std::unique_lock lock(mutex_);
     if (worked) continue;
     ++idle_rounds_;
     drained_.notify_all();
-    if (!stopping_ && draining_ == 0) wake_.wait_for(lock, nap);
+    if (!stopping_ && draining_ == 0) wake_.wait_for(lock, rest);
   }
   try {
     flush(true);
@@ -306,7 +311,8 @@ bool DedupWorker::encode_queued() {
   bool pressed = false;
   {
     std::lock_guard lock(mutex_);
-    pressed = queue_.bytes() > queue_.bytes_max() / 2;
+    // Only when names are about to be refused: what was merely put off is read back.
+    pressed = queue_.size() > queue_.count_max() / 2;
     batch = queue_.take(batch_count, batch_bytes);
   }
   if (batch.empty()) return false;
@@ -368,23 +374,31 @@ bool DedupWorker::catch_up() {
   RecordId reached = from;
   size_t count = 0, bytes = 0;
   bool end = false;
+  std::vector<std::pair<dedup::ContentId, Bytes>> contents;
   {
-    Sources sources(*this);
-    RecordCursor cursor = collection->records().cursor(sources.transaction());
+    Transaction transaction(engine_, Transaction::Mode::read);
+    RecordCursor cursor = collection->records().cursor(transaction);
     cursor.seek_after(from);
-    while (count < 4 * batch_count && bytes < 2 * batch_bytes) {
+    while (count < 4 * batch_count && bytes < batch_bytes) {
       if (!cursor.next()) {
         end = true;
         break;
       }
       ++count;
       reached = cursor.id();
-      if (!cursor.whole()) continue;
-      const Bytes content(cursor.content());
-      bytes += content.size();
-      ++own_.caught_up;
-      encode_content(*collection, {collection->id(), reached, cursor.generation()}, content, sources);
+      try {
+        if (!cursor.whole()) continue;
+        contents.emplace_back(dedup::ContentId{collection->id(), reached, cursor.generation()}, cursor.content());
+        bytes += contents.back().second.size();
+      } catch (const base::OperationError& error) {
+        if (error.code() != base::ErrorCode::data_corruption_detected) throw;  // damage is for validate to report
+      }
     }
+  }
+  Sources sources(*this);
+  for (const auto& [id, content] : contents) {
+    ++own_.caught_up;
+    encode_content(*collection, id, content, sources);
   }
   if (write_backs_.bytes() > settings_.write_back_bytes / 2) flush(false);
   {

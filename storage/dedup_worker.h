@@ -42,7 +42,7 @@ struct DedupFigures {
   uint64_t caught_up = 0;  // records that were read back to be encoded
   uint64_t packed_records = 0;
   uint64_t compactions = 0;
-  uint64_t busy_micros = 0;
+  uint64_t cpu_micros = 0;  // of the worker's thread
 };
 
 // Thread-safe.

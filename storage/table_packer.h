@@ -21,6 +21,8 @@ class TablePacker {
 
   // `interrupted` is asked between batches. True: something was done.
   bool tidy(ChainStore& store, const std::function<bool()>& interrupted);
+  // Moves every row of `records` to `packed`, or `back`.
+  bool pack(ChainStore& store, bool back, const std::function<bool()>& interrupted);
   // True: the file has become shorter.
   bool compact_if_worth(const std::string& table);
 
@@ -28,8 +30,6 @@ class TablePacker {
   uint64_t compactions() const { return compactions_; }
 
  private:
-  bool pack(ChainStore& store, bool back, const std::function<bool()>& interrupted);
-
   Engine& engine_;
   uint64_t packed_ = 0;
   uint64_t compactions_ = 0;

@@ -20,13 +20,15 @@ TemporaryDirectory::~TemporaryDirectory() {
 }
 
 void TemporaryDirectory::copy_to(const TemporaryDirectory& target) const {
-  // The journal last: everything in the data files is in it, and not the other way round.
+  // The journal last: everything in the data files is in it, and not the other way round. File by file:
+  // the engine renames files it has made ahead, and one that is gone must not end the copy.
   for (const bool journal : {false, true}) {
-    for (const auto& entry : fs::directory_iterator(path_)) {
-      if ((entry.path().filename() == "journal") != journal) continue;
-      std::error_code gone;  // the engine may remove a file meanwhile
-      fs::copy(entry.path(), fs::path(target.path()) / entry.path().filename(),
-               fs::copy_options::recursive | fs::copy_options::overwrite_existing, gone);
+    for (const auto& entry : fs::recursive_directory_iterator(path_)) {
+      const fs::path name = fs::relative(entry.path(), path_);
+      if (entry.is_directory() || name.has_parent_path() != journal) continue;
+      fs::create_directories((fs::path(target.path()) / name).parent_path());
+      std::error_code gone;
+      fs::copy_file(entry.path(), fs::path(target.path()) / name, fs::copy_options::overwrite_existing, gone);
     }
   }
 }

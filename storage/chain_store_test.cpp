@@ -1,0 +1,314 @@
+// Random histories of similar documents, with everything that happens in the
+// background in between, against a map.
+#include "storage/chain_store.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <thread>
+
+#include "base/random.h"
+#include "storage/chain_check.h"
+#include "storage/record_store_state.h"
+#include "storage/table_packer.h"
+#include "storage/temporary_engine.h"
+#include "storage/write_back_flusher.h"
+
+using namespace storage;
+
+namespace {
+
+struct MapPages : dedup::MetadataStore {
+  std::map<uint32_t, Bytes> all;
+  std::optional<Bytes> read_page(uint32_t page) override {
+    const auto found = all.find(page);
+    return found == all.end() ? std::nullopt : std::optional(found->second);
+  }
+  void write_page(uint32_t page, BytesView bytes) override { all[page] = Bytes(bytes); }
+  void erase_page(uint32_t page) override { all.erase(page); }
+  std::vector<uint32_t> pages() override {
+    std::vector<uint32_t> numbers;
+    for (const auto& [number, bytes] : all) numbers.push_back(number);
+    return numbers;
+  }
+};
+
+Bytes text(base::Random& random, size_t bytes) {
+  Bytes out;
+  while (out.size() < bytes) {
+    for (uint64_t letters = 2 + random.below(9); letters > 0; --letters) out.push_back(static_cast<char>('a' + random.below(26)));
+    out.push_back(' ');
+  }
+  return out;
+}
+
+Bytes edited(base::Random& random, Bytes from) {
+  for (uint64_t edits = 1 + random.below(4); edits > 0; --edits) {
+    const size_t at = random.below(from.size() + 1);
+    const size_t removed = std::min<size_t>(from.size() - at, random.below(40));
+    from.replace(at, removed, text(random, random.below(60)));
+  }
+  return from;
+}
+
+EngineOptions quiet(const std::string& path) {
+  EngineOptions options = test_options(path);
+  options.dedup.enabled = false;  // the test does the background's work itself
+  return options;
+}
+
+class History {
+ public:
+  explicit History(uint64_t seed) : random_(seed) { open(); }
+
+  void step() {
+    const uint64_t dice = random_.below(100);
+    if (dice < 40 || model_.empty()) return insert();
+    if (dice < 50) return update();
+    if (dice < 58) return remove();
+    if (dice < 70) return encode();
+    if (dice < 82) return flush();
+    if (dice < 92) return read();
+    if (dice < 95) return splice();
+    if (dice < 97) return pack();
+    if (dice < 98) return reopen();
+    if (dice < 99) return crash_copy();
+    check(*store_, *engine_);
+  }
+
+  void finish() {
+    encode();
+    while (!waiting_.empty()) flush();
+    read_all(*store_, *engine_);
+    splice();
+    read_all(*store_, *engine_);
+    check(*store_, *engine_);
+    counts_are_right();
+    // With everything gone nothing is left behind, whoever was based on whom.
+    while (!model_.empty()) remove();
+    check(*store_, *engine_);
+    counts_are_right();
+    const StoreCounts counts = store_->state().chains.counters().get();
+    CHECK(counts.chain_rows == 0);
+    CHECK(counts.heads == 0);
+    CHECK(counts.records == 0);
+  }
+
+  uint64_t written() const { return figures_.written; }
+  uint64_t stale() const { return figures_.stale; }
+  uint64_t wrong() const { return figures_.wrong; }
+  uint64_t spliced() const { return spliced_; }
+  size_t retained() const { return retained_; }
+
+ private:
+  struct Current {
+    Stamp generation;
+    Bytes content;
+  };
+
+  void open() {
+    collection_.reset();
+    engine_.reset();
+    engine_ = std::make_unique<Engine>(quiet(directory_.path()));
+    collection_ = engine_->catalog().open_or_create("test.histories");
+    store_ = &collection_->records();
+    encoder_ = std::make_unique<dedup::Encoder>(options(), 42, pages_);
+    if (opened_) {
+      Transaction transaction(*engine_, Transaction::Mode::read);
+      StoreCounts counts = check_chains(store_->state().chains, transaction, false).counts;
+      counts.thinned_bytes = thinned_.thinned_bytes;
+      counts.thinned_packed_bytes = thinned_.thinned_packed_bytes;
+      store_->state().chains.counters().set(counts);
+    }
+    opened_ = true;
+  }
+  dedup::Options options() const {
+    auto chosen = dedup::Options::of(dedup::Profile::balanced);
+    chosen.hop_distance = 4;  // so that hop bases are re-encoded often
+    return chosen;
+  }
+
+  RecordId any() {
+    auto at = model_.begin();
+    std::advance(at, static_cast<long>(random_.below(model_.size())));
+    return at->first;
+  }
+
+  Bytes next_content() {
+    if (model_.empty() || random_.below(12) == 0) return text(random_, 300 + random_.below(3000));
+    return edited(random_, model_[any()].content);
+  }
+
+  void insert() {
+    const Bytes content = next_content();
+    Current made{0, content};
+    const RecordId record = in_transaction(*engine_, [&](Transaction& transaction) {
+      made.generation = transaction.next_stamp();
+      return store_->insert(transaction, content, made.generation);
+    });
+    model_[record] = made;
+    queue_.push_back({collection_->id(), record, made.generation});
+  }
+
+  void update() {
+    const RecordId record = any();
+    const Bytes content = random_.below(6) == 0 ? text(random_, 500) : edited(random_, model_[record].content);
+    Stamp generation = 0;
+    const Superseded before = in_transaction(*engine_, [&](Transaction& transaction) {
+      generation = transaction.next_stamp();
+      return store_->update(transaction, record, content, generation);
+    });
+    Current& now = model_[record];
+    REQUIRE(before.bytes == now.content);
+    REQUIRE(before.generation == now.generation);
+    encoder_->forget({collection_->id(), record, now.generation});
+    now = {generation, content};
+    queue_.push_back({collection_->id(), record, generation});
+  }
+
+  void remove() {
+    const RecordId record = any();
+    const Superseded before = in_transaction(*engine_, [&](Transaction& transaction) { return store_->remove(transaction, record); });
+    REQUIRE(before.bytes == model_[record].content);
+    encoder_->forget({collection_->id(), record, before.generation});
+    model_.erase(record);
+  }
+
+  void encode() {
+    struct Source : dedup::RecordSource {
+      History& history;
+      explicit Source(History& h) : history(h) {}
+      std::optional<Bytes> fetch(const dedup::ContentId& id) override {
+        Transaction transaction(*history.engine_, Transaction::Mode::read);
+        return history.store_->find(transaction, id.record, id.generation);
+      }
+    } source(*this);
+    for (const auto& id : queue_) {
+      const auto now = model_.find(id.record);
+      if (now == model_.end() || now->second.generation != id.generation) continue;
+      auto encoding = encoder_->encode(id, now->second.content, source);
+      for (auto& backward : encoding.write_backs) waiting_.push_back(std::move(backward));
+    }
+    queue_.clear();
+  }
+
+  void flush() {
+    std::vector<dedup::Backward> batch;
+    for (uint64_t count = 1 + random_.below(8); count > 0 && !waiting_.empty(); --count) {
+      const size_t at = random_.below(waiting_.size());
+      if (random_.below(10) != 0) batch.push_back(waiting_[at]);  // the others are lost
+      waiting_.erase(waiting_.begin() + static_cast<long>(at));
+    }
+    flush_write_backs(*engine_, batch, [this](CollectionId) { return &store_->state().chains; }, figures_);
+  }
+
+  void read() {
+    const RecordId record = any();
+    Transaction transaction(*engine_, Transaction::Mode::read);
+    REQUIRE(store_->find(transaction, record) == model_[record].content);
+    REQUIRE(store_->find(transaction, record, model_[record].generation) == model_[record].content);
+    REQUIRE(store_->find(transaction, record, model_[record].generation + 1) == std::nullopt);
+  }
+
+  void splice() {
+    for (const auto& dead : store_->state().take_dead()) {
+      spliced_ += in_transaction(*engine_, [&](Transaction& transaction) { return store_->state().chains.splice(transaction, dead); });
+    }
+  }
+
+  void pack() {
+    TablePacker packer(*engine_);
+    packer.pack(store_->state().chains, random_.below(2) == 0, [] { return false; });
+  }
+
+  void reopen() {
+    thinned_ = store_->state().chains.counters().get();
+    open();
+  }
+
+  void crash_copy() {
+    engine_->wait_durable();
+    INFO("in a copy taken while it was open");
+    TemporaryDirectory copy;
+    directory_.copy_to(copy);
+    std::filesystem::remove(copy.path() + "/WiredTiger.lock");
+    Engine engine(quiet(copy.path()));
+    const auto collection = engine.catalog().open("test.histories");
+    REQUIRE(collection);
+    read_all(collection->records(), engine);
+    check(collection->records(), engine);
+  }
+
+  void read_all(RecordStore& store, Engine& engine) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    for (const auto direction : {Direction::forward, Direction::backward}) {
+      auto cursor = store.cursor(transaction, direction);
+      size_t count = 0;
+      RecordId last = direction == Direction::forward ? 0 : record_id_max;
+      while (cursor.next()) {
+        REQUIRE((direction == Direction::forward ? last < cursor.id() : last > cursor.id()));
+        last = cursor.id();
+        REQUIRE(model_.count(cursor.id()) == 1);
+        INFO("record " << cursor.id());
+        REQUIRE(cursor.generation() == model_[cursor.id()].generation);
+        REQUIRE((cursor.content() == model_[cursor.id()].content));
+        ++count;
+      }
+      REQUIRE(count == model_.size());
+    }
+  }
+
+  void check(RecordStore& store, Engine& engine) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    const ChainReport report = check_chains(store.state().chains, transaction, true);
+    for (const auto& problem : report.problems) UNSCOPED_INFO("record " << problem.record << ": " << problem.what);
+    REQUIRE(report.problem_count == 0);
+    retained_ = std::max(retained_, static_cast<size_t>(report.counts.dead));
+  }
+
+  void counts_are_right() {
+    Transaction transaction(*engine_, Transaction::Mode::read);
+    StoreCounts scanned = check_chains(store_->state().chains, transaction, false).counts;
+    StoreCounts kept = store_->state().chains.counters().get();
+    kept.thinned_bytes = kept.thinned_packed_bytes = 0;
+    REQUIRE((scanned == kept));
+  }
+
+  base::Random random_;
+  TemporaryDirectory directory_;
+  MapPages pages_;
+  std::unique_ptr<Engine> engine_;
+  std::shared_ptr<Collection> collection_;
+  RecordStore* store_ = nullptr;
+  std::unique_ptr<dedup::Encoder> encoder_;
+  std::map<RecordId, Current> model_;
+  std::vector<dedup::ContentId> queue_;
+  std::vector<dedup::Backward> waiting_;
+  WriteBackFigures figures_;
+  uint64_t spliced_ = 0;
+  size_t retained_ = 0;
+  StoreCounts thinned_;
+  bool opened_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("any history of writes and background work reads back as a map does") {
+  uint64_t written = 0, spliced = 0, stale = 0;
+  size_t retained = 0;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    INFO("seed " << seed);
+    History history(seed);
+    for (int i = 0; i < 400; ++i) history.step();
+    history.finish();
+    CHECK(history.wrong() == 0);
+    written += history.written();
+    spliced += history.spliced();
+    stale += history.stale();
+    retained = std::max(retained, history.retained());
+  }
+  // The histories must have met what they are about.
+  CHECK(written > 100);
+  CHECK(stale > 0);
+  CHECK(spliced > 0);
+  CHECK(retained > 0);
+}
