@@ -121,12 +121,12 @@ void CursorRegistry::kill_session(bson::DocumentView lsid) {
   }
 }
 
-size_t CursorRegistry::expire(int64_t now_ms, int64_t timeout_ms) {
+size_t CursorRegistry::expire(int64_t now_ms) {
   std::vector<std::unique_ptr<Cursor>> dead;
   std::lock_guard lock(mutex_);
   for (auto it = slots_.begin(); it != slots_.end();) {
     Slot& slot = it->second;
-    if (slot.cursor && !slot.no_timeout && now_ms - slot.used_ms >= timeout_ms) {
+    if (slot.cursor && !slot.no_timeout && now_ms - slot.used_ms >= timeout_ms.load()) {
       dead.push_back(std::move(slot.cursor));
       it = slots_.erase(it);
     } else {

@@ -1,6 +1,7 @@
 // Cursors that outlive their command: a batch was handed out, getMore asks for the next.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -53,7 +54,9 @@ struct Cursor {
 class CursorRegistry {
  public:
   static constexpr size_t cursors_max = 50'000;
-  static constexpr int64_t timeout_ms_default = 600'000;
+
+  // The parameter cursorTimeoutMillis.
+  std::atomic<int64_t> timeout_ms{600'000};
 
   // Gives it an id (positive, not guessable) and keeps it. Throws when there are too many.
   int64_t add(std::unique_ptr<Cursor> cursor, int64_t now_ms);
@@ -75,8 +78,8 @@ class CursorRegistry {
   // Of a session that ended; the empty document: of all.
   void kill_session(bson::DocumentView lsid);
 
-  // Drops what was not used for `timeout_ms`; returns how many. Called every few seconds.
-  size_t expire(int64_t now_ms, int64_t timeout_ms = timeout_ms_default);
+  // Drops what was not used for timeout_ms; returns how many. Called every few seconds.
+  size_t expire(int64_t now_ms);
 
   struct Counts {
     int64_t open = 0;

@@ -13,7 +13,8 @@
 #include "server/operation.h"
 #include "server/options.h"
 #include "server/parameters.h"
-#include "server/query/query_service.h"
+#include "server/query/cursor_registry.h"
+#include "server/query/plan/implies.h"
 #include "server/services.h"
 #include "server/status_sections.h"
 #include "server/topology.h"
@@ -26,14 +27,14 @@ class TestServer {
  public:
   TestServer() : engine_(std::make_unique<storage::Engine>(options())) {
     services_.engine = engine_.get();
-    services_.cursors = &queries_.cursors();
-    queries_.attach(engine_->catalog());
+    services_.cursors = &cursors_;
+    engine_->catalog().set_predicate_compiler(plan::compile_partial_filter);
     add_all_commands(commands_);
   }
 
   storage::Engine& engine() { return *engine_; }
   Services& services() { return services_; }
-  CursorRegistry& cursors() { return queries_.cursors(); }
+  CursorRegistry& cursors() { return cursors_; }
 
   // Made where it isn't there.
   std::shared_ptr<storage::Collection> collection(const std::string& name) { return engine_->catalog().open_or_create("test." + name); }
@@ -82,7 +83,7 @@ class TestServer {
   CommandRegistry commands_;
   Topology topology_;
   std::unique_ptr<storage::Engine> engine_;
-  QueryService queries_{parameters_, base::system_clock()};
+  CursorRegistry cursors_;
   Services services_{options_, base::system_clock(), parameters_, status_, metrics_, operations_, commands_, topology_};
   Dispatcher dispatcher_{services_};
   Client client_{ClientId{1}, "127.0.0.1:1", "127.0.0.1:2", false};
