@@ -1,6 +1,8 @@
 #include "base/error.h"
 #include "bson/validate.h"
+#include "storage/chain_check.h"
 #include "storage/internals.h"
+#include "storage/record_store_state.h"
 #include "storage/store_tables.h"
 #include "storage/stored_catalog.h"
 
@@ -22,6 +24,7 @@ class Validation {
   void run() {
     Transaction transaction(engine_, Transaction::Mode::read);
     walk_records(transaction);
+    check_stored(transaction);
     for (size_t i = 0; i < indexes_.size(); ++i) walk_index(transaction, i);
     // The counter is read outside the snapshot: only with nobody writing it has to agree, and validate holds the schema lock.
     if (report.corrupt_records == 0 && collection_.record_count() != report.records) {
@@ -75,6 +78,12 @@ class Validation {
       if (interrupted_ && report.records % check_every == 0) interrupted_();
       check_record(transaction, cursor);
     }
+  }
+
+  // How contents are kept: deltas, their bases and the counts of who is based on whom.
+  void check_stored(Transaction& transaction) {
+    const ChainReport chains = check_chains(collection_.records().state().chains, transaction, true, interrupted_);
+    for (const auto& problem : chains.problems) error("record " + std::to_string(problem.record) + ": " + problem.what);
   }
 
   void check_record(Transaction& transaction, RecordCursor& cursor) {

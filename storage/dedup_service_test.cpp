@@ -1,0 +1,205 @@
+// The service on a live engine: what clients write meanwhile, restarts, drops.
+#include "storage/dedup_service.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <thread>
+
+#include "base/random.h"
+#include "storage/chain_check.h"
+#include "storage/record_store_state.h"
+#include "storage/temporary_engine.h"
+
+using namespace storage;
+
+namespace {
+
+std::string words(base::Random& random, size_t bytes) {
+  std::string out;
+  while (out.size() < bytes) {
+    for (uint64_t letters = 2 + random.below(9); letters > 0; --letters) out.push_back(static_cast<char>('a' + random.below(26)));
+    out.push_back(' ');
+  }
+  return out;
+}
+
+std::string edited(base::Random& random, std::string text) {
+  text.replace(random.below(text.size()), random.below(30), words(random, 20));
+  return text;
+}
+
+bson::Document document(int64_t id, const std::string& text) {
+  bson::Builder builder;
+  builder.append("_id", id).append("text", text);
+  return builder.done();
+}
+
+Stored insert(Engine& engine, Collection& collection, int64_t id, const std::string& text) {
+  return in_transaction(engine, [&](Transaction& transaction) { return collection.insert(transaction, document(id, text)); });
+}
+
+void check_clean(Engine& engine, Collection& collection) {
+  Transaction transaction(engine, Transaction::Mode::read);
+  const ChainReport report = check_chains(collection.records().state().chains, transaction, true);
+  for (const auto& problem : report.problems) UNSCOPED_INFO("record " << problem.record << ": " << problem.what);
+  REQUIRE(report.problem_count == 0);
+}
+
+int64_t deltas(Engine& engine, Collection& collection) {
+  Transaction transaction(engine, Transaction::Mode::read);
+  return check_chains(collection.records().state().chains, transaction, false).counts.stubs;
+}
+
+// `count` revisions of `pages` texts, in turns.
+std::map<RecordId, bson::Document> insert_revisions(Engine& engine, Collection& collection, base::Random& random, int pages, int count,
+                                                    std::vector<std::string>& texts, int64_t& next_id) {
+  std::map<RecordId, bson::Document> model;
+  for (int i = 0; i < count; ++i) {
+    auto& text = texts[static_cast<size_t>(i % pages)];
+    text = text.empty() ? words(random, 3000) : edited(random, text);
+    const int64_t id = next_id++;
+    model[insert(engine, collection, id, text).id] = document(id, text);
+  }
+  return model;
+}
+
+void require_equal(Engine& engine, Collection& collection, const std::map<RecordId, bson::Document>& model) {
+  Transaction transaction(engine, Transaction::Mode::read);
+  for (const auto& [record, document] : model) {
+    const auto found = collection.find(transaction, record);
+    REQUIRE(found);
+    REQUIRE((found->bytes() == document.bytes()));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("revisions become deltas in the background, and go on doing so after a restart") {
+  TemporaryDirectory directory;
+  base::Random random(3);
+  std::vector<std::string> texts(10);
+  int64_t next_id = 1;
+  std::map<RecordId, bson::Document> model;
+  int64_t before = 0;
+  {
+    Engine engine(test_options(directory.path()));
+    const auto collection = engine.catalog().open_or_create("wiki.pages");
+    model = insert_revisions(engine, *collection, random, 10, 200, texts, next_id);
+    engine.dedup().drain(true);
+    require_equal(engine, *collection, model);
+    check_clean(engine, *collection);
+    before = deltas(engine, *collection);
+    CHECK(before > 150);
+    bson::Builder status;
+    engine.dedup().append_server_status(status);
+    const auto figures = status.done();
+    CHECK(figures["records"].to_int64() == 200);
+    CHECK(figures["storedBytes"].to_int64() * 4 < figures["logicalBytes"].to_int64());
+    CHECK(figures["oplog"].as_document()["entries"].to_int64() == 200);
+  }
+  Engine engine(test_options(directory.path()));
+  const auto collection = engine.catalog().open("wiki.pages");
+  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 10, 10, texts, next_id)) model[record] = document;
+  engine.dedup().drain();
+  require_equal(engine, *collection, model);
+  check_clean(engine, *collection);
+  // The first new revision of each page met the last old one.
+  CHECK(deltas(engine, *collection) >= before + 9);
+}
+
+TEST_CASE("what came in while dedup was off, or faster than its queue, is encoded later") {
+  TemporaryDirectory directory;
+  base::Random random(4);
+  std::vector<std::string> texts(5);
+  int64_t next_id = 1;
+  EngineOptions options = test_options(directory.path());
+  options.dedup.queue_bytes = 20'000;
+  Engine engine(options);
+  const auto collection = engine.catalog().open_or_create("wiki.pages");
+  engine.dedup().set_enabled(false);
+  auto model = insert_revisions(engine, *collection, random, 5, 100, texts, next_id);
+  engine.dedup().drain();
+  CHECK(deltas(engine, *collection) == 0);
+  engine.dedup().set_enabled(true);
+  engine.dedup().drain();
+  CHECK(deltas(engine, *collection) > 80);
+  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 5, 100, texts, next_id)) model[record] = document;
+  engine.dedup().drain();
+  CHECK(deltas(engine, *collection) > 170);
+  require_equal(engine, *collection, model);
+  check_clean(engine, *collection);
+}
+
+TEST_CASE("clients that change and delete what is being written back lose nothing") {
+  TemporaryDirectory directory;
+  EngineOptions options = test_options(directory.path());
+  options.checkpoint_seconds = 1;
+  Engine engine(options);
+  const auto collection = engine.catalog().open_or_create("wiki.pages");
+  constexpr int clients = 3;
+  std::map<RecordId, bson::Document> models[clients];
+  std::vector<std::thread> threads;
+  std::atomic<int> failures{0};
+  for (int client = 0; client < clients; ++client) {
+    threads.emplace_back([&, client] {
+      base::Random random(static_cast<uint64_t>(100 + client));
+      auto& model = models[client];
+      std::string text = words(random, 2000);
+      int64_t next_id = client * 1'000'000;
+      const auto any = [&] {
+        auto at = model.begin();
+        std::advance(at, static_cast<long>(random.below(model.size())));
+        return at;
+      };
+      for (int i = 0; i < 700; ++i) {
+        const uint64_t dice = random.below(10);
+        if (dice < 6 || model.empty()) {
+          text = edited(random, text);
+          model[insert(engine, *collection, next_id, text).id] = document(next_id, text);
+          ++next_id;
+        } else if (dice < 8) {
+          const auto at = any();
+          const auto after = document(at->second["_id"].to_int64(), edited(random, text));
+          in_transaction(engine, [&](Transaction& transaction) { collection->update(transaction, at->first, at->second, after); });
+          at->second = after;
+        } else if (dice < 9) {
+          const auto at = any();
+          in_transaction(engine, [&](Transaction& transaction) { collection->remove(transaction, at->first, at->second); });
+          model.erase(at);
+        } else {
+          const auto at = any();
+          Transaction transaction(engine, Transaction::Mode::read);
+          const auto found = collection->find(transaction, at->first);
+          if (!found || found->bytes() != at->second.bytes()) ++failures;
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(failures == 0);
+  engine.dedup().drain(true);
+  int64_t records = 0;
+  for (const auto& model : models) {
+    require_equal(engine, *collection, model);
+    records += static_cast<int64_t>(model.size());
+  }
+  CHECK(collection->record_count() == records);
+  check_clean(engine, *collection);
+  CHECK(deltas(engine, *collection) > 200);
+}
+
+TEST_CASE("a collection may be dropped while its contents wait to be encoded") {
+  TemporaryDirectory directory;
+  base::Random random(5);
+  Engine engine(test_options(directory.path()));
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::string> texts(5);
+    int64_t next_id = 1;
+    const auto collection = engine.catalog().open_or_create("wiki.pages");
+    insert_revisions(engine, *collection, random, 5, 60, texts, next_id);
+    if (round == 1) engine.dedup().drain();
+    engine.catalog().drop("wiki.pages");
+  }
+  engine.dedup().drain(true);
+  CHECK(engine.catalog().open("wiki.pages") == nullptr);
+}
