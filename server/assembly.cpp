@@ -10,6 +10,7 @@
 #include "server/services.h"
 #include "server/status.h"
 #include "server/status_sections.h"
+#include "server/storage_part.h"
 #include "server/topology.h"
 
 namespace server {
@@ -27,16 +28,19 @@ struct Assembly::Parts {
   Topology topology;
   Services services{options, base::system_clock(), parameters, status, metrics, operations, commands, topology};
   Dispatcher dispatcher{services};
+  std::unique_ptr<StoragePart> storage;
 };
 
 Assembly::Assembly(Options options) : parts_(std::make_unique<Parts>(std::move(options))) {
   Parts& parts = *parts_;
+  parts.services.request_shutdown = [](int) {};
   add_log_parameters(parts.parameters);
   add_compatibility_parameters(parts.parameters);
-  for (const auto& [name, value] : parts.options.set_parameters) parts.parameters.set_at_startup(name, value);
   add_status_sections(parts.services);
   add_all_commands(parts.commands);
-  parts.services.request_shutdown = [](int) {};
+  if (!parts.options.dbpath.empty()) parts.storage = std::make_unique<StoragePart>(parts.options, parts.services);
+  for (const auto& [name, value] : parts.options.set_parameters) parts.parameters.set_at_startup(name, value);
+  if (parts.storage) parts.storage->start();
 }
 
 Assembly::~Assembly() = default;

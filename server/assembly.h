@@ -19,8 +19,9 @@ struct Services;
 
 class Assembly {
  public:
-  // Opens the data directory. Throws OperationError where it can't be opened or
-  // an option asks for what isn't there.
+  // Opens the data directory; with an empty dbpath there is no storage, and the
+  // commands that need it can't be run. Throws OperationError where it can't be
+  // opened or an option asks for what isn't there.
   explicit Assembly(Options options);
   ~Assembly();  // closes it; no connection may be left
   Assembly(const Assembly&) = delete;

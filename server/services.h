@@ -15,6 +15,10 @@ class Clock;
 namespace storage {
 class Engine;
 }
+namespace replication {
+class Committer;
+class Oplog;
+}
 
 namespace server {
 
@@ -43,6 +47,8 @@ struct Services {
 
   storage::Engine* engine = nullptr;
   query::CursorRegistry* cursors = nullptr;
+  replication::Committer* committer = nullptr;  // through which every user's write goes
+  replication::Oplog* oplog = nullptr;
 
   // Calls back, from any thread, once everything committed before the call
   // would survive a power loss. The connection awaits it before it answers a

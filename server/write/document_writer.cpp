@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/clock.h"
+#include "replication/committer.h"
 #include "server/operation.h"
 #include "server/services.h"
 #include "server/write/target.h"
@@ -10,16 +11,17 @@
 namespace server::write {
 
 storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson::DocumentView document) {
-  return target_->insert(transaction, document).id;
+  return op_.services().committer->insert(transaction, *target_, document).id;
 }
 
 void DocumentWriter::update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before,
-                            bson::DocumentView after) {
-  target_->update(transaction, record, before, after);
+                            bson::DocumentView after, bool replacement) {
+  const auto form = replacement ? replication::UpdateForm::replacement : replication::UpdateForm::smallest;
+  op_.services().committer->update(transaction, *target_, record, before, after, form);
 }
 
 void DocumentWriter::remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before) {
-  target_->remove(transaction, record, before);
+  op_.services().committer->remove(transaction, *target_, record, before);
 }
 
 bson::Timestamp unique_timestamp(OperationContext& op) {

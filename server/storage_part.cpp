@@ -1,0 +1,161 @@
+#include "server/storage_part.h"
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "replication/committer.h"
+#include "replication/oplog.h"
+#include "server/options.h"
+#include "server/parameters.h"
+#include "server/query/cursor_registry.h"
+#include "server/query/plan/implies.h"
+#include "server/services.h"
+#include "server/status_sections.h"
+#include "server/write/ttl_monitor.h"
+#include "storage/dedup_service.h"
+#include "storage/engine.h"
+
+namespace server {
+
+using base::Attributes;
+using base::LogComponent;
+using base::Severity;
+
+namespace {
+
+constexpr auto housekeeping_interval = std::chrono::seconds(4);
+
+uint64_t oplog_bytes(const Options& options) {
+  return options.oplog_mb > 0 ? static_cast<uint64_t>(options.oplog_mb) << 20 : replication::default_oplog_bytes(options.dbpath);
+}
+
+storage::EngineOptions engine_options(const Options& options) {
+  storage::EngineOptions engine;
+  engine.path = options.dbpath;
+  engine.cache_bytes = options.cache_bytes();
+  engine.block_compressor = options.block_compressor;
+  engine.journal_compressor = options.journal_compressor;
+  engine.checkpoint_seconds = options.checkpoint_s;
+  engine.journal_commit_ms = options.journal_commit_ms;
+  engine.dedup.enabled = options.dedup;
+  engine.dedup.profile = options.dedup_profile;
+  return engine;
+}
+
+// Runs `work` every few seconds on a thread of its own.
+class Housekeeping {
+ public:
+  explicit Housekeeping(std::function<void()> work) : work_(std::move(work)), thread_([this] { run(); }) {}
+  ~Housekeeping() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  void run() {
+    base::LogContext context("housekeeping");
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, housekeeping_interval, [this] { return stopping_; })) {
+      lock.unlock();
+      work_();
+      lock.lock();
+    }
+  }
+
+  std::function<void()> work_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+void append_oplog(const replication::OplogStats& stats, bson::Builder& out) {
+  const auto timestamp = [](storage::Stamp stamp) { return bson::Timestamp{static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)}; };
+  out.append("entries", stats.entries).append("logicalBytes", stats.logical_bytes).append("storedBytes", stats.stored_bytes);
+  out.append("maxBytes", stats.bytes_max).append("earliest", timestamp(stats.first)).append("latest", timestamp(stats.last));
+}
+
+void append_cursors(const query::CursorRegistry::Counts& counts, bson::Builder& out) {
+  out.append("timedOut", counts.timed_out).append("totalOpened", counts.opened);
+  auto open = out.object("open");
+  open.append("noTimeout", counts.no_timeout).append("pinned", counts.pinned).append("total", counts.open);
+}
+
+}  // namespace
+
+// In the order of construction; the other way round it ends: first nobody looks
+// after things, then the cursors go, then the log, then the engine.
+struct StoragePart::State {
+  State(const Options& options, Services& given_services)
+      : services(given_services), engine(engine_options(options)), oplog(engine, oplog_bytes(options)), committer(engine, oplog) {}
+
+  void add_sections();
+  void add_parameters();
+
+  Services& services;
+  storage::Engine engine;
+  replication::Oplog oplog;
+  replication::LocalCommitter committer;
+  query::CursorRegistry cursors;
+  std::unique_ptr<write::TtlMonitor> ttl;
+  std::unique_ptr<Housekeeping> housekeeping;
+};
+
+void StoragePart::State::add_sections() {
+  StatusSections& sections = services.status;
+  sections.add("storageEngine", [](OperationContext&, bson::Builder& out) {
+    out.append("name", "wiredTiger").append("supportsCommittedReads", true).append("persistent", true);
+  });
+  sections.add("wiredTiger", [this](OperationContext&, bson::Builder& out) { engine.append_stats(out); });
+  sections.add("dedup", [this](OperationContext&, bson::Builder& out) { engine.dedup().append_server_status(out); });
+  sections.add("oplog", [this](OperationContext&, bson::Builder& out) { append_oplog(oplog.stats(), out); });
+  sections.add("cursors", [this](OperationContext&, bson::Builder& out) { append_cursors(cursors.counts(), out); });
+}
+
+void StoragePart::State::add_parameters() {
+  services.parameters.add_integer("cursorTimeoutMillis", cursors.timeout_ms, {.min = 1});
+  services.parameters.add("dedupEnabled", {[this] { return bson::Value(engine.dedup().enabled()); },
+                                           [this](const bson::ValueView& value) { engine.dedup().set_enabled(value.truthy()); }});
+}
+
+StoragePart::StoragePart(const Options& options, Services& services) {
+  base::log(Severity::info, LogComponent::storage, 22315, "Opening the data directory",
+            Attributes().add("dbPath", options.dbpath).add("cacheBytes", options.cache_bytes()));
+  state_ = std::make_unique<State>(options, services);
+  State& state = *state_;
+  state.engine.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
+  services.engine = &state.engine;
+  services.cursors = &state.cursors;
+  services.committer = &state.committer;
+  services.oplog = &state.oplog;
+  services.when_durable = [&state](std::function<void()> done) { state.committer.when_durable(std::move(done)); };
+  services.session_ended = [&state](bson::DocumentView lsid) { state.cursors.kill_session(lsid); };
+  state.add_sections();
+  state.add_parameters();
+  state.ttl = std::make_unique<write::TtlMonitor>(services);
+}
+
+void StoragePart::start() {
+  State& state = *state_;
+  state.ttl->start();
+  state.housekeeping =
+      std::make_unique<Housekeeping>([&state] { state.cursors.expire(state.services.clock.wall_ms()); });
+}
+
+StoragePart::~StoragePart() {
+  if (!state_) return;
+  state_->housekeeping.reset();
+  state_->ttl.reset();
+  state_->cursors.kill_session({});
+  base::log(Severity::info, LogComponent::storage, 22317, "Closing the data directory");
+}
+
+}  // namespace server
