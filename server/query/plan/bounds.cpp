@@ -103,7 +103,10 @@ Bounds type_bounds(const match::TypeIs& node) {
 }
 
 std::optional<Bounds> negation_bounds(const Node& child, std::string_view path, bool multikey) {
-  if (child.kind() == Kind::exists) return Bounds{null_points(), false};
+  if (child.kind() == Kind::exists) {
+    if (static_cast<const match::PathNode&>(child).path() != path) return std::nullopt;
+    return Bounds{null_points(), false};
+  }
   if (child.kind() != Kind::eq && child.kind() != Kind::in && child.kind() != Kind::lt && child.kind() != Kind::lte &&
       child.kind() != Kind::gt && child.kind() != Kind::gte) {
     return std::nullopt;

@@ -1,0 +1,182 @@
+// find and what follows it, as commands.
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include "server/query/test_support.h"
+
+namespace server::query {
+namespace {
+
+std::string fields(const bson::Document& reply, std::string_view array) {
+  std::string text;
+  for (const bson::Element& document : reply["cursor"].as_document()[array].as_document()) text += bson::to_json(document);
+  return text;
+}
+
+int64_t cursor_id(const bson::Document& reply) { return reply["cursor"].as_document()["id"].as_int64(); }
+size_t count(const bson::Document& reply, std::string_view array) { return reply["cursor"].as_document()[array].as_document().count(); }
+
+void check_error(const bson::Document& reply, int32_t code, const std::string& message) {
+  INFO(bson::to_json(reply));
+  CHECK(reply["code"].to_int64() == code);
+  CHECK(std::string(reply["errmsg"].is_string() ? reply["errmsg"].as_string() : "") == message);
+}
+
+void fill(TestServer& server, int count) {
+  for (int i = 0; i < count; ++i) {
+    server.insert("c", bson::json("{_id: " + std::to_string(i) + ", a: " + std::to_string(i % 10) + ", tags: ['t" + std::to_string(i % 3) + "', 'all']}"));
+  }
+}
+
+TEST_CASE("find hands out 101 documents and getMore the rest") {
+  TestServer server;
+  fill(server, 250);
+  const auto first = server.run("{find: 'c'}");
+  CHECK(count(first, "firstBatch") == 101);
+  const int64_t id = cursor_id(first);
+  REQUIRE(id != 0);
+  const auto next = server.run("{getMore: {$numberLong: '" + std::to_string(id) + "'}, collection: 'c', batchSize: 100}");
+  CHECK(count(next, "nextBatch") == 100);
+  CHECK(cursor_id(next) == id);
+  const auto last = server.run("{getMore: {$numberLong: '" + std::to_string(id) + "'}, collection: 'c'}");
+  CHECK(count(last, "nextBatch") == 49);
+  CHECK(cursor_id(last) == 0);
+  check_error(server.run("{getMore: {$numberLong: '" + std::to_string(id) + "'}, collection: 'c'}"), 43,
+              "cursor id " + std::to_string(id) + " not found");
+}
+
+TEST_CASE("limits, single batches and found _ids leave no cursor behind") {
+  TestServer server;
+  fill(server, 250);
+  CHECK(cursor_id(server.run("{find: 'c', limit: 5}")) == 0);
+  CHECK(cursor_id(server.run("{find: 'c', singleBatch: true}")) == 0);
+  CHECK(cursor_id(server.run("{find: 'c', filter: {_id: 5}, batchSize: 1}")) == 0);
+  CHECK(cursor_id(server.run("{find: 'c', batchSize: 0}")) != 0);
+  CHECK(server.cursors().counts().open == 1);
+  CHECK(count(server.run("{find: 'c', skip: 245}"), "firstBatch") == 5);
+}
+
+TEST_CASE("killCursors tells which it knew") {
+  TestServer server;
+  fill(server, 250);
+  const std::string id = std::to_string(cursor_id(server.run("{find: 'c'}")));
+  const auto other = server.run("{killCursors: 'other', cursors: [{$numberLong: '" + id + "'}]}");
+  CHECK(other["cursorsNotFound"].as_document().count() == 1);
+  const auto killed = server.run("{killCursors: 'c', cursors: [{$numberLong: '" + id + "'}, {$numberLong: '7'}]}");
+  CHECK(killed["cursorsKilled"].as_document().count() == 1);
+  CHECK(killed["cursorsNotFound"].as_document().count() == 1);
+  CHECK(killed["cursorsAlive"].as_document().empty());
+  CHECK(server.cursors().counts().open == 0);
+}
+
+TEST_CASE("forgotten cursors go away, but for those that must not") {
+  TestServer server;
+  fill(server, 250);
+  server.run("{find: 'c'}");
+  server.run("{find: 'c', noCursorTimeout: true}");
+  const int64_t now = base::system_clock().wall_ms();
+  CHECK(server.cursors().expire(now + 599'000) == 0);
+  CHECK(server.cursors().expire(now + 601'000) == 1);
+  CHECK(server.cursors().counts().open == 1);
+}
+
+TEST_CASE("a cursor whose collection is dropped is at its end, with an error") {
+  TestServer server;
+  fill(server, 250);
+  const std::string id = std::to_string(cursor_id(server.run("{find: 'c'}")));
+  server.engine().catalog().drop("test.c");
+  const auto reply = server.run("{getMore: {$numberLong: '" + id + "'}, collection: 'c'}");
+  CHECK(reply["code"].to_int64() == 175);
+  CHECK(server.cursors().counts().open == 0);
+}
+
+TEST_CASE("count and distinct") {
+  TestServer server;
+  fill(server, 30);
+  CHECK(server.run("{count: 'c'}")["n"].as_int32() == 30);
+  CHECK(server.run("{count: 'c', query: {a: 3}}")["n"].as_int32() == 3);
+  CHECK(server.run("{count: 'c', skip: 25}")["n"].as_int32() == 5);
+  CHECK(server.run("{count: 'c', limit: -4}")["n"].as_int32() == 4);
+  CHECK(server.run("{count: 'c', query: {a: {$gt: 2}}, skip: 1, limit: 100}")["n"].as_int32() == 20);
+  CHECK(server.run("{count: 'none'}")["n"].as_int32() == 0);
+  CHECK(bson::to_json(server.run("{distinct: 'c', key: 'tags'}")["values"]) == R"(["t0", "all", "t1", "t2"])");
+  CHECK(server.run("{distinct: 'c', key: 'a', query: {a: {$lt: 4}}}")["values"].as_document().count() == 4);
+  CHECK(server.run("{distinct: 'none', key: 'a'}")["values"].as_document().empty());
+  check_error(server.run("{distinct: 'c'}"), 40414, "BSON field 'distinct.key' is missing but a required field");
+}
+
+TEST_CASE("a tailable cursor sees what is appended") {
+  TestServer server;
+  storage::CollectionOptions options;
+  options.capped = true;
+  options.capped_bytes = 1 << 20;
+  options.document = bson::json("{capped: true, size: 1048576}");
+  server.engine().catalog().create("test.log", options);
+  server.insert("log", "{_id: 1}");
+  const auto first = server.run("{find: 'log', tailable: true, awaitData: true}");
+  const std::string id = std::to_string(cursor_id(first));
+  REQUIRE(id != "0");
+  const std::string get_more = "{getMore: {$numberLong: '" + id + "'}, collection: 'log', maxTimeMS: 100}";
+  CHECK(count(server.run(get_more), "nextBatch") == 0);
+  server.insert("log", "{_id: 2}");
+  CHECK(fields(server.run(get_more), "nextBatch") == R"({"_id": 2})");
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    server.insert("log", "{_id: 3}");
+  });
+  const auto awaited = server.run("{getMore: {$numberLong: '" + id + "'}, collection: 'log', maxTimeMS: 20000}");
+  writer.join();
+  CHECK(fields(awaited, "nextBatch") == R"({"_id": 3})");
+  check_error(server.run("{find: 'c2', tailable: true, sort: {a: 1}}"), 2, "cannot use tailable option with a sort other than {$natural: 1}");
+}
+
+TEST_CASE("returnKey, showRecordId, min and max") {
+  TestServer server;
+  fill(server, 30);
+  server.create_index("c", "a_1", "{key: {a: 1}}");
+  CHECK(fields(server.run("{find: 'c', filter: {a: 3}, returnKey: true, limit: 1}"), "firstBatch") == R"({"a": 3})");
+  CHECK(fields(server.run("{find: 'c', filter: {_id: 3}, projection: {_id: 1}, showRecordId: true}"), "firstBatch") ==
+        R"({"_id": 3, "$recordId": 4})");
+  CHECK(count(server.run("{find: 'c', hint: 'a_1', min: {a: 2}, max: {a: 4}}"), "firstBatch") == 6);
+  CHECK(server.run("{find: 'c', min: {a: 2}}")["code"].to_int64() == 51173);
+  CHECK(server.run("{find: 'c', hint: 'a_1', min: {b: 2}}")["code"].to_int64() == 51174);
+  CHECK(server.run("{find: 'c', hint: 'a_1', min: {a: 4}, max: {a: 2}}")["code"].to_int64() == 51175);
+  CHECK(server.run("{find: 'c', hint: 'zz'}")["code"].to_int64() == 2);
+}
+
+TEST_CASE("a bad find is refused in MongoDB's words") {
+  TestServer server;
+  fill(server, 1);
+  check_error(server.run("{find: 'c', limit: 'x'}"), 14,
+              "BSON field 'FindCommandRequest.limit' is the wrong type 'string', expected types '[long, int, decimal, double']");
+  check_error(server.run("{find: 'c', filter: 'x'}"), 14, "BSON field 'FindCommandRequest.filter' is the wrong type 'string', expected type 'object'");
+  check_error(server.run("{find: 'c', skip: -1}"), 51024, "BSON field 'skip' value must be >= 0, actual value '-1'");
+  check_error(server.run("{find: 'c', foo: 1}"), 40415, "BSON field 'FindCommandRequest.foo' is an unknown field.");
+  check_error(server.run("{find: 'c', awaitData: true}"), 9, "Cannot set 'awaitData' without also setting 'tailable'");
+  check_error(server.run("{find: 'c', tailable: true}"), 2, "error processing query: ns=test.c tailable cursor requested on non capped collection");
+  check_error(server.run("{find: 'c', hint: 5}"), 9, "Hint must be a string or an object");
+  check_error(server.run("{find: 'c', filter: {a: {$foo: 1}}}"), 2, "unknown operator: $foo");
+}
+
+TEST_CASE("explain counts what was done") {
+  TestServer server;
+  fill(server, 30);
+  server.create_index("c", "a_1", "{key: {a: 1}}");
+  const auto reply = server.run("{explain: {find: 'c', filter: {a: 3, tags: 't0'}}, verbosity: 'executionStats'}");
+  INFO(bson::to_json(reply));
+  const auto stats = reply["executionStats"].as_document();
+  CHECK(stats["nReturned"].to_int64() == 1);
+  CHECK(stats["totalKeysExamined"].to_int64() == 3);
+  CHECK(stats["totalDocsExamined"].to_int64() == 3);
+  CHECK(stats.has("dedupHops"));
+  const auto scan = stats["executionStages"].as_document()["inputStage"].as_document();
+  CHECK(bson::to_json(scan["indexBounds"]) == R"({"a": ["[3, 3]"]})");
+  const auto update = server.run("{explain: {update: 'c', updates: [{q: {a: 3}, u: {$set: {b: 1}}, multi: true}]}, verbosity: 'executionStats'}");
+  CHECK(update["executionStats"].as_document()["executionStages"].as_document()["nMatched"].to_int64() == 3);
+  CHECK(server.run("{explain: {ping: 1}}")["code"].to_int64() == 20);
+  CHECK(server.run("{explain: {find: 'c'}, verbosity: 'loud'}")["code"].to_int64() == 2);
+}
+
+}  // namespace
+}  // namespace server::query

@@ -1,0 +1,318 @@
+#include "server/query/executor.h"
+
+#include <algorithm>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "server/query/matcher.h"
+#include "server/query/reader.h"
+#include "server/query/sort_pattern.h"
+#include "server/query/test_support.h"
+
+namespace server::query {
+namespace {
+
+using base::Random;
+
+// Small domains, so that random filters and documents meet.
+std::string random_scalar(Random& random, bool in_filter = true) {
+  static const char* const scalars[] = {"0", "1", "2", "3", "2.5", "null", "'a'", "'ab'", "'b'", "true", "{x: 1}", "[]",
+                                        "{$numberDouble: 'NaN'}", "{$numberDecimal: '2'}", "{$date: '2020-01-01T00:00:00Z'}",
+                                        "{$minKey: 1}", "{$maxKey: 1}", "{$undefined: true}"};
+  // A filter can't ask for undefined; a document may have it.
+  return scalars[random.below(random.below(3) ? 9 : std::size(scalars) - (in_filter ? 1 : 0))];
+}
+
+std::string random_value(Random& random, int depth = 0) {
+  switch (random.below(depth < 2 ? 6 : 3)) {
+    case 3: {
+      std::string text = "[";
+      const uint64_t count = random.below(4);
+      for (uint64_t i = 0; i < count; ++i) text += (i ? ", " : "") + random_value(random, depth + 1);
+      return text + "]";
+    }
+    case 4: {
+      std::string text = "{";
+      for (const char* name : {"b", "c"}) {
+        if (random.below(2)) text += (text.size() > 1 ? ", " : "") + std::string(name) + ": " + random_value(random, depth + 1);
+      }
+      return text + "}";
+    }
+    default: return random_scalar(random);
+  }
+}
+
+std::string random_document(Random& random, int id) {
+  std::string text = "{_id: " + std::to_string(id);
+  // Only one field may hold an array, or compound indexes would refuse the document.
+  const uint64_t with_arrays = random.below(3);
+  uint64_t i = 0;
+  for (const char* name : {"a", "d", "e"}) {
+    if (random.below(4)) text += ", " + std::string(name) + ": " + (i == with_arrays ? random_value(random) : random_scalar(random, false));
+    ++i;
+  }
+  text += "}";
+  // `[]` among the scalars is an array, too.
+  const bson::Document document = bson::json(text);
+  int arrays = 0;
+  for (const bson::Element& element : document) arrays += element.is_array();
+  return arrays > 1 ? random_document(random, id) : text;
+}
+
+std::string random_path(Random& random) {
+  static const char* const paths[] = {"a", "a", "d", "e", "a.b", "a.c", "_id"};
+  return paths[random.below(std::size(paths))];
+}
+
+std::string random_operators(Random& random) {
+  static const char* const orders[] = {"$gt", "$gte", "$lt", "$lte", "$eq", "$ne"};
+  switch (random.below(11)) {
+    case 0: return "{$in: [" + random_scalar(random) + ", " + random_scalar(random) + "]}";
+    case 1: return "{$nin: [" + random_scalar(random) + ", " + random_scalar(random) + "]}";
+    case 2: return random.below(2) ? "{$exists: true}" : "{$exists: false}";
+    case 3: return "{$type: '" + std::string(random.below(2) ? "number" : "string") + "'}";
+    case 4: return "{$elemMatch: {$gte: " + random_scalar(random) + ", $lt: " + random_scalar(random) + "}}";
+    case 5: return "{$regex: '^a'}";
+    case 6: return "{$gt: " + random_scalar(random) + ", $lt: " + random_scalar(random) + "}";
+    case 7: return "{$not: {$gt: " + random_scalar(random) + "}}";
+    case 8: return "{$elemMatch: {b: " + random_scalar(random) + ", c: " + random_scalar(random) + "}}";
+    default: return "{" + std::string(orders[random.below(6)]) + ": " + random_scalar(random) + "}";
+  }
+}
+
+std::string random_filter(Random& random, int depth = 0) {
+  std::string text;
+  const uint64_t parts = 1 + random.below(3);
+  for (uint64_t i = 0; i < parts; ++i) {
+    text += i ? ", " : "";
+    if (depth < 2 && random.below(6) == 0) {
+      text += std::string(random.below(3) ? "$or" : "$nor") + ": [{" + random_filter(random, depth + 1) + "}, {" + random_filter(random, depth + 1) + "}]";
+    } else {
+      text += "'" + random_path(random) + "': " + (random.below(2) ? random_operators(random) : random_value(random, 1));
+    }
+  }
+  return text;
+}
+
+std::string random_sort(Random& random) {
+  static const char* const sorts[] = {"{}", "{}", "{a: 1}", "{a: -1}", "{d: 1, e: -1}", "{d: -1, e: 1}", "{e: 1}", "{'a.b': 1}", "{_id: -1}"};
+  return sorts[random.below(std::size(sorts))];
+}
+
+struct Found {
+  std::vector<int> ids;
+  std::vector<bson::Bytes> keys;
+};
+
+// Filters may hold the same field twice, which a map of JSON would hide: BSON keeps both.
+class World {
+ public:
+  World(Random& random, bool with_indexes) {
+    for (int id = 0; id < 60; ++id) {
+      documents_.push_back(bson::json(random_document(random, id)));
+      server_.insert("c", documents_.back());
+    }
+    if (!with_indexes) return;
+    server_.create_index("c", "a", "{key: {a: 1}}");
+    server_.create_index("c", "ab", "{key: {'a.b': 1, 'a.c': -1}}");
+    server_.create_index("c", "de", "{key: {d: 1, e: -1}}");
+    server_.create_index("c", "da", "{key: {d: -1, a: 1, e: 1}}");
+    server_.create_index("c", "sparse", "{key: {e: 1}, sparse: true}");
+    server_.create_index("c", "partial", "{key: {'a.c': 1}, partialFilterExpression: {d: {$gte: 1}}}");
+  }
+
+  Found run(const Query& query) {
+    TestServer::Operation operation(server_);
+    Reader reader(operation.op, server_.collection("c"), "test.c", query);
+    summary_ = reader.executor().summary();
+    const SortPattern sort = SortPattern::parse(query.sort);
+    Found found;
+    while (reader.next()) {
+      found.ids.push_back(reader.document()["_id"].as_int32());
+      found.keys.push_back(sort.key(reader.document()));
+    }
+    return found;
+  }
+
+  std::vector<int> brute_force(const Query& query) const {
+    const auto matcher = Matcher::parse(query.filter);
+    std::vector<int> ids;
+    for (const auto& document : documents_) {
+      if (matcher->matches(document)) ids.push_back(document["_id"].as_int32());
+    }
+    return ids;
+  }
+
+  const std::string& summary() const { return summary_; }
+  TestServer& server() { return server_; }
+
+ private:
+  TestServer server_;
+  std::vector<bson::Document> documents_;
+  std::string summary_;
+};
+
+TEST_CASE("whatever the indexes, a query finds what a walk over all documents finds") {
+  const uint64_t seed = base::entropy64();
+  INFO("seed " << seed);
+  for (int world = 0; world < 4; ++world) {
+    Random random(seed + static_cast<uint64_t>(world));
+    World indexed(random, world > 0);
+    std::set<std::string> plans;
+    for (int round = 0; round < 400; ++round) {
+      Query query;
+      const std::string filter = "{" + random_filter(random) + "}";
+      query.filter = bson::json(filter);
+      query.sort = bson::json(random_sort(random));
+      INFO(filter << " sorted by " << bson::to_json(query.sort));
+      Found found = indexed.run(query);
+      INFO(indexed.summary());
+      plans.insert(indexed.summary());
+      REQUIRE(std::is_sorted(found.keys.begin(), found.keys.end()));
+      std::sort(found.ids.begin(), found.ids.end());
+      REQUIRE(found.ids == indexed.brute_force(query));
+    }
+    if (world > 0) CHECK(plans.size() > 8);
+  }
+}
+
+TEST_CASE("counting by keys alone counts what matches") {
+  Random random(7);
+  World world(random, true);
+  for (int round = 0; round < 300; ++round) {
+    Query query;
+    query.filter = bson::json("{" + random_filter(random) + "}");
+    query.count_only = true;
+    TestServer::Operation operation(world.server());
+    Reader reader(operation.op, world.server().collection("c"), "test.c", query);
+    size_t count = 0;
+    while (reader.next()) ++count;
+    INFO(bson::to_json(query.filter) << " by " << reader.executor().summary());
+    CHECK(count == world.brute_force(query).size());
+  }
+}
+
+TEST_CASE("a hinted index answers like any other") {
+  Random random(11);
+  World world(random, true);
+  for (int round = 0; round < 200; ++round) {
+    Query query;
+    query.filter = bson::json("{" + random_filter(random) + "}");
+    static const char* const names[] = {"a", "ab", "de", "da"};
+    query.hint = bson::Value(names[random.below(4)]);
+    INFO(bson::to_json(query.filter));
+    auto found = world.run(query).ids;
+    std::sort(found.begin(), found.end());
+    CHECK(found == world.brute_force(query));
+  }
+}
+
+std::string winning_stage(TestServer& server, const std::string& find) {
+  const auto reply = server.run("{explain: " + find + ", verbosity: 'queryPlanner'}");
+  INFO(bson::to_json(reply));
+  REQUIRE(reply["ok"].to_double() == 1);
+  std::string stages;
+  bson::DocumentView stage = reply["queryPlanner"].as_document()["winningPlan"].as_document();
+  for (;;) {
+    stages += stage["stage"].as_string();
+    if (stage.has("indexName")) stages += ":" + std::string(stage["indexName"].as_string());
+    if (!stage["inputStage"].is_object()) return stages;
+    stages += " ";
+    stage = stage["inputStage"].as_document();
+  }
+}
+
+TEST_CASE("the planner takes the index that serves the query") {
+  TestServer server;
+  for (int i = 0; i < 300; ++i) {
+    server.insert("c", bson::json("{_id: " + std::to_string(i) + ", a: " + std::to_string(i % 3) + ", b: " + std::to_string(i) +
+                                  ", s: 'x" + std::to_string(i) + "'}"));
+  }
+  CHECK(winning_stage(server, "{find: 'c', filter: {_id: 5}}") == "IDHACK");
+  CHECK(winning_stage(server, "{find: 'c', filter: {b: 5}}") == "COLLSCAN");
+  CHECK(winning_stage(server, "{find: 'nothing', filter: {b: 5}}") == "EOF");
+  server.create_index("c", "b_1", "{key: {b: 1}}");
+  server.create_index("c", "a_1", "{key: {a: 1}}");
+  server.create_index("c", "a_1_b_-1", "{key: {a: 1, b: -1}}");
+  server.create_index("c", "s_1", "{key: {s: 1}}");
+  CHECK(winning_stage(server, "{find: 'c', filter: {b: 5}}") == "FETCH IXSCAN:b_1");
+  CHECK(winning_stage(server, "{find: 'c', filter: {a: 1, b: {$gt: 5}}, sort: {b: -1}}") == "FETCH IXSCAN:a_1_b_-1");
+  CHECK(winning_stage(server, "{find: 'c', filter: {a: 1}}") == "FETCH IXSCAN:a_1");
+  CHECK(winning_stage(server, "{find: 'c', sort: {b: -1}}") == "FETCH IXSCAN:b_1");
+  CHECK(winning_stage(server, "{find: 'c', sort: {b: 1, a: 1}}") == "SORT COLLSCAN");
+  CHECK(winning_stage(server, "{find: 'c', filter: {s: {$regex: '^x1'}}}") == "FETCH IXSCAN:s_1");
+  CHECK(winning_stage(server, "{find: 'c', filter: {b: 5}, hint: {$natural: -1}}") == "COLLSCAN");
+  CHECK(winning_stage(server, "{find: 'c', filter: {b: 5}, hint: 'a_1'}") == "FETCH IXSCAN:a_1");
+  CHECK(winning_stage(server, "{count: 'c', query: {b: {$gt: 5}}}") == "COUNT COUNT_SCAN:b_1");
+  CHECK(winning_stage(server, "{find: 'c', filter: {b: 5}, projection: {a: 1}, limit: 1, skip: 1}") ==
+        "PROJECTION_SIMPLE LIMIT SKIP FETCH IXSCAN:b_1");
+}
+
+TEST_CASE("a selective index wins the race against one that isn't") {
+  TestServer server;
+  for (int i = 0; i < 500; ++i) {
+    server.insert("c", bson::json("{_id: " + std::to_string(i) + ", wide: " + std::to_string(i % 2) + ", narrow: " + std::to_string(i / 2) + "}"));
+  }
+  server.create_index("c", "wide_1", "{key: {wide: 1}}");
+  server.create_index("c", "narrow_1", "{key: {narrow: 1}}");
+  CHECK(winning_stage(server, "{find: 'c', filter: {wide: 1, narrow: 77}}") == "FETCH IXSCAN:narrow_1");
+}
+
+TEST_CASE("a sort beyond its memory goes to disk, or is refused") {
+  TestServer server;
+  const std::string text(1 << 20, 'x');
+  auto collection = server.collection("c");
+  for (int i = 0; i < 110; ++i) {
+    bson::Builder document;
+    document.append("_id", i).append("n", (i * 37) % 110).append("text", text);
+    server.insert("c", document.done());
+  }
+  const auto refused = server.run("{find: 'c', sort: {n: 1}, allowDiskUse: false, projection: {n: 1}}");
+  CHECK(refused["code"].to_int64() == 292);
+  const auto sorted = server.run("{find: 'c', sort: {n: 1}, projection: {n: 1}, batchSize: 200}");
+  REQUIRE(sorted["ok"].to_double() == 1);
+  int expected = 0;
+  for (const bson::Element& document : sorted["cursor"].as_document()["firstBatch"].as_document()) {
+    CHECK(document.as_document()["n"].as_int32() == expected++);
+  }
+  CHECK(expected == 110);
+  const auto few = server.run("{find: 'c', sort: {n: -1}, limit: 3, allowDiskUse: false, projection: {n: 1}}");
+  CHECK(few["ok"].to_double() == 1);
+}
+
+TEST_CASE("a long scan goes on through writes to what it reads") {
+  TestServer server;
+  for (int i = 0; i < 1000; ++i) server.insert("c", bson::json("{_id: " + std::to_string(i) + ", a: " + std::to_string(i) + "}"));
+  server.create_index("c", "a_1", "{key: {a: 1}}");
+  auto collection = server.collection("c");
+  for (const char* filter : {"{}", "{a: {$gte: 0}}"}) {
+    INFO(filter);
+    TestServer::Operation operation(server);
+    Query query;
+    query.filter = bson::json(filter);
+    Reader reader(operation.op, collection, "test.c", query);
+    std::vector<int> seen;
+    while (reader.next()) {
+      seen.push_back(reader.document()["_id"].as_int32());
+      if (seen.size() % 100 != 50) continue;
+      // The one right ahead goes away while the reader rests.
+      reader.end();
+      const int victim = seen.back() + 1;
+      storage::in_transaction(server.engine(), [&](storage::Transaction& transaction) {
+        const bson::Document id = bson::json("{_id: " + std::to_string(victim) + "}");
+        const auto record = collection->find_id(transaction, id["_id"]);
+        if (record) collection->remove(transaction, *record, *collection->find(transaction, *record));
+      });
+      reader.begin(operation.op);
+    }
+    CHECK(std::is_sorted(seen.begin(), seen.end()));
+    CHECK(seen.size() >= 970);
+    CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
+  }
+}
+
+}  // namespace
+}  // namespace server::query
