@@ -7,6 +7,7 @@
 // beyond its budget keeps only record ids: work is put off, never data lost.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -34,6 +35,10 @@ class DedupService {
   // Until nothing is queued and nothing waits to be written back; `tidy`: and what
   // that freed is packed and given back to the file system.
   void drain(bool tidy = false);
+
+  // Packs the collection's rows and gives unused file space back: what the background does in
+  // quiet times, now and on the caller's thread. `interrupted` is asked between batches and may throw.
+  void tidy(Collection& collection, const std::function<void()>& interrupted = nullptr);
 
   // What setParameter may change while it runs. Contents that come in while it is
   // off are encoded once it is on again.

@@ -155,7 +155,7 @@ DedupFigures DedupWorker::figures() const {
 
 DedupWorker::QueueFigures DedupWorker::queue_figures() const {
   std::lock_guard lock(mutex_);
-  QueueFigures figures{queue_.size(), queue_.bytes(), queue_.dropped(), queue_.refused(), 0};
+  QueueFigures figures{queue_.size() + in_hand_, queue_.bytes(), queue_.dropped(), queue_.refused(), 0};
   for (const auto& [id, tracked] : tracked_) figures.behind += tracked.behind;
   return figures;
 }
@@ -182,6 +182,8 @@ void DedupWorker::run() {
     } catch (const std::exception& error) {
       log_failure("working", error);
       rest = after_failure;
+      std::lock_guard lock(mutex_);
+      in_hand_ = 0;
     }
     own_.cpu_micros = thread_cpu_us();
     std::unique_lock lock(mutex_);
@@ -314,6 +316,7 @@ bool DedupWorker::encode_queued() {
     // Only when names are about to be refused: what was merely put off is read back.
     pressed = queue_.size() > queue_.count_max() / 2;
     batch = queue_.take(batch_count, batch_bytes);
+    in_hand_ = batch.size();
   }
   if (batch.empty()) return false;
   for (auto& [name, part] : partitions_) part->encoder->set_pressure(pressed);
@@ -339,6 +342,10 @@ bool DedupWorker::encode_queued() {
     }
   }
   publish(false);
+  {
+    std::lock_guard lock(mutex_);
+    in_hand_ = 0;  // only now: who watches the queue must see what it has become
+  }
   tidy_done_ = false;
   return true;
 }
@@ -424,8 +431,10 @@ bool DedupWorker::flush(bool everything) {
     const auto batch = write_backs_.take_best(flush_count);
     if (batch.empty()) break;
     any = true;
+    own_.write_back_in_hand = batch.size();
     flush_write_backs(engine_, batch, [this](CollectionId id) { return store_of(id); }, own_.write_back);
   } while (everything || write_backs_.bytes() > settings_.write_back_bytes / 4);
+  own_.write_back_in_hand = 0;
   if (any) publish(false);
   return any;
 }
@@ -507,6 +516,7 @@ bool DedupWorker::tidy(bool now) {
     std::lock_guard lock(mutex_);
     for (const auto& [id, tracked] : tracked_) collections.push_back(tracked.collection);
   }
+  std::lock_guard packing(packing_);
   TablePacker packer(engine_);
   bool any = false;
   for (const auto& collection : collections) {
@@ -525,12 +535,21 @@ bool DedupWorker::tidy(bool now) {
   return any;
 }
 
+void DedupWorker::tidy(Collection& collection, const std::function<void()>& interrupted) {
+  std::lock_guard packing(packing_);
+  TablePacker packer(engine_);
+  packer.tidy(collection.records().state().chains, [&] {
+    if (interrupted) interrupted();
+    return false;
+  });
+}
+
 void DedupWorker::publish(bool with_open_batches) {
   std::map<std::string, DedupFigures::Database> databases;
   for (const auto& [name, part] : partitions_) {
     databases[name] = {part->encoder->stats(), with_open_batches ? part->log.figures_now() : part->log.figures(), part->rebuild_ms};
   }
-  own_.write_back_records = write_backs_.size();
+  own_.write_back_records = write_backs_.size() + own_.write_back_in_hand;
   own_.write_back_bytes = write_backs_.bytes();
   own_.write_back_discarded = write_backs_.discarded();
   own_.write_back_discarded_bytes = write_backs_.discarded_bytes();

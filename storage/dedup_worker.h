@@ -36,7 +36,7 @@ struct DedupFigures {
   };
   std::map<std::string, Database> databases;
   WriteBackFigures write_back;
-  size_t write_back_records = 0, write_back_bytes = 0;
+  size_t write_back_records = 0, write_back_bytes = 0, write_back_in_hand = 0;
   uint64_t write_back_discarded = 0, write_back_discarded_bytes = 0;
   uint64_t spliced = 0;
   uint64_t caught_up = 0;  // records that were read back to be encoded
@@ -60,6 +60,9 @@ class DedupWorker {
 
   // Until nothing is left to encode and to write back; `tidy`: nor to pack and compact.
   void drain(bool tidy);
+
+  // Packs and compacts one collection's tables, on the caller's thread.
+  void tidy(Collection& collection, const std::function<void()>& interrupted);
 
   void set_enabled(bool enabled);
   bool enabled() const { return enabled_; }
@@ -124,11 +127,13 @@ class DedupWorker {
   DedupQueue queue_;
   std::unordered_map<CollectionId, Tracked> tracked_;
   DedupFigures figures_;
+  size_t in_hand_ = 0;         // taken from the queue, not yet done
   bool stopping_ = false;
   int draining_ = 0;
   int tidying_ = 0;
   uint64_t idle_rounds_ = 0;   // times the worker found nothing at all to do
   std::thread thread_;
+  std::mutex packing_;         // one at a time
 
   std::map<std::string, std::unique_ptr<Partition>, std::less<>> partitions_;
   std::unordered_map<CollectionId, std::shared_ptr<Collection>> in_use_;

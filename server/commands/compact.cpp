@@ -7,6 +7,7 @@
 #include "server/operation.h"
 #include "server/write/target.h"
 #include "storage/catalog.h"
+#include "storage/dedup_service.h"
 #include "storage/engine.h"
 #include "storage/store_tables.h"
 
@@ -30,6 +31,7 @@ class Compact : public Command {
     const auto collection = engine.catalog().open(ns);
     if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
     const int64_t before = sizes_of(engine, *collection).total();
+    engine.dedup().tidy(*collection, [&] { op.check_interrupt(); });
     for (const auto& table : storage::store_table_names(collection->id())) {
       engine.compact(table);
       op.check_interrupt();
