@@ -24,7 +24,9 @@ class DocumentWriter {
 
   // `document` is storable (storable.h). Throws DuplicateKey …
   storage::RecordId insert(storage::Transaction& transaction, bson::DocumentView document);
-  void update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before, bson::DocumentView after);
+  // `replacement`: the log keeps the document as a whole, not what changed in it.
+  void update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before, bson::DocumentView after,
+              bool replacement = false);
   void remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before);
 
  private:

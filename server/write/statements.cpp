@@ -82,7 +82,7 @@ class UpdateRun {
     application.document = match.document;
     application.matched = match.position;
     auto after = update_->apply(application);
-    if (after) writer.update(transaction, match.record, match.document, *after);
+    if (after) writer.update(transaction, match.record, match.document, *after, update_->kind() == Update::Kind::replacement);
     Effect effect;
     effect.modified = after.has_value();
     if (statement_.keep_before) effect.before = bson::Document(match.document);

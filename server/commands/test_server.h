@@ -1,0 +1,38 @@
+// For tests: a server without sockets on a directory that goes away.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bson/document.h"
+#include "server/assembly.h"
+#include "storage/temporary_engine.h"
+
+namespace server {
+
+// run() may be called from many threads.
+class TestServer {
+ public:
+  TestServer();                                 // on a directory of its own
+  explicit TestServer(const std::string& path);  // on one that is there
+
+  bson::Document run(bson::DocumentView command) { return assembly_->run("test", command); }
+  bson::Document run(const std::string& db, bson::DocumentView command) { return assembly_->run(db, command); }
+
+  // Checks that the reply has these fields, documents in it likewise; a list has exactly these elements.
+  void expect(const std::string& command, const std::string& reply) { expect("test", command, reply); }
+  void expect(const std::string& db, const std::string& command, const std::string& reply);
+  void expect(const bson::Document& command, const std::string& reply);
+
+  // The first batch of a command that opens a cursor, as the shell would show it.
+  std::string documents(const std::string& command);
+
+  Services& services() { return assembly_->services(); }
+  const storage::TemporaryDirectory& directory() const { return *directory_; }
+
+ private:
+  std::unique_ptr<storage::TemporaryDirectory> directory_;
+  std::unique_ptr<Assembly> assembly_;
+};
+
+}  // namespace server

@@ -1,0 +1,110 @@
+#include "server/write/ttl_monitor.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "bson/builder.h"
+#include "server/client.h"
+#include "server/command.h"
+#include "server/metrics.h"
+#include "server/operation.h"
+#include "server/parameters.h"
+#include "server/services.h"
+#include "server/write/namespaces.h"
+#include "server/write/statements.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+
+namespace server::write {
+
+namespace {
+
+// {path: {$lte: then}}, and what the index leaves out is none of its business.
+bson::Document expired_filter(const storage::IndexSpec& spec, bson::Date then) {
+  bson::Builder date;
+  date.append("$lte", then);
+  bson::Builder by_date;
+  by_date.append(spec.fields.front().path, date.done());
+  if (spec.partial_filter.empty()) return by_date.done();
+  bson::ArrayBuilder both;
+  both.append(by_date.done()).append(spec.partial_filter);
+  bson::Builder filter;
+  filter.append("$and", both.done_value());
+  return filter.done();
+}
+
+}  // namespace
+
+TtlMonitor::TtlMonitor(Services& services) : services_(services) {
+  services.parameters.add_boolean("ttlMonitorEnabled", enabled_);
+  services.parameters.add_integer("ttlMonitorSleepSecs", sleep_seconds_, {.min = 1});
+}
+
+TtlMonitor::~TtlMonitor() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  woken_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void TtlMonitor::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void TtlMonitor::run() {
+  const base::LogContext context("TTLMonitor");
+  std::unique_lock lock(mutex_);
+  while (!woken_.wait_for(lock, std::chrono::seconds(sleep_seconds_.load()), [this] { return stopping_; })) {
+    if (!enabled_) continue;
+    lock.unlock();
+    run_pass();
+    lock.lock();
+  }
+}
+
+int64_t TtlMonitor::run_pass() {
+  storage::Catalog& catalog = services_.engine->catalog();
+  int64_t deleted = 0;
+  for (const auto& db : catalog.databases()) {
+    for (const auto& collection : catalog.collections(db)) {
+      if (collection->read_only() || collection->options().capped) continue;
+      for (const auto& index : collection->indexes()) {
+        if (!index->ready() || !index->spec().expire_after_seconds || index->spec().fields.size() != 1) continue;
+        deleted += expire(*collection, *index);
+        std::lock_guard lock(mutex_);
+        if (stopping_) return deleted;
+      }
+    }
+  }
+  services_.metrics.ttl.passes.add();
+  return deleted;
+}
+
+int64_t TtlMonitor::expire(const storage::Collection& collection, const storage::Index& index) {
+  const std::string ns = collection.ns();
+  const storage::IndexSpec& spec = index.spec();
+  const bson::Date then{services_.clock.wall_ms() - *spec.expire_after_seconds * 1000};
+  const bson::Document filter = expired_filter(spec, then);
+  bson::Builder body;
+  body.append("delete", collection_of(ns)).append("q", filter);
+  const bson::Document command = body.done();
+  const Request request{"delete", std::string(database_of(ns)), command, {}};
+  Client client(ClientId{0}, "", "", false);
+  try {
+    OperationContext op(services_, client, request, nullptr);
+    Selection selection;
+    selection.filter = filter;
+    selection.all = true;
+    const int64_t deleted = run_delete(op, ns, selection).deleted;
+    services_.metrics.ttl.deleted_documents.add(deleted);
+    return deleted;
+  } catch (const base::OperationError& error) {
+    // The next pass tries again; a collection may just have been dropped.
+    base::log(base::Severity::warning, base::LogComponent::index, 5400703, "Error running TTL job on collection",
+              base::Attributes().add("namespace", ns).add("index", spec.name).add("error", error.what()));
+    return 0;
+  }
+}
+
+}  // namespace server::write
