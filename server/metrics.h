@@ -42,6 +42,10 @@ class Metrics {
   struct Documents {
     Counter deleted, inserted, returned, updated;
   } documents;
+
+  struct Ttl {
+    Counter deleted_documents, passes;
+  } ttl;
 };
 
 }  // namespace server

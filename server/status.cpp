@@ -167,10 +167,14 @@ void add_status_sections(Services& services) {
     clients.append("total", narrow(static_cast<int64_t>(s.operations.size())));
   });
   sections.add("metrics", [&s](OperationContext&, bson::Builder& out) {
-    auto documents = out.object("document");
-    const auto& counted = s.metrics.documents;
-    documents.append("deleted", counted.deleted.get()).append("inserted", counted.inserted.get());
-    documents.append("returned", counted.returned.get()).append("updated", counted.updated.get());
+    {
+      auto documents = out.object("document");
+      const auto& counted = s.metrics.documents;
+      documents.append("deleted", counted.deleted.get()).append("inserted", counted.inserted.get());
+      documents.append("returned", counted.returned.get()).append("updated", counted.updated.get());
+    }
+    auto ttl = out.object("ttl");
+    ttl.append("deletedDocuments", s.metrics.ttl.deleted_documents.get()).append("passes", s.metrics.ttl.passes.get());
   });
 }
 
