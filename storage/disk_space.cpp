@@ -9,11 +9,11 @@
 namespace storage {
 namespace {
 
-// Room for two journal files and a checkpoint of what lies dirty, but not the
-// better part of a small disk.
-constexpr uint64_t reserve_min = 4ull << 20;
-constexpr uint64_t reserve_max = 128ull << 20;
-constexpr uint64_t reserve_share = 16;
+constexpr uint64_t journal_file_min = 1ull << 20;
+constexpr uint64_t journal_file_max = 32ull << 20;
+constexpr uint64_t journal_file_share = 64;  // of the disk
+// The journal may begin a file while it makes the next ahead of need; the rest is for checkpoints.
+constexpr uint64_t reserve_files = 4;
 
 [[noreturn]] void no_space() {
   throw base::OperationError(base::ErrorCode::out_of_disk_space,
@@ -29,7 +29,11 @@ void DiskSpace::require_room() const {
 }
 
 void DiskSpace::require_any() const {
-  if (free_bytes() < reserve_.load(std::memory_order_relaxed) / 4) [[unlikely]] no_space();
+  if (free_bytes() < reserve_.load(std::memory_order_relaxed) / 2) [[unlikely]] no_space();
+}
+
+uint64_t DiskSpace::journal_file_bytes() const {
+  return std::clamp(filesystem_bytes() / journal_file_share, journal_file_min, journal_file_max);
 }
 
 void DiskSpace::wrote(uint64_t bytes) {
@@ -44,7 +48,7 @@ void DiskSpace::look() {
   if (statvfs(path_.c_str(), &figures) != 0) return;
   const uint64_t total = uint64_t{figures.f_blocks} * figures.f_frsize;
   total_.store(total, std::memory_order_relaxed);
-  reserve_.store(std::clamp(total / reserve_share, reserve_min, reserve_max), std::memory_order_relaxed);
+  reserve_.store(reserve_files * journal_file_bytes(), std::memory_order_relaxed);
   free_.store(uint64_t{figures.f_bavail} * figures.f_frsize, std::memory_order_relaxed);
 }
 

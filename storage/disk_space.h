@@ -17,9 +17,9 @@ class DiskSpace {
  public:
   explicit DiskSpace(std::string path);
 
-  // Throws OutOfDiskSpace (14031) where the reserve is touched: for new documents and index builds.
+  // Throws OutOfDiskSpace (14031) where the reserve is touched: for what brings new bytes.
   void require_room() const;
-  // The same where next to nothing is left: for any write.
+  // The same where half of it is gone: for any write.
   void require_any() const;
 
   // Looks again once much was written.
@@ -27,6 +27,8 @@ class DiskSpace {
   void look();
   uint64_t written_bytes() const { return written_.load(std::memory_order_relaxed); }
   uint64_t filesystem_bytes() const { return total_.load(std::memory_order_relaxed); }
+  // How large the journal's files are to be: 32 MB, less where the disk is small.
+  uint64_t journal_file_bytes() const;
   uint64_t free_bytes() const { return free_.load(std::memory_order_relaxed); }
 
  private:

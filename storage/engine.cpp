@@ -17,10 +17,11 @@ namespace {
 
 // session_max: a thousand connections may all be inside a transaction. The journal's files are small
 // because a restart replays, and a backup copies, whole ones.
-std::string connection_configuration(const EngineOptions& options) {
+std::string connection_configuration(const EngineOptions& options, uint64_t journal_file_bytes) {
   return "create,session_max=4000,statistics=(fast),cache_size=" + std::to_string(options.cache_bytes) +
          ",eviction=(threads_min=1,threads_max=4)" +
-         ",log=(enabled=true,path=journal,file_max=32MB,remove=true,prealloc=true,compressor=" + options.journal_compressor + ")" +
+         ",log=(enabled=true,path=journal,file_max=" + std::to_string(journal_file_bytes) +
+         ",remove=true,prealloc=true,compressor=" + options.journal_compressor + ")" +
          ",transaction_sync=(enabled=true,method=none)"
          ",builtin_extension_config={zstd={compression_level=3}}"
          ",file_manager=(close_idle_time=600,close_handle_minimum=2000,close_scan_interval=30)";
@@ -39,7 +40,7 @@ constexpr uint64_t transaction_share_max = 20;  // of the cache: what one transa
 Engine::Internals::Internals(Engine&, const EngineOptions& given)
     : options(given),
       space(prepared(given)),
-      connection(given.path, connection_configuration(given)),
+      connection(given.path, connection_configuration(given, space.journal_file_bytes())),
       stamps(base::system_clock()),
       sessions(connection),
       tables(connection, sessions),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "storage/checkpointer.h"
 #include "storage/disk_space.h"
@@ -30,6 +31,7 @@ struct Engine::Internals {
   wt::Connection connection;
   StampSource stamps;
   SessionPool sessions;
+  std::mutex commit_mutex;  // held for a commit alone
   Tables tables;
   Journal journal;
   Checkpointer checkpointer;

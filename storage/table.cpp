@@ -11,9 +11,18 @@ namespace {
   wt::fail(result, std::string(doing) + " table " + table);
 }
 
+// Near a full disk only small rows are still taken: what it needs to drop and delete.
+constexpr size_t small_row_bytes = 512;
+
 void count_bytes(Transaction& transaction, size_t bytes) {
+  DiskSpace& space = transaction.engine().internals().space;
   transaction.session().written_bytes += bytes;
-  transaction.engine().internals().space.wrote(bytes);
+  space.wrote(bytes);
+  if (bytes > small_row_bytes) {
+    space.require_room();
+  } else {
+    space.require_any();
+  }
 }
 
 }  // namespace

@@ -10,6 +10,19 @@
 
 namespace storage {
 
+namespace {
+
+// Each commit hands its part of the journal to the operating system. Two that do so at once wait for each
+// other inside WiredTiger, in steps of milliseconds (measured: 16 threads, 11 k commits a second); one at a
+// time they don't (197 k).
+int commit_in_turn(Engine::Internals& internals, WT_SESSION* session, Transaction::Mode mode) {
+  if (mode == Transaction::Mode::read) return session->commit_transaction(session, nullptr);
+  std::lock_guard lock(internals.commit_mutex);
+  return session->commit_transaction(session, nullptr);
+}
+
+}  // namespace
+
 Transaction::Transaction(Engine& engine, Mode mode)
     : engine_(engine), mode_(mode), session_(engine.internals().sessions.take(), [](Session* session) {
         session->pool.give_back(session);
@@ -35,7 +48,7 @@ void Transaction::commit() {
   Engine::Internals& internals = engine_.internals();
   if (!session_->counts.empty()) session_->counts.write(*this, internals.counts, session_->slot);
   WT_SESSION* raw = session_->session.get();
-  if (const int result = raw->commit_transaction(raw, nullptr); result != 0) {
+  if (const int result = commit_in_turn(internals, raw, mode_); result != 0) {
     // WiredTiger has rolled it back already.
     session_->counts.rolled_back();
     finish();

@@ -29,8 +29,8 @@ constexpr int exit_abrupt = 14;
 int on_error(WT_EVENT_HANDLER*, WT_SESSION*, int error, const char* message) {
   last_message = message;
   if (error == WT_PANIC) stop_process(message);
-  // Conflicts and full disks are answers, not events worth a line each.
-  if (error != WT_ROLLBACK && error != ENOSPC && error != EBUSY) {
+  // Conflicts are answers, not events worth a line each.
+  if (error != WT_ROLLBACK && error != EBUSY) {
     base::log(base::Severity::error, base::LogComponent::storage, 22435, "WiredTiger error",
               base::Attributes().add("error", static_cast<int32_t>(error)).add("message", message));
   }
