@@ -58,6 +58,7 @@ class Replay {
     if (options_.verify) {
       ledger_.settle();
       report_.verified = verify("");
+      report_.status_after_reading = status();
       if (!options_.restart_command.empty()) restart();
     }
     return report_.to_document();
@@ -167,8 +168,8 @@ class Replay {
     for (;;) {
       const bson::Document now = status();
       auto left = [&](const char* path) { return bson::value_at(now, path).to_int64(); };
-      const int64_t queued = left("dedup.queue.records"), unwritten = left("dedup.writeBack.records");
-      if (queued == 0 && left("dedup.queue.bytes") == 0 && unwritten == 0) break;
+      const int64_t queued = left("dedup.queue.records"), behind = left("dedup.queue.collectionsBehind"), unwritten = left("dedup.writeBack.records");
+      if (queued == 0 && left("dedup.queue.bytes") == 0 && behind == 0 && unwritten == 0) break;
       if (seconds_since(begun) > options_.settle_seconds) {
         progress_.say(fmt::format("the server still has {} records to encode and {} to write back", queued, unwritten));
         break;

@@ -49,6 +49,21 @@ void add_cache(Lines& lines, const std::string& name, const std::string& path) {
   });
 }
 
+// "p50 1, p99 9, most 16" of [{q: 0.5, hops: 1}, …]
+std::string quantiles_text(bson::DocumentView from) {
+  std::string out;
+  const bson::ValueView list = bson::value_at(from, "decode.hops");
+  if (!list.is_array()) return "-";
+  for (const bson::Element& entry : list.as_document()) {
+    if (!entry.is_object()) continue;
+    const double q = number(entry.as_document(), "q");
+    out += out.empty() ? "" : ", ";
+    out += q >= 1 ? std::string("most") : fmt::format("p{:g}", q * 100);
+    out += fmt::format(" {}", number(entry.as_document(), "hops"));
+  }
+  return out;
+}
+
 void add_latency(Lines& lines, const std::string& name, const std::string& path) {
   lines.add(name, path + ".count", [=](bson::DocumentView from) {
     return fmt::format("{} / {} / {}", micros_text(number(from, path + ".p50Micros")), micros_text(number(from, path + ".p99Micros")),
@@ -156,21 +171,27 @@ std::vector<Section> sections(bson::DocumentView report, const bson::Document* b
     lines.add("feature index a record", "indexBytesPerRecord", [](double bytes) { return fmt::format("{:.1f} B", bytes); });
     lines.add("feature index", "dedup.index.bytes", bytes_text);
     add_cache(lines, "source cache hits", "dedup.sourceCache");
-    add_cache(lines, "write-back cache hits", "dedup.writeBack");
-    add_cache(lines, "read cache hits", "dedup.readCache");
+    lines.add("sources found similar", "dedup.encoded", [](bson::DocumentView from) {
+      return fmt::format("{} of {}", share_text(number(from, "dedup.encoded"), number(from, "dedup.contents")), count_text(number(from, "dedup.contents")));
+    });
+    lines.add("write-backs: done, saved", "dedup.writeBack.written", [](bson::DocumentView from) {
+      return fmt::format("{}, {}", count_text(number(from, "dedup.writeBack.written")), bytes_text(number(from, "dedup.writeBack.savedBytes")));
+    });
+    lines.add("write-backs: discarded", "dedup.writeBack.discarded", count_text, "the cache was full; the record stays whole");
+    lines.add("pages found in WiredTiger's cache", "wiredTigerCache.pages requested from the cache", [](bson::DocumentView from) {
+      const double requested = number(from, "wiredTigerCache.pages requested from the cache"), read = number(from, "wiredTigerCache.pages read into cache");
+      return fmt::format("{} of {}", share_text(requested - read, requested), count_text(requested));
+    });
   }
   {
     Lines lines(all[5], report, beside);
     all[5].title = "Reading";
-    lines.add("documents decoded", "dedup.decode.count", count_text);
-    lines.add("hops a read", "dedup.decode.hops.mean", [](double hops) { return fmt::format("{:.2f}", hops); });
-    lines.add("hops, p50 / p99 / most", "dedup.decode.hops.max", [](bson::DocumentView from) {
-      return fmt::format("{} / {} / {}", number(from, "dedup.decode.hops.p50"), number(from, "dedup.decode.hops.p99"), number(from, "dedup.decode.hops.max"));
-    });
-    lines.add("decode time", "dedup.decode.micros.p50", [](bson::DocumentView from) {
-      return fmt::format("{} / {} / {}", micros_text(number(from, "dedup.decode.micros.p50")), micros_text(number(from, "dedup.decode.micros.p99")),
-                         micros_text(number(from, "dedup.decode.micros.p999")));
-    }, "p50 / p99 / p99.9");
+    lines.add("reads", "decode.reads", count_text);
+    lines.add("hops a read", "decode.hopsMean", [](double hops) { return fmt::format("{:.2f}", hops); });
+    lines.add("hops, quantiles", "decode.hops", quantiles_text);
+    lines.add("decode time", "decode.micros.p50", [](bson::DocumentView from) {
+      return fmt::format("{} / {}", micros_text(number(from, "decode.micros.p50")), micros_text(number(from, "decode.micros.p99")));
+    }, "p50 / p99");
   }
   std::erase_if(all, [](const Section& section) { return section.figures.empty(); });
   return all;

@@ -154,19 +154,15 @@ std::string latency_bars(bson::DocumentView report, const bson::Document* beside
   return list.empty() ? "" : "<h2>Latency as the client sees it</h2>" + bars(list);
 }
 
-// {"0": 120, "1": 33, …} of the server, hops by how many reads took them.
+// The quantiles the server gives: [{q: 0.5, hops: 1}, …].
 std::string hops_bars(bson::DocumentView report) {
-  const bson::ValueView histogram = bson::value_at(report, "dedup.decode.hops.histogram");
-  if (!histogram.is_object() && !histogram.is_array()) return {};
+  const bson::ValueView quantiles = bson::value_at(report, "decode.hops");
+  if (!quantiles.is_array()) return {};
   std::vector<Bar> list;
-  for (const bson::Element& entry : histogram.as_document()) {
-    std::string name(entry.name);
-    double count = entry.to_double();
-    if (entry.is_object()) {
-      name = replay::grouped(static_cast<uint64_t>(number(entry.as_document(), "hops")));
-      count = number(entry.as_document(), "count");
-    }
-    list.push_back({name + " hops", count, replay::grouped(static_cast<uint64_t>(count))});
+  for (const bson::Element& entry : quantiles.as_document()) {
+    if (!entry.is_object()) continue;
+    const double q = number(entry.as_document(), "q"), hops = number(entry.as_document(), "hops");
+    list.push_back({q >= 1 ? std::string("most") : fmt::format("p{:g}", q * 100), hops, fmt::format("{:g}", hops)});
   }
   return list.empty() ? "" : "<h2>Hops to decode a document</h2>" + bars(list);
 }

@@ -62,7 +62,8 @@ void Report::take(const replay::Measured& measured) {
 
 bson::Document Report::to_document() const {
   const int64_t file_bytes = files ? static_cast<int64_t>(files->data_bytes) : number_at(db_stats, {"totalSize"});
-  const int64_t block_bytes = number_at(server_status, {"dedup.blockBytes"}) ? number_at(server_status, {"dedup.blockBytes"}) : static_cast<int64_t>(storage_bytes);
+  const int64_t dedup_files = number_at(server_status, {"dedup.fileBytes"});
+  const int64_t block_bytes = dedup_files > 0 ? dedup_files : static_cast<int64_t>(storage_bytes);
   const bool deduplicates = bson::value_at(server_status, "dedup.storedBytes").is_number();
   const int64_t dedup_bytes = deduplicates ? number_at(server_status, {"dedup.storedBytes"}) : number_at(db_stats, {"dataSize"});
   const int64_t index_memory = number_at(server_status, {"dedup.index.bytes"});
@@ -136,6 +137,13 @@ bson::Document Report::to_document() const {
   if (files) {
     bson::ArrayBuilder list = out.array("files");
     for (const auto& file : files->files) list.object().append("name", file.name).append("bytes", static_cast<int64_t>(file.bytes));
+  }
+  {
+    const bson::Document& status = status_after_reading.empty() ? server_status : status_after_reading;
+    bson::Builder decode = out.object("decode");
+    decode.append("reads", bson::value_at(status, "dedup.hops.reads")).append("hopsMean", bson::value_at(status, "dedup.hops.mean"));
+    decode.append("hopsMax", bson::value_at(status, "dedup.hops.max")).append("hops", bson::value_at(status, "dedup.hops.quantiles"));
+    decode.append("micros", bson::value_at(status, "dedup.decodeMicros"));
   }
   out.append("dedup", bson::value_at(server_status, "dedup"));
   out.append("wiredTigerCache", bson::value_at(server_status, "wiredTiger.cache"));

@@ -41,6 +41,7 @@ struct Report {
   std::vector<std::string> problems;
   std::optional<replay::Verified> verified, verified_after_restart;
   bson::Document server_status, db_stats, build_info;
+  bson::Document status_after_reading;          // serverStatus once more, when everything has been decoded
   uint64_t storage_bytes = 0, index_bytes = 0;  // collStats, summed
   std::optional<replay::DataDirectory> files;
 

@@ -23,7 +23,7 @@ Report sample() {
   report.samples = {{0.1, 200, 4000, 1 << 20, 10, 5}, {0.5, 2000, 40'000, 2 << 20, 100, 0}};
   report.server_status = bson::json(R"({dedup: {storedBytes: 4000, index: {bytes: 24000, records: 2000}, queue: {records: 0},
       oplog: {rawBytes: 44000, forwardBytes: 4400, forwardBatches: 3, forwardZstdBytes: 2200},
-      sourceCache: {hits: 75, misses: 25}, decode: {hops: {histogram: [{hops: 0, count: 10}, {hops: 1, count: 5}]}}}})");
+      sourceCache: {hits: 75, misses: 25}, hops: {reads: 9, mean: 1.5, max: 16, quantiles: [{q: 0.5, hops: 1}, {q: 0.99, hops: 9}, {q: 1.0, hops: 16}]}}})");
   report.storage_bytes = 2000;
   report.files.emplace();
   report.files->data_bytes = 2500;
@@ -88,10 +88,11 @@ TEST_CASE("text and HTML show both runs, and the page needs nothing else") {
   CHECK(text.find("dedup on") != std::string::npos);
   CHECK(text.find("dedup off") != std::string::npos);
   CHECK(text.find("75.0 % of 100") != std::string::npos);
+  CHECK(text.find("p50 1, p99 9, most 16") != std::string::npos);
   const std::string html = as_html(report, &beside);
   CHECK(html.find("garden &amp; &lt;co&gt;") != std::string::npos);
   CHECK(html.find("<svg") != std::string::npos);
-  CHECK(html.find("1 hops") != std::string::npos);
+  CHECK(html.find("Hops to decode") != std::string::npos);
   for (const char* outside : {"http:", "https:", "<script", "<link", "src=", "@import"}) CHECK(html.find(outside) == std::string::npos);
 }
 
