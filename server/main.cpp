@@ -26,7 +26,6 @@ enum ExitCode { clean = 0, bad_options = 2, net_error = 48, need_upgrade = 62, c
 
 int fail(int exit_code, int32_t log_id, const std::string& message, const std::string& error) {
   base::log(Severity::error, LogComponent::control, log_id, message, Attributes().add("error", error));
-  base::log(Severity::info, LogComponent::control, 23138, "Shutting down", Attributes().add("exitCode", exit_code));
   if (!::isatty(STDERR_FILENO)) std::cerr << message << ": " << error << "\n";
   return exit_code;
 }
@@ -47,25 +46,31 @@ void say_hello(const server::Options& options) {
   }
 }
 
-int serve(server::Options options) {
+// From an open data directory to a closed one.
+int run(const server::Options& options, server::ProcessSignals& signals) {
+  server::Assembly assembly(options);
+  assembly.on_shutdown_request([&signals](int exit_code) { signals.request_end(exit_code); });
+  server::wire::Listener listener(assembly.services(), assembly.dispatcher());
+  try {
+    listener.start();
+  } catch (const std::system_error& error) {
+    return fail(net_error, 20568, "Error setting up listener", error.what());
+  }
+  server::tell_parent_started();
+  const int exit_code = signals.wait_for_end();
+  base::log(Severity::info, LogComponent::network, 20562, "Shutdown: going to close listening sockets");
+  listener.stop();
+  return exit_code;
+}
+
+int serve(const server::Options& options) {
   base::LogContext context("initandlisten");
   say_hello(options);
   server::ProcessSignals signals;
   try {
     server::DataDirectoryLock lock(options.dbpath);
     server::PidFile pid_file(options.pid_file);
-    server::Assembly assembly(options);
-    assembly.on_shutdown_request([&signals](int exit_code) { signals.request_end(exit_code); });
-    server::wire::Listener listener(assembly.services(), assembly.dispatcher());
-    try {
-      listener.start();
-    } catch (const std::system_error& error) {
-      return fail(net_error, 20568, "Error setting up listener", error.what());
-    }
-    server::tell_parent_started();
-    const int exit_code = signals.wait_for_end();
-    base::log(Severity::info, LogComponent::network, 20562, "Shutdown: going to close listening sockets");
-    listener.stop();
+    const int exit_code = run(options, signals);
     base::log(Severity::info, LogComponent::control, 20565, "Now exiting");
     base::log(Severity::info, LogComponent::control, 23138, "Shutting down", Attributes().add("exitCode", exit_code));
     return exit_code;
@@ -101,10 +106,10 @@ int main(int argc, char** argv) {
       break;
   }
   if (options.fork) server::fork_into_background();
-  server::prepare_process(options);
+  server::prepare_process();
   if (const std::string problem = server::open_logging(options); !problem.empty()) {
     std::cerr << "Failed to open log file: " << problem << "\n";
     return cannot_start;
   }
-  return serve(std::move(options));
+  return serve(options);
 }

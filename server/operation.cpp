@@ -39,7 +39,10 @@ void OperationContext::kill(ErrorCode code) {
 void OperationContext::check_interrupt() const {
   if (const int32_t code = kill_code_.load(std::memory_order_relaxed)) [[unlikely]] {
     const auto why = static_cast<ErrorCode>(code);
-    throw OperationError(why, why == ErrorCode::interrupted_at_shutdown ? "interrupted at shutdown" : "operation was interrupted");
+    std::string message = "operation was interrupted";
+    if (why == ErrorCode::interrupted_at_shutdown) message = "interrupted at shutdown";
+    if (code == 279) message = "operation was interrupted because a client disconnected";
+    throw OperationError(why, message);
   }
   if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) [[unlikely]] {
     throw OperationError(ErrorCode::max_time_ms_expired, "operation exceeded time limit");

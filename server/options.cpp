@@ -187,8 +187,10 @@ std::vector<Setting> process_settings() {
       flag("processManagement.fork", "fork", "fork server process", [](Options& o, bool on) { o.fork = on; }),
       {"processManagement.pidFilePath", "pidfilepath", Kind::text, "full path to pidfile (if not set, no pidfile is created)",
        [](Options& o, const S& v) { o.pid_file = v; }},
-      {"processManagement.timeZoneInfo", "timeZoneInfo", Kind::text, "full path to time zone info directory",
-       [](Options& o, const S& v) { o.time_zone_info = v; }},
+      {"processManagement.timeZoneInfo", "timeZoneInfo", Kind::text, "full path to time zone info directory: the system's",
+       [](Options&, const S& v) {
+         if (v != "/usr/share/zoneinfo") bad("timeZoneInfo: time zones are read from /usr/share/zoneinfo only, not from " + v);
+       }},
       {"setParameter", "setParameter", Kind::list, "set a configurable parameter: name=value", set_parameter},
       {"operationProfiling.slowOpThresholdMs", "slowms", Kind::integer, "value of slow for the log, in ms",
        [](Options& o, const S& v) { o.slow_op_ms = number<int64_t>(v, "operationProfiling.slowOpThresholdMs", -1, INT32_MAX); }},

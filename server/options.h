@@ -51,7 +51,6 @@ struct Options {
   // processManagement
   bool fork = false;
   std::string pid_file;
-  std::string time_zone_info;
 
   // operationProfiling
   int64_t slow_op_ms = 100;

@@ -77,14 +77,13 @@ sigset_t awaited_signals() {
 
 }  // namespace
 
-void prepare_process(const Options& options) {
+void prepare_process() {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
   // Loads libgcc now: the first backtrace allocates, which a crash handler must not.
   void* frames[1];
   ::backtrace(frames, 1);
   for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) ::signal(signal, on_crash);
-  if (!options.time_zone_info.empty()) ::setenv("TZDIR", options.time_zone_info.c_str(), 1);
 }
 
 std::string open_logging(const Options& options) {
@@ -145,7 +144,7 @@ DataDirectoryLock::DataDirectoryLock(const std::string& dbpath) {
     throw OperationError(98, "DBPathInUse: Unable to lock the lock file: " + path +
                                  " (Resource temporarily unavailable). Another palimpsestd instance is already running on the " + dbpath + " directory");
   }
-  if (pid_in(path) != 0) {
+  if (std::filesystem::file_size(path) != 0) {
     base::log(Severity::warning, LogComponent::storage, 22271, "Detected unclean shutdown - Lock file is not empty", Attributes().add("lockFile", path));
   }
   const std::string pid = std::to_string(::getpid()) + "\n";

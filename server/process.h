@@ -8,11 +8,11 @@ namespace server {
 
 struct Options;
 
-// Raises the limit on open files, ignores SIGPIPE, prints a stack where the
-// process crashes, applies the time zone directory.
-void prepare_process(const Options& options);
+// Ignores SIGPIPE; prints a stack where the process crashes.
+void prepare_process();
 
-// Sends the log where the options say. Empty on success, else what went wrong.
+// Sends the log where the options say, then raises the limit on open files and
+// warns where it stays low. Empty on success, else what went wrong.
 std::string open_logging(const Options& options);
 
 // Blocks the signals it waits for, in this thread and those started later:

@@ -288,6 +288,18 @@ TEST_CASE("an operation can be killed, and runs into its time limit") {
   CHECK(client.reply().find("code").as_int32() == 11601);
 }
 
+TEST_CASE("an operation whose client hung up is killed") {
+  TestServer server(test_options(), std::make_unique<Wait>());
+  RawClient client(server.listener.port());
+  client.run(bson::json("{wait: 1, $db: 'admin'}"));
+  client.send(encode_msg(1, 0, bson::json("{wait: 60000, $db: 'admin'}")));
+  const OperationRegistry& operations = server.assembly.services().operations;
+  while (operations.size() == 0) std::this_thread::yield();
+  client.close();
+  while (operations.size() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(answers(server.listener.port()));
+}
+
 TEST_CASE("stopping interrupts what runs and closes every connection") {
   auto server = std::make_unique<TestServer>(test_options(), std::make_unique<Wait>());
   RawClient idle(server->listener.port());

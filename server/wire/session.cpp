@@ -1,5 +1,7 @@
 #include "server/wire/session.h"
 
+#include <sys/socket.h>
+
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
@@ -29,6 +31,7 @@ using base::Severity;
 
 namespace {
 
+constexpr auto client_disconnect = static_cast<base::ErrorCode>(279);
 constexpr size_t read_bytes_min = 1024;       // what an idle connection keeps
 constexpr size_t kept_bytes_max = 64 * 1024;  // a bigger buffer is given back after its message
 constexpr size_t growth_max = 4 << 20;        // a length alone reserves no more than this ahead of the bytes
@@ -223,11 +226,30 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
   metrics_.connections.active.add(1);
   // Not a conditional expression: GCC 12 destroys the awaited temporary twice.
   Dispatcher::Reply reply;
-  if (plan.may_block) reply = co_await on_pool(pool_, work);
-  else reply = work();
+  if (plan.may_block) {
+    running_elsewhere_ = true;
+    watch_for_hangup();
+    reply = co_await on_pool(pool_, work);
+    running_elsewhere_ = false;
+  } else {
+    reply = work();
+  }
   metrics_.connections.active.add(-1);
   if (reply.await_durable && services_.when_durable) co_await await_durable();
   co_return reply;
+}
+
+void Session::watch_for_hangup() {
+  // One wait outstanding is enough: it ends with the next bytes, whenever they come.
+  if (watching_ || filled_ > message_bytes_) return;
+  watching_ = true;
+  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](asio::error_code error) {
+    self->watching_ = false;
+    if (error || self->closed_ || !self->running_elsewhere_) return;
+    char next;
+    if (::recv(self->socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return;
+    self->services_.operations.kill_client(self->client_.id(), client_disconnect);
+  });
 }
 
 awaitable<void> Session::await_topology(int64_t ms) {

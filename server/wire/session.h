@@ -40,6 +40,7 @@ class Session : public std::enable_shared_from_this<Session> {
   asio::awaitable<bool> handle(BytesView whole);  // a whole message of any opcode
   asio::awaitable<bool> answer(const Message& message, std::optional<Compressor> compressor);
   asio::awaitable<Dispatcher::Reply> run(const Request& request, bool exhaust);
+  void watch_for_hangup();  // while a command runs elsewhere
   asio::awaitable<void> await_topology(int64_t ms);
   asio::awaitable<void> await_durable();
   asio::awaitable<void> write_reply(const Message& message, int32_t reply_id, int32_t response_to, uint32_t flags,
@@ -63,6 +64,8 @@ class Session : public std::enable_shared_from_this<Session> {
   size_t message_bytes_ = 0;
   Bytes reply_memory_;
   bool closed_ = false;
+  bool running_elsewhere_ = false;
+  bool watching_ = false;
   // What the session is waiting on, so that close() can end the wait.
   std::shared_ptr<asio::steady_timer> waiting_;
 };
