@@ -88,6 +88,7 @@ class CollStats : public Command {
     }
     append_indexes(engine, *collection, scale, reply);
     append_count(reply, "scaleFactor", scale);
+    if (collection->read_only()) return;  // the log names contents, it keeps none
     auto dedup = reply.object("dedup");
     engine.dedup().append_collection_stats(*collection, dedup);
   }

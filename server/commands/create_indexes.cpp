@@ -58,8 +58,11 @@ class CreateIndexes : public Command {
     }
     const auto built = catalog.create_indexes(collection, specs, [&op] { op.check_interrupt(); });
     reply.append("numIndexesBefore", built.before).append("numIndexesAfter", built.after);
-    if (created) reply.append("createdCollectionAutomatically", true);
-    if (built.before == built.after) reply.append("note", "all indexes already exist");
+    if (built.before == built.after) {
+      reply.append("note", "all indexes already exist");
+    } else {
+      reply.append("createdCollectionAutomatically", created);
+    }
   }
 };
 
