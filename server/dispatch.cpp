@@ -13,6 +13,7 @@
 #include "server/operation.h"
 #include "server/options.h"
 #include "server/services.h"
+#include "server/write/write_errors.h"
 
 namespace server {
 
@@ -25,9 +26,10 @@ namespace {
 
 constexpr size_t logged_field_bytes_max = 2048;
 
-bson::Document error_reply(ErrorCode code, const std::string& message) {
+bson::Document error_reply(ErrorCode code, const std::string& message, bson::DocumentView details) {
   bson::Builder reply;
   reply.append("ok", 0.0).append("errmsg", message).append("code", static_cast<int32_t>(code)).append("codeName", base::code_name(code));
+  reply.append_all(details);
   return reply.done();
 }
 
@@ -78,6 +80,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   Reply reply;
   ErrorCode code = ErrorCode::ok;
   std::string message;
+  bson::Document details;
   try {
     bson::Builder body(std::move(memory));
     run_checked(op, command, body);
@@ -88,6 +91,9 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   } catch (const OperationError& error) {
     code = error.code();
     message = error.what();
+    bson::Builder more;
+    write::append_error_details(error, more);
+    details = more.done();
   } catch (const std::bad_alloc&) {
     code = ErrorCode::exceeded_memory_limit;
     message = "out of memory";
@@ -99,7 +105,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   }
   if (!reply.ok) {
     services_.metrics.asserts.user.add();
-    reply.body = error_reply(code, message);
+    reply.body = error_reply(code, message, details);
     if (base::log_enabled(Severity::debug1, LogComponent::command)) {
       base::log(Severity::debug1, LogComponent::command, 21962, "Assertion while executing command",
                 base::Attributes().add("command", request.command).add("db", request.db).add("error", message));

@@ -4,6 +4,7 @@
 #include "server/commands/collection_options.h"
 #include "server/commands/write_command.h"
 #include "server/operation.h"
+#include "server/query/find_request.h"
 #include "server/write/statements.h"
 #include "server/write/write_errors.h"
 
@@ -49,7 +50,7 @@ class Delete : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const bool ordered = arguments.boolean("ordered").value_or(true);
-    const auto let = arguments.object("let").value_or(bson::DocumentView());
+    const bson::Document let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()));
     std::vector<write::Selection> statements;
     for (const auto& document : statements_of(request, "deletes")) statements.push_back(parse_statement(document, let));
 

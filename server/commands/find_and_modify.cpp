@@ -4,6 +4,7 @@
 #include "server/commands/collection_options.h"
 #include "server/commands/write_command.h"
 #include "server/operation.h"
+#include "server/query/find_request.h"
 #include "server/query/projection.h"
 #include "server/write/statements.h"
 
@@ -18,6 +19,7 @@ struct Parsed {
   bool remove = false;
   bool return_new = false;
   bson::DocumentView fields;
+  bson::Document let;  // the statement borrows it
 };
 
 [[noreturn]] void cannot(const char* message) { throw OperationError(ErrorCode::failed_to_parse, message); }
@@ -37,12 +39,12 @@ void check_combination(const Parsed& parsed) {
   if (parsed.statement.has_array_filters) cannot("Cannot specify arrayFilters and remove=true");
 }
 
-Parsed parse(const Arguments& arguments) {
-  Parsed parsed;
+void parse(OperationContext& op, const Arguments& arguments, Parsed& parsed) {
   write::UpdateStatement& statement = parsed.statement;
   statement.selection.filter = arguments.object("query").value_or(bson::DocumentView());
   statement.selection.sort = arguments.object("sort").value_or(bson::DocumentView());
-  statement.selection.let = arguments.object("let").value_or(bson::DocumentView());
+  parsed.let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()));
+  statement.selection.let = parsed.let;
   statement.selection.hint = arguments.any("hint");
   statement.update = arguments.any("update");
   if (statement.update.exists() && !statement.update.is_object() && !statement.update.is_array()) {
@@ -61,7 +63,6 @@ Parsed parse(const Arguments& arguments) {
   arguments.loose_boolean("bypassDocumentValidation");
   check_collation(arguments.any("collation"));
   check_combination(parsed);
-  return parsed;
 }
 
 class FindAndModify : public Command {
@@ -85,7 +86,8 @@ class FindAndModify : public Command {
   bool stable_api() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    const Parsed parsed = parse(Arguments(request));
+    Parsed parsed;
+    parse(op, Arguments(request), parsed);
     const std::string ns = write_namespace(op, request);
     if (parsed.remove) return remove(op, ns, parsed, reply);
 

@@ -96,6 +96,54 @@ TEST_CASE("the positional operator stands for the element the query matched") {
   CHECK(server.documents(R"({find: "c"})") == "[{_id: 1, a: [{b: 1}, {b: 12, c: 9}]}]");
 }
 
+TEST_CASE("an update may be a pipeline of stages") {
+  TestServer server;
+  server.run(json(R"({insert: "c", documents: [{_id: 1, a: 2, b: 3}]})"));
+  server.expect(R"({update: "c", updates: [{q: {_id: 1}, u: [{$set: {sum: {$add: ["$a", "$b", "$$more"]}}}, {$unset: "a"}], c: {more: 5}}]})",
+                R"({n: 1, nModified: 1})");
+  CHECK(server.documents(R"({find: "c"})") == "[{_id: 1, b: 3, sum: 10}]");
+  server.expect(R"({findAndModify: "c", query: {_id: 2}, update: [{$replaceWith: {x: {$literal: 1}}}], upsert: true, new: true})",
+                R"({value: {x: 1}})");
+  server.expect(R"({update: "c", updates: [{q: {_id: 1}, u: [{$set: {_id: 9}}]}]})", R"({writeErrors: [{index: 0, code: 66}]})");
+  server.expect(R"({update: "c", updates: [{q: {_id: 1}, u: [{$match: {}}]}]})",
+                R"({writeErrors: [{index: 0, code: 72, errmsg: "$match is not allowed to be used within an update"}]})");
+}
+
+TEST_CASE("variables of let are seen by queries") {
+  TestServer server;
+  server.run(json(R"({insert: "c", documents: [{_id: 1, a: 2}, {_id: 2, a: 7}]})"));
+  server.expect(R"({update: "c", updates: [{q: {$expr: {$eq: ["$a", "$$x"]}}, u: {$set: {hit: true}}}], let: {x: {$add: [3, 4]}}})",
+                R"({n: 1})");
+  CHECK(server.documents(R"({find: "c", filter: {hit: true}})") == "[{_id: 2, a: 7, hit: true}]");
+  server.expect(R"({delete: "c", deletes: [{q: {$expr: {$eq: ["$a", "$$x"]}}, limit: 0}], let: {x: 2}})", R"({n: 1})");
+}
+
+TEST_CASE("a duplicate tells its key, whichever command met it") {
+  TestServer server;
+  server.run(json(R"({createIndexes: "c", indexes: [{key: {k: 1}, name: "k_1", unique: true}]})"));
+  server.run(json(R"({insert: "c", documents: [{_id: 1, k: 1}, {_id: 2, k: 2}]})"));
+  server.expect(R"({findAndModify: "c", query: {_id: 2}, update: {$set: {k: 1}}})",
+                R"({ok: 0.0, code: 11000, codeName: "DuplicateKey", keyPattern: {k: 1}, keyValue: {k: 1}})");
+  server.expect(R"({update: "c", updates: [{q: {}, u: {$set: {k: 5}}, multi: true}]})",
+                R"({writeErrors: [{index: 0, code: 11000, keyPattern: {k: 1}, keyValue: {k: 5}}]})");
+  server.expect(R"({update: "c", updates: [{q: {_id: 3, k: 2}, u: {$set: {x: 1}}, upsert: true}]})",
+                R"({writeErrors: [{index: 0, code: 11000}]})");
+  server.expect(R"({validate: "c", full: true})", R"({valid: true, nrecords: 2, keysPerIndex: {_id_: 2, k_1: 2}})");
+}
+
+TEST_CASE("what users write is in the log") {
+  TestServer server;
+  server.run(json(R"({insert: "c", documents: [{_id: 1, a: 1}]})"));
+  server.run(json(R"({update: "c", updates: [{q: {_id: 1}, u: {b: 2}}]})"));
+  server.run(json(R"({update: "c", updates: [{q: {_id: 1}, u: {$set: {b: 2}}}]})"));  // changes nothing
+  server.run(json(R"({delete: "c", deletes: [{q: {_id: 1}, limit: 1}]})"));
+  const auto reply = server.run("local", json(R"({find: "oplog.rs", filter: {ns: "test.c"}, sort: {$natural: 1}, projection: {op: 1, o: 1, _id: 0}})"));
+  CHECK(bson::to_shell(reply["cursor"].as_document()["firstBatch"]) ==
+        "[ { op: \"i\", o: { _id: 1, a: 1 } }, { op: \"u\", o: { _id: 1, b: 2 } }, { op: \"d\", o: { _id: 1 } } ]");
+  server.expect("local", R"({insert: "oplog.rs", documents: [{a: 1}]})", R"({ok: 0.0, code: 73, errmsg: "cannot write to local.oplog.rs"})");
+  server.expect("local", R"({drop: "oplog.rs"})", R"({ok: 0.0, code: 20})");
+}
+
 TEST_CASE("an update that moves documents ahead in the index it walks meets each once") {
   TestServer server;
   server.run(json(R"({createIndexes: "c", indexes: [{key: {a: 1}, name: "a_1"}]})"));

@@ -36,7 +36,8 @@ class UpdateRun {
     options.multi = statement.selection.all;
     options.constants = statement.constants;
     options.has_constants = statement.has_constants;
-    options.context = context_;
+    options.let = statement.selection.let;
+    options.op = &op;
     update_ = Update::parse(statement.update, options, predicate_compiler(context_));
   }
 

@@ -1,12 +1,16 @@
 // Updates written as a pipeline: [{$set: {total: {$add: ["$a", "$b"]}}}, …].
 //
-// The aggregation language compiles them; this is the plug it fills.
+// The stages are the aggregation's own, those of them that make one document of one.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "bson/document.h"
-#include "server/query/parse_context.h"
+
+namespace server {
+class OperationContext;
+}
 
 namespace server::write {
 
@@ -17,9 +21,9 @@ class PipelineUpdate {
   virtual bson::Document apply(bson::DocumentView document) const = 0;
 };
 
-// `stages` is the array, `constants` the statement's `c` (may be empty). Throws
-// InvalidOptions (72) for a stage that updates may not use.
-std::unique_ptr<PipelineUpdate> compile_pipeline_update(bson::DocumentView stages, bson::DocumentView constants,
-                                                        const query::ParseContext& context);
+// `variables` are the statement's `c` and the command's `let`, already constant. Throws
+// InvalidOptions (72) for a stage that updates may not use. `op` outlives it.
+std::unique_ptr<PipelineUpdate> compile_pipeline_update(bson::DocumentView stages, const std::vector<bson::DocumentView>& variables,
+                                                        OperationContext& op);
 
 }  // namespace server::write

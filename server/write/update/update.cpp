@@ -34,9 +34,17 @@ void check_unaltered_id(DocumentView before, DocumentView after) {
   const auto now = after.find("_id");
   if (!id.exists() || bson::equal(id, now)) return;
   throw OperationError(ErrorCode::immutable_field,
-                       now.exists() ? "After applying the update, the (immutable) field '_id' was found to have been altered to " +
-                                          shell_field("_id", now)
-                                    : "After applying the update, the (immutable) field '_id' was found to have been removed");
+                       "After applying the update, the (immutable) field '_id' was found to have been altered to " +
+                           shell_field("_id", now));
+}
+
+// What replaces a document is still that document: it keeps the _id unless it brings its own.
+bson::Document with_id_of(DocumentView before, bson::Document after) {
+  const auto id = before.find("_id");
+  if (!id.exists() || after.has("_id")) return after;
+  bson::Builder out;
+  out.append_element(id).append_all(after);
+  return out.done();
 }
 
 // The fields of an upsert's query as a document, in the order of their paths.
@@ -72,7 +80,8 @@ std::unique_ptr<Update> Update::parse(const ValueView& specification, const Upda
   if (specification.is_array()) {
     refuse_filters(options, "pipeline-syle");
     std::unique_ptr<Update> update(new Update(Kind::pipeline));
-    update->pipeline_ = compile_pipeline_update(specification.as_document(), options.constants, options.context);
+    base::check(options.op != nullptr, "a pipeline runs in an operation");
+    update->pipeline_ = compile_pipeline_update(specification.as_document(), {options.let, options.constants}, *options.op);
     return update;
   }
   if (!specification.is_object()) {
@@ -178,12 +187,7 @@ void Update::check_filters_used(DocumentView specification) const {
 }
 
 bson::Document Update::replaced(DocumentView before, bson::Timestamp now) const {
-  bson::Document after = replacement_;
-  if (const auto id = before.find("_id"); id.exists() && !replacement_.has("_id")) {
-    bson::Builder out;
-    out.append_element(id).append_all(replacement_);
-    after = out.done();
-  }
+  bson::Document after = with_id_of(before, replacement_);
   if (auto filled = with_timestamps(after, now)) return std::move(*filled);
   return after;
 }
@@ -193,7 +197,7 @@ bson::Document Update::run(Application& application) const {
     case Kind::replacement:
       return replaced(application.document, application.timestamp);
     case Kind::pipeline:
-      return pipeline_->apply(application.document);
+      return with_id_of(application.document, pipeline_->apply(application.document));
     case Kind::modifiers:
       break;
   }

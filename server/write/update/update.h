@@ -13,8 +13,11 @@
 #include <optional>
 
 #include "bson/document.h"
-#include "server/query/parse_context.h"
 #include "server/write/update/modifier.h"
+
+namespace server {
+class OperationContext;
+}
 
 namespace server::write {
 
@@ -27,10 +30,11 @@ struct UpdateOptions {
   bool multi = false;
   bson::DocumentView constants;      // `c`
   bool has_constants = false;
-  query::ParseContext context;       // for pipelines
+  bson::DocumentView let;
+  OperationContext* op = nullptr;    // that pipelines run in
 };
 
-// Read-only after parsing; borrows nothing but what UpdateOptions::context does.
+// Read-only after parsing; borrows nothing but the operation.
 class Update {
  public:
   enum class Kind { modifiers, replacement, pipeline };
