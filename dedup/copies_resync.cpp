@@ -22,6 +22,8 @@ constexpr size_t around_bytes = 96;    // how far the look around goes
 constexpr size_t match_bytes_min = 12; // shorter copies cost what they save
 constexpr size_t key_bytes = 8;
 constexpr int credit_max = 8;
+constexpr size_t copies_unquestioned = 4096;
+constexpr size_t shred_bytes = 24;
 
 // Every n-th source position by a hash of the 8 bytes there; the last one wins.
 class SourceIndex {
@@ -67,6 +69,7 @@ class Finder {
     while (at_ < target_end_) {
       if (credit_ > 0 && look_around()) continue;
       if (!look_up()) break;
+      if (hopeless()) return std::nullopt;
     }
     if (literals_ + (target_end_ - emitted_) > literal_bytes_max_) return std::nullopt;
     if (suffix) emit({source_.size() - suffix, target_end_, suffix});
@@ -111,6 +114,11 @@ class Finder {
       }
     }
     return false;
+  }
+
+  // Shreds: a great many copies that hardly save what it takes to write them.
+  bool hopeless() const {
+    return copies_.size() > copies_unquestioned && emitted_ - literals_ < copies_.size() * shred_bytes;
   }
 
   // A copy through (s, t) as long as it goes, if it is worth one.

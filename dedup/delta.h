@@ -38,7 +38,8 @@ struct Copy {
 };
 
 // What of `target` lies in `source`, by target position, without overlap in the
-// target. nullopt: given up, see literal_bytes_max.
+// target. nullopt: given up, for too little was found (literal_bytes_max) or too
+// small pieces of it.
 std::optional<std::vector<Copy>> find_copies(BytesView source, BytesView target, const DeltaOptions& options);
 
 // Writes the instructions for `target`; copies as find_copies returned them.

@@ -98,7 +98,8 @@ TEST_CASE("large contents of any kind take bounded work") {
   for (size_t i = 0; i < noise.size() / 16; ++i) permuted += noise.substr(random.below(noise.size() / 16) * 16, 16);
   for (const Bytes& target : {noise, permuted, Bytes(2 << 20, '\0'), random_bytes(random, 2 << 20)}) {
     const auto both = encode_two_way(noise, target);
-    REQUIRE(both);
+    CHECK(both.has_value() == (target != permuted));  // shreds are not worth the work
+    if (!both) continue;
     CHECK(dedup::apply(noise, both->forward).value() == target);
     CHECK(dedup::apply(target, both->backward).value() == noise);
   }

@@ -61,6 +61,7 @@ struct Encoder::State {
       uint32_t delta_bytes;
     };
     std::vector<Superseded> superseded;
+    bool late = false;                  // a content that ranks above it is there already, and became its base
   };
 
   Similar find_similar(uint32_t collection, BytesView content);
@@ -72,6 +73,7 @@ struct Encoder::State {
   bool worth(size_t delta_bytes, size_t content_bytes) const { return delta_bytes * 100 <= content_bytes * options.worth_percent; }
   std::optional<Bytes> fetch(const ContentId& id, RecordSource& records);
   void follow(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer, size_t source_bytes, Bytes backward);
+  void come_late(Work& work, const Candidate& candidate);
   void re_encode_hop_bases(Work& work);
   void remember(Work& work, const ContentId* cached_source);
   void add_to_index(const Similar& similar, MetadataPointer pointer);
@@ -82,9 +84,7 @@ struct Encoder::State {
 };
 
 Encoder::Encoder(const Options& options, uint64_t seed, MetadataStore& store)
-    : state_(std::make_unique<State>(options, seed, store)) {
-  rebuild();
-}
+    : state_(std::make_unique<State>(options, seed, store)) {}
 Encoder::~Encoder() = default;
 
 Encoder::State::Similar Encoder::State::find_similar(uint32_t collection, BytesView content) {
@@ -141,11 +141,15 @@ Encoding Encoder::State::encode(const ContentId& id, BytesView content, RecordSo
   if (work.similar.features.empty()) return finish(work);
 
   work.encoding.outcome = Outcome::unique;
+  for (const Candidate& candidate : work.similar.candidates) {
+    if (candidate.id != id) continue;
+    work.encoding.placement = candidate.placement;  // seen before: its chain goes on without another entry
+    return finish(work);
+  }
   uint32_t tried = 0;
   std::optional<ContentId> source;
   for (const Candidate& candidate : work.similar.candidates) {
-    if (tried == options.sources_tried) break;
-    if (candidate.id == id) continue;
+    if (tried == options.sources_tried || work.late) break;
     if (!try_source(work, candidate)) continue;
     ++tried;
     // A superseded source serves the log; the newest of a chain is still wanted, to be kept as a delta.
@@ -155,6 +159,7 @@ Encoding Encoder::State::encode(const ContentId& id, BytesView content, RecordSo
     }
   }
   if (tried > 0) work.encoding.outcome = work.encoding.source || !work.encoding.write_backs.empty() ? Outcome::encoded : Outcome::not_worth;
+  if (work.late) return finish(work);
   re_encode_hop_bases(work);
   remember(work, source ? &*source : nullptr);
   return finish(work);
@@ -183,8 +188,11 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
     encoding.source = candidate.id;
     encoding.forward = std::move(both->forward);
   }
+  if (!may_be_base(work.id, candidate.id)) {
+    if (!candidate.superseded && !work.predecessor && encoding.source == candidate.id) come_late(work, candidate);
+    return true;
+  }
   if (!worth(both->backward.size(), source->size())) return true;
-  if (!may_be_base(work.id, candidate.id)) return true;
 
   if (!candidate.superseded) {
     follow(work, candidate.id, candidate.placement, candidate.pointer, source->size(), std::move(both->backward));
@@ -202,6 +210,17 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
   encoding.write_backs.push_back({candidate.id, work.id, candidate.placement, encoding.placement, std::move(both->backward),
                                   source->size(), saved});
   return true;
+}
+
+// Contents written at the same time may arrive out of order. The newest of the
+// chain stays what it is, and the late one is kept as a delta against it.
+void Encoder::State::come_late(Work& work, const Candidate& candidate) {
+  Encoding& encoding = work.encoding;
+  if (!may_be_base(candidate.id, work.id) || !worth(encoding.forward.size(), work.content.size())) return;
+  work.late = true;
+  encoding.placement = {candidate.placement.chain, candidate.placement.ordinal - (candidate.placement.ordinal > 0)};
+  encoding.write_backs.push_back({work.id, candidate.id, encoding.placement, candidate.placement, encoding.forward,
+                                  work.content.size(), work.content.size() - encoding.forward.size()});
 }
 
 // The content goes on with the chain of `source`, which becomes a delta against it.
@@ -312,7 +331,7 @@ Encoding Encoder::State::finish(Work& work) {
   uint64_t saved = 0;
   for (const Backward& backward : encoding.write_backs) {
     // Re-encoding a hop base shortens reads; it doesn't save a second time.
-    if (backward.target_placement.ordinal + 1 == backward.base_placement.ordinal) saved += backward.saved_bytes;
+    if (work.late || backward.target_placement.ordinal + 1 == backward.base_placement.ordinal) saved += backward.saved_bytes;
   }
   stats.saved_bytes += saved;
   stats.write_backs += encoding.write_backs.size();

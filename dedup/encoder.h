@@ -21,8 +21,8 @@
 
 namespace dedup {
 
-// Advice: `target` may from now on be kept as `delta` against `base`. May be
-// ignored, delayed or lost at the cost of space alone. The target may already
+// Advice: `target` may from now on be kept as `delta` against `base`; one of them
+// is the content just encoded, mostly the base. May be ignored, delayed or lost at the cost of space alone. The target may already
 // have a base (hop bases move up, reverts find better ones); then the old delta is
 // only worth replacing.
 struct Backward {
@@ -74,6 +74,7 @@ class Encoder {
   Encoder(const Options& options, uint64_t seed, MetadataStore& store);
   ~Encoder();
 
+  // A content that is known already only learns its placement again.
   Encoding encode(const ContentId& id, BytesView content, RecordSource& records);
 
   // The same for the successor of a known content (an update): no search.

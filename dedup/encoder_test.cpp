@@ -36,8 +36,8 @@ struct Server {
     }
     for (const Backward& backward : encoding.write_backs) {
       RC_ASSERT(may_be_base(backward.base, backward.target));
-      RC_ASSERT(backward.base == id);
-      RC_ASSERT(backward.base_placement == encoding.placement);
+      RC_ASSERT(backward.base == id || backward.target == id);
+      RC_ASSERT((backward.base == id ? backward.base_placement : backward.target_placement) == encoding.placement);
       RC_ASSERT(backward.target_bytes == contents.at(backward.target).size());
       RC_ASSERT(dedup::apply(contents.at(backward.base), backward.delta).value() == contents.at(backward.target));
       records.write_back(backward);
@@ -53,6 +53,7 @@ struct Server {
   void restart() {
     if (encoder) encoder->flush();
     encoder = std::make_unique<Encoder>(options_, 42, pages);
+    encoder->rebuild();
   }
   size_t logical_bytes() const {
     size_t bytes = 0;
@@ -187,8 +188,28 @@ TEST_CASE("a content of lower rank than its source is never its base") {
   server.insert(content(9), text);
   const auto encoding = server.insert(content(8), edited(random, text, 1));
   CHECK(encoding.source == content(9));
-  for (const auto& backward : encoding.write_backs) CHECK(backward.target == content(8));
+  REQUIRE(encoding.write_backs.size() == 1);
+  CHECK(encoding.write_backs[0].target == content(8));
+  CHECK(encoding.write_backs[0].base == content(9));
+  CHECK(server.insert(content(10), edited(random, text, 1)).source == content(9));
   server.all_read_back();
+  CHECK(server.records.stored_bytes() < 6000);
+}
+
+TEST_CASE("a content that is shown again changes nothing") {
+  Server server;
+  base::Random random(12);
+  Bytes text = prose(random, 5000);
+  for (int64_t record = 1; record <= 3; ++record) server.insert(content(record), text = edited(random, text, 1));
+  const auto before = server.encoder->stats();
+  for (const bool restart : {false, true}) {
+    if (restart) server.restart();
+    const auto again = server.encoder->encode(content(3), text, server.records);
+    CHECK(again.placement == Placement{1, 2});
+    CHECK(again.write_backs.empty());
+    CHECK(server.encoder->stats().live_entries == before.live_entries);
+  }
+  CHECK(server.insert(content(4), edited(random, text, 1)).placement == Placement{1, 3});
 }
 
 TEST_CASE("an update goes on with its record's chain") {

@@ -5,6 +5,12 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+// clang knows no width here and picks its own.
+#if defined(__clang__)
+#define PALIMPSEST_AVX512 "avx512f,avx512dq,avx512bw,avx512vl"
+#else
+#define PALIMPSEST_AVX512 "avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"
+#endif
 #endif
 
 namespace dedup {
@@ -78,7 +84,7 @@ size_t hash_and_keep_anywhere(const char* p, const Multipliers& m, uint32_t limi
   rank_all(hashes, limit, rankings, first);
 }
 
-[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")]] size_t hash_and_keep_avx512(
+[[gnu::target(PALIMPSEST_AVX512)]] size_t hash_and_keep_avx512(
     const char* p, const Multipliers& m, uint32_t limit, Hashes& hashes) {
   hash_block(p, m, hashes);
   const __m512i limits = _mm512_set1_epi32(static_cast<int>(limit));
