@@ -24,7 +24,7 @@ StoreTables StoreTables::open(Engine& engine, CollectionId collection) {
   // Pages are small where rows come and go, large where they stay: a larger page
   // compresses better, and is read and written as a whole.
   const TableOptions growing{.block_compressor = compressor, .leaf_page_bytes = 32 << 10, .allocation_bytes = 512};
-  const TableOptions settled{.block_compressor = compressor, .leaf_page_bytes = 128 << 10, .allocation_bytes = 512};
+  const TableOptions settled{.block_compressor = compressor, .leaf_page_bytes = 128 << 10, .memory_page_bytes = 1 << 20, .allocation_bytes = 512};
   const TableOptions small{.block_compressor = compressor, .leaf_page_bytes = 16 << 10, .allocation_bytes = 512, .prefix_compression = true};
   TableOptions chained = settled;
   chained.prefix_compression = true;

@@ -23,6 +23,7 @@ struct TableOptions {
   std::string block_compressor = "zstd";
   uint32_t leaf_page_bytes = 32 * 1024;
   uint32_t page_image_bytes = 0;      // largest in-memory image of a page read in; 0: the engine's default
+  uint32_t memory_page_bytes = 10 << 20;  // a page that grew larger is split, at the cost of who meets it
   uint32_t allocation_bytes = 4096;   // unit of file space: 512 where the ratio matters
   bool prefix_compression = false;    // of keys: for indexes
 };

@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view prefix = "table:";
 
 std::string configuration(const TableOptions& options) {
-  std::string config = "key_format=u,value_format=u,log=(enabled=true),memory_page_max=10MB,leaf_value_max=64MB";
+  std::string config = "key_format=u,value_format=u,log=(enabled=true),leaf_value_max=64MB";
+  config += ",memory_page_max=" + std::to_string(options.memory_page_bytes);
   config += ",leaf_page_max=" + std::to_string(options.leaf_page_bytes);
   config += ",allocation_size=" + std::to_string(options.allocation_bytes);
   if (options.allocation_bytes < 4096) config += ",internal_page_max=4KB";
