@@ -57,6 +57,7 @@ class Catalog {
   virtual std::vector<std::string> databases() const = 0;              // sorted
   virtual std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const = 0;  // sorted by name
 
+  // Takes the schema lock itself, alone: the caller holds none. `full` reads the files' structure too.
   virtual ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full,
                                   const std::function<void()>& interrupted = nullptr) = 0;
 

@@ -88,7 +88,19 @@ TEST_CASE("a directory of another version or of another server is refused and le
 TEST_CASE("a directory that is open already is refused") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
-  CHECK(code_of([&] { Engine second(test_options(directory.path())); }) != base::ErrorCode::ok);
+  CHECK(static_cast<int>(code_of([&] { Engine second(test_options(directory.path())); })) == 98);
+}
+
+TEST_CASE("a directory with a file missing is refused, and says which") {
+  TemporaryDirectory directory;
+  {
+    Engine engine(test_options(directory.path()));
+    engine.catalog().create("shop.orders", {});
+  }
+  std::filesystem::remove(directory.path() + "/records-1.wt");
+  std::string message;
+  CHECK(code_of([&] { Engine engine(test_options(directory.path())); }, &message) == base::ErrorCode::data_corruption_detected);
+  CHECK(message.find("records-1") != message.npos);
 }
 
 TEST_CASE("the engine's figures come in groups") {

@@ -94,14 +94,18 @@ std::shared_ptr<StoredIndex> StoredCatalog::make_index(CollectionId collection, 
 }
 
 void StoredCatalog::set_predicate_compiler(PredicateCompiler compiler) {
-  std::lock_guard ddl(ddl_mutex_);
-  compiler_ = std::move(compiler);
-  std::shared_lock lock(mutex_);
-  for (const auto& [id, collection] : by_id_) {
-    const auto stored = std::dynamic_pointer_cast<StoredCollection>(collection);
-    if (!stored) continue;
-    std::unique_lock schema(stored->schema_mutex());
-    for (const auto& index : *stored->stored_indexes()) index->set_predicate(compile(index->spec()));
+  std::vector<Shared> all;
+  {
+    std::lock_guard ddl(ddl_mutex_);
+    compiler_ = std::move(compiler);
+    std::shared_lock lock(mutex_);
+    for (const auto& [id, collection] : by_id_) {
+      if (auto stored = std::dynamic_pointer_cast<StoredCollection>(collection)) all.push_back(std::move(stored));
+    }
+  }
+  for (const Shared& collection : all) {
+    std::unique_lock schema(collection->schema_mutex());
+    for (const auto& index : *collection->stored_indexes()) index->set_predicate(compile(index->spec()));
   }
 }
 

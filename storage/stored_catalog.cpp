@@ -265,7 +265,8 @@ std::vector<std::shared_ptr<Collection>> StoredCatalog::collections(std::string_
 }
 
 ValidateReport StoredCatalog::validate(const std::shared_ptr<Collection>& collection, bool full, const std::function<void()>& interrupted) {
-  return validate_collection(engine_, *stored(collection), full, interrupted);
+  if (auto stored = std::dynamic_pointer_cast<StoredCollection>(collection)) return validate_collection(engine_, *stored, full, interrupted);
+  return validate_by_scan(engine_, *collection, interrupted);
 }
 
 void StoredCatalog::attach(std::shared_ptr<Collection> collection) {

@@ -88,4 +88,7 @@ std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const
 
 ValidateReport validate_collection(Engine& engine, StoredCollection& collection, bool full, const std::function<void()>& interrupted);
 
+// For a collection that is kept elsewhere: reads every document.
+ValidateReport validate_by_scan(Engine& engine, Collection& collection, const std::function<void()>& interrupted);
+
 }  // namespace storage

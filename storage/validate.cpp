@@ -179,4 +179,23 @@ ValidateReport validate_collection(Engine& engine, StoredCollection& collection,
   return std::move(validation.report);
 }
 
+ValidateReport validate_by_scan(Engine& engine, Collection& collection, const std::function<void()>& interrupted) {
+  ValidateReport report;
+  Transaction transaction(engine, Transaction::Mode::read);
+  const auto scan = collection.scan(transaction, Direction::forward);
+  while (scan->next()) {
+    ++report.records;
+    if (interrupted && report.records % check_every == 0) interrupted();
+    try {
+      scan->document();
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+      report.valid = false;
+      ++report.corrupt_records;
+      if (report.errors.size() < named_max) report.errors.push_back("record " + std::to_string(scan->record()) + ": " + damage.what());
+    }
+  }
+  return report;
+}
+
 }  // namespace storage

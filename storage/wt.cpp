@@ -18,10 +18,11 @@ thread_local std::string last_message;
 
 // As mongod ends where its storage engine can't go on.
 constexpr int exit_abrupt = 14;
+constexpr int32_t in_use = 98;  // DBPathInUse
 
 [[noreturn]] void stop_process(const std::string& what) {
   base::log(base::Severity::fatal, base::LogComponent::storage, 22436,
-            "The storage engine cannot go on; stopping. Everything acknowledged is in the journal",
+            "The storage engine cannot go on; stopping. The next start recovers what was acknowledged from the journal",
             base::Attributes().add("error", what));
   std::_Exit(exit_abrupt);
 }
@@ -69,6 +70,7 @@ void fail(int result, std::string_view doing) {
       throw OperationError(ErrorCode::out_of_disk_space, "No space left on device while " + std::string(doing));
     case WT_TRY_SALVAGE:
     case WT_ERROR:
+    case ENOENT:  // a file of the directory is missing
       throw OperationError(ErrorCode::data_corruption_detected, describe(result, doing));
     default:
       throw OperationError(ErrorCode::internal_error, describe(result, doing));
@@ -81,7 +83,11 @@ void check(int result, std::string_view doing) {
 
 Connection::Connection(const std::string& path, const std::string& config) {
   take_last_message();
-  check(wiredtiger_open(path.c_str(), &handler, config.c_str(), &connection_), "opening " + path);
+  const int result = wiredtiger_open(path.c_str(), &handler, config.c_str(), &connection_);
+  if (result == EBUSY) {
+    throw OperationError(in_use, "the data directory " + path + " is in use by another process");
+  }
+  check(result, "opening " + path);
 }
 
 Connection::~Connection() {
