@@ -22,6 +22,10 @@ class FindSource : public query::CursorSource {
   bool next() override { return reader_.next(); }
   bson::DocumentView document() override { return reader_.document(); }
   bool exhausted() const override { return !reader_.executor().tailable() && reader_.executor().exhausted(); }
+  std::optional<Examined> examined() const override {
+    const query::ExecutionStats stats = reader_.executor().stats();
+    return Examined{stats.keys_examined, stats.docs_examined};
+  }
   const query::Executor& executor() const { return reader_.executor(); }
 
  private:

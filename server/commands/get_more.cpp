@@ -94,7 +94,8 @@ class GetMore : public Command {
       const int64_t documents_max = batch_size.value_or(0) > 0 ? *batch_size : -1;
       more = query::fill_batch(*cursor, documents_max, batch);
       if (awaits) more = await(op, *cursor, documents_max, patience, batch) || more;
-      op.counts.returned = static_cast<int64_t>(batch.count());
+      query::count_batch(op, *cursor, batch.count());
+      op.counts.cursor_id = id;
     }
     int64_t next_id = 0;
     if (more || cursor->tailable) {

@@ -163,6 +163,15 @@ bool fill_batch(Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch
   return cursor.stashed.has_value() || !cursor.source->exhausted();
 }
 
+void count_batch(OperationContext& op, Cursor& cursor, size_t returned) {
+  op.counts.returned = static_cast<int64_t>(returned);
+  const auto examined = cursor.source->examined();
+  if (!examined) return;
+  op.counts.keys_examined = examined->keys - cursor.reported.keys;
+  op.counts.docs_examined = examined->documents - cursor.reported.documents;
+  cursor.reported = *examined;
+}
+
 void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::unique_ptr<Cursor> cursor, int64_t documents_max,
                        bool single_batch, bson::Builder& reply) {
   auto out = reply.object("cursor");
@@ -171,7 +180,7 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
   {
     auto batch = out.array("firstBatch");
     more = fill_batch(*cursor, documents_max, batch);
-    op.counts.returned = static_cast<int64_t>(batch.count());
+    count_batch(op, *cursor, batch.count());
   }
   int64_t id = 0;
   if ((more || cursor->tailable) && !single_batch) {

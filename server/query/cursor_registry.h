@@ -33,6 +33,12 @@ class CursorSource {
   virtual bson::DocumentView document() = 0;  // valid until next() or end()
   // Known to have nothing more, so that the cursor need not be kept.
   virtual bool exhausted() const { return false; }
+  // What was looked at so far, for logs and currentOp.
+  struct Examined {
+    int64_t keys = 0;
+    int64_t documents = 0;
+  };
+  virtual std::optional<Examined> examined() const { return std::nullopt; }
 };
 
 struct Cursor {
@@ -48,6 +54,7 @@ struct Cursor {
   // Time left of the maxTimeMS that find gave; getMores share it.
   std::optional<std::chrono::microseconds> time_left;
   std::string plan_summary;
+  CursorSource::Examined reported;         // by the operations before
 };
 
 // Thread-safe. A cursor is in the registry or checked out by one operation.
@@ -108,6 +115,9 @@ class CursorRegistry {
 // Reads documents from `cursor`, taken up by an operation, into an array: at most `documents_max` (negative:
 // as many as fit) and 16 MB; what didn't fit is stashed. Returns false when there are no more.
 bool fill_batch(Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch);
+
+// Counts in `op` what the batch at hand took.
+void count_batch(OperationContext& op, Cursor& cursor, size_t returned);
 
 // The reply of every command that opens a cursor (find, aggregate,
 // listCollections, listIndexes): reads the first batch from the source, which

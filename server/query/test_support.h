@@ -72,7 +72,11 @@ class TestServer {
   };
 
  private:
-  storage::EngineOptions options() const { return storage::test_options(directory_.path()); }
+  storage::EngineOptions options() const {
+    storage::EngineOptions options = storage::test_options(directory_.path());
+    options.dedup.enabled = false;  // its work in the background has its own tests
+    return options;
+  }
 
   storage::TemporaryDirectory directory_;
   Options options_;
