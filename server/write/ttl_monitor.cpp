@@ -32,6 +32,23 @@ bson::Document expired_filter(const storage::IndexSpec& spec, bson::Date then) {
   return filter.done();
 }
 
+// Lets the monitor's end reach the operation in progress.
+class Running {
+ public:
+  Running(std::mutex& mutex, OperationContext*& place, OperationContext& op) : mutex_(mutex), place_(place) { set(&op); }
+  ~Running() { set(nullptr); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  void set(OperationContext* op) {
+    std::lock_guard lock(mutex_);
+    place_ = op;
+  }
+  std::mutex& mutex_;
+  OperationContext*& place_;
+};
+
 }  // namespace
 
 TtlMonitor::TtlMonitor(Services& services) : services_(services) {
@@ -43,6 +60,7 @@ TtlMonitor::~TtlMonitor() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
+    if (running_) running_->kill(base::ErrorCode::interrupted_at_shutdown);
   }
   woken_.notify_all();
   if (thread_.joinable()) thread_.join();
@@ -93,6 +111,7 @@ int64_t TtlMonitor::expire(const storage::Collection& collection, const storage:
   Client client(ClientId{0}, "", "", false);
   try {
     OperationContext op(services_, client, request, nullptr);
+    const Running running(mutex_, running_, op);
     Selection selection;
     selection.filter = filter;
     selection.all = true;

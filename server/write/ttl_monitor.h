@@ -19,6 +19,7 @@ class Index;
 }
 
 namespace server {
+class OperationContext;
 struct Services;
 }
 
@@ -47,6 +48,7 @@ class TtlMonitor {
   std::mutex mutex_;
   std::condition_variable woken_;
   bool stopping_ = false;
+  OperationContext* running_ = nullptr;
   std::thread thread_;
 };
 
