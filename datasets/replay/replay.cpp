@@ -178,17 +178,36 @@ class Replay {
     }
     report_.drain_seconds = seconds_since(begun);
     begun = Clock::now();
-    client_.try_command("admin", command("fsync"));
+    checkpoint();
     report_.checkpoint_seconds = seconds_since(begun);
     begun = Clock::now();
-    for (const std::string& collection : collections_) {
-      if (!options_.compact) break;
-      bson::Builder compact;
-      compact.append("compact", collection);
-      client_.try_command(db(), compact.done());
-    }
-    client_.try_command("admin", command("fsync"));
+    if (options_.compact) compact();
     report_.compact_seconds = seconds_since(begun);
+  }
+
+  void checkpoint() { client_.try_command("admin", command("fsync")); }
+
+  // Blocks at a file's end only come free at the checkpoint after the one that
+  // moved what lay in them: compact until that gives nothing back any more.
+  void compact() {
+    constexpr int passes_max = 6;
+    int64_t before = 0;
+    for (int pass = 0; pass < passes_max; ++pass) {
+      for (const std::string& collection : collections_) {
+        bson::Builder builder;
+        builder.append("compact", collection);
+        client_.try_command(db(), builder.done());
+      }
+      checkpoint();
+      const int64_t now = file_bytes();
+      if (pass > 0 && now > before - before / 100) break;
+      before = now;
+    }
+  }
+
+  int64_t file_bytes() {
+    if (!options_.dbpath.empty()) return static_cast<int64_t>(measure(options_.dbpath).data_bytes);
+    return bson::value_at(status(), "dedup.fileBytes").to_int64();
   }
 
   std::optional<bson::Document> coll_stats(const std::string& database, const std::string& collection) {
