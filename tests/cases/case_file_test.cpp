@@ -17,7 +17,7 @@ TEST_CASE("A case file is sentences, commands and replies") {
   CHECK(cases[0].exchanges[1].db == "admin");
   CHECK(cases[0].exchanges[1].command == "{a: 1,\n b: 2}");
   CHECK(cases[0].exchanges[1].reply == "{ok: 0,\n code: 59}");
-  CHECK(cases[1].exchanges[0].line == 13);
+  CHECK(cases[1].exchanges[0].line == 14);
 }
 
 TEST_CASE("A case that asks for nothing is refused") {
