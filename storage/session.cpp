@@ -14,18 +14,33 @@ WT_CURSOR* Transaction::Session::overwrite(const std::string& table) {
   return cursors.overwrite.get();
 }
 
-wt::Cursor Transaction::Session::take_walker(const std::string& table) {
+// Entries of the map stay where they are, and none goes while a transaction is open.
+void Transaction::Session::lend_walker(const std::string& table, LentCursor& to) {
   TableCursors& cursors = tables[table];
-  if (cursors.walkers.empty()) return wt::open_cursor(session.get(), uri(table));
-  wt::Cursor cursor = std::move(cursors.walkers.back());
-  cursors.walkers.pop_back();
-  return cursor;
+  if (cursors.walkers.empty()) {
+    to.cursor = wt::open_cursor(session.get(), uri(table));
+  } else {
+    to.cursor = std::move(cursors.walkers.back());
+    cursors.walkers.pop_back();
+  }
+  to.session = this;
+  lent_.push_back({&to, &cursors});
 }
 
-void Transaction::Session::return_walker(const std::string& table, wt::Cursor cursor) {
-  cursor->reset(cursor.get());
-  const auto found = tables.find(table);
-  if (found != tables.end()) found->second.walkers.push_back(std::move(cursor));
+void Transaction::Session::take_back(LentCursor& lent) {
+  // The last one lent is usually the first to come back.
+  for (auto at = lent_.rbegin(); at != lent_.rend(); ++at) {
+    if (at->to != &lent) continue;
+    lent.cursor->reset(lent.cursor.get());
+    at->from->walkers.push_back(std::move(lent.cursor));
+    lent.session = nullptr;
+    lent_.erase(std::next(at).base());
+    return;
+  }
+}
+
+void Transaction::Session::take_back_all() {
+  while (!lent_.empty()) take_back(*lent_.back().to);
 }
 
 Transaction::Session* SessionPool::take() {

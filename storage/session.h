@@ -26,6 +26,13 @@ struct StringHash {
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 
+// A walking cursor that is out: the session takes it back when the transaction ends, whether or not its
+// holder has let go by then.
+struct LentCursor {
+  wt::Cursor cursor;
+  Transaction::Session* session = nullptr;  // nullptr: taken back
+};
+
 struct Transaction::Session {
   struct TableCursors {
     wt::Cursor strict;     // overwrite=false: insert tells of a duplicate, remove of a missing key
@@ -37,8 +44,9 @@ struct Transaction::Session {
 
   WT_CURSOR* strict(const std::string& table);
   WT_CURSOR* overwrite(const std::string& table);
-  wt::Cursor take_walker(const std::string& table);
-  void return_walker(const std::string& table, wt::Cursor cursor);
+  void lend_walker(const std::string& table, LentCursor& to);
+  void take_back(LentCursor& lent);
+  void take_back_all();
   void close_cursors(const std::string& table) { tables.erase(table); }
 
   SessionPool& pool;
@@ -50,6 +58,12 @@ struct Transaction::Session {
   size_t drops_seen = 0;       // of the pool's dropped tables
 
  private:
+  struct Lent {
+    LentCursor* to;
+    TableCursors* from;
+  };
+  std::vector<Lent> lent_;
+
   std::string uri(const std::string& table) const { return "table:" + table; }
 };
 

@@ -78,12 +78,19 @@ void Table::truncate(Transaction& transaction, BytesView from, BytesView to) con
 }
 
 struct TableCursor::State {
-  Transaction& transaction;
+  State(Transaction& of, const std::string& name) : transaction(of), table(name) { transaction.session().lend_walker(table, lent); }
+  ~State() {
+    if (lent.session) lent.session->take_back(lent);
+  }
+
+  Transaction& transaction;  // only while `lent` is
   const std::string table;
-  wt::Cursor cursor;
+  LentCursor lent;
 
-  ~State() { transaction.session().return_walker(table, std::move(cursor)); }
-
+  WT_CURSOR* at() const {
+    base::check(lent.session != nullptr, "cursor used after its transaction");
+    return lent.cursor.get();
+  }
   bool stands(int result) {
     if (result == 0) return true;
     if (result != WT_NOTFOUND) failed(transaction, result, "reading", table);
@@ -91,19 +98,18 @@ struct TableCursor::State {
   }
   // On the row found at or around `key`, after a step in the wanted direction where it lies on the other side.
   bool seek(BytesView key, int wanted) {
-    WT_CURSOR* at = cursor.get();
-    wt::set_key(at, key);
+    WT_CURSOR* cursor = at();
+    wt::set_key(cursor, key);
     int exact = 0;
-    if (!stands(at->search_near(at, &exact))) return false;
-    if (wanted > 0 && exact < 0) return stands(at->next(at));
-    if (wanted < 0 && exact > 0) return stands(at->prev(at));
+    if (!stands(cursor->search_near(cursor, &exact))) return false;
+    if (wanted > 0 && exact < 0) return stands(cursor->next(cursor));
+    if (wanted < 0 && exact > 0) return stands(cursor->prev(cursor));
     return true;
   }
 };
 
 TableCursor Table::cursor(Transaction& transaction) const {
-  return TableCursor(std::unique_ptr<TableCursor::State>(
-      new TableCursor::State{transaction, name_, transaction.session().take_walker(name_)}));
+  return TableCursor(std::make_unique<TableCursor::State>(transaction, name_));
 }
 
 TableCursor::TableCursor(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -113,12 +119,12 @@ TableCursor::~TableCursor() = default;
 
 bool TableCursor::seek(BytesView key) { return state_->seek(key, +1); }
 bool TableCursor::seek_back(BytesView key) { return state_->seek(key, -1); }
-bool TableCursor::next() { return state_->stands(state_->cursor->next(state_->cursor.get())); }
-bool TableCursor::previous() { return state_->stands(state_->cursor->prev(state_->cursor.get())); }
-void TableCursor::reset() { state_->cursor->reset(state_->cursor.get()); }
-BytesView TableCursor::key() const { return wt::get_key(state_->cursor.get()); }
-BytesView TableCursor::value() const { return wt::get_value(state_->cursor.get()); }
-WT_CURSOR* TableCursor::raw() const { return state_->cursor.get(); }
+bool TableCursor::next() { return state_->stands(state_->at()->next(state_->at())); }
+bool TableCursor::previous() { return state_->stands(state_->at()->prev(state_->at())); }
+void TableCursor::reset() { state_->at()->reset(state_->at()); }
+BytesView TableCursor::key() const { return wt::get_key(state_->at()); }
+BytesView TableCursor::value() const { return wt::get_value(state_->at()); }
+WT_CURSOR* TableCursor::raw() const { return state_->at(); }
 
 // | bytes that follow, 1 | big-endian, without leading zeros |
 void append_record_key(Bytes& out, RecordId id) {

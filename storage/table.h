@@ -53,7 +53,8 @@ class Table {
   std::string name_;
 };
 
-// Walks a table in key order. Borrowed from the transaction: gone with it.
+// Walks a table in key order. Borrowed from the transaction: dead once that is over, and then
+// good for nothing but to be destroyed.
 class TableCursor {
  public:
   TableCursor(TableCursor&&) noexcept;

@@ -95,6 +95,25 @@ TEST_CASE("truncate takes a range with its ends away and nothing else") {
   CHECK(read_all(engine, table).count("f") == 0);
 }
 
+TEST_CASE("a cursor may outlive its transaction, and the next one gets it") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, "a", "1"); });
+  std::vector<TableCursor> kept;
+  for (int i = 0; i < 3; ++i) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    for (int j = 0; j < 3; ++j) {
+      kept.push_back(table.cursor(transaction));
+      REQUIRE(kept.back().next());
+    }
+    kept.erase(kept.end() - 2);
+    REQUIRE(kept.back().seek("a"));
+  }
+  kept.clear();
+  CHECK(read_all(engine, table).size() == 1);
+}
+
 TEST_CASE("record keys sort as their numbers") {
   base::Random random(1);
   RecordId last = 0;

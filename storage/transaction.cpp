@@ -39,6 +39,7 @@ Transaction::~Transaction() {
 
 void Transaction::finish() {
   open_ = false;
+  session_->take_back_all();
   if (stamp_place_) engine_.internals().stamps.release(stamp_place_);
   stamp_place_ = 0;
 }
