@@ -141,7 +141,8 @@ void Writer::insert(Client& client, const std::vector<const Item*>& items) {
   }
   if (log_) log_->append(lines);
   operations_.fetch_add(items.size(), std::memory_order_relaxed);
-  for (size_t i = 0; i < items.size() && options_.trace != Trace::insert; ++i) {
+  const bool reads = options_.trace != Trace::insert && options_.trace != Trace::wiki;  // WikiMix reads by itself
+  for (size_t i = 0; i < items.size() && reads; ++i) {
     if (!refused[i]) read_back(client, *items[i]);
   }
 }
