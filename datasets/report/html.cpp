@@ -82,7 +82,7 @@ std::string plot(const std::vector<Curve>& curves, const std::function<std::stri
     const double y = y_most * i / 4, x = x_most * i / 4;
     out += fmt::format("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#eaeef2\"/><text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>", left,
                        width - right, at_y(y), left - 8, at_y(y) + 4, escaped(say(y)));
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.0f} s</text>", at_x(x), height - 8, x);
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.3g} s</text>", at_x(x), height - 8, x);
   }
   size_t colour = 0;
   double legend = left + 12;
