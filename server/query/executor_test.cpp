@@ -182,6 +182,14 @@ TEST_CASE("whatever the indexes, a query finds what a walk over all documents fi
   }
 }
 
+TEST_CASE("a sparse index isn't taken for a filter that only excludes other fields' absence") {
+  TestServer server;
+  server.insert("c", "{_id: 1}");
+  server.create_index("c", "e", "{key: {e: 1}, sparse: true}");
+  const auto reply = server.run("{find: 'c', filter: {$or: [{_id: {$type: 'number'}, e: null}, {e: 0}]}}");
+  CHECK(reply["cursor"].as_document()["firstBatch"].as_document().count() == 1);
+}
+
 TEST_CASE("counting by keys alone counts what matches") {
   Random random(7);
   World world(random, true);

@@ -236,7 +236,7 @@ bool has_all_matches(const storage::Index& index, const Predicates& predicates, 
   if (!leading_bounded) return false;
   const std::string& leading = index.spec().fields.front().path;
   return std::any_of(predicates.begin(), predicates.end(), [&](const Node* node) {
-    return bounds_of(*node, leading, index.multikey_field(0)) && !matches_missing(*node);
+    return !matches_missing(*node, leading);
   });
 }
 

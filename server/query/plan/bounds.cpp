@@ -1,5 +1,6 @@
 #include "server/query/plan/bounds.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "bson/compare.h"
@@ -168,39 +169,20 @@ std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool mu
   }
 }
 
-bool matches_missing(const Node& node) {
-  switch (node.kind()) {
-    case Kind::conjunction: {
-      for (const auto& child : static_cast<const match::TreeNode&>(node).children()) {
-        if (!matches_missing(*child)) return false;
-      }
-      return true;
-    }
-    case Kind::disjunction: {
-      for (const auto& child : static_cast<const match::TreeNode&>(node).children()) {
-        if (matches_missing(*child)) return true;
-      }
-      return false;
-    }
-    case Kind::eq:
-    case Kind::lt:
-    case Kind::lte:
-    case Kind::gt:
-    case Kind::gte:
-    case Kind::in:
-    case Kind::regex:
-    case Kind::exists:
-    case Kind::type:
-    case Kind::mod:
-    case Kind::size:
-    case Kind::bits:
-      return static_cast<const match::PathNode&>(node).matches_value(ValueView());
-    case Kind::elem_match_value:
-    case Kind::elem_match_object:
-      return false;
-    default:
-      return true;
+bool matches_missing(const Node& node, std::string_view path) {
+  const auto missing = [&](const auto& child) { return matches_missing(*child, path); };
+  if (node.kind() == Kind::conjunction || node.kind() == Kind::disjunction) {
+    const auto& children = static_cast<const match::TreeNode&>(node).children();
+    return node.kind() == Kind::conjunction ? std::all_of(children.begin(), children.end(), missing)
+                                            : std::any_of(children.begin(), children.end(), missing);
   }
+  const auto* leaf = dynamic_cast<const match::PathNode*>(&node);
+  if (!leaf) return true;
+  if (node.kind() == Kind::elem_match_object && path.size() > leaf->path().size() + 1 && path.starts_with(leaf->path()) &&
+      path[leaf->path().size()] == '.') {
+    return matches_missing(static_cast<const match::ElemMatchObject&>(node).filter(), path.substr(leaf->path().size() + 1));
+  }
+  return leaf->path() != path || leaf->matches_value(ValueView());
 }
 
 }  // namespace server::query::plan

@@ -22,7 +22,7 @@ struct Bounds {
 // keys, so two predicates may be fulfilled by different ones.
 std::optional<Bounds> bounds_of(const match::Node& node, std::string_view path, bool multikey);
 
-// A document without the field can fulfil it: a sparse index doesn't have all answers.
-bool matches_missing(const match::Node& node);
+// A document that has nothing at `path` can fulfil it: a sparse index on it doesn't have all answers.
+bool matches_missing(const match::Node& node, std::string_view path);
 
 }  // namespace server::query::plan

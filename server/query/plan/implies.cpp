@@ -80,7 +80,7 @@ bool value_fulfils(const ValueView& value, const Node& goal) {
 bool leaf_implies(const match::PathNode& fact, const match::PathNode& goal) {
   if (fact.path() != goal.path()) return false;
   if (same_text(fact, goal)) return true;
-  if (goal.kind() == Kind::exists) return !matches_missing(fact);
+  if (goal.kind() == Kind::exists) return !matches_missing(fact, goal.path());
   if (fact.kind() == Kind::eq) return value_fulfils(static_cast<const match::Comparison&>(fact).value(), goal);
   if (fact.kind() == Kind::in) {
     const auto& in = static_cast<const match::In&>(fact);
