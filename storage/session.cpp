@@ -2,19 +2,37 @@
 
 namespace storage {
 
-WT_CURSOR* Transaction::Session::strict(const std::string& table) {
+// Entries of the map stay where they are, and none goes while a transaction is open.
+Transaction::Session::TableCursors& Transaction::Session::touch(const std::string& table) {
   TableCursors& cursors = tables[table];
+  if (!cursors.touched) {
+    cursors.touched = true;
+    touched_.push_back(&cursors);
+  }
+  return cursors;
+}
+
+void Transaction::Session::reset_cursors() {
+  for (TableCursors* cursors : touched_) {
+    if (cursors->strict) cursors->strict->reset(cursors->strict.get());
+    if (cursors->overwrite) cursors->overwrite->reset(cursors->overwrite.get());
+    cursors->touched = false;
+  }
+  touched_.clear();
+}
+
+WT_CURSOR* Transaction::Session::strict(const std::string& table) {
+  TableCursors& cursors = touch(table);
   if (!cursors.strict) cursors.strict = wt::open_cursor(session.get(), uri(table), "overwrite=false");
   return cursors.strict.get();
 }
 
 WT_CURSOR* Transaction::Session::overwrite(const std::string& table) {
-  TableCursors& cursors = tables[table];
+  TableCursors& cursors = touch(table);
   if (!cursors.overwrite) cursors.overwrite = wt::open_cursor(session.get(), uri(table));
   return cursors.overwrite.get();
 }
 
-// Entries of the map stay where they are, and none goes while a transaction is open.
 void Transaction::Session::lend_walker(const std::string& table, LentCursor& to) {
   TableCursors& cursors = tables[table];
   if (cursors.walkers.empty()) {
@@ -63,6 +81,7 @@ void SessionPool::let_go(Transaction::Session& session) {
 
 void SessionPool::give_back(Transaction::Session* session) {
   session->written_bytes = 0;
+  session->reset_cursors();
   if (session->tables.size() > tables_max) session->tables.clear();
   std::lock_guard lock(mutex_);
   let_go(*session);

@@ -38,6 +38,7 @@ struct Transaction::Session {
     wt::Cursor strict;     // overwrite=false: insert tells of a duplicate, remove of a missing key
     wt::Cursor overwrite;
     std::vector<wt::Cursor> walkers;  // not in use
+    bool touched = false;  // since the session was taken
   };
 
   Session(SessionPool& owner, uint32_t number, wt::Session opened) : pool(owner), slot(number), session(std::move(opened)) {}
@@ -47,6 +48,9 @@ struct Transaction::Session {
   void lend_walker(const std::string& table, LentCursor& to);
   void take_back(LentCursor& lent);
   void take_back_all();
+  // A cursor that stands on a row keeps its page in memory and from being split, after a commit too:
+  // whoever comes next to a page that has grown large tries, fails and sleeps.
+  void reset_cursors();
   void close_cursors(const std::string& table) { tables.erase(table); }
 
   SessionPool& pool;
@@ -63,7 +67,9 @@ struct Transaction::Session {
     TableCursors* from;
   };
   std::vector<Lent> lent_;
+  std::vector<TableCursors*> touched_;
 
+  TableCursors& touch(const std::string& table);
   std::string uri(const std::string& table) const { return "table:" + table; }
 };
 
