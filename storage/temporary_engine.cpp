@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include <fstream>
+#include <set>
+
 #include "base/error.h"
 
 namespace storage {
@@ -19,17 +22,40 @@ TemporaryDirectory::~TemporaryDirectory() {
   fs::remove_all(path_, ignored);
 }
 
+namespace {
+
+// What tells of a checkpoint: the file that points to it, and the journal's files.
+std::string state_of(const std::string& path) {
+  std::ifstream turtle(path + "/WiredTiger.turtle");
+  std::string state((std::istreambuf_iterator<char>(turtle)), std::istreambuf_iterator<char>());
+  std::set<std::string> files;
+  for (const auto& entry : fs::directory_iterator(path + "/journal")) files.insert(entry.path().filename());
+  for (const std::string& file : files) {
+    if (file.starts_with("WiredTigerLog.")) state += file + " ";
+  }
+  return state;
+}
+
+void copy_files(const std::string& from, const std::string& to) {
+  for (const auto& entry : fs::directory_iterator(from)) {
+    if (!entry.is_regular_file()) continue;
+    std::error_code gone;  // the engine may remove a file meanwhile
+    fs::copy_file(entry.path(), fs::path(to) / entry.path().filename(), fs::copy_options::overwrite_existing, gone);
+  }
+}
+
+}  // namespace
+
 void TemporaryDirectory::copy_to(const TemporaryDirectory& target) const {
-  // The journal last: everything in the data files is in it, and not the other way round. File by file:
-  // the engine renames files it has made ahead, and one that is gone must not end the copy.
-  for (const bool journal : {false, true}) {
-    for (const auto& entry : fs::recursive_directory_iterator(path_)) {
-      const fs::path name = fs::relative(entry.path(), path_);
-      if (entry.is_directory() || name.has_parent_path() != journal) continue;
-      fs::create_directories((fs::path(target.path()) / name).parent_path());
-      std::error_code gone;
-      fs::copy_file(entry.path(), fs::path(target.path()) / name, fs::copy_options::overwrite_existing, gone);
-    }
+  for (std::string before;;) {
+    before = state_of(path_);
+    for (const auto& entry : fs::directory_iterator(target.path())) fs::remove_all(entry.path());
+    fs::create_directory(target.path() + "/journal");
+    // The journal last: everything in the data files is in it, and not the other way round.
+    copy_files(path_, target.path());
+    copy_files(path_ + "/journal", target.path() + "/journal");
+    // A checkpoint in between would leave files of two times side by side.
+    if (state_of(path_) == before) return;
   }
 }
 

@@ -17,7 +17,7 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   const std::string& path() const { return path_; }
-  // As a power cut would leave it, were every write of the process on the disk: a copy taken while it is in use.
+  // As the loss of the process would leave it: a copy taken while it is in use, of one moment between checkpoints.
   void copy_to(const TemporaryDirectory& target) const;
 
  private:
