@@ -26,7 +26,8 @@ class Workload:
     def write(self, writer):
         generator = random.Random(self.seed * 100 + writer)
         words = [f"w{generator.randrange(10**6)}" for _ in range(400)]
-        client = self.server.client(retryWrites=False)
+        # Closing a client whose server is gone waits as long as selecting one.
+        client = self.server.client(retryWrites=False, serverSelectionTimeoutMS=500)
         done, count = self.acknowledged[writer], 0
         pages = client.crash.pages
         while not self.stop.is_set():
@@ -86,8 +87,8 @@ def test_what_was_acknowledged_survives_kill(seed):
             client = server.client()
             client.crash.pages.drop()
             client.crash.pages.create_index("text", name="t", sparse=True) if seed % 2 else None
-            workload.run(random.Random(seed + round_number).uniform(0.5, 2.0))
             client.close()
+            workload.run(random.Random(seed + round_number).uniform(0.5, 2.0))
             server.start()
             client = server.client()
             total += workload.check(client)

@@ -77,7 +77,7 @@ class Server:
     def client(self, **options):
         import pymongo
 
-        return pymongo.MongoClient(self.uri, serverSelectionTimeoutMS=20000, **options)
+        return pymongo.MongoClient(self.uri, **{"serverSelectionTimeoutMS": 20000, **options})
 
     def __enter__(self):
         return self.start()
