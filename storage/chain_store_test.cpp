@@ -112,6 +112,7 @@ class History {
     collection_ = engine_->catalog().open_or_create("test.histories");
     store_ = &collection_->records();
     encoder_ = std::make_unique<dedup::Encoder>(options(), 42, pages_);
+    engine_->dedup().drain();  // it has taken up what it knows of the collection
     if (opened_) {
       Transaction transaction(*engine_, Transaction::Mode::read);
       StoreCounts counts = check_chains(store_->state().chains, transaction, false).counts;

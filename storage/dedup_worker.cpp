@@ -225,6 +225,21 @@ bool DedupWorker::step() {
   return false;
 }
 
+namespace {
+
+// What was stored may be seconds older than a crash. The collection's own counts
+// are exact; what they have more than these was written since, and whole.
+// `meanwhile`: what this run has counted already.
+StoreCounts counts_at_start(const Collection& collection, StoreCounts stored, const StoreCounts& meanwhile) {
+  const int64_t written_since = collection.logical_bytes() - meanwhile.logical_bytes - stored.logical_bytes;
+  stored.records = collection.record_count() - meanwhile.records;
+  stored.logical_bytes += written_since;
+  stored.raw_bytes += written_since;
+  return stored;
+}
+
+}  // namespace
+
 // Where the last run stopped. Whatever came in since, unseen, is read through.
 void DedupWorker::load() {
   for (const auto& database : engine_.catalog().databases()) {
@@ -232,7 +247,7 @@ void DedupWorker::load() {
       if (collection->read_only()) continue;
       const auto stored = state_.collection(collection->id());
       auto& store = collection->records().state();
-      if (stored) store.chains.counters().add(stored->counts);
+      store.chains.counters().add(counts_at_start(*collection, stored ? stored->counts : StoreCounts{}, store.chains.counters().get()));
       std::lock_guard lock(mutex_);
       if (stopping_) return;
       Tracked& tracked = track(collection);
@@ -470,14 +485,15 @@ bool DedupWorker::save(bool everything) {
   if (!everything && now - saved_us_ < save_every_us) return false;
   struct Place {
     CollectionId id;
-    RecordId encoded;
-    std::shared_ptr<Collection> collection;
+    CollectionState state;
   };
   std::vector<Place> places;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, tracked] : tracked_) {
-      if (tracked.encoded != tracked.saved && !tracked.collection->dropped()) places.push_back({id, tracked.encoded, tracked.collection});
+      if (tracked.collection->dropped()) continue;
+      const StoreCounts counts = tracked.collection->records().state().chains.counters().get();
+      if (tracked.encoded != tracked.saved || counts != tracked.saved_counts) places.push_back({id, {tracked.encoded, counts}});
     }
   }
   bool dirty = false;
@@ -491,16 +507,16 @@ bool DedupWorker::save(bool everything) {
   // One transaction: where encoding goes on, and what it can find, fit together.
   in_transaction(engine_, [&](Transaction& transaction) {
     for (auto& [name, part] : partitions_) part->pages->write(transaction);
-    for (const auto& place : places) {
-      state_.put(transaction, place.id, {place.encoded, place.collection->records().state().chains.counters().get()});
-    }
+    for (const auto& place : places) state_.put(transaction, place.id, place.state);
   });
   for (auto& [name, part] : partitions_) part->pages->written();
   {
     std::lock_guard lock(mutex_);
     for (const auto& place : places) {
       const auto found = tracked_.find(place.id);
-      if (found != tracked_.end()) found->second.saved = place.encoded;
+      if (found == tracked_.end()) continue;
+      found->second.saved = place.state.encoded;
+      found->second.saved_counts = place.state.counts;
     }
   }
   publish(everything);

@@ -82,8 +82,8 @@ class DedupWorker {
     std::shared_ptr<Collection> collection;
     RecordId encoded = 0;      // every record up to here was looked at
     RecordId saved = -1;       // `encoded` as it is stored
+    StoreCounts saved_counts;
     bool behind = false;       // read through instead of queued
-    int64_t packed_at_ms = 0;
   };
   // One database: its index, its metadata, its figures. The worker's own.
   struct Partition {
