@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "storage/chain_check.h"
+#include "storage/dedup_service.h"
 #include "storage/record_store_state.h"
 #include "storage/table_packer.h"
 #include "storage/temporary_engine.h"
