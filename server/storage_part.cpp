@@ -1,6 +1,7 @@
 #include "server/storage_part.h"
 
 #include <condition_variable>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -131,6 +132,8 @@ StoragePart::StoragePart(const Options& options, Services& services) {
             Attributes().add("dbPath", options.dbpath).add("cacheBytes", options.cache_bytes()));
   state_ = std::make_unique<State>(options, services);
   State& state = *state_;
+  std::error_code ignored;
+  std::filesystem::remove_all(options.dbpath + "/_tmp", ignored);  // what sorts left behind when the process was killed
   state.engine.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
   services.engine = &state.engine;
   services.cursors = &state.cursors;
