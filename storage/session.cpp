@@ -21,6 +21,11 @@ void Transaction::Session::reset_cursors() {
   touched_.clear();
 }
 
+void Transaction::Session::let_go_of_pages() {
+  reset_cursors();
+  for (const Lent& lent : lent_) lent.to->cursor->reset(lent.to->cursor.get());
+}
+
 WT_CURSOR* Transaction::Session::strict(const std::string& table) {
   TableCursors& cursors = touch(table);
   if (!cursors.strict) cursors.strict = wt::open_cursor(session.get(), uri(table), "overwrite=false");

@@ -51,6 +51,9 @@ struct Transaction::Session {
   // A cursor that stands on a row keeps its page in memory and from being split, after a commit too:
   // whoever comes next to a page that has grown large tries, fails and sleeps.
   void reset_cursors();
+  // The same for the lent ones, which stay lent. Before a commit: that one may have to make room in the
+  // cache first, and cannot where the large page is the one its own cursors stand on.
+  void let_go_of_pages();
   void close_cursors(const std::string& table) { tables.erase(table); }
 
   SessionPool& pool;

@@ -48,6 +48,7 @@ void Transaction::commit() {
   base::check(open_, "commit of a finished transaction");
   Engine::Internals& internals = engine_.internals();
   if (!session_->counts.empty()) session_->counts.write(*this, internals.counts, session_->slot);
+  session_->let_go_of_pages();
   WT_SESSION* raw = session_->session.get();
   if (const int result = commit_in_turn(internals, raw, mode_); result != 0) {
     // WiredTiger has rolled it back already.
