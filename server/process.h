@@ -8,7 +8,7 @@ namespace server {
 
 struct Options;
 
-// Ignores SIGPIPE; prints a stack where the process crashes.
+// Ignores SIGPIPE; prints a stack where the process crashes; bounds what malloc keeps. Before any thread starts.
 void prepare_process();
 
 // Sends the log where the options say, then raises the limit on open files and

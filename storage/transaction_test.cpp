@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "storage/session.h"
 #include "storage/temporary_engine.h"
 
 using namespace storage;
@@ -31,6 +32,23 @@ TEST_CASE("who writes a row that another open transaction has written meets a co
   // In the next attempt it is a duplicate.
   Transaction third(engine, Mode::write);
   CHECK_FALSE(table.insert(third, "k", "2"));
+}
+
+TEST_CASE("a committed transaction stands on no row, so that its pages can leave the cache") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, "k", "1"); });
+  for (const Mode mode : {Mode::read, Mode::write}) {
+    Transaction transaction(engine, mode);
+    REQUIRE(table.get(transaction, "k"));
+    WT_CURSOR* cursor = transaction.session().strict("things");
+    WT_ITEM key{};
+    CHECK(cursor->get_key(cursor, &key) == 0);
+    transaction.commit();
+    CHECK(cursor->get_key(cursor, &key) != 0);
+    wt::take_last_message();
+  }
 }
 
 TEST_CASE("a transaction reads the state it began with") {
