@@ -5,7 +5,12 @@ namespace dedup {
 Options Options::of(Profile profile) {
   Options options;
   switch (profile) {
-    case Profile::balanced: break;
+    case Profile::balanced:
+      // A poor delta keeps less than block compression does with the whole content, costs reads, and is
+      // mostly between strangers: measured on revisions of a wiki, 15 instead of 60 gives files 3 % smaller and
+      // leaves 98 instead of 82 of 100 pages' latest revisions whole.
+      options.worth_percent = 15;
+      break;
     case Profile::thesis:
       options.sketch_method = SketchMethod::rabin_chunks;
       options.content_bytes_min = 0;
