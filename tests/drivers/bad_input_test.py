@@ -1,0 +1,162 @@
+"""Bytes nobody should send, and a disk that fills up: a clear error each, the server up, nothing lost."""
+import os
+import random
+import socket
+import struct
+import subprocess
+
+import bson
+import pytest
+from pymongo.errors import OperationFailure, PyMongoError
+
+from tests.support.palimpsest import BIN, Server
+
+OP_INSERT, OP_COMPRESSED, OP_MSG = 2002, 2012, 2013
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def still_up(server):
+    client = server.client()
+    client.kept.c.replace_one({"_id": 1}, {"text": "kept"}, upsert=True)
+    yield
+    assert server.running(), server.tail()
+    assert client.kept.c.find_one() == {"_id": 1, "text": "kept"}
+    client.close()
+
+
+def message(opcode, body, length=None, request=1):
+    return struct.pack("<iiii", 16 + len(body) if length is None else length, request, 0, opcode) + body
+
+
+def op_msg(document, flags=0):
+    return message(OP_MSG, struct.pack("<I", flags) + b"\0" + document)
+
+
+def exchange(server, data, seconds=5):
+    """Sends bytes; what comes back until the server closes or is silent."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=seconds) as connection:
+        received = b""
+        try:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+        except OSError:
+            return received  # it had hung up already
+        while True:
+            try:
+                part = connection.recv(65536)
+            except (socket.timeout, ConnectionResetError):
+                return received
+            if not part:
+                return received
+            received += part
+
+
+def reply_of(received):
+    assert len(received) > 21, received
+    return bson.decode(received[21:])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_garbage_on_the_port(server, seed):
+    exchange(server, random.Random(seed).randbytes(1 + seed * 97))
+
+
+def test_a_web_browser_on_the_port(server):
+    exchange(server, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+
+@pytest.mark.parametrize("length", [0, 1, 15, 16, 17, -1, 2**31 - 1, 48_000_001, -(2**31)])
+def test_lengths_that_lie(server, length):
+    exchange(server, message(OP_MSG, b"\0" * 32, length=length))
+
+
+def test_messages_cut_short_anywhere(server):
+    whole = op_msg(bson.encode({"ping": 1, "$db": "admin"}))
+    for end in range(len(whole)):
+        assert exchange(server, whole[:end]) == b""
+    assert reply_of(exchange(server, whole))["ok"] == 1
+
+
+def test_bad_bson_is_named(server):
+    good = bson.encode({"insert": "c", "documents": [{"a": "text"}], "$db": "bad"})
+    for at in range(4, len(good)):
+        damaged = bytearray(good)
+        damaged[at] ^= 0x55
+        exchange(server, op_msg(bytes(damaged)), seconds=2)
+    received = exchange(server, op_msg(bson.encode({"ping": 1, "$db": "admin"})[:-1] + b"\x01"))
+    assert not received or reply_of(received)["ok"] == 0
+
+
+def test_unknown_and_legacy_opcodes(server):
+    for opcode in (0, 1, OP_INSERT, 2001, 2005, 2006, 2007, 9999):
+        exchange(server, message(opcode, b"\0" * 40))
+
+
+def test_compressed_messages_that_are_not(server):
+    for compressor in (0, 1, 2, 3, 77):
+        body = struct.pack("<iiB", OP_MSG, 10**9, compressor) + b"\x55" * 50
+        exchange(server, message(OP_COMPRESSED, body))
+
+
+def test_deep_nesting_is_refused(server):
+    document = {}
+    for _ in range(300):
+        document = {"a": document}
+    with pytest.raises((PyMongoError, OperationFailure)):
+        server.client().bad.c.insert_one(document)
+
+
+def test_documents_beyond_the_limit_are_refused(server):
+    with pytest.raises((PyMongoError, OperationFailure)):
+        server.client().bad.c.insert_one({"text": "x" * (16 * 1024 * 1024 + 1)})
+    with pytest.raises(PyMongoError):
+        server.client().bad.c.update_one({"_id": 1}, {"$set": {"a": "x" * (16 * 1024 * 1024)}}, upsert=True)
+
+
+def test_names_that_are_none(server):
+    client = server.client()
+    for name in ("", "$x", "a\0b", "x" * 300):
+        with pytest.raises((PyMongoError, ValueError, bson.errors.InvalidDocument)):
+            client.bad.command("create", name)
+
+
+def test_a_full_disk_refuses_and_keeps_what_was_acknowledged(tmp_path):
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(folder)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("no right to mount a small file system")
+    try:
+        with Server("--wiredTigerCacheSizeGB", "0.25", "--oplogSize", "50", dbpath=folder / "db") as small:
+            client = small.client()
+            acknowledged = 0
+            with pytest.raises(PyMongoError) as error:
+                for number in range(5000):
+                    client.full.c.insert_one({"_id": number, "noise": os.urandom(200_000)})
+                    acknowledged += 1
+            assert getattr(error.value, "code", None) == 14031, error.value
+            assert small.running()
+            assert client.full.c.count_documents({}) == acknowledged
+            small.kill()
+            small.start()
+            assert small.client().full.c.count_documents({}) == acknowledged
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False)
+
+
+def test_a_data_set_cut_in_the_middle(server, tmp_path):
+    source = tmp_path / "history.xml"
+    pages = "".join(f"<page><title>P{i}</title><ns>0</ns><id>{i}</id><revision><id>{i}</id>"
+                    f"<timestamp>2026-01-01T00:00:00Z</timestamp><text>text {i}</text></revision></page>" for i in range(1, 50))
+    whole = f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">{pages}</mediawiki>'
+    source.write_text(whole[:len(whole) // 2])
+    done = subprocess.run([str(BIN / "palimpsest"), "replay", str(source), "--uri", server.uri, "--db", "cut", "--quiet"],
+                          capture_output=True, text=True, timeout=120)
+    assert "history.xml" in done.stdout + done.stderr, done
+    assert 20 <= server.client().cut.revisions.count_documents({}) < 49
