@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <functional>
 #include <thread>
 
@@ -127,6 +128,25 @@ TEST_CASE("indexes that are there already, nearly or wholly") {
   CHECK_FALSE(collection->index("a_1")->spec().hidden);
   for (int i = 0; i < 60; ++i) CHECK(create("{key: {f" + std::to_string(i) + ": 1}, name: 'f" + std::to_string(i) + "'}") == ErrorCode::ok);
   CHECK(create("{key: {more: 1}, name: 'more'}") == ErrorCode::cannot_create_index);
+}
+
+TEST_CASE("an index may be looked up while another thread changes the list") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  Catalog& catalog = engine.catalog();
+  const auto collection = catalog.create("shop.orders", {});
+  catalog.create_indexes(collection, {spec("{key: {a: 1}, name: 'a_1'}")});
+  std::atomic<bool> stop = false;
+  std::thread changing([&] {
+    for (int i = 0; i < 300; ++i) {
+      catalog.alter_index(collection, spec("{key: {a: 1}, name: 'a_1', expireAfterSeconds: " + std::to_string(i + 1) + "}"));
+    }
+    stop = true;
+  });
+  int missing = 0;
+  while (!stop) missing += collection->index("a_1") == nullptr || collection->index("none") != nullptr;
+  changing.join();
+  CHECK(missing == 0);
 }
 
 TEST_CASE("an index that can't be built leaves nothing behind") {

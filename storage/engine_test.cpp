@@ -112,3 +112,17 @@ TEST_CASE("the engine's figures come in groups") {
   CHECK(stats["cache"].as_document()["bytes currently in the cache"].to_int64() > 0);
   CHECK(stats["log"].is_object());
 }
+
+TEST_CASE("a table that was dropped, before or meanwhile, is compacted as nothing") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  for (int round = 0; round < 20; ++round) {
+    const std::string name = "things" + std::to_string(round);
+    const Table table = engine.open_table(name);
+    in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, "a", Bytes(100'000, 'x')); });
+    std::thread dropper([&] { engine.drop_table(name); });
+    for (int i = 0; i < 10; ++i) CHECK_NOTHROW(engine.compact(name));
+    dropper.join();
+    CHECK_NOTHROW(engine.compact(name));
+  }
+}

@@ -105,7 +105,8 @@ void StoredCatalog::set_predicate_compiler(PredicateCompiler compiler) {
   }
   for (const Shared& collection : all) {
     std::unique_lock schema(collection->schema_mutex());
-    for (const auto& index : *collection->stored_indexes()) index->set_predicate(compile(index->spec()));
+    const auto indexes = collection->stored_indexes();
+    for (const auto& index : *indexes) index->set_predicate(compile(index->spec()));
   }
 }
 

@@ -160,7 +160,8 @@ void StoredCatalog::gone(const Shared& collection) {
   collection->set_dropped();
   if (engine_.internals().dedup) engine_.dedup().dropped(collection);
   for (const std::string& table : store_table_names(collection->id())) engine_.drop_table(table);
-  for (const auto& index : *collection->stored_indexes()) {
+  const auto indexes = collection->stored_indexes();
+  for (const auto& index : *indexes) {
     index->set_dropped();
     engine_.drop_table(index->table().name());
   }

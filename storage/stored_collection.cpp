@@ -51,7 +51,8 @@ std::vector<std::shared_ptr<const Index>> StoredCollection::indexes() const {
 }
 
 std::shared_ptr<const Index> StoredCollection::index(std::string_view name) const {
-  for (const auto& index : *stored_indexes()) {
+  const auto indexes = stored_indexes();  // a loop over a temporary would not keep it
+  for (const auto& index : *indexes) {
     if (index->spec().name == name) return index;
   }
   return nullptr;
@@ -176,7 +177,8 @@ void StoredCollection::add_entries(Transaction& transaction, RecordId record, bs
 
 void StoredCollection::remove_entries(Transaction& transaction, RecordId record, bson::DocumentView document) {
   IndexKeys keys;
-  for (const auto& index : *stored_indexes()) {
+  const auto indexes = stored_indexes();
+  for (const auto& index : *indexes) {
     index->keys_of(document, keys);
     for (const Bytes& key : keys.keys) index->remove(transaction, key, record);
   }
@@ -191,7 +193,8 @@ void StoredCollection::change_entries(Transaction& transaction, RecordId record,
   };
   std::vector<Change> changes;
   IndexKeys old_keys, new_keys;
-  for (const auto& index : *stored_indexes()) {
+  const auto indexes = stored_indexes();
+  for (const auto& index : *indexes) {
     index->keys_of(before, old_keys);
     index->keys_of(after, new_keys);
     if (old_keys.keys == new_keys.keys) {

@@ -40,6 +40,7 @@ class Compact : public Command {
       engine.compact(index->table().name());
       op.check_interrupt();
     }
+    if (collection->dropped()) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
     append_count(reply, "bytesFreed", std::max<int64_t>(0, before - sizes_of(engine, *collection).total()));
   }
 };
