@@ -138,6 +138,24 @@ TEST_CASE("what came in while dedup was off, or faster than its queue, is encode
   check_clean(engine, *collection);
 }
 
+TEST_CASE("a server that began without dedup encodes what comes after it was switched on") {
+  TemporaryDirectory directory;
+  base::Random random(5);
+  std::vector<std::string> texts(5);
+  int64_t next_id = 1;
+  EngineOptions options = test_options(directory.path());
+  options.dedup.enabled = false;
+  Engine engine(options);
+  const auto collection = engine.catalog().open_or_create("wiki.pages");
+  auto model = insert_revisions(engine, *collection, random, 5, 20, texts, next_id);
+  engine.dedup().set_enabled(true);
+  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 5, 100, texts, next_id)) model[record] = document;
+  engine.dedup().drain();
+  CHECK(deltas(engine, *collection) > 80);
+  require_equal(engine, *collection, model);
+  check_clean(engine, *collection);
+}
+
 TEST_CASE("clients that change and delete what is being written back lose nothing") {
   TemporaryDirectory directory;
   EngineOptions options = test_options(directory.path());

@@ -100,7 +100,8 @@ void StoredCollection::count(Transaction& transaction, int64_t records, int64_t 
 }
 
 void StoredCollection::tell_dedup(Transaction& transaction, RecordId record, Stamp before, Stamp after, bson::DocumentView document) {
-  if (!engine_.options().dedup.enabled) return;
+  // Switched off at run time it keeps what comes for later; off from the start, it has nothing to do until it is switched on.
+  if (!engine_.options().dedup.enabled && !engine_.dedup().enabled()) return;
   transaction.after_commit([self = shared_from_this(), record, before, after, content = Bytes(after ? document.bytes() : BytesView())]() mutable {
     DedupService& dedup = self->engine_.dedup();
     if (before) dedup.superseded(self->id_, record, before);
