@@ -1,5 +1,7 @@
 #include "storage/chain_store.h"
 
+#include <memory>
+
 #include "base/hash.h"
 
 namespace storage {
@@ -12,14 +14,14 @@ struct ChainStore::Current {
   const Table* table = nullptr;
   RecordRow::Form form = RecordRow::Form::raw;
   Stamp generation = 0;
-  Bytes row_bytes;     // raw: keeps `content`'s bytes
-  BytesView content;   // raw
+  Bytes row_bytes;     // raw: the content
   uint32_t checksum = 0;
   std::optional<HeadRow> head;
   ChainKey key;        // stub
   ChainRow chain_row;  // stub
-  Bytes chain_bytes;   // stub: keeps chain_row.payload's bytes
+  std::unique_ptr<const Bytes> chain_bytes;  // stub: keeps chain_row.payload's bytes, which don't move when this does
 
+  BytesView content() const { return row_bytes; }
   uint64_t references() const { return form == RecordRow::Form::stub ? chain_row.references : head ? head->references : 0; }
 };
 
@@ -38,7 +40,6 @@ std::optional<ChainStore::Current> ChainStore::current(Transaction& transaction,
   now.generation = place->row.generation;
   if (now.form == RecordRow::Form::raw) {
     now.row_bytes = Bytes(place->row.content);
-    now.content = now.row_bytes;
     now.checksum = place->row.checksum;
     if (const auto head = tables_.heads.get(transaction, record_key(record))) now.head = parse_head_row(*head, record).or_throw();
     return now;
@@ -46,8 +47,8 @@ std::optional<ChainStore::Current> ChainStore::current(Transaction& transaction,
   now.key = {place->row.chain, {record, now.generation}};
   const auto bytes = tables_.chains.get(transaction, chain_key(now.key));
   if (!bytes) throw_damaged(collection_, record, "its delta in chain " + std::to_string(now.key.chain) + " is missing");
-  now.chain_bytes = Bytes(*bytes);
-  now.chain_row = parse_chain_row(now.chain_bytes, now.key).or_throw();
+  now.chain_bytes = std::make_unique<const Bytes>(*bytes);
+  now.chain_row = parse_chain_row(*now.chain_bytes, now.key).or_throw();
   return now;
 }
 
@@ -230,21 +231,21 @@ Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesVi
     let_go(transaction, *old, change);
     claim_head(transaction, record);
   } else {
-    if (base::checksum32(old->content) != old->checksum) throw_damaged(collection_, record, "its checksum does not hold");
-    change.raw_bytes -= static_cast<int64_t>(old->content.size());
+    if (base::checksum32(old->content()) != old->checksum) throw_damaged(collection_, record, "its checksum does not hold");
+    change.raw_bytes -= static_cast<int64_t>(old->content().size());
     if (old->references() > 0) {
       // Kept for those based on it, as a delta against what replaces it where that is shorter.
       const ContentName successor{record, generation};
       const ChainKey key{old->head->chain, {record, old->generation}};
       ChainRow row{.form = ChainRow::Form::raw, .dead = true, .references = old->head->references,
-                   .length = old->content.size(), .checksum = old->checksum, .base = {}, .payload = old->content};
+                   .length = old->content().size(), .checksum = old->checksum, .base = {}, .payload = old->content()};
       std::optional<Bytes> delta;
       if (successor > key.content) {
         dedup::DeltaOptions options;
-        options.literal_bytes_max = old->content.size() * worth_percent / 100;
-        delta = dedup::encode(content, old->content, options);
+        options.literal_bytes_max = old->content().size() * worth_percent / 100;
+        delta = dedup::encode(content, old->content(), options);
       }
-      if (delta && delta->size() * 100 <= old->content.size() * worth_percent) {
+      if (delta && delta->size() * 100 <= old->content().size() * worth_percent) {
         row.form = ChainRow::Form::delta;
         row.base = {key.chain, successor};
         row.payload = *delta;
@@ -280,8 +281,8 @@ Superseded ChainStore::remove(Transaction& transaction, RecordId record) {
   } else {
     if (old->references() > 0) {
       put_chain(transaction, {old->head->chain, {record, old->generation}},
-                {.form = ChainRow::Form::raw, .dead = true, .references = old->head->references, .length = old->content.size(),
-                 .checksum = old->checksum, .base = {}, .payload = old->content},
+                {.form = ChainRow::Form::raw, .dead = true, .references = old->head->references, .length = old->content().size(),
+                 .checksum = old->checksum, .base = {}, .payload = old->content()},
                 change);
     }
     if (old->head) {
@@ -289,8 +290,8 @@ Superseded ChainStore::remove(Transaction& transaction, RecordId record) {
     } else {
       claim_head(transaction, record);
     }
-    change.raw_bytes -= static_cast<int64_t>(old->content.size());
-    thinned(*old->table, change) += static_cast<int64_t>(old->content.size());
+    change.raw_bytes -= static_cast<int64_t>(old->content().size());
+    thinned(*old->table, change) += static_cast<int64_t>(old->content().size());
     before.bytes = std::move(old->row_bytes);
   }
   old->table->remove(transaction, record_key(record));
@@ -322,8 +323,8 @@ WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Ba
 
   const Bytes target_read = target_raw ? Bytes() : read_chain(transaction, target_key);
   const Bytes base_read = base_raw ? Bytes() : read_chain(transaction, base_key);
-  const BytesView target_content = target_raw ? target->content : BytesView(target_read);
-  const BytesView base_content = base_raw ? base->content : BytesView(base_read);
+  const BytesView target_content = target_raw ? target->content() : BytesView(target_read);
+  const BytesView base_content = base_raw ? base->content() : BytesView(base_read);
   const auto made = dedup::apply(base_content, backward.delta, {.output_bytes_max = target_content.size()});
   if (!made || made.value() != target_content) return WriteBackResult::wrong;
 

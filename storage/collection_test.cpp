@@ -153,6 +153,24 @@ TEST_CASE("a collection and a map of documents stay the same under random work, 
   }
 }
 
+TEST_CASE("documents of a few bytes are replaced and removed as any other") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  const auto collection = engine.catalog().create("shop.orders", {});
+  const bson::Document small = json("{_id: 1}"), large = json("{_id: 1, text: 'more than a few bytes'}");
+  REQUIRE(small.view().bytes().size() < 16);  // as short as a string keeps inside itself
+  const auto id = in_transaction(engine, [&](Transaction& transaction) { return collection->insert(transaction, small).id; });
+  for (int round = 0; round < 3; ++round) {
+    in_transaction(engine, [&](Transaction& transaction) {
+      CHECK(collection->update(transaction, id, small, large).before.bytes == small.view().bytes());
+      CHECK(collection->update(transaction, id, large, small).before.bytes == large.view().bytes());
+      CHECK(collection->update(transaction, id, small, small).before.bytes == small.view().bytes());
+    });
+  }
+  in_transaction(engine, [&](Transaction& transaction) { CHECK(collection->remove(transaction, id, small).bytes == small.view().bytes()); });
+  CHECK(collection->record_count() == 0);
+}
+
 TEST_CASE("a duplicate is told in MongoDB's words, with pattern and value") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
