@@ -200,7 +200,7 @@ class History {
       if (random_.below(10) != 0) batch.push_back(waiting_[at]);  // the others are lost
       waiting_.erase(waiting_.begin() + static_cast<long>(at));
     }
-    flush_write_backs(*engine_, batch, [this](CollectionId) { return &store_->state().chains; }, figures_);
+    flush_write_backs(*engine_, batch, [this](CollectionId) { return std::shared_ptr<ChainStore>(collection_, &store_->state().chains); }, figures_);
   }
 
   void read() {
@@ -315,4 +315,34 @@ TEST_CASE("any history of writes and background work reads back as a map does") 
   CHECK(stale > 0);
   CHECK(spliced > 0);
   CHECK(retained > 0);
+}
+
+TEST_CASE("a collection dropped while its deltas are written back stays until they are counted") {
+  TemporaryDirectory directory;
+  Engine engine(quiet(directory.path()));
+  base::Random random(1);
+  const Bytes older = text(random, 1000), newer = edited(random, older);
+  auto collection = engine.catalog().create("test.going", {});
+  const std::weak_ptr<Collection> watched = collection;
+  RecordStore& records = collection->records();
+  dedup::Backward backward;
+  backward.target.collection = backward.base.collection = collection->id();
+  in_transaction(engine, [&](Transaction& transaction) {
+    backward.target.generation = transaction.next_stamp();
+    backward.target.record = records.insert(transaction, older, backward.target.generation);
+    backward.base.generation = transaction.next_stamp();
+    backward.base.record = records.insert(transaction, newer, backward.base.generation);
+  });
+  backward.target_placement.chain = backward.base_placement.chain = backward.target.record;
+  backward.delta = *dedup::encode(newer, older, {});
+  WriteBackFigures figures;
+  const auto first_then_dropped = [&, asked = 0](CollectionId) mutable -> std::shared_ptr<ChainStore> {
+    if (asked++ == 0) return {collection, &records.state().chains};
+    if (collection) engine.catalog().drop("test.going");
+    collection.reset();
+    return nullptr;
+  };
+  flush_write_backs(engine, {backward, backward}, first_then_dropped, figures);
+  CHECK(figures.written + figures.stale + figures.conflicts == 2);
+  CHECK(watched.expired());
 }

@@ -59,7 +59,7 @@ class DedupWorker::Sources : public dedup::RecordSource {
   explicit Sources(DedupWorker& worker) : worker_(worker) {}
 
   std::optional<Bytes> fetch(const dedup::ContentId& id) override {
-    ChainStore* store = worker_.store_of(id.collection);
+    const auto store = worker_.store_of(id.collection);
     if (!store) return std::nullopt;
     try {
       Transaction transaction(worker_.engine_, Transaction::Mode::read);
@@ -265,14 +265,14 @@ std::shared_ptr<Collection> DedupWorker::collection_of(CollectionId id) const {
   return found == tracked_.end() || found->second.collection->dropped() ? nullptr : found->second.collection;
 }
 
-ChainStore* DedupWorker::store_of(CollectionId id) {
+std::shared_ptr<ChainStore> DedupWorker::store_of(CollectionId id) {
   auto& collection = in_use_[id];
   if (!collection) collection = collection_of(id);
   if (!collection || collection->dropped()) {
     in_use_.erase(id);
     return nullptr;
   }
-  return &collection->records().state().chains;
+  return {collection, &collection->records().state().chains};
 }
 
 DedupWorker::Partition& DedupWorker::partition(const std::string& database) {
@@ -463,7 +463,7 @@ bool DedupWorker::splice_some() {
   bool any = false;
   for (const auto& collection : collections) {
     for (const auto& dead : collection->records().state().take_dead()) {
-      ChainStore* store = store_of(collection->id());
+      const auto store = store_of(collection->id());
       if (!store) break;
       try {
         const bool spliced = in_transaction(engine_, [&](Transaction& transaction) { return store->splice(transaction, dead); });

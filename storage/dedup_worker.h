@@ -100,7 +100,7 @@ class DedupWorker {
   void load();
   Tracked& track(const std::shared_ptr<Collection>& collection);  // under mutex_
   std::shared_ptr<Collection> collection_of(CollectionId id) const;
-  ChainStore* store_of(CollectionId id);
+  std::shared_ptr<ChainStore> store_of(CollectionId id);  // keeps the collection
 
   Partition& partition(const std::string& database);
   void encode(const DedupWork& work, Sources& sources);

@@ -29,10 +29,12 @@ void count(const dedup::Backward& backward, WriteBackResult result, WriteBackFig
 // False: met a conflict, or something that must be looked at one by one.
 bool flush_together(Engine& engine, const std::vector<dedup::Backward>& batch, const ChainStoreOf& store_of, WriteBackFigures& figures) {
   WriteBackFigures together = figures;
+  // The commit still counts in the stores, and one of them may be dropped before it comes to that.
+  std::vector<std::shared_ptr<ChainStore>> in_use;
   try {
     Transaction transaction(engine, Transaction::Mode::write);
     for (const auto& backward : batch) {
-      ChainStore* store = store_of(backward.target.collection);
+      const auto& store = in_use.emplace_back(store_of(backward.target.collection));
       count(backward, store ? store->write_back(transaction, backward) : WriteBackResult::stale, together);
     }
     transaction.commit();

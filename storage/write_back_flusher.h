@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "storage/chain_store.h"
@@ -17,8 +18,8 @@ struct WriteBackFigures {
   uint64_t saved_bytes = 0;
 };
 
-// Where the contents of a collection lie; nullptr: dropped.
-using ChainStoreOf = std::function<ChainStore*(CollectionId)>;
+// Where the contents of a collection lie; nullptr: dropped. A collection dropped later is kept while it is asked to.
+using ChainStoreOf = std::function<std::shared_ptr<ChainStore>(CollectionId)>;
 
 // All in one transaction; where that meets a conflict, one by one, and what
 // still conflicts is given up. Throws nothing but what says that the disk or
