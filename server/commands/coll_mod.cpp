@@ -58,9 +58,10 @@ class CollMod : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const auto index = arguments.object("index");
+    const FieldNames options = fields().value();
     for (const auto& field : request.body) {
       const bool other = field.name != "index" && field.name != request.command && !field.is_nullish();
-      for (std::string_view name : *fields()) {
+      for (std::string_view name : options) {
         if (!other || field.name != name) continue;
         throw OperationError(ErrorCode::command_not_supported, "collMod's option '" + std::string(name) + "' is not supported");
       }
