@@ -4,7 +4,6 @@
 #include "bson/arithmetic.h"
 #include "bson/json.h"
 #include "bson/numeric.h"
-#include "server/query/expressions/dates.h"
 #include "server/query/expressions/operator_support.h"
 #include "server/query/expressions/text.h"
 
@@ -97,7 +96,7 @@ Value to_date(const ValueView& from) {
       return Value(bson::Date{int64_t{(uint32_t{bytes[0]} << 24) | (uint32_t{bytes[1]} << 16) | (uint32_t{bytes[2]} << 8) | bytes[3]} * 1000});
     }
     case Type::string: {
-      const auto parsed = parse_iso_date(from.as_string());
+      const auto parsed = bson::date_from_string(from.as_string());
       if (!parsed) fail(conversion_failure, "Error parsing date string '" + std::string(from.as_string()) + "'");
       return Value(*parsed);
     }

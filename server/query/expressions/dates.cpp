@@ -1,15 +1,13 @@
-#include "server/query/expressions/dates.h"
-
 #include <date/date.h>
 #include <date/tz.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <chrono>
 
 #include "bson/builder.h"
+#include "bson/json.h"
 #include "server/query/expressions/operator_support.h"
 
 namespace server::query {
@@ -291,7 +289,7 @@ ExpressionPtr parse_date_from_string(std::string_view, const ValueView& value, S
     if (given.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
     const auto in = zone_from(zone, frame);
     if (!in) return Value::null();
-    const auto parsed = given.type() == Type::string ? parse_iso_date(given.view().as_string()) : std::nullopt;
+    const auto parsed = given.type() == Type::string ? bson::date_from_string(given.view().as_string()) : std::nullopt;
     if (!parsed) {
       if (on_error) return on_error->evaluate(frame);
       if (given.type() != Type::string) {
@@ -460,58 +458,8 @@ constexpr OperatorEntry entries[] = {
     {"$dateTrunc", parse_date_trunc},
 };
 
-// Reads exactly `digits` of them.
-bool take_number(std::string_view& text, size_t digits, int& out) {
-  if (text.size() < digits) return false;
-  const auto end = std::from_chars(text.data(), text.data() + digits, out);
-  if (end.ec != std::errc() || end.ptr != text.data() + digits) return false;
-  text.remove_prefix(digits);
-  return true;
-}
-
-bool take(std::string_view& text, char c) {
-  if (text.empty() || text[0] != c) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
 }  // namespace
 
 std::span<const OperatorEntry> date_operators() { return entries; }
-
-std::optional<bson::Date> parse_iso_date(std::string_view text) {
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  int64_t ms = 0;
-  if (!take_number(text, 4, year) || !take(text, '-') || !take_number(text, 2, month) || !take(text, '-') || !take_number(text, 2, day)) {
-    return std::nullopt;
-  }
-  const date::year_month_day ymd = date::year(year) / month / day;
-  if (!ymd.ok()) return std::nullopt;
-  if (take(text, 'T') || take(text, ' ')) {
-    if (!take_number(text, 2, hour) || !take(text, ':') || !take_number(text, 2, minute)) return std::nullopt;
-    if (take(text, ':') && !take_number(text, 2, second)) return std::nullopt;
-    if (take(text, '.')) {
-      int64_t unit = 100;
-      if (text.empty() || !std::isdigit(static_cast<unsigned char>(text[0]))) return std::nullopt;
-      for (; !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])); text.remove_prefix(1), unit /= 10) ms += (text[0] - '0') * unit;
-    }
-  }
-  if (hour > 23 || minute > 59 || second > 59) return std::nullopt;
-  int64_t offset = 0;
-  if (!text.empty() && (text[0] == '+' || text[0] == '-')) {
-    const int sign = text[0] == '-' ? -1 : 1;
-    int hours = 0, minutes = 0;
-    text.remove_prefix(1);
-    if (!take_number(text, 2, hours)) return std::nullopt;
-    take(text, ':');
-    if (!text.empty() && !take_number(text, 2, minutes)) return std::nullopt;
-    offset = sign * (hours * 60 + minutes);
-  } else {
-    take(text, 'Z');
-  }
-  if (!text.empty()) return std::nullopt;
-  const int64_t days = date::sys_days(ymd).time_since_epoch().count();
-  return bson::Date{(((days * 24 + hour) * 60 + minute - offset) * 60 + second) * 1000 + ms};
-}
 
 }  // namespace server::query
