@@ -50,6 +50,7 @@ struct StoreSum {
   int64_t file_bytes = 0;
   uint64_t decoded = 0, hops = 0, hops_max = 0;
   std::vector<const RecordStore::State*> stores;
+  std::vector<std::shared_ptr<const Collection>> kept;  // one that is dropped meanwhile stays while its store is read
 };
 
 void add(StoreSum& stored, Engine& engine, Collection& collection) {
@@ -188,7 +189,9 @@ void DedupService::append_server_status(bson::Builder& out) const {
   StoreSum stored;
   for (const auto& database : engine.catalog().databases()) {
     for (const auto& collection : engine.catalog().collections(database)) {
-      if (!collection->read_only()) add(stored, engine, *collection);
+      if (collection->read_only()) continue;
+      stored.kept.push_back(collection);
+      add(stored, engine, *collection);
     }
   }
   stored.file_bytes += engine.file_bytes("feature_metadata");
@@ -234,7 +237,9 @@ void DedupService::append_database_stats(const std::string& db, bson::Builder& o
   Engine& engine = state_->engine;
   StoreSum stored;
   for (const auto& collection : engine.catalog().collections(db)) {
-    if (!collection->read_only()) add(stored, engine, *collection);
+    if (collection->read_only()) continue;
+    stored.kept.push_back(collection);
+    add(stored, engine, *collection);
   }
   append(out, stored);
   const DedupFigures figures = state_->worker.figures();

@@ -2,6 +2,7 @@
 #include "storage/dedup_service.h"
 
 #include <catch2/catch.hpp>
+#include <atomic>
 #include <map>
 #include <thread>
 
@@ -228,4 +229,24 @@ TEST_CASE("a collection may be dropped while its contents wait to be encoded") {
   }
   engine.dedup().drain(true);
   CHECK(engine.catalog().open("wiki.pages") == nullptr);
+}
+
+TEST_CASE("figures of a database are read while its collections come and go") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  std::atomic<bool> stop = false;
+  std::thread changing([&] {
+    for (int i = 0; i < 40; ++i) {
+      engine.catalog().open_or_create("wiki.pages");
+      engine.catalog().drop("wiki.pages");
+    }
+    stop = true;
+  });
+  while (!stop) {
+    bson::Builder of_database, of_all;
+    engine.dedup().append_database_stats("wiki", of_database);
+    engine.dedup().append_server_status(of_all);
+  }
+  changing.join();
+  CHECK_FALSE(engine.catalog().open("wiki.pages"));
 }
