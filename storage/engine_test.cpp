@@ -4,6 +4,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/random.h"
 #include "storage/temporary_engine.h"
 
 using namespace storage;
@@ -125,4 +126,26 @@ TEST_CASE("a table that was dropped, before or meanwhile, is compacted as nothin
     dropper.join();
     CHECK_NOTHROW(engine.compact(name));
   }
+}
+
+TEST_CASE("a table that lost all its rows gives its file back") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  base::Random random(7);
+  for (int i = 0; i < 200; ++i) {
+    Bytes noise(50'000, ' ');
+    for (char& c : noise) c = static_cast<char>(random());
+    in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, record_key(i + 1), noise); });
+  }
+  engine.checkpoint();
+  REQUIRE(engine.file_bytes("things") > 8'000'000);
+  in_transaction(engine, [&](Transaction& transaction) {
+    for (int i = 0; i < 200; ++i) table.remove(transaction, record_key(i + 1));
+  });
+  for (int i = 0; i < 3; ++i) engine.checkpoint();
+  engine.compact("things");
+  CHECK(engine.file_bytes("things") < 1'000'000);
+  Transaction transaction(engine, Transaction::Mode::read);
+  CHECK_FALSE(table.cursor(transaction).next());
 }
