@@ -33,7 +33,7 @@ function(palimpsest_folder name)
   add_library(palimpsest_${name} STATIC ${files})
   target_link_libraries(palimpsest_${name} PUBLIC ${arg_LINK} Threads::Threads)
 
-  if(tests)
+  if(tests AND NOT PALIMPSEST_FUZZ)
     add_executable(${name}_tests ${tests})
     target_link_libraries(${name}_tests PRIVATE palimpsest_${name} palimpsest_test_main ${arg_TEST_LINK})
     # GCC 12 sees overlaps in `"text" + string` that are not there (its bug 105651).

@@ -16,7 +16,6 @@ namespace {
 
 constexpr int log_failed = 7200201;
 constexpr int log_rebuilt = 7200202;
-constexpr int log_catching_up = 7200203;
 
 constexpr int nice_level = 5;
 constexpr size_t batch_count = 64;
