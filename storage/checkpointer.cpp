@@ -23,7 +23,9 @@ void Checkpointer::stop() {
 void Checkpointer::checkpoint() {
   const int64_t start = base::system_clock().monotonic_us();
   const wt::Session session = connection_.open_session();
+  const uint64_t written = space_.written_bytes();
   wt::check(session->checkpoint(session.get(), nullptr), "taking a checkpoint");
+  space_.checkpointed(written);
   last_ms_.set((base::system_clock().monotonic_us() - start) / 1000);
   count_.add();
 }

@@ -14,6 +14,8 @@ constexpr uint64_t journal_file_max = 32ull << 20;
 constexpr uint64_t journal_file_share = 64;  // of the disk
 // The journal may begin a file while it makes the next ahead of need; the rest is for checkpoints.
 constexpr uint64_t reserve_files = 4;
+// What the next checkpoint may still have to write, beside the journal that has it already; the cache keeps no more.
+constexpr uint64_t unwritten_bytes_max = 256ull << 20;
 
 [[noreturn]] void no_space() {
   throw base::OperationError(base::ErrorCode::out_of_disk_space,
@@ -48,7 +50,8 @@ void DiskSpace::look() {
   if (statvfs(path_.c_str(), &figures) != 0) return;
   const uint64_t total = uint64_t{figures.f_blocks} * figures.f_frsize;
   total_.store(total, std::memory_order_relaxed);
-  reserve_.store(reserve_files * journal_file_bytes(), std::memory_order_relaxed);
+  const uint64_t unwritten = written_bytes() - checkpointed_.load(std::memory_order_relaxed);
+  reserve_.store(reserve_files * journal_file_bytes() + std::min(unwritten, unwritten_bytes_max), std::memory_order_relaxed);
   free_.store(uint64_t{figures.f_bavail} * figures.f_frsize, std::memory_order_relaxed);
 }
 

@@ -25,6 +25,8 @@ class DiskSpace {
   // Looks again once much was written.
   void wrote(uint64_t bytes);
   void look();
+  // A checkpoint holds all that was written when `written` was read.
+  void checkpointed(uint64_t written) { checkpointed_.store(written, std::memory_order_relaxed); }
   uint64_t written_bytes() const { return written_.load(std::memory_order_relaxed); }
   uint64_t filesystem_bytes() const { return total_.load(std::memory_order_relaxed); }
   // How large the journal's files are to be: 32 MB, less where the disk is small.
@@ -36,6 +38,7 @@ class DiskSpace {
 
   const std::string path_;
   std::atomic<uint64_t> written_{0};
+  std::atomic<uint64_t> checkpointed_{0};
   std::atomic<uint64_t> next_look_{0};
   std::atomic<uint64_t> total_{0};
   std::atomic<uint64_t> free_{0};

@@ -1,4 +1,5 @@
-"""Bytes nobody should send: a clear error each, the server up, nothing lost."""
+"""Bytes nobody should send, and a disk that fills up: a clear error each, the server up, nothing lost."""
+import os
 import random
 import socket
 import struct
@@ -123,6 +124,30 @@ def test_names_that_are_none(server):
     for name in ("", "$x", "a\0b", "x" * 300):
         with pytest.raises((PyMongoError, ValueError, bson.errors.InvalidDocument)):
             client.bad.command("create", name)
+
+
+def test_a_full_disk_refuses_and_keeps_what_was_acknowledged(tmp_path):
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(folder)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("no right to mount a small file system")
+    try:
+        with Server("--wiredTigerCacheSizeGB", "0.25", "--oplogSize", "50", dbpath=folder / "db") as small:
+            client = small.client()
+            acknowledged = 0
+            with pytest.raises(PyMongoError) as error:
+                for number in range(5000):
+                    client.full.c.insert_one({"_id": number, "noise": os.urandom(200_000)})
+                    acknowledged += 1
+            assert getattr(error.value, "code", None) == 14031, error.value
+            assert small.running()
+            assert client.full.c.count_documents({}) == acknowledged
+            small.kill()
+            small.start()
+            assert small.client().full.c.count_documents({}) == acknowledged
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
 def test_a_data_set_cut_in_the_middle(server, tmp_path):
