@@ -35,7 +35,7 @@ class PipelineSource final : public query::CursorSource {
 };
 
 constexpr std::string_view known_fields[] = {"pipeline",  "cursor", "explain", "allowDiskUse", "bypassDocumentValidation",
-                                             "collation", "hint",   "let",     "fromMongos",   "needsMerge"};
+                                             "collation", "hint",   "let"};
 
 class Aggregate final : public Command, public Explainable {
  public:
