@@ -1,0 +1,228 @@
+#include "storage/dedup_figures.h"
+
+#include "storage/dedup_worker.h"
+#include "storage/record_store_state.h"
+
+namespace storage {
+
+namespace {
+
+int64_t number(uint64_t value) { return static_cast<int64_t>(value); }
+
+// What lies in a set of collections, and how it was read.
+struct StoreSum {
+  StoreCounts counts;
+  int64_t records = 0;
+  int64_t logical_bytes = 0;
+  int64_t file_bytes = 0;
+  uint64_t decoded = 0, hops = 0, hops_max = 0;
+  std::vector<const RecordStore::State*> stores;
+  std::vector<std::shared_ptr<const Collection>> kept;  // one that is dropped meanwhile stays while its store is read
+};
+
+void add(StoreSum& stored, Engine& engine, Collection& collection) {
+  const auto& store = collection.records().state();
+  stored.counts += store.chains.counters().get();
+  stored.records += collection.record_count();
+  stored.logical_bytes += collection.logical_bytes();
+  for (const auto& name : store_table_names(collection.id())) stored.file_bytes += engine.file_bytes(name);
+  stored.decoded += store.hops.count();
+  stored.hops += store.hops.sum();
+  stored.hops_max = std::max<uint64_t>(stored.hops_max, store.hops_max.load());
+  stored.stores.push_back(&store);
+}
+
+void append(bson::Builder& out, const StoreSum& stored) {
+  const StoreCounts& counts = stored.counts;
+  out.append("logicalBytes", stored.logical_bytes);
+  out.append("storedBytes", counts.stored_bytes());
+  out.append("fileBytes", stored.file_bytes);
+  out.append("records", stored.records);
+  out.append("deltas", counts.stubs);
+  out.append("heads", counts.heads);
+  out.append("chainRows", counts.chain_rows);
+  out.append("chainBytes", counts.chain_bytes);
+  out.append("retained", counts.dead);
+  out.append("retainedBytes", counts.dead_bytes);
+  {
+    auto hops = out.object("hops");
+    hops.append("reads", number(stored.decoded));
+    hops.append("mean", stored.decoded ? static_cast<double>(stored.hops) / static_cast<double>(stored.decoded) : 0.0);
+    hops.append("max", number(stored.hops_max));
+    auto histogram = hops.array("quantiles");
+    for (const double q : {0.5, 0.9, 0.99, 1.0}) {
+      uint64_t value = 0;
+      for (const auto* store : stored.stores) value = std::max(value, store->hops.count() ? store->hops.quantile(q) : 0);
+      auto one = histogram.object();
+      one.append("q", q);
+      one.append("hops", number(value));
+    }
+  }
+  auto decode = out.object("decodeMicros");
+  for (const auto& [name, q] : {std::pair{"p50", 0.5}, {"p99", 0.99}}) {
+    uint64_t value = 0;
+    for (const auto* store : stored.stores) value = std::max(value, store->decode_micros.count() ? store->decode_micros.quantile(q) : 0);
+    decode.append(name, number(value));
+  }
+}
+
+void append(bson::Builder& out, const LogFigures& log) {
+  out.append("entries", number(log.entries));
+  out.append("rawBytes", number(log.raw_bytes));
+  out.append("forwardBytes", number(log.forward_bytes));
+  out.append("forwardBatches", number(log.batches));
+  out.append("forwardZstdBytes", number(log.zstd_bytes));
+}
+
+void append(bson::Builder& out, const dedup::EncoderStats& stats) {
+  out.append("contents", number(stats.contents));
+  out.append("encoded", number(stats.encoded));
+  out.append("unique", number(stats.unique));
+  out.append("filtered", number(stats.filtered));
+  out.append("notWorth", number(stats.not_worth));
+  out.append("writeBacks", number(stats.write_backs));
+  out.append("hopWriteBacks", number(stats.hop_write_backs));
+  {
+    auto cache = out.object("sourceCache");
+    cache.append("bytes", number(stats.source_cache_bytes));
+    cache.append("hits", number(stats.source_hits));
+    cache.append("misses", number(stats.source_fetches));
+    cache.append("gone", number(stats.sources_gone));
+  }
+  auto index = out.object("index");
+  index.append("bytes", number(stats.index_bytes));
+  index.append("records", number(stats.live_entries));
+  index.append("candidates", number(stats.candidates));
+  index.append("falseChecksums", number(stats.false_matches));
+  index.append("metadataCacheBytes", number(stats.metadata_bytes));
+}
+
+void append_governor(bson::Builder& out, const dedup::EncoderStats& stats) {
+  out.append("enabled", stats.enabled);
+  out.append("ratio", stats.content_bytes > stats.saved_bytes
+                          ? static_cast<double>(stats.content_bytes) / static_cast<double>(stats.content_bytes - stats.saved_bytes)
+                          : 1.0);
+  out.append("sizeThreshold", static_cast<int64_t>(stats.size_threshold));
+}
+
+dedup::EncoderStats sum(const DedupFigures& figures) {
+  dedup::EncoderStats all;
+  for (const auto& [name, database] : figures.databases) {
+    const auto& one = database.encoder;
+    all.contents += one.contents;
+    all.content_bytes += one.content_bytes;
+    all.encoded += one.encoded;
+    all.unique += one.unique;
+    all.filtered += one.filtered;
+    all.disabled += one.disabled;
+    all.not_worth += one.not_worth;
+    all.forward_bytes += one.forward_bytes;
+    all.saved_bytes += one.saved_bytes;
+    all.write_backs += one.write_backs;
+    all.hop_write_backs += one.hop_write_backs;
+    all.improved_write_backs += one.improved_write_backs;
+    all.candidates += one.candidates;
+    all.false_matches += one.false_matches;
+    all.source_hits += one.source_hits;
+    all.source_fetches += one.source_fetches;
+    all.sources_gone += one.sources_gone;
+    all.live_entries += one.live_entries;
+    all.index_bytes += one.index_bytes;
+    all.metadata_bytes += one.metadata_bytes;
+    all.source_cache_bytes += one.source_cache_bytes;
+  }
+  return all;
+}
+
+void append_write_back(bson::Builder& out, const DedupFigures& figures) {
+  out.append("records", number(figures.write_back_records));
+  out.append("bytes", number(figures.write_back_bytes));
+  out.append("written", number(figures.write_back.written));
+  out.append("savedBytes", number(figures.write_back.saved_bytes));
+  out.append("stale", number(figures.write_back.stale));
+  out.append("noGain", number(figures.write_back.no_gain));
+  out.append("conflicts", number(figures.write_back.conflicts));
+  out.append("wrong", number(figures.write_back.wrong));
+  out.append("discarded", number(figures.write_back_discarded));
+  out.append("discardedBytes", number(figures.write_back_discarded_bytes));
+}
+
+}  // namespace
+
+void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Builder& out) {
+  const DedupFigures figures = worker.figures();
+  const auto queue = worker.queue_figures();
+  StoreSum stored;
+  for (const auto& database : engine.catalog().databases()) {
+    for (const auto& collection : engine.catalog().collections(database)) {
+      if (collection->read_only()) continue;
+      stored.kept.push_back(collection);
+      add(stored, engine, *collection);
+    }
+  }
+  stored.file_bytes += engine.file_bytes("feature_metadata");
+  out.append("enabled", worker.enabled());
+  out.append("profile", engine.options().dedup.profile);
+  append(out, stored);
+  append(out, sum(figures));
+  {
+    auto section = out.object("queue");
+    section.append("records", number(queue.records));
+    section.append("bytes", number(queue.bytes));
+    section.append("dropped", number(queue.dropped));
+    section.append("refused", number(queue.refused));
+    section.append("collectionsBehind", number(queue.behind));
+    section.append("readBack", number(figures.caught_up));
+  }
+  {
+    auto section = out.object("writeBack");
+    append_write_back(section, figures);
+  }
+  {
+    auto section = out.object("background");
+    section.append("cpuMicros", number(figures.cpu_micros));
+    section.append("spliced", number(figures.spliced));
+    section.append("packedRecords", number(figures.packed_records));
+    section.append("compactions", number(figures.compactions));
+  }
+  {
+    auto section = out.object("databases");
+    for (const auto& [name, database] : figures.databases) {
+      auto one = section.object(name);
+      append_governor(one, database.encoder);
+      one.append("rebuildMillis", database.rebuild_ms);
+    }
+  }
+  LogFigures log;
+  for (const auto& [name, database] : figures.databases) log += database.log;
+  auto section = out.object("oplog");
+  append(section, log);
+}
+
+void append_database_figures(Engine& engine, const DedupWorker& worker, const std::string& db, bson::Builder& out) {
+  StoreSum stored;
+  for (const auto& collection : engine.catalog().collections(db)) {
+    if (collection->read_only()) continue;
+    stored.kept.push_back(collection);
+    add(stored, engine, *collection);
+  }
+  append(out, stored);
+  const DedupFigures figures = worker.figures();
+  const auto found = figures.databases.find(db);
+  if (found == figures.databases.end()) return;
+  append(out, found->second.encoder);
+  {
+    auto section = out.object("governor");
+    append_governor(section, found->second.encoder);
+  }
+  auto section = out.object("oplog");
+  append(section, found->second.log);
+}
+
+void append_collection_figures(Engine& engine, const Collection& collection, bson::Builder& out) {
+  StoreSum stored;
+  add(stored, engine, const_cast<Collection&>(collection));
+  append(out, stored);
+}
+
+}  // namespace storage
