@@ -46,6 +46,11 @@ struct Placement {
   auto operator<=>(const Placement&) const = default;
 };
 
+// Whose versions these are, where the caller knows: a hash of what the versions of one thing have in common, as a
+// page's id. 0: unknown. Contents of one collection succeed each other only within a lineage.
+using Lineage = uint64_t;
+constexpr Lineage no_lineage = 0;
+
 // Plug: whole contents by name.
 class RecordSource {
  public:

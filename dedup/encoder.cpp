@@ -43,6 +43,7 @@ struct Encoder::State {
   // What the index knows about a new content's features.
   struct Similar {
     Features features;
+    bool has_lineage = false;
     std::vector<std::vector<FeatureMatch>> matches;  // one list a feature, verified
     std::vector<Candidate> candidates;
   };
@@ -64,10 +65,10 @@ struct Encoder::State {
     bool late = false;                  // a content that ranks above it is there already, and became its base
   };
 
-  Similar find_similar(uint32_t collection, BytesView content);
-  Encoding encode(const ContentId& id, BytesView content, RecordSource& records);
+  Similar find_similar(uint32_t collection, BytesView content, Lineage lineage);
+  Encoding encode(const ContentId& id, BytesView content, RecordSource& records, Lineage lineage);
   Encoding encode_successor(const ContentId& id, BytesView content, const ContentId& previous, BytesView previous_content,
-                            Placement previous_placement, RecordSource& records);
+                            Placement previous_placement, RecordSource& records, Lineage lineage);
 
   bool try_source(Work& work, const Candidate& candidate);
   bool worth(size_t delta_bytes, size_t content_bytes) const { return delta_bytes * 100 <= content_bytes * options.worth_percent; }
@@ -87,9 +88,13 @@ Encoder::Encoder(const Options& options, uint64_t seed, MetadataStore& store)
     : state_(std::make_unique<State>(options, seed, store)) {}
 Encoder::~Encoder() = default;
 
-Encoder::State::Similar Encoder::State::find_similar(uint32_t collection, BytesView content) {
+Encoder::State::Similar Encoder::State::find_similar(uint32_t collection, BytesView content, Lineage lineage) {
   Similar similar;
-  similar.features = sketcher.sketch(collection, content);
+  const Features sketch = sketcher.sketch(collection, content);
+  similar.has_lineage = lineage != no_lineage && !sketch.empty();
+  const uint32_t own = similar.has_lineage ? sketcher.lineage_feature(collection, lineage) : 0;
+  if (similar.has_lineage) similar.features.add(own);
+  for (const uint32_t feature : sketch) similar.features.add(feature);
   for (const uint32_t feature : similar.features) index.prefetch(feature);
   for (const uint32_t feature : similar.features) {
     auto& matches = similar.matches.emplace_back();
@@ -106,7 +111,8 @@ Encoder::State::Similar Encoder::State::find_similar(uint32_t collection, BytesV
       if (known != similar.candidates.end()) {
         ++known->shared;
       } else {
-        similar.candidates.push_back({match.pointer, entry->id, entry->placement, 1, cache.contains(entry->id), entry->superseded});
+        similar.candidates.push_back({match.pointer, entry->id, entry->placement, 1, cache.contains(entry->id), entry->superseded,
+                                      entry->lineage() == own, own && entry->lineage() == own});
       }
       return false;
     });
@@ -126,7 +132,7 @@ std::optional<Bytes> Encoder::State::fetch(const ContentId& id, RecordSource& re
   return bytes;
 }
 
-Encoding Encoder::State::encode(const ContentId& id, BytesView content, RecordSource& records) {
+Encoding Encoder::State::encode(const ContentId& id, BytesView content, RecordSource& records, Lineage lineage) {
   Work work{id, content, records, {}, {}, 0, {}, {}};
   work.encoding.placement = {id.record, 0};
   ++stats.contents;
@@ -137,7 +143,7 @@ Encoding Encoder::State::encode(const ContentId& id, BytesView content, RecordSo
   }
   work.encoding.outcome = Outcome::filtered;
   if (!size_filter.admits(static_cast<uint32_t>(content.size()))) return finish(work);
-  work.similar = find_similar(id.collection, content);
+  work.similar = find_similar(id.collection, content, lineage);
   if (work.similar.features.empty()) return finish(work);
 
   work.encoding.outcome = Outcome::unique;
@@ -188,6 +194,7 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
     encoding.source = candidate.id;
     encoding.forward = std::move(both->forward);
   }
+  if (!candidate.kin) return true;
   if (!may_be_base(work.id, candidate.id)) {
     if (!candidate.superseded && !work.predecessor && encoding.source == candidate.id) come_late(work, candidate);
     return true;
@@ -263,7 +270,7 @@ void Encoder::State::re_encode_hop_bases(Work& work) {
 }
 
 void Encoder::State::remember(Work& work, const ContentId* cached_source) {
-  const MetadataPointer pointer = metadata.append({work.id, work.encoding.placement, work.similar.features, work.hop_bases});
+  const MetadataPointer pointer = metadata.append({work.id, work.encoding.placement, work.similar.features, work.similar.has_lineage, work.hop_bases});
   for (const auto& [old, delta_bytes] : work.superseded) metadata.supersede(old, pointer, delta_bytes);
   add_to_index(work.similar, pointer);
   if (cached_source) {
@@ -354,7 +361,8 @@ void Encoder::State::turn_off() {
 }
 
 Encoding Encoder::State::encode_successor(const ContentId& id, BytesView content, const ContentId& previous,
-                                          BytesView previous_content, Placement previous_placement, RecordSource& records) {
+                                          BytesView previous_content, Placement previous_placement, RecordSource& records,
+                                          Lineage lineage) {
   Work work{id, content, records, {}, {}, 0, {}, {}};
   work.encoding.placement = {id.record, 0};
   ++stats.contents;
@@ -364,7 +372,7 @@ Encoding Encoder::State::encode_successor(const ContentId& id, BytesView content
     return finish(work);
   }
   size_filter.admits(static_cast<uint32_t>(content.size()));
-  work.similar = find_similar(id.collection, content);
+  work.similar = find_similar(id.collection, content, lineage);
   work.encoding.outcome = Outcome::not_worth;
   if (auto both = encode_two_way(previous_content, content, delta)) {
     if (both->forward.size() < content.size()) {
@@ -383,13 +391,14 @@ Encoding Encoder::State::encode_successor(const ContentId& id, BytesView content
   return finish(work);
 }
 
-Encoding Encoder::encode(const ContentId& id, BytesView content, RecordSource& records) {
-  return state_->encode(id, content, records);
+Encoding Encoder::encode(const ContentId& id, BytesView content, RecordSource& records, Lineage lineage) {
+  return state_->encode(id, content, records, lineage);
 }
 
 Encoding Encoder::encode_successor(const ContentId& id, BytesView content, const ContentId& previous,
-                                   BytesView previous_content, Placement previous_placement, RecordSource& records) {
-  return state_->encode_successor(id, content, previous, previous_content, previous_placement, records);
+                                   BytesView previous_content, Placement previous_placement, RecordSource& records,
+                                   Lineage lineage) {
+  return state_->encode_successor(id, content, previous, previous_content, previous_placement, records, lineage);
 }
 
 void Encoder::forget(const ContentId& id) {

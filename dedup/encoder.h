@@ -74,13 +74,15 @@ class Encoder {
   Encoder(const Options& options, uint64_t seed, MetadataStore& store);
   ~Encoder();
 
-  // A content that is known already only learns its placement again.
-  Encoding encode(const ContentId& id, BytesView content, RecordSource& records);
+  // A content that is known already only learns its placement again. One whose lineage is known makes a delta only of
+  // its own lineage's newest; strangers serve as source of `forward` alone, and stay whole.
+  Encoding encode(const ContentId& id, BytesView content, RecordSource& records, Lineage lineage = no_lineage);
 
   // The same for the successor of a known content (an update): no search.
   // `records` is asked for hop bases that are not in the cache.
   Encoding encode_successor(const ContentId& id, BytesView content, const ContentId& previous,
-                            BytesView previous_content, Placement previous_placement, RecordSource& records);
+                            BytesView previous_content, Placement previous_placement, RecordSource& records,
+                            Lineage lineage = no_lineage);
 
   // The content is updated or deleted: it is no longer offered as a source.
   void forget(const ContentId& id);

@@ -15,8 +15,8 @@ namespace {
 struct Server {
   explicit Server(const Options& options = {}) : options_(options) { restart(); }
 
-  Encoding insert(const ContentId& id, const Bytes& content) {
-    Encoding encoding = encoder->encode(id, content, records);
+  Encoding insert(const ContentId& id, const Bytes& content, Lineage lineage = no_lineage) {
+    Encoding encoding = encoder->encode(id, content, records, lineage);
     follow(id, content, encoding);
     return encoding;
   }
@@ -293,4 +293,42 @@ TEST_CASE("the index grows with what it holds and stays under its cap") {
   const Bytes text = prose(random, 2000);
   server.insert(content(5000), text);
   CHECK(server.insert(content(5001), edited(random, text, 1)).outcome == Outcome::encoded);
+}
+
+TEST_CASE("a declared lineage keeps the newest of each whole", "[encoder]") {
+  base::Random random(5);
+  Server server;
+  // Two pages with one text: bytes alone would take them for versions of one thing.
+  const Bytes text = prose(random, 4000);
+  Bytes first = text, second = text;
+  int64_t record = 0;
+  ContentId newest_first{}, newest_second{};
+  for (int round = 0; round < 20; ++round) {
+    first.replace(random.below(3000), 3, prose(random, 5));
+    second.replace(random.below(3000), 3, prose(random, 5));
+    server.insert(newest_first = content(++record), first, 11);
+    server.insert(newest_second = content(++record), second, 22);
+  }
+  server.all_read_back();
+  CHECK(server.records.fetch_form(newest_first).value().raw);
+  CHECK(server.records.fetch_form(newest_second).value().raw);
+  size_t whole = 0;
+  for (int64_t at = 1; at <= record; ++at) whole += server.records.fetch_form(content(at)).value().raw;
+  CHECK(whole == 2);
+}
+
+TEST_CASE("a lineage finds its predecessor where likeness would not", "[encoder]") {
+  base::Random random(6);
+  Server server;
+  const Bytes text = prose(random, 3000);
+  server.insert(content(1), text, 7);
+  for (int64_t record = 2; record < 200; ++record) server.insert(content(record), text + prose(random, 50), 1000 + record);
+  const Bytes changed = text + "the end";
+  const auto encoding = server.insert(content(200), changed, 7);
+  REQUIRE(encoding.source.has_value());
+  CHECK(*encoding.source == content(1));
+  CHECK(encoding.placement == Placement{1, 1});
+  server.restart();
+  const auto next = server.insert(content(201), changed + "!", 7);
+  CHECK(next.source == content(200));
 }

@@ -31,9 +31,12 @@ class MetadataStore {
 using MetadataPointer = uint32_t;  // never 0
 
 struct Metadata {
+  uint32_t lineage() const { return has_lineage ? features[0] : 0; }
+
   ContentId id;
   Placement placement;
-  Features features;
+  Features features;                 // that of its lineage first, if it has one
+  bool has_lineage = false;
   std::vector<ContentId> hop_bases;  // the chain's latest hop base of each level, from level 1 up
   // Not kept on disk:
   bool superseded = false;

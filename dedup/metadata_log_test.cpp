@@ -16,13 +16,15 @@ Metadata some_entry(base::Random& random, int64_t record) {
   entry.id = {static_cast<uint32_t>(1 + random.below(2)), record, random() >> random.below(60)};
   entry.placement = {record - static_cast<int64_t>(random.below(50)), static_cast<uint32_t>(random.below(100))};
   for (uint64_t features = random.below(9); features > 0; --features) entry.features.add(static_cast<uint32_t>(random()));
+  entry.has_lineage = !entry.features.empty() && random.below(2) == 0;
   for (uint64_t bases = random.below(3); bases > 0; --bases)
     entry.hop_bases.push_back({entry.id.collection, record - static_cast<int64_t>(random.below(20)), random()});
   return entry;
 }
 
 bool same(const Metadata& a, const Metadata& b) {
-  return a.id == b.id && a.placement == b.placement && a.features == b.features && a.hop_bases == b.hop_bases;
+  return a.id == b.id && a.placement == b.placement && a.features == b.features && a.lineage() == b.lineage() &&
+         a.hop_bases == b.hop_bases;
 }
 
 std::map<ContentId, Metadata> live(MetadataLog& log) {

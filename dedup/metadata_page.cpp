@@ -11,6 +11,8 @@ using base::append_varint;
 
 constexpr uint8_t present = 1;
 constexpr uint8_t other_collection = 2;
+constexpr int count_shift = 2;          // five bits: features
+constexpr uint8_t with_lineage = 0x80;  // the first feature is that of the lineage
 
 // Differences wrap: any two names have one.
 uint64_t distance(uint64_t from, uint64_t to) { return base::zigzag(static_cast<int64_t>(to - from)); }
@@ -18,7 +20,8 @@ uint64_t step(uint64_t from, uint64_t zigzag) { return from + static_cast<uint64
 
 void append_entry(Bytes& out, const Metadata& entry, const ContentId& before) {
   const bool other = entry.id.collection != before.collection;
-  out.push_back(static_cast<char>(present | (other ? other_collection : 0) | entry.features.size() << 2));
+  out.push_back(static_cast<char>(present | (other ? other_collection : 0) | (entry.has_lineage ? with_lineage : 0) |
+                                  entry.features.size() << count_shift));
   if (other) append_varint(out, entry.id.collection);
   const auto record = static_cast<uint64_t>(entry.id.record);
   append_varint(out, distance(static_cast<uint64_t>(before.record), record));
@@ -52,7 +55,9 @@ class Reader {
       const uint64_t generation = entry.id.generation - static_cast<uint64_t>(base::unzigzag(number()));
       entry.hop_bases.push_back({entry.id.collection, static_cast<int64_t>(base_record), generation});
     }
-    const uint32_t features = tag >> 2;
+    const uint32_t features = (tag & ~with_lineage) >> count_shift;
+    entry.has_lineage = tag & with_lineage;
+    if (entry.has_lineage && features == 0) return std::nullopt;
     if (!good_ || features > Features::max || bytes_.size() < features * 4) return std::nullopt;
     for (uint32_t i = 0; i < features; ++i) entry.features.add(base::load_le<uint32_t>(bytes_.data() + 4 * i));
     bytes_.remove_prefix(features * 4);

@@ -71,6 +71,10 @@ Features Sketcher::sketch(uint32_t collection, BytesView content) const {
   return options_.sketch_method == SketchMethod::windows ? windows(salt, content) : chunks(salt, content);
 }
 
+uint32_t Sketcher::lineage_feature(uint32_t collection, Lineage lineage) const {
+  return feature_of(stir(lineage), stir(seed_ + collection) + 1) | 1;
+}
+
 Features Sketcher::windows(uint64_t salt, BytesView content) const {
   const uint32_t supers = std::min<uint32_t>(options_.features_max / 2, rankings_.offsets.size() / rankings_per_super_feature);
   const uint32_t rankings = supers * rankings_per_super_feature;

@@ -53,6 +53,9 @@ class Sketcher {
   // part of the features: its contents meet only each other.
   Features sketch(uint32_t collection, BytesView content) const;
 
+  // The feature that all contents of one lineage have; never 0.
+  uint32_t lineage_feature(uint32_t collection, Lineage lineage) const;
+
  private:
   Features windows(uint64_t salt, BytesView content) const;
   Features chunks(uint64_t salt, BytesView content) const;

@@ -10,6 +10,7 @@ void rank(std::vector<Candidate>& candidates, const Options& options) {
            (candidate.superseded ? 0 : options.head_reward);
   };
   std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+    if (a.named != b.named) return a.named;
     const uint32_t score_a = score(a), score_b = score(b);
     return score_a != score_b ? score_a > score_b : a.id > b.id;
   });

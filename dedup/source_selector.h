@@ -16,9 +16,11 @@ struct Candidate {
   uint32_t shared;      // features in common
   bool cached;          // in the source cache
   bool superseded;      // not the newest of its chain
+  bool kin;             // of the same lineage, or neither's is known
+  bool named;           // of the same lineage, which is known
 };
 
-// Best first. A score is features in common, a reward for being in the source cache,
+// Best first: what is of the new content's own lineage, then by score. A score is features in common, a reward for being in the source cache,
 // and one for being the newest of its chain: only that one is still kept whole, so
 // only it saves anything when it is encoded. Of equals, the one encoded last.
 void rank(std::vector<Candidate>& candidates, const Options& options);

@@ -13,8 +13,21 @@
 
 namespace storage {
 
+// How a collection's contents are deduplicated: the sub-document `dedup` of its options.
+struct CollectionDedup {
+  bool enabled = true;
+  std::string profile;           // empty: the server's
+  std::string key;               // the field that all versions of one thing have in common; empty: found by likeness alone
+};
+CollectionDedup read_dedup_options(bson::DocumentView options);
+
+// The versions of what this document is a version of: documents with equal values in the key, across number types, belong
+// together. dedup::no_lineage where there is no key or no value.
+dedup::Lineage lineage_of(const CollectionDedup& options, bson::DocumentView document);
+
 struct CollectionOptions {
   bson::Document document;       // as create gave them and listCollections shows them
+  CollectionDedup dedup;         // read out of it
   bool capped = false;
   int64_t capped_bytes = 0;
   int64_t capped_records = 0;    // 0: no limit by count

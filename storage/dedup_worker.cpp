@@ -305,7 +305,8 @@ DedupWorker::Partition& DedupWorker::partition(const std::string& database) {
 void DedupWorker::encode_content(Collection& collection, const dedup::ContentId& id, BytesView content, Sources& sources) {
   Partition& part = partition(database_of(collection.ns()));
   part.dirty = true;
-  auto encoding = part.encoder->encode(id, content, sources);
+  const auto lineage = lineage_of(collection.options().dedup, bson::DocumentView(content));
+  auto encoding = part.encoder->encode(id, content, sources, lineage);
   part.log.add(content, encoding);
   for (auto& backward : encoding.write_backs) write_backs_.put(std::move(backward));
 }

@@ -110,6 +110,7 @@ std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const Col
   if (open(ns)) throw OperationError(ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists.");
   engine_.internals().space.require_room();
   CollectionEntry entry{.id = next_collection_, .ns = std::string(ns), .uuid = random_uuid(), .options = options, .indexes = {}, .next_index = 2};
+  entry.options.dedup = read_dedup_options(entry.options.document);
   entry.indexes.push_back({1, id_index_spec(), true});
   const Shared collection = make(entry, std::make_shared<Counts>());
   try {

@@ -24,6 +24,7 @@ struct Arguments {
   bool no_verify = false;
   bool no_compact = false;
   bool dry_run = false;
+  bool no_version_keys = false;
 };
 
 bson::Document read_report(const std::string& path) {
@@ -44,6 +45,7 @@ int run(Arguments& arguments) {
   options.writer.trace = *replay::trace_of(arguments.trace);
   options.verify = !arguments.no_verify;
   options.compact = !arguments.no_compact;
+  options.version_keys = !arguments.no_version_keys;
   if (arguments.dry_run) {
     std::cout << report::as_json(replay::dry_run(options));
     return 0;
@@ -94,6 +96,7 @@ Command add_replay(CLI::App& app) {
   parser->add_option("--populate", options.populate, "revisions loaded before the wiki trace begins")->capture_default_str();
   parser->add_option("--reads-per-insert", options.writer.reads_per_insert, "thread reads, where the data has no view counts")->capture_default_str();
 
+  parser->add_flag("--no-version-keys", arguments->no_version_keys, "let the server find by likeness which documents are versions of one thing");
   parser->add_flag("--no-verify", arguments->no_verify, "do not read everything back");
   parser->add_flag("--no-compact", arguments->no_compact, "measure the files as the load left them");
   parser->add_option("--settle-seconds", options.settle_seconds, "wait at most this long for the dedup queue")->capture_default_str();

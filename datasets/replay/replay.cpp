@@ -18,6 +18,7 @@
 #include "datasets/replay/server_watch.h"
 #include "datasets/replay/verify.h"
 #include "datasets/replay/wiki_mix.h"
+#include "datasets/version_key.h"
 #include "datasets/report/report.h"
 
 namespace datasets::replay {
@@ -110,10 +111,25 @@ class Replay {
     auto item = source.next();
     if (item) {
       ++taken_;
-      collections_.insert(item->collection);
+      if (collections_.insert(item->collection).second && options_.version_keys) declare(item->collection);
     }
     progress_.show(static_cast<uint64_t>(measured_.documents.get()), static_cast<uint64_t>(measured_.logical_bytes.get()), source.fraction());
     return item;
+  }
+
+  // Tells the server which documents are versions of one thing. To one that has no such option the collection is plain.
+  void declare(const std::string& collection) {
+    const std::string_view key = datasets::version_key(collection);
+    if (key.empty()) return;
+    constexpr uint32_t unknown_field = 40415, unknown_option = 72, exists = 48;
+    bson::Builder create;
+    create.append("create", collection);
+    create.object("dedup").append("key", key);
+    try {
+      client_.command(db(), create.done());
+    } catch (const ClientError& error) {
+      if (error.code() != unknown_field && error.code() != unknown_option && error.code() != exists) throw;
+    }
   }
 
   void load_all(datasets::Source& source, Writer& writer) {

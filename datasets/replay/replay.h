@@ -23,6 +23,7 @@ struct ReplayOptions {
   uint64_t operations = 0;      // of a trace; 0: until the data ends, for wiki 100,000
   uint64_t seed = 1;            // of a trace's choices
   bool drop = false;            // the database first
+  bool version_keys = true;     // create collections with the key that their versions share
   bool verify = true;
   bool compact = true;
   bool quiet = false;

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "base/error.h"
+#include "bson/builder.h"
+#include "bson/path.h"
 #include "server/arguments.h"
 #include "server/operation.h"
 #include "server/write/target.h"
@@ -25,6 +27,39 @@ void check_collation(const bson::ValueView& collation) {
   if (locale == "simple") return;
   throw OperationError(ErrorCode::command_not_supported,
                        "collations other than { locale: \"simple\" } are not supported, got locale '" + std::string(locale) + "'");
+}
+
+namespace {
+
+// A plain path to a field: no operators, no empty component.
+void check_lineage_key(std::string_view key) {
+  for (const std::string_view component : bson::split_path(key)) {
+    if (!component.empty() && component.front() != '$' && component.find('\0') == component.npos) continue;
+    throw OperationError(ErrorCode::bad_value, "'dedup.key' must be the path of a field, got '" + std::string(key) + "'");
+  }
+}
+
+}  // namespace
+
+std::optional<bson::Document> parse_dedup_options(const Arguments& arguments) {
+  const auto given = arguments.object("dedup");
+  if (!given) return std::nullopt;
+  const Arguments fields(arguments.dotted("dedup"), *given);
+  fields.only({"enabled", "profile", "key"});
+  bson::Builder shown;
+  if (const auto enabled = fields.boolean("enabled")) shown.append("enabled", *enabled);
+  if (const auto profile = fields.string("profile")) {
+    if (*profile != "balanced" && *profile != "thesis" && *profile != "archive") {
+      throw OperationError(ErrorCode::bad_value, "'dedup.profile' must be 'balanced', 'thesis' or 'archive', got '" +
+                                                     std::string(*profile) + "'");
+    }
+    shown.append("profile", *profile);
+  }
+  if (const auto key = fields.string("key")) {
+    check_lineage_key(*key);
+    shown.append("key", *key);
+  }
+  return shown.done();
 }
 
 void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, std::string_view ns) {

@@ -1,12 +1,14 @@
 // Options that many commands about collections share.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "bson/document.h"
 
 namespace server {
 
+class Arguments;
 class OperationContext;
 
 // {locale: "simple"} and none at all are one: bytes compared. Any other collation is refused.
@@ -14,5 +16,9 @@ void check_collation(const bson::ValueView& collation);
 
 // `collectionUUID`: throws CollectionUUIDMismatch (361) when the collection has another one, or isn't there.
 void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, std::string_view ns);
+
+// `dedup: {enabled, profile, key}` as listCollections shows it; nullopt: not given. Throws TypeMismatch, BadValue, and
+// 40415 for what isn't a field of it.
+std::optional<bson::Document> parse_dedup_options(const Arguments& arguments);
 
 }  // namespace server

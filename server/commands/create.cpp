@@ -77,6 +77,7 @@ storage::CollectionOptions parse_options(const Arguments& arguments) {
     options.capped_records = std::max<int64_t>(0, records);
     if (options.capped_records > 0) shown.append("max", options.capped_records);
   }
+  if (const auto dedup = parse_dedup_options(arguments)) shown.append("dedup", *dedup);
   options.document = shown.done();
   return options;
 }
@@ -85,13 +86,14 @@ class Create : public Command {
  public:
   std::string_view name() const override { return "create"; }
   std::string_view help() const override {
-    return "explicitly creates a collection or view\n{ create: <ns>, capped: <bool>, size: <bytes>, max: <documents> }";
+    return "explicitly creates a collection or view\n{ create: <ns>, capped: <bool>, size: <bytes>, max: <documents>,\n"
+           "  dedup: { enabled: <bool>, profile: <string>, key: <field that versions of one thing share> } }";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {
         "capped", "autoIndexId", "idIndex", "size", "max", "storageEngine", "validator", "validationLevel", "validationAction",
         "indexOptionDefaults", "viewOn", "pipeline", "collation", "changeStreamPreAndPostImages", "timeseries", "clusteredIndex",
-        "expireAfterSeconds", "encryptedFields", "temp", "flags"};
+        "expireAfterSeconds", "encryptedFields", "temp", "flags", "dedup"};
     return names;
   }
   bool writes() const override { return true; }

@@ -1,0 +1,15 @@
+// Which field tells the versions of one thing apart from those of another, in the collections that loaders fill.
+#pragma once
+
+#include <string_view>
+
+namespace datasets {
+
+// "page.id" for "revisions"; empty where documents aren't versions of anything.
+inline std::string_view version_key(std::string_view collection) {
+  if (collection == "revisions") return "page.id";
+  if (collection == "files") return "path";
+  return {};
+}
+
+}  // namespace datasets
