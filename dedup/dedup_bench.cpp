@@ -13,7 +13,7 @@ namespace {
 
 using namespace dedup;
 
-constexpr size_t content_bytes = 10'000;
+constexpr size_t content_bytes = 16 << 10;
 
 Bytes prose(base::Random& random, size_t bytes) {
   Bytes text;
@@ -46,6 +46,20 @@ void sketch(benchmark::State& state) {
   count_bytes(state, text.size());
 }
 BENCHMARK(sketch)->ArgName("method")->DenseRange(0, 2);
+
+// The default method with each of the vector widths this machine has, widest first.
+void sketch_windows_kernel(benchmark::State& state) {
+  const auto kernels = window_kernels();
+  if (static_cast<size_t>(state.range(0)) >= kernels.size()) return state.SkipWithError("no such kernel here");
+  const WindowKernel& kernel = kernels[static_cast<size_t>(state.range(0))];
+  state.SetLabel(kernel.name);
+  const Sketcher sketcher(Options{}, 1, kernel);
+  base::Random random(1);
+  const Bytes text = prose(random, content_bytes);
+  for (auto _ : state) benchmark::DoNotOptimize(sketcher.sketch(1, text));
+  count_bytes(state, text.size());
+}
+BENCHMARK(sketch_windows_kernel)->ArgName("kernel")->DenseRange(0, 3);
 
 void delta_both_ways(benchmark::State& state) {
   const DeltaOptions options{.method = static_cast<DeltaMethod>(state.range(0))};

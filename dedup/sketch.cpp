@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t rankings_per_super_feature = 4;
 constexpr uint32_t sample_limit = 1u << 27;  // one window in 32 takes part in the rankings
-constexpr size_t short_bytes = 2048;         // below, too few samples to hold the smallest hashes for sure
+constexpr size_t slice_bytes = 64 << 10;     // where all windows count, so many are looked at in one go
 
 uint64_t stir(uint64_t value) {
   value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93ull;
@@ -40,28 +40,41 @@ uint64_t murmur(BytesView bytes) {
   return h ^ (h >> 47);
 }
 
-// The `count` smallest different values under `before`, in order.
-template <class T, class Before>
-void keep_first(std::vector<T>& values, size_t count, Before before) {
-  std::vector<T> first;
-  first.reserve(count + 1);
-  for (const T& value : values) {
-    if (first.size() == count && !before(value, first.back())) continue;
-    const auto place = std::lower_bound(first.begin(), first.end(), value, before);
-    if (place != first.end() && *place == value) continue;
-    first.insert(place, value);
-    if (first.size() > count) first.pop_back();
+// The first few different values in an order.
+template <class T, class Before = std::less<>>
+class First {
+ public:
+  explicit First(size_t count) : count_max_(count) {}
+
+  void add(const T& value) {
+    if (count_ == count_max_ && (count_ == 0 || !before_(value, values_[count_ - 1]))) return;
+    T* const place = std::lower_bound(values_.data(), values_.data() + count_, value, before_);
+    if (place != end() && *place == value) return;
+    count_ += count_ < count_max_;
+    std::copy_backward(place, values_.data() + count_ - 1, values_.data() + count_);
+    *place = value;
   }
-  values = std::move(first);
-}
+  size_t size() const { return count_; }
+  const T* begin() const { return values_.data(); }
+  const T* end() const { return values_.data() + count_; }
+
+ private:
+  std::array<T, Features::max> values_{};
+  size_t count_ = 0;
+  const size_t count_max_;
+  [[no_unique_address]] Before before_;
+};
 
 }  // namespace
 
-Sketcher::Sketcher(const Options& options, uint64_t seed) : options_(options), seed_(stir(seed + 1)) {
+Sketcher::Sketcher(const Options& options, uint64_t seed, const WindowKernel& kernel)
+    : options_(options), seed_(stir(seed + 1)), kernel_(&kernel) {
   options_.features_max = std::min(options_.features_max, Features::max);
   base::Random random(seed);
-  for (auto& multiplier : multipliers_) multiplier = static_cast<uint32_t>(random()) | 1;
-  for (auto& multiplier : rankings_.multipliers) multiplier = static_cast<uint32_t>(random()) | 1;
+  const auto odd = [&] { return static_cast<uint32_t>(random()) | 1; };
+  for (auto& multiplier : window_hash_.multipliers) multiplier = odd();
+  window_hash_.offset = odd();
+  for (auto& multiplier : rankings_.multipliers) multiplier = odd();
   for (auto& offset : rankings_.offsets) offset = static_cast<uint32_t>(random());
 }
 
@@ -79,37 +92,40 @@ Features Sketcher::windows(uint64_t salt, BytesView content) const {
   const uint32_t supers = std::min<uint32_t>(options_.features_max / 2, rankings_.offsets.size() / rankings_per_super_feature);
   const uint32_t rankings = supers * rankings_per_super_feature;
   std::vector<uint32_t> hashes;
-  hashes.reserve(content.size() < short_bytes ? content.size() : content.size() / 24);
-  if (content.size() >= short_bytes) window_hashes(content, multipliers_, sample_limit, hashes);
-  if (hashes.size() < options_.features_max) {  // short, or monotonous
-    hashes.clear();
-    window_hashes(content, multipliers_, UINT32_MAX, hashes);
-  }
+  hashes.reserve(content.size() / 24 + 64);
+  kernel_->window_hashes(content, window_hash_, sample_limit, hashes);
 
   Features features;
-  const auto first = first_ranked(hashes, sample_limit, rankings_);
-  if (first != decltype(first){})
+  if (!hashes.empty()) {
+    const auto first = kernel_->first_ranked(hashes, rankings_);
     for (uint32_t i = 0; i < rankings; i += rankings_per_super_feature) {
       const BytesView together(reinterpret_cast<const char*>(&first[i]), rankings_per_super_feature * sizeof first[i]);
       features.add(feature_of(base::hash64(together, i + 1), salt));
     }
-  keep_first(hashes, options_.features_max - supers, std::less<>());
-  for (const uint32_t hash : hashes) features.add(feature_of(hash, salt));
+  }
+  First<uint32_t> smallest(options_.features_max - supers);
+  for (const uint32_t hash : hashes) smallest.add(hash);
+  // Short, or monotonous: the smallest of all may not be in the sample.
+  for (size_t at = 0; smallest.size() < options_.features_max - supers && at < content.size(); at += slice_bytes) {
+    hashes.clear();
+    kernel_->window_hashes(content.substr(at, slice_bytes + sketch_window_bytes - 1), window_hash_, UINT32_MAX, hashes);
+    for (const uint32_t hash : hashes) smallest.add(hash);
+  }
+  for (const uint32_t hash : smallest) features.add(feature_of(stir_window_hash(hash), salt));
   return features;
 }
 
 Features Sketcher::chunks(uint64_t salt, BytesView content) const {
   const bool rabin = options_.sketch_method == SketchMethod::rabin_chunks;
-  std::vector<uint64_t> hashes;
+  First<uint64_t, std::greater<>> largest(options_.features_max);
   size_t start = 0;
   for (const size_t end : cut(content, rabin ? ChunkMethod::rabin : ChunkMethod::gear, options_.chunk_bytes)) {
     const BytesView chunk = content.substr(start, end - start);
-    hashes.push_back(rabin ? murmur(chunk) : base::hash64(chunk));
+    largest.add(rabin ? murmur(chunk) : base::hash64(chunk));
     start = end;
   }
-  keep_first(hashes, options_.features_max, std::greater<>());
   Features features;
-  for (const uint64_t hash : hashes) features.add(feature_of(hash, salt));
+  for (const uint64_t hash : largest) features.add(feature_of(hash, salt));
   return features;
 }
 

@@ -47,7 +47,7 @@ class Features {
 class Sketcher {
  public:
   // With another seed, other features: who doesn't know it can't aim at them.
-  Sketcher(const Options& options, uint64_t seed);
+  Sketcher(const Options& options, uint64_t seed, const WindowKernel& kernel = window_kernels().front());
 
   // Contents below Options::content_bytes_min have no features. The collection is
   // part of the features: its contents meet only each other.
@@ -62,7 +62,8 @@ class Sketcher {
 
   Options options_;
   uint64_t seed_;
-  std::array<uint32_t, 8> multipliers_;  // of the window hash
+  const WindowKernel* kernel_;
+  WindowHash window_hash_;
   Rankings rankings_;
 };
 

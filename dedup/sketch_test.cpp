@@ -60,26 +60,51 @@ TEST_CASE("short contents have no features, monotonous ones at least one") {
   CHECK_FALSE(sketcher.sketch(1, Bytes(100'000, 'x')).empty());
 }
 
-TEST_CASE("window hashes are the same however wide the vectors are") {
-  base::Random random(3);
-  std::array<uint32_t, 8> m;
-  for (auto& multiplier : m) multiplier = static_cast<uint32_t>(random()) | 1;
-  const auto one = [&](const char* p) {
-    uint32_t h = 0;
-    for (size_t i = 0; i < 4; ++i) h += base::load_le<uint32_t>(p + 4 * i) * m[i];
-    h = (h ^ (h >> 15)) * m[4];
-    return h ^ (h >> 16);
-  };
-  for (const size_t bytes : {0u, 15u, 16u, 511u, 526u, 527u, 528u, 2000u, 5000u}) {
-    const Bytes content = random_bytes(random, bytes);
-    std::vector<uint32_t> expected, hashes;
-    for (size_t at = 0; at + 16 <= bytes; ++at)
-      if (one(content.data() + at) < 1u << 30) expected.push_back(one(content.data() + at));
-    window_hashes(content, m, 1u << 30, hashes);
+TEST_CASE("sketches are the same however wide the vectors are") {
+  const auto kernels = window_kernels();
+  REQUIRE(std::string(kernels.back().name) == "scalar");
+  CHECK(rc::check([&](uint64_t seed) {
+    base::Random random(seed);
+    WindowHash hash{};
+    for (auto& multiplier : hash.multipliers) multiplier = static_cast<uint32_t>(random()) | 1;
+    hash.offset = static_cast<uint32_t>(random());
+    Rankings rankings{};
+    for (auto& multiplier : rankings.multipliers) multiplier = static_cast<uint32_t>(random()) | 1;
+    for (auto& offset : rankings.offsets) offset = static_cast<uint32_t>(random());
+    const uint32_t limit = random.below(2) ? UINT32_MAX : 1u << 27;
+    const size_t edges[] = {0, 15, 16, 17, 511, 526, 527, 528, 1039, 1040};
+    const size_t bytes = random.below(2) ? edges[random.below(std::size(edges))] : random.below(6000);
+    const Bytes content = random.below(2) ? prose(random, bytes) : random_bytes(random, bytes, 1 + random.below(256));
+
+    std::vector<uint32_t> expected;
+    for (size_t at = 0; at + 16 <= bytes; ++at) {
+      uint32_t one = hash.offset;
+      for (size_t i = 0; i < 4; ++i) one += base::load_le<uint32_t>(content.data() + at + 4 * i) * hash.multipliers[i];
+      if (one < limit) expected.push_back(one);
+    }
     std::sort(expected.begin(), expected.end());
-    std::sort(hashes.begin(), hashes.end());
-    CHECK(hashes == expected);
+    const auto first = kernels.back().first_ranked(expected, rankings);
+    for (const WindowKernel& kernel : kernels) {
+      std::vector<uint32_t> hashes;
+      kernel.window_hashes(content, hash, limit, hashes);
+      RC_ASSERT(kernel.first_ranked(hashes, rankings) == first);
+      std::sort(hashes.begin(), hashes.end());
+      RC_ASSERT(hashes == expected);
+      RC_ASSERT(Sketcher({}, seed, kernel).sketch(1, content) == Sketcher({}, seed, kernels.back()).sketch(1, content));
+    }
+  }));
+}
+
+TEST_CASE("the plain features are those of the smallest hashes of all windows") {
+  // A short content and the same with a long strange tail share what is small in the short part.
+  base::Random random(6);
+  const Sketcher sketcher(Options{}, 5);
+  size_t met = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Bytes text = prose(random, 400);
+    met += shared(sketcher.sketch(1, text), sketcher.sketch(1, text + prose(random, 150))) > 0;
   }
+  CHECK(met >= 95);
 }
 
 TEST_CASE("chunks cover the content within their bounds") {

@@ -13,80 +13,105 @@
 #endif
 #endif
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define PALIMPSEST_SCALAR [[gnu::optimize("no-tree-vectorize")]]
+#else
+#define PALIMPSEST_SCALAR
+#endif
+
 namespace dedup {
 
 namespace {
 
-constexpr size_t lanes = 128;          // positions 4 bytes apart that are hashed side by side
-constexpr size_t block = 4 * lanes;    // four such rows cover every position
+constexpr size_t block = WindowKernel::block;
+constexpr size_t lanes = block / 4;  // positions 4 bytes apart that are hashed side by side; four such rows cover all
 
-using Multipliers = std::array<uint32_t, 8>;
-
-// The window's four words, each times its own multiplier, and stirred: the low
-// bits of products know little of the high bits of their factors.
-[[gnu::always_inline]] inline uint32_t hash_window(const char* p, const Multipliers& m) {
-  uint32_t h = base::load_le<uint32_t>(p) * m[0] + base::load_le<uint32_t>(p + 4) * m[1] +
-               base::load_le<uint32_t>(p + 8) * m[2] + base::load_le<uint32_t>(p + 12) * m[3];
-  h = (h ^ (h >> 15)) * m[4];
-  return h ^ (h >> 16);
-}
-
-using Hashes = std::array<uint32_t, block>;
-
-// Written so that compilers turn it into vectors of any width.
-[[gnu::always_inline]] inline void hash_block(const char* p, const Multipliers& m, Hashes& hashes) {
-  for (size_t row = 0; row < 4; ++row)
-    for (size_t lane = 0; lane < lanes; ++lane) hashes[row * lanes + lane] = hash_window(p + row + 4 * lane, m);
-}
-
-// Moves the hashes below the limit to the front. Without a branch: which they are
-// can't be predicted.
-[[gnu::always_inline]] inline size_t keep_below(uint32_t limit, Hashes& hashes) {
-  size_t kept = 0;
-  for (const uint32_t hash : hashes) {
-    hashes[kept] = hash;
-    kept += hash < limit;
-  }
-  return kept;
-}
-
+using Hashes = WindowKernel::Hashes;
 using First = std::array<uint32_t, 16>;
 
-[[gnu::always_inline]] inline void rank_all(const std::vector<uint32_t>& hashes, uint32_t limit, const Rankings& rankings,
-                                            First& result) {
+[[gnu::always_inline]] inline uint32_t hash_window(const char* p, const WindowHash& hash) {
+  const auto& m = hash.multipliers;
+  return base::load_le<uint32_t>(p) * m[0] + base::load_le<uint32_t>(p + 4) * m[1] + base::load_le<uint32_t>(p + 8) * m[2] +
+         base::load_le<uint32_t>(p + 12) * m[3] + hash.offset;
+}
+
+// Written so that compilers turn it into vectors of any width.
+[[gnu::always_inline]] inline void hash_block(const char* p, size_t windows, const WindowHash& hash, Hashes& hashes) {
+  for (size_t row = 0; row < 4; ++row)
+    for (size_t lane = 0; lane < lanes; ++lane) hashes[row * lanes + lane] = hash_window(p + row + 4 * lane, hash);
+  for (size_t at = windows; at < block; ++at) hashes[at % 4 * lanes + at / 4] = UINT32_MAX;  // below no limit
+}
+
+[[gnu::always_inline]] inline void rank_all(const std::vector<uint32_t>& hashes, const Rankings& rankings, First& result) {
   alignas(64) First multipliers = rankings.multipliers, offsets = rankings.offsets, first{};
   for (const uint32_t hash : hashes) {
-    if (hash >= limit) continue;
+    const uint32_t stirred = hash ^ hash >> 15;
     for (size_t i = 0; i < first.size(); ++i) {
-      const uint32_t rank = hash * multipliers[i] + offsets[i];
+      const uint32_t rank = stirred * multipliers[i] + offsets[i];
       first[i] = std::max(first[i], rank ^ rank >> 15);
     }
   }
   result = first;
 }
 
-void rank_all_anywhere(const std::vector<uint32_t>& hashes, uint32_t limit, const Rankings& rankings, First& first) {
-  rank_all(hashes, limit, rankings, first);
+// Moves the hashes below the limit to the front. Without a branch: which they are
+// can't be predicted.
+[[gnu::always_inline]] inline size_t keep_below(uint32_t limit, Hashes& hashes) {
+  size_t kept = 0;
+  for (size_t i = 0; i < block; ++i) {
+    const uint32_t hash = hashes[i];
+    hashes[kept] = hash;
+    kept += hash < limit;
+  }
+  return kept;
 }
 
-size_t hash_and_keep_anywhere(const char* p, const Multipliers& m, uint32_t limit, Hashes& hashes) {
-  hash_block(p, m, hashes);
+// --- the twin the others are compared with
+
+PALIMPSEST_SCALAR size_t block_below_scalar(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes) {
+  size_t kept = 0;
+  for (size_t i = 0; i < windows; ++i)
+    if (const uint32_t one = hash_window(p + i, hash); one < limit) hashes[kept++] = one;
+  return kept;
+}
+PALIMPSEST_SCALAR void rank_scalar(const std::vector<uint32_t>& hashes, const Rankings& rankings, First& first) {
+  rank_all(hashes, rankings, first);
+}
+
+// --- what every machine of the architecture has: SSE2, NEON
+
+size_t block_below_anywhere(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes) {
+  hash_block(p, windows, hash, hashes);
   return keep_below(limit, hashes);
+}
+void rank_anywhere(const std::vector<uint32_t>& hashes, const Rankings& rankings, First& first) {
+  rank_all(hashes, rankings, first);
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] size_t hash_and_keep_avx2(const char* p, const Multipliers& m, uint32_t limit, Hashes& hashes) {
-  hash_block(p, m, hashes);
-  return keep_below(limit, hashes);
+[[gnu::target("avx2,bmi")]] size_t block_below_avx2(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes) {
+  hash_block(p, windows, hash, hashes);
+  // There is no unsigned compare: both sides are moved by 2^31.
+  const __m256i half = _mm256_set1_epi32(INT32_MIN);
+  const __m256i limits = _mm256_set1_epi32(static_cast<int>(limit ^ 0x80000000u));
+  size_t kept = 0;
+  for (size_t i = 0; i < block; i += 64) {
+    uint64_t below = 0;
+    for (size_t j = 0; j < 64; j += 8) {
+      const __m256i some = _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(&hashes[i + j])), half);
+      const auto mask = static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(limits, some))));
+      below |= uint64_t{mask} << j;
+    }
+    for (; below; below &= below - 1) hashes[kept++] = hashes[i + static_cast<size_t>(std::countr_zero(below))];
+  }
+  return kept;
 }
-[[gnu::target("avx2")]] void rank_all_avx2(const std::vector<uint32_t>& hashes, uint32_t limit, const Rankings& rankings,
-                                           First& first) {
-  rank_all(hashes, limit, rankings, first);
+[[gnu::target("avx2")]] void rank_avx2(const std::vector<uint32_t>& hashes, const Rankings& rankings, First& first) {
+  rank_all(hashes, rankings, first);
 }
 
-[[gnu::target(PALIMPSEST_AVX512)]] size_t hash_and_keep_avx512(
-    const char* p, const Multipliers& m, uint32_t limit, Hashes& hashes) {
-  hash_block(p, m, hashes);
+[[gnu::target(PALIMPSEST_AVX512)]] size_t block_below_avx512(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes) {
+  hash_block(p, windows, hash, hashes);
   const __m512i limits = _mm512_set1_epi32(static_cast<int>(limit));
   size_t kept = 0;
   for (size_t i = 0; i < block; i += 16) {
@@ -97,43 +122,47 @@ size_t hash_and_keep_anywhere(const char* p, const Multipliers& m, uint32_t limi
   }
   return kept;
 }
+[[gnu::target(PALIMPSEST_AVX512)]] void rank_avx512(const std::vector<uint32_t>& hashes, const Rankings& rankings, First& first) {
+  rank_all(hashes, rankings, first);
+}
 #endif
-
-// What this machine does best.
-struct Kernels {
-  size_t (*hash_and_keep)(const char*, const Multipliers&, uint32_t, Hashes&) = hash_and_keep_anywhere;
-  void (*rank_all)(const std::vector<uint32_t>&, uint32_t, const Rankings&, First&) = rank_all_anywhere;
-
-  Kernels() {
-#if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx2")) return;
-    hash_and_keep = hash_and_keep_avx2;
-    rank_all = rank_all_avx2;
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-      hash_and_keep = hash_and_keep_avx512;
-#endif
-  }
-};
-const Kernels kernels;
 
 }  // namespace
 
-void window_hashes(BytesView content, const Multipliers& multipliers, uint32_t limit, std::vector<uint32_t>& out) {
+std::span<const WindowKernel> window_kernels() {
+  static const std::vector<WindowKernel> kernels = [] {
+    std::vector<WindowKernel> usable;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+      usable.push_back({"avx512", block_below_avx512, rank_avx512});
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")) usable.push_back({"avx2", block_below_avx2, rank_avx2});
+#endif
+    usable.push_back({"baseline", block_below_anywhere, rank_anywhere});
+    usable.push_back({"scalar", block_below_scalar, rank_scalar});
+    return usable;
+  }();
+  return kernels;
+}
+
+void WindowKernel::window_hashes(BytesView content, const WindowHash& hash, uint32_t limit, std::vector<uint32_t>& out) const {
   if (content.size() < sketch_window_bytes) return;
   const size_t windows = content.size() - sketch_window_bytes + 1;
   alignas(64) Hashes hashes;
-  size_t at = 0;
-  for (; at + block <= windows; at += block) {
-    const size_t kept = kernels.hash_and_keep(content.data() + at, multipliers, limit, hashes);
+  const auto one_block = [&](const char* p, size_t count) {
+    const size_t kept = block_below(p, count, hash, limit, hashes);
     out.insert(out.end(), hashes.begin(), hashes.begin() + static_cast<ptrdiff_t>(kept));
-  }
-  for (; at < windows; ++at)
-    if (const uint32_t hash = hash_window(content.data() + at, multipliers); hash < limit) out.push_back(hash);
+  };
+  size_t at = 0;
+  for (; at + block <= windows; at += block) one_block(content.data() + at, block);
+  if (at == windows) return;
+  std::array<char, block + sketch_window_bytes> rest{};
+  std::memcpy(rest.data(), content.data() + at, content.size() - at);
+  one_block(rest.data(), windows - at);
 }
 
-std::array<uint32_t, 16> first_ranked(const std::vector<uint32_t>& hashes, uint32_t limit, const Rankings& rankings) {
+std::array<uint32_t, 16> WindowKernel::first_ranked(const std::vector<uint32_t>& hashes, const Rankings& rankings) const {
   First first{};
-  kernels.rank_all(hashes, limit, rankings, first);
+  rank(hashes, rankings, first);
   return first;
 }
 
