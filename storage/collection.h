@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bson/document.h"
+#include "dedup/content.h"
 #include "storage/index.h"
 #include "storage/record_store.h"
 

@@ -18,7 +18,7 @@ CollectionDedup read_dedup_options(bson::DocumentView options) {
 dedup::Lineage lineage_of(const CollectionDedup& options, bson::DocumentView document) {
   if (options.key.empty()) return dedup::no_lineage;
   const auto value = bson::value_at(document, options.key);
-  return value.is_nullish() ? dedup::no_lineage : bson::hash_value(value, 1) | 1;
+  return value.is_nullish() ? dedup::no_lineage : bson::hash_value(value) | 1;
 }
 
 }  // namespace storage
