@@ -1,0 +1,370 @@
+#include "dedup/advisor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "base/hash.h"
+#include "dedup/feature_index.h"
+#include "dedup/sketch.h"
+
+namespace dedup {
+
+namespace {
+
+constexpr uint16_t piece_contents_max = 256;   // of a chain without end: two levels of hop bases at a distance of 16
+constexpr uint32_t features_joining = 2;       // in common with a chain, to belong to it
+constexpr size_t matches_per_feature = 2;
+constexpr size_t matches_followed = 6;
+// What rows cost beside the bytes in them, as the store's own counts have it.
+constexpr uint64_t whole_row_bytes = 18, stub_bytes = 12, delta_row_bytes = 22;
+constexpr uint64_t compressed_row_bytes = 6;
+constexpr size_t kept_entry_bytes = 120;
+
+// Metadata pages that nobody needs again.
+class ScratchPages : public MetadataStore {
+ public:
+  std::optional<Bytes> read_page(uint32_t page) override {
+    const auto found = pages_.find(page);
+    return found == pages_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void write_page(uint32_t page, BytesView bytes) override { pages_[page] = Bytes(bytes); }
+  void erase_page(uint32_t page) override { pages_.erase(page); }
+  std::vector<uint32_t> pages() override {
+    std::vector<uint32_t> numbers;
+    for (const auto& [number, bytes] : pages_) numbers.push_back(number);
+    return numbers;
+  }
+
+ private:
+  std::map<uint32_t, Bytes> pages_;
+};
+
+// Compresses what comes in blocks, and adds up.
+class Blocks {
+ public:
+  Blocks(size_t block_bytes, const std::function<size_t(BytesView)>& compressed) : block_bytes_(block_bytes), compressed_(compressed) {}
+
+  void add(BytesView bytes) {
+    block_.append(bytes);
+    if (block_.size() >= block_bytes_) close();
+  }
+  void close() {
+    if (block_.empty()) return;
+    plain_ += block_.size();
+    total_ += compressed_(block_);
+    block_.clear();
+  }
+  uint64_t plain() const { return plain_; }
+  uint64_t total() const { return total_; }
+
+ private:
+  const size_t block_bytes_;
+  const std::function<size_t(BytesView)>& compressed_;
+  Bytes block_;
+  uint64_t plain_ = 0, total_ = 0;
+};
+
+// A content of the sample, as it would be kept by now.
+struct Kept {
+  uint32_t piece = 0;
+  bool counted = true;
+  bool with_source = false;
+  uint32_t content_bytes = 0;
+  int64_t chain = 0;
+  std::optional<ContentId> base;  // nullopt: whole
+  Bytes delta;
+};
+
+// One profile's encoder on the sampled contents.
+class Trial {
+ public:
+  Trial(const Options& options, uint64_t seed) : encoder_(scratch(options), seed, pages_) {}
+
+  std::optional<ContentId> encode(const ContentId& id, BytesView content, uint32_t piece, bool counted, RecordSource& records,
+                                  Lineage lineage) {
+    Encoding encoding = encoder_.encode(id, content, records, lineage);
+    Kept kept;
+    kept.piece = piece;
+    kept.counted = counted;
+    kept.with_source = encoding.source.has_value();
+    kept.content_bytes = static_cast<uint32_t>(content.size());
+    kept.chain = encoding.placement.chain;
+    kept_.insert_or_assign(id, std::move(kept));
+    bytes_ += kept_entry_bytes;
+    for (Backward& write_back : encoding.write_backs) {
+      const auto target = kept_.find(write_back.target);
+      if (target == kept_.end()) continue;
+      bytes_ += write_back.delta.size() - target->second.delta.size();
+      target->second.base = write_back.base;
+      target->second.chain = write_back.target_placement.chain;
+      target->second.delta = std::move(write_back.delta);
+    }
+    return encoding.source;
+  }
+
+  size_t bytes() const { return bytes_; }
+
+  // Only pieces that still are in the sample stay.
+  template <class Sampled>
+  void thin_out(Sampled sampled) {
+    for (auto at = kept_.begin(); at != kept_.end();) {
+      if (sampled(at->second.piece)) {
+        ++at;
+        continue;
+      }
+      encoder_.forget(at->first);
+      bytes_ -= kept_entry_bytes + at->second.delta.size();
+      at = kept_.erase(at);
+    }
+  }
+
+  const std::unordered_map<ContentId, Kept>& kept() const { return kept_; }
+
+  TrialResult result(size_t block_bytes, const std::function<size_t(BytesView)>& compressed, RecordSource& records,
+                     double share, const std::function<void()>& between) const {
+    TrialResult result;
+    std::unordered_map<uint32_t, Piece> pieces;
+    std::vector<const std::pair<const ContentId, Kept>*> order;
+    for (const auto& entry : kept_) {
+      if (entry.second.counted) order.push_back(&entry);
+    }
+    std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
+    Blocks whole(block_bytes, compressed), deltas(block_bytes, compressed);
+    for (const auto* entry : order) {
+      const Kept& kept = entry->second;
+      result.with_source += kept.with_source;
+      const uint64_t stored = kept.base ? kept.delta.size() + stub_bytes + delta_row_bytes : kept.content_bytes + whole_row_bytes;
+      result.stored_bytes += stored;
+      Piece& piece = pieces[kept.piece];
+      piece.content_bytes += static_cast<double>(kept.content_bytes);
+      piece.stored_bytes += static_cast<double>(stored);
+      if (kept.base) continue;
+      if (between) between();
+      if (const auto content = records.fetch(entry->first)) whole.add(*content);
+    }
+    whole.close();
+    // As the chain table has them: chain by chain.
+    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->second.chain < b->second.chain; });
+    for (const auto* entry : order) {
+      const Kept& kept = entry->second;
+      if (!kept.base) continue;
+      ++result.deltas;
+      deltas.add(kept.delta);
+    }
+    deltas.close();
+    result.block_bytes = whole.total() + deltas.total() + compressed_row_bytes * (order.size() + result.deltas);
+    count_hops(order, result);
+    result.error = relative_error(pieces, share);
+    return result;
+  }
+
+ private:
+  struct Piece {
+    double content_bytes = 0, stored_bytes = 0;
+  };
+
+  // Of a ratio of sums over pieces that were drawn alike (Cochran, Sampling Techniques, §2.11 and §6.4).
+  static double relative_error(const std::unordered_map<uint32_t, Piece>& pieces, double share) {
+    double content = 0, stored = 0, squares = 0;
+    for (const auto& [number, piece] : pieces) {
+      content += piece.content_bytes;
+      stored += piece.stored_bytes;
+    }
+    if (pieces.size() < 2 || stored == 0) return 0;
+    for (const auto& [number, piece] : pieces) {
+      const double off = piece.stored_bytes - stored / content * piece.content_bytes;
+      squares += off * off;
+    }
+    const auto count = static_cast<double>(pieces.size());
+    return std::sqrt(squares * count / (count - 1) * std::max(0.0, 1 - share)) / stored;
+  }
+
+  static Options scratch(Options options) {
+    options.governor_window = 0;
+    options.source_cache_bytes = 8 << 20;
+    options.metadata_cache_bytes = 4 << 20;
+    options.index_bytes_max = 16 << 20;
+    return options;
+  }
+
+  template <class Order>
+  void count_hops(const Order& order, TrialResult& result) const {
+    std::unordered_map<ContentId, uint32_t> known;
+    uint64_t sum = 0;
+    for (auto entry = order.rbegin(); entry != order.rend(); ++entry) {
+      std::vector<ContentId> way;
+      uint32_t hops = 0;
+      for (ContentId at = (*entry)->first;;) {
+        if (const auto found = known.find(at); found != known.end()) {
+          hops = found->second;
+          break;
+        }
+        const auto kept = kept_.find(at);
+        if (kept == kept_.end() || !kept->second.base) break;
+        way.push_back(at);
+        at = *kept->second.base;
+      }
+      for (auto one = way.rbegin(); one != way.rend(); ++one) known[*one] = ++hops;
+      sum += hops;
+      result.hops_max = std::max(result.hops_max, hops);
+    }
+    if (!order.empty()) result.hops_mean = static_cast<double>(sum) / static_cast<double>(order.size());
+  }
+
+  ScratchPages pages_;
+  Encoder encoder_;
+  std::unordered_map<ContentId, Kept> kept_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+struct Advisor::State {
+  State(const AdvisorOptions& o, uint64_t the_seed, std::function<size_t(BytesView)> compress)
+      : options(o), seed(the_seed), compressed(std::move(compress)), sketcher(o.profiles.at(0), the_seed), index(the_seed),
+        plain(o.block_bytes, compressed) {
+    advice.share = o.share;
+    const size_t entries = std::max<size_t>(1024, o.contents_expected * o.profiles[0].features_max * 3 / 2);
+    index.reset(std::min(entries, o.index_bytes_max / FeatureIndex::entry_bytes));
+    for (const Options& profile : o.profiles) trials.push_back(std::make_unique<Trial>(profile, the_seed));
+  }
+
+  bool sampled(uint64_t piece) const {
+    const auto hash = static_cast<double>(base::hash64(std::string_view(reinterpret_cast<const char*>(&piece), sizeof piece), seed));
+    return hash < advice.share * 0x1p64;
+  }
+
+  struct Place {
+    uint32_t piece = 0;
+    bool sampled = false;
+    bool edge = false;  // the first behind a sampled piece
+  };
+
+  Place place(const ContentId& id, BytesView content, Lineage lineage);
+  Place place_of_lineage(Lineage lineage);
+  uint32_t new_piece() {
+    piece_contents.push_back(0);
+    return static_cast<uint32_t>(piece_contents.size() - 1);
+  }
+  void lead(const Features& features, const std::vector<std::vector<FeatureMatch>>& matches, uint32_t from, uint32_t to);
+  void add_plain(BytesView content);
+
+  const AdvisorOptions options;
+  const uint64_t seed;
+  const std::function<size_t(BytesView)> compressed;
+  Sketcher sketcher;
+  FeatureIndex index;                         // feature -> piece of a chain
+  std::vector<uint16_t> piece_contents{0};    // by piece; none has number 0
+  std::vector<std::unique_ptr<Trial>> trials;
+  Blocks plain;
+  size_t plain_run = 0;                       // bytes of the run of contents that is being passed
+  uint64_t plain_runs = 0;
+  Advice advice;
+};
+
+Advisor::Advisor(const AdvisorOptions& options, uint64_t seed, std::function<size_t(BytesView)> compressed)
+    : state_(std::make_unique<State>(options, seed, std::move(compressed))) {}
+Advisor::~Advisor() = default;
+
+// Whose versions are known needs no likeness; pieces are numbered by lineage, above all others.
+Advisor::State::Place Advisor::State::place_of_lineage(Lineage lineage) {
+  const auto piece = static_cast<uint32_t>(lineage >> 32 ^ lineage) | 0x80000000u;
+  return {piece, sampled(piece), false};
+}
+
+Advisor::State::Place Advisor::State::place(const ContentId& id, BytesView content, Lineage lineage) {
+  if (lineage != no_lineage) return place_of_lineage(lineage);
+  const Features features = sketcher.sketch(id.collection, content);
+  std::vector<std::vector<FeatureMatch>> matches(features.size());
+  std::vector<std::pair<uint32_t, uint32_t>> votes;  // piece, features in common
+  for (uint32_t i = 0; i < features.size(); ++i) {
+    index.find(features[i], matches_followed, matches[i]);
+    for (const FeatureMatch& match : matches[i]) {
+      const auto known = std::find_if(votes.begin(), votes.end(), [&](const auto& vote) { return vote.first == match.pointer; });
+      if (known == votes.end()) votes.emplace_back(match.pointer, 1);
+      else ++known->second;
+    }
+  }
+  const auto best = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second < b.second : a.first < b.first;
+  });
+  const bool joins = best != votes.end() && best->second >= std::min(features_joining, features.size());
+  const uint32_t old = joins ? best->first : 0;
+  Place place{old, false, false};
+  if (!joins || piece_contents[old] == piece_contents_max) {
+    place.piece = new_piece();
+    place.edge = joins && sampled(old);
+  }
+  ++piece_contents[place.piece];
+  lead(features, matches, old, place.piece);
+  place.sampled = sampled(place.piece);
+  return place;
+}
+
+// The features lead to piece `to` from now on, in the place of `from` where they led there.
+void Advisor::State::lead(const Features& features, const std::vector<std::vector<FeatureMatch>>& matches, uint32_t from, uint32_t to) {
+  for (uint32_t i = 0; i < features.size(); ++i) {
+    const auto known = std::find_if(matches[i].begin(), matches[i].end(), [&](const FeatureMatch& match) { return match.pointer == from; });
+    if (known != matches[i].end()) {
+      if (from != to) index.overwrite(known->bucket, to);
+    } else if (matches[i].size() >= matches_per_feature) {
+      const auto oldest = std::min_element(matches[i].begin(), matches[i].end(), [](const auto& a, const auto& b) { return a.pointer < b.pointer; });
+      index.overwrite(oldest->bucket, to);
+    } else {
+      index.put(features[i], to);
+    }
+  }
+}
+
+// Runs of neighbours, each about a block long.
+void Advisor::State::add_plain(BytesView content) {
+  if (sampled(~plain_runs)) plain.add(content);
+  plain_run += content.size();
+  if (plain_run < options.block_bytes) return;
+  plain.close();
+  plain_run = 0;
+  ++plain_runs;
+}
+
+Advisor::Seen Advisor::add(const ContentId& id, BytesView content, RecordSource& records, Lineage lineage) {
+  State& s = *state_;
+  ++s.advice.contents;
+  s.advice.content_bytes += content.size();
+  s.add_plain(content);
+  const State::Place place = s.place(id, content, lineage);
+  if (!place.sampled && !place.edge) return {};
+  Seen seen{place.sampled, std::nullopt};
+  bool first = true;
+  for (auto& trial : s.trials) {
+    const auto source = trial->encode(id, content, place.piece, place.sampled, records, lineage);
+    if (first) seen.source = source;
+    first = false;
+    while (trial->bytes() > s.options.trial_bytes_max && s.advice.share > 1e-9) {
+      s.advice.share /= 2;
+      for (auto& thinned : s.trials) thinned->thin_out([&](uint32_t piece) { return s.sampled(piece); });
+    }
+  }
+  return seen;
+}
+
+Advice Advisor::finish(RecordSource& records, const std::function<void()>& between) {
+  State& s = *state_;
+  s.plain.close();
+  s.advice.plain_bytes = s.plain.plain();
+  s.advice.plain_block_bytes = s.plain.total();
+  std::vector<uint32_t> pieces;
+  for (const auto& [id, kept] : s.trials[0]->kept()) {
+    if (!kept.counted) continue;
+    ++s.advice.sampled;
+    s.advice.sampled_bytes += kept.content_bytes;
+    pieces.push_back(kept.piece);
+  }
+  std::sort(pieces.begin(), pieces.end());
+  s.advice.chains = static_cast<uint64_t>(std::unique(pieces.begin(), pieces.end()) - pieces.begin());
+  for (const auto& trial : s.trials) s.advice.trials.push_back(trial->result(s.options.block_bytes, s.compressed, records, s.advice.share, between));
+  return s.advice;
+}
+
+}  // namespace dedup
