@@ -69,6 +69,8 @@ void Subprocess::write(base::BytesView bytes) {
   }
 }
 
+void Subprocess::end_input() { close_fd(in_); }
+
 int Subprocess::wait() {
   close_fd(in_);
   close_fd(out_);

@@ -21,6 +21,8 @@ class Subprocess : public Stream {
 
   size_t read(char* to, size_t bytes_max) override;
   void write(base::BytesView bytes);
+  // The program sees the end of its input. Nothing may be written afterwards.
+  void end_input();
 
   // Waits for the end; its exit code, 128 + n after signal n.
   int wait();

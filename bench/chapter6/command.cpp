@@ -1,0 +1,115 @@
+#include "bench/chapter6/command.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <sys/utsname.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "bench/chapter6/suite.h"
+#include "bench/peers/programs.h"
+
+namespace bench::chapter6 {
+namespace {
+
+struct Arguments {
+  bool all = false, quick = false, tiny = false, goals = false, synthetic = false;
+  std::vector<std::string> figures;
+  std::string report_folder, data;
+  Settings settings;
+};
+
+std::vector<std::string> figure_names() {
+  std::vector<std::string> names;
+  for (const Experiment& experiment : experiments()) names.insert(names.end(), experiment.figures.begin(), experiment.figures.end());
+  return names;
+}
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  utsname name{};
+  return uname(&name) == 0 ? name.machine : "unknown";
+}
+
+std::string server_beside_this_program() {
+  std::error_code ignored;
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "palimpsestd";
+  return std::filesystem::exists(beside, ignored) ? beside.string() : "";
+}
+
+void choose(Arguments& arguments) {
+  Settings& settings = arguments.settings;
+  settings.figures.insert(arguments.figures.begin(), arguments.figures.end());
+  settings.goals = arguments.goals || arguments.all;
+  if (arguments.all) {
+    for (const std::string& name : figure_names()) settings.figures.insert(name);
+  }
+  if (arguments.quick || arguments.tiny) {
+    settings.bytes_max = arguments.tiny ? 1 << 20 : 16 << 20;
+    settings.tuning_bytes_max = settings.bytes_max / 2;
+    settings.round_seconds = arguments.tiny ? 0.05 : 0.4;
+    settings.rounds = arguments.tiny ? 1 : 3;
+    settings.data.synthetic_bytes = settings.bytes_max;
+  }
+  if (settings.server.empty()) settings.server = server_beside_this_program();
+  if (arguments.synthetic) settings.data.data.reset();
+  else settings.data.data = arguments.data.empty() ? find_data() : arguments.data;
+}
+
+int run(Arguments& arguments) {
+  choose(arguments);
+  Settings& settings = arguments.settings;
+  if (settings.figures.empty() && !settings.goals) {
+    std::cerr << "palimpsest bench dedup: nothing to do: --all, --goals or --figure N\n";
+    return 2;
+  }
+  Report report;
+  report.title = "dbDedup, chapter 6";
+  report.command = fmt::format("palimpsest bench dedup{}{}", arguments.all ? " --all" : "", arguments.tiny ? " --tiny" : arguments.quick ? " --quick" : "");
+  for (const std::string& figure : arguments.figures) report.command += " --figure " + figure;
+  report.about.emplace_back("machine", fmt::format("{}, {} threads", processor(), std::thread::hardware_concurrency()));
+  report.about.emplace_back("beside", fmt::format("{}; {}; xdelta3 as a library", git_version(), zstd_version()));
+  if (arguments.quick || arguments.tiny) report.about.emplace_back("sample", "of each workload a small part: the figures are not those of the whole");
+
+  Suite suite(settings, report);
+  for (const Experiment& experiment : experiments()) {
+    bool wanted = false;
+    for (const std::string& figure : experiment.figures) wanted = wanted || settings.figures.contains(figure);
+    if (!wanted) continue;
+    suite.say(experiment.figures.front());
+    experiment.run(suite);
+    if (!arguments.report_folder.empty()) write_all(arguments.report_folder, report);  // what there is, should the rest fail
+  }
+  std::cout << as_text(report);
+  return 0;
+}
+
+}  // namespace
+
+Run add_options(CLI::App& parser) {
+  auto arguments = std::make_shared<Arguments>();
+  Settings& settings = arguments->settings;
+  parser.add_flag("--all", arguments->all, "every figure and table, and the goals");
+  parser.add_option("--figure", arguments->figures, "these alone: 6.1 … 6.12, T4.1, T6.1, T6.2")->check(CLI::IsMember(figure_names()));
+  parser.add_flag("--goals", arguments->goals, "the figures to reach");
+  parser.add_flag("--quick", arguments->quick, "a small sample of each workload: two or three minutes for --all");
+  parser.add_flag("--tiny", arguments->tiny, "a few hundred records of each: does it work?");
+  parser.add_option("--report", arguments->report_folder, "write report.txt, report.json and report.html into this folder");
+  parser.add_option("--data", arguments->data, "the folder with the data sets wiki, enron, stackexchange, boards, versions (default: "
+                                               "shared/datasets above the working directory or this program; what isn't there is made up)");
+  parser.add_flag("--synthetic", arguments->synthetic, "made-up data with the numbers of table 6.1, whatever data there is");
+  parser.add_option("--history", settings.histories, "git repositories whose histories are measured beside `versions`");
+  parser.add_option("--server", settings.server, "the palimpsestd to start for figures that need one (default: beside this program)");
+  parser.add_option("--scratch", settings.scratch, "where temporary folders go (default: TMPDIR)");
+  parser.add_flag("--quiet", settings.quiet, "no progress");
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace bench::chapter6

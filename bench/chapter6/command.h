@@ -1,0 +1,10 @@
+// palimpsest bench dedup: dbDedup's chapter 6 as a command.
+#pragma once
+
+#include "bench/bench.h"
+
+namespace bench::chapter6 {
+
+Run add_options(CLI::App& parser);
+
+}  // namespace bench::chapter6

@@ -1,0 +1,21 @@
+#include "bench/data/scratch.h"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+namespace bench {
+
+Scratch::Scratch(const std::string& parent) {
+  namespace fs = std::filesystem;
+  path_ = (parent.empty() ? fs::temp_directory_path() : fs::path(parent)) / "palimpsest-bench-XXXXXX";
+  if (!mkdtemp(path_.data())) throw std::runtime_error(path_ + ": no folder for temporary files");
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace bench

@@ -1,0 +1,21 @@
+// A folder for what a benchmark writes; gone with the object.
+#pragma once
+
+#include <string>
+
+namespace bench {
+
+class Scratch {
+ public:
+  // Below `parent`, or below TMPDIR where that is empty. Throws std::runtime_error.
+  explicit Scratch(const std::string& parent = {});
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace bench

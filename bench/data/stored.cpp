@@ -1,0 +1,121 @@
+#include "bench/data/stored.h"
+
+#include <chrono>
+
+#include "bench/data/scratch.h"
+#include "bson/path.h"
+#include "datasets/replay/data_directory.h"
+#include "storage/dedup_service.h"
+#include "storage/store_tables.h"
+
+namespace bench {
+namespace {
+
+class WallWatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
+uint64_t number(const bson::Document& document, const char* path) {
+  const bson::ValueView value = bson::value_at(document, path);
+  return value.is_number() ? static_cast<uint64_t>(value.to_int64()) : 0;
+}
+
+}  // namespace
+
+Stored::Stored(const std::string& folder, const StoredOptions& options) : folder_(folder), options_(options) { open(); }
+Stored::~Stored() = default;
+
+void Stored::open() {
+  storage::EngineOptions options;
+  options.path = folder_;
+  options.cache_bytes = options_.cache_bytes;
+  options.block_compressor = options_.block_compressor;
+  options.dedup.enabled = options_.dedup;
+  options.dedup.profile = options_.profile;
+  engine_ = std::make_unique<storage::Engine>(options);
+  collections_ = engine_->catalog().collections("bench");
+}
+
+void Stored::load(const Workload& workload) {
+  constexpr size_t batch = 100;
+  collections_.clear();
+  for (const std::string& name : workload.collections) collections_.push_back(engine_->catalog().open_or_create("bench." + name));
+  const WallWatch watch;
+  for (size_t begin = 0; begin < workload.records.size(); begin += batch) {
+    const size_t end = std::min(begin + batch, workload.records.size());
+    storage::in_transaction(*engine_, [&](storage::Transaction& transaction) {
+      for (size_t i = begin; i < end; ++i) {
+        collections_[workload.records[i].collection]->insert(transaction, bson::DocumentView(workload.records[i].document));
+      }
+    });
+  }
+  load_seconds_ += watch.seconds();
+  logical_bytes_ += workload.bytes();
+}
+
+// Blocks at a file's end only come free at the checkpoint after the one that moved what lay in them: compact
+// until that gives nothing back any more, as the replay does.
+void Stored::settle() {
+  const WallWatch watch;
+  engine_->dedup().drain(true);
+  engine_->checkpoint();
+  uint64_t before = UINT64_MAX;
+  for (int round = 0; round < 8; ++round) {
+    for (const auto& collection : collections_) {
+      engine_->dedup().tidy(*collection);
+      for (const auto& table : storage::store_table_names(collection->id())) engine_->compact(table);
+      for (const auto& index : collection->indexes()) engine_->compact(index->table().name());
+    }
+    engine_->checkpoint();
+    const uint64_t now = datasets::replay::measure(folder_).data_bytes;
+    if (now + now / 200 >= before) break;
+    before = now;
+  }
+  settle_seconds_ += watch.seconds();
+}
+
+bson::Document Stored::status() const {
+  bson::Builder out;
+  engine_->dedup().append_server_status(out);
+  return out.done();
+}
+
+StoredSizes Stored::sizes() {
+  const bson::Document all = status();
+  StoredSizes sizes;
+  sizes.logical_bytes = logical_bytes_;
+  sizes.file_bytes = datasets::replay::measure(folder_).data_bytes;
+  sizes.dedup_bytes = number(all, "storedBytes");
+  sizes.log_raw_bytes = number(all, "oplog.rawBytes");
+  sizes.log_forward_bytes = number(all, "oplog.forwardBytes");
+  sizes.log_zstd_bytes = number(all, "oplog.forwardZstdBytes");
+  sizes.index_bytes = number(all, "index.bytes");
+  sizes.index_records = number(all, "index.records");
+  sizes.hops_max = number(all, "hops.max");
+  sizes.load_seconds = load_seconds_;
+  sizes.settle_seconds = settle_seconds_;
+  return sizes;
+}
+
+int64_t Stored::reopen() {
+  collections_.clear();
+  engine_.reset();
+  open();
+  // The index comes back with the first content that is looked for.
+  engine_->dedup().drain();
+  return static_cast<int64_t>(number(status(), "databases.bench.rebuildMillis"));
+}
+
+StoredSizes stored_sizes(const Workload& workload, const StoredOptions& options, const std::string& scratch) {
+  const Scratch folder(scratch);
+  Stored stored(folder.path(), options);
+  stored.load(workload);
+  stored.settle();
+  return stored.sizes();
+}
+
+}  // namespace bench

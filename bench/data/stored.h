@@ -1,0 +1,67 @@
+// A workload in a real engine's data directory, in this process: what the files
+// take, what the log carries, what reads cost.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bench/data/workload.h"
+#include "bson/document.h"
+#include "storage/engine.h"
+
+namespace bench {
+
+struct StoredOptions {
+  bool dedup = true;
+  std::string profile = "balanced";
+  std::string block_compressor = "zstd";
+  uint64_t cache_bytes = 1ull << 30;
+};
+
+struct StoredSizes {
+  uint64_t logical_bytes = 0;
+  uint64_t file_bytes = 0;     // as `palimpsest replay` counts: every file but journal and oplog, after a clean checkpoint
+  uint64_t dedup_bytes = 0;    // before block compression
+  uint64_t log_raw_bytes = 0, log_forward_bytes = 0, log_zstd_bytes = 0;
+  uint64_t index_bytes = 0, index_records = 0;
+  uint64_t hops_max = 0;
+  double load_seconds = 0, settle_seconds = 0;
+
+  double file_ratio() const { return file_bytes ? static_cast<double>(logical_bytes) / static_cast<double>(file_bytes) : 0; }
+  double dedup_ratio() const { return dedup_bytes ? static_cast<double>(logical_bytes) / static_cast<double>(dedup_bytes) : 0; }
+};
+
+// Throws OperationError.
+class Stored {
+ public:
+  Stored(const std::string& folder, const StoredOptions& options);
+  ~Stored();
+
+  // Inserts in transactions of 100 documents at full speed into its collections in the database `bench`.
+  void load(const Workload& workload);
+  // Drains the dedup queue, packs, compacts and checkpoints.
+  void settle();
+  StoredSizes sizes();  // after settle()
+
+  // Closes and opens the directory again; returns milliseconds that rebuilding the feature indexes took.
+  int64_t reopen();
+
+  storage::Engine& engine() { return *engine_; }
+  const std::vector<std::shared_ptr<storage::Collection>>& collections() const { return collections_; }
+  bson::Document status() const;  // serverStatus().dedup
+
+ private:
+  void open();
+
+  std::string folder_;
+  StoredOptions options_;
+  uint64_t logical_bytes_ = 0;
+  double load_seconds_ = 0, settle_seconds_ = 0;
+  std::unique_ptr<storage::Engine> engine_;
+  std::vector<std::shared_ptr<storage::Collection>> collections_;
+};
+
+// The same in one step, in a folder that goes away.
+StoredSizes stored_sizes(const Workload& workload, const StoredOptions& options, const std::string& scratch);
+
+}  // namespace bench

@@ -1,0 +1,19 @@
+// Other delta coders, as functions: source and target in, delta out.
+#pragma once
+
+#include "base/bytes.h"
+
+namespace bench {
+
+using base::Bytes;
+using base::BytesView;
+
+using DeltaFunction = Bytes (*)(BytesView source, BytesView target);
+
+// xdelta3 as a library, without secondary compression: what dbDedup §5.3 builds on.
+Bytes xdelta3_delta(BytesView source, BytesView target);
+// zstd with the source as prefix (ZSTD_CCtx_refPrefix).
+Bytes zstd_delta_1(BytesView source, BytesView target);
+Bytes zstd_delta_3(BytesView source, BytesView target);
+
+}  // namespace bench
