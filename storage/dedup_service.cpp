@@ -35,6 +35,8 @@ void DedupService::set_enabled(bool enabled) { state_->worker.set_enabled(enable
 bool DedupService::enabled() const { return state_->worker.enabled(); }
 void DedupService::set_queue_bytes(uint64_t bytes) { state_->worker.set_queue_bytes(bytes); }
 
+dedup::Sketcher DedupService::sketcher(const Collection& collection) const { return state_->worker.sketcher(collection); }
+
 void DedupService::append_server_status(bson::Builder& out) const { append_server_figures(state_->engine, state_->worker, out); }
 void DedupService::append_database_stats(const std::string& db, bson::Builder& out) const {
   append_database_figures(state_->engine, state_->worker, db, out);

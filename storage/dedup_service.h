@@ -12,6 +12,7 @@
 #include <string>
 
 #include "bson/builder.h"
+#include "dedup/sketch.h"
 #include "storage/collection.h"
 
 namespace storage {
@@ -45,6 +46,9 @@ class DedupService {
   void set_enabled(bool enabled);
   bool enabled() const;
   void set_queue_bytes(uint64_t bytes);
+
+  // How the encoder sees the collection's contents: tells what two of them have in common.
+  dedup::Sketcher sketcher(const Collection& collection) const;
 
   void append_server_status(bson::Builder& out) const;                                 // serverStatus().dedup
   void append_database_stats(const std::string& db, bson::Builder& out) const;         // dbStats().dedup

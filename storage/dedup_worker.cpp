@@ -147,6 +147,10 @@ void DedupWorker::set_queue_bytes(size_t bytes) {
   queue_.set_bytes_max(bytes);
 }
 
+dedup::Sketcher DedupWorker::sketcher(const Collection& collection) const {
+  return {dedup::Options::of(profile_named(settings_.profile)), state_.database(database_of(collection.ns())).seed};
+}
+
 DedupFigures DedupWorker::figures() const {
   std::lock_guard lock(mutex_);
   return figures_;

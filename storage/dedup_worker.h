@@ -68,6 +68,8 @@ class DedupWorker {
   bool enabled() const { return enabled_; }
   void set_queue_bytes(size_t bytes);
 
+  dedup::Sketcher sketcher(const Collection& collection) const;
+
   DedupFigures figures() const;
   struct QueueFigures {
     size_t records = 0, bytes = 0;

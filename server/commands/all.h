@@ -17,6 +17,8 @@
   X(data_size)                 \
   X(db_hash)                   \
   X(db_stats)                  \
+  X(dedup_advise)              \
+  X(dedup_chain)               \
   X(delete)                    \
   X(distinct)                  \
   X(drop)                      \
