@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "dedup/delta.h"
+#include "dedup/delta_chain.h"
 
 namespace dedup {
 
@@ -19,20 +20,35 @@ bool intact(BytesView content, const StoredForm& form) {
   return content.size() == form.raw_bytes && base::checksum32(content) == form.checksum;
 }
 
+struct Step {
+  ContentId id;
+  StoredForm form;
+};
+
+// The chain does not give what it should: where it goes wrong first.
+base::Failure first_damage(const ContentId& id, const std::vector<Step>& chain) {
+  Bytes content(chain.back().form.view());
+  if (!intact(content, chain.back().form)) return corrupt(id, chain.back().id, "checksum");
+  for (size_t i = chain.size() - 1; i-- > 0;) {
+    const StoredForm& form = chain[i].form;
+    auto made = apply(content, form.view(), {.output_bytes_max = form.raw_bytes});
+    if (!made) return corrupt(id, chain[i].id, made.failure().message);
+    content = std::move(made).value();
+    if (!intact(content, form)) return corrupt(id, chain[i].id, "checksum");
+  }
+  return corrupt(id, id, "checksum");
+}
+
 }  // namespace
 
 base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeLimits& limits, DecodeStats* stats) {
-  struct Step {
-    ContentId id;
-    StoredForm form;
-  };
   std::vector<Step> chain;  // ends with the content that is whole
   size_t chain_bytes = 0;
   for (ContentId at = id;;) {
     auto form = forms.fetch_form(at);
     if (!form) return form.failure();
     if (form->raw_bytes > limits.output_bytes_max) return corrupt(id, at, "longer than allowed");
-    chain_bytes += form->bytes.size() + (form->raw ? 0 : form->raw_bytes);
+    chain_bytes += form->view().size();
     if (chain_bytes > limits.chain_bytes_max) return corrupt(id, at, "its chain is longer than a read may be");
     chain.push_back({at, std::move(form).value()});
     if (chain.back().form.raw) break;
@@ -42,17 +58,14 @@ base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeL
     at = base;
   }
 
-  if (stats) stats->hops += static_cast<uint32_t>(chain.size() - 1), stats->chain_bytes += chain_bytes;
-  Bytes content = std::move(chain.back().form.bytes);
-  if (!intact(content, chain.back().form)) return corrupt(id, chain.back().id, "checksum");
-  for (size_t i = chain.size() - 1; i-- > 0;) {
-    const StoredForm& form = chain[i].form;
-    auto made = apply(content, form.bytes, {.output_bytes_max = form.raw_bytes});
-    if (!made) return corrupt(id, chain[i].id, made.failure().message);
-    content = std::move(made).value();
-    // Intermediate contents too: the first wrong one is the one to name.
-    if (!intact(content, form)) return corrupt(id, chain[i].id, "checksum");
-  }
+  std::vector<DeltaLink> links;
+  links.reserve(chain.size() - 1);
+  for (size_t i = 0; i + 1 < chain.size(); ++i) links.push_back({chain[i].form.view(), chain[i].form.raw_bytes});
+  ChainBudget budget{.made_bytes_max = limits.chain_bytes_max - chain_bytes};
+  auto content = apply_chain(chain.back().form.view(), links, &budget);
+  if (stats) stats->hops += static_cast<uint32_t>(links.size()), stats->chain_bytes += chain_bytes + budget.made_bytes;
+  if (!content && budget.exceeded) return corrupt(id, id, "its chain is longer than a read may be");
+  if (!content || !intact(*content, chain.front().form)) return first_damage(id, chain);
   return content;
 }
 

@@ -2,8 +2,10 @@
 // a content that is kept whole, then applies the deltas on the way back.
 //
 // Nothing that comes from the plug is trusted: bases must rank above what they
-// encode, lengths and checksums must hold, and the walk is bounded in hops and
-// in bytes.
+// encode, the length and checksum of what is asked for must hold, and the walk is
+// bounded in hops and in bytes. The deltas are applied together (delta_chain.h);
+// contents on the way are made and looked at one by one only where the result is
+// wrong, to name the first that is.
 #pragma once
 
 #include "base/result.h"
@@ -18,6 +20,9 @@ struct StoredForm {
   ContentId base;          // unused when raw
   uint32_t checksum = 0;   // base::checksum32 of the content
   uint32_t raw_bytes = 0;  // length of the content
+  BytesView borrowed = {};      // or, where `bytes` is empty, where they lie: valid until the decode is over
+
+  BytesView view() const { return bytes.empty() ? borrowed : BytesView(bytes); }
 };
 
 // Plug: stored forms by name.
@@ -29,7 +34,7 @@ class FormSource {
 
 struct DecodeLimits {
   uint32_t hops_max = 1024;
-  size_t chain_bytes_max = 64 << 20;   // contents made on the way plus deltas read
+  size_t chain_bytes_max = 64 << 20;   // read, and made on the way
   size_t output_bytes_max = 32 << 20;  // any one content
 };
 

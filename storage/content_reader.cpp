@@ -4,6 +4,9 @@ namespace storage {
 
 namespace {
 
+// Contents rank below their bases, so every chain ends; and what was written has to be read, however long it grew.
+constexpr dedup::DecodeLimits limits{.hops_max = 1 << 20, .chain_bytes_max = size_t{4} << 30};
+
 base::Failure corrupt(const std::string& what) { return {base::ErrorCode::data_corruption_detected, what}; }
 
 }  // namespace
@@ -29,7 +32,7 @@ base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
   next_ = dependent_ = key;
   dead_.clear();
   dedup::DecodeStats stats;
-  auto content = dedup::decode(dedup_id(key.content), *this, {}, &stats);
+  auto content = dedup::decode(dedup_id(key.content), *this, limits, &stats);
   if (info) {
     info->hops += stats.hops;
     info->chain_bytes += stats.chain_bytes;
@@ -37,18 +40,35 @@ base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
   return content;
 }
 
+// A base often lies right behind what is based on it.
+bool ContentReader::find_chain_row(const ChainKey& key) {
+  const Bytes wanted = chain_key(key);
+  if (!cursor_) {
+    cursor_ = tables_.chains.cursor(transaction_);
+  } else if (stands_ && (stands_ = cursor_->next()) && cursor_->key() == wanted) {
+    return true;
+  }
+  stands_ = cursor_->seek(wanted);
+  return stands_ && cursor_->key() == wanted;
+}
+
 base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId& id) {
   const ChainKey key = next_;
   if (dedup_id(key.content) != id) return corrupt("asked for a content that is no one's base");
 
   dedup::StoredForm form;
-  if (const auto bytes = tables_.chains.get(transaction_, chain_key(key))) {
-    const auto parsed = parse_chain_row(*bytes, key);
+  if (find_chain_row(key)) {
+    const auto parsed = parse_chain_row(cursor_->value(), key);
     if (!parsed) return parsed.failure();
     const ChainRow& row = parsed.value();
     if (row.length > UINT32_MAX) return corrupt("a content of " + std::to_string(row.length) + " bytes");
     form.raw = row.form == ChainRow::Form::raw;
-    form.bytes = row.payload;
+    // The next step reads over a delta; what is whole is the last step.
+    if (form.raw) {
+      form.borrowed = row.payload;
+    } else {
+      form.bytes = row.payload;
+    }
     form.base = dedup_id(row.base.content);
     form.checksum = row.checksum;
     form.raw_bytes = static_cast<uint32_t>(row.length);
@@ -68,7 +88,7 @@ base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId
   if (!place || place->row.form != RecordRow::Form::raw || place->row.generation != key.content.generation) {
     return corrupt("content " + to_string(key.content) + " in chain " + std::to_string(key.chain) + " is missing");
   }
-  form.bytes = place->row.content;
+  form.borrowed = place->row.content;
   form.checksum = place->row.checksum;
   form.raw_bytes = static_cast<uint32_t>(place->row.content.size());
   return form;

@@ -43,6 +43,7 @@ class ContentReader : public dedup::FormSource {
   base::Result<dedup::StoredForm> fetch_form(const dedup::ContentId& id) override;
 
  private:
+  bool find_chain_row(const ChainKey& key);
   dedup::ContentId dedup_id(const ContentName& name) const { return {collection_, name.record, name.generation}; }
 
   const StoreTables& tables_;
@@ -50,6 +51,8 @@ class ContentReader : public dedup::FormSource {
   CollectionId collection_;
   ChainKey next_;       // where the content asked for next lies
   ChainKey dependent_;  // and who asks
+  std::optional<TableCursor> cursor_;  // in the chain table
+  bool stands_ = false;
   std::vector<Dead> dead_;
 };
 

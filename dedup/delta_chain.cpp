@@ -1,0 +1,170 @@
+#include "dedup/delta_chain.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/varint.h"
+#include "dedup/delta.h"
+
+namespace dedup {
+
+namespace {
+
+using base::take_varint;
+
+// Bytes of the content asked for that lie in the content below.
+struct Range {
+  uint32_t to;  // in the content asked for
+  uint32_t at;  // below
+  uint32_t bytes;
+};
+using Ranges = std::vector<Range>;
+
+// Bytes of it that were found in a delta.
+struct Literal {
+  uint32_t to;
+  uint32_t bytes;
+  const char* from;
+};
+using Literals = std::vector<Literal>;
+
+// What one delta says, in the order of what it makes.
+struct Instructions {
+  struct Piece {
+    uint32_t start;       // in what it makes
+    uint32_t at;          // in the content below; a literal: unused
+    const char* literal;  // nullptr: a copy
+  };
+  std::vector<Piece> pieces;  // and one more where the content ends
+
+  enum class Result { done, too_many, damaged };
+  Result parse(const DeltaLink& link, size_t base_bytes, size_t pieces_max);
+};
+
+// Checks all that `apply` checks.
+Instructions::Result Instructions::parse(const DeltaLink& link, size_t base_bytes, size_t pieces_max) {
+  pieces.clear();
+  BytesView delta = link.delta;
+  const auto length = take_varint(delta);
+  if (!length || *length != link.content_bytes) return Result::damaged;
+  size_t made = 0;
+  uint64_t at = 0;
+  while (made < *length) {
+    if (pieces.size() > pieces_max) return Result::too_many;
+    const auto insert = take_varint(delta);
+    if (!insert || *insert > delta.size() || *insert > *length - made) return Result::damaged;
+    if (*insert > 0) pieces.push_back({static_cast<uint32_t>(made), 0, delta.data()});
+    delta.remove_prefix(*insert);
+    made += *insert;
+    if (made == *length) break;
+    const auto bytes = take_varint(delta);
+    const auto jump = bytes ? take_varint(delta) : std::nullopt;
+    if (!jump) return Result::damaged;
+    at += static_cast<uint64_t>(base::unzigzag(*jump));
+    if (at > base_bytes || *bytes > base_bytes - at || *bytes > *length - made || (*bytes == 0 && *insert == 0)) return Result::damaged;
+    if (*bytes > 0) pieces.push_back({static_cast<uint32_t>(made), static_cast<uint32_t>(at), nullptr});
+    at += *bytes;
+    made += *bytes;
+  }
+  pieces.push_back({static_cast<uint32_t>(made), 0, nullptr});
+  return delta.empty() ? Result::done : Result::damaged;
+}
+
+// Where the bytes `wanted` of a content lie, after its own delta.
+void look_up(const Ranges& wanted, const Instructions& instructions, Ranges& below, Literals& literals) {
+  below.clear();
+  const auto& pieces = instructions.pieces;
+  const Instructions::Piece* piece = pieces.data();  // ranges mostly follow each other
+  Range open{0, 0, 0};
+  for (Range range : wanted) {
+    if (range.at < piece->start || range.at >= piece[1].start) {
+      const auto behind = std::upper_bound(pieces.begin(), pieces.end() - 1, range.at, [](size_t at, const auto& one) { return at < one.start; });
+      piece = &*behind - 1;
+    }
+    for (;; ++piece) {
+      const uint32_t skip = range.at - piece->start;
+      const uint32_t bytes = std::min(range.bytes, piece[1].start - range.at);
+      if (piece->literal) {
+        literals.push_back({range.to, bytes, piece->literal + skip});
+      } else if (open.to + open.bytes == range.to && open.at + open.bytes == piece->at + skip) {
+        open.bytes += bytes;
+      } else {
+        if (open.bytes > 0) below.push_back(open);
+        open = {range.to, piece->at + skip, bytes};
+      }
+      if ((range.bytes -= bytes) == 0) break;
+      range.to += bytes;
+      range.at += bytes;
+    }
+  }
+  if (open.bytes > 0) below.push_back(open);
+}
+
+// Links that are looked through together.
+struct Run {
+  size_t first;
+  bool alone;  // applied as it is
+  Ranges ranges;  // of the content of `first`, in the content below the last
+  Literals literals;
+
+  Bytes made(BytesView below, size_t bytes) const {
+    Bytes out(bytes, '\0');
+    for (const Range& range : ranges) std::memcpy(out.data() + range.to, below.data() + range.at, range.bytes);
+    for (const Literal& literal : literals) std::memcpy(out.data() + literal.to, literal.from, literal.bytes);
+    return out;
+  }
+};
+
+// Below so many ranges it is cheaper to look them up than to make the content.
+size_t ranges_worth(size_t content_bytes) { return std::max<size_t>(16, content_bytes / 256); }
+
+base::Failure damaged(const std::string& what) { return {base::ErrorCode::data_corruption_detected, what}; }
+
+}  // namespace
+
+base::Result<Bytes> apply_chain(BytesView source, const std::vector<DeltaLink>& links, ChainBudget* budget) {
+  if (links.empty()) return Bytes(source);
+  std::vector<Run> runs;
+  Instructions instructions;
+  Ranges below;
+  for (size_t i = 0; i < links.size(); ++i) {
+    const size_t content_bytes = links[i].content_bytes;
+    const size_t base_bytes = i + 1 < links.size() ? links[i + 1].content_bytes : source.size();
+    if (content_bytes > UINT32_MAX || base_bytes > UINT32_MAX) return damaged("longer than a content may be");
+    const size_t worth = ranges_worth(content_bytes);
+    const auto parsed = instructions.parse(links[i], base_bytes, worth);
+    if (parsed == Instructions::Result::damaged) return damaged("damaged delta");
+    if (parsed == Instructions::Result::too_many || content_bytes == 0) {
+      runs.push_back({i, true, {}, {}});
+      continue;
+    }
+    if (runs.empty() || runs.back().alone || runs.back().ranges.size() + instructions.pieces.size() > worth) {
+      runs.push_back({i, false, {{0, 0, static_cast<uint32_t>(content_bytes)}}, {}});
+    }
+    Run& run = runs.back();
+    look_up(run.ranges, instructions, below, run.literals);
+    run.ranges.swap(below);
+  }
+
+  Bytes content;
+  for (size_t r = runs.size(); r-- > 0;) {
+    const Run& run = runs[r];
+    const BytesView below = r + 1 == runs.size() ? source : BytesView(content);
+    const size_t bytes = links[run.first].content_bytes;
+    if (r > 0 && budget && (budget->made_bytes += bytes) > budget->made_bytes_max) {
+      budget->exceeded = true;
+      return damaged("the chain makes more than allowed");
+    }
+    if (run.alone) {
+      auto made = apply(below, links[run.first].delta, {.output_bytes_max = bytes});
+      if (!made) return made;
+      if (made.value().size() != bytes) return damaged("damaged delta: length");
+      content = std::move(made).value();
+    } else {
+      content = run.made(below, bytes);
+    }
+  }
+  return content;
+}
+
+}  // namespace dedup
