@@ -130,6 +130,40 @@ TEST_CASE("indexes that are there already, nearly or wholly") {
   CHECK(create("{key: {more: 1}, name: 'more'}") == ErrorCode::cannot_create_index);
 }
 
+TEST_CASE("how a collection is deduplicated changes as a whole, at once and for good") {
+  TemporaryDirectory directory;
+  {
+    Engine engine(test_options(directory.path()));
+    Catalog& catalog = engine.catalog();
+    CollectionOptions options;
+    options.document = json("{capped: true, size: 4096, dedup: {enabled: false, key: 'a'}}");
+    options.capped = true;
+    options.capped_bytes = 4096;
+    const auto collection = catalog.create("shop.orders", options);
+    const CollectionOptions& held = collection->options();
+    CHECK_FALSE(held.dedup.enabled);
+    std::atomic<bool> stop = false;
+    std::thread reading([&] {
+      while (!stop) (void)collection->options().dedup.key.size();
+    });
+    for (int i = 0; i < 50; ++i) catalog.alter_dedup(collection, json("{profile: 'archive', key: 'b" + std::to_string(i) + "'}"));
+    stop = true;
+    reading.join();
+    CHECK(held.dedup.key == "a");  // who has them keeps them
+    CHECK(collection->options().dedup.enabled);
+    CHECK(collection->options().dedup.key == "b49");
+    catalog.drop("shop.orders");
+    CHECK(code_of([&] { catalog.alter_dedup(collection, json("{}")); }) == ErrorCode::namespace_not_found);
+    catalog.alter_dedup(catalog.create("shop.lists", options), json("{profile: 'archive'}"));
+  }
+  Engine engine(test_options(directory.path()));
+  const auto collection = engine.catalog().open("shop.lists");
+  CHECK(collection->options().dedup.enabled);
+  CHECK(collection->options().dedup.profile == "archive");
+  CHECK(collection->options().capped);
+  CHECK(bson::to_json(collection->options().document) == bson::to_json(json("{capped: true, size: 4096, dedup: {profile: 'archive'}}")));
+}
+
 TEST_CASE("an index may be looked up while another thread changes the list") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
@@ -178,12 +212,13 @@ TEST_CASE("each change of the schema is told within its transaction") {
   const auto collection = engine.catalog().open_or_create("shop.orders");
   engine.catalog().create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")});
   engine.catalog().alter_index(collection, spec("{key: {x: 1}, name: 'x', hidden: true}"));
+  engine.catalog().alter_dedup(collection, json("{enabled: false}"));
   engine.catalog().drop_index(collection, "x");
   engine.catalog().rename("shop.orders", "shop.old", false);
   engine.catalog().create("shop.new", {});
   engine.catalog().drop("shop.new");
   engine.catalog().drop_database("shop");
-  CHECK(log.lines == std::vector<std::string>{"shop create", "shop createIndexes", "shop collMod", "shop dropIndexes", "shop renameCollection",
+  CHECK(log.lines == std::vector<std::string>{"shop create", "shop createIndexes", "shop collMod", "shop collMod", "shop dropIndexes", "shop renameCollection",
                                               "shop create", "shop drop", "shop drop", "shop dropDatabase"});
 }
 

@@ -56,6 +56,8 @@ class CollectionScan {
   // On a fresh scan: begins at `id`, or behind it in the scan's direction. For readers that know where
   // they want to start; in the oplog a record's id is its stamp.
   virtual void seek(RecordId id) = 0;
+  // What reading the documents took since the scan began or was restored.
+  virtual ReadInfo read_info() const { return {}; }
 };
 
 // Thread-safe. Held by shared_ptr: one that was dropped stays usable until its

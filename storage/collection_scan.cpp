@@ -25,6 +25,7 @@ class StoredCollectionScan final : public CollectionScan {
 
   RecordId record() const override { return last_; }
   bson::DocumentView document() override { return bson::DocumentView(cursor_->content()); }
+  ReadInfo read_info() const override { return cursor_ ? cursor_->info() : ReadInfo{}; }
 
   void save() override { cursor_.reset(); }
 

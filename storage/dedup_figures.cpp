@@ -1,5 +1,7 @@
 #include "storage/dedup_figures.h"
 
+#include <algorithm>
+
 #include "storage/dedup_worker.h"
 #include "storage/record_store_state.h"
 
@@ -14,18 +16,25 @@ struct StoreSum {
   StoreCounts counts;
   int64_t records = 0;
   int64_t logical_bytes = 0;
+  int64_t block_bytes = 0;  // of the files, less what is free in them
   int64_t file_bytes = 0;
   uint64_t decoded = 0, hops = 0, hops_max = 0;
   std::vector<const RecordStore::State*> stores;
   std::vector<std::shared_ptr<const Collection>> kept;  // one that is dropped meanwhile stays while its store is read
 };
 
+void add_file(StoreSum& stored, const Engine& engine, const std::string& table) {
+  const int64_t bytes = engine.file_bytes(table);
+  stored.file_bytes += bytes;
+  stored.block_bytes += bytes - std::min(bytes, engine.reusable_bytes(table));
+}
+
 void add(StoreSum& stored, Engine& engine, Collection& collection) {
   const auto& store = collection.records().state();
   stored.counts += store.chains.counters().get();
   stored.records += collection.record_count();
   stored.logical_bytes += collection.logical_bytes();
-  for (const auto& name : store_table_names(collection.id())) stored.file_bytes += engine.file_bytes(name);
+  for (const auto& name : store_table_names(collection.id())) add_file(stored, engine, name);
   stored.decoded += store.hops.count();
   stored.hops += store.hops.sum();
   stored.hops_max = std::max<uint64_t>(stored.hops_max, store.hops_max.load());
@@ -36,6 +45,7 @@ void append(bson::Builder& out, const StoreSum& stored) {
   const StoreCounts& counts = stored.counts;
   out.append("logicalBytes", stored.logical_bytes);
   out.append("storedBytes", counts.stored_bytes());
+  out.append("blockBytes", stored.block_bytes);
   out.append("fileBytes", stored.file_bytes);
   out.append("records", stored.records);
   out.append("deltas", counts.stubs);
@@ -80,8 +90,13 @@ void append(bson::Builder& out, const dedup::EncoderStats& stats) {
   out.append("unique", number(stats.unique));
   out.append("filtered", number(stats.filtered));
   out.append("notWorth", number(stats.not_worth));
+  out.append("disabled", number(stats.disabled));
+  out.append("contentBytes", number(stats.content_bytes));
+  out.append("forwardBytes", number(stats.forward_bytes));
+  out.append("savedBytes", number(stats.saved_bytes));
   out.append("writeBacks", number(stats.write_backs));
   out.append("hopWriteBacks", number(stats.hop_write_backs));
+  out.append("improvedWriteBacks", number(stats.improved_write_backs));
   {
     auto cache = out.object("sourceCache");
     cache.append("bytes", number(stats.source_cache_bytes));
@@ -160,7 +175,7 @@ void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Buil
       add(stored, engine, *collection);
     }
   }
-  stored.file_bytes += engine.file_bytes("feature_metadata");
+  add_file(stored, engine, "feature_metadata");
   out.append("enabled", worker.enabled());
   out.append("profile", engine.options().dedup.profile);
   append(out, stored);

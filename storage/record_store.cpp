@@ -114,6 +114,8 @@ struct RecordCursor::State {
   int at = -1;            // the side that stands on the current record
   bool placed = false;    // both sides stand on what comes next
   Bytes decoded;
+  bool has_decoded = false;  // `decoded` is of the current record
+  ReadInfo info;
 
   void placed_on(Side& side, bool on) {
     side.on = on;
@@ -140,11 +142,12 @@ RecordCursor::~RecordCursor() = default;
 RecordCursor RecordStore::cursor(Transaction& transaction, Direction direction) {
   const StoreTables& tables = state_->chains.tables();
   return RecordCursor(std::unique_ptr<RecordCursor::State>(new RecordCursor::State{
-      *state_, transaction, direction, {{tables.records.cursor(transaction)}, {tables.packed.cursor(transaction)}}, -1, false, {}}));
+      *state_, transaction, direction, {{tables.records.cursor(transaction)}, {tables.packed.cursor(transaction)}}, -1, false, {}, false, {}}));
 }
 
 bool RecordCursor::next() {
   State& state = *state_;
+  state.has_decoded = false;
   if (state.placed) {
     state.placed = false;
   } else if (state.at >= 0) {
@@ -168,6 +171,7 @@ void RecordCursor::seek_after(RecordId id) {
     }
   }
   state.placed = true;
+  state.has_decoded = false;
 }
 
 RecordId RecordCursor::id() const { return state_->sides[state_->at].id; }
@@ -177,13 +181,17 @@ bool RecordCursor::whole() const { return state_->row().form == RecordRow::Form:
 
 BytesView RecordCursor::content() {
   State& state = *state_;
+  if (state.has_decoded) return state.decoded;
   const RecordRow row = state.row();
   if (row.form == RecordRow::Form::raw) {
     if (base::checksum32(row.content) != row.checksum) throw_damaged(state.store.chains.collection(), id(), "its checksum does not hold");
     return row.content;
   }
-  state.decoded = state.store.content_of(state.transaction, id(), row, nullptr);
+  state.decoded = state.store.content_of(state.transaction, id(), row, &state.info);
+  state.has_decoded = true;
   return state.decoded;
 }
+
+const ReadInfo& RecordCursor::info() const { return state_->info; }
 
 }  // namespace storage

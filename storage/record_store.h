@@ -35,8 +35,8 @@ struct Superseded {
 };
 
 struct ReadInfo {         // how a read was answered, for explain and counters
-  uint32_t hops = 0;      // deltas applied
-  uint64_t chain_bytes = 0;
+  uint32_t hops = 0;         // deltas applied
+  uint64_t chain_bytes = 0;  // deltas read and contents made on the way
 };
 
 // Thread-safe; transactions are not.
@@ -85,6 +85,8 @@ class RecordCursor {
   bool whole() const;  // kept raw: content() costs no decoding
   // Valid until the cursor moves. Raw rows are read in place, without a copy.
   BytesView content();
+  // What all calls of content() took together.
+  const ReadInfo& info() const;
 
  private:
   friend class RecordStore;

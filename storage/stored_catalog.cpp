@@ -249,6 +249,30 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
   }
 }
 
+void StoredCatalog::alter_dedup(const std::shared_ptr<Collection>& given, bson::DocumentView dedup) {
+  const Shared collection = stored(given);
+  std::unique_lock schema(collection->schema_mutex());
+  if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
+  std::lock_guard ddl(ddl_mutex_);
+  CollectionEntry entry = collection->entry();
+  bson::Builder options;
+  for (const auto& field : entry.options.document) {
+    if (field.name != "dedup") options.append_element(field);
+  }
+  options.append("dedup", dedup);
+  entry.options.document = options.done();
+  entry.options.dedup = read_dedup_options(entry.options.document);
+  bson::Builder command;
+  command.append("collMod", collection_of(entry.ns)).append("dedup", dedup);
+  const bson::Document document = command.done();
+  in_transaction(engine_, [&](Transaction& transaction) {
+    write_entry(transaction, table_, entry);
+    log(transaction, *collection, document);
+  });
+  collection->set_entry(entry);
+  collection->set_options(entry.options);
+}
+
 std::vector<std::string> StoredCatalog::databases() const {
   std::shared_lock lock(mutex_);
   std::vector<std::string> names;

@@ -14,7 +14,8 @@ StoredCollection::StoredCollection(Engine& engine, Table catalog_table, Collecti
       catalog_table_(std::move(catalog_table)),
       id_(entry.id),
       uuid_(entry.uuid),
-      options_(entry.options),
+      options_given_{entry.options},
+      options_(&options_given_.back()),
       entry_(std::move(entry)),
       indexes_(std::make_shared<StoredIndexes>()),
       counts_(std::move(counts)),
@@ -33,6 +34,12 @@ CollectionEntry StoredCollection::entry() const {
 void StoredCollection::set_entry(const CollectionEntry& entry) {
   std::lock_guard lock(mutex_);
   entry_ = entry;
+}
+
+void StoredCollection::set_options(const CollectionOptions& options) {
+  std::lock_guard lock(mutex_);
+  options_given_.push_back(options);
+  options_.store(&options_given_.back(), std::memory_order_release);
 }
 
 std::shared_ptr<const StoredIndexes> StoredCollection::stored_indexes() const {
@@ -72,7 +79,7 @@ Stored StoredCollection::insert(Transaction& transaction, bson::DocumentView doc
   }
   count(transaction, 1, static_cast<int64_t>(document.size()), stamp);
   tell_dedup(transaction, record, 0, stamp, document);
-  if (options_.capped) trim(transaction, record);
+  if (options().capped) trim(transaction, record);
   return {record, stamp};
 }
 
@@ -234,7 +241,7 @@ void StoredCollection::trim(Transaction& transaction, RecordId newest) {
   const CountChanges& mine = transaction.session().counts;
   int64_t records = counts_->records.load() + mine.records(id_);
   int64_t bytes = counts_->bytes.load() + mine.bytes(id_);
-  const auto full = [&] { return bytes > options_.capped_bytes || (options_.capped_records > 0 && records > options_.capped_records); };
+  const auto full = [&] { return bytes > options().capped_bytes || (options().capped_records > 0 && records > options().capped_records); };
   if (!full()) return;
   // Going over the removed ones again and again would cost; but an insert that committed late may lie below the hint.
   const RecordId start = trims_.fetch_add(1) % 256 == 0 ? 0 : oldest_hint_.load();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -18,7 +19,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   CollectionId id() const override { return id_; }
   std::string ns() const override;
   std::string uuid_bytes() const override { return uuid_; }
-  const CollectionOptions& options() const override { return options_; }
+  const CollectionOptions& options() const override { return *options_.load(std::memory_order_acquire); }
   bool dropped() const override { return dropped_.load(std::memory_order_acquire); }
   bool read_only() const override { return false; }
   std::shared_mutex& schema_mutex() override { return schema_mutex_; }
@@ -43,6 +44,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   // For the catalog, which holds the schema lock exclusively or is alone with the collection.
   CollectionEntry entry() const;  // as it is to be stored
   void set_entry(const CollectionEntry& entry);
+  void set_options(const CollectionOptions& options);
   std::shared_ptr<const StoredIndexes> stored_indexes() const;
   void set_indexes(std::shared_ptr<const StoredIndexes> indexes);
   void set_dropped() { dropped_.store(true, std::memory_order_release); }
@@ -63,9 +65,10 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   const Table catalog_table_;
   const CollectionId id_;
   const Bytes uuid_;
-  const CollectionOptions options_;
   std::shared_mutex schema_mutex_;
-  mutable std::mutex mutex_;  // of entry_ and the pointer indexes_
+  mutable std::mutex mutex_;  // of entry_, the pointer indexes_ and options_given_
+  std::deque<CollectionOptions> options_given_;  // all of them: who reads the options holds no lock
+  std::atomic<const CollectionOptions*> options_;
   CollectionEntry entry_;
   std::shared_ptr<const StoredIndexes> indexes_;
   std::atomic<bool> dropped_{false};

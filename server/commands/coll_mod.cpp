@@ -1,9 +1,10 @@
-// collMod: changes of an index that need no rebuilding: hidden, expireAfterSeconds.
+// collMod: changes of an index that need no rebuilding: hidden, expireAfterSeconds; and of how the collection is deduplicated.
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/json.h"
 #include "server/arguments.h"
 #include "server/command.h"
+#include "server/commands/collection_options.h"
 #include "server/operation.h"
 #include "server/write/target.h"
 #include "storage/catalog.h"
@@ -42,11 +43,12 @@ class CollMod : public Command {
   std::string_view name() const override { return "collMod"; }
   std::string_view help() const override {
     return "Sets collection options.\nExample: { collMod: 'foo', index: {keyPattern: {a: 1}, expireAfterSeconds: 600} }\n"
-           "Example: { collMod: 'foo', index: {name: 'bar', hidden: true} }";
+           "Example: { collMod: 'foo', index: {name: 'bar', hidden: true} }\n"
+           "Example: { collMod: 'foo', dedup: {enabled: true, profile: 'archive', key: 'page'} }";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {
-        "index", "validator", "validationLevel", "validationAction", "viewOn", "pipeline", "expireAfterSeconds", "timeseries",
+        "index", "dedup", "validator", "validationLevel", "validationAction", "viewOn", "pipeline", "expireAfterSeconds", "timeseries",
         "recordPreImages", "changeStreamPreAndPostImages", "cappedSize", "cappedMax", "dryRun", "prepareUnique",
         "isTimeseriesNamespace"};
     return names;
@@ -58,9 +60,10 @@ class CollMod : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const auto index = arguments.object("index");
+    const auto dedup = parse_dedup_options(arguments);
     const FieldNames options = fields().value();
     for (const auto& field : request.body) {
-      const bool other = field.name != "index" && field.name != request.command && !field.is_nullish();
+      const bool other = field.name != "index" && field.name != "dedup" && field.name != request.command && !field.is_nullish();
       for (std::string_view name : options) {
         if (!other || field.name != name) continue;
         throw OperationError(ErrorCode::command_not_supported, "collMod's option '" + std::string(name) + "' is not supported");
@@ -71,6 +74,11 @@ class CollMod : public Command {
     const auto collection = catalog.open(ns);
     if (!collection) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
     if (index) change(catalog, collection, Arguments("collMod.index", *index), reply);
+    if (!dedup) return;
+    const bson::Document before(collection->options().document);
+    if (before["dedup"].is_object()) reply.append("dedup_old", before["dedup"]);
+    reply.append("dedup_new", *dedup);
+    catalog.alter_dedup(collection, *dedup);
   }
 
  private:

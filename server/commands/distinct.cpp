@@ -101,8 +101,7 @@ class Distinct : public Command, public Explainable {
     DistinctRequest distinct = parse_distinct(request);
     distinct.query.keep_trials = true;
     query::Reader reader(op, op.services().engine->catalog().open(distinct.query.ns), distinct.query.ns, distinct.query);
-    while (verbosity != query::Verbosity::query_planner && reader.next()) {
-    }
+    while (verbosity != query::Verbosity::query_planner && reader.next()) (void)reader.document();  // decoding is counted
     reply.append("explainVersion", "1");
     reader.executor().explain(reply, verbosity);
   }

@@ -72,7 +72,7 @@ bool explain_write(OperationContext& op, const Request& request, std::string_vie
   if (!write) return false;
   query::Reader reader(op, op.services().engine->catalog().open(write->query.ns), write->query.ns, write->query);
   int64_t matched = 0;
-  while (verbosity != query::Verbosity::query_planner && reader.next()) ++matched;
+  for (; verbosity != query::Verbosity::query_planner && reader.next(); ++matched) (void)reader.document();  // decoding is counted
   const query::Executor::Top top{write->removes ? "DELETE" : "UPDATE", [&](bson::Builder& out) {
                                    if (write->removes) {
                                      out.append("nWouldDelete", matched);

@@ -76,8 +76,7 @@ class Find : public Command, public Explainable {
     find.query.keep_trials = true;
     find.query.tailable = false;
     query::Reader reader(op, op.services().engine->catalog().open(find.query.ns), find.query.ns, find.query);
-    while (verbosity != query::Verbosity::query_planner && reader.next()) {
-    }
+    while (verbosity != query::Verbosity::query_planner && reader.next()) (void)reader.document();  // decoding is counted
     reply.append("explainVersion", "1");
     reader.executor().explain(reply, verbosity);
   }

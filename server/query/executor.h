@@ -60,6 +60,7 @@ struct ExecutionStats {
   int64_t keys_examined = 0;
   int64_t docs_examined = 0;
   int64_t dedup_hops = 0;             // deltas applied to read those documents
+  int64_t dedup_bytes = 0;            // deltas read and contents made for that
   int64_t works = 0;
 };
 

@@ -50,6 +50,7 @@ void append_totals(bson::Builder& out, const exec::Stage& root, int64_t returned
   root.count(stats);
   out.append("nReturned", returned).append("executionTimeMillis", ms).append("totalKeysExamined", stats.keys_examined);
   out.append("totalDocsExamined", stats.docs_examined).append("dedupHops", stats.dedup_hops);
+  out.append("dedupDecodedBytes", stats.dedup_bytes);
 }
 
 }  // namespace

@@ -37,8 +37,19 @@ Step CollectionScan::do_work(storage::Transaction& transaction) {
   return filter_.empty() || filter_.matches(scan_->document()) ? Step::advanced : Step::pending;
 }
 
+void CollectionScan::count(ExecutionStats& total) const {
+  const storage::ReadInfo now = scan_ ? scan_->read_info() : storage::ReadInfo{};
+  total.docs_examined += examined_;
+  total.dedup_hops += hops_ + now.hops;
+  total.dedup_bytes += decoded_bytes_ + static_cast<int64_t>(now.chain_bytes);
+}
+
 void CollectionScan::do_save() {
-  if (scan_) scan_->save();
+  if (!scan_) return;
+  const storage::ReadInfo info = scan_->read_info();
+  hops_ += info.hops;
+  decoded_bytes_ += static_cast<int64_t>(info.chain_bytes);
+  scan_->save();
 }
 
 void CollectionScan::do_restore(storage::Transaction& transaction) {
@@ -144,6 +155,7 @@ void IdLookup::count(ExecutionStats& total) const {
   total.keys_examined += record_ ? 1 : 0;
   total.docs_examined += record_ && fetch_ ? 1 : 0;
   total.dedup_hops += info_.hops;
+  total.dedup_bytes += static_cast<int64_t>(info_.chain_bytes);
 }
 
 void IdLookup::append_figures(bson::Builder& out) const {

@@ -30,7 +30,7 @@ class CollectionScan : public Stage {
   bson::DocumentView document() override { return scan_->document(); }
   bson::BytesView key() const override { return {}; }
   bool resumes() const override { return tailable_; }
-  void count(ExecutionStats& total) const override { total.docs_examined += examined_; }
+  void count(ExecutionStats& total) const override;
 
  protected:
   Step do_work(storage::Transaction& transaction) override;
@@ -46,6 +46,8 @@ class CollectionScan : public Stage {
   const bool tailable_;
   std::unique_ptr<storage::CollectionScan> scan_;
   int64_t examined_ = 0;
+  int64_t hops_ = 0;           // until the scan was last restored
+  int64_t decoded_bytes_ = 0;
 };
 
 // What explain shows of an index scan.

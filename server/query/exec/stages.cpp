@@ -12,6 +12,7 @@ Step Fetch::do_work(storage::Transaction& transaction) {
   if (!document) return Step::pending;  // removed after its index entry was read
   ++examined_;
   hops_ += info.hops;
+  decoded_bytes_ += static_cast<int64_t>(info.chain_bytes);
   document_ = std::move(*document);
   return filter_.matches(document_) ? Step::advanced : Step::pending;
 }
@@ -19,6 +20,7 @@ Step Fetch::do_work(storage::Transaction& transaction) {
 void Fetch::count(ExecutionStats& total) const {
   total.docs_examined += examined_;
   total.dedup_hops += hops_;
+  total.dedup_bytes += decoded_bytes_;
   Stage::count(total);
 }
 

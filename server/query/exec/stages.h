@@ -27,6 +27,7 @@ class Fetch : public Stage {
   bson::Document document_;
   int64_t examined_ = 0;
   int64_t hops_ = 0;
+  int64_t decoded_bytes_ = 0;
 };
 
 // One branch after the other, every record once.

@@ -157,6 +157,7 @@ void Pipeline::explain(const bson::Value& hint, Verbosity verbosity, bson::Build
   Reader reader(*context_.op, context_.op->services().engine->catalog().open(ns), ns, query);
   if (verbosity != Verbosity::query_planner) {
     while (reader.next()) {
+      if (!query.count_only) (void)reader.document();  // decoding is counted
     }
   }
   if (taken == specs_.size()) {
