@@ -16,6 +16,7 @@
 #include "server/query/plan/implies.h"
 #include "server/services.h"
 #include "server/status_sections.h"
+#include "server/write/output.h"
 #include "server/write/ttl_monitor.h"
 #include "storage/dedup_service.h"
 #include "storage/engine.h"
@@ -135,6 +136,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   std::error_code ignored;
   std::filesystem::remove_all(options.dbpath + "/_tmp", ignored);  // what sorts left behind when the process was killed
   state.engine.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
+  write::drop_unfinished_output(state.engine.catalog());
   services.engine = &state.engine;
   services.cursors = &state.cursors;
   services.committer = &state.committer;

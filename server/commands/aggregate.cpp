@@ -7,6 +7,7 @@
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/support.h"
 #include "server/services.h"
+#include "server/write/output.h"
 
 namespace server {
 namespace {
@@ -58,6 +59,7 @@ class Aggregate final : public Command, public Explainable {
       return show(*pipeline, hint, query::Verbosity::query_planner, reply);
     }
 
+    const std::string ns = request.db + "." + (context->collection.empty() ? "$cmd.aggregate" : context->collection);
     const auto cursor_options = arguments.object("cursor");
     if (!cursor_options) {
       throw base::OperationError(base::ErrorCode::failed_to_parse,
@@ -67,8 +69,17 @@ class Aggregate final : public Command, public Explainable {
     cursor_arguments.only({"batchSize"});
     const int64_t batch = cursor_arguments.unsigned_integer("batchSize").value_or(101);
 
+    if (!pipeline->empty() && pipeline->specs().back()->writes()) {
+      // At once, whatever the batch size: a client need not come back for what it wants written.
+      PipelineSource(std::move(context), std::move(pipeline), hint).next();
+      auto nothing = reply.object("cursor");
+      nothing.array("firstBatch");
+      nothing.append("id", int64_t{0}).append("ns", ns);
+      return;
+    }
+
     auto cursor = std::make_unique<query::Cursor>();
-    cursor->ns = request.db + "." + (context->collection.empty() ? "$cmd.aggregate" : context->collection);
+    cursor->ns = ns;
     cursor->command = bson::Document(request.body);
     if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
     cursor->source = std::make_unique<PipelineSource>(std::move(context), std::move(pipeline), hint);
@@ -101,6 +112,7 @@ class Aggregate final : public Command, public Explainable {
     auto context = std::make_unique<query::PipelineContext>(query::command_time_ms(op));
     context->op = &op;
     context->db = request.db;
+    context->make_sink = write::make_sink;
     context->allow_disk_use = arguments.boolean("allowDiskUse").value_or(true);
     const Element target = request.body.first();
     if (target.is_string()) {

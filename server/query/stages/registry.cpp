@@ -19,6 +19,8 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
       {"$limit", parse_limit},
       {"$lookup", parse_lookup},
       {"$match", parse_match},
+      {"$merge", parse_merge},
+      {"$out", parse_out},
       {"$project", parse_project},
       {"$redact", parse_redact},
       {"$replaceRoot", parse_replace_root},

@@ -20,6 +20,8 @@ StageSpecPtr parse_index_stats(const bson::Element& specification, PipelineConte
 StageSpecPtr parse_limit(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_lookup(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_match(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_merge(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_out(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_project(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_redact(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_replace_root(const bson::Element& specification, PipelineContext& context);

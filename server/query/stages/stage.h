@@ -11,6 +11,7 @@
 #include "bson/builder.h"
 #include "bson/document.h"
 #include "server/query/expressions/expression.h"
+#include "server/query/stages/output.h"
 
 namespace server {
 class OperationContext;
@@ -56,6 +57,7 @@ struct PipelineContext {
   bson::Document let;              // the variables defined in `scope`, for filters
   bool allow_disk_use = true;
   int depth = 0;                   // of sub-pipelines
+  SinkMaker make_sink = nullptr;   // for pipelines that may write
 
   explicit PipelineContext(int64_t now_ms) : scope(now_ms) {}
   // Variables with their values, into the scope and for filters.
@@ -73,6 +75,8 @@ class StageSpec {
   // Must be the first of a pipeline; makes its own documents.
   virtual bool is_source() const { return false; }
   virtual bool must_be_last() const { return false; }
+  // Writes its input instead of handing it out.
+  virtual bool writes() const { return false; }
   virtual bool in_facet() const { return true; }
   // Looks at no field of its input: the documents need not even be fetched.
   virtual bool needs_documents() const { return true; }

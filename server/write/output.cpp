@@ -1,0 +1,254 @@
+#include "server/write/output.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "bson/builder.h"
+#include "bson/path.h"
+#include "server/operation.h"
+#include "server/query/matcher.h"
+#include "server/write/batch.h"
+#include "server/write/document_writer.h"
+#include "server/write/namespaces.h"
+#include "server/write/statements.h"
+#include "server/write/storable.h"
+#include "server/write/target.h"
+#include "server/write/update/update.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+
+namespace server::write {
+
+using base::ErrorCode;
+using base::OperationError;
+using query::OutputDocument;
+using query::OutputPlan;
+using WhenMatched = OutputPlan::WhenMatched;
+using WhenNotMatched = OutputPlan::WhenNotMatched;
+
+namespace {
+
+constexpr std::string_view unfinished_prefix = "tmp.agg_out.";
+constexpr int no_matching_document = 13113;
+
+// All or, where one can't be inserted, those before it.
+void insert_all(OperationContext& op, const std::string& ns, const std::vector<bson::DocumentView>& documents) {
+  std::vector<bson::Document> storable;
+  storable.reserve(documents.size());
+  for (const auto& document : documents) {
+    auto repaired = make_storable(document, unique_timestamp(op));
+    storable.push_back(repaired ? std::move(*repaired) : bson::Document(document));
+  }
+  const Target target = Target::open_or_create(op, ns);
+  DocumentWriter writer(op, target);
+  const auto failure = run_batch(op, storable.size(), [&](storage::Transaction& transaction, size_t i) { writer.insert(transaction, storable[i]); });
+  if (failure) std::rethrow_exception(failure->error);
+}
+
+class OutSink final : public query::DocumentSink {
+ public:
+  OutSink(OperationContext& op, const OutputPlan& plan) : op_(op), catalog_(engine_of(op).catalog()), target_(plan.ns()) {
+    check_writable(target_);
+    storage::CollectionOptions options;
+    std::vector<storage::IndexSpec> indexes;
+    if (const auto existing = catalog_.open(target_)) {
+      if (existing->options().capped) throw OperationError(17152, "namespace '" + target_ + "' is capped so it can't be used for $out");
+      options = existing->options();
+      indexes = secondary_indexes(*existing);
+      index_names_ = names_of(*existing);
+    }
+    std::string name = plan.db + "." + std::string(unfinished_prefix);
+    for (uint64_t part = base::entropy64(), i = 0; i < 16; ++i, part >>= 4) name += "0123456789abcdef"[part & 15];
+    const auto made = catalog_.create(name, options);
+    unfinished_ = name;
+    try {
+      if (!indexes.empty()) catalog_.create_indexes(made, indexes, [&op] { op.check_interrupt(); });
+    } catch (...) {
+      take_back();
+      throw;
+    }
+  }
+  ~OutSink() override { take_back(); }
+
+  void write(const std::vector<OutputDocument>& documents) override {
+    std::vector<bson::DocumentView> views;
+    for (const auto& one : documents) views.push_back(one.document);
+    insert_all(op_, unfinished_, views);
+  }
+
+  void finish() override {
+    op_.check_interrupt();
+    const auto existing = catalog_.open(target_);
+    if (existing && names_of(*existing) != index_names_) {
+      throw OperationError(ErrorCode::operation_failed, "indexes of target collection " + target_ + " changed while processing $out");
+    }
+    catalog_.rename(unfinished_, target_, true);
+    unfinished_.clear();
+  }
+
+ private:
+  static std::vector<storage::IndexSpec> secondary_indexes(const storage::Collection& collection) {
+    std::vector<storage::IndexSpec> specs;
+    for (const auto& index : collection.indexes()) {
+      if (!index->is_id() && index->ready()) specs.push_back(index->spec());
+    }
+    return specs;
+  }
+  static std::vector<std::string> names_of(const storage::Collection& collection) {
+    std::vector<std::string> names;
+    for (const auto& spec : secondary_indexes(collection)) names.push_back(spec.name);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  void take_back() noexcept {
+    if (unfinished_.empty()) return;
+    try {
+      catalog_.drop(unfinished_);
+    } catch (const OperationError&) {
+      // The next start drops it.
+    }
+  }
+
+  OperationContext& op_;
+  storage::Catalog& catalog_;
+  const std::string target_;
+  std::vector<std::string> index_names_;
+  std::string unfinished_;
+};
+
+// Tells documents apart for `on`: unique, over these fields, of all documents.
+bool serves(const storage::Index& index, const std::vector<std::string>& on) {
+  const auto& spec = index.spec();
+  if (!(spec.unique || index.is_id()) || !index.ready() || !spec.partial_filter.empty() || spec.fields.size() != on.size()) return false;
+  return std::all_of(spec.fields.begin(), spec.fields.end(),
+                     [&](const auto& field) { return std::find(on.begin(), on.end(), field.path) != on.end(); });
+}
+
+class MergeSink final : public query::DocumentSink {
+ public:
+  MergeSink(OperationContext& op, const OutputPlan& plan) : op_(op), plan_(plan), ns_(plan.ns()) {
+    check_writable(ns_);
+    const auto collection = engine_of(op).catalog().open(ns_);
+    bool found = plan.on.size() == 1 && plan.on[0] == "_id";
+    if (collection && !found) {
+      for (const auto& index : collection->indexes()) found |= serves(*index, plan.on);
+    }
+    if (!found) throw OperationError(51183, "Cannot find index to verify that join fields will be unique");
+    if (plan.when_matched == WhenMatched::pipeline) check_pipeline();
+  }
+
+  void write(const std::vector<OutputDocument>& documents) override {
+    for (const OutputDocument& one : documents) {
+      op_.check_interrupt();
+      write_one(one);
+    }
+  }
+  void finish() override {}
+
+ private:
+  // Before the first document is read: a faulty pipeline is refused though nothing matches.
+  void check_pipeline() const {
+    bson::Builder constants;
+    for (const std::string& name : plan_.variables) constants.append_null(name);
+    if (std::find(plan_.variables.begin(), plan_.variables.end(), "new") == plan_.variables.end()) constants.append_null("new");
+    const bson::Document values = constants.done();
+    UpdateOptions options;
+    options.constants = values;
+    options.has_constants = true;
+    options.op = &op_;
+    Update::parse(bson::ValueView(bson::Type::array, plan_.pipeline.bytes()), options, [](bson::DocumentView) { return Predicate(); });
+  }
+
+  void write_one(const OutputDocument& one) {
+    bson::Document document = with_id(one.document);
+    const bson::Document filter = filter_of(document);
+    if (plan_.when_matched == WhenMatched::fail) return insert_all(op_, ns_, {document});
+    const bool inserts = plan_.when_not_matched == WhenNotMatched::insert;
+    const bson::Document update = update_of(document);
+    UpdateStatement statement;
+    statement.selection.filter = filter;
+    statement.update = plan_.when_matched == WhenMatched::pipeline ? bson::ValueView(bson::Type::array, plan_.pipeline.bytes())
+                                                                   : bson::ValueView(bson::Type::object, update.bytes());
+    if (plan_.when_matched == WhenMatched::pipeline) {
+      statement.constants = one.variables;
+      statement.has_constants = true;
+    }
+    // A pipeline makes something of what is there; where nothing is, the document itself goes in.
+    statement.upsert = inserts && plan_.when_matched != WhenMatched::pipeline;
+    const UpdateOutcome outcome = updated(statement);
+    if (outcome.matched > 0 || outcome.upserted_id) return;
+    if (plan_.when_not_matched == WhenNotMatched::fail) {
+      throw OperationError(no_matching_document,
+                           "$merge could not find a matching document in the target collection for at least one document in the source collection");
+    }
+    if (inserts) insert_or_update(statement, document);
+  }
+
+  UpdateOutcome updated(const UpdateStatement& statement) {
+    try {
+      return run_update(op_, ns_, statement);
+    } catch (const OperationError& error) {
+      if (error.code() != ErrorCode::immutable_field) throw;
+      throw OperationError(error.code(), std::string("$merge failed to update the matching document, did you attempt to modify the _id or the "
+                                                     "shard key? :: caused by :: ") + error.what());
+    }
+  }
+
+  void insert_or_update(const UpdateStatement& statement, const bson::Document& document) {
+    try {
+      insert_all(op_, ns_, {document});
+    } catch (const OperationError& error) {
+      // Somebody else was faster: now there is something to update, or the key belongs to another document.
+      if (error.code() != ErrorCode::duplicate_key || updated(statement).matched == 0) throw;
+    }
+  }
+
+  bson::Document with_id(const bson::Document& document) const {
+    const bool wants = std::find(plan_.on.begin(), plan_.on.end(), "_id") != plan_.on.end();
+    if (!wants || document.view().has("_id")) return document;
+    auto made = make_storable(document, unique_timestamp(op_));
+    return made ? std::move(*made) : document;
+  }
+
+  bson::Document filter_of(const bson::Document& document) const {
+    bson::Builder filter;
+    for (const std::string& path : plan_.on) {
+      const bson::ValueView value = bson::value_at(document, path);
+      if (value.is_nullish() || value.is_array()) {
+        throw OperationError(51132, "$merge write error: 'on' field cannot be missing, null, undefined or an array");
+      }
+      bson::Builder condition = filter.object(path);
+      condition.append("$eq", value);
+    }
+    return filter.done();
+  }
+
+  bson::Document update_of(const bson::Document& document) const {
+    if (plan_.when_matched == WhenMatched::replace || plan_.when_matched == WhenMatched::pipeline) return document;
+    bson::Builder update;
+    update.append(plan_.when_matched == WhenMatched::merge ? "$set" : "$setOnInsert", document);
+    return update.done();
+  }
+
+  OperationContext& op_;
+  const OutputPlan& plan_;
+  const std::string ns_;
+};
+
+}  // namespace
+
+std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const OutputPlan& plan) {
+  if (plan.merge) return std::make_unique<MergeSink>(op, plan);
+  return std::make_unique<OutSink>(op, plan);
+}
+
+void drop_unfinished_output(storage::Catalog& catalog) {
+  for (const std::string& db : catalog.databases()) {
+    for (const auto& collection : catalog.collections(db)) {
+      if (collection_of(collection->ns()).starts_with(unfinished_prefix)) catalog.drop(collection->ns());
+    }
+  }
+}
+
+}  // namespace server::write
