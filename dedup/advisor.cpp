@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint16_t piece_contents_max = 256;   // of a chain without end: two levels of hop bases at a distance of 16
 constexpr uint32_t features_joining = 2;       // in common with a chain, to belong to it
-constexpr size_t matches_per_feature = 2;
-constexpr size_t matches_followed = 6;
+constexpr uint32_t matches_per_feature = 2;
+constexpr uint32_t matches_followed = 6;
 // What rows cost beside the bytes in them, as the store's own counts have it.
 constexpr uint64_t whole_row_bytes = 18, stub_bytes = 12, delta_row_bytes = 22;
 constexpr uint64_t compressed_row_bytes = 6;
@@ -248,7 +248,7 @@ struct Advisor::State {
     piece_contents.push_back(0);
     return static_cast<uint32_t>(piece_contents.size() - 1);
   }
-  void lead(const Features& features, const std::vector<std::vector<FeatureMatch>>& matches, uint32_t from, uint32_t to);
+  void lead(const Features& features, uint32_t from, uint32_t to);
   void add_plain(BytesView content);
 
   const AdvisorOptions options;
@@ -277,10 +277,10 @@ Advisor::State::Place Advisor::State::place_of_lineage(Lineage lineage) {
 Advisor::State::Place Advisor::State::place(const ContentId& id, BytesView content, Lineage lineage) {
   if (lineage != no_lineage) return place_of_lineage(lineage);
   const Features features = sketcher.sketch(id.collection, content);
-  std::vector<std::vector<FeatureMatch>> matches(features.size());
+  std::array<FeatureMatches, Features::max> matches;
   std::vector<std::pair<uint32_t, uint32_t>> votes;  // piece, features in common
   for (uint32_t i = 0; i < features.size(); ++i) {
-    index.find(features[i], matches_followed, matches[i]);
+    matches[i] = index.find(features[i], matches_followed);
     for (const FeatureMatch& match : matches[i]) {
       const auto known = std::find_if(votes.begin(), votes.end(), [&](const auto& vote) { return vote.first == match.pointer; });
       if (known == votes.end()) votes.emplace_back(match.pointer, 1);
@@ -298,19 +298,20 @@ Advisor::State::Place Advisor::State::place(const ContentId& id, BytesView conte
     place.edge = joins && sampled(old);
   }
   ++piece_contents[place.piece];
-  lead(features, matches, old, place.piece);
+  lead(features, old, place.piece);
   place.sampled = sampled(place.piece);
   return place;
 }
 
 // The features lead to piece `to` from now on, in the place of `from` where they led there.
-void Advisor::State::lead(const Features& features, const std::vector<std::vector<FeatureMatch>>& matches, uint32_t from, uint32_t to) {
+void Advisor::State::lead(const Features& features, uint32_t from, uint32_t to) {
   for (uint32_t i = 0; i < features.size(); ++i) {
-    const auto known = std::find_if(matches[i].begin(), matches[i].end(), [&](const FeatureMatch& match) { return match.pointer == from; });
-    if (known != matches[i].end()) {
+    const FeatureMatches matches = index.find(features[i], matches_followed);  // anew: putting moves entries
+    const auto known = std::find_if(matches.begin(), matches.end(), [&](const FeatureMatch& match) { return match.pointer == from; });
+    if (known != matches.end()) {
       if (from != to) index.overwrite(known->bucket, to);
-    } else if (matches[i].size() >= matches_per_feature) {
-      const auto oldest = std::min_element(matches[i].begin(), matches[i].end(), [](const auto& a, const auto& b) { return a.pointer < b.pointer; });
+    } else if (matches.size() >= matches_per_feature) {
+      const auto oldest = std::min_element(matches.begin(), matches.end(), [](const auto& a, const auto& b) { return a.pointer < b.pointer; });
       index.overwrite(oldest->bucket, to);
     } else {
       index.put(features[i], to);

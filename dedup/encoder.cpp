@@ -2,60 +2,57 @@
 
 #include <algorithm>
 
-#include "dedup/feature_index.h"
-#include "dedup/governor.h"
+#include "base/error.h"
+#include "dedup/finder.h"
 #include "dedup/hop_policy.h"
 #include "dedup/size_filter.h"
-#include "dedup/sketch.h"
 #include "dedup/source_cache.h"
-#include "dedup/source_selector.h"
 
 namespace dedup {
 
 namespace {
 
-constexpr size_t index_entries_min = 4096;
-constexpr size_t false_matches_max = 4;      // followed for one feature
-constexpr size_t merged_bytes_min = 64;      // a better base must save this much to be worth a write
+constexpr size_t merged_bytes_min = 64;   // a better base must save this much to be worth a write
+constexpr uint32_t fetches_max = 8;       // of candidates that turn out to be gone, and others, for one content
 
 }  // namespace
 
 struct Encoder::State {
   State(const Options& o, uint64_t seed, MetadataStore& store)
-      : options(o), sketcher(o, seed), index(seed), metadata(store, o.metadata_cache_bytes), cache(o.source_cache_bytes),
-        hops(o.hop_distance), governor(o), size_filter(o) {
-    delta.method = o.delta_method;
-    delta.anchor_interval = o.anchor_interval;
+      : options(o), finder(o, seed, store), cache(o.source_cache_bytes), hops(hop_policy(o)), governor(o), size_filter(o) {
+    set_delta_options();
   }
 
-  const Options options;
+  static HopPolicy hop_policy(const Options& o) {
+    return HopPolicy(o.encoding == EncodingScheme::hop ? o.hop_distance : 0, o.hop_levels_max);
+  }
+  void set_delta_options() {
+    delta.method = options.delta_method;
+    delta.anchor_interval = options.anchor_interval;
+  }
+
+  Options options;
   DeltaOptions delta;
-  Sketcher sketcher;
-  FeatureIndex index;
-  MetadataLog metadata;
+  Finder finder;
   SourceCache cache;
   HopPolicy hops;
   Governor governor;
   SizeFilter size_filter;
   EncoderStats stats;
-  size_t put_since_reset = 0;
-
-  // What the index knows about a new content's features.
-  struct Similar {
-    Features features;
-    bool has_lineage = false;
-    std::vector<std::vector<FeatureMatch>> matches;  // one list a feature, verified
-    std::vector<Candidate> candidates;
-  };
 
   // One content being encoded.
   struct Work {
+    Work(const ContentId& i, BytesView c, RecordSource& r) : id(i), content(c), records(r) { encoding.placement = {id.record, 0}; }
+
     const ContentId& id;
-    BytesView content;
+    const BytesView content;
     RecordSource& records;
     Similar similar;
     Encoding encoding;
     MetadataPointer predecessor = 0;    // whose chain the content goes on with
+    MetadataPointer used = 0;           // whose content `forward` is based on
+    std::optional<ContentId> replaced;  // whose place in the cache the content takes
+    uint8_t demoted_below = 0;
     std::vector<ContentId> hop_bases;
     struct Superseded {
       MetadataPointer pointer;
@@ -65,134 +62,105 @@ struct Encoder::State {
     bool late = false;                  // a content that ranks above it is there already, and became its base
   };
 
-  Similar find_similar(uint32_t collection, BytesView content, Lineage lineage);
-  Encoding encode(const ContentId& id, BytesView content, RecordSource& records, Lineage lineage);
-  Encoding encode_successor(const ContentId& id, BytesView content, const ContentId& previous, BytesView previous_content,
-                            Placement previous_placement, RecordSource& records, Lineage lineage);
+  bool admit(Work& work, Lineage lineage, bool filter);
+  void find_similar(Work& work);
+  Encoding encode(Work& work, Lineage lineage);
+  Encoding encode_successor(Work& work, const ContentId& previous, BytesView previous_content, Placement previous_placement,
+                            Lineage lineage);
+  Placement observe(Work& work, const std::optional<ContentId>& source, Lineage lineage);
+  std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records);
 
   bool try_source(Work& work, const Candidate& candidate);
   bool worth(size_t delta_bytes, size_t content_bytes) const { return delta_bytes * 100 <= content_bytes * options.worth_percent; }
-  std::optional<Bytes> fetch(const ContentId& id, RecordSource& records);
-  void follow(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer, size_t source_bytes, Bytes backward);
+  const Bytes* fetch(const ContentId& id, RecordSource& records, Bytes& room);
+  void follow(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer);
+  void write_back_predecessor(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer, size_t source_bytes,
+                              Bytes backward);
   void come_late(Work& work, const Candidate& candidate);
-  void re_encode_hop_bases(Work& work);
-  void remember(Work& work, const ContentId* cached_source);
-  void add_to_index(const Similar& similar, MetadataPointer pointer);
-  void grow_index();
-  void fill_index(size_t entries);
+  void move_hop_bases(Work& work, bool with_deltas);
+  void re_encode_hop_base(Work& work, const ContentId& target, uint32_t ordinal);
+  void remember(Work& work, bool cached);
   Encoding finish(Work& work);
-  void turn_off();
 };
 
 Encoder::Encoder(const Options& options, uint64_t seed, MetadataStore& store)
     : state_(std::make_unique<State>(options, seed, store)) {}
 Encoder::~Encoder() = default;
 
-Encoder::State::Similar Encoder::State::find_similar(uint32_t collection, BytesView content, Lineage lineage) {
-  Similar similar;
-  const Features sketch = sketcher.sketch(collection, content);
-  similar.has_lineage = lineage != no_lineage && !sketch.empty();
-  const uint32_t own = similar.has_lineage ? sketcher.lineage_feature(collection, lineage) : 0;
-  if (similar.has_lineage) similar.features.add(own);
-  for (const uint32_t feature : sketch) similar.features.add(feature);
-  for (const uint32_t feature : similar.features) index.prefetch(feature);
-  for (const uint32_t feature : similar.features) {
-    auto& matches = similar.matches.emplace_back();
-    index.find(feature, options.matches_per_feature + false_matches_max, matches);
-    std::erase_if(matches, [&](const FeatureMatch& match) {
-      const Metadata* entry = metadata.find(match.pointer);
-      if (!entry) return true;
-      if (entry->id.collection != collection || !entry->features.contains(feature)) {
-        ++stats.false_matches;
-        return true;
-      }
-      auto known = std::find_if(similar.candidates.begin(), similar.candidates.end(),
-                                [&](const Candidate& candidate) { return candidate.pointer == match.pointer; });
-      if (known != similar.candidates.end()) {
-        ++known->shared;
-      } else {
-        similar.candidates.push_back({match.pointer, entry->id, entry->placement, 1, cache.contains(entry->id), entry->superseded,
-                                      entry->lineage() == own, own && entry->lineage() == own});
-      }
-      return false;
-    });
-  }
-  stats.candidates += similar.candidates.size();
-  rank(similar.candidates, options);
-  return similar;
+// Counts the content; false: it is not to be encoded, and the outcome says why.
+bool Encoder::State::admit(Work& work, Lineage lineage, bool filter) {
+  ++stats.contents;
+  stats.content_bytes += work.content.size();
+  work.encoding.outcome = Outcome::disabled;
+  if (!options.enabled || governor.never_probes()) return false;
+  const bool admitted = size_filter.admits(static_cast<uint32_t>(work.content.size())) || !filter;
+  if (admitted) finder.sketch(work.id.collection, work.content, lineage, work.similar);
+  const Features& features = work.similar.features;
+  // The first feature is that of the lineage, or the one that versions are the likeliest to share.
+  if (!governor.on() && (features.empty() || !governor.probes(uint64_t{features[0]} << 32))) return false;
+  work.encoding.outcome = admitted && !features.empty() ? Outcome::unique : Outcome::filtered;
+  return work.encoding.outcome == Outcome::unique;
 }
 
-std::optional<Bytes> Encoder::State::fetch(const ContentId& id, RecordSource& records) {
+void Encoder::State::find_similar(Work& work) {
+  finder.find(work.id.collection, work.similar);
+  auto& candidates = work.similar.candidates;
+  for (Candidate& candidate : candidates) candidate.cached = cache.contains(candidate.id);
+  stats.candidates += candidates.size();
+  rank(candidates, options);
+}
+
+// The content where it lies in the cache, or in `room`; nullptr: it can't be had.
+const Bytes* Encoder::State::fetch(const ContentId& id, RecordSource& records, Bytes& room) {
   if (const Bytes* cached = cache.find(id)) {
     ++stats.source_hits;
-    return *cached;
+    return cached;
   }
   auto bytes = records.fetch(id);
   ++(bytes ? stats.source_fetches : stats.sources_gone);
-  return bytes;
+  if (!bytes) return nullptr;
+  room = std::move(*bytes);
+  return &room;
 }
 
-Encoding Encoder::State::encode(const ContentId& id, BytesView content, RecordSource& records, Lineage lineage) {
-  Work work{id, content, records, {}, {}, 0, {}, {}};
-  work.encoding.placement = {id.record, 0};
-  ++stats.contents;
-  stats.content_bytes += content.size();
-  if (!options.enabled || !governor.wants_next()) {
-    work.encoding.outcome = Outcome::disabled;
-    return finish(work);
-  }
-  work.encoding.outcome = Outcome::filtered;
-  if (!size_filter.admits(static_cast<uint32_t>(content.size()))) return finish(work);
-  work.similar = find_similar(id.collection, content, lineage);
-  if (work.similar.features.empty()) return finish(work);
-
-  work.encoding.outcome = Outcome::unique;
+Encoding Encoder::State::encode(Work& work, Lineage lineage) {
+  if (!admit(work, lineage, true)) return finish(work);
+  find_similar(work);
   for (const Candidate& candidate : work.similar.candidates) {
-    if (candidate.id != id) continue;
+    if (candidate.id != work.id) continue;
     work.encoding.placement = candidate.placement;  // seen before: its chain goes on without another entry
     return finish(work);
   }
-  uint32_t tried = 0;
-  std::optional<ContentId> source;
+  uint32_t tried = 0, fetches = 0;
   for (const Candidate& candidate : work.similar.candidates) {
-    if (tried == options.sources_tried || work.late) break;
+    if (tried == options.sources_tried || fetches++ == fetches_max || work.late) break;
     if (!try_source(work, candidate)) continue;
     ++tried;
     // A superseded source serves the log; the newest of a chain is still wanted, to be kept as a delta.
-    if (work.predecessor) {
-      source = candidate.id;
-      break;
-    }
+    if (work.predecessor) break;
   }
   if (tried > 0) work.encoding.outcome = work.encoding.source || !work.encoding.write_backs.empty() ? Outcome::encoded : Outcome::not_worth;
   if (work.late) return finish(work);
-  re_encode_hop_bases(work);
-  remember(work, source ? &*source : nullptr);
+  move_hop_bases(work, true);
+  remember(work, true);
   return finish(work);
 }
 
 // False: the source can't be had.
 bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
-  Bytes fetched;
-  const Bytes* source = cache.find(candidate.id);
-  if (source) {
-    ++stats.source_hits;
-  } else if (auto bytes = work.records.fetch(candidate.id)) {
-    ++stats.source_fetches;
-    fetched = std::move(*bytes);
-    source = &fetched;
-  } else {
-    ++stats.sources_gone;
-    metadata.drop(candidate.pointer);
+  Bytes room;
+  const Bytes* source = fetch(candidate.id, work.records, room);
+  if (!source) {
+    finder.drop(candidate.pointer);
     return false;
   }
-
   auto both = encode_two_way(*source, work.content, delta);
   if (!both) return true;
   Encoding& encoding = work.encoding;
   if (both->forward.size() < work.content.size() && (!encoding.source || both->forward.size() < encoding.forward.size())) {
     encoding.source = candidate.id;
     encoding.forward = std::move(both->forward);
+    work.used = candidate.pointer;
   }
   if (!candidate.kin) return true;
   if (!may_be_base(work.id, candidate.id)) {
@@ -202,16 +170,17 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
   if (!worth(both->backward.size(), source->size())) return true;
 
   if (!candidate.superseded) {
-    follow(work, candidate.id, candidate.placement, candidate.pointer, source->size(), std::move(both->backward));
+    write_back_predecessor(work, candidate.id, candidate.placement, candidate.pointer, source->size(), std::move(both->backward));
     return true;
   }
   // It has a base already. A new one is worth a write where the old delta was a poor one, as when
   // a text was spoilt and then restored.
-  const Metadata* entry = metadata.find(candidate.pointer);
+  const auto entry = finder.metadata().find(candidate.pointer);
   const size_t now = entry ? entry->delta_bytes : 0;
   const bool better = now > 2 * both->backward.size() + merged_bytes_min;
   if (!better && options.overlap == OverlapPolicy::keep) return true;
   ++stats.improved_write_backs;
+  if (options.overlap == OverlapPolicy::re_encode) work.replaced = candidate.id;
   work.superseded.push_back({candidate.pointer, static_cast<uint32_t>(both->backward.size())});
   const size_t saved = now > both->backward.size() ? now - both->backward.size() : 0;
   encoding.write_backs.push_back({candidate.id, work.id, candidate.placement, encoding.placement, std::move(both->backward),
@@ -230,107 +199,81 @@ void Encoder::State::come_late(Work& work, const Candidate& candidate) {
                                   work.content.size(), work.content.size() - encoding.forward.size()});
 }
 
-// The content goes on with the chain of `source`, which becomes a delta against it.
-void Encoder::State::follow(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer,
-                            size_t source_bytes, Bytes backward) {
+// The content goes on with the chain of `source`.
+void Encoder::State::follow(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer) {
   work.predecessor = pointer;
+  work.replaced = source;
   work.encoding.placement = {placement.chain, placement.ordinal + 1};
-  if (const Metadata* entry = pointer ? metadata.find(pointer) : nullptr) work.hop_bases = entry->hop_bases;
+  if (const auto entry = pointer ? finder.metadata().find(pointer) : std::nullopt) {
+    work.hop_bases.assign(entry->hop_bases.begin(), entry->hop_bases.end());
+    work.demoted_below = entry->demoted_below;
+  }
   if (placement.ordinal == 0) work.hop_bases = {source};
-  if (pointer) work.superseded.push_back({pointer, static_cast<uint32_t>(backward.size())});
+}
+
+// ... and `source` becomes a delta against it, unless it is a reference version (§4.1.2).
+void Encoder::State::write_back_predecessor(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer,
+                                            size_t source_bytes, Bytes backward) {
+  follow(work, source, placement, pointer);
   for (auto& write_back : work.encoding.write_backs) write_back.base_placement = work.encoding.placement;
+  const bool stays = options.encoding == EncodingScheme::version_jumping && placement.ordinal % options.hop_distance == options.hop_distance - 1;
+  const size_t delta_bytes = stays ? source_bytes : backward.size();
+  if (pointer) work.superseded.push_back({pointer, static_cast<uint32_t>(delta_bytes)});
+  if (stays) return;
   const size_t saved = source_bytes - backward.size();
   work.encoding.write_backs.push_back({source, work.id, placement, work.encoding.placement, std::move(backward), source_bytes, saved});
 }
 
-void Encoder::State::re_encode_hop_bases(Work& work) {
+// The content takes its place among the latest hop bases of its chain (§4.1.2, §4.2.1: "replaces its adjacent bases").
+void Encoder::State::move_hop_bases(Work& work, bool with_deltas) {
   const uint32_t ordinal = work.encoding.placement.ordinal;
-  if (!work.predecessor || options.hop_distance < 2) return;
-  const auto bases = hops.re_encoded(ordinal);
+  const uint32_t levels = hops.levels_known(ordinal);
+  if (!work.predecessor || levels == 0) {
+    if (levels == 0) work.hop_bases.clear();
+    return;
+  }
   const auto known = work.hop_bases;  // by level, before this content takes its place
-  work.hop_bases.resize(std::min<size_t>(work.hop_bases.size(), hops.levels_known(ordinal)));
-  while (!known.empty() && work.hop_bases.size() < hops.levels_known(ordinal)) work.hop_bases.push_back(known.back());
+  work.hop_bases.resize(std::min<size_t>(work.hop_bases.size(), levels));
+  while (!known.empty() && work.hop_bases.size() < levels) work.hop_bases.push_back(known.back());
   const auto old_bases = work.hop_bases;
-  for (size_t level = 0; level < bases.size() && level < old_bases.size(); ++level) {
+  const auto ordinals = hops.re_encoded(ordinal);
+  const size_t moved = std::min(ordinals.size(), old_bases.size());
+  std::fill_n(work.hop_bases.begin(), moved, work.id);
+  for (size_t level = 0; level < moved && with_deltas; ++level) {
     const ContentId target = old_bases[level];
-    work.hop_bases[level] = work.id;
     if (!may_be_base(work.id, target)) continue;
     if (level > 0 && target == old_bases[level - 1]) continue;
-    const auto content = fetch(target, work.records);
-    cache.forget(target);
-    if (!content) continue;
-    auto delta_of_base = dedup::encode(work.content, *content, delta);
-    if (!delta_of_base || !worth(delta_of_base->size(), content->size())) continue;
-    ++stats.hop_write_backs;
-    const size_t saved = content->size() - delta_of_base->size();
-    const Placement placement{work.encoding.placement.chain, bases[level]};
-    work.encoding.write_backs.push_back({target, work.id, placement, work.encoding.placement, std::move(*delta_of_base),
-                                         content->size(), saved});
+    re_encode_hop_base(work, target, ordinals[level]);
+    // A higher level may still want it.
+    if (std::find(work.hop_bases.begin(), work.hop_bases.end(), target) == work.hop_bases.end()) cache.forget(target);
   }
 }
 
-void Encoder::State::remember(Work& work, const ContentId* cached_source) {
-  const MetadataPointer pointer = metadata.append({work.id, work.encoding.placement, work.similar.features, work.similar.has_lineage, work.hop_bases});
-  for (const auto& [old, delta_bytes] : work.superseded) metadata.supersede(old, pointer, delta_bytes);
-  add_to_index(work.similar, pointer);
-  if (cached_source) {
-    const bool hop_base = work.encoding.placement.ordinal % std::max(options.hop_distance, 1u) == 1 && options.hop_distance > 1;
-    cache.replace(*cached_source, hop_base, work.id, work.content);
+void Encoder::State::re_encode_hop_base(Work& work, const ContentId& target, uint32_t ordinal) {
+  Bytes room;
+  const Bytes* content = fetch(target, work.records, room);
+  if (!content) return;
+  auto delta_of_base = dedup::encode(work.content, *content, delta);
+  if (!delta_of_base || !worth(delta_of_base->size(), content->size())) return;
+  ++stats.hop_write_backs;
+  const size_t saved = content->size() - delta_of_base->size();
+  work.encoding.write_backs.push_back({target, work.id, {work.encoding.placement.chain, ordinal}, work.encoding.placement,
+                                       std::move(*delta_of_base), content->size(), saved});
+}
+
+void Encoder::State::remember(Work& work, bool cached) {
+  finder.add({work.id, work.encoding.placement, work.similar.features, work.similar.has_lineage, work.demoted_below,
+              std::move(work.hop_bases)},
+             work.similar, work.used);
+  for (const auto& [old, delta_bytes] : work.superseded) finder.metadata().supersede(old, delta_bytes);
+  if (!cached) return;
+  if (work.replaced) {
+    const uint32_t before = work.encoding.placement.ordinal - 1;
+    const bool hop_base = work.predecessor && hops.levels_known(before) > 0 && (before == 0 || hops.levels(before) > 0);
+    cache.replace(*work.replaced, hop_base, work.id, work.content);
   } else {
     cache.add(work.id, work.content);
   }
-}
-
-// At most `matches_per_feature` entries lead away from a feature: a superseded
-// content makes room first, then the oldest.
-void Encoder::State::add_to_index(const Similar& similar, MetadataPointer pointer) {
-  for (uint32_t i = 0; i < similar.features.size(); ++i) {
-    const auto& matches = similar.matches[i];
-    const FeatureMatch* victim = nullptr;
-    bool victim_superseded = false;
-    for (const FeatureMatch& match : matches) {
-      const Metadata* entry = metadata.find(match.pointer);
-      const bool superseded = !entry || entry->superseded;
-      if (!victim || (superseded && !victim_superseded) ||
-          (superseded == victim_superseded && match.pointer < victim->pointer)) {
-        victim = &match;
-        victim_superseded = superseded;
-      }
-    }
-    if (victim && (victim_superseded || matches.size() >= options.matches_per_feature)) {
-      index.overwrite(victim->bucket, pointer);
-    } else {
-      index.put(similar.features[i], pointer);
-      ++put_since_reset;
-    }
-  }
-  grow_index();
-}
-
-// The table can't be re-hashed, for it doesn't hold its features: it is filled
-// again from the metadata, which also leaves behind what is dead.
-void Encoder::State::grow_index() {
-  if (index.used() * 10 < index.capacity() * 8) return;
-  if (put_since_reset * 4 < index.capacity()) return;  // full at the limit: forget, don't rebuild for ever
-  fill_index(std::max(index_entries_min, metadata.live() * options.features_max * 3 / 2));
-}
-
-void Encoder::State::fill_index(size_t entries) {
-  index.reset(std::min(std::max(entries, index_entries_min), options.index_bytes_max / FeatureIndex::entry_bytes));
-  std::vector<FeatureMatch> matches;
-  metadata.for_each_live([&](MetadataPointer pointer, const Metadata& entry) {
-    for (const uint32_t feature : entry.features) {
-      matches.clear();
-      index.find(feature, options.matches_per_feature, matches);
-      const auto oldest = std::min_element(matches.begin(), matches.end(), [](const auto& a, const auto& b) { return a.pointer < b.pointer; });
-      if (matches.size() < options.matches_per_feature) {
-        index.put(feature, pointer);
-      } else {
-        index.overwrite(oldest->bucket, pointer);
-      }
-    }
-  });
-  put_since_reset = 0;
 }
 
 Encoding Encoder::State::finish(Work& work) {
@@ -350,92 +293,187 @@ Encoding Encoder::State::finish(Work& work) {
     case Outcome::disabled: ++stats.disabled; break;
     case Outcome::not_worth: ++stats.not_worth; break;
   }
-  if (governor.saw(work.content.size(), saved) == Governor::Verdict::turn_off) turn_off();
+  if (options.enabled &&
+      governor.saw(encoding.outcome != Outcome::disabled, work.content.size(), saved) == Governor::Verdict::turn_off) {
+    finder.clear();
+    cache.clear();
+  }
   return std::move(work.encoding);
 }
 
-void Encoder::State::turn_off() {
-  index.reset(0);
-  metadata.clear();
-  cache.clear();
-}
-
-Encoding Encoder::State::encode_successor(const ContentId& id, BytesView content, const ContentId& previous,
-                                          BytesView previous_content, Placement previous_placement, RecordSource& records,
-                                          Lineage lineage) {
-  Work work{id, content, records, {}, {}, 0, {}, {}};
-  work.encoding.placement = {id.record, 0};
-  ++stats.contents;
-  stats.content_bytes += content.size();
-  if (!options.enabled || !governor.wants_next()) {
-    work.encoding.outcome = Outcome::disabled;
-    return finish(work);
-  }
-  size_filter.admits(static_cast<uint32_t>(content.size()));
-  work.similar = find_similar(id.collection, content, lineage);
+Encoding Encoder::State::encode_successor(Work& work, const ContentId& previous, BytesView previous_content,
+                                          Placement previous_placement, Lineage lineage) {
+  const bool indexed = admit(work, lineage, false);
+  if (work.encoding.outcome == Outcome::disabled) return finish(work);
+  if (indexed) find_similar(work);
   work.encoding.outcome = Outcome::not_worth;
-  if (auto both = encode_two_way(previous_content, content, delta)) {
-    if (both->forward.size() < content.size()) {
+  if (auto both = encode_two_way(previous_content, work.content, delta)) {
+    if (both->forward.size() < work.content.size()) {
       work.encoding.source = previous;
       work.encoding.forward = std::move(both->forward);
       work.encoding.outcome = Outcome::encoded;
     }
-    if (may_be_base(id, previous) && worth(both->backward.size(), previous_content.size())) {
-      const auto pointer = metadata.find_cached(previous);
-      follow(work, previous, previous_placement, pointer.value_or(0), previous_content.size(), std::move(both->backward));
+    if (may_be_base(work.id, previous) && worth(both->backward.size(), previous_content.size())) {
+      const auto pointer = finder.metadata().find_cached(previous);
+      write_back_predecessor(work, previous, previous_placement, pointer.value_or(0), previous_content.size(), std::move(both->backward));
       work.encoding.outcome = Outcome::encoded;
     }
   }
-  re_encode_hop_bases(work);
-  if (!work.similar.features.empty()) remember(work, &previous);
+  work.replaced = previous;
+  move_hop_bases(work, true);
+  if (indexed) remember(work, true);
   return finish(work);
 }
 
+Placement Encoder::State::observe(Work& work, const std::optional<ContentId>& source, Lineage lineage) {
+  const bool indexed = admit(work, lineage, true);
+  if (work.encoding.outcome != Outcome::disabled) ++stats.observed;
+  if (!indexed) return finish(work).placement;
+  find_similar(work);
+  for (const Candidate& candidate : work.similar.candidates) {
+    if (candidate.id == work.id) {
+      work.encoding.placement = candidate.placement;
+      return finish(work).placement;
+    }
+    if (candidate.id == source) work.used = candidate.pointer;
+  }
+  if (source && !work.used) work.used = finder.metadata().find_cached(*source).value_or(0);
+  if (const auto entry = work.used ? finder.metadata().find(work.used) : std::nullopt) {
+    work.encoding.outcome = Outcome::encoded;
+    const bool kin = entry->lineage() == (work.similar.has_lineage ? work.similar.features[0] : 0);
+    if (kin && !entry->superseded && may_be_base(work.id, *source)) {
+      follow(work, *source, entry->placement, work.used);
+      work.superseded.push_back({work.used, 0});
+    }
+  }
+  move_hop_bases(work, false);
+  remember(work, false);
+  return finish(work).placement;
+}
+
+std::optional<Backward> Encoder::State::demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records) {
+  if (!options.enabled || !governor.on() || options.demotion_depth_max == 0) return std::nullopt;
+  Similar similar;
+  finder.sketch(id.collection, content, no_lineage, similar);
+  finder.find(id.collection, similar);
+  MetadataLog& metadata = finder.metadata();
+  const MetadataPointer own = metadata.find_cached(id).value_or(0);
+  uint32_t depth = 0;
+  if (const auto entry = own ? metadata.find(own) : std::nullopt) {
+    if (entry->superseded || entry->demoted_below >= options.demotion_depth_max) return std::nullopt;
+    depth = entry->demoted_below;
+  }
+  std::erase_if(similar.candidates, [&](const Candidate& one) { return one.superseded || !may_be_base(one.id, id); });
+  for (Candidate& candidate : similar.candidates) candidate.cached = cache.contains(candidate.id);
+  rank(similar.candidates, options);
+
+  std::optional<Backward> best;
+  MetadataPointer base = 0;
+  for (size_t i = 0; i < std::min<size_t>(similar.candidates.size(), options.sources_tried); ++i) {
+    const Candidate& candidate = similar.candidates[i];
+    Bytes room;
+    const Bytes* source = fetch(candidate.id, records, room);
+    if (!source) {
+      finder.drop(candidate.pointer);
+      continue;
+    }
+    auto made = dedup::encode(*source, content, delta);
+    if (!made || !worth(made->size(), content.size()) || (best && made->size() >= best->delta.size())) continue;
+    const size_t saved = content.size() - made->size();
+    best = Backward{id, candidate.id, placement, candidate.placement, std::move(*made), content.size(), saved};
+    base = candidate.pointer;
+  }
+  if (!best) return std::nullopt;
+  if (own) metadata.supersede(own, static_cast<uint32_t>(best->delta.size()));
+  if (const auto entry = metadata.find(base))
+    metadata.set_demoted_below(base, static_cast<uint8_t>(std::max<uint32_t>(entry->demoted_below, depth + 1)));
+  cache.forget(id);
+  ++stats.demoted;
+  stats.saved_bytes += best->saved_bytes;
+  return best;
+}
+
+// --- the public face
+
 Encoding Encoder::encode(const ContentId& id, BytesView content, RecordSource& records, Lineage lineage) {
-  return state_->encode(id, content, records, lineage);
+  State::Work work(id, content, records);
+  return state_->encode(work, lineage);
 }
 
 Encoding Encoder::encode_successor(const ContentId& id, BytesView content, const ContentId& previous,
                                    BytesView previous_content, Placement previous_placement, RecordSource& records,
                                    Lineage lineage) {
-  return state_->encode_successor(id, content, previous, previous_content, previous_placement, records, lineage);
+  State::Work work(id, content, records);
+  return state_->encode_successor(work, previous, previous_content, previous_placement, lineage);
 }
+
+Placement Encoder::observe(const ContentId& id, BytesView content, const std::optional<ContentId>& source, Lineage lineage) {
+  struct Nothing : RecordSource {
+    std::optional<Bytes> fetch(const ContentId&) override { return std::nullopt; }
+  } nothing;
+  State::Work work(id, content, nothing);
+  return state_->observe(work, source, lineage);
+}
+
+std::optional<Backward> Encoder::demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records) {
+  return state_->demote(id, content, placement, records);
+}
+
+void Encoder::promote(const ContentId& id) {
+  const auto pointer = state_->finder.metadata().find_cached(id);
+  if (!pointer) return;
+  state_->finder.metadata().revive(*pointer);
+  ++state_->stats.promoted;
+}
+
+void Encoder::set_options(const Options& options) {
+  State& s = *state_;
+  const Options valid = validate(options).or_throw();
+  if (invalidates_index(s.options, valid)) s.cache.clear();
+  s.options = valid;
+  s.set_delta_options();
+  s.finder.set_options(valid);
+  s.cache.set_bytes_max(valid.source_cache_bytes);
+  s.hops = State::hop_policy(valid);
+  s.governor.set_options(valid);
+  s.size_filter.set_options(valid);
+}
+
+const Options& Encoder::options() const { return state_->options; }
 
 void Encoder::forget(const ContentId& id) {
   state_->cache.forget(id);
-  if (const auto pointer = state_->metadata.find_cached(id)) state_->metadata.drop(*pointer);
+  if (const auto pointer = state_->finder.metadata().find_cached(id)) state_->finder.drop(*pointer);
 }
 
 void Encoder::forget_collection(uint32_t collection) {
   state_->cache.clear();
-  state_->metadata.drop_collection(collection);
+  state_->finder.drop_collection(collection);
 }
 
-void Encoder::rebuild() { state_->fill_index(state_->metadata.live() * state_->options.features_max * 3 / 2); }
+void Encoder::rebuild() { state_->finder.rebuild(); }
 
-void Encoder::flush() {
-  State& s = *state_;
-  std::vector<FeatureMatch> matches;
-  for (const auto& moved : s.metadata.flush()) {
-    for (const uint32_t feature : moved.features) {
-      matches.clear();
-      s.index.find(feature, s.options.matches_per_feature + false_matches_max, matches);
-      for (const auto& match : matches)
-        if (match.pointer == moved.from) s.index.overwrite(match.bucket, moved.to);
-    }
-  }
-}
+void Encoder::flush() { state_->finder.flush(); }
 
 void Encoder::set_pressure(bool pressure) { state_->size_filter.set_pressure(pressure); }
 
 EncoderStats Encoder::stats() const {
-  EncoderStats stats = state_->stats;
-  stats.live_entries = state_->metadata.live();
-  stats.index_bytes = state_->index.memory_bytes();
-  stats.metadata_bytes = state_->metadata.memory_bytes();
-  stats.source_cache_bytes = state_->cache.bytes();
-  stats.enabled = state_->options.enabled && state_->governor.on();
-  stats.size_threshold = state_->size_filter.threshold();
+  State& s = *state_;
+  EncoderStats stats = s.stats;
+  const Finder::Stats found = s.finder.stats();
+  stats.false_matches = found.false_matches;
+  stats.live_entries = s.finder.metadata().live();
+  stats.index_records = found.records;
+  stats.index_live_bytes = found.live_bytes;
+  stats.index_bytes = found.memory_bytes;
+  stats.index_grown = found.grown;
+  stats.index_forgotten = found.forgotten;
+  stats.index_thinned = found.thinned;
+  stats.metadata_bytes = s.finder.metadata().memory_bytes();
+  stats.source_cache_bytes = s.cache.bytes();
+  stats.governor = s.governor.state();
+  stats.enabled = stats.governor.on;
+  stats.size_threshold = s.size_filter.threshold();
   return stats;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "dedup/content.h"
+#include "dedup/governor.h"
 #include "dedup/metadata_log.h"
 #include "dedup/options.h"
 
@@ -60,9 +61,19 @@ struct EncoderStats {
   uint64_t write_backs = 0, hop_write_backs = 0, improved_write_backs = 0;
   uint64_t candidates = 0, false_matches = 0;
   uint64_t source_hits = 0, source_fetches = 0, sources_gone = 0;
-  uint64_t live_entries = 0;         // contents that can be found
-  size_t index_bytes = 0, metadata_bytes = 0, source_cache_bytes = 0;  // memory now
+  uint64_t observed = 0;             // of `contents`: indexed only
+  uint64_t demoted = 0, promoted = 0;
+  uint64_t live_entries = 0;         // contents that can be found and are the newest of their chains
+  // Index. Bytes a record, as the thesis counts them: index_live_bytes / index_records.
+  uint64_t index_records = 0;        // contents that were indexed, those before the last start as far as they are known
+  size_t index_live_bytes = 0;       // of entries in use
+  size_t index_bytes = 0;            // memory now, entries not in use included
+  uint64_t index_grown = 0;          // times it was made anew for more room
+  uint64_t index_forgotten = 0;      // entries that found no place, and contents given up at the index's limit
+  uint64_t index_thinned = 0;        // contents that keep fewer features than they had
+  size_t metadata_bytes = 0, source_cache_bytes = 0;  // memory now
   bool enabled = true;               // what the governor and the options say now
+  GovernorState governor;            // why
   uint32_t size_threshold = 0;       // of the size filter, 0: none
 };
 
@@ -83,6 +94,22 @@ class Encoder {
   Encoding encode_successor(const ContentId& id, BytesView content, const ContentId& previous,
                             BytesView previous_content, Placement previous_placement, RecordSource& records,
                             Lineage lineage = no_lineage);
+
+  // On a secondary, where somebody else has encoded: keeps index and metadata as `encode` would, without making deltas
+  // or fetching anything. `source` is what the log's entry was encoded against.
+  Placement observe(const ContentId& id, BytesView content, const std::optional<ContentId>& source, Lineage lineage = no_lineage);
+
+  // Advice for a content that stands whole as the newest of its chain and was not read for long: keep it as a delta of
+  // a similar newest one that ranks above it. nullopt: there is none that is worth it, or too many stand on each other
+  // already (Options::demotion_depth_max). From the answer on the content is a superseded one.
+  std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records);
+  // The advice was not followed, or the content is read again and stands whole: it is the newest of its chain again.
+  void promote(const ContentId& id);
+
+  // Takes effect with the next content. Where features change (invalidates_index), everything indexed is forgotten.
+  // Throws BadValue for options that don't `validate`.
+  void set_options(const Options& options);
+  const Options& options() const;
 
   // The content is updated or deleted: it is no longer offered as a source.
   void forget(const ContentId& id);

@@ -270,13 +270,20 @@ TEST_CASE("the governor frees the index of a database that gains nothing") {
   CHECK(server.encoder->stats().index_bytes == 0);
   CHECK(server.encoder->stats().live_entries == 0);
   CHECK(server.pages.kept.empty());
-  for (int i = 0; i < 20; ++i) server.insert(content(++record), random_bytes(random, 500));
-  CHECK(server.insert(content(++record), random_bytes(random, 500)).outcome == Outcome::disabled);
-  // The workload changes: the next probe notices.
-  while (server.encoder->stats().contents < 600) server.insert(content(++record), random_bytes(random, 500));
-  const Bytes text = prose(random, 2000);
-  for (int i = 0; i < 30; ++i) server.insert(content(++record), edited(random, text, 1));
+  CHECK(server.encoder->stats().governor.reason == GovernorReason::ratio_too_low);
+  CHECK(server.encoder->stats().governor.ratio < 1.1);
+  CHECK(server.encoder->stats().governor.contents_until_judged == 300);
+  size_t tried = 0;
+  while (server.encoder->stats().contents < 600)
+    tried += server.insert(content(++record), random_bytes(random, 500)).outcome != Outcome::disabled;
+  CHECK(tried < 60);
+  CHECK_FALSE(server.encoder->stats().enabled);
+  // The workload changes: a probe notices, because some chains are in it whole.
+  std::vector<Bytes> texts;
+  for (int i = 0; i < 100; ++i) texts.push_back(prose(random, 2000));
+  for (size_t i = 0; i < 300; ++i) server.insert(content(++record), texts[i % 100] = edited(random, texts[i % 100], 1));
   CHECK(server.encoder->stats().enabled);
+  CHECK(server.encoder->stats().governor.reason == GovernorReason::came_back);
   server.all_read_back();
 }
 

@@ -3,16 +3,25 @@
 //
 //   slot   8 buckets    checksum u16 | pointer u32     (pointer 0: empty)
 //
-// A feature has 16 slots, by 16 hash functions; it is looked for in one after the
-// other until a slot has an empty bucket. Matches are by checksum and may be
-// false: whoever follows the pointer compares the feature itself. The index may
-// forget (it is bounded, and victims are not re-inserted: their feature is not
-// here, and at the bound somebody has to go), it never invents.
+//   two_slots  A feature's entries are in one of two slots, and from an entry's
+//              slot and checksum follows its other one (Fan et al. 2014, "Cuckoo
+//              Filter"): entries make room for each other up to 95 % of the table,
+//              and can be erased.
+//   published  16 slots, by as many hash functions, looked through until one has an
+//              empty bucket. Where all are full a victim goes; whoever knows its
+//              feature puts it again.
+//
+// Matches are by checksum and may be false: whoever follows the pointer compares
+// the feature itself. The index may forget, it never invents.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "dedup/options.h"
 
 namespace dedup {
 
@@ -21,24 +30,58 @@ struct FeatureMatch {
   uint32_t pointer;
 };
 
+// What a feature led to; there is never a reason to follow more.
+class FeatureMatches {
+ public:
+  static constexpr uint32_t max = 12;
+  bool full(uint32_t count) const { return count_ >= count || count_ == max; }
+  void add(const FeatureMatch& match) { matches_[count_++] = match; }
+  void remove(uint32_t i) {
+    for (--count_; i < count_; ++i) matches_[i] = matches_[i + 1];
+  }
+  void truncate(uint32_t count) { count_ = count; }
+  uint32_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  const FeatureMatch& operator[](uint32_t i) const { return matches_[i]; }
+  FeatureMatch& operator[](uint32_t i) { return matches_[i]; }
+  const FeatureMatch* begin() const { return matches_.data(); }
+  const FeatureMatch* end() const { return matches_.data() + count_; }
+
+ private:
+  std::array<FeatureMatch, max> matches_;
+  uint32_t count_ = 0;
+};
+
 // Not thread-safe.
 class FeatureIndex {
  public:
   static constexpr size_t entry_bytes = 6;
 
-  explicit FeatureIndex(uint64_t seed) : seed_(seed) {}
+  explicit FeatureIndex(uint64_t seed, IndexLayout layout = IndexLayout::two_slots) : seed_(seed), layout_(layout) {}
 
-  // Appends the matches of `feature`, at most `count`, in the order they were put.
-  void find(uint32_t feature, size_t count, std::vector<FeatureMatch>& out) const;
+  // At most `count` matches; with the published layout in the order they were put.
+  FeatureMatches find(uint32_t feature, uint32_t count) const;
   void prefetch(uint32_t feature) const;
 
-  // A new entry; pointer != 0. Where all slots are full a victim is forgotten.
-  void put(uint32_t feature, uint32_t pointer);
+  // An entry that lost its place to another: with the two-slot layout for good, with the published one until it is put again.
+  struct Victim {
+    uint16_t checksum;
+    uint32_t pointer;
+  };
+  // A new entry; pointer != 0. Buckets that were found before may have moved afterwards.
+  std::optional<Victim> put(uint32_t feature, uint32_t pointer);
   // The entry found in `bucket`, of the same feature, now leads elsewhere.
   void overwrite(uint32_t bucket, uint32_t pointer);
+  // The entry in `bucket` leads to nothing. With the published layout it stays, or what stands behind it would be lost.
+  void clear(uint32_t bucket);
+  // The entry of the feature that leads to `pointer`, if there is one. Two-slot layout only.
+  bool erase(uint32_t feature, uint32_t pointer);
+
+  uint16_t checksum(uint32_t feature) const { return static_cast<uint16_t>(hash(feature) >> 48); }
 
   // Empties the index and gives it room for at least `entries`; 0 frees it.
   void reset(size_t entries);
+  void reset(size_t entries, IndexLayout layout);
 
   size_t used() const { return used_; }
   size_t capacity() const { return slots_.size() * buckets; }
@@ -55,8 +98,12 @@ class FeatureIndex {
 
   uint64_t hash(uint32_t feature) const;
   size_t slot(uint64_t hash, uint32_t function) const;
+  size_t other_slot(size_t slot, uint16_t checksum) const;
+  bool put_into(size_t slot, uint16_t checksum, uint32_t pointer);
+  std::optional<Victim> make_room(size_t slot, Victim entry);
 
   uint64_t seed_;
+  IndexLayout layout_;
   uint64_t victims_ = 0;
   size_t used_ = 0;
   std::vector<Slot> slots_;

@@ -1,8 +1,11 @@
 // The governor turns dedup off where it doesn't pay (dbDedup §4.3.1), and, unlike
-// the thesis's, looks again from time to time: workloads change.
+// the thesis's, looks again: workloads change.
 //
 //   |------ window: 100,000 contents ------|------ window ------|
-//   on: judged by all of them                off: the first 1,000 are tried
+//   on: judged by all of them                off: 1 % are tried
+//
+// The 1 % are whole chains, chosen by a hash that versions of one thing have in
+// common: a sample of single contents would part them and never find anything.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +14,59 @@
 
 namespace dedup {
 
+enum class GovernorReason : uint8_t {
+  not_judged,     // on: the first window isn't over
+  pays,           // on: the last window saved enough
+  came_back,      // on: a probe saved enough
+  never_judges,   // on: there is no window
+  ratio_too_low,  // off: the last window saved too little
+  probe_too_low,  // off: the last probe still saved too little
+  switched_off,   // off: the options say so
+};
+const char* to_string(GovernorReason reason);
+
+struct GovernorState {
+  bool on = true;
+  GovernorReason reason = GovernorReason::not_judged;
+  double ratio = 0;                      // when it was last judged: contents by what was left of them; 0: never
+  double ratio_now = 0;                  // of this window or probe so far; 0: nothing yet
+  uint64_t contents_until_judged = 0;    // until the window ends; 0: never
+};
+
 // Not thread-safe.
 class Governor {
  public:
-  explicit Governor(const Options& options) : options_(options) {}
+  explicit Governor(const Options& options) { set_options(options); }
 
   enum class Verdict : uint8_t {
     go_on,
     turn_off,  // free the index
   };
 
-  // Is the next content to be encoded?
-  bool wants_next() const { return on_ || seen_ < options_.governor_probe_contents; }
-  // Every content, tried or not, with the bytes that encoding it saved.
-  Verdict saw(uint64_t content_bytes, uint64_t saved_bytes);
+  // Nothing of what was seen is forgotten.
+  void set_options(const Options& options);
 
   bool on() const { return on_; }
+  // Off for good: nothing needs to be sketched.
+  bool never_probes() const { return !on_ && probe_share_ == 0; }
+  // While off: does a chain with this hash belong to the probe?
+  bool probes(uint64_t chain_hash) const { return !on_ && chain_hash <= probe_share_ && probe_share_ > 0; }
+
+  // Every content, tried or not, with the bytes that encoding it saved.
+  Verdict saw(bool tried, uint64_t content_bytes, uint64_t saved_bytes);
+
+  GovernorState state() const;
 
  private:
-  const Options options_;
+  double ratio() const;
+
+  double ratio_min_ = 0;
+  uint64_t window_ = 0;
+  uint64_t probe_share_ = 0;  // of all hashes
+  bool enabled_ = true;
   bool on_ = true;
+  GovernorReason reason_ = GovernorReason::not_judged;
+  double judged_ = 0;
   uint64_t seen_ = 0;  // contents of this window
   uint64_t content_bytes_ = 0;
   uint64_t saved_bytes_ = 0;

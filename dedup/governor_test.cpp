@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/random.h"
 #include "dedup/size_filter.h"
 
 using namespace dedup;
@@ -19,42 +20,75 @@ Options small_window() {
 
 TEST_CASE("a database that saves nothing is turned off after a window") {
   Governor governor(small_window());
-  for (int i = 0; i < 999; ++i) REQUIRE(governor.saw(1000, 10) == Governor::Verdict::go_on);
+  for (int i = 0; i < 999; ++i) REQUIRE(governor.saw(true, 1000, 10) == Governor::Verdict::go_on);
   CHECK(governor.on());
-  CHECK(governor.saw(1000, 10) == Governor::Verdict::turn_off);
+  CHECK(governor.saw(true, 1000, 10) == Governor::Verdict::turn_off);
   CHECK_FALSE(governor.on());
 }
 
 TEST_CASE("a database that saves stays on") {
   Governor governor(small_window());
-  for (int i = 0; i < 10'000; ++i) REQUIRE(governor.saw(1000, 200) == Governor::Verdict::go_on);
+  for (int i = 0; i < 10'000; ++i) REQUIRE(governor.saw(true, 1000, 200) == Governor::Verdict::go_on);
   CHECK(governor.on());
 }
 
-TEST_CASE("a database that is off is tried again and comes back when it changed") {
+TEST_CASE("a database that is off is tried again by chains, and comes back when it changed") {
   Governor governor(small_window());
-  for (int i = 0; i < 1000; ++i) governor.saw(1000, 0);
+  for (int i = 0; i < 1000; ++i) governor.saw(true, 1000, 0);
+  CHECK(governor.state().reason == GovernorReason::ratio_too_low);
+  CHECK(governor.state().ratio == 1.0);
+  base::Random random(1);
   int tried = 0;
   for (int i = 0; i < 1000; ++i) {
-    tried += governor.wants_next();
-    governor.saw(1000, 0);
+    const bool probed = governor.probes(random());
+    tried += probed;
+    governor.saw(probed, 1000, 0);
   }
-  CHECK(tried == 100);
+  CHECK(tried > 60);
+  CHECK(tried < 140);
   CHECK_FALSE(governor.on());
-  for (int i = 0; i < 100; ++i) governor.saw(1000, 500);
+  CHECK(governor.state().reason == GovernorReason::probe_too_low);
+  CHECK(governor.state().contents_until_judged == 1000);
+  for (int i = 0; i < 1000; ++i) governor.saw(governor.probes(random()), 1000, 500);
   CHECK(governor.on());
-  CHECK(governor.wants_next());
+  CHECK(governor.state().reason == GovernorReason::came_back);
+  CHECK_FALSE(governor.probes(0));
+}
+
+TEST_CASE("a ratio between the two limits doesn't turn dedup on, nor off") {
+  for (const bool on : {false, true}) {
+    Governor governor(small_window());
+    if (!on) for (int i = 0; i < 1000; ++i) governor.saw(true, 1000, 0);
+    for (int i = 0; i < 5000; ++i) governor.saw(true, 1000, 110);  // 1.12
+    CHECK(governor.on() == on);
+  }
 }
 
 TEST_CASE("the thesis's governor never comes back") {
   Options options = small_window();
   options.governor_probe_contents = 0;
   Governor governor(options);
-  for (int i = 0; i < 1000; ++i) governor.saw(1000, 0);
+  for (int i = 0; i < 1000; ++i) governor.saw(true, 1000, 0);
+  CHECK(governor.never_probes());
   for (int i = 0; i < 5000; ++i) {
-    REQUIRE_FALSE(governor.wants_next());
-    governor.saw(1000, 500);
+    REQUIRE_FALSE(governor.probes(0));
+    governor.saw(false, 1000, 0);
   }
+  CHECK_FALSE(governor.on());
+}
+
+TEST_CASE("without a window the governor judges nothing, and says so") {
+  Options options = small_window();
+  Governor governor(options);
+  for (int i = 0; i < 1000; ++i) governor.saw(true, 1000, 0);
+  options.governor_window = 0;
+  governor.set_options(options);
+  CHECK(governor.on());
+  CHECK(governor.state().reason == GovernorReason::never_judges);
+  options.enabled = false;
+  governor.set_options(options);
+  CHECK_FALSE(governor.state().on);
+  CHECK(governor.state().reason == GovernorReason::switched_off);
 }
 
 TEST_CASE("under pressure the smallest two fifths are left out") {

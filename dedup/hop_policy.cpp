@@ -5,7 +5,7 @@ namespace dedup {
 uint32_t HopPolicy::levels(uint32_t ordinal) const {
   if (distance_ < 2 || ordinal == 0) return 0;
   uint32_t levels = 0;
-  for (; ordinal % distance_ == 0; ordinal /= distance_) ++levels;
+  for (; ordinal % distance_ == 0 && levels < levels_max_; ordinal /= distance_) ++levels;
   return levels;
 }
 
@@ -19,7 +19,7 @@ std::vector<uint32_t> HopPolicy::re_encoded(uint32_t ordinal) const {
 uint32_t HopPolicy::levels_known(uint32_t ordinal) const {
   if (distance_ < 2) return 0;
   uint32_t levels = 1;
-  for (; ordinal >= distance_; ordinal /= distance_) ++levels;
+  for (; ordinal >= distance_ && levels < levels_max_; ordinal /= distance_) ++levels;
   return levels;
 }
 

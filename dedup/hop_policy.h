@@ -18,8 +18,8 @@ namespace dedup {
 
 class HopPolicy {
  public:
-  // A distance below 2 means plain backward encoding.
-  explicit HopPolicy(uint32_t distance) : distance_(distance) {}
+  // A distance below 2 means plain backward encoding. Above `levels_max` levels there are no further ones.
+  explicit HopPolicy(uint32_t distance, uint32_t levels_max = 32) : distance_(distance), levels_max_(levels_max) {}
 
   // How many levels a content is a hop base of: 0 for most, 1 for multiples of H ...
   uint32_t levels(uint32_t ordinal) const;
@@ -34,6 +34,7 @@ class HopPolicy {
 
  private:
   uint32_t distance_;
+  uint32_t levels_max_;
 };
 
 }  // namespace dedup

@@ -1,17 +1,18 @@
 // The metadata log keeps what is needed to know a content again: its name, its
 // place in its chain and its features. The feature index points into it.
 //
-//   page    64 KB of entries, each relative to the one before
-//   pointer page number (upper 21 bits) and slot in the page (lower 11)
+//   page    64 KB of entries, each relative to the one before (metadata_page.h)
+//   pointer page number (upper 20 bits) and slot in the page (lower 12)
 //
 // Only contents that are the newest of their chain are worth a place on disk. An
 // entry that was superseded is still found while its page stays in memory (a
-// revert likes to meet it), but is written out as one byte; a page with few live
-// entries gives them to the open page and is erased.
+// revert likes to meet it), but is not written; a page with few live entries
+// gives them to the open page and is erased.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "dedup/sketch.h"
@@ -31,17 +32,12 @@ class MetadataStore {
 using MetadataPointer = uint32_t;  // never 0
 
 struct Metadata {
-  uint32_t lineage() const { return has_lineage ? features[0] : 0; }
-
   ContentId id;
   Placement placement;
   Features features;                 // that of its lineage first, if it has one
   bool has_lineage = false;
+  uint8_t demoted_below = 0;         // heads that stand on each other on top of it
   std::vector<ContentId> hop_bases;  // the chain's latest hop base of each level, from level 1 up
-  // Not kept on disk:
-  bool superseded = false;
-  uint32_t delta_bytes = 0;          // what it costs since it was superseded
-  MetadataPointer next = 0;          // by whom
 };
 
 // Not thread-safe. Pointers stay valid until the entry is moved or dropped;
@@ -51,10 +47,33 @@ class MetadataLog {
   MetadataLog(MetadataStore& store, size_t cache_bytes_max);
   ~MetadataLog();
 
-  MetadataPointer append(Metadata entry);
-  // Valid until the next call.
-  Metadata* find(MetadataPointer pointer);
-  void supersede(MetadataPointer pointer, MetadataPointer next, uint32_t delta_bytes);
+  // An entry where it lies: valid until the next call.
+  struct Entry {
+    ContentId id;
+    Placement placement;
+    std::span<const uint32_t> features;
+    std::span<const ContentId> hop_bases;
+    bool has_lineage;
+    uint8_t demoted_below;
+    // Not kept on disk:
+    bool superseded;
+    uint32_t delta_bytes;  // what it costs since it was superseded
+
+    bool has(uint32_t feature) const {
+      for (const uint32_t one : features)
+        if (one == feature) return true;
+      return false;
+    }
+    uint32_t lineage() const { return has_lineage ? features[0] : 0; }
+  };
+
+  MetadataPointer append(const Metadata& entry);
+  std::optional<Entry> find(MetadataPointer pointer);
+  void supersede(MetadataPointer pointer, uint32_t delta_bytes);
+  void revive(MetadataPointer pointer);  // the newest of its chain again
+  // Only the first `count` features stay; at least one.
+  void thin(MetadataPointer pointer, uint32_t count);
+  void set_demoted_below(MetadataPointer pointer, uint8_t depth);
   void drop(MetadataPointer pointer);
   // By name, in pages that are in memory only.
   std::optional<MetadataPointer> find_cached(const ContentId& id);
@@ -69,26 +88,36 @@ class MetadataLog {
   };
   std::vector<Moved> flush();
 
-  // Calls `visit(pointer, entry)` for all live entries, oldest page first.
+  // The first pointer after `pointer` (0: of all) that leads to an entry, superseded or not; nullopt: there is none.
+  std::optional<MetadataPointer> next(MetadataPointer pointer);
+  // Calls `visit(pointer, entry)` for all live entries, by age of their pages.
+  enum class Order : uint8_t { oldest_first, newest_first };
   template <class Visit>
-  void for_each_live(Visit visit);
+  void for_each_live(Order order, Visit visit);
 
+  void set_cache_bytes_max(size_t bytes);
   size_t live() const;
   size_t memory_bytes() const;
+  uint64_t pages_read() const;
 
  private:
   struct State;
   std::vector<uint32_t> page_numbers() const;
-  uint32_t slots(uint32_t page);
+  uint32_t slots(uint32_t page) const;
   std::unique_ptr<State> state_;
+
+  static constexpr uint32_t slot_bits = 12;
 };
 
 template <class Visit>
-void MetadataLog::for_each_live(Visit visit) {
-  for (uint32_t page : page_numbers()) {
-    for (uint32_t slot = 0, count = slots(page); slot < count; ++slot) {
-      const MetadataPointer pointer = page << 11 | slot;
-      if (Metadata* entry = find(pointer); entry && !entry->superseded) visit(pointer, *entry);
+void MetadataLog::for_each_live(Order order, Visit visit) {
+  auto numbers = page_numbers();
+  if (order == Order::newest_first) numbers = {numbers.rbegin(), numbers.rend()};
+  for (const uint32_t page : numbers) {
+    const uint32_t count = slots(page);
+    for (uint32_t i = 0; i < count; ++i) {
+      const MetadataPointer pointer = page << slot_bits | (order == Order::newest_first ? count - 1 - i : i);
+      if (const auto entry = find(pointer); entry && !entry->superseded) visit(pointer, *entry);
     }
   }
 }

@@ -15,40 +15,49 @@ Metadata some_entry(base::Random& random, int64_t record) {
   Metadata entry;
   entry.id = {static_cast<uint32_t>(1 + random.below(2)), record, random() >> random.below(60)};
   entry.placement = {record - static_cast<int64_t>(random.below(50)), static_cast<uint32_t>(random.below(100))};
-  for (uint64_t features = random.below(9); features > 0; --features) entry.features.add(static_cast<uint32_t>(random()));
+  for (uint64_t features = random.below(17); features > 0; --features) entry.features.add(static_cast<uint32_t>(random()));
   entry.has_lineage = !entry.features.empty() && random.below(2) == 0;
+  if (random.below(4) == 0) entry.demoted_below = static_cast<uint8_t>(random.below(5));
+  if (random.below(3) == 0) entry.placement = {record, 0};
   for (uint64_t bases = random.below(3); bases > 0; --bases)
     entry.hop_bases.push_back({entry.id.collection, record - static_cast<int64_t>(random.below(20)), random()});
   return entry;
 }
 
-bool same(const Metadata& a, const Metadata& b) {
-  return a.id == b.id && a.placement == b.placement && a.features == b.features && a.lineage() == b.lineage() &&
-         a.hop_bases == b.hop_bases;
+template <class A>
+bool same(const A& a, const Metadata& b) {
+  return a.id == b.id && a.placement == b.placement && a.has_lineage == b.has_lineage && a.demoted_below == b.demoted_below &&
+         std::equal(a.features.begin(), a.features.end(), b.features.begin(), b.features.end()) &&
+         std::equal(a.hop_bases.begin(), a.hop_bases.end(), b.hop_bases.begin(), b.hop_bases.end());
 }
 
-std::map<ContentId, Metadata> live(MetadataLog& log) {
+Metadata whole(const MetadataLog::Entry& entry) {
+  Metadata copy{entry.id, entry.placement, {}, entry.has_lineage, entry.demoted_below, {entry.hop_bases.begin(), entry.hop_bases.end()}};
+  for (const uint32_t feature : entry.features) copy.features.add(feature);
+  return copy;
+}
+
+std::map<ContentId, Metadata> live(MetadataLog& log, MetadataLog::Order order = MetadataLog::Order::oldest_first) {
   std::map<ContentId, Metadata> entries;
-  log.for_each_live([&](MetadataPointer, const Metadata& entry) { entries[entry.id] = entry; });
+  log.for_each_live(order, [&](MetadataPointer, const MetadataLog::Entry& entry) { entries[entry.id] = whole(entry); });
   return entries;
 }
 
 }  // namespace
 
-TEST_CASE("a page gives back what was written, superseded entries left out") {
+TEST_CASE("a page gives back what was written") {
   CHECK(rc::check([](uint64_t seed) {
     base::Random random(seed);
     MetadataSlots slots;
     for (int i = 0; i < 50; ++i) {
       slots.emplace_back();
       if (random.below(4)) slots.back() = some_entry(random, i * 3);
-      if (slots.back() && random.below(4) == 0) slots.back()->superseded = true;
     }
     const auto read = read_metadata_page(write_metadata_page(slots));
     RC_ASSERT(read.has_value());
     RC_ASSERT(read->size() == slots.size());
     for (size_t i = 0; i < slots.size(); ++i) {
-      RC_ASSERT((*read)[i].has_value() == (slots[i] && !slots[i]->superseded));
+      RC_ASSERT((*read)[i].has_value() == slots[i].has_value());
       if ((*read)[i]) RC_ASSERT(same(*(*read)[i], *slots[i]));
     }
   }));
@@ -99,12 +108,25 @@ TEST_CASE("the log is what a map would be, across a small cache, moves and resta
         auto victim = std::prev(model.end());
         for (uint64_t back = random.below(30); back > 0 && victim != model.begin(); --back) --victim;
         const MetadataPointer pointer = pointers.at(victim->first);
-        RC_ASSERT(log->find(pointer) != nullptr);
+        RC_ASSERT(log->find(pointer).has_value());
         RC_ASSERT(same(*log->find(pointer), victim->second));
-        if (random.below(2)) {
-          log->supersede(pointer, 1, 5);
-        } else {
-          log->drop(pointer);
+        RC_ASSERT(log->find_cached(victim->first) == pointer);
+        switch (random.below(4)) {
+          case 0:  // a change of mind
+            log->supersede(pointer, 5);
+            RC_ASSERT(log->find(pointer)->superseded);
+            log->revive(pointer);
+            continue;
+          case 1: {
+            const auto kept = static_cast<uint32_t>(1 + random.below(4));
+            log->thin(pointer, kept);
+            Features features;
+            for (uint32_t i = 0; i < std::min(kept, victim->second.features.size()); ++i) features.add(victim->second.features[i]);
+            victim->second.features = features;
+            continue;
+          }
+          case 2: log->supersede(pointer, 5); break;
+          default: log->drop(pointer); RC_ASSERT(!log->find(pointer)); RC_ASSERT(!log->find_cached(victim->first));
         }
         pointers.erase(victim->first);
         model.erase(victim);
@@ -120,6 +142,10 @@ TEST_CASE("the log is what a map would be, across a small cache, moves and resta
     follow(log->flush());
     const auto entries = live(*log);
     RC_ASSERT(entries.size() == model.size());
+    RC_ASSERT(live(*log, MetadataLog::Order::newest_first).size() == model.size());
+    size_t walked = 0;
+    for (auto next = log->next(0); next; next = log->next(*next)) walked += !log->find(*next)->superseded;
+    RC_ASSERT(walked == model.size());
     for (const auto& [id, entry] : model) RC_ASSERT(same(entries.at(id), entry));
     for (const auto& [id, pointer] : pointers) RC_ASSERT(log->find(pointer)->id == id);
     log->drop_collection(1);
@@ -137,9 +163,27 @@ TEST_CASE("a page whose entries are all superseded leaves the disk") {
   std::vector<MetadataPointer> pointers;
   for (int64_t i = 0; i < 10'000; ++i) {
     pointers.push_back(log.append(some_entry(random, i)));
-    if (i > 0) log.supersede(pointers[static_cast<size_t>(i) - 1], pointers.back(), 9);
+    if (i > 0) log.supersede(pointers[static_cast<size_t>(i) - 1], 9);
   }
   log.flush();
   CHECK(log.live() == 1);
   CHECK(pages.kept.size() <= 2);
+}
+
+TEST_CASE("what nothing resembles yet costs few bytes on disk") {
+  base::Random random(4);
+  MemoryPages pages;
+  MetadataLog log(pages, 8 << 20);
+  for (int64_t record = 1; record <= 10'000; ++record) {
+    Metadata entry;
+    entry.id = {1, record, uint64_t{1'600'000'000 + static_cast<uint64_t>(record) / 300} << 32 | record % 300};
+    entry.placement = {record, 0};
+    entry.features.add(static_cast<uint32_t>(random()));
+    entry.features.add(static_cast<uint32_t>(random()));
+    log.append(entry);
+  }
+  log.flush();
+  size_t bytes = 0;
+  for (const auto& [number, page] : pages.kept) bytes += page.size();
+  CHECK(bytes < 10'000 * 13);
 }

@@ -9,31 +9,26 @@ namespace {
 
 using base::append_varint;
 
+constexpr uint64_t format = 2;  // seeds the checksum: pages of another format are damaged ones
+
 constexpr uint8_t present = 1;
 constexpr uint8_t other_collection = 2;
-constexpr int count_shift = 2;          // five bits: features
-constexpr uint8_t with_lineage = 0x80;  // the first feature is that of the lineage
+constexpr uint8_t with_lineage = 4;  // the first feature is that of the lineage
+constexpr uint8_t in_chain = 8;
+constexpr int count_shift = 4;
+constexpr uint8_t count_follows = 15;
+
+constexpr uint32_t hop_bases_max = 32;
+
+uint32_t checksum(BytesView page) { return static_cast<uint32_t>(base::hash64(page.substr(4), format)); }
 
 // Differences wrap: any two names have one.
-uint64_t distance(uint64_t from, uint64_t to) { return base::zigzag(static_cast<int64_t>(to - from)); }
-uint64_t step(uint64_t from, uint64_t zigzag) { return from + static_cast<uint64_t>(base::unzigzag(zigzag)); }
+void append_distance(Bytes& out, uint64_t from, uint64_t to) { append_varint(out, base::zigzag(static_cast<int64_t>(to - from))); }
 
-void append_entry(Bytes& out, const Metadata& entry, const ContentId& before) {
-  const bool other = entry.id.collection != before.collection;
-  out.push_back(static_cast<char>(present | (other ? other_collection : 0) | (entry.has_lineage ? with_lineage : 0) |
-                                  entry.features.size() << count_shift));
-  if (other) append_varint(out, entry.id.collection);
-  const auto record = static_cast<uint64_t>(entry.id.record);
-  append_varint(out, distance(static_cast<uint64_t>(before.record), record));
-  append_varint(out, distance(before.generation, entry.id.generation));
-  append_varint(out, distance(static_cast<uint64_t>(entry.placement.chain), record));
-  append_varint(out, entry.placement.ordinal);
-  append_varint(out, entry.hop_bases.size());
-  for (const ContentId& base : entry.hop_bases) {
-    append_varint(out, distance(static_cast<uint64_t>(base.record), record));
-    append_varint(out, distance(base.generation, entry.id.generation));
-  }
-  for (const uint32_t feature : entry.features) base::append_le(out, feature);
+// The upper half is mostly a time, the lower one a count: each moves for itself.
+void append_generation(Bytes& out, uint64_t from, uint64_t to) {
+  append_distance(out, from >> 32, to >> 32);
+  append_distance(out, from & UINT32_MAX, to & UINT32_MAX);
 }
 
 class Reader {
@@ -42,24 +37,27 @@ class Reader {
 
   std::optional<Metadata> entry(uint8_t tag, const ContentId& before) {
     Metadata entry;
+    uint64_t features = tag >> count_shift;
+    if (features == count_follows) features = number();
     entry.id.collection = tag & other_collection ? static_cast<uint32_t>(number()) : before.collection;
-    const uint64_t record = step(static_cast<uint64_t>(before.record), number());
-    entry.id.record = static_cast<int64_t>(record);
-    entry.id.generation = step(before.generation, number());
-    entry.placement.chain = static_cast<int64_t>(record - static_cast<uint64_t>(base::unzigzag(number())));
-    entry.placement.ordinal = static_cast<uint32_t>(number());
-    const uint64_t bases = number();
-    if (bases > 32) return std::nullopt;
-    for (uint64_t i = 0; i < bases; ++i) {
-      const uint64_t base_record = record - static_cast<uint64_t>(base::unzigzag(number()));
-      const uint64_t generation = entry.id.generation - static_cast<uint64_t>(base::unzigzag(number()));
-      entry.hop_bases.push_back({entry.id.collection, static_cast<int64_t>(base_record), generation});
+    entry.id.record = step(before.record);
+    entry.id.generation = generation(before.generation);
+    entry.placement = {entry.id.record, 0};
+    if (tag & in_chain) {
+      entry.placement.chain = step(entry.id.record);
+      entry.placement.ordinal = static_cast<uint32_t>(number());
+      entry.demoted_below = static_cast<uint8_t>(number());
+      const uint64_t bases = number();
+      if (bases > hop_bases_max) return std::nullopt;
+      for (uint64_t i = 0; i < bases; ++i) {
+        const int64_t record = step(entry.id.record);
+        entry.hop_bases.push_back({entry.id.collection, record, generation(entry.id.generation)});
+      }
     }
-    const uint32_t features = (tag & ~with_lineage) >> count_shift;
     entry.has_lineage = tag & with_lineage;
-    if (entry.has_lineage && features == 0) return std::nullopt;
-    if (!good_ || features > Features::max || bytes_.size() < features * 4) return std::nullopt;
-    for (uint32_t i = 0; i < features; ++i) entry.features.add(base::load_le<uint32_t>(bytes_.data() + 4 * i));
+    if (!good_ || features > Features::max || bytes_.size() < features * 4 || (entry.has_lineage && features == 0)) return std::nullopt;
+    for (uint64_t i = 0; i < features; ++i) entry.features.add(base::load_le<uint32_t>(bytes_.data() + 4 * i));
+    if (entry.features.size() != features) return std::nullopt;
     bytes_.remove_prefix(features * 4);
     return entry;
   }
@@ -75,55 +73,104 @@ class Reader {
     bytes_.remove_prefix(1);
     return value;
   }
+  bool good() const { return good_; }
   bool at_end() const { return good_ && bytes_.empty(); }
-  size_t left() const { return bytes_.size(); }
 
  private:
+  uint64_t far(uint64_t from) { return from + static_cast<uint64_t>(base::unzigzag(number())); }
+  int64_t step(int64_t from) { return static_cast<int64_t>(far(static_cast<uint64_t>(from))); }
+  uint64_t generation(uint64_t from) {
+    const uint64_t upper = far(from >> 32);
+    return upper << 32 | (far(from & UINT32_MAX) & UINT32_MAX);
+  }
+
   BytesView bytes_;
   bool good_ = true;
 };
 
 }  // namespace
 
-Bytes write_metadata_page(const MetadataSlots& slots) {
-  Bytes out(4, '\0');
-  append_varint(out, slots.size());
-  ContentId before;
-  for (const auto& slot : slots) {
-    if (!slot || slot->superseded) {
-      out.push_back(0);
-      continue;
+MetadataPageWriter::MetadataPageWriter(size_t slots) : out_(4, '\0') { append_varint(out_, slots); }
+
+void MetadataPageWriter::write_skipped() {
+  if (skipped_ == 0) return;
+  out_.push_back(0);
+  append_varint(out_, skipped_);
+  skipped_ = 0;
+}
+
+void MetadataPageWriter::add(const ContentId& id, const Placement& placement, bool has_lineage, uint8_t demoted_below,
+                             std::span<const uint32_t> features, std::span<const ContentId> hop_bases) {
+  write_skipped();
+  const bool other = id.collection != before_.collection;
+  const bool chained = placement != Placement{id.record, 0} || demoted_below || !hop_bases.empty();
+  const auto count = static_cast<uint8_t>(std::min<size_t>(features.size(), count_follows));
+  out_.push_back(static_cast<char>(present | (other ? other_collection : 0) | (has_lineage ? with_lineage : 0) |
+                                   (chained ? in_chain : 0) | count << count_shift));
+  if (count == count_follows) append_varint(out_, features.size());
+  if (other) append_varint(out_, id.collection);
+  const auto record = static_cast<uint64_t>(id.record);
+  append_distance(out_, static_cast<uint64_t>(before_.record), record);
+  append_generation(out_, before_.generation, id.generation);
+  if (chained) {
+    append_distance(out_, record, static_cast<uint64_t>(placement.chain));
+    append_varint(out_, placement.ordinal);
+    append_varint(out_, demoted_below);
+    append_varint(out_, hop_bases.size());
+    for (const ContentId& base : hop_bases) {
+      append_distance(out_, record, static_cast<uint64_t>(base.record));
+      append_generation(out_, id.generation, base.generation);
     }
-    append_entry(out, *slot, before);
-    before = slot->id;
   }
-  base::store_le(out.data(), base::checksum32(BytesView(out).substr(4)));
-  return out;
+  for (const uint32_t feature : features) base::append_le(out_, feature);
+  before_ = id;
+}
+
+Bytes MetadataPageWriter::finish() {
+  write_skipped();
+  base::store_le(out_.data(), checksum(out_));
+  return std::move(out_);
+}
+
+Bytes write_metadata_page(const MetadataSlots& slots) {
+  MetadataPageWriter writer(slots.size());
+  for (const auto& slot : slots) {
+    if (slot) {
+      writer.add(slot->id, slot->placement, slot->has_lineage, slot->demoted_below, {slot->features.begin(), slot->features.size()},
+                 slot->hop_bases);
+    } else {
+      writer.skip();
+    }
+  }
+  return writer.finish();
 }
 
 std::optional<MetadataSlots> read_metadata_page(BytesView bytes) {
-  if (bytes.size() < 4 || base::load_le<uint32_t>(bytes.data()) != base::checksum32(bytes.substr(4))) return std::nullopt;
+  if (bytes.size() < 4 || base::load_le<uint32_t>(bytes.data()) != checksum(bytes)) return std::nullopt;
   Reader reader(bytes.substr(4));
   const uint64_t count = reader.number();
-  if (count > reader.left()) return std::nullopt;
-  MetadataSlots slots(count);
+  if (count > metadata_slots_max) return std::nullopt;
+  MetadataSlots slots;
+  slots.reserve(count);
   ContentId before;
-  for (auto& slot : slots) {
+  while (slots.size() < count) {
     const auto tag = reader.byte();
     if (!tag) return std::nullopt;
-    if (*tag == 0) continue;
-    slot = reader.entry(*tag, before);
-    if (!slot) return std::nullopt;
-    before = slot->id;
+    if (*tag & present) {
+      auto entry = reader.entry(*tag, before);
+      if (!entry) return std::nullopt;
+      before = entry->id;
+      slots.push_back(std::move(entry));
+    } else {
+      const uint64_t nothing = reader.number();
+      if (*tag || nothing == 0 || nothing > count - slots.size()) return std::nullopt;
+      slots.resize(slots.size() + nothing);
+    }
   }
   if (!reader.at_end()) return std::nullopt;
   return slots;
 }
 
-size_t metadata_entry_bytes(const Metadata& entry, const Metadata* before) {
-  Bytes out;
-  append_entry(out, entry, before ? before->id : ContentId{});
-  return out.size();
-}
+size_t metadata_entry_bytes(size_t features, size_t hop_bases) { return 6 + 4 * features + (hop_bases ? 4 + 6 * hop_bases : 0); }
 
 }  // namespace dedup

@@ -1,13 +1,17 @@
 // A page of the metadata log as bytes.
 //
 //   page    u32 checksum of the rest | varint slots | slots
-//   slot    u8 0                                    nothing (any more)
-//         | u8 1 + features x 4 + flags x 2         features < 31, see below
-//           [varint collection]                     flag 1: another than the slot before
-//           zigzag record, zigzag generation        distance from the slot before
-//           zigzag (record - chain), varint ordinal
-//           varint hop bases, each: zigzag (record - its record), zigzag (generation - its generation)
-//           u32 x features
+//   slot    u8 0, varint count                      so many slots with nothing (any more)
+//         | u8 1 + flags                            features in the upper half; 15: varint after it
+//           [varint collection]                     flag 2: another than the slot before
+//           zigzag record                           distance from the slot before
+//           zigzag seconds, zigzag count            distances of the halves of the generation
+//           [zigzag (record - chain), varint ordinal, varint depth,
+//            varint hop bases, each: the distances of record, seconds, count]
+//                                                   flag 8: not the first of its own chain
+//           u32 x features                          flag 4: the first is that of the lineage
+//
+// A content that nothing resembled yet costs 5 bytes and its features.
 #pragma once
 
 #include <optional>
@@ -18,14 +22,31 @@
 namespace dedup {
 
 constexpr size_t metadata_page_bytes = 64 << 10;
+constexpr uint32_t metadata_slots_max = 4096;
 
 using MetadataSlots = std::vector<std::optional<Metadata>>;
 
-// Superseded entries are written as nothing.
+// Not thread-safe.
+class MetadataPageWriter {
+ public:
+  explicit MetadataPageWriter(size_t slots);
+  void skip() { ++skipped_; }
+  void add(const ContentId& id, const Placement& placement, bool has_lineage, uint8_t demoted_below,
+           std::span<const uint32_t> features, std::span<const ContentId> hop_bases);
+  Bytes finish();
+
+ private:
+  void write_skipped();
+
+  Bytes out_;
+  ContentId before_;
+  uint64_t skipped_ = 0;
+};
+
 Bytes write_metadata_page(const MetadataSlots& slots);
 // nullopt: damaged. Never trusts a length.
 std::optional<MetadataSlots> read_metadata_page(BytesView bytes);
-// Length of `entry` on a page, after `before` (nullptr: the first).
-size_t metadata_entry_bytes(const Metadata& entry, const Metadata* before);
+// About the length of such an entry.
+size_t metadata_entry_bytes(size_t features, size_t hop_bases);
 
 }  // namespace dedup

@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
+#include "base/result.h"
 #include "dedup/delta.h"
 
 namespace dedup {
@@ -15,9 +17,14 @@ namespace dedup {
 enum class Profile : uint8_t { balanced, thesis, archive };
 
 enum class SketchMethod : uint8_t {
-  windows,       // every 16-byte window hashed: 4 super-features and 4 smallest hashes
+  windows,       // every 16-byte window hashed: 4 super-features and the smallest hashes
   gear_chunks,   // gear chunking, xxh3 of each chunk, the K largest
   rabin_chunks,  // Rabin chunking, MurmurHash of each chunk, the K largest (§3.1)
+};
+
+enum class IndexLayout : uint8_t {
+  two_slots,  // a feature's entries are in one of two slots: entries can be moved and erased
+  published,  // 16 hash functions, looked through until there is an empty bucket (§5.2)
 };
 
 enum class OverlapPolicy : uint8_t {
@@ -25,35 +32,49 @@ enum class OverlapPolicy : uint8_t {
   re_encode,  // it gets the new content as base (§4.1.1)
 };
 
+// How the older contents of a chain are kept (§4.1.2, Table 4.1).
+enum class EncodingScheme : uint8_t {
+  hop,              // against the next, every H-th of each level against the level's next too
+  version_jumping,  // against the next, but the last of every H stays whole
+  backward,         // against the next
+};
+
+// Fields marked [index] make what is indexed useless when they change; the others can change at any time.
 struct Options {
   static Options of(Profile profile);
 
   bool enabled = true;
 
   // Sketch (§3.1)
-  SketchMethod sketch_method = SketchMethod::windows;
-  uint32_t features_max = 8;            // at most 16
+  SketchMethod sketch_method = SketchMethod::windows;  // [index]
+  uint32_t features_max = 12;           // at most 16
   uint32_t content_bytes_min = 128;     // shorter contents cost in the index what they save
-  uint32_t chunk_bytes = 64;  // average; chunking methods only
+  uint32_t chunk_bytes = 64;            // [index] average, a power of two; chunking methods only
 
   // Feature index and its metadata (§5.2)
-  size_t index_bytes_max = 256 << 20;
-  uint32_t matches_per_feature = 2;
+  IndexLayout index_layout = IndexLayout::two_slots;
+  size_t index_bytes_max = 256 << 20;   // beyond it, what was indexed longest ago goes
+  uint32_t index_bytes_per_record = 12; // of live entries, on average over all contents encoded; the features of older
+                                        // contents go for it, down to two each. 0: no such limit; two_slots only
+  uint32_t matches_per_feature = 2;     // at most 8
   size_t metadata_cache_bytes = 8 << 20;
 
   // Source selection (§3.3)
   uint32_t cache_reward = 2;
   uint32_t head_reward = 2;     // for a content that is still the newest of its chain
-  uint32_t sources_tried = 3;   // fetched and compared before giving up
+  uint32_t sources_tried = 3;   // fetched and compared before giving up; at most 8
   OverlapPolicy overlap = OverlapPolicy::keep;
 
   // Delta (§3.4, §5.3)
   DeltaMethod delta_method = DeltaMethod::resync;
-  uint32_t anchor_interval = 64;
-  uint32_t worth_percent = 60;  // a delta above this share of its content is not kept
+  uint32_t anchor_interval = 64;  // a power of two from 1 to 4096; anchors only
+  uint32_t worth_percent = 60;    // a delta above this share of its content is not kept
 
-  // Hop encoding (§4.1.2); 0: plain backward encoding
-  uint32_t hop_distance = 16;
+  // Chains (§4.1.2)
+  EncodingScheme encoding = EncodingScheme::hop;
+  uint32_t hop_distance = 16;       // H, also of version jumping; at least 2
+  uint32_t hop_levels_max = 8;      // above, no hop bases are kept
+  uint32_t demotion_depth_max = 2;  // heads that may stand on each other, once demoted; 0: none is
 
   // Caches (§4.2)
   size_t source_cache_bytes = 32 << 20;
@@ -62,12 +83,18 @@ struct Options {
   // Governor (§4.3.1)
   double governor_ratio_min = 1.1;
   uint64_t governor_window = 100'000;      // contents; 0: never turns off
-  uint64_t governor_probe_contents = 1000; // while off, so many of each window are tried; 0: stays off
+  uint64_t governor_probe_contents = 1000; // while off, about so many of each window are tried, by chain; 0: stays off
 
   // Size filter (§4.3.2)
   bool size_filter_always = false;         // else only while the caller reports pressure
   uint32_t size_filter_percentile = 40;
   uint32_t size_filter_refresh = 1000;     // contents
 };
+
+// The options, or BadValue with a message that names the one that is out of its range.
+base::Result<Options> validate(const Options& options);
+
+// Must the index be made anew when `before` becomes `after`?
+bool invalidates_index(const Options& before, const Options& after);
 
 }  // namespace dedup

@@ -13,18 +13,27 @@ namespace dedup {
 // Not thread-safe.
 class SizeFilter {
  public:
-  explicit SizeFilter(const Options& options) : options_(options), active_(options.size_filter_always) {}
+  explicit SizeFilter(const Options& options) { set_options(options); }
+
+  // What was seen is kept; a new percentile counts from the next refresh on.
+  void set_options(const Options& options) {
+    always_ = options.size_filter_always;
+    percentile_ = options.size_filter_percentile;
+    refresh_ = options.size_filter_refresh;
+  }
 
   // Sees every content; false: leave it out.
   bool admits(uint32_t bytes);
-  void set_pressure(bool pressure) { active_ = options_.size_filter_always || pressure; }
+  void set_pressure(bool pressure) { pressed_ = pressure; }
 
   // 0 while nothing is left out.
-  uint32_t threshold() const { return active_ ? threshold_ : 0; }
+  uint32_t threshold() const { return always_ || pressed_ ? threshold_ : 0; }
 
  private:
-  const Options options_;
-  bool active_;
+  bool always_ = false;
+  bool pressed_ = false;
+  uint32_t percentile_ = 0;
+  uint32_t refresh_ = 0;
   uint32_t threshold_ = 0;
   std::vector<uint32_t> sizes_;  // since the threshold was set
 };

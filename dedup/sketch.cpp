@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint32_t rankings_per_super_feature = 4;
 constexpr uint32_t sample_limit = 1u << 27;  // one window in 32 takes part in the rankings
+constexpr size_t leading_plain_features = 2;
 constexpr size_t slice_bytes = 64 << 10;     // where all windows count, so many are looked at in one go
 
 uint64_t stir(uint64_t value) {
@@ -95,14 +96,9 @@ Features Sketcher::windows(uint64_t salt, BytesView content) const {
   hashes.reserve(content.size() / 24 + 64);
   kernel_->window_hashes(content, window_hash_, sample_limit, hashes);
 
-  Features features;
-  if (!hashes.empty()) {
-    const auto first = kernel_->first_ranked(hashes, rankings_);
-    for (uint32_t i = 0; i < rankings; i += rankings_per_super_feature) {
-      const BytesView together(reinterpret_cast<const char*>(&first[i]), rankings_per_super_feature * sizeof first[i]);
-      features.add(feature_of(base::hash64(together, i + 1), salt));
-    }
-  }
+  std::array<uint32_t, 16> first{};
+  const bool ranked = !hashes.empty();
+  if (ranked) first = kernel_->first_ranked(hashes, rankings_);
   First<uint32_t> smallest(options_.features_max - supers);
   for (const uint32_t hash : hashes) smallest.add(hash);
   // Short, or monotonous: the smallest of all may not be in the sample.
@@ -111,7 +107,17 @@ Features Sketcher::windows(uint64_t salt, BytesView content) const {
     kernel_->window_hashes(content.substr(at, slice_bytes + sketch_window_bytes - 1), window_hash_, UINT32_MAX, hashes);
     for (const uint32_t hash : hashes) smallest.add(hash);
   }
-  for (const uint32_t hash : smallest) features.add(feature_of(stir_window_hash(hash), salt));
+
+  // The best first: a content that keeps few features keeps the rarest.
+  Features features;
+  const auto plain = [&](uint32_t hash) { features.add(feature_of(stir_window_hash(hash), salt)); };
+  const uint32_t* const leading = smallest.begin() + std::min(smallest.size(), leading_plain_features);
+  std::for_each(smallest.begin(), leading, plain);
+  for (uint32_t i = 0; ranked && i < rankings; i += rankings_per_super_feature) {
+    const BytesView together(reinterpret_cast<const char*>(&first[i]), rankings_per_super_feature * sizeof first[i]);
+    features.add(feature_of(base::hash64(together, i + 1), salt));
+  }
+  std::for_each(leading, smallest.end(), plain);
   return features;
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("a revision shares features with what it was made from, a stranger non
     for (int i = 0; i < 100; ++i) {
       const Bytes text = prose(random, 5000);
       const auto features = sketcher.sketch(1, text);
-      CHECK(features.size() == 8);
+      CHECK(features.size() == Options{}.features_max);
       missed += shared(features, sketcher.sketch(1, edited(random, text, 3))) == 0;
       CHECK(shared(features, sketcher.sketch(1, prose(random, 5000))) == 0);
     }

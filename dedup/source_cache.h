@@ -23,14 +23,18 @@ class SourceCache {
   void add(const ContentId& id, BytesView content) { newest_.put(id, Bytes(content), content.size()); }
   // Algorithm 3: the newest of a chain takes its predecessor's place.
   void replace(const ContentId& predecessor, bool predecessor_is_hop_base, const ContentId& id, BytesView content) {
+    Bytes room;  // the predecessor's, where it isn't kept
     if (Bytes* old = newest_.get(predecessor)) {
       if (predecessor_is_hop_base) {
         const size_t bytes = old->size();
         hop_bases_.put(predecessor, std::move(*old), bytes);
+      } else {
+        room = std::move(*old);
       }
       newest_.erase(predecessor);
     }
-    add(id, content);
+    room.assign(content);
+    newest_.put(id, std::move(room), content.size());
   }
   void forget(const ContentId& id) {
     newest_.erase(id);
@@ -39,6 +43,11 @@ class SourceCache {
   void clear() {
     newest_.clear();
     hop_bases_.clear();
+  }
+
+  void set_bytes_max(size_t bytes_max) {
+    newest_.set_cost_max(bytes_max - bytes_max / 4);
+    hop_bases_.set_cost_max(bytes_max / 4);
   }
 
   size_t bytes() const { return newest_.cost() + hop_bases_.cost(); }

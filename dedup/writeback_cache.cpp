@@ -22,6 +22,15 @@ void WritebackCache::put(Backward backward) {
   targets_of_base_.emplace(backward.base, target);
   const size_t saved = backward.saved_bytes;
   by_target_.emplace(target, order_.emplace(saved, std::move(backward)));
+  shrink();
+}
+
+void WritebackCache::set_bytes_max(size_t bytes_max) {
+  bytes_max_ = bytes_max;
+  shrink();
+}
+
+void WritebackCache::shrink() {
   while (bytes_ > bytes_max_) {
     ++discarded_;
     discarded_bytes_ += remove(order_.begin()).saved_bytes;

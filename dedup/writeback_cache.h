@@ -25,6 +25,7 @@ class WritebackCache {
   void invalidate(const ContentId& id);
   void invalidate_collection(uint32_t collection);
   void clear();
+  void set_bytes_max(size_t bytes_max);  // discards what no longer fits
 
   size_t size() const { return by_target_.size(); }
   size_t bytes() const { return bytes_; }
@@ -34,6 +35,7 @@ class WritebackCache {
  private:
   using Order = std::multimap<size_t, Backward>;  // by saved bytes
   Backward remove(Order::iterator entry);
+  void shrink();
 
   size_t bytes_max_;
   size_t bytes_ = 0;

@@ -1,0 +1,87 @@
+// The finder knows which contents resemble a new one: sketch, feature index and
+// metadata in one (dbDedup §3.1, §3.2, §5.2).
+//
+// All features of a content are looked up; how many it leaves in the index
+// depends on what the index may cost. With a limit a record (Options::
+// index_bytes_per_record) the oldest contents keep two features each: what comes
+// next mostly resembles what came lately, and a new content that shares anything
+// shares its rarest features first, so that looking up many finds what kept few.
+//
+//   oldest  . . : : : | :::: :::: ::::  newest
+//           two each  |  all
+//                     hand, which moves on while the index is above its limit
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "dedup/feature_index.h"
+#include "dedup/metadata_log.h"
+#include "dedup/source_selector.h"
+
+namespace dedup {
+
+// What is known about a new content's features. Valid until something is added.
+struct Similar {
+  Features features;
+  bool has_lineage = false;
+  std::array<FeatureMatches, Features::max> matches;  // of each feature, verified
+  std::vector<Candidate> candidates;                  // unordered; `cached` is for the caller to say
+};
+
+// Not thread-safe.
+class Finder {
+ public:
+  Finder(const Options& options, uint64_t seed, MetadataStore& store);
+
+  // The content's features alone; that of its lineage first, if it has one. None for short contents.
+  void sketch(uint32_t collection, BytesView content, Lineage lineage, Similar& similar) const;
+  // What else has them.
+  void find(uint32_t collection, Similar& similar);
+
+  // The new content can be found from now on. `used`: the entry of its source, or 0.
+  MetadataPointer add(const Metadata& entry, const Similar& similar, MetadataPointer used);
+  // It can't be found any more.
+  void drop(MetadataPointer pointer);
+
+  MetadataLog& metadata() { return metadata_; }
+
+  void drop_collection(uint32_t collection);
+  void rebuild();  // the index, from the metadata
+  void flush();    // metadata to its store
+  void clear();    // everything, the store too; frees the memory
+  void set_options(const Options& options);
+
+  struct Stats {
+    uint64_t records = 0;        // indexed, before the last start too
+    uint64_t false_matches = 0;
+    uint64_t grown = 0, forgotten = 0, thinned = 0;
+    size_t live_bytes = 0, memory_bytes = 0;
+  };
+  Stats stats() const;
+
+ private:
+  void put(uint32_t feature, MetadataPointer pointer);
+  void put_again(FeatureIndex::Victim victim);
+  void update_index(const Similar& similar, MetadataPointer pointer, MetadataPointer used);
+  void renew(const FeatureMatches& matches, MetadataPointer pointer, MetadataPointer used);
+  void make_room();
+  void fill_index(size_t entries);
+  void keep_to_limit();
+  void thin(MetadataPointer pointer, const MetadataLog::Entry& entry);
+  void give_up_oldest();
+  size_t entries_max() const { return options_.index_bytes_max / FeatureIndex::entry_bytes; }
+
+  Options options_;
+  uint64_t seed_;
+  Sketcher sketcher_;
+  FeatureIndex index_;
+  MetadataLog metadata_;
+  MetadataPointer hand_ = 0;       // up to here contents were thinned
+  MetadataPointer oldest_ = 0;     // up to here they were given up
+  bool hand_at_end_ = false;
+  size_t put_since_reset_ = 0;
+  Stats stats_;
+};
+
+}  // namespace dedup
