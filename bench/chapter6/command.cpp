@@ -25,7 +25,7 @@ struct Arguments {
 
 std::vector<std::string> figure_names() {
   std::vector<std::string> names;
-  for (const Experiment& experiment : experiments()) names.insert(names.end(), experiment.figures.begin(), experiment.figures.end());
+  for (const Experiment& experiment : experiments()) names.push_back(experiment.figure);
   return names;
 }
 
@@ -79,13 +79,20 @@ int run(Arguments& arguments) {
   if (arguments.quick || arguments.tiny) report.about.emplace_back("sample", "of each workload a small part: the figures are not those of the whole");
 
   Suite suite(settings, report);
+  const auto keep = [&] {  // what there is, should the rest fail
+    if (!arguments.report_folder.empty()) write_all(arguments.report_folder, report);
+  };
   for (const Experiment& experiment : experiments()) {
-    bool wanted = false;
-    for (const std::string& figure : experiment.figures) wanted = wanted || settings.figures.contains(figure);
-    if (!wanted) continue;
-    suite.say(experiment.figures.front());
+    if (!settings.figures.contains(experiment.figure)) continue;
+    suite.say("figure " + experiment.figure);
     experiment.run(suite);
-    if (!arguments.report_folder.empty()) write_all(arguments.report_folder, report);  // what there is, should the rest fail
+    keep();
+  }
+  for (const auto& goal : goals()) {
+    if (!settings.goals) break;
+    suite.say("goals");
+    goal(suite);
+    keep();
   }
   std::cout << as_text(report);
   return 0;

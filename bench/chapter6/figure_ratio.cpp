@@ -2,10 +2,8 @@
 // compression, and programs that see the same bytes at leisure.
 #include <fmt/core.h>
 
-#include <future>
 #include <unordered_map>
 
-#include "bench/data/scratch.h"
 #include "bench/data/stored.h"
 #include "bench/chapter6/figures.h"
 #include "bench/chapter6/replay.h"
@@ -87,8 +85,7 @@ void add_files(Suite& suite, Table& table, const Workload& workload) {
       {"no dedup, zstd", {.dedup = false}},
   };
   for (const Kind& kind : kinds) {
-    const StoredSizes sizes = stored_sizes(workload, kind.options, suite.settings.scratch);
-    suite.say(fmt::format("{}: {} in files {:.2f}x", workload.name, kind.name, sizes.file_ratio()));
+    const StoredSizes& sizes = suite.stored(workload.name, Suite::Order::time, kind.options);
     table.rows.push_back({workload.name, kind.name, ratio_text(sizes.dedup_ratio()), ratio_text(sizes.file_ratio()), number_text(static_cast<double>(sizes.file_bytes) / 1e6)});
   }
 }
@@ -96,16 +93,11 @@ void add_files(Suite& suite, Table& table, const Workload& workload) {
 void add_peers(Suite& suite, Table& table, const Workload& workload) {
   const uint64_t bytes = workload.bytes();
   auto row = [&](const std::string& name, uint64_t size) {
-    suite.say(fmt::format("{}: {} {:.2f}x", workload.name, name, over(bytes, size)));
     table.rows.push_back({workload.name, name, "-", ratio_text(over(bytes, size)), number_text(static_cast<double>(size) / 1e6)});
   };
-  if (suite.settings.slow_peers) {
-    const Scratch folder(suite.settings.scratch);
-    auto git = std::async(std::launch::async, [&] { return git_pack(workload, folder.path() + "/pack"); });
-    const uint64_t zstd_19 = zstd_long(workload, 19);
-    row("git gc --aggressive, blobs alone", git.get());
-    row("zstd -19 --long=31, the whole", zstd_19);
-  }
+  const Suite::Peers& peers = suite.peers(workload);
+  row("git gc --aggressive, blobs alone", peers.git_bytes);
+  row("zstd -19 --long=31, the whole", peers.zstd_19_bytes);
   row("zstd -3 --long=31, the whole", zstd_long(workload, 3));
   // With the true predecessor given, which nobody has to look for.
   for (const auto& [name, encode] : {std::pair<const char*, DeltaFunction>{"xdelta3 against the predecessor", xdelta3_delta},

@@ -3,6 +3,10 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <future>
+
+#include "bench/data/scratch.h"
+#include "bench/peers/programs.h"
 
 #include "datasets/replay/progress.h"
 
@@ -31,9 +35,29 @@ const Workload& Suite::tuning(const std::string& name) {
   return tuning_.emplace(name, by_time(name).sample(settings.tuning_bytes_max)).first->second;
 }
 
-void Suite::let_go(const std::string& name) {
-  file_order_.erase(name);
-  by_time_.erase(name);
+const StoredSizes& Suite::stored(const std::string& name, Order order, const StoredOptions& options) {
+  const std::string what = fmt::format("{}, {}, {}", name, options.dedup ? options.profile + (options.version_keys ? " with keys" : "") : "no dedup", options.block_compressor);
+  const std::string key = what + (order == Order::file ? " file" : " time");
+  const auto found = stored_.find(key);
+  if (found != stored_.end()) return found->second;
+  const Workload& workload = order == Order::file ? in_file_order(name) : by_time(name);
+  const StoredSizes sizes = stored_sizes(workload, options, settings.scratch);
+  say(fmt::format("{}: {:.2f}x in files, {:.2f}x before blocks, load {:.1f} s, settling {:.1f} s", what, sizes.file_ratio(), sizes.dedup_ratio(), sizes.load_seconds,
+                  sizes.settle_seconds));
+  return stored_.emplace(key, sizes).first->second;
+}
+
+const Suite::Peers& Suite::peers(const Workload& workload) {
+  const auto found = peers_.find(workload.name);
+  if (found != peers_.end()) return found->second;
+  const Scratch folder(settings.scratch);
+  Peers sizes;
+  auto git = std::async(std::launch::async, [&] { return git_pack(workload, folder.path() + "/pack"); });
+  sizes.zstd_19_bytes = zstd_long(workload, 19);
+  sizes.git_bytes = git.get();
+  auto ratio = [&](uint64_t bytes) { return static_cast<double>(workload.bytes()) / static_cast<double>(std::max<uint64_t>(bytes, 1)); };
+  say(fmt::format("{}: git gc --aggressive {:.2f}x, zstd -19 --long=31 {:.2f}x", workload.name, ratio(sizes.git_bytes), ratio(sizes.zstd_19_bytes)));
+  return peers_.emplace(workload.name, sizes).first->second;
 }
 
 Figure& Suite::figure(const std::string& number, const std::string& title) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/data/stored.h"
 #include "bench/data/workload.h"
 #include "bench/report/report.h"
 
@@ -20,7 +21,6 @@ struct Settings {
   uint64_t tuning_bytes_max = 128ull << 20;  // where a figure runs a workload many times
   double round_seconds = 2;           // of one turn of a server under load
   int rounds = 5;
-  bool slow_peers = true;             // git gc --aggressive, zstd -19
   WorkloadOptions data;
   std::vector<std::string> histories; // git repositories to measure beside `versions`
   std::string scratch;                // where temporary folders go; empty: TMPDIR
@@ -37,7 +37,15 @@ class Suite {
   const Workload& by_time(const std::string& name);
   // A sample of it, by time, for figures that run it many times.
   const Workload& tuning(const std::string& name);
-  void let_go(const std::string& name);
+
+  // What it takes in a data directory. Loaded once for each choice.
+  enum class Order { file, time };
+  const StoredSizes& stored(const std::string& name, Order order, const StoredOptions& options);
+  // git's pack of its records, and zstd's -19 --long=31 of the whole. Made once.
+  struct Peers {
+    uint64_t git_bytes = 0, zstd_19_bytes = 0;
+  };
+  const Peers& peers(const Workload& workload);
 
   // "6.1"; appended to the report in the order of calls.
   Figure& figure(const std::string& number, const std::string& title);
@@ -51,18 +59,23 @@ class Suite {
 
  private:
   std::map<std::string, Workload> file_order_, by_time_, tuning_;
+  std::map<std::string, StoredSizes> stored_;  // by name, order and options
+  std::map<std::string, Peers> peers_;         // by name
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 // The thesis's four workloads.
 inline constexpr const char* four[] = {"wiki", "mail", "stackexchange", "boards"};
 
-// A figure, or several that one measurement gives. Each adds its own to the report.
+// A figure or table; adds itself and its claims to the report.
 struct Experiment {
-  std::vector<std::string> figures;
+  std::string figure;
   void (*run)(Suite& suite);
 };
 // In the order they are run.
 const std::vector<Experiment>& experiments();
+
+// What measures the rows of the figures to reach.
+const std::vector<void (*)(Suite&)>& goals();
 
 }  // namespace bench::chapter6

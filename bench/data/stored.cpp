@@ -5,6 +5,7 @@
 #include "bench/data/scratch.h"
 #include "bson/path.h"
 #include "datasets/replay/data_directory.h"
+#include "datasets/version_key.h"
 #include "storage/dedup_service.h"
 #include "storage/store_tables.h"
 
@@ -36,17 +37,33 @@ void Stored::open() {
   options.block_compressor = options_.block_compressor;
   options.dedup.enabled = options_.dedup;
   options.dedup.profile = options_.profile;
+  options.dedup.write_back_bytes = options_.write_back_bytes;
   engine_ = std::make_unique<storage::Engine>(options);
   collections_ = engine_->catalog().collections("bench");
 }
 
-void Stored::load(const Workload& workload) {
+storage::CollectionOptions Stored::collection_options(const Workload& workload, const std::string& collection) const {
+  storage::CollectionOptions options;
+  const std::string key = workload.name == "versions" ? "key" : std::string(datasets::version_key(collection));
+  if (!options_.version_keys || key.empty()) return options;
+  bson::Builder document;
+  document.object("dedup").append("key", key);
+  options.document = document.done();
+  options.dedup = storage::read_dedup_options(options.document);
+  return options;
+}
+
+void Stored::load(const Workload& workload, size_t first, size_t last) {
   constexpr size_t batch = 100;
   collections_.clear();
-  for (const std::string& name : workload.collections) collections_.push_back(engine_->catalog().open_or_create("bench." + name));
+  for (const std::string& name : workload.collections) {
+    if (!engine_->catalog().open("bench." + name)) engine_->catalog().create("bench." + name, collection_options(workload, name));
+    collections_.push_back(engine_->catalog().open("bench." + name));
+  }
   const WallWatch watch;
-  for (size_t begin = 0; begin < workload.records.size(); begin += batch) {
-    const size_t end = std::min(begin + batch, workload.records.size());
+  last = std::min(last, workload.records.size());
+  for (size_t begin = first; begin < last; begin += batch) {
+    const size_t end = std::min(begin + batch, last);
     storage::in_transaction(*engine_, [&](storage::Transaction& transaction) {
       for (size_t i = begin; i < end; ++i) {
         collections_[workload.records[i].collection]->insert(transaction, bson::DocumentView(workload.records[i].document));
@@ -54,7 +71,7 @@ void Stored::load(const Workload& workload) {
     });
   }
   load_seconds_ += watch.seconds();
-  logical_bytes_ += workload.bytes();
+  for (size_t i = first; i < last; ++i) logical_bytes_ += workload.records[i].document.size();
 }
 
 // Blocks at a file's end only come free at the checkpoint after the one that moved what lay in them: compact

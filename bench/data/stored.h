@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bench/data/workload.h"
+#include "bson/builder.h"
 #include "bson/document.h"
 #include "storage/engine.h"
 
@@ -15,7 +16,9 @@ struct StoredOptions {
   bool dedup = true;
   std::string profile = "balanced";
   std::string block_compressor = "zstd";
+  bool version_keys = false;  // collections declare which documents are versions of one thing, as `palimpsest replay` does
   uint64_t cache_bytes = 1ull << 30;
+  uint64_t write_back_bytes = 8ull << 20;
 };
 
 struct StoredSizes {
@@ -38,7 +41,7 @@ class Stored {
   ~Stored();
 
   // Inserts in transactions of 100 documents at full speed into its collections in the database `bench`.
-  void load(const Workload& workload);
+  void load(const Workload& workload, size_t first = 0, size_t last = SIZE_MAX);
   // Drains the dedup queue, packs, compacts and checkpoints.
   void settle();
   StoredSizes sizes();  // after settle()
@@ -52,6 +55,7 @@ class Stored {
 
  private:
   void open();
+  storage::CollectionOptions collection_options(const Workload& workload, const std::string& collection) const;
 
   std::string folder_;
   StoredOptions options_;

@@ -1,0 +1,32 @@
+// A palimpsestd of its own, started as a user would start it; gone with the object.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "bench/data/scratch.h"
+
+namespace bench {
+
+class Server {
+ public:
+  // Waits until it listens; throws std::runtime_error with the end of its log where it doesn't.
+  Server(const std::string& program, const std::vector<std::string>& arguments, const std::string& scratch);
+  ~Server();
+  Server(const Server&) = delete;
+
+  std::string uri() const { return "mongodb://127.0.0.1:" + std::to_string(port_) + "/"; }
+  // CPU time of the process so far.
+  double cpu_seconds() const;
+
+ private:
+  void stop();
+
+  Scratch folder_;
+  int port_ = 0;
+  pid_t pid_ = -1;
+};
+
+}  // namespace bench
