@@ -1,13 +1,18 @@
 // The default way to find copies, made for what revisions look like: common
-// front and back, and a few small changes in between.
+// front and back, and a few changes in between.
 //
 //   source  ======= abc ========== x ==================
 //   target  ======= abbc ========= yz =================
-//           prefix  ^ look around  ^ look around  suffix
+//           prefix  ^ resync       ^ resync       suffix
 //
-// After a mismatch both sides are searched for the nearest place where they
-// agree again. Where that fails, for text that moved or came from elsewhere, an
-// index of the whole source is built, once and only then.
+// After a mismatch the bytes ahead are searched for a place where both sides
+// agree again; of several the one that leads furthest is taken, for in records
+// full of the same field names the nearest is often a false one. Where that
+// fails, and for longer passages that came from elsewhere, an index of the whole
+// source is built: once, and only where there is enough to look up in it.
+//
+// Work is bounded: searching costs at most `work_per_byte` steps for each byte
+// of both sides; what is left by then stays unmatched, or the search is given up.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -18,37 +23,74 @@ namespace dedup {
 
 namespace {
 
-constexpr size_t around_bytes = 96;    // how far the look around goes
-constexpr size_t match_bytes_min = 12; // shorter copies cost what they save
-constexpr size_t key_bytes = 8;
+constexpr size_t near_bytes = 192;  // how far ahead every place is tried
+constexpr size_t far_bytes = 2048;  // how far ahead the source's next words are searched
+constexpr size_t skip_hurried = 16;
+constexpr size_t furthest_bytes = 512;   // how far candidates are compared
+constexpr size_t convincing_bytes = 48;  // agreeing for so long, there is no need to search on
+constexpr size_t match_bytes_min = 12;   // shorter copies cost what they save
+constexpr size_t gap_bytes_min = 32;     // shorter unmatched passages are not looked up
+constexpr size_t gap_copy_bytes_min = 12;
+constexpr size_t index_share = 512;  // an index is worth building for so many-th part of the source
 constexpr int credit_max = 8;
+constexpr int wait_max = 63;
+constexpr size_t ahead = 16;  // look-ups are announced so many bytes before
+constexpr size_t copy_work = 40;
+constexpr size_t lookup_work = 2, lookup_work_distant = 8;
+constexpr size_t work_per_byte = 2;
+constexpr size_t work_unquestioned = 20'000;
 constexpr size_t copies_unquestioned = 4096;
 constexpr size_t shred_bytes = 24;
 
-// Every n-th source position by a hash of the 8 bytes there; the last one wins.
+// Every n-th source position by a hash of the 8 bytes there; the first wins.
 class SourceIndex {
  public:
-  explicit SourceIndex(BytesView source) {
-    if (source.size() < key_bytes) return;
-    const size_t stride = source.size() <= (64 << 10) ? 4 : source.size() <= (1 << 20) ? 8 : 16;
-    const size_t places = source.size() / stride + 1;
+  bool built() const { return slots_ != nullptr; }
+  // Too large for the nearest cache.
+  bool distant() const { return many_ != nullptr; }
+
+  void build(BytesView source) {
+    stride_ = source.size() <= (6 << 10) ? 4 : source.size() <= (1 << 20) ? 8 : 16;
+    while (source.size() / stride_ >= places_max) stride_ *= 2;
+    const size_t places = source.size() / stride_ + 1;
     const int bits = std::max<int>(8, std::bit_width(places));
     shift_ = 64 - bits;
-    positions_ = std::make_unique<uint32_t[]>(size_t{1} << bits);
+    const size_t slots = size_t{1} << bits;
+    if (slots <= few_.size()) {
+      std::memset(few_.data(), 0, slots * sizeof few_[0]);
+      slots_ = few_.data();
+    } else {
+      many_ = std::make_unique<uint32_t[]>(slots);
+      slots_ = many_.get();
+    }
+    if (source.size() < key_bytes) return;
     // Backwards, so that the first of equal places stays: copies then tend to follow each other.
-    for (size_t at = (source.size() - key_bytes) / stride * stride;; at -= stride) {
-      positions_[slot(source.data() + at)] = static_cast<uint32_t>(at + 1);
-      if (at == 0) break;
+    for (size_t place = (source.size() - key_bytes) / stride_ + 1; place > 0; --place) {
+      const uint64_t hash = hash_of(source.data() + (place - 1) * stride_);
+      slots_[hash >> shift_] = static_cast<uint32_t>(place | tag(hash) << place_bits);
     }
   }
-  // A place that may hold the 8 bytes at `key`, plus one; 0: none.
-  uint32_t find(const char* key) const { return positions_ ? positions_[slot(key)] : 0; }
+
+  static uint64_t hash_of(const char* key) { return base::load_le<uint64_t>(key) * 0x9e3779b97f4a7c15ull; }
+  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash >> shift_]); }
+  // A position that very likely holds the 8 bytes with this hash.
+  std::optional<size_t> find(uint64_t hash) const {
+    const uint32_t slot = slots_[hash >> shift_];
+    if (slot == 0 || slot >> place_bits != tag(hash)) return std::nullopt;
+    return ((slot & (places_max - 1)) - 1) * stride_;
+  }
 
  private:
-  size_t slot(const char* key) const { return (base::load_le<uint64_t>(key) * 0x9e3779b97f4a7c15ull) >> shift_; }
+  static constexpr int place_bits = 24;
+  static constexpr size_t places_max = size_t{1} << place_bits;
+  // Bits that have no part in choosing the slot.
+  static uint32_t tag(uint64_t hash) { return (hash >> 24) & 0xff; }
 
+  size_t stride_ = 4;
   int shift_ = 0;
-  std::unique_ptr<uint32_t[]> positions_;
+  uint32_t* slots_ = nullptr;
+  std::array<uint32_t, 4096> few_;  // most contents are small: no allocation for them
+  std::unique_ptr<uint32_t[]> many_;
 };
 
 class Finder {
@@ -57,64 +99,165 @@ class Finder {
       : source_(source), target_(target), literal_bytes_max_(options.literal_bytes_max) {}
 
   std::optional<std::vector<Copy>> find() {
+    copies_.reserve(16);
     const size_t shorter = std::min(source_.size(), target_.size());
     const size_t prefix = agree_forward(source_.data(), target_.data(), shorter);
     size_t suffix = agree_backward(source_.data() + source_.size(), target_.data() + target_.size(), shorter - prefix);
     if (suffix < match_bytes_min) suffix = 0;
     target_end_ = target_.size() - suffix;
+    source_end_ = source_.size() - suffix;
     if (prefix >= match_bytes_min) emit({0, 0, prefix});
 
     at_ = emitted_;
     source_at_ = emitted_;
-    while (at_ < target_end_) {
-      if (credit_ > 0 && look_around()) continue;
+    while (at_ + match_bytes_min <= target_end_) {
+      if (credit_ > 0 && resync()) continue;
       if (!look_up()) break;
       if (hopeless()) return std::nullopt;
     }
+    fill_gaps();
     if (literals_ + (target_end_ - emitted_) > literal_bytes_max_) return std::nullopt;
     if (suffix) emit({source_.size() - suffix, target_end_, suffix});
     return std::move(copies_);
   }
 
  private:
-  // Nearest place where both sides agree again, a little behind where they parted.
-  bool look_around() {
-    const size_t source_end = std::min(source_at_ + around_bytes, source_.size());
-    const size_t target_end = std::min(at_ + around_bytes, target_end_);
-    if (source_at_ + match_bytes_min > source_end || at_ + match_bytes_min > target_end) {
+  struct Gap {
+    size_t from, to;
+    size_t copies_before;
+  };
+  struct Best {
+    size_t source_at = 0, target_at = 0, bytes = 0;
+    ptrdiff_t score = 0;
+  };
+
+  // Where both sides agree again, a little behind where they parted.
+  bool resync() {
+    const size_t source_left = source_end_ - std::min(source_at_, source_end_), target_left = target_end_ - at_;
+    if (source_left < key_bytes || target_left < key_bytes) {
       credit_ = 0;
       return false;
     }
-    std::array<uint8_t, 256> places{};
-    const auto slot = [](const char* p) { return base::load_le<uint32_t>(p) * 0x9e3779b1u >> 24; };
-    // Backwards here too: of equal places the nearest stays.
-    for (size_t s = source_end - 3; s-- > source_at_;)
-      places[slot(source_.data() + s)] = static_cast<uint8_t>(s - source_at_ + 1);
-    for (size_t t = at_; t + key_bytes <= target_end; ++t) {
-      const uint8_t place = places[slot(target_.data() + t)];
-      if (place && take(source_at_ + place - 1, t)) {
-        credit_ = std::min(credit_ + 1, credit_max);
-        return true;
+    best_ = {};
+    const bool hurried = work_ > work_allowed();
+    const char* s = source_.data() + source_at_;
+    const char* t = target_.data() + at_;
+    constexpr std::array<size_t, 6> skips = {0, 8, 16, 32, 48, 72};
+    for (const size_t reach : {near_bytes, far_bytes}) {
+      for (const size_t skip : skips) {
+        if (hurried && skip > skip_hurried) break;
+        if (skip + key_bytes <= source_left) search(s + skip, t, std::min(reach, target_left - key_bytes + 1), false);
+        if (skip + key_bytes <= target_left) search(t + skip, s, std::min(reach, source_left - key_bytes + 1), true);
+        if (best_.bytes >= (hurried ? match_bytes_min : convincing_bytes)) break;
       }
+      if (best_.bytes >= match_bytes_min || hurried) break;
     }
-    --credit_;
-    return false;
+    if (best_.bytes < match_bytes_min) {
+      --credit_;
+      wait_ = wait_next_ = std::min(2 * wait_next_ + 1, wait_max);
+      return false;
+    }
+    credit_ = std::min(credit_ + 1, credit_max);
+    wait_next_ = 0;
+    const size_t from = emitted_, copies_before = copies_.size();
+    take(best_.source_at, best_.target_at);
+    const size_t to = copies_.back().target_at;
+    if (copies_.size() > copies_before && to - from >= gap_bytes_min) gaps_.push_back({from, to, copies_before});
+    return true;
+  }
+
+  // Tries the places among `places` where the bytes at `key` stand.
+  void search(const char* key, const char* bytes, size_t places, bool in_source) {
+    size_t at = 0;
+    work_ += 8 + places / 32;
+    for (int found = 0; found < 4; ++found, ++at) {
+      at += find_key(bytes + at, places - at, key);
+      if (at >= places) return;
+      const char* other = bytes + at;
+      in_source ? consider(other, key) : consider(key, other);
+    }
+  }
+
+  void consider(const char* s, const char* t) {
+    const size_t source_at = static_cast<size_t>(s - source_.data()),
+                 target_at = static_cast<size_t>(t - target_.data());
+    if (best_.bytes && target_at - best_.target_at == source_at - best_.source_at && target_at >= best_.target_at &&
+        target_at < best_.target_at + best_.bytes)
+      return;
+    work_ += 12;
+    const size_t after =
+        agree_forward(s, t, std::min({source_.size() - source_at, target_end_ - target_at, furthest_bytes}));
+    const size_t before = agree_backward(s, t, std::min(source_at - source_at_, target_at - at_));
+    const auto skipped = static_cast<ptrdiff_t>(target_at - before - at_),
+               passed = static_cast<ptrdiff_t>(source_at - before - source_at_);
+    const auto score = static_cast<ptrdiff_t>(before + after) - skipped - (passed >> 2);
+    if (best_.bytes == 0 || score > best_.score) best_ = {source_at, target_at, before + after, score};
   }
 
   // Next place whose bytes stand anywhere in the source; false: none, or given up.
   bool look_up() {
-    if (!index_) index_ = std::make_unique<SourceIndex>(source_);
+    if (!index_.built()) {
+      if (target_end_ - at_ < gap_bytes_min + source_.size() / index_share) return false;
+      index_.build(source_);
+    }
+    const bool distant = index_.distant();
+    if (distant)
+      for (size_t t = at_; t < at_ + ahead && t + key_bytes <= target_end_; ++t)
+        index_.prefetch(SourceIndex::hash_of(target_.data() + t));
     // Where nothing is found steps grow; what is skipped comes back by matching backwards.
     for (size_t t = at_, misses = 0; t + key_bytes <= target_end_; t += 1 + (++misses >> 6)) {
-      if (literals_ + (t - emitted_) > literal_bytes_max_) return false;
-      const uint32_t place = index_->find(target_.data() + t);
-      if (place && take(place - 1, t)) {
-        if (copies_.back().bytes >= 48) credit_ = std::max(credit_, 2);
+      if (literals_ + (t - emitted_) > literal_bytes_max_ || work_ > 2 * work_allowed()) return false;
+      if (distant && t + ahead + key_bytes <= target_end_)
+        index_.prefetch(SourceIndex::hash_of(target_.data() + t + ahead));
+      work_ += distant ? lookup_work_distant : lookup_work;
+      const auto place = index_.find(SourceIndex::hash_of(target_.data() + t));
+      if (place && take(*place, t)) {
+        // Passages in another order are all found here; resyncs between them would fail again and again.
+        if (copies_.back().bytes >= convincing_bytes && wait_-- <= 0) credit_ = std::max(credit_, 1), wait_ = 0;
         return true;
       }
     }
     return false;
   }
+
+  // Passages that a resync passed over may have come from elsewhere.
+  void fill_gaps() {
+    size_t bytes = 0;
+    for (const Gap& gap : gaps_) bytes += gap.to - gap.from;
+    if (gaps_.empty() || (!index_.built() && bytes < gap_bytes_min + source_.size() / index_share)) return;
+    if (!index_.built()) index_.build(source_);
+    std::vector<Copy> all;
+    size_t next = 0;
+    for (const Gap& gap : gaps_) {
+      all.insert(all.end(), copies_.begin() + static_cast<ptrdiff_t>(next),
+                 copies_.begin() + static_cast<ptrdiff_t>(gap.copies_before));
+      next = gap.copies_before;
+      size_t covered = gap.from;
+      for (size_t t = gap.from; t + key_bytes <= gap.to && work_ < 2 * work_allowed();) {
+        work_ += index_.distant() ? lookup_work_distant : lookup_work;
+        const auto s = index_.find(SourceIndex::hash_of(target_.data() + t));
+        const Copy copy = s ? longest(*s, t, covered, gap.to) : Copy{};
+        if (copy.bytes < gap_copy_bytes_min) {
+          ++t;
+          continue;
+        }
+        all.push_back(copy);
+        literals_ -= copy.bytes;
+        t = covered = copy.target_at + copy.bytes;
+      }
+    }
+    all.insert(all.end(), copies_.begin() + static_cast<ptrdiff_t>(next), copies_.end());
+    copies_ = std::move(all);
+  }
+
+  // The copy through (s, t) within [from, to) of the target.
+  Copy longest(size_t s, size_t t, size_t from, size_t to) const {
+    const size_t after = agree_forward(source_.data() + s, target_.data() + t, std::min(source_.size() - s, to - t));
+    const size_t before = agree_backward(source_.data() + s, target_.data() + t, std::min(s, t - from));
+    return {s - before, t - before, before + after};
+  }
+
+  size_t work_allowed() const { return work_unquestioned + at_ * work_per_byte; }
 
   // Shreds: a great many copies that hardly save what it takes to write them.
   bool hopeless() const {
@@ -123,8 +266,8 @@ class Finder {
 
   // A copy through (s, t) as long as it goes, if it is worth one.
   bool take(size_t s, size_t t) {
-    const size_t after = agree_forward(source_.data() + s, target_.data() + t,
-                                       std::min(source_.size() - s, target_end_ - t));
+    const size_t after =
+        agree_forward(source_.data() + s, target_.data() + t, std::min(source_.size() - s, target_end_ - t));
     if (after < 4) return false;
     const size_t before = agree_backward(source_.data() + s, target_.data() + t, std::min(s, t - emitted_));
     if (before + after < match_bytes_min) return false;
@@ -145,24 +288,32 @@ class Finder {
       }
     }
     copies_.push_back(copy);
+    work_ += copy_work;
   }
 
   const BytesView source_;
   const BytesView target_;
   const size_t literal_bytes_max_;
   size_t target_end_ = 0;  // where the common back begins
-  size_t at_ = 0;          // in the target: searched up to here
-  size_t source_at_ = 0;   // in the source: where the last copy ended
-  size_t emitted_ = 0;     // in the target: covered up to here
+  size_t source_end_ = 0;
+  size_t at_ = 0;         // in the target: searched up to here
+  size_t source_at_ = 0;  // in the source: where the last copy ended
+  size_t emitted_ = 0;    // in the target: covered up to here
   size_t literals_ = 0;
-  int credit_ = 4;         // look-arounds that may still fail in a row
+  int credit_ = 4;  // resyncs that may still fail in a row
+  Best best_;
+  int wait_ = 0;  // long copies to go before the next resync after a look-up
+  int wait_next_ = 0;
+  size_t work_ = 0;  // steps done, each of about a nanosecond
   std::vector<Copy> copies_;
-  std::unique_ptr<SourceIndex> index_;
+  std::vector<Gap> gaps_;
+  SourceIndex index_;
 };
 
 }  // namespace
 
-std::optional<std::vector<Copy>> find_copies_by_resync(BytesView source, BytesView target, const DeltaOptions& options) {
+std::optional<std::vector<Copy>> find_copies_by_resync(BytesView source, BytesView target,
+                                                       const DeltaOptions& options) {
   return Finder(source, target, options).find();
 }
 

@@ -61,33 +61,6 @@ void sketch_windows_kernel(benchmark::State& state) {
 }
 BENCHMARK(sketch_windows_kernel)->ArgName("kernel")->DenseRange(0, 3);
 
-void delta_both_ways(benchmark::State& state) {
-  const DeltaOptions options{.method = static_cast<DeltaMethod>(state.range(0))};
-  base::Random random(1);
-  std::vector<std::pair<Bytes, Bytes>> pairs;
-  for (int i = 0; i < 64; ++i) {
-    Bytes source = prose(random, content_bytes);
-    Bytes target = edited(random, source);
-    pairs.emplace_back(std::move(source), std::move(target));
-  }
-  size_t i = 0;
-  for (auto _ : state) {
-    const auto& [source, target] = pairs[i++ % pairs.size()];
-    benchmark::DoNotOptimize(encode_two_way(source, target, options));
-  }
-  count_bytes(state, content_bytes);
-}
-BENCHMARK(delta_both_ways)->ArgName("method")->DenseRange(0, 1);
-
-// Nothing in common: what a wrong candidate costs.
-void delta_of_strangers(benchmark::State& state) {
-  base::Random random(1);
-  const Bytes source = prose(random, content_bytes), target = prose(random, content_bytes);
-  for (auto _ : state) benchmark::DoNotOptimize(encode_two_way(source, target));
-  count_bytes(state, content_bytes);
-}
-BENCHMARK(delta_of_strangers);
-
 struct Forms : FormSource {
   std::map<ContentId, StoredForm> forms;
   base::Result<StoredForm> fetch_form(const ContentId& id) override { return forms.at(id); }

@@ -1,13 +1,14 @@
 #include "dedup/delta.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/varint.h"
 #include "dedup/copies.h"
 
 namespace dedup {
 
-using base::append_varint;
 using base::take_varint;
 
 std::optional<std::vector<Copy>> find_copies(BytesView source, BytesView target, const DeltaOptions& options) {
@@ -18,31 +19,82 @@ std::optional<std::vector<Copy>> find_copies(BytesView source, BytesView target,
   return std::nullopt;
 }
 
+namespace {
+
+char* put_varint(char* to, uint64_t value) {
+  while (value >= 0x80) {
+    *to++ = static_cast<char>(value | 0x80);
+    value >>= 7;
+  }
+  *to++ = static_cast<char>(value);
+  return to;
+}
+
+}  // namespace
+
 Bytes write_delta(BytesView target, const std::vector<Copy>& copies) {
-  Bytes out;
-  append_varint(out, target.size());
-  size_t written = 0;
-  int64_t expected = 0;  // a copy usually goes on where the last one ended
+  // A copy usually goes on where the last one ended.
+  const auto jump = [](const Copy& copy, size_t expected) {
+    return base::zigzag(static_cast<int64_t>(copy.source_at) - static_cast<int64_t>(expected));
+  };
+  size_t bytes = base::varint_bytes(target.size()), written = 0, expected = 0;
   for (const Copy& copy : copies) {
-    append_varint(out, copy.target_at - written);
-    out.append(target, written, copy.target_at - written);
-    append_varint(out, copy.bytes);
-    append_varint(out, base::zigzag(static_cast<int64_t>(copy.source_at) - expected));
-    expected = static_cast<int64_t>(copy.source_at + copy.bytes);
+    const size_t insert = copy.target_at - written;
+    bytes +=
+        base::varint_bytes(insert) + insert + base::varint_bytes(copy.bytes) + base::varint_bytes(jump(copy, expected));
+    expected = copy.source_at + copy.bytes;
     written = copy.target_at + copy.bytes;
   }
-  if (written < target.size()) {
-    append_varint(out, target.size() - written);
-    out.append(target, written);
+  if (const size_t insert = target.size() - written) bytes += base::varint_bytes(insert) + insert;
+
+  Bytes out(bytes, '\0');
+  char* to = put_varint(out.data(), target.size());
+  const auto put_insert = [&](size_t insert) {
+    to = put_varint(to, insert);
+    std::memcpy(to, target.data() + written, insert);
+    to += insert;
+  };
+  written = expected = 0;
+  for (const Copy& copy : copies) {
+    put_insert(copy.target_at - written);
+    to = put_varint(to, copy.bytes);
+    to = put_varint(to, jump(copy, expected));
+    expected = copy.source_at + copy.bytes;
+    written = copy.target_at + copy.bytes;
   }
+  if (written < target.size()) put_insert(target.size() - written);
   return out;
 }
 
+namespace {
+
+// Usually nothing moved; where a great deal did, comparing is what takes longest.
+void sort_by_target(std::vector<Copy>& copies) {
+  constexpr size_t many = 2048;
+  constexpr int digit_bits = 11;
+  const auto before = [](const Copy& a, const Copy& b) {
+    return a.target_at != b.target_at ? a.target_at < b.target_at : a.bytes > b.bytes;
+  };
+  if (std::is_sorted(copies.begin(), copies.end(), before)) return;
+  if (copies.size() < many) return std::sort(copies.begin(), copies.end(), before);
+  size_t highest = 0;
+  for (const Copy& copy : copies) highest = std::max(highest, copy.target_at);
+  std::vector<Copy> sorted(copies.size());
+  for (int shift = 0; highest >> shift; shift += digit_bits) {
+    const auto digit = [shift](const Copy& copy) { return (copy.target_at >> shift) & ((1u << digit_bits) - 1); };
+    std::array<size_t, size_t{1} << digit_bits> places{};
+    for (const Copy& copy : copies) ++places[digit(copy)];
+    for (size_t place = 0; size_t & count : places) place += std::exchange(count, place);
+    for (const Copy& copy : copies) sorted[places[digit(copy)]++] = copy;
+    copies.swap(sorted);
+  }
+}
+
+}  // namespace
+
 std::vector<Copy> turned_around(std::vector<Copy> copies) {
   for (Copy& copy : copies) std::swap(copy.source_at, copy.target_at);
-  std::sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) {
-    return a.target_at != b.target_at ? a.target_at < b.target_at : a.bytes > b.bytes;
-  });
+  sort_by_target(copies);
   // What was copied twice is covered twice here: the later copy loses its front.
   constexpr size_t bytes_min = 4;
   size_t kept = 0, covered = 0;
@@ -74,35 +126,90 @@ std::optional<TwoWay> encode_two_way(BytesView source, BytesView target, const D
   return both;
 }
 
-base::Result<Bytes> apply(BytesView source, BytesView delta, const DeltaLimits& limits) {
+namespace {
+
+// What is cut short reads as this: no length is so large.
+constexpr uint64_t cut_short = ~uint64_t{0};
+
+[[gnu::always_inline]] inline uint64_t next_varint(const char*& at, const char* end) {
+  if (at != end && static_cast<int8_t>(*at) >= 0) return static_cast<uint8_t>(*at++);
+  BytesView rest(at, static_cast<size_t>(end - at));
+  const auto value = take_varint(rest);
+  at = rest.data();
+  return value.value_or(cut_short);
+}
+
+// Walks through the instructions and hands them over one by one; what is wrong
+// with them, or null. Checked: nothing but complete instructions, all within
+// source and target, none without effect, together exactly the target.
+template <class Insert, class Copied>
+[[gnu::always_inline]] inline const char* walk(BytesView source, BytesView instructions, uint64_t target_bytes,
+                                               Insert on_insert, Copied on_copy) {
+  const char* at = instructions.data();
+  const char* const end = at + instructions.size();
+  uint64_t made = 0, from = 0;
+  while (made < target_bytes) {
+    const uint64_t insert = next_varint(at, end);
+    if (insert > static_cast<uint64_t>(end - at) || insert > target_bytes - made) return "insert";
+    on_insert(at, insert);
+    at += insert;
+    made += insert;
+    if (made == target_bytes) break;
+
+    const uint64_t bytes = next_varint(at, end);
+    const uint64_t jump = next_varint(at, end);
+    from += static_cast<uint64_t>(base::unzigzag(jump));  // wraps are caught by the range check
+    if (from > source.size() || bytes > source.size() - from || bytes > target_bytes - made) return "copy";
+    if (bytes == 0 && insert == 0) return "instruction without effect";
+    on_copy(source.data() + from, bytes);
+    from += bytes;
+    made += bytes;
+  }
+  return at == end ? nullptr : "bytes after the end";
+}
+
+// Copies of a few bytes cost most by their call; where there is room on both
+// sides more is copied than is wanted.
+[[gnu::always_inline]] inline char* copy_bytes(char* to, const char* to_end, const char* from, const char* from_end,
+                                               size_t bytes) {
+  constexpr size_t block = 32;
+  if (bytes <= block && to_end - to >= static_cast<ptrdiff_t>(block) &&
+      from_end - from >= static_cast<ptrdiff_t>(block)) {
+    std::memcpy(to, from, block);
+  } else {
+    std::memcpy(to, from, bytes);
+  }
+  return to + bytes;
+}
+
+}  // namespace
+
+std::optional<base::Failure> apply_to(Bytes& out, BytesView source, BytesView delta, const DeltaLimits& limits) {
   const auto damaged = [](const char* what) {
     return base::Failure{base::ErrorCode::data_corruption_detected, std::string("damaged delta: ") + what};
   };
   const auto target_bytes = take_varint(delta);
   if (!target_bytes) return damaged("no length");
   if (*target_bytes > limits.output_bytes_max) return damaged("makes more than allowed");
-
-  Bytes out;
   // A liar's length must not cost memory before there are instructions to back it.
-  out.reserve(std::min<size_t>(*target_bytes, 2 * (source.size() + delta.size())));
-  uint64_t at = 0;  // in the source; wraps are caught by the range check
-  while (out.size() < *target_bytes) {
-    const auto insert = take_varint(delta);
-    if (!insert || *insert > delta.size() || *insert > *target_bytes - out.size()) return damaged("insert");
-    out.append(delta.substr(0, *insert));
-    delta.remove_prefix(*insert);
-    if (out.size() == *target_bytes) break;
+  if (*target_bytes > 2 * (source.size() + delta.size()))
+    if (const char* wrong = walk(
+            source, delta, *target_bytes, [](auto...) {}, [](auto...) {}))
+      return damaged(wrong);
 
-    const auto bytes = take_varint(delta);
-    const auto jump = bytes ? take_varint(delta) : std::nullopt;
-    if (!jump) return damaged("copy cut short");
-    at += static_cast<uint64_t>(base::unzigzag(*jump));
-    if (at > source.size() || *bytes > source.size() - at || *bytes > *target_bytes - out.size()) return damaged("copy");
-    if (*bytes == 0 && *insert == 0) return damaged("instruction without effect");
-    out.append(source.substr(at, *bytes));
-    at += *bytes;
-  }
-  if (!delta.empty()) return damaged("bytes after the end");
+  out.resize(*target_bytes);
+  char* to = out.data();
+  const char* const to_end = to + out.size();
+  const char* wrong = walk(
+      source, delta, *target_bytes,
+      [&](const char* from, size_t bytes) { to = copy_bytes(to, to_end, from, delta.data() + delta.size(), bytes); },
+      [&](const char* from, size_t bytes) { to = copy_bytes(to, to_end, from, source.data() + source.size(), bytes); });
+  return wrong ? std::optional(damaged(wrong)) : std::nullopt;
+}
+
+base::Result<Bytes> apply(BytesView source, BytesView delta, const DeltaLimits& limits) {
+  Bytes out;
+  if (auto failure = apply_to(out, source, delta, limits)) return std::move(*failure);
   return out;
 }
 

@@ -65,6 +65,10 @@ struct DeltaLimits {
 // by the limits and the delta's own length.
 base::Result<Bytes> apply(BytesView source, BytesView delta, const DeltaLimits& limits = {});
 
+// The same into a buffer that is used again; it must be neither of the two. On
+// failure `out` holds anything.
+std::optional<base::Failure> apply_to(Bytes& out, BytesView source, BytesView delta, const DeltaLimits& limits = {});
+
 // Length of what the delta makes, without making it; nullopt where it can't be read.
 std::optional<size_t> target_bytes(BytesView delta);
 

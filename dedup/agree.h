@@ -1,0 +1,57 @@
+// How far two runs of bytes agree, and where eight bytes stand in others: as
+// fast as the machine's vectors allow, with the same answers on every machine.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace dedup {
+
+struct AgreeKernels {
+  const char* name;
+  size_t (*forward)(const char* a, const char* b, size_t bytes_max);
+  size_t (*backward)(const char* a, const char* b, size_t bytes_max);
+  size_t (*find_key)(const char* bytes, size_t places, uint64_t key);
+};
+
+// What this machine can do, the portable one first, the fastest last.
+std::vector<AgreeKernels> agree_kernels();
+
+// Set once, before main.
+extern AgreeKernels agree_fastest;
+
+// Bytes that agree from the front, at most `bytes_max`.
+inline size_t agree_forward(const char* a, const char* b, size_t bytes_max) {
+  if (bytes_max < 8) {
+    size_t n = 0;
+    while (n < bytes_max && a[n] == b[n]) ++n;
+    return n;
+  }
+  const uint64_t difference = base::load_le<uint64_t>(a) ^ base::load_le<uint64_t>(b);
+  if (difference) return static_cast<size_t>(std::countr_zero(difference)) / 8;
+  return 8 + agree_fastest.forward(a + 8, b + 8, bytes_max - 8);
+}
+
+// Bytes that agree before `a` and `b`, at most `bytes_max`.
+inline size_t agree_backward(const char* a, const char* b, size_t bytes_max) {
+  if (bytes_max < 8) {
+    size_t n = 0;
+    while (n < bytes_max && a[-1 - static_cast<ptrdiff_t>(n)] == b[-1 - static_cast<ptrdiff_t>(n)]) ++n;
+    return n;
+  }
+  const uint64_t difference = base::load_le<uint64_t>(a - 8) ^ base::load_le<uint64_t>(b - 8);
+  if (difference) return static_cast<size_t>(std::countl_zero(difference)) / 8;
+  return 8 + agree_fastest.backward(a - 8, b - 8, bytes_max - 8);
+}
+
+constexpr size_t key_bytes = 8;
+
+// First of the `places` places at which the eight bytes of `key` stand; `places`
+// where they don't. Reads `places + 7` bytes.
+inline size_t find_key(const char* bytes, size_t places, const char* key) {
+  return agree_fastest.find_key(bytes, places, base::load_le<uint64_t>(key));
+}
+
+}  // namespace dedup
