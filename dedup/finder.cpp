@@ -55,12 +55,15 @@ void Finder::find(uint32_t collection, Similar& similar) {
       ++j;
       const auto known = std::find_if(similar.candidates.begin(), similar.candidates.end(),
                                       [&](const Candidate& candidate) { return candidate.pointer == pointer; });
-      if (known != similar.candidates.end()) {
-        ++known->shared;
-      } else {
-        similar.candidates.push_back({pointer, entry->id, entry->placement, 1, false, entry->superseded,
-                                      entry->lineage() == own, own && entry->lineage() == own});
-      }
+      if (known != similar.candidates.end()) continue;
+      // Not all that they share led here: of a feature that many have, the index keeps the latest contents.
+      const auto shared = std::count_if(entry->features.begin(), entry->features.end(),
+                                        [&](uint32_t one) { return similar.features.contains(one); });
+      // Of what was thinned, the rest would be shared in the same proportion.
+      const auto all = std::max<size_t>(similar.features.size(), entry->features.size());
+      const auto in_common = static_cast<uint32_t>(static_cast<size_t>(shared) * all / entry->features.size());
+      similar.candidates.push_back({pointer, entry->id, entry->placement, in_common, false, entry->superseded,
+                                    entry->lineage() == own, own && entry->lineage() == own});
     }
   }
 }

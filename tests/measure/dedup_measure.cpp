@@ -219,6 +219,7 @@ Options options_of(const Arguments& arguments) {
     const auto value = static_cast<uint32_t>(std::stoul(one.substr(equals + 1)));
     if (name == "features_max") options.features_max = value;
     else if (name == "matches_per_feature") options.matches_per_feature = value;
+    else if (name == "index_bytes_per_record") options.index_bytes_per_record = value;
     else if (name == "cache_reward") options.cache_reward = value;
     else if (name == "head_reward") options.head_reward = value;
     else if (name == "sources_tried") options.sources_tried = value;
