@@ -10,6 +10,7 @@ constexpr size_t index_entries_min = 512;
 constexpr uint32_t false_matches_max = 4;     // followed for one feature
 constexpr uint64_t pages_read_max = 8;        // of metadata, for one content
 constexpr uint32_t features_kept_min = 2;
+constexpr uint32_t superseded_kept = 2048;    // slots, from the newest
 constexpr int victims_put_again = 16;
 constexpr size_t live_bytes_min = 24 << 10;   // no limit counts below
 
@@ -71,7 +72,7 @@ void Finder::find(uint32_t collection, Similar& similar) {
 MetadataPointer Finder::add(const Metadata& entry, const Similar& similar, MetadataPointer used) {
   const MetadataPointer pointer = metadata_.append(entry);
   ++stats_.records;
-  hand_at_end_ = false;
+  newest_ = pointer;
   update_index(similar, pointer, used);
   make_room();
   keep_to_limit();
@@ -192,32 +193,36 @@ void Finder::fill_index(size_t entries) {
   });
 }
 
+// Superseded contents go first, the latest of them excepted: one that was spoilt may be restored.
 void Finder::keep_to_limit() {
   if (options_.index_bytes_per_record == 0 || options_.index_layout == IndexLayout::published) return;
   const size_t limit = std::max<size_t>(live_bytes_min, stats_.records * options_.index_bytes_per_record);
-  while (!hand_at_end_ && index_.used() * FeatureIndex::entry_bytes > limit) {
+  const auto above = [&] { return index_.used() * FeatureIndex::entry_bytes > limit; };
+  while (above()) {
+    const auto next = metadata_.next(superseded_hand_);
+    if (!next || *next + superseded_kept > newest_) break;
+    superseded_hand_ = *next;
+    if (const auto entry = metadata_.find(superseded_hand_); entry && entry->superseded) drop(superseded_hand_);
+  }
+  while (above()) {
     const auto next = metadata_.next(hand_);
     if (!next) {
-      hand_at_end_ = true;
       // What is left to go are entries that lead to nothing any more, or the limit is below two features each.
       if (put_since_reset_ * 4 > index_.used()) fill_index(index_.capacity());
       return;
     }
     hand_ = *next;
-    if (const auto entry = metadata_.find(hand_)) thin(hand_, *entry);
+    const auto entry = metadata_.find(hand_);
+    if (entry && entry->superseded) drop(hand_);
+    else if (entry) thin(hand_, *entry);
   }
 }
 
 void Finder::thin(MetadataPointer pointer, const MetadataLog::Entry& entry) {
-  const uint32_t kept = entry.superseded ? 0 : features_kept_min;
-  if (entry.features.size() <= kept) return;
-  for (const uint32_t feature : entry.features.subspan(kept)) index_.erase(feature, pointer);
-  if (entry.superseded) {
-    metadata_.drop(pointer);
-  } else {
-    metadata_.thin(pointer, kept);
-    ++stats_.thinned;
-  }
+  if (entry.features.size() <= features_kept_min) return;
+  for (const uint32_t feature : entry.features.subspan(features_kept_min)) index_.erase(feature, pointer);
+  metadata_.thin(pointer, features_kept_min);
+  ++stats_.thinned;
 }
 
 // At the index's limit the contents that were added first can't be found any more.
@@ -245,8 +250,7 @@ void Finder::rebuild() {
 
 void Finder::flush() {
   for (const auto& moved : metadata_.flush()) {
-    hand_at_end_ = false;
-    for (const uint32_t feature : moved.features) {
+      for (const uint32_t feature : moved.features) {
       const FeatureMatches matches = index_.find(feature, FeatureMatches::max);
       for (const FeatureMatch& match : matches)
         if (match.pointer == moved.from) index_.overwrite(match.bucket, moved.to);
@@ -257,7 +261,7 @@ void Finder::flush() {
 void Finder::clear() {
   index_.reset(0);
   metadata_.clear();
-  hand_ = oldest_ = 0;
+  hand_ = superseded_hand_ = oldest_ = 0;
   stats_.records = 0;
 }
 
@@ -267,8 +271,7 @@ void Finder::set_options(const Options& options) {
   metadata_.set_cache_bytes_max(options.metadata_cache_bytes);
   sketcher_ = Sketcher(options, seed_);
   if (invalidates_index(before, options)) return clear();
-  hand_ = 0;
-  hand_at_end_ = false;
+  hand_ = superseded_hand_ = 0;
   if (before.index_layout != options.index_layout || index_.capacity() > entries_max()) {
     rebuild();
   }

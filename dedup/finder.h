@@ -78,8 +78,9 @@ class Finder {
   FeatureIndex index_;
   MetadataLog metadata_;
   MetadataPointer hand_ = 0;       // up to here contents were thinned
-  MetadataPointer oldest_ = 0;     // up to here they were given up
-  bool hand_at_end_ = false;
+  MetadataPointer superseded_hand_ = 0;  // up to here superseded ones were dropped
+  MetadataPointer oldest_ = 0;     // up to here all were given up
+  MetadataPointer newest_ = 0;
   size_t put_since_reset_ = 0;
   Stats stats_;
 };
