@@ -24,7 +24,7 @@ class ServerStatus : public Command {
     reply.append("host", std::string(host) + ":" + std::to_string(services.options.port))
         .append("version", compatible_version)
         .append("palimpsestVersion", palimpsest_version())
-        .append("process", "palimpsestd")
+        .append("process", "mongod")  // by which monitoring tells servers from routers
         .append("pid", static_cast<int64_t>(::getpid()))
         .append("uptime", static_cast<double>(up_ms) / 1000)
         .append("uptimeMillis", up_ms)

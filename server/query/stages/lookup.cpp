@@ -8,6 +8,7 @@
 #include "server/operation.h"
 #include "server/query/expressions/expression.h"
 #include "server/query/stages/pipeline.h"
+#include "server/query/stages/place_field.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 #include "server/query/stages/transform.h"
@@ -28,28 +29,6 @@ struct Plan {
   bool has_pipeline = false;
 };
 
-// Values a document has at the path, arrays fanned out; null where it has none.
-void collect_local(const ValueView& value, std::string_view path, std::vector<Value>& out, bool fan) {
-  if (value.is_array() && fan) {
-    for (const Element& element : value.as_document()) {
-      if (path.empty()) {
-        out.emplace_back(element);
-      } else {
-        collect_local(element, path, out, false);
-      }
-    }
-    return;
-  }
-  if (path.empty()) {
-    out.push_back(value.exists() ? Value(value) : Value::null());
-    return;
-  }
-  const size_t dot = path.find('.');
-  const std::string_view rest = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
-  const ValueView below = value.is_object() ? static_cast<ValueView>(value.as_document().find(path.substr(0, dot))) : ValueView();
-  collect_local(below, below.exists() ? rest : std::string_view(), out, true);
-}
-
 class Lookup final : public Stage {
  public:
   Lookup(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
@@ -60,47 +39,12 @@ class Lookup final : public Stage {
     if (!source().next()) return false;
     context_.op->check_interrupt();
     const bson::Document document(source().document());
-    set_.define(plan_.as, matches(document));
-    out_ = set_.apply(document);
+    out_ = with_field_at(document, plan_.as, matches(document));
     return true;
   }
   DocumentView document() override { return out_; }
 
  private:
-  // The field that takes the result, at a dotted path.
-  struct Placement {
-    void define(const std::string& path, Value value) {
-      path_ = path;
-      value_ = std::move(value);
-    }
-    bson::Document apply(DocumentView document) const { return place(document, path_); }
-    bson::Document place(DocumentView document, std::string_view path) const {
-      const size_t dot = path.find('.');
-      const std::string_view name = path.substr(0, dot);
-      bson::Builder out;
-      bool placed = false;
-      const auto put = [&](const ValueView& old) {
-        placed = true;
-        if (dot == std::string_view::npos) {
-          out.append(name, value_);
-        } else {
-          out.append(name, place(old.is_object() ? old.as_document() : DocumentView(), path.substr(dot + 1)));
-        }
-      };
-      for (const Element& field : document) {
-        if (field.name == name) {
-          put(field);
-        } else {
-          out.append_element(field);
-        }
-      }
-      if (!placed) put(ValueView());
-      return out.done();
-    }
-    std::string path_;
-    Value value_;
-  };
-
   Value matches(const bson::Document& document) {
     auto inner = nested_context(context_, plan_.from);
     frame_.root = document;
@@ -130,7 +74,7 @@ class Lookup final : public Stage {
     bson::ArrayBuilder stages;
     if (!plan_.foreign.empty()) {
       std::vector<Value> locals;
-      collect_local(Value(document.view()), plan_.local, locals, true);
+      collect_values(Value(document.view()), plan_.local, locals);
       bson::Builder stage = stages.object();
       bson::Builder match = stage.object("$match");
       bson::Builder condition = match.object(plan_.foreign);
@@ -149,7 +93,6 @@ class Lookup final : public Stage {
   const Plan& plan_;
   PipelineContext& context_;
   Frame frame_;
-  Placement set_;
   bson::Document out_;
 };
 

@@ -14,6 +14,7 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
       {"$count", parse_count},
       {"$documents", parse_documents},
       {"$facet", parse_facet},
+      {"$graphLookup", parse_graph_lookup},
       {"$group", parse_group},
       {"$indexStats", parse_index_stats},
       {"$limit", parse_limit},

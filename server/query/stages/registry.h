@@ -15,6 +15,7 @@ StageSpecPtr parse_coll_stats(const bson::Element& specification, PipelineContex
 StageSpecPtr parse_count(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_documents(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_facet(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_graph_lookup(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_group(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_index_stats(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_limit(const bson::Element& specification, PipelineContext& context);

@@ -1,0 +1,208 @@
+// $graphLookup: what can be reached from each document, step by step.
+//
+//   startWith -> documents whose connectToField is it -> their connectFromField -> documents … up to maxDepth
+//
+// One query a step, for all values not asked for before; an index on
+// connectToField answers it. Each document comes once, however many ways lead to it.
+#include <cmath>
+#include <unordered_set>
+
+#include "bson/compare.h"
+#include "bson/path.h"
+#include "server/operation.h"
+#include "server/query/expressions/expression.h"
+#include "server/query/stages/pipeline.h"
+#include "server/query/stages/place_field.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+
+namespace server::query {
+
+using base::ErrorCode;
+using bson::DocumentView;
+using bson::Element;
+using bson::Value;
+using bson::ValueView;
+
+namespace {
+
+struct Plan {
+  std::string from, as, connect_from, connect_to, depth_field;
+  std::shared_ptr<Expression> start_with;
+  bson::Document restriction;
+  std::optional<int64_t> depth_max;
+};
+
+struct ValueEqual {
+  bool operator()(const Value& a, const Value& b) const { return bson::equal(a, b); }
+};
+using Values = std::unordered_set<Value, bson::ValueHash, ValueEqual>;
+
+class GraphLookup final : public Stage {
+ public:
+  GraphLookup(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
+    frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
+  }
+
+  bool next() override {
+    if (!source().next()) return false;
+    const bson::Document document(source().document());
+    out_ = with_field_at(document, plan_.as, reached_from(document));
+    return true;
+  }
+  DocumentView document() override { return out_; }
+
+ private:
+  Value reached_from(const bson::Document& document) {
+    asked_.clear();
+    found_.clear();
+    bytes_ = 0;
+    bson::ArrayBuilder reached;
+    frame_.root = document;
+    const Value start = plan_.start_with->evaluate(frame_);
+    std::vector<Value> frontier;
+    if (start.type() == bson::Type::array) {
+      for (const Element& element : start.view().as_document()) add(frontier, Value(element));
+    } else {
+      add(frontier, start.exists() ? start : Value::null());
+    }
+    for (int64_t depth = 0; !frontier.empty() && (!plan_.depth_max || depth <= *plan_.depth_max); ++depth) {
+      context_.op->check_interrupt();
+      frontier = step(frontier, depth, reached);
+    }
+    return reached.done_value();
+  }
+
+  // The documents that the values lead to; the values that lead on from them.
+  std::vector<Value> step(const std::vector<Value>& frontier, int64_t depth, bson::ArrayBuilder& reached) {
+    auto inner = nested_context(context_, plan_.from);
+    const bson::Document stages = query(frontier);
+    const Pipeline pipeline(stages, *inner);
+    const StagePtr stage = pipeline.start(Value());
+    std::vector<Value> next;
+    while (stage->next()) {
+      const DocumentView document = stage->document();
+      if (!found_.insert(Value(document["_id"])).second) continue;
+      count(document.size());
+      if (reached.size() + document.size() > bson::document_bytes_max_internal) {
+        refuse(ErrorCode::bson_object_too_large, "Total size of documents that $graphLookup reached in " + plan_.from + " exceeds 16777216 bytes");
+      }
+      if (plan_.depth_field.empty()) {
+        reached.append(document);
+      } else {
+        reached.append(with_field_at(document, plan_.depth_field, Value(depth)).view());
+      }
+      bson::visit_path(document, plan_.connect_from, [&](const ValueView& value, bool) {
+        if (value.is_array()) {
+          for (const Element& element : value.as_document()) add(next, Value(element));
+        } else if (value.exists()) {
+          add(next, Value(value));
+        }
+        return true;
+      });
+    }
+    return next;
+  }
+
+  bson::Document query(const std::vector<Value>& frontier) const {
+    bson::ArrayBuilder stages;
+    {
+      bson::Builder stage = stages.object();
+      bson::Builder match = stage.object("$match");
+      bson::ArrayBuilder both = match.array("$and");
+      {
+        bson::Builder connected = both.object();
+        bson::Builder condition = connected.object(plan_.connect_to);
+        bson::ArrayBuilder in = condition.array("$in");
+        for (const Value& value : frontier) in.append(value);
+      }
+      if (!plan_.restriction.empty()) both.append(plan_.restriction.view());
+    }
+    return bson::Document(stages.done_value().view().as_document());
+  }
+
+  void add(std::vector<Value>& frontier, Value value) {
+    if (!asked_.insert(value).second) return;
+    count(value.view().bytes().size());
+    frontier.push_back(std::move(value));
+  }
+
+  void count(size_t bytes) {
+    bytes_ += bytes + 64;
+    if (bytes_ > stage_memory_max) refuse(40099, "$graphLookup reached maximum memory consumption");
+  }
+
+  const Plan& plan_;
+  PipelineContext& context_;
+  Frame frame_;
+  Values asked_;  // values that were, or are about to be, looked for
+  Values found_;  // _ids
+  size_t bytes_ = 0;
+  bson::Document out_;
+};
+
+int64_t depth_of(const Element& field) {
+  if (!field.is_number()) refuse(40100, "maxDepth requires numeric argument, found: " + type_of(field));
+  const double depth = field.to_double();
+  if (!(depth >= 0)) refuse(40101, "maxDepth requires a nonnegative argument, found: " + std::to_string(field.to_int64()));
+  if (depth != std::trunc(depth) || depth > 9e18) refuse(40102, "maxDepth could not be represented as a long long: " + std::to_string(depth));
+  return field.to_int64();
+}
+
+std::string path_of(const Element& field) {
+  if (!field.is_string()) {
+    refuse(40103, "expected string as argument for " + std::string(field.name) + ", found: " + type_of(field));
+  }
+  check_field_path(field.as_string());
+  return std::string(field.as_string());
+}
+
+}  // namespace
+
+StageSpecPtr parse_graph_lookup(const Element& specification, PipelineContext& context) {
+  if (!specification.is_object()) {
+    refuse(ErrorCode::failed_to_parse, "the $graphLookup stage specification must be an object, but found " + type_of(specification));
+  }
+  Plan plan;
+  for (const Element& field : specification.as_document()) {
+    if (field.name == "startWith") {
+      plan.start_with = parse_expression(field, context.scope);
+    } else if (field.name == "maxDepth") {
+      plan.depth_max = depth_of(field);
+    } else if (field.name == "restrictSearchWithMatch") {
+      if (!field.is_object()) refuse(40185, "restrictSearchWithMatch must be an object, found " + type_of(field));
+      plan.restriction = bson::Document(field.as_document());
+    } else if (field.name == "from") {
+      if (!field.is_string()) {
+        refuse(ErrorCode::failed_to_parse, "$graphLookup argument 'from: " + type_of(field) + "' must be a string, is type " + type_of(field));
+      }
+      plan.from = field.as_string();
+    } else if (field.name == "as") {
+      plan.as = path_of(field);
+    } else if (field.name == "connectFromField") {
+      plan.connect_from = path_of(field);
+    } else if (field.name == "connectToField") {
+      plan.connect_to = path_of(field);
+    } else if (field.name == "depthField") {
+      plan.depth_field = path_of(field);
+    } else {
+      refuse(40104, "Unknown argument to $graphLookup: " + std::string(field.name));
+    }
+  }
+  if (plan.from.empty() || plan.as.empty() || !plan.start_with || plan.connect_from.empty() || plan.connect_to.empty()) {
+    refuse(40105, "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' to be specified.");
+  }
+  // A faulty restriction is refused at once.
+  bson::ArrayBuilder stages;
+  {
+    bson::Builder stage = stages.object();
+    stage.append("$match", plan.restriction);
+  }
+  auto inner = nested_context(context, plan.from);
+  const Pipeline checked(bson::Document(stages.done_value().view().as_document()), *inner);
+  return make_spec(specification, [plan = std::move(plan)](StagePtr source, PipelineContext& running) -> StagePtr {
+    return std::make_unique<GraphLookup>(std::move(source), plan, running);
+  });
+}
+
+}  // namespace server::query
