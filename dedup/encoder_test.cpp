@@ -339,3 +339,227 @@ TEST_CASE("a lineage finds its predecessor where likeness would not", "[encoder]
   const auto next = server.insert(content(201), changed + "!", 7);
   CHECK(next.source == content(200));
 }
+
+namespace {
+
+// A chain of `count` versions, inserted.
+std::vector<Bytes> insert_versions(Server& server, base::Random& random, int64_t first, int64_t count, Lineage lineage = no_lineage) {
+  std::vector<Bytes> versions{prose(random, 4000)};
+  for (int64_t i = 1; i < count; ++i) versions.push_back(edited(random, versions.back(), 1));
+  for (int64_t i = 0; i < count; ++i) server.insert(content(first + i), versions[static_cast<size_t>(i)], lineage);
+  return versions;
+}
+
+uint32_t hops_most(Server& server) {
+  uint32_t most = 0;
+  for (const auto& [id, bytes] : server.contents) {
+    DecodeStats stats;
+    decode(id, server.records, {}, &stats).value();
+    most = std::max(most, stats.hops);
+  }
+  return most;
+}
+
+size_t whole(Server& server) {
+  size_t count = 0;
+  for (const auto& [id, form] : server.records.forms) count += form.raw;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("each encoding scheme keeps its promise of Table 4.1", "[encoder]") {
+  constexpr int64_t versions = 130;
+  for (const auto scheme : {EncodingScheme::backward, EncodingScheme::version_jumping, EncodingScheme::hop}) {
+    Options options;
+    options.encoding = scheme;
+    options.hop_distance = 16;
+    Server server(options);
+    base::Random random(20);
+    insert_versions(server, random, 1, versions);
+    server.all_read_back();
+    switch (scheme) {
+      case EncodingScheme::backward:
+        CHECK(hops_most(server) == versions - 1);
+        CHECK(whole(server) == 1);
+        break;
+      case EncodingScheme::version_jumping:
+        CHECK(hops_most(server) == 15);
+        CHECK(whole(server) == 1 + versions / 16);
+        break;
+      case EncodingScheme::hop:
+        CHECK(hops_most(server) <= 2 * 15 * 2);
+        CHECK(whole(server) == 1);
+    }
+  }
+}
+
+TEST_CASE("options change while contents come, and what is kept still reads back", "[encoder]") {
+  CHECK(rc::check([](uint64_t seed) {
+    base::Random random(seed);
+    Server server;
+    std::vector<Bytes> texts;
+    for (int i = 0; i < 5; ++i) texts.push_back(prose(random, 1000 + random.below(3000)));
+    for (int64_t record = 1; record < 200; ++record) {
+      Bytes& text = texts[random.below(texts.size())];
+      server.insert(content(record), text = edited(random, text, random.below(3)));
+      if (random.below(15)) continue;
+      Options options = Options::of(static_cast<Profile>(random.below(3)));
+      options.encoding = static_cast<EncodingScheme>(random.below(3));
+      options.hop_distance = static_cast<uint32_t>(2 + random.below(20));
+      options.features_max = static_cast<uint32_t>(1 + random.below(16));
+      options.source_cache_bytes = random.below(2) ? 0 : 1 << 20;
+      options.index_bytes_max = (4 << 10) + random.below(30'000);
+      options.enabled = random.below(5) > 0;
+      server.encoder->set_options(options);
+      RC_ASSERT(server.encoder->options().features_max == options.features_max);
+      RC_ASSERT(server.encoder->stats().index_bytes <= options.index_bytes_max + 48);
+    }
+    server.all_read_back();
+  }));
+}
+
+TEST_CASE("only options that change the features forget the index", "[encoder]") {
+  Server server;
+  base::Random random(21);
+  const Bytes text = prose(random, 4000);
+  server.insert(content(1), text);
+  Options options;
+  options.hop_distance = 64;
+  options.worth_percent = 50;
+  options.index_layout = IndexLayout::published;
+  options.index_bytes_per_record = 0;
+  server.encoder->set_options(options);
+  CHECK(server.insert(content(2), edited(random, text, 1)).source == content(1));
+  options.sketch_method = SketchMethod::gear_chunks;
+  server.encoder->set_options(options);
+  CHECK(server.encoder->stats().live_entries == 0);
+  CHECK(server.insert(content(3), edited(random, text, 1)).outcome == Outcome::unique);
+  CHECK(server.insert(content(4), edited(random, text, 1)).source == content(3));
+}
+
+TEST_CASE("options out of their ranges are refused by name", "[encoder]") {
+  for (const auto profile : {Profile::balanced, Profile::thesis, Profile::archive}) CHECK(validate(Options::of(profile)).ok());
+  const auto refused = [](const char* name, auto change) {
+    Options options;
+    change(options);
+    const auto result = validate(options);
+    REQUIRE_FALSE(result.ok());
+    CHECK(result.failure().code == base::ErrorCode::bad_value);
+    CHECK(result.failure().message.find(name) == 0);
+    MemoryPages pages;
+    Encoder encoder(Options{}, 1, pages);
+    CHECK_THROWS_AS(encoder.set_options(options), base::OperationError);
+  };
+  refused("features_max", [](Options& o) { o.features_max = 0; });
+  refused("features_max", [](Options& o) { o.features_max = 17; });
+  refused("chunk_bytes", [](Options& o) { o.chunk_bytes = 100; });
+  refused("hop_distance", [](Options& o) { o.hop_distance = 1; });
+  refused("anchor_interval", [](Options& o) { o.anchor_interval = 24; });
+  refused("worth_percent", [](Options& o) { o.worth_percent = 101; });
+  refused("sources_tried", [](Options& o) { o.sources_tried = 9; });
+  refused("governor_ratio_min", [](Options& o) { o.governor_ratio_min = 0.5; });
+  refused("index_bytes_per_record", [](Options& o) { o.index_layout = IndexLayout::published; });
+}
+
+TEST_CASE("of many strangers the index keeps twelve bytes each, and finds the late and the old ones", "[encoder]") {
+  Server server;
+  base::Random random(22);
+  std::vector<Bytes> texts;
+  for (int64_t record = 1; record <= 6000; ++record) {
+    texts.push_back(prose(random, 700));
+    server.encoder->encode(content(record), texts.back(), server.records);
+    server.records.insert(content(record), texts.back());
+  }
+  const auto stats = server.encoder->stats();
+  CHECK(stats.index_records == 6000);
+  CHECK(stats.index_live_bytes <= 6000 * 12);
+  CHECK(stats.index_thinned > 5000);
+  CHECK(stats.index_bytes < 6000 * 20);
+  for (const bool restart : {false, true}) {
+    if (restart) server.restart();
+    size_t found = 0;
+    int64_t record = restart ? 20'000 : 10'000;
+    for (size_t i = restart ? 50 : 0; i < 6000; i += 100) {
+      const auto encoding = server.encoder->encode(content(++record), texts[i] + prose(random, 60), server.records);
+      found += encoding.source == content(static_cast<int64_t>(i) + 1);
+    }
+    CHECK(found >= 57);
+  }
+}
+
+TEST_CASE("a secondary that only observes finds the same sources once it encodes", "[encoder]") {
+  base::Random random(23);
+  Server primary;
+  MemoryPages pages;
+  Encoder secondary({}, 42, pages);
+  std::vector<Bytes> texts;
+  for (int i = 0; i < 10; ++i) texts.push_back(prose(random, 3000));
+  int64_t record = 0;
+  for (; record < 400; ++record) {
+    Bytes& text = texts[random.below(texts.size())];
+    text = edited(random, text, 1);
+    const auto encoding = primary.insert(content(record + 1), text);
+    CHECK(secondary.observe(content(record + 1), text, encoding.source) == encoding.placement);
+  }
+  CHECK(secondary.stats().observed == 400);
+  CHECK(secondary.stats().live_entries == primary.encoder->stats().live_entries);
+  CHECK(secondary.stats().source_fetches + secondary.stats().source_hits == 0);
+  // Fail-over: it goes on where the primary was, hop bases included.
+  for (; record < 500; ++record) {
+    Bytes& text = texts[random.below(texts.size())];
+    text = edited(random, text, 1);
+    const auto there = primary.insert(content(record + 1), text);
+    const auto here = secondary.encode(content(record + 1), text, primary.records);
+    CHECK(here.source == there.source);
+    CHECK(here.placement == there.placement);
+    CHECK(here.write_backs.size() == there.write_backs.size());
+  }
+}
+
+TEST_CASE("cold heads are demoted onto newer ones, no deeper than allowed, and come back", "[encoder]") {
+  base::Random random(24);
+  Server server;
+  const Bytes text = prose(random, 4000);
+  // Pages of their own with much in common.
+  std::vector<Bytes> texts;
+  for (int64_t record = 1; record <= 5; ++record) {
+    texts.push_back(text + prose(random, 100));
+    server.insert(content(record), texts.back(), static_cast<Lineage>(record));
+  }
+  REQUIRE(whole(server) == 5);
+  const auto demote = [&](int64_t record) {
+    auto advice = server.encoder->demote(content(record), texts[static_cast<size_t>(record) - 1], server.placements.at(content(record)), server.records);
+    if (advice) {
+      CHECK(advice->target == content(record));
+      CHECK(may_be_base(advice->base, advice->target));
+      CHECK(server.records.forms.at(advice->base).raw);
+      server.records.write_back(*advice);
+    }
+    return advice.has_value();
+  };
+  CHECK_FALSE(demote(5));  // nothing ranks above it
+  CHECK(demote(1));
+  CHECK_FALSE(demote(1));  // it is no head any more
+  for (int64_t record = 2; record <= 4; ++record) demote(record);
+  server.all_read_back();
+  CHECK(whole(server) < 5);
+  CHECK(hops_most(server) <= Options{}.demotion_depth_max);
+  const auto before = server.encoder->stats();
+  server.encoder->promote(content(1));
+  CHECK(server.encoder->stats().live_entries == before.live_entries + 1);
+  CHECK(server.encoder->stats().promoted == 1);
+  CHECK(server.insert(content(9), texts[0] + "!", 1).placement.chain == 1);
+  server.all_read_back();
+}
+
+TEST_CASE("hop bases of higher levels stay in the cache until they are wanted", "[encoder]") {
+  Options options;
+  options.hop_distance = 4;
+  Server server(options);
+  base::Random random(25);
+  insert_versions(server, random, 1, 200);
+  CHECK(server.encoder->stats().hop_write_backs > 50);
+  CHECK(server.encoder->stats().source_fetches == 0);
+  server.all_read_back();
+}

@@ -64,3 +64,10 @@ TEST_CASE("without a distance there are no hops") {
   CHECK(HopPolicy(1).re_encoded(16).empty());
   CHECK(HopPolicy(0).levels_known(16) == 0);
 }
+
+TEST_CASE("above the highest level there are no further ones") {
+  const HopPolicy policy(4, 2);
+  CHECK(policy.re_encoded(64) == std::vector<uint32_t>{60, 48});
+  CHECK(policy.levels(64) == 2);
+  CHECK(policy.levels_known(1000) == 2);
+}
