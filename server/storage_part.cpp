@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "replication/committer.h"
 #include "replication/oplog.h"
+#include "server/dedup_parameters.h"
 #include "server/options.h"
 #include "server/parameters.h"
 #include "server/query/cursor_registry.h"
@@ -124,8 +125,7 @@ void StoragePart::State::add_sections() {
 
 void StoragePart::State::add_parameters() {
   services.parameters.add_integer("cursorTimeoutMillis", cursors.timeout_ms, {.min = 1});
-  services.parameters.add("dedupEnabled", {[this] { return bson::Value(engine.dedup().enabled()); },
-                                           [this](const bson::ValueView& value) { engine.dedup().set_enabled(value.truthy()); }});
+  add_dedup_parameters(services.parameters, engine.dedup());
 }
 
 StoragePart::StoragePart(const Options& options, Services& services) {

@@ -97,6 +97,8 @@ void append(bson::Builder& out, const dedup::EncoderStats& stats) {
   out.append("writeBacks", number(stats.write_backs));
   out.append("hopWriteBacks", number(stats.hop_write_backs));
   out.append("improvedWriteBacks", number(stats.improved_write_backs));
+  out.append("demoted", number(stats.demoted));
+  out.append("promoted", number(stats.promoted));
   {
     auto cache = out.object("sourceCache");
     cache.append("bytes", number(stats.source_cache_bytes));
@@ -106,14 +108,24 @@ void append(bson::Builder& out, const dedup::EncoderStats& stats) {
   }
   auto index = out.object("index");
   index.append("bytes", number(stats.index_bytes));
+  index.append("liveBytes", number(stats.index_live_bytes));
   index.append("records", number(stats.live_entries));
+  index.append("recordsIndexed", number(stats.index_records));
+  index.append("grown", number(stats.index_grown));
+  index.append("forgotten", number(stats.index_forgotten));
+  index.append("thinned", number(stats.index_thinned));
   index.append("candidates", number(stats.candidates));
   index.append("falseChecksums", number(stats.false_matches));
   index.append("metadataCacheBytes", number(stats.metadata_bytes));
 }
 
 void append_governor(bson::Builder& out, const dedup::EncoderStats& stats) {
+  const dedup::GovernorState& governor = stats.governor;
   out.append("enabled", stats.enabled);
+  out.append("reason", dedup::to_string(governor.reason));
+  out.append("ratioJudged", governor.ratio);
+  out.append("ratioNow", governor.ratio_now);
+  out.append("contentsUntilJudged", number(governor.contents_until_judged));
   out.append("ratio", stats.content_bytes > stats.saved_bytes
                           ? static_cast<double>(stats.content_bytes) / static_cast<double>(stats.content_bytes - stats.saved_bytes)
                           : 1.0);
@@ -141,7 +153,14 @@ dedup::EncoderStats sum(const DedupFigures& figures) {
     all.source_hits += one.source_hits;
     all.source_fetches += one.source_fetches;
     all.sources_gone += one.sources_gone;
+    all.demoted += one.demoted;
+    all.promoted += one.promoted;
     all.live_entries += one.live_entries;
+    all.index_records += one.index_records;
+    all.index_live_bytes += one.index_live_bytes;
+    all.index_grown += one.index_grown;
+    all.index_forgotten += one.index_forgotten;
+    all.index_thinned += one.index_thinned;
     all.index_bytes += one.index_bytes;
     all.metadata_bytes += one.metadata_bytes;
     all.source_cache_bytes += one.source_cache_bytes;

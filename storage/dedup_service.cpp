@@ -34,6 +34,9 @@ void DedupService::tidy(Collection& collection, const std::function<void()>& int
 void DedupService::set_enabled(bool enabled) { state_->worker.set_enabled(enabled); }
 bool DedupService::enabled() const { return state_->worker.enabled(); }
 void DedupService::set_queue_bytes(uint64_t bytes) { state_->worker.set_queue_bytes(bytes); }
+uint64_t DedupService::queue_bytes() const { return state_->worker.queue_bytes(); }
+dedup::Options DedupService::options() const { return state_->worker.options(); }
+void DedupService::set_options(const dedup::Options& options) { state_->worker.set_options(options); }
 
 dedup::Sketcher DedupService::sketcher(const Collection& collection) const { return state_->worker.sketcher(collection); }
 

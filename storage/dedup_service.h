@@ -46,6 +46,11 @@ class DedupService {
   void set_enabled(bool enabled);
   bool enabled() const;
   void set_queue_bytes(uint64_t bytes);
+  uint64_t queue_bytes() const;
+  // As the server's profile has it, or as it was set since. A change takes effect with what is encoded next, in every
+  // database; throws BadValue for options that don't `validate`.
+  dedup::Options options() const;
+  void set_options(const dedup::Options& options);
 
   // How the encoder sees the collection's contents: tells what two of them have in common.
   dedup::Sketcher sketcher(const Collection& collection) const;

@@ -21,6 +21,7 @@ constexpr int nice_level = 5;
 constexpr size_t batch_count = 64;
 constexpr size_t batch_bytes = 1 << 20;
 constexpr size_t flush_count = 64;
+constexpr size_t metadata_cache_bytes_min = 128 << 10;  // a few pages
 constexpr auto nap = std::chrono::milliseconds(10);
 constexpr auto after_failure = std::chrono::milliseconds(1000);
 constexpr int64_t idle_us = 20'000;        // without a client's write: time to write back
@@ -40,6 +41,14 @@ dedup::Profile profile_named(const std::string& name) {
   if (name == "thesis") return dedup::Profile::thesis;
   if (name == "archive") return dedup::Profile::archive;
   throw base::OperationError(base::ErrorCode::bad_value, "unknown dedup profile '" + name + "'");
+}
+
+dedup::Options options_at_start(const DedupSettings& settings) {
+  auto options = dedup::Options::of(profile_named(settings.profile));
+  options.source_cache_bytes = settings.source_cache_bytes;
+  options.writeback_cache_bytes = settings.write_back_bytes;
+  options.index_bytes_max = settings.index_bytes_max;
+  return options;
 }
 
 void log_failure(const char* doing, const std::exception& error) {
@@ -73,10 +82,8 @@ class DedupWorker::Sources : public dedup::RecordSource {
 };
 
 DedupWorker::DedupWorker(Engine& engine, const DedupSettings& settings)
-    : engine_(engine), settings_(settings), state_(engine), metadata_(MetadataPages::open_table(engine)), enabled_(settings.enabled),
-      queue_(settings.queue_bytes), write_backs_(settings.write_back_bytes) {
-  (void)profile_named(settings.profile);
-}
+    : engine_(engine), state_(engine), metadata_(MetadataPages::open_table(engine)), enabled_(settings.enabled),
+      queue_(settings.queue_bytes), options_(options_at_start(settings)), write_backs_(settings.write_back_bytes), options_in_force_(options_) {}
 
 DedupWorker::~DedupWorker() { stop(); }
 
@@ -147,8 +154,25 @@ void DedupWorker::set_queue_bytes(size_t bytes) {
   queue_.set_bytes_max(bytes);
 }
 
+size_t DedupWorker::queue_bytes() const {
+  std::lock_guard lock(mutex_);
+  return queue_.bytes_max();
+}
+
+dedup::Options DedupWorker::options() const {
+  std::lock_guard lock(mutex_);
+  return options_;
+}
+
+void DedupWorker::set_options(const dedup::Options& options) {
+  dedup::validate(options).or_throw();
+  std::lock_guard lock(mutex_);
+  options_ = options;
+  options_changed_ = true;
+}
+
 dedup::Sketcher DedupWorker::sketcher(const Collection& collection) const {
-  return {dedup::Options::of(profile_named(settings_.profile)), state_.database(database_of(collection.ns())).seed};
+  return {options(), state_.database(database_of(collection.ns())).seed};
 }
 
 DedupFigures DedupWorker::figures() const {
@@ -214,13 +238,14 @@ bool DedupWorker::step() {
     draining = draining_ > 0;
     tidying = tidying_ > 0;
   }
+  take_options();
   if (encode_queued()) {
     // Under load the cache fills first, so that what is written are the best of many.
-    if (write_backs_.bytes() > settings_.write_back_bytes / 2) flush(false);
+    if (write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) flush(false);
     return true;
   }
   const int64_t quiet_for = now_us() - last_client_us_.load(std::memory_order_relaxed);
-  if ((quiet_for > idle_us || draining || write_backs_.bytes() > settings_.write_back_bytes / 2) && flush(false)) return true;
+  if ((quiet_for > idle_us || draining || write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) && flush(false)) return true;
   if (catch_up()) return true;
   if (splice_some()) return true;
   if (save(draining || quiet_for > quiet_us)) return true;
@@ -278,20 +303,31 @@ std::shared_ptr<ChainStore> DedupWorker::store_of(CollectionId id) {
   return {collection, &collection->records().state().chains};
 }
 
+// The first databases get most of the caches; more of them share what a budget of one would be.
+dedup::Options DedupWorker::options_of_partition(size_t share) const {
+  dedup::Options options = options_in_force_;
+  options.source_cache_bytes /= share;
+  options.metadata_cache_bytes = std::max(options.metadata_cache_bytes / share, metadata_cache_bytes_min);
+  return options;
+}
+
+void DedupWorker::take_options() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!std::exchange(options_changed_, false)) return;
+    options_in_force_ = options_;
+  }
+  for (auto& [name, part] : partitions_) part->encoder->set_options(options_of_partition(part->share));
+  write_backs_.set_bytes_max(options_in_force_.writeback_cache_bytes);
+}
+
 DedupWorker::Partition& DedupWorker::partition(const std::string& database) {
   if (const auto found = partitions_.find(database); found != partitions_.end()) return *found->second;
   const DatabaseState stored = state_.database(database);
-  auto options = dedup::Options::of(profile_named(settings_.profile));
-  // The first databases get most of the caches; more of them share what a budget of one would be.
-  const size_t share = partitions_.size() + 1;
-  options.source_cache_bytes = settings_.source_cache_bytes / share;
-  options.metadata_cache_bytes = options.metadata_cache_bytes / share;
-  options.writeback_cache_bytes = settings_.write_back_bytes;
-  options.index_bytes_max = settings_.index_bytes_max;
-
   auto made = std::make_unique<Partition>();
+  made->share = partitions_.size() + 1;
   made->pages = std::make_unique<MetadataPages>(engine_, metadata_, stored.number);
-  made->encoder = std::make_unique<dedup::Encoder>(options, stored.seed, *made->pages);
+  made->encoder = std::make_unique<dedup::Encoder>(options_of_partition(made->share), stored.seed, *made->pages);
   const int64_t start = now_us();
   made->encoder->rebuild();
   made->rebuild_ms = (now_us() - start) / 1000;
@@ -426,7 +462,7 @@ bool DedupWorker::catch_up() {
     ++own_.caught_up;
     encode_content(*collection, id, content, sources);
   }
-  if (write_backs_.bytes() > settings_.write_back_bytes / 2) flush(false);
+  if (write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) flush(false);
   {
     std::lock_guard lock(mutex_);
     const auto found = tracked_.find(collection->id());
@@ -452,7 +488,7 @@ bool DedupWorker::flush(bool everything) {
     any = true;
     own_.write_back_in_hand = batch.size();
     flush_write_backs(engine_, batch, [this](CollectionId id) { return store_of(id); }, own_.write_back);
-  } while (everything || write_backs_.bytes() > settings_.write_back_bytes / 4);
+  } while (everything || write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 4);
   own_.write_back_in_hand = 0;
   if (any) publish(false);
   return any;

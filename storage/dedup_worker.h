@@ -67,6 +67,12 @@ class DedupWorker {
   void set_enabled(bool enabled);
   bool enabled() const { return enabled_; }
   void set_queue_bytes(size_t bytes);
+  size_t queue_bytes() const;
+
+  // As the server's profile has it, or as it was set since. A change takes effect with the next batch of contents, in
+  // every database; throws BadValue for options that don't `validate`.
+  dedup::Options options() const;
+  void set_options(const dedup::Options& options);
 
   dedup::Sketcher sketcher(const Collection& collection) const;
 
@@ -93,6 +99,7 @@ class DedupWorker {
     std::unique_ptr<dedup::Encoder> encoder;
     LogEstimate log;
     int64_t rebuild_ms = 0;
+    size_t share = 1;  // of the caches: the n-th database gets an n-th
     bool dirty = false;
   };
   class Sources;
@@ -104,6 +111,8 @@ class DedupWorker {
   std::shared_ptr<Collection> collection_of(CollectionId id) const;
   std::shared_ptr<ChainStore> store_of(CollectionId id);  // keeps the collection
 
+  dedup::Options options_of_partition(size_t share) const;
+  void take_options();
   Partition& partition(const std::string& database);
   void encode(const DedupWork& work, Sources& sources);
   void encode_content(Collection& collection, const dedup::ContentId& id, BytesView content, Sources& sources);
@@ -117,7 +126,6 @@ class DedupWorker {
   void publish(bool with_open_batches);
 
   Engine& engine_;
-  const DedupSettings settings_;
   DedupState state_;
   Table metadata_;
   std::atomic<bool> enabled_;
@@ -129,6 +137,8 @@ class DedupWorker {
   DedupQueue queue_;
   std::unordered_map<CollectionId, Tracked> tracked_;
   DedupFigures figures_;
+  dedup::Options options_;
+  bool options_changed_ = false;  // since the worker took them
   size_t in_hand_ = 0;         // taken from the queue, not yet done
   bool stopping_ = false;
   int draining_ = 0;
@@ -140,6 +150,7 @@ class DedupWorker {
   std::map<std::string, std::unique_ptr<Partition>, std::less<>> partitions_;
   std::unordered_map<CollectionId, std::shared_ptr<Collection>> in_use_;
   dedup::WritebackCache write_backs_;
+  dedup::Options options_in_force_;
   DedupFigures own_;
   int64_t saved_us_ = 0;
   int64_t tidied_us_ = 0;

@@ -1,0 +1,17 @@
+// The knobs of dedup, by name, while it runs: setParameter, getParameter,
+// --setParameter and `setParameter:` in the configuration file.
+#pragma once
+
+namespace storage {
+class DedupService;
+}
+
+namespace server {
+
+class ServerParameters;
+
+// dedupEnabled, dedupHopDistance, dedupFeatures …: docs/operations.md lists them. Bad values are refused with BadValue,
+// in the words of dedup::validate. `dedup` must outlive the parameters.
+void add_dedup_parameters(ServerParameters& parameters, storage::DedupService& dedup);
+
+}  // namespace server

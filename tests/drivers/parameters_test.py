@@ -1,0 +1,174 @@
+"""Every knob of dedup: live, at start, from a file, and out of its range."""
+import random
+import subprocess
+
+import pytest
+from pymongo.errors import OperationFailure
+
+from tests.drivers.dedup_commands_test import revisions, settle, words
+from tests.support.palimpsest import BIN, Server
+
+# name: (default, another good value, bad values)
+WHOLE = {
+    "dedupFeatures": (12, 8, [0, 17]),
+    "dedupContentBytesMin": (128, 256, [-1, 1 << 30]),
+    "dedupChunkBytes": (64, 128, [100, 8]),
+    "dedupIndexBytesMax": (64 << 20, 16 << 20, [1]),
+    "dedupIndexBytesPerRecord": (12, 24, [1, 5000]),
+    "dedupMatchesPerFeature": (2, 4, [0, 9]),
+    "dedupMetadataCacheBytes": (8 << 20, 1 << 20, [1]),
+    "dedupCacheReward": (2, 0, [-1, 1001]),
+    "dedupHeadReward": (2, 3, [-1, 1001]),
+    "dedupSourcesTried": (3, 1, [0, 9]),
+    "dedupAnchorInterval": (64, 32, [0, 48, 8192]),
+    "dedupWorthPercent": (25, 60, [0, 101]),
+    "dedupHopDistance": (16, 8, [0, 1]),
+    "dedupHopLevelsMax": (8, 2, [0, 33]),
+    "dedupDemotionDepthMax": (2, 0, [-1, 17]),
+    "dedupSourceCacheBytes": (32 << 20, 1 << 20, [-1]),
+    "dedupWriteBackCacheBytes": (8 << 20, 1 << 20, [-1]),
+    "dedupGovernorWindow": (100000, 5000, [-1, 10]),
+    "dedupGovernorProbe": (1000, 10, [-1, 200000]),
+    "dedupSizeFilterPercentile": (40, 10, [-1, 100]),
+    "dedupSizeFilterRefresh": (1000, 500, [0, 10**7]),
+    "dedupQueueBytes": (32 << 20, 2 << 20, [0, 1000]),
+}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture
+def admin(server):
+    client = server.client()
+    yield client.admin
+    client.close()
+
+
+def get(admin, name):
+    return admin.command("getParameter", 1, **{name: 1})[name]
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_whole_numbers(admin, name):
+    default, other, bad = WHOLE[name]
+    assert get(admin, name) == default
+    assert admin.command("setParameter", 1, **{name: other})["was"] == default
+    assert get(admin, name) == other
+    for value in [*bad, "many", None, True, 1.5, float("nan"), {}, []]:
+        with pytest.raises(OperationFailure) as refused:
+            admin.command("setParameter", 1, **{name: value})
+        assert refused.value.code == 2, (name, value)
+        assert name in refused.value.details["errmsg"]
+        assert get(admin, name) == other
+    assert admin.command("setParameter", 1, **{name: float(default)})["was"] == other
+    assert get(admin, name) == default
+
+
+def test_the_governors_ratio(admin):
+    assert get(admin, "dedupGovernorRatio") == pytest.approx(1.1)
+    admin.command("setParameter", 1, dedupGovernorRatio=1.5)
+    assert get(admin, "dedupGovernorRatio") == pytest.approx(1.5)
+    for value in [0.5, 2000, "1.2", float("inf")]:
+        with pytest.raises(OperationFailure) as refused:
+            admin.command("setParameter", 1, dedupGovernorRatio=value)
+        assert refused.value.code == 2
+    admin.command("setParameter", 1, dedupGovernorRatio=1.1)
+
+
+@pytest.mark.parametrize("name", ["dedupEnabled", "dedupSizeFilterAlways"])
+def test_switches(admin, name):
+    before = get(admin, name)
+    assert isinstance(before, bool)
+    admin.command("setParameter", 1, **{name: not before})
+    assert get(admin, name) is not before
+    for value in ["yes", None, []]:
+        with pytest.raises(OperationFailure) as refused:
+            admin.command("setParameter", 1, **{name: value})
+        assert refused.value.code == 2
+    admin.command("setParameter", 1, **{name: before})
+
+
+def test_all_are_listed_with_their_details(admin):
+    everything = admin.command("getParameter", "*")
+    for name in [*WHOLE, "dedupEnabled", "dedupGovernorRatio", "dedupSizeFilterAlways"]:
+        assert name in everything
+        shown = admin.command({"getParameter": {"showDetails": True}, name: 1})[name]
+        assert shown == {"value": everything[name], "settableAtRuntime": True, "settableAtStartup": True}
+    with pytest.raises(OperationFailure) as refused:
+        admin.command("setParameter", 1, dedupNoSuchThing=1)
+    assert refused.value.code == 72
+
+
+def test_a_changed_hop_distance_shows_in_the_chains_made_from_then_on(server, admin):
+    db = server.client().hops
+    db.wide.insert_many(revisions(1, 1, 120))
+    settle(db.client)
+    wide = db.command({"dedupChain": "wide", "id": 0, "limit": 1})
+    admin.command("setParameter", 1, dedupHopDistance=4)
+    try:
+        db.narrow.insert_many(revisions(1, 1, 120))
+        settle(db.client)
+        narrow = db.command({"dedupChain": "narrow", "id": 0, "limit": 1})
+    finally:
+        admin.command("setParameter", 1, dedupHopDistance=16)
+    assert narrow["hopBases"] > 2 * wide["hopBases"]
+    assert narrow["hops"]["max"] < wide["hops"]["max"]
+    assert db.command("validate", "narrow", full=True)["valid"]
+
+
+def test_what_counts_as_worth_it_can_be_raised(server, admin):
+    db = server.client().worth
+    admin.command("setParameter", 1, dedupWorthPercent=1)
+    try:
+        db.c.insert_many(revisions(2, 2, 60, length=600))
+        settle(db.client)
+        dedup = db.command("dbStats")["dedup"]
+    finally:
+        admin.command("setParameter", 1, dedupWorthPercent=25)
+    assert dedup["deltas"] == dedup["writeBacks"] == 0
+    db.d.insert_many(revisions(2, 2, 60, length=600))
+    settle(db.client)
+    assert db.command("collStats", "d")["dedup"]["deltas"] > 40
+
+
+def test_the_governor_says_what_it_does_and_why(server, admin):
+    db = server.client().governed
+    admin.command("setParameter", 1, dedupGovernorProbe=0)
+    admin.command("setParameter", 1, dedupGovernorWindow=200)
+    try:
+        rng = random.Random(3)
+        db.c.insert_many([{"_id": i, "text": words(rng, 600)} for i in range(250)])
+        settle(db.client)
+        governor = db.command("dbStats")["dedup"]["governor"]
+        assert governor["enabled"] is False, governor
+        assert governor["reason"] == "the last window saved too little"
+        assert 1 <= governor["ratioJudged"] < 1.1
+        server_wide = admin.command("serverStatus")["dedup"]["databases"]["governed"]
+        assert server_wide["enabled"] is False
+    finally:
+        admin.command("setParameter", 1, dedupGovernorWindow=100000)
+        admin.command("setParameter", 1, dedupGovernorProbe=1000)
+
+
+def test_at_start_from_the_command_line_and_from_a_file(tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_text("setParameter:\n  dedupHopDistance: 8\n  dedupGovernorRatio: 1.25\n  dedupEnabled: false\n")
+    with Server("--setParameter", "dedupFeatures=6", "--config", str(config)) as running:
+        client = running.client()
+        assert get(client.admin, "dedupHopDistance") == 8
+        assert get(client.admin, "dedupGovernorRatio") == 1.25
+        assert get(client.admin, "dedupEnabled") is False
+        assert get(client.admin, "dedupFeatures") == 6
+        client.close()
+
+
+@pytest.mark.parametrize("given", ["dedupFeatures=99", "dedupFeatures=few", "dedupHopDistance=1", "dedupNone=1"])
+def test_a_bad_value_at_start_ends_the_start(tmp_path, given):
+    ended = subprocess.run([str(BIN / "palimpsestd"), "--dbpath", str(tmp_path), "--port", "0", "--nounixsocket", "--setParameter", given],
+                           capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2, ended
+    assert given.split("=")[0] in ended.stdout + ended.stderr
