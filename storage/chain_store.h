@@ -66,6 +66,9 @@ class ChainStore {
   // Takes `dead` out from under `dependent`, which gets another base or becomes
   // raw again. False: nothing to do, or not worth it.
   bool splice(Transaction& transaction, const ContentReader::Dead& dead);
+  // The same for all that are known to be based on it, in whatever chain. One that
+  // stands whole only goes when these are all: the highest takes its place.
+  bool splice_out(Transaction& transaction, const ChainKey& dead, const std::vector<ChainKey>& dependents);
 
   // Where an encoder should see this content; nullopt: not the current one, or in no chain.
   std::optional<dedup::Placement> placement(Transaction& transaction, const ContentName& name) const;
@@ -92,7 +95,8 @@ class ChainStore {
   int64_t& thinned(const Table& table, StoreCounts& change) const {
     return &table == &tables_.packed ? change.thinned_packed_bytes : change.thinned_bytes;
   }
-  bool splice_raw(Transaction& transaction, const ChainKey& dead, StoreCounts& change) const;
+  void stand_whole(Transaction& transaction, const ChainKey& key, const ChainRow& row, BytesView content, uint64_t references,
+                   StoreCounts& change) const;
 
   StoreTables tables_;
   CollectionId collection_;

@@ -134,37 +134,7 @@ void append_governor(bson::Builder& out, const dedup::EncoderStats& stats) {
 
 dedup::EncoderStats sum(const DedupFigures& figures) {
   dedup::EncoderStats all;
-  for (const auto& [name, database] : figures.databases) {
-    const auto& one = database.encoder;
-    all.contents += one.contents;
-    all.content_bytes += one.content_bytes;
-    all.encoded += one.encoded;
-    all.unique += one.unique;
-    all.filtered += one.filtered;
-    all.disabled += one.disabled;
-    all.not_worth += one.not_worth;
-    all.forward_bytes += one.forward_bytes;
-    all.saved_bytes += one.saved_bytes;
-    all.write_backs += one.write_backs;
-    all.hop_write_backs += one.hop_write_backs;
-    all.improved_write_backs += one.improved_write_backs;
-    all.candidates += one.candidates;
-    all.false_matches += one.false_matches;
-    all.source_hits += one.source_hits;
-    all.source_fetches += one.source_fetches;
-    all.sources_gone += one.sources_gone;
-    all.demoted += one.demoted;
-    all.promoted += one.promoted;
-    all.live_entries += one.live_entries;
-    all.index_records += one.index_records;
-    all.index_live_bytes += one.index_live_bytes;
-    all.index_grown += one.index_grown;
-    all.index_forgotten += one.index_forgotten;
-    all.index_thinned += one.index_thinned;
-    all.index_bytes += one.index_bytes;
-    all.metadata_bytes += one.metadata_bytes;
-    all.source_cache_bytes += one.source_cache_bytes;
-  }
+  for (const auto& [name, database] : figures.databases) storage::add(all, database.encoder);
   return all;
 }
 
@@ -215,7 +185,11 @@ void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Buil
   {
     auto section = out.object("background");
     section.append("cpuMicros", number(figures.cpu_micros));
+    section.append("restedMicros", number(figures.rested_micros));
     section.append("spliced", number(figures.spliced));
+    section.append("sweptRows", number(figures.swept_rows));
+    section.append("successors", number(figures.successors));
+    section.append("chainsCut", number(figures.cut));
     section.append("packedRecords", number(figures.packed_records));
     section.append("compactions", number(figures.compactions));
   }

@@ -1,9 +1,15 @@
 // What waits to be encoded: contents while they fit the budget, then only their
 // names, then nothing, and the collection is read through later from where its
 // encoding stopped. Work is put off, never data lost.
+//
+// Clients never wait here. The worker is in no hurry and may be preempted at any
+// moment by those who are, so what the two share are a list that is pushed to and
+// taken as a whole, and counters.
 #pragma once
 
+#include <atomic>
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include "base/bytes.h"
@@ -12,33 +18,55 @@
 namespace storage {
 
 struct DedupWork {
-  enum class Kind : uint8_t { inserted, superseded, dropped };
-  Kind kind = Kind::inserted;
+  enum class Kind : uint8_t {
+    written,  // a content is there, by an insert or an update
+    removed,  // one is not there any more
+    dropped,  // nor is the whole collection
+  };
+  Kind kind = Kind::written;
   CollectionId collection = 0;
   RecordId record = 0;
-  Stamp generation = 0;
-  std::optional<base::Bytes> content;  // inserted: nullopt where it has to be read back
+  Stamp generation = 0;     // of the content written
+  Stamp previous = 0;       // of the one it took the place of, or that was removed; 0: none
+  std::optional<base::Bytes> content = {};  // written: nullopt where it has to be read back
 };
 
-// Not thread-safe.
+// `push` from any thread; `take` from one.
 class DedupQueue {
  public:
   explicit DedupQueue(size_t bytes_max, size_t count_max = 200'000) : bytes_max_(bytes_max), count_max_(count_max) {}
+  ~DedupQueue() {
+    work_.clear();
+    collect();
+  }
+  DedupQueue(const DedupQueue&) = delete;
+  DedupQueue& operator=(const DedupQueue&) = delete;
 
-  // False: full, the work is not taken. What is superseded or dropped always is.
+  // Whether a content of this length would be kept now: saves a copy that would not be.
+  bool has_room(size_t bytes) const { return bytes_.load(std::memory_order_relaxed) + bytes <= bytes_max_.load(std::memory_order_relaxed); }
+
+  // False: full, the work is not taken. That a collection was dropped always is.
   bool push(DedupWork work) {
-    const bool must = work.kind != DedupWork::Kind::inserted;
-    if (!must && work_.size() >= count_max_) return ++refused_, false;
-    if (work.content && bytes_ + work.content->size() > bytes_max_) {
-      work.content.reset();
-      ++dropped_;
+    if (work.kind != DedupWork::Kind::dropped && count_.load(std::memory_order_relaxed) >= count_max_) {
+      refused_.fetch_add(1, std::memory_order_relaxed);
+      return false;
     }
-    if (work.content) bytes_ += work.content->size();
-    work_.push_back(std::move(work));
+    if (work.content && !has_room(work.content->size())) work.content.reset();
+    if (work.content) {
+      bytes_.fetch_add(work.content->size(), std::memory_order_relaxed);
+    } else if (work.kind == DedupWork::Kind::written) {
+      dropped_.fetch_add(1, std::memory_order_relaxed);
+    }
+    count_.fetch_add(1, std::memory_order_relaxed);
+    auto* node = new Node{std::move(work), pushed_.load(std::memory_order_relaxed)};
+    while (!pushed_.compare_exchange_weak(node->before, node, std::memory_order_release, std::memory_order_relaxed)) {
+    }
     return true;
   }
+
   // The oldest, up to `count` and about `bytes` of content.
   std::deque<DedupWork> take(size_t count, size_t bytes) {
+    if (work_.empty()) collect();
     std::deque<DedupWork> taken;
     size_t taken_bytes = 0;
     while (!work_.empty() && taken.size() < count && taken_bytes < bytes) {
@@ -46,25 +74,42 @@ class DedupQueue {
       taken.push_back(std::move(work_.front()));
       work_.pop_front();
     }
-    bytes_ -= taken_bytes;
+    bytes_.fetch_sub(taken_bytes, std::memory_order_relaxed);
+    count_.fetch_sub(taken.size(), std::memory_order_relaxed);
     return taken;
   }
 
-  void set_bytes_max(size_t bytes_max) { bytes_max_ = bytes_max; }
-  size_t size() const { return work_.size(); }
-  size_t bytes() const { return bytes_; }
-  size_t bytes_max() const { return bytes_max_; }
+  void set_bytes_max(size_t bytes_max) { bytes_max_.store(bytes_max, std::memory_order_relaxed); }
+  size_t size() const { return count_.load(std::memory_order_relaxed); }
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  size_t bytes_max() const { return bytes_max_.load(std::memory_order_relaxed); }
   size_t count_max() const { return count_max_; }
-  uint64_t dropped() const { return dropped_; }  // contents of which only the name was kept
-  uint64_t refused() const { return refused_; }  // names that were not kept either
+  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }  // contents of which only the name was kept
+  uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }  // names that were not kept either
 
  private:
-  size_t bytes_max_;
-  size_t count_max_;
-  size_t bytes_ = 0;
-  uint64_t dropped_ = 0;
-  uint64_t refused_ = 0;
-  std::deque<DedupWork> work_;
+  struct Node {
+    DedupWork work;
+    Node* before;
+  };
+
+  // Into an empty `work_`; newest first is how they were pushed.
+  void collect() {
+    for (Node* node = pushed_.exchange(nullptr, std::memory_order_acquire); node;) {
+      const std::unique_ptr<Node> taken(node);
+      work_.push_front(std::move(taken->work));
+      node = taken->before;
+    }
+  }
+
+  std::atomic<size_t> bytes_max_;
+  const size_t count_max_;
+  std::atomic<size_t> bytes_{0};
+  std::atomic<size_t> count_{0};
+  std::atomic<uint64_t> dropped_{0};
+  std::atomic<uint64_t> refused_{0};
+  std::atomic<Node*> pushed_{nullptr};
+  std::deque<DedupWork> work_;  // the taker's: what was collected and not yet taken, oldest first
 };
 
 }  // namespace storage

@@ -17,14 +17,18 @@ DedupService::~DedupService() { stop(); }
 void DedupService::start() { state_->worker.start(); }
 void DedupService::stop() { state_->worker.stop(); }
 
-void DedupService::inserted(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Bytes content) {
+bool DedupService::wants(const Collection& collection, size_t bytes) const { return state_->worker.wants(collection, bytes); }
+
+void DedupService::written(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Stamp previous,
+                           std::optional<Bytes> content) {
   if (collection->read_only()) return;
-  state_->worker.push(collection, {.kind = DedupWork::Kind::inserted, .collection = collection->id(), .record = id,
-                                   .generation = generation, .content = std::move(content)});
+  state_->worker.push(collection, {.kind = DedupWork::Kind::written, .collection = collection->id(), .record = id,
+                                   .generation = generation, .previous = previous, .content = std::move(content)});
 }
 
-void DedupService::superseded(CollectionId collection, RecordId id, Stamp generation) {
-  state_->worker.superseded(collection, id, generation);
+void DedupService::removed(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation) {
+  if (collection->read_only()) return;
+  state_->worker.push(collection, {.kind = DedupWork::Kind::removed, .collection = collection->id(), .record = id, .previous = generation});
 }
 
 void DedupService::dropped(const std::shared_ptr<Collection>& collection) { state_->worker.dropped(collection->id()); }

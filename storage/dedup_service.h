@@ -28,9 +28,12 @@ class DedupService {
   void start();
   void stop();  // writes back what it can cheaply, keeps the place where encoding goes on
 
-  // Called after the commit that made the content.
-  void inserted(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Bytes content);
-  void superseded(CollectionId collection, RecordId id, Stamp generation);
+  // Whether a content of this length would be kept in the queue: else it need not be copied for it.
+  bool wants(const Collection& collection, size_t bytes) const;
+  // Called after the commit. Clients never wait in either.
+  // `previous` is the generation that an update replaced, 0 for an insert.
+  void written(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Stamp previous, std::optional<Bytes> content);
+  void removed(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation);
   void dropped(const std::shared_ptr<Collection>& collection);
 
   // Until nothing is queued and nothing waits to be written back; `tidy`: and what

@@ -5,8 +5,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/log.h"
+#include "storage/chain_cut.h"
 #include "storage/record_store_state.h"
 #include "storage/table_packer.h"
 
@@ -58,6 +61,41 @@ void log_failure(const char* doing, const std::exception& error) {
 
 }  // namespace
 
+void add(dedup::EncoderStats& sum, const dedup::EncoderStats& one) {
+  sum.contents += one.contents;
+  sum.content_bytes += one.content_bytes;
+  sum.encoded += one.encoded;
+  sum.unique += one.unique;
+  sum.filtered += one.filtered;
+  sum.disabled += one.disabled;
+  sum.not_worth += one.not_worth;
+  sum.forward_bytes += one.forward_bytes;
+  sum.saved_bytes += one.saved_bytes;
+  sum.write_backs += one.write_backs;
+  sum.hop_write_backs += one.hop_write_backs;
+  sum.improved_write_backs += one.improved_write_backs;
+  sum.candidates += one.candidates;
+  sum.false_matches += one.false_matches;
+  sum.source_hits += one.source_hits;
+  sum.source_fetches += one.source_fetches;
+  sum.sources_gone += one.sources_gone;
+  sum.live_entries += one.live_entries;
+  sum.demoted += one.demoted;
+  sum.promoted += one.promoted;
+  sum.index_records += one.index_records;
+  sum.index_live_bytes += one.index_live_bytes;
+  sum.index_grown += one.index_grown;
+  sum.index_forgotten += one.index_forgotten;
+  sum.index_thinned += one.index_thinned;
+  sum.index_bytes += one.index_bytes;
+  sum.metadata_bytes += one.metadata_bytes;
+  sum.source_cache_bytes += one.source_cache_bytes;
+  // Of several the one that is off is told of.
+  if (sum.enabled) sum.governor = one.governor;
+  sum.enabled &= one.enabled;
+  sum.size_threshold = std::max(sum.size_threshold, one.size_threshold);
+}
+
 std::string database_of(std::string_view ns) { return std::string(ns.substr(0, ns.find('.'))); }
 
 // Whole contents for the encoder. Each in a transaction of its own: one that
@@ -82,14 +120,15 @@ class DedupWorker::Sources : public dedup::RecordSource {
 };
 
 DedupWorker::DedupWorker(Engine& engine, const DedupSettings& settings)
-    : engine_(engine), state_(engine), metadata_(MetadataPages::open_table(engine)), enabled_(settings.enabled),
+    : engine_(engine), server_profile_(settings.profile), state_(engine), metadata_(MetadataPages::open_table(engine)), enabled_(settings.enabled),
       queue_(settings.queue_bytes), options_(options_at_start(settings)), write_backs_(settings.write_back_bytes), options_in_force_(options_) {}
 
 DedupWorker::~DedupWorker() { stop(); }
 
 void DedupWorker::start() {
-  std::lock_guard lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  if (thread_.joinable()) return;
+  load();  // before a client can write: what was left undone comes before what is new
+  thread_ = std::thread([this] { run(); });
 }
 
 void DedupWorker::stop() {
@@ -111,24 +150,32 @@ DedupWorker::Tracked& DedupWorker::track(const std::shared_ptr<Collection>& coll
   return tracked;
 }
 
-void DedupWorker::push(const std::shared_ptr<Collection>& collection, DedupWork work) {
-  last_client_us_.store(now_us(), std::memory_order_relaxed);
-  std::lock_guard lock(mutex_);
-  Tracked& tracked = track(collection);
-  if (tracked.behind) return;
-  if (!enabled_ || !queue_.push(std::move(work))) tracked.behind = true;
+bool DedupWorker::Tracked::behind() const { return collection->records().state().behind(); }
+
+bool DedupWorker::wants(const Collection& collection, size_t bytes) const {
+  return enabled_.load(std::memory_order_relaxed) && queue_.has_room(bytes) &&
+         !const_cast<Collection&>(collection).records().state().behind();
 }
 
-void DedupWorker::superseded(CollectionId collection, RecordId record, Stamp generation) {
+void DedupWorker::push(const std::shared_ptr<Collection>& collection, DedupWork work) {
   last_client_us_.store(now_us(), std::memory_order_relaxed);
-  std::lock_guard lock(mutex_);
-  queue_.push({.kind = DedupWork::Kind::superseded, .collection = collection, .record = record, .generation = generation, .content = {}});
+  auto& state = collection->records().state();
+  if (!state.tracked.load(std::memory_order_acquire)) {
+    std::lock_guard lock(mutex_);
+    track(collection);
+    state.tracked.store(true, std::memory_order_release);
+  }
+  if (!collection->options().dedup.enabled) return;
+  const RecordId record = work.record;
+  const bool written = work.kind == DedupWork::Kind::written;
+  const bool queued = !state.behind() && enabled_.load(std::memory_order_relaxed) && queue_.push(std::move(work));
+  if (!queued && written) state.fall_behind(record);
 }
 
 void DedupWorker::dropped(CollectionId collection) {
   std::lock_guard lock(mutex_);
   tracked_.erase(collection);
-  queue_.push({.kind = DedupWork::Kind::dropped, .collection = collection, .content = {}});
+  queue_.push({.kind = DedupWork::Kind::dropped, .collection = collection});
 }
 
 void DedupWorker::drain(bool tidy) {
@@ -150,14 +197,10 @@ void DedupWorker::set_enabled(bool enabled) {
 }
 
 void DedupWorker::set_queue_bytes(size_t bytes) {
-  std::lock_guard lock(mutex_);
   queue_.set_bytes_max(bytes);
 }
 
-size_t DedupWorker::queue_bytes() const {
-  std::lock_guard lock(mutex_);
-  return queue_.bytes_max();
-}
+size_t DedupWorker::queue_bytes() const { return queue_.bytes_max(); }
 
 dedup::Options DedupWorker::options() const {
   std::lock_guard lock(mutex_);
@@ -171,10 +214,6 @@ void DedupWorker::set_options(const dedup::Options& options) {
   options_changed_ = true;
 }
 
-dedup::Sketcher DedupWorker::sketcher(const Collection& collection) const {
-  return {options(), state_.database(database_of(collection.ns())).seed};
-}
-
 DedupFigures DedupWorker::figures() const {
   std::lock_guard lock(mutex_);
   return figures_;
@@ -183,7 +222,7 @@ DedupFigures DedupWorker::figures() const {
 DedupWorker::QueueFigures DedupWorker::queue_figures() const {
   std::lock_guard lock(mutex_);
   QueueFigures figures{queue_.size() + in_hand_, queue_.bytes(), queue_.dropped(), queue_.refused(), 0};
-  for (const auto& [id, tracked] : tracked_) figures.behind += tracked.behind;
+  for (const auto& [id, tracked] : tracked_) figures.behind += tracked.behind();
   return figures;
 }
 
@@ -192,11 +231,6 @@ DedupWorker::QueueFigures DedupWorker::queue_figures() const {
 void DedupWorker::run() {
   const base::LogContext context("dedup");
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice_level);
-  try {
-    load();
-  } catch (const std::exception& error) {
-    log_failure("loading", error);
-  }
   for (;;) {
     {
       std::lock_guard lock(mutex_);
@@ -209,12 +243,14 @@ void DedupWorker::run() {
     } catch (const std::exception& error) {
       log_failure("working", error);
       rest = after_failure;
-      std::lock_guard lock(mutex_);
       in_hand_ = 0;
     }
     own_.cpu_micros = thread_cpu_us();
+    if (worked) {
+      this->rest();
+      continue;
+    }
     std::unique_lock lock(mutex_);
-    if (worked) continue;
     ++idle_rounds_;
     drained_.notify_all();
     if (!stopping_ && draining_ == 0) wake_.wait_for(lock, rest);
@@ -229,6 +265,17 @@ void DedupWorker::run() {
   partitions_.clear();
   std::lock_guard lock(mutex_);
   tracked_.clear();
+}
+
+// Others want the CPU, and clients are at work: it is theirs.
+void DedupWorker::rest() {
+  const auto rest = pace_.rest();
+  if (rest.count() == 0 || now_us() - last_client_us_.load(std::memory_order_relaxed) > idle_us) return;
+  std::unique_lock lock(mutex_);
+  if (stopping_ || draining_ > 0) return;
+  const int64_t begun = now_us();
+  wake_.wait_for(lock, rest, [&] { return stopping_ || draining_ > 0; });
+  own_.rested_micros += static_cast<uint64_t>(now_us() - begun);
 }
 
 bool DedupWorker::step() {
@@ -249,6 +296,7 @@ bool DedupWorker::step() {
   if (catch_up()) return true;
   if (splice_some()) return true;
   if (save(draining || quiet_for > quiet_us)) return true;
+  if ((tidying || quiet_for > quiet_us) && sweep(tidying)) return true;
   if (tidying || quiet_for > quiet_us) return tidy(tidying);
   return false;
 }
@@ -257,10 +305,9 @@ namespace {
 
 // What was stored may be seconds older than a crash. The collection's own counts
 // are exact; what they have more than these was written since, and whole.
-// `meanwhile`: what this run has counted already.
-StoreCounts counts_at_start(const Collection& collection, StoreCounts stored, const StoreCounts& meanwhile) {
-  const int64_t written_since = collection.logical_bytes() - meanwhile.logical_bytes - stored.logical_bytes;
-  stored.records = collection.record_count() - meanwhile.records;
+StoreCounts counts_at_start(const Collection& collection, StoreCounts stored) {
+  const int64_t written_since = collection.logical_bytes() - stored.logical_bytes;
+  stored.records = collection.record_count();
   stored.logical_bytes += written_since;
   stored.raw_bytes += written_since;
   return stored;
@@ -275,14 +322,11 @@ void DedupWorker::load() {
       if (collection->read_only()) continue;
       const auto stored = state_.collection(collection->id());
       auto& store = collection->records().state();
-      store.chains.counters().add(counts_at_start(*collection, stored ? stored->counts : StoreCounts{}, store.chains.counters().get()));
+      store.chains.counters().add(counts_at_start(*collection, stored ? stored->counts : StoreCounts{}));
       std::lock_guard lock(mutex_);
-      if (stopping_) return;
       Tracked& tracked = track(collection);
-      tracked.saved = stored ? stored->encoded : 0;
-      if (tracked.encoded > tracked.saved) continue;  // already at work
-      tracked.encoded = tracked.saved;
-      if (store.next_id.load() - 1 > tracked.encoded) tracked.behind = true;
+      tracked.encoded = tracked.saved = stored ? stored->encoded : 0;
+      if (collection->options().dedup.enabled && store.next_id.load() - 1 > tracked.encoded) store.fall_behind(tracked.encoded + 1);
     }
   }
 }
@@ -303,11 +347,38 @@ std::shared_ptr<ChainStore> DedupWorker::store_of(CollectionId id) {
   return {collection, &collection->records().state().chains};
 }
 
+std::string DedupWorker::profile_of(const Collection& collection) const {
+  const std::string& own = collection.options().dedup.profile;
+  return own.empty() ? server_profile_ : own;
+}
+
+// Features of one profile mean nothing to another: what is stored for them is kept apart too.
+std::string DedupWorker::partition_name(const Collection& collection) const {
+  return database_of(collection.ns()) + '.' + profile_of(collection);
+}
+
+bool DedupWorker::wanted(const Collection& collection) const { return enabled_ && collection.options().dedup.enabled; }
+
+// What was set since the start holds for the server's profile; of what it says about memory all have their part.
+dedup::Options DedupWorker::options_of(const std::string& profile, const dedup::Options& server) const {
+  if (profile == server_profile_) return server;
+  auto options = dedup::Options::of(profile_named(profile));
+  options.source_cache_bytes = server.source_cache_bytes;
+  options.metadata_cache_bytes = server.metadata_cache_bytes;
+  options.writeback_cache_bytes = server.writeback_cache_bytes;
+  options.index_bytes_max = server.index_bytes_max;
+  return options;
+}
+
+dedup::Sketcher DedupWorker::sketcher(const Collection& collection) const {
+  return {options_of(profile_of(collection), options()), state_.database(partition_name(collection)).seed};
+}
+
 // The first databases get most of the caches; more of them share what a budget of one would be.
-dedup::Options DedupWorker::options_of_partition(size_t share) const {
-  dedup::Options options = options_in_force_;
-  options.source_cache_bytes /= share;
-  options.metadata_cache_bytes = std::max(options.metadata_cache_bytes / share, metadata_cache_bytes_min);
+dedup::Options DedupWorker::options_of_partition(const Partition& part) const {
+  dedup::Options options = options_of(part.profile, options_in_force_);
+  options.source_cache_bytes /= part.share;
+  options.metadata_cache_bytes = std::max(options.metadata_cache_bytes / part.share, metadata_cache_bytes_min);
   return options;
 }
 
@@ -317,96 +388,126 @@ void DedupWorker::take_options() {
     if (!std::exchange(options_changed_, false)) return;
     options_in_force_ = options_;
   }
-  for (auto& [name, part] : partitions_) part->encoder->set_options(options_of_partition(part->share));
+  for (auto& [name, part] : partitions_) part->encoder->set_options(options_of_partition(*part));
   write_backs_.set_bytes_max(options_in_force_.writeback_cache_bytes);
 }
 
-DedupWorker::Partition& DedupWorker::partition(const std::string& database) {
-  if (const auto found = partitions_.find(database); found != partitions_.end()) return *found->second;
-  const DatabaseState stored = state_.database(database);
+DedupWorker::Partition& DedupWorker::partition(const Collection& collection) {
+  const std::string name = partition_name(collection);
+  if (const auto found = partitions_.find(name); found != partitions_.end()) return *found->second;
+  const DatabaseState stored = state_.database(name);
   auto made = std::make_unique<Partition>();
+  made->database = database_of(collection.ns());
+  made->profile = profile_of(collection);
   made->share = partitions_.size() + 1;
   made->pages = std::make_unique<MetadataPages>(engine_, metadata_, stored.number);
-  made->encoder = std::make_unique<dedup::Encoder>(options_of_partition(made->share), stored.seed, *made->pages);
+  made->encoder = std::make_unique<dedup::Encoder>(options_of_partition(*made), stored.seed, *made->pages);
   const int64_t start = now_us();
   made->encoder->rebuild();
   made->rebuild_ms = (now_us() - start) / 1000;
   const auto stats = made->encoder->stats();
   if (stats.live_entries > 0) {
     base::log(base::Severity::info, base::LogComponent::storage, log_rebuilt, "Feature index rebuilt",
-              base::Attributes().add("db", database).add("records", stats.live_entries).add("indexBytes", uint64_t{stats.index_bytes})
-                  .add("durationMillis", made->rebuild_ms));
+              base::Attributes().add("db", made->database).add("profile", made->profile).add("records", stats.live_entries)
+                  .add("indexBytes", uint64_t{stats.index_bytes}).add("durationMillis", made->rebuild_ms));
   }
-  return *partitions_.emplace(database, std::move(made)).first->second;
+  return *partitions_.emplace(name, std::move(made)).first->second;
 }
 
 // --- encoding
 
-void DedupWorker::encode_content(Collection& collection, const dedup::ContentId& id, BytesView content, Sources& sources) {
-  Partition& part = partition(database_of(collection.ns()));
+void DedupWorker::encode_content(Collection& collection, const dedup::ContentId& id, Stamp previous, BytesView content, Sources& sources) {
+  Partition& part = partition(collection);
   part.dirty = true;
   const auto lineage = lineage_of(collection.options().dedup, bson::DocumentView(content));
-  auto encoding = part.encoder->encode(id, content, sources, lineage);
+  dedup::Encoding encoding;
+  const dedup::ContentId before{id.collection, id.record, previous};
+  // An old content that is still there is kept for others, as a delta of the new one, which takes its place in
+  // the chain. One that is gone leaves nothing to keep: the new content finds what it resembles like any other.
+  const auto placement = previous ? successor_placement(id) : std::nullopt;
+  const auto kept = placement ? sources.fetch(before) : std::nullopt;
+  if (kept) {
+    ++own_.successors;
+    encoding = part.encoder->encode_successor(id, content, before, *kept, {placement->chain, placement->ordinal - (placement->ordinal > 0)},
+                                              sources, lineage);
+  } else {
+    encoding = part.encoder->encode(id, content, sources, lineage);
+  }
+  if (previous) part.encoder->forget(before);
   part.log.add(content, encoding);
-  for (auto& backward : encoding.write_backs) write_backs_.put(std::move(backward));
+  for (auto& backward : encoding.write_backs) {
+    if (backward.target == before) continue;
+    if (cuts_chain(backward, part.encoder->options().hop_distance)) {
+      ++own_.cut;
+      continue;
+    }
+    write_backs_.put(std::move(backward));
+  }
+}
+
+// Where the chain store put a content that took the place of one that others are based on.
+std::optional<dedup::Placement> DedupWorker::successor_placement(const dedup::ContentId& id) {
+  const auto store = store_of(id.collection);
+  if (!store) return std::nullopt;
+  Transaction transaction(engine_, Transaction::Mode::read);
+  return store->placement(transaction, {id.record, id.generation});
 }
 
 void DedupWorker::encode(const DedupWork& work, Sources& sources) {
-  if (work.kind != DedupWork::Kind::inserted) return forget(work.collection, work.kind == DedupWork::Kind::dropped), void();
+  const dedup::ContentId before{work.collection, work.record, work.previous};
+  if (work.previous) write_backs_.invalidate(before);
   if (!store_of(work.collection)) return;
   Collection& collection = *in_use_[work.collection];
+  if (work.kind == DedupWork::Kind::removed) {
+    const auto part = partitions_.find(partition_name(collection));
+    if (part != partitions_.end()) part->second->encoder->forget(before);
+    return;
+  }
+  const dedup::ContentId id{work.collection, work.record, work.generation};
   if (work.content) {
-    encode_content(collection, {work.collection, work.record, work.generation}, *work.content, sources);
-  } else if (const auto content = sources.fetch({work.collection, work.record, work.generation})) {
+    encode_content(collection, id, work.previous, *work.content, sources);
+  } else if (const auto content = sources.fetch(id)) {
     ++own_.caught_up;
-    encode_content(collection, {work.collection, work.record, work.generation}, *content, sources);
+    encode_content(collection, id, work.previous, *content, sources);
   }
 }
 
 bool DedupWorker::encode_queued() {
-  std::deque<DedupWork> batch;
-  bool pressed = false;
-  {
-    std::lock_guard lock(mutex_);
-    // Only when names are about to be refused: what was merely put off is read back.
-    pressed = queue_.size() > queue_.count_max() / 2;
-    batch = queue_.take(batch_count, batch_bytes);
-    in_hand_ = batch.size();
-  }
+  // Only when names are about to be refused: what was merely put off is read back.
+  const bool pressed = queue_.size() > queue_.count_max() / 2;
+  in_hand_ = std::min(batch_count, queue_.size());  // before they are taken: who watches the queue must see them somewhere
+  const auto batch = queue_.take(batch_count, batch_bytes);
+  in_hand_ = batch.size();
   if (batch.empty()) return false;
   for (auto& [name, part] : partitions_) part->encoder->set_pressure(pressed);
   Sources sources(*this);
   std::unordered_map<CollectionId, RecordId> seen;
   for (const auto& work : batch) {
-    if (work.kind == DedupWork::Kind::superseded) {
-      const dedup::ContentId id{work.collection, work.record, work.generation};
-      write_backs_.invalidate(id);
-      if (!store_of(work.collection)) continue;
-      const auto part = partitions_.find(database_of(in_use_[work.collection]->ns()));
-      if (part != partitions_.end()) part->second->encoder->forget(id);
+    if (work.kind == DedupWork::Kind::dropped) {
+      forget(work.collection);
       continue;
     }
     encode(work, sources);
-    if (work.kind == DedupWork::Kind::inserted) seen[work.collection] = std::max(seen[work.collection], work.record);
+    if (work.kind == DedupWork::Kind::written) seen[work.collection] = std::max(seen[work.collection], work.record);
   }
   {
     std::lock_guard lock(mutex_);
     for (const auto& [collection, record] : seen) {
       const auto found = tracked_.find(collection);
-      if (found != tracked_.end()) found->second.encoded = std::max(found->second.encoded, record);
+      if (found == tracked_.end()) continue;
+      // What is read through stands between.
+      const RecordId up_to = found->second.collection->records().state().behind_from.load(std::memory_order_relaxed) - 1;
+      found->second.encoded = std::max(found->second.encoded, std::min(record, up_to));
     }
   }
   publish(false);
-  {
-    std::lock_guard lock(mutex_);
-    in_hand_ = 0;  // only now: who watches the queue must see what it has become
-  }
+  in_hand_ = 0;  // only now: who watches the queue must see what it has become
   tidy_done_ = false;
   return true;
 }
 
-void DedupWorker::forget(CollectionId collection, bool dropped) {
-  if (!dropped) return;
+void DedupWorker::forget(CollectionId collection) {
+  sweeps_.erase(collection);
   write_backs_.invalidate_collection(collection);
   in_use_.erase(collection);
   // Which database it was in is no longer known; the others have nothing of it.
@@ -425,7 +526,7 @@ bool DedupWorker::catch_up() {
   {
     std::lock_guard lock(mutex_);
     for (auto& [id, tracked] : tracked_) {
-      if (!tracked.behind || tracked.collection->dropped()) continue;
+      if (!tracked.behind() || tracked.collection->dropped() || !wanted(*tracked.collection)) continue;
       collection = tracked.collection;
       from = tracked.encoded;
       break;
@@ -460,7 +561,7 @@ bool DedupWorker::catch_up() {
   Sources sources(*this);
   for (const auto& [id, content] : contents) {
     ++own_.caught_up;
-    encode_content(*collection, id, content, sources);
+    encode_content(*collection, id, 0, content, sources);
   }
   if (write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) flush(false);
   {
@@ -470,8 +571,11 @@ bool DedupWorker::catch_up() {
     found->second.encoded = std::max(found->second.encoded, reached);
     // What is committed from here on is queued; what was committed since the
     // snapshot has higher ids, or a few late ones are left as they are.
-    if (end && collection->records().state().next_id.load() - 1 <= reached) found->second.behind = false;
-    if (end && count == 0) found->second.behind = false;  // ids that were never committed
+    if (end) {
+      auto& state = collection->records().state();
+      state.behind_from = RecordStore::State::not_behind;  // first: who still saw it has an id that is seen below
+      if (count > 0 && state.next_id.load() - 1 > reached) state.fall_behind(reached + 1);  // none: ids that were never committed
+    }
   }
   publish(false);
   tidy_done_ = false;
@@ -516,6 +620,58 @@ bool DedupWorker::splice_some() {
   }
   if (any) publish(false);
   return any;
+}
+
+// A slice of a pass over one collection that has contents nobody shows. A pass that changed nothing is not begun again
+// before there are others; passes over large collections are not begun in a row.
+bool DedupWorker::sweep(bool now) {
+  constexpr size_t rows_max = 1024;
+  constexpr int64_t pass_every_us = 60'000'000;
+  std::vector<std::shared_ptr<Collection>> collections;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, tracked] : tracked_) collections.push_back(tracked.collection);
+  }
+  for (const auto& collection : collections) {
+    if (collection->dropped()) continue;
+    const int64_t dead = collection->records().state().chains.counters().get().dead;
+    auto found = sweeps_.find(collection->id());
+    if (found == sweeps_.end()) {
+      if (dead == 0) continue;
+      found = sweeps_.try_emplace(collection->id()).first;
+    }
+    Sweep& sweep = found->second;
+    if (!sweep.on) {
+      if (dead == 0 || dead == sweep.dead_at_end) continue;
+      if (!now && sweep.begun_us != 0 && now_us() - sweep.begun_us < pass_every_us) continue;
+      sweep = {.dead = {}, .begun_us = now_us(), .dead_at_end = sweep.dead_at_end, .spliced = false, .on = true};
+    }
+    const auto store = store_of(collection->id());
+    if (!store) continue;
+    std::vector<DeadSweep::Found> dead_ones;
+    {
+      Transaction transaction(engine_, Transaction::Mode::read);
+      dead_ones = sweep.dead.look(*store, transaction, rows_max);
+    }
+    own_.swept_rows += rows_max;
+    for (const auto& one : dead_ones) {
+      try {
+        const bool spliced = in_transaction(engine_, [&](Transaction& transaction) { return store->splice_out(transaction, one.dead, one.dependents); });
+        own_.spliced += spliced;
+        sweep.spliced |= spliced;
+      } catch (const base::OperationError& error) {
+        log_failure("splicing", error);
+      }
+    }
+    if (sweep.dead.at_end()) {
+      sweep.on = false;
+      sweep.dead_at_end = sweep.spliced ? -1 : store->counters().get().dead;
+      if (sweep.spliced) tidy_done_ = false;
+    }
+    publish(false);
+    return true;
+  }
+  return false;
 }
 
 // --- keeping its place
@@ -603,7 +759,10 @@ void DedupWorker::tidy(Collection& collection, const std::function<void()>& inte
 void DedupWorker::publish(bool with_open_batches) {
   std::map<std::string, DedupFigures::Database> databases;
   for (const auto& [name, part] : partitions_) {
-    databases[name] = {part->encoder->stats(), with_open_batches ? part->log.figures_now() : part->log.figures(), part->rebuild_ms};
+    auto& database = databases[part->database];
+    add(database.encoder, part->encoder->stats());
+    database.log += with_open_batches ? part->log.figures_now() : part->log.figures();
+    database.rebuild_ms += part->rebuild_ms;
   }
   own_.write_back_records = write_backs_.size() + own_.write_back_in_hand;
   own_.write_back_bytes = write_backs_.bytes();

@@ -6,7 +6,9 @@
 // In order of urgency: encode what is queued; write back, at once while nothing
 // else waits, else when the cache is half full; catch up with collections whose
 // queue overflowed, or that a restart left behind; splice dead contents out;
-// save where it stands; pack and compact tables.
+// save where it stands; look for dead contents that no read meets; pack and
+// compact tables. While clients write and the CPU is wanted it keeps to a small
+// part of it (background_pace.h), and what doesn't get done is put off.
 #pragma once
 
 #include <atomic>
@@ -19,7 +21,9 @@
 #include <unordered_map>
 
 #include "dedup/writeback_cache.h"
+#include "storage/background_pace.h"
 #include "storage/collection.h"
+#include "storage/dead_sweep.h"
 #include "storage/dedup_queue.h"
 #include "storage/dedup_state.h"
 #include "storage/engine.h"
@@ -29,7 +33,7 @@
 namespace storage {
 
 struct DedupFigures {
-  struct Database {
+  struct Database {  // of all its profiles together
     dedup::EncoderStats encoder;
     LogFigures log;
     int64_t rebuild_ms = 0;
@@ -39,7 +43,11 @@ struct DedupFigures {
   size_t write_back_records = 0, write_back_bytes = 0, write_back_in_hand = 0;
   uint64_t write_back_discarded = 0, write_back_discarded_bytes = 0;
   uint64_t spliced = 0;
+  uint64_t swept_rows = 0; // looked at for dead contents
   uint64_t caught_up = 0;  // records that were read back to be encoded
+  uint64_t successors = 0; // updates whose old content stays, as a delta of the new one
+  uint64_t cut = 0;        // write-backs left out so that reads stay short
+  uint64_t rested_micros = 0;  // while others wanted the CPU
   uint64_t packed_records = 0;
   uint64_t compactions = 0;
   uint64_t cpu_micros = 0;  // of the worker's thread
@@ -54,8 +62,9 @@ class DedupWorker {
   void start();
   void stop();
 
+  // What clients pay: `wants` before a content is copied, and `push` after the commit. Neither waits for anybody.
+  bool wants(const Collection& collection, size_t bytes) const;
   void push(const std::shared_ptr<Collection>& collection, DedupWork work);
-  void superseded(CollectionId collection, RecordId record, Stamp generation);
   void dropped(CollectionId collection);
 
   // Until nothing is left to encode and to write back; `tidy`: nor to pack and compact.
@@ -91,10 +100,11 @@ class DedupWorker {
     RecordId encoded = 0;      // every record up to here was looked at
     RecordId saved = -1;       // `encoded` as it is stored
     StoreCounts saved_counts;
-    bool behind = false;       // read through instead of queued
+    bool behind() const;       // read through instead of queued
   };
-  // One database: its index, its metadata, its figures. The worker's own.
+  // One database under one profile: its index, its metadata, its figures. The worker's own.
   struct Partition {
+    std::string database, profile;
     std::unique_ptr<MetadataPages> pages;
     std::unique_ptr<dedup::Encoder> encoder;
     LogEstimate log;
@@ -111,35 +121,43 @@ class DedupWorker {
   std::shared_ptr<Collection> collection_of(CollectionId id) const;
   std::shared_ptr<ChainStore> store_of(CollectionId id);  // keeps the collection
 
-  dedup::Options options_of_partition(size_t share) const;
+  std::string profile_of(const Collection& collection) const;
+  std::string partition_name(const Collection& collection) const;
+  dedup::Options options_of(const std::string& profile, const dedup::Options& server) const;
+  dedup::Options options_of_partition(const Partition& part) const;
   void take_options();
-  Partition& partition(const std::string& database);
+  Partition& partition(const Collection& collection);
+  bool wanted(const Collection& collection) const;
   void encode(const DedupWork& work, Sources& sources);
-  void encode_content(Collection& collection, const dedup::ContentId& id, BytesView content, Sources& sources);
+  void encode_content(Collection& collection, const dedup::ContentId& id, Stamp previous, BytesView content, Sources& sources);
   bool encode_queued();
   bool flush(bool everything);
   bool catch_up();
   bool splice_some();
+  bool sweep(bool now);
+  void rest();
   bool save(bool everything);
   bool tidy(bool now);
-  void forget(CollectionId collection, bool dropped);
+  void forget(CollectionId collection);
+  std::optional<dedup::Placement> successor_placement(const dedup::ContentId& id);
   void publish(bool with_open_batches);
 
   Engine& engine_;
+  const std::string server_profile_;
   DedupState state_;
   Table metadata_;
   std::atomic<bool> enabled_;
   std::atomic<int64_t> last_client_us_{0};
+  DedupQueue queue_;
+  std::atomic<size_t> in_hand_{0};  // taken from the queue, not yet done
 
   mutable std::mutex mutex_;  // guards what follows up to the worker's own
   std::condition_variable wake_;
   std::condition_variable drained_;
-  DedupQueue queue_;
   std::unordered_map<CollectionId, Tracked> tracked_;
   DedupFigures figures_;
   dedup::Options options_;
   bool options_changed_ = false;  // since the worker took them
-  size_t in_hand_ = 0;         // taken from the queue, not yet done
   bool stopping_ = false;
   int draining_ = 0;
   int tidying_ = 0;
@@ -155,7 +173,19 @@ class DedupWorker {
   int64_t saved_us_ = 0;
   int64_t tidied_us_ = 0;
   bool tidy_done_ = false;
+  BackgroundPace pace_;
+  struct Sweep {
+    DeadSweep dead;
+    int64_t begun_us = 0;
+    int64_t dead_at_end = -1;  // that were left after the last pass
+    bool spliced = false;      // in this one
+    bool on = false;
+  };
+  std::unordered_map<CollectionId, Sweep> sweeps_;
 };
+
+// Counts of several encoders together; one of them being off means that not all are on.
+void add(dedup::EncoderStats& sum, const dedup::EncoderStats& one);
 
 std::string database_of(std::string_view ns);
 

@@ -9,6 +9,7 @@ namespace storage {
 namespace {
 constexpr size_t batch_bytes = 1 << 20;
 constexpr int zstd_level = 3;
+constexpr uint64_t compressed_every = 8;  // batches: their share stands for the others', for it is an estimate and compressing costs
 }  // namespace
 
 struct LogEstimate::Compressor {
@@ -56,11 +57,14 @@ size_t LogEstimate::compressed() const {
 }
 
 void LogEstimate::close_batch() {
-  ++figures_.batches;
+  if (figures_.batches++ % compressed_every == 0) {
+    sampled_bytes_ += batch_.size();
+    sampled_zstd_bytes_ += compressed();
+    base::Bytes().swap(compressor_->out);
+  }
   figures_.batch_bytes += batch_.size();
-  figures_.zstd_bytes += compressed();
+  figures_.zstd_bytes = figures_.batch_bytes * sampled_zstd_bytes_ / sampled_bytes_;
   batch_.clear();
-  base::Bytes().swap(compressor_->out);
 }
 
 LogFigures LogEstimate::figures_now() const {

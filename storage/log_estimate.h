@@ -1,5 +1,6 @@
 // What the log would carry to a secondary: forward deltas instead of contents,
-// gathered into batches and compressed (dbDedup §5.1; batches of 1 MB, zstd).
+// gathered into batches and compressed (dbDedup §5.1; batches of 1 MB, zstd). Every
+// eighth batch is really compressed, the others by the same share.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ struct LogFigures {
   uint64_t raw_bytes = 0;
   uint64_t forward_bytes = 0;
   uint64_t batches = 0;
-  uint64_t batch_bytes = 0;  // that were compressed
+  uint64_t batch_bytes = 0;  // in them
   uint64_t zstd_bytes = 0;   // and what became of them
 
   LogFigures& operator+=(const LogFigures& more);
@@ -34,6 +35,7 @@ class LogEstimate {
   size_t compressed() const;
 
   LogFigures figures_;
+  uint64_t sampled_bytes_ = 0, sampled_zstd_bytes_ = 0;
   base::Bytes batch_;
   struct Compressor;
   std::unique_ptr<Compressor> compressor_;

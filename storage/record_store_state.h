@@ -24,6 +24,18 @@ struct RecordStore::State {
   base::Histogram decode_micros;
   std::atomic<uint32_t> hops_max{0};
 
+  // Between clients and the dedup worker.
+  std::atomic<bool> tracked{false};  // the worker knows the collection
+  // From here on it reads by itself, and nothing need be queued; `not_behind`: everything is queued.
+  static constexpr RecordId not_behind = INT64_MAX;
+  std::atomic<RecordId> behind_from{not_behind};
+  bool behind() const { return behind_from.load(std::memory_order_relaxed) != not_behind; }
+  void fall_behind(RecordId record) {
+    RecordId before = behind_from.load(std::memory_order_relaxed);
+    while (record < before && !behind_from.compare_exchange_weak(before, record, std::memory_order_relaxed)) {
+    }
+  }
+
   Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info);
 
  private:

@@ -109,10 +109,15 @@ void StoredCollection::count(Transaction& transaction, int64_t records, int64_t 
 void StoredCollection::tell_dedup(Transaction& transaction, RecordId record, Stamp before, Stamp after, bson::DocumentView document) {
   // Switched off at run time it keeps what comes for later; off from the start, it has nothing to do until it is switched on.
   if (!engine_.options().dedup.enabled && !engine_.dedup().enabled()) return;
-  transaction.after_commit([self = shared_from_this(), record, before, after, content = Bytes(after ? document.bytes() : BytesView())]() mutable {
+  std::optional<Bytes> content;
+  if (after && options().dedup.enabled && engine_.dedup().wants(*this, document.size())) content = document.bytes();
+  transaction.after_commit([self = shared_from_this(), record, before, after, content = std::move(content)]() mutable {
     DedupService& dedup = self->engine_.dedup();
-    if (before) dedup.superseded(self->id_, record, before);
-    if (after) dedup.inserted(self, record, after, std::move(content));
+    if (after) {
+      dedup.written(self, record, after, before, std::move(content));
+    } else {
+      dedup.removed(self, record, before);
+    }
   });
 }
 
