@@ -1,6 +1,6 @@
 // What the encoder finds and what it costs, on real data and without a server.
 //
-//   dedup_measure SOURCE [--profile P] [--order file|timestamp] [--every N] [--records N] [--lineage]
+//   dedup_measure SOURCE [--profile P] [--order file|timestamp] [--every N] [--records N] [--lineage] [--demote]
 //
 // Each version of a document is a content of its own, in the order it was
 // written. Its true predecessor is the version before it; how much longer the
@@ -95,6 +95,7 @@ struct Arguments {
   uint64_t every = 1;
   uint64_t records = UINT64_MAX;
   bool lineage = false;
+  bool demote = false;
   std::vector<std::string> set;
 };
 
@@ -163,6 +164,18 @@ int run(const Arguments& arguments) {
     same_group += group_of.at(*encoding.source) == group_of.at(version.id);
   }
 
+  if (arguments.demote) {
+    const double start = cpu_seconds();
+    size_t asked = 0;
+    for (size_t i = 0; i < versions.size() * 9 / 10; ++i) {
+      const Version& version = versions[i];
+      if (!store.forms().at(version.id).raw) continue;
+      ++asked;
+      if (const auto advice = encoder.demote(version.id, version.content, {version.id.record, 0}, store)) store.write_back(*advice);
+    }
+    std::printf("demoted %lu of %zu heads, %.1f us each (CPU)\n", encoder.stats().demoted, asked,
+                1e6 * (cpu_seconds() - start) / static_cast<double>(std::max<size_t>(asked, 1)));
+  }
   const auto stats = encoder.stats();
   std::printf("encoded %lu, unique %lu, filtered %lu, not worth %lu, disabled %lu; write-backs %lu (%lu of hop bases)\n",
               stats.encoded, stats.unique, stats.filtered, stats.not_worth, stats.disabled, write_backs, stats.hop_write_backs);
@@ -175,13 +188,19 @@ int run(const Arguments& arguments) {
   std::printf("sources: %lu candidates (%.2f a content), false %lu, cache hits %lu, fetched %lu, gone %lu\n", stats.candidates,
               per(stats.candidates, stats.contents), stats.false_matches, stats.source_hits, stats.source_fetches, stats.sources_gone);
 
-  uint64_t raw = 0, raw_bytes = 0, delta_bytes = 0, hops = 0, hops_max = 0;
+  uint64_t raw = 0, raw_bytes = 0, delta_bytes = 0, hops = 0, hops_max = 0, old_raw = 0, old_raw_bytes = 0;
+  std::map<std::pair<uint32_t, uint64_t>, ContentId> newest;
+  for (const Version& version : versions) newest[{version.id.collection, version.group}] = version.id;
   const double decode_start = cpu_seconds();
   number = 0;
   for (const Version& version : versions) {
     const auto& form = store.forms().at(version.id);
     raw += form.raw;
     (form.raw ? raw_bytes : delta_bytes) += form.raw ? form.raw_bytes : form.bytes.size();
+    if (form.raw && newest.at({version.id.collection, version.group}) != version.id) {
+      ++old_raw;
+      old_raw_bytes += form.raw_bytes;
+    }
     if (++number % arguments.every != 0) continue;
     DecodeStats one;
     const auto content = decode(version.id, store, {.hops_max = 1 << 20}, &one);
@@ -193,6 +212,8 @@ int run(const Arguments& arguments) {
               1e-6 * static_cast<double>(raw_bytes), raw, 1e-6 * static_cast<double>(delta_bytes),
               per(logical, raw_bytes + delta_bytes), per(hops * arguments.every, versions.size()), hops_max,
               1e6 * (cpu_seconds() - decode_start) * static_cast<double>(arguments.every) / static_cast<double>(versions.size()));
+
+  std::printf("whole although not the newest of its document: %lu, %.2f MB\n", old_raw, 1e-6 * static_cast<double>(old_raw_bytes));
 
   encoder.flush();
   std::printf("index: %.2f B of live entries a record encoded, %.1f B allocated a findable one (%lu findable, %zu B)\n",
@@ -228,9 +249,13 @@ Options options_of(const Arguments& arguments) {
     else if (name == "content_bytes_min") options.content_bytes_min = value;
     else if (name == "chunk_bytes") options.chunk_bytes = value;
     else if (name == "source_cache_bytes") options.source_cache_bytes = value;
+    else if (name == "encoding") options.encoding = static_cast<EncodingScheme>(value);
+    else if (name == "index_bytes_max") options.index_bytes_max = value;
+    else if (name == "demotion_depth_max") options.demotion_depth_max = value;
+    else if (name == "size_filter_always") options.size_filter_always = value != 0;
     else throw CLI::ValidationError("--set", "no option " + name);
   }
-  return options;
+  return validate(options).or_throw();
 }
 
 }  // namespace
@@ -244,6 +269,7 @@ int main(int argc, char** argv) {
   app.add_option("--every", arguments.every, "compare and read back one content in so many")->check(CLI::PositiveNumber);
   app.add_option("--records", arguments.records, "stop after so many contents");
   app.add_flag("--lineage", arguments.lineage, "tell the encoder whose version each content is");
+  app.add_flag("--demote", arguments.demote, "in the end, demote every head but the last tenth");
   app.add_option("--set", arguments.set, "OPTION=VALUE, one of dedup/options.h");
   CLI11_PARSE(app, argc, argv);
   try {
