@@ -10,7 +10,9 @@
 #include "base/hash.h"
 #include "dedup/decoder.h"
 #include "dedup/delta.h"
+#include "dedup/delta_dictionary.h"
 #include "dedup/delta_pairs.h"
+#include "dedup/entropy.h"
 
 namespace {
 
@@ -40,6 +42,52 @@ void both_ways(benchmark::State& state, const Pairs& pairs, const DeltaOptions& 
     }
   }
   report(state, pairs, bytes);
+}
+
+// The older third of the pairs trains the dictionary, the rest is measured: both directions
+// made, and of them packed what is kept, or both.
+void packed(benchmark::State& state, const Pairs& pairs, bool forward_too) {
+  DictionaryTrainer trainer(1);
+  const size_t third = pairs.size() / 3;
+  for (size_t i = 0; i < third; ++i) {
+    const auto both = *encode_two_way(pairs[i].source, pairs[i].target);
+    trainer.see(both.forward), trainer.see(both.backward);
+  }
+  EntropyCoder coder;
+  const auto dictionary = trainer.train();
+  if (!dictionary || coder.add_dictionary(1, *dictionary)) return state.SkipWithError("too little to learn from");
+  const Pairs rest(pairs.begin() + static_cast<ptrdiff_t>(third), pairs.end());
+  const auto packed_bytes = [&](const Bytes& delta) {
+    const auto packed = coder.pack(delta);
+    return packed ? packed->size() : delta.size();
+  };
+  size_t backward = 0, forward = 0;
+  for (auto _ : state) {
+    backward = forward = 0;
+    for (const auto& [source, target] : rest) {
+      const auto both = encode_two_way(source, target);
+      backward += packed_bytes(both->backward);
+      if (forward_too) forward += packed_bytes(both->forward);
+    }
+  }
+  report(state, rest, forward_too ? forward : backward);
+}
+
+void unpack(benchmark::State& state, const Pairs& pairs) {
+  DictionaryTrainer trainer(1);
+  EntropyCoder coder;
+  std::vector<std::pair<const bench::Pair*, Bytes>> all;
+  for (const auto& pair : pairs) trainer.see(*dedup::encode(pair.source, pair.target));
+  const auto dictionary = trainer.train();
+  if (!dictionary || coder.add_dictionary(1, *dictionary)) return state.SkipWithError("too little to learn from");
+  for (const auto& pair : pairs)
+    if (auto packed = coder.pack(*dedup::encode(pair.source, pair.target))) all.emplace_back(&pair, std::move(*packed));
+  size_t bytes = 0;
+  for (const auto& [pair, packed] : all) bytes += pair->target.size();
+  for (auto _ : state)
+    for (const auto& [pair, packed] : all)
+      benchmark::DoNotOptimize(dedup::apply(pair->source, coder.unpack(packed, 64 << 20).value()));
+  state.SetBytesProcessed(static_cast<int64_t>(bytes) * static_cast<int64_t>(state.iterations()));
 }
 
 void decode_hop(benchmark::State& state, const Pairs& pairs) {
@@ -126,6 +174,9 @@ const bool registered = [] {
     for (const int level : {1, 3})
       add("zstd_prefix_" + std::to_string(level) + "/" + name,
           [=](auto& state) { zstd_prefix(state, pairs_of(name), level); });
+    add("packed_backward/" + name, [=](auto& state) { packed(state, pairs_of(name), false); });
+    add("packed_forward_too/" + name, [=](auto& state) { packed(state, pairs_of(name), true); });
+    add("unpack_apply/" + name, [=](auto& state) { unpack(state, pairs_of(name)); });
     add("apply/" + name, [=](auto& state) { decode_hop(state, pairs_of(name)); });
     add("zstd_prefix_apply/" + name, [=](auto& state) { unprefix(state, pairs_of(name)); });
   }
