@@ -65,7 +65,7 @@ void reward_score(Suite& suite) {
     if (reward == 2) miss_2 = 1 - cached.hits, ratio_2 = cached.ratio / none.ratio;
   }
   Figure& figure = suite.figure("6.7", "Reward score, with 8 MB of cache");
-  figure.plots.push_back({"", "reward", "%", false, {std::move(ratio), std::move(misses)}});
+  figure.plots.push_back({"Compression and misses", "reward", "%", false, {std::move(ratio), std::move(misses)}});
   figure.tables.push_back(std::move(table));
   const double cut = miss_0 > 0 ? 1 - miss_2 / miss_0 : 0;
   suite.claim({"6.7", "A reward of 2 cuts the misses by 40 % and does not reduce the compression noticeably",

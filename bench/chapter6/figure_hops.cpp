@@ -3,18 +3,16 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <unordered_map>
 
 #include "bench/chapter6/figures.h"
+#include "bench/chapter6/replay.h"
 #include "datasets/synthetic/generator.h"
 #include "datasets/synthetic/profile.h"
-#include "dedup/delta.h"
-#include "dedup/hop_policy.h"
 
 namespace bench::chapter6 {
 namespace {
 
-enum class Scheme { backward, version_jumping, hop };
+using Scheme = dedup::EncodingScheme;
 
 struct Cost {
   uint64_t bytes = 0, raw_bytes = 0;
@@ -22,59 +20,21 @@ struct Cost {
   uint32_t retrievals_max = 0;
 };
 
-constexpr size_t none = SIZE_MAX;
-
-// Version i is kept as a delta against base[i], or whole.
-Cost cost(const std::vector<BytesView>& chain, Scheme scheme, uint32_t distance) {
-  const dedup::DeltaOptions options{.method = dedup::DeltaMethod::anchors};
-  std::vector<size_t> base(chain.size(), none), bytes(chain.size());
-  const dedup::HopPolicy policy(scheme == Scheme::hop ? distance : 0);
+// The thesis's encoder over a workload, with nothing left out.
+Cost cost(const Workload& workload, Scheme scheme, uint32_t distance, Replay::Versions versions) {
+  Options options = thesis();
+  options.encoding = scheme;
+  options.hop_distance = std::max(distance, 2u);
+  options.size_filter_always = false;
+  options.governor_window = 0;
+  Replay replay(options, versions);
+  replay.run(workload);
   Cost cost;
-  auto re_encode = [&](size_t target, size_t against) {
-    const auto delta = dedup::encode(chain[against], chain[target], options);
-    ++cost.write_backs;
-    base[target] = against;
-    bytes[target] = delta ? std::min(delta->size(), chain[target].size()) : chain[target].size();
-  };
-  for (size_t i = 0; i < chain.size(); ++i) {
-    bytes[i] = chain[i].size();
-    cost.raw_bytes += chain[i].size();
-    if (i == 0) continue;
-    const bool reference = scheme == Scheme::version_jumping && i % distance == 0;  // i - 1 was the last of its cluster
-    if (!reference) re_encode(i - 1, i);
-    if (scheme == Scheme::hop) {
-      for (const uint32_t ordinal : policy.re_encoded(static_cast<uint32_t>(i))) {
-        if (ordinal + 1 != i) re_encode(ordinal, i);
-      }
-    }
-  }
-  for (size_t i = 0; i < chain.size(); ++i) {
-    cost.bytes += bytes[i];
-    uint32_t retrievals = 0;
-    for (size_t at = i; base[at] != none; at = base[at]) ++retrievals;
-    cost.retrievals_max = std::max(cost.retrievals_max, retrievals);
-  }
+  cost.bytes = replay.records().stored_bytes();
+  cost.raw_bytes = replay.content_bytes();
+  cost.write_backs = replay.write_backs();
+  for (size_t i = 0; i < workload.records.size(); ++i) cost.retrievals_max = std::max(cost.retrievals_max, replay.records().hops(static_cast<int64_t>(i)));
   return cost;
-}
-
-// The histories of one workload that are long enough, each cut at `length`.
-std::vector<std::vector<BytesView>> chains(const Workload& workload, size_t shortest, size_t length, uint64_t bytes_max) {
-  std::unordered_map<uint64_t, std::vector<BytesView>> groups;
-  std::vector<uint64_t> order;
-  for (const Record& record : workload.records) {
-    auto& group = groups[record.group];
-    if (group.empty()) order.push_back(record.group);
-    if (group.size() < length) group.push_back(record.document);
-  }
-  std::vector<std::vector<BytesView>> found;
-  uint64_t bytes = 0;
-  for (const uint64_t group : order) {
-    auto& chain = groups[group];
-    if (chain.size() < shortest || bytes > bytes_max) continue;
-    for (const BytesView version : chain) bytes += version.size();
-    found.push_back(std::move(chain));
-  }
-  return found;
 }
 
 // One document and its edits, with Wikipedia's numbers.
@@ -90,27 +50,15 @@ Workload one_chain(size_t versions) {
 }  // namespace
 
 void hop_distance(Suite& suite) {
-  const Workload synthetic = one_chain(200);
-  const auto chain_200 = chains(synthetic, 200, 200, UINT64_MAX);
-  auto real = chains(suite.by_time("wiki"), 50, 200, suite.settings.tuning_bytes_max / 2);
-  const bool few = real.empty();
-  if (few) real = chain_200;
-  auto sum = [](const std::vector<std::vector<BytesView>>& all, Scheme scheme, uint32_t distance) {
-    Cost total;
-    for (const auto& chain : all) {
-      const Cost one = cost(chain, scheme, distance);
-      total.bytes += one.bytes, total.raw_bytes += one.raw_bytes, total.write_backs += one.write_backs;
-      total.retrievals_max = std::max(total.retrievals_max, one.retrievals_max);
-    }
-    return total;
-  };
-  const Cost backward = sum(real, Scheme::backward, 0);
+  const Workload chain_200 = one_chain(200);
+  const Workload& wiki = suite.tuning("wiki");
+  const Cost backward = cost(wiki, Scheme::backward, 0, Replay::Versions::found);
   Series ratio[2] = {{"hop encoding", {}}, {"version jumping", {}}}, retrievals[2] = {ratio[0], ratio[1]}, write_backs[2] = {ratio[0], ratio[1]};
   double hop_16 = 0, jump_16 = 0, worst_16 = 0;
   for (const uint32_t distance : {2u, 4u, 8u, 16u, 32u, 64u}) {
     int at = 0;
     for (const Scheme scheme : {Scheme::hop, Scheme::version_jumping}) {
-      const Cost here = sum(real, scheme, distance), of_200 = cost(chain_200.front(), scheme, distance);
+      const Cost here = cost(wiki, scheme, distance, Replay::Versions::found), of_200 = cost(chain_200, scheme, distance, Replay::Versions::declared);
       const double normalized = static_cast<double>(backward.bytes) / static_cast<double>(here.bytes);
       ratio[at].points.emplace_back(distance, normalized);
       retrievals[at].points.emplace_back(distance, of_200.retrievals_max);
@@ -124,9 +72,8 @@ void hop_distance(Suite& suite) {
   figure.plots.push_back({"Compression ratio, normalized to backward encoding", "hop distance", "", true, {ratio[0], ratio[1]}});
   figure.plots.push_back({"Most retrievals for one read, chain of 200", "hop distance", "", true, {retrievals[0], retrievals[1]}});
   figure.plots.push_back({"Write-backs, chain of 200", "hop distance", "", true, {write_backs[0], write_backs[1]}});
-  figure.notes.push_back(fmt::format("Ratios: {}, {:.1f} MB, {:.1f}x with backward encoding; deltas of the thesis.",
-                                     few ? std::string("one made-up chain of 200") : fmt::format("{} histories of the wiki with 50 to 200 versions", real.size()),
-                                     static_cast<double>(backward.raw_bytes) / 1e6, static_cast<double>(backward.raw_bytes) / static_cast<double>(std::max<uint64_t>(backward.bytes, 1))));
+  figure.notes.push_back(fmt::format("{:.1f} MB of the wiki, {:.1f}x with backward encoding; the thesis's profile without the size filter.", static_cast<double>(backward.raw_bytes) / 1e6,
+                                     static_cast<double>(backward.raw_bytes) / static_cast<double>(std::max<uint64_t>(backward.bytes, 1))));
   suite.claim({"6.11", "Hop encoding compresses within 10 % of backward encoding", fmt::format("{:.0f} % of it at distance 16", hop_16 * 100), hop_16 >= 0.9});
   suite.claim({"6.11", "Version jumping compresses 60 to 90 % less", fmt::format("{:.0f} % less at distance 16", (1 - jump_16) * 100), jump_16 <= 0.4});
   suite.claim({"6.11", "The most retrievals of hop encoding are close to version jumping's (distance 16: 16)", fmt::format("{:.0f} in a chain of 200", worst_16), worst_16 <= 16 + 4});
@@ -134,11 +81,10 @@ void hop_distance(Suite& suite) {
 
 void encoding_schemes(Suite& suite) {
   constexpr size_t versions = 1000;
-  const Workload workload = one_chain(versions);
-  const auto chain = chains(workload, versions, versions, UINT64_MAX).front();
+  const Workload chain = one_chain(versions);
   const auto n = static_cast<double>(versions);
-  const Cost backward = cost(chain, Scheme::backward, 0);
-  const double base = static_cast<double>(chain.back().size());
+  const Cost backward = cost(chain, Scheme::backward, 0, Replay::Versions::declared);
+  const double base = static_cast<double>(chain.records.back().document.size());
   const double delta = (static_cast<double>(backward.bytes) - base) / (n - 1);
   Table table{fmt::format("A chain of {} versions: bases of {:.0f} B, deltas of {:.0f} B", versions, base, delta),
               {"", "H", "storage claimed, KB", "measured", "most retrievals claimed", "measured", "write-backs claimed", "measured"}, {}};
@@ -150,8 +96,8 @@ void encoding_schemes(Suite& suite) {
   double claimed_16 = 0, measured_16 = 0;
   for (const uint32_t distance : {4u, 16u, 64u}) {
     const double h = distance;
-    row("version jumping", std::to_string(distance), n / h * base + (n - n / h) * delta, cost(chain, Scheme::version_jumping, distance), h, n - n / h);
-    const Cost hop = cost(chain, Scheme::hop, distance);
+    row("version jumping", std::to_string(distance), n / h * base + (n - n / h) * delta, cost(chain, Scheme::version_jumping, distance, Replay::Versions::declared), h, n - n / h);
+    const Cost hop = cost(chain, Scheme::hop, distance, Replay::Versions::declared);
     const double claimed = h + std::log(n) / std::log(h);
     row("hop", std::to_string(distance), base + (n - 1) * delta, hop, claimed, n + n * h / ((h - 1) * (h - 1)));
     if (distance == 16) claimed_16 = claimed, measured_16 = hop.retrievals_max;

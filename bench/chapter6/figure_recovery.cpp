@@ -13,6 +13,7 @@ enum class Event { none, failure, restart };
 
 struct Run {
   std::vector<std::pair<double, double>> ratios;  // records, ratio of the log over the last 2000
+  uint64_t forward_after = 0;  // of the first 2000 records after the event
   double rebuild_seconds = 0;
   uint64_t rebuilt = 0;
 };
@@ -34,6 +35,7 @@ Run measure(const Workload& workload, const Options& options, Event event, size_
     replay.step(workload.records[i]);
     last.emplace_back(workload.records[i].document.size(), replay.forward_bytes() - before);
     whole += last.back().first, forward += last.back().second;
+    if (i >= at && i < at + window_max) run.forward_after += last.back().second;
     if (last.size() > window) {
       whole -= last.front().first, forward -= last.front().second;
       last.pop_front();
@@ -86,10 +88,10 @@ void restart_goals(Suite& suite) {
   const size_t at = workload.records.size() / 2;
   const Options options = Options::of(Profile::balanced);
   const Run normal = measure(workload, options, Event::none, at), restarted = measure(workload, options, Event::restart, at);
-  const Dip came_back = dip(normal, restarted, at);
+  const double lost = normal.forward_after ? 1 - static_cast<double>(normal.forward_after) / static_cast<double>(restarted.forward_after) : 0;
   const double seconds_200k = restarted.rebuilt ? restarted.rebuild_seconds * 200'000 / static_cast<double>(restarted.rebuilt) : 0;
   suite.goal({"restart: index back, seconds for 200,000 records", "s", seconds_200k, 3, true, fmt::format("{} records in {:.3f} CPU s", restarted.rebuilt, restarted.rebuild_seconds)});
-  suite.goal({"restart: dip of the ratio", "%", came_back.deepest * 100, 1, true, "log of the wiki, any 2000 records after a restart half-way against the same without"});
+  suite.goal({"restart: dip of the ratio", "%", lost * 100, 1, true, "log of the wiki: the first 2000 records after a restart half-way, against the same without"});
 }
 
 }  // namespace bench::chapter6

@@ -28,7 +28,6 @@ std::vector<Rival> rivals_of(const Load& load, const Suite& suite, const std::ve
     rival.arguments.insert(rival.arguments.end(), {"--wiredTigerCacheSizeGB", "1", "--quiet"});
     load.start(rival, suite.settings.server, suite.settings.scratch);
   }
-  std::this_thread::sleep_for(std::chrono::duration<double>(std::min(2.0, suite.settings.round_seconds)));  // what came before settles
   return rivals;
 }
 
@@ -64,7 +63,7 @@ void performance_impact(Suite& suite) {
     Load load(workload, populated(workload));
     std::vector<Rival> rivals = rivals_of(load, suite, kinds);
     const size_t operations = operations_a_round(suite);
-    interleave(load, rivals, suite.settings.rounds, [&] {
+    interleave(load, rivals, suite.settings.rounds, 2 * suite.settings.round_seconds, [&] {
       const std::string workload_name = name;
       if (workload_name == "wiki") return load.mixed(operations, 0.001);
       return load.inserts_with_reads(operations, workload_name == "mail" ? Load::Follow::once : workload_name == "boards" ? Load::Follow::thread : Load::Follow::views);
@@ -106,11 +105,8 @@ void load_goals(Suite& suite) {
     Load load(workload, populated(workload));
     std::vector<Rival> rivals = rivals_of(load, suite, {{"off", {"--nodedup"}}, {"on", {}}});
     const size_t operations = operations_a_round(suite), left = workload.records.size() - populated(workload);
-    interleave(load, rivals, suite.settings.rounds, [&] {
-      if (mix.writes > 1) {
-        std::this_thread::sleep_for(std::chrono::duration<double>(suite.settings.round_seconds / 2));
-        return load.inserts(left / static_cast<size_t>(suite.settings.rounds), 70);
-      }
+    interleave(load, rivals, suite.settings.rounds, 2 * suite.settings.round_seconds, [&] {
+      if (mix.writes > 1) return load.inserts(left / static_cast<size_t>(suite.settings.rounds), 70);
       return load.mixed(std::min(operations, static_cast<size_t>(static_cast<double>(left) / mix.writes / suite.settings.rounds)), mix.writes);
     });
     std::vector<double> losses;  // round by round, so that what else the machine does falls on both

@@ -43,7 +43,7 @@ Steps measure(const Workload& workload, const Options& options) {
 }  // namespace
 
 void time_breakdown(Suite& suite) {
-  const Workload& workload = suite.tuning("wiki");
+  const Workload workload = suite.tuning("wiki").sample(suite.settings.tuning_bytes_max / 4);
   struct Kind {
     const char* name;
     Options options;

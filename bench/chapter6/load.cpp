@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "bson/builder.h"
 
@@ -148,10 +149,30 @@ void Load::run(Rival& rival, const std::vector<Operation>& operations) const {
   if (records > 0) rival.rates.push_back(static_cast<double>(records) / seconds_since(round));
 }
 
-void interleave(const Load& load, std::vector<Rival>& rivals, int rounds, const std::function<std::vector<Operation>()>& next_round) {
+void wait_until_idle(const std::vector<Rival>& rivals, double seconds_max) {
+  constexpr double step = 0.2, idle = 0.021;  // seconds; the clock ticks in hundredths
+  auto cpu = [&] {
+    double sum = 0;
+    for (const Rival& rival : rivals) sum += rival.server->cpu_seconds();
+    return sum;
+  };
+  double before = cpu();
+  for (double waited = 0; waited < seconds_max; waited += step) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(step));
+    const double now = cpu();
+    if (now - before < idle) return;
+    before = now;
+  }
+}
+
+void interleave(const Load& load, std::vector<Rival>& rivals, int rounds, double idle_seconds_max,
+                const std::function<std::vector<Operation>()>& next_round) {
   for (int round = 0; round < rounds; ++round) {
     const auto operations = next_round();
-    for (size_t i = 0; i < rivals.size(); ++i) load.run(rivals[(i + static_cast<size_t>(round)) % rivals.size()], operations);
+    for (size_t i = 0; i < rivals.size(); ++i) {
+      wait_until_idle(rivals, idle_seconds_max);
+      load.run(rivals[(i + static_cast<size_t>(round)) % rivals.size()], operations);
+    }
   }
 }
 

@@ -62,7 +62,12 @@ class Load {
   base::Random random_{1};
 };
 
+// Until no server has anything to do any more, `seconds_max` at most: what one still does in the background would
+// take from the next one's turn.
+void wait_until_idle(const std::vector<Rival>& rivals, double seconds_max);
+
 // `rounds` times the next operations, on one rival after the other, another one first each time.
-void interleave(const Load& load, std::vector<Rival>& rivals, int rounds, const std::function<std::vector<Operation>()>& next_round);
+void interleave(const Load& load, std::vector<Rival>& rivals, int rounds, double idle_seconds_max,
+                const std::function<std::vector<Operation>()>& next_round);
 
 }  // namespace bench::chapter6

@@ -15,7 +15,9 @@ using dedup::Profile;
 
 class Replay {
  public:
-  explicit Replay(const Options& options, uint64_t seed = 1);
+  // Versions: found by likeness, or declared by their group.
+  enum class Versions { found, declared };
+  explicit Replay(const Options& options, Versions versions = Versions::found);
 
   // Encodes the next record, keeps it, applies the write-backs.
   const Encoding& step(const Record& record);
@@ -41,7 +43,7 @@ class Replay {
 
  private:
   Options options_;
-  uint64_t seed_;
+  Versions versions_;
   MemoryPages pages_;
   std::unique_ptr<dedup::Encoder> encoder_;
   MemoryRecords records_;
