@@ -13,6 +13,7 @@ namespace dedup {
 namespace {
 
 constexpr size_t merged_bytes_min = 64;   // a better base must save this much to be worth a write
+constexpr size_t good_percent = 25;       // of its content: no better delta is looked for
 constexpr uint32_t fetches_max = 8;       // of candidates that turn out to be gone, and others, for one content
 
 }  // namespace
@@ -59,6 +60,12 @@ struct Encoder::State {
       uint32_t delta_bytes;
     };
     std::vector<Superseded> superseded;
+    struct Head {
+      Candidate candidate;
+      size_t source_bytes;
+      Bytes backward;
+    };
+    std::optional<Head> best;           // of the heads tried, the one that gets shortest as a delta
     bool late = false;                  // a content that ranks above it is there already, and became its base
   };
 
@@ -136,8 +143,13 @@ Encoding Encoder::State::encode(Work& work, Lineage lineage) {
     if (tried == options.sources_tried || fetches++ == fetches_max || work.late) break;
     if (!try_source(work, candidate)) continue;
     ++tried;
-    // A superseded source serves the log; the newest of a chain is still wanted, to be kept as a delta.
-    if (work.predecessor) break;
+    // A superseded source serves the log; the newest of a chain is still wanted, to be kept as a delta. And a better one,
+    // if that is a poor delta: documents of one form are all a little alike.
+    if (work.best && work.best->backward.size() * 100 <= work.best->source_bytes * good_percent) break;
+  }
+  if (work.best) {
+    auto& [candidate, source_bytes, backward] = *work.best;
+    write_back_predecessor(work, candidate.id, candidate.placement, candidate.pointer, source_bytes, std::move(backward));
   }
   if (tried > 0) work.encoding.outcome = work.encoding.source || !work.encoding.write_backs.empty() ? Outcome::encoded : Outcome::not_worth;
   if (work.late) return finish(work);
@@ -164,13 +176,14 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
   }
   if (!candidate.kin) return true;
   if (!may_be_base(work.id, candidate.id)) {
-    if (!candidate.superseded && !work.predecessor && encoding.source == candidate.id) come_late(work, candidate);
+    if (!candidate.superseded && !work.best && encoding.source == candidate.id) come_late(work, candidate);
     return true;
   }
   if (!worth(both->backward.size(), source->size())) return true;
 
   if (!candidate.superseded) {
-    write_back_predecessor(work, candidate.id, candidate.placement, candidate.pointer, source->size(), std::move(both->backward));
+    if (!work.best || both->backward.size() < work.best->backward.size())
+      work.best = Work::Head{candidate, source->size(), std::move(both->backward)};
     return true;
   }
   // It has a base already. A new one is worth a write where the old delta was a poor one, as when
