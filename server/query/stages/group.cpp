@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "base/hash.h"
-#include "bson/arithmetic.h"
 #include "bson/compare.h"
 #include "server/query/expressions/accumulate.h"
+#include "server/query/stages/accumulated_field.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/spill_file.h"
@@ -23,16 +23,9 @@ using bson::ValueView;
 
 namespace {
 
-struct Field {
-  std::string name;
-  std::string accumulator;
-  std::shared_ptr<Expression> input;
-  std::shared_ptr<Expression> n;  // of $firstN and the like
-};
-
 struct Plan {
   std::shared_ptr<Expression> key;
-  std::vector<Field> fields;
+  std::vector<AccumulatedField> fields;
 };
 
 struct KeyHash {
@@ -56,7 +49,7 @@ class Group final : public Stage {
         Value key = plan_.key->evaluate(frame_);
         std::vector<Value> inputs;
         inputs.reserve(plan_.fields.size());
-        for (const Field& field : plan_.fields) inputs.push_back(field.input->evaluate(frame_));
+        for (const AccumulatedField& field : plan_.fields) inputs.push_back(field.input->evaluate(frame_));
         take(std::move(key), inputs, 0);
       }
       collect(1);
@@ -86,7 +79,7 @@ class Group final : public Stage {
     if (found == groups_.end()) {
       if (bytes_ > stage_memory_max) return put_aside(key, inputs, level);
       Accumulators fresh;
-      for (const Field& field : plan_.fields) fresh.push_back(make_accumulator(field.accumulator, count_for(field)));
+      for (const AccumulatedField& field : plan_.fields) fresh.push_back(make_accumulator(field.accumulator, field.count(frame_)));
       bytes_ += key.view().bytes().size() + 128;
       for (const auto& accumulator : fresh) bytes_ += accumulator->bytes();
       found = groups_.emplace(std::move(key), std::move(fresh)).first;
@@ -100,14 +93,6 @@ class Group final : public Stage {
     if (bytes_ > 8 * stage_memory_max) {
       refuse(base::ErrorCode::exceeded_memory_limit, "$group used too much memory for single groups and cannot spill them to disk");
     }
-  }
-
-  int64_t count_for(const Field& field) {
-    if (!field.n) return 0;
-    const auto n = bson::number::exact_int64(field.n->evaluate(frame_));
-    if (!n) refuse(5787902, "Value for 'n' must be of integral type, but found " + type_of(field.n->evaluate(frame_)));
-    if (*n <= 0) refuse(5787908, "'n' must be greater than 0, found " + std::to_string(*n));
-    return *n;
   }
 
   void put_aside(const Value& key, const std::vector<Value>& inputs, int level) {
@@ -179,7 +164,7 @@ class GroupSpec final : public PlainSpec {
   }
   bool needs_documents() const override {
     if (!plan_.key->constant()) return true;
-    for (const Field& field : plan_.fields) {
+    for (const AccumulatedField& field : plan_.fields) {
       if (!field.input->constant()) return true;
     }
     return false;
@@ -188,53 +173,6 @@ class GroupSpec final : public PlainSpec {
  private:
   Plan plan_;
 };
-
-Field parse_field(const Element& field, PipelineContext& context) {
-  if (field.name.find('.') != std::string_view::npos) {
-    refuse(40235, "The field name '" + std::string(field.name) + "' cannot contain '.'");
-  }
-  if (!field.name.empty() && field.name[0] == '$') {
-    refuse(40236, "The field name '" + std::string(field.name) + "' cannot be an operator name");
-  }
-  if (!field.is_object() || field.as_document().empty()) {
-    refuse(40234, "The field '" + std::string(field.name) + "' must be an accumulator object");
-  }
-  if (field.as_document().count() != 1) {
-    refuse(40238, "The field '" + std::string(field.name) + "' must specify one accumulator");
-  }
-  const Element accumulator = field.as_document().first();
-  Field out{std::string(field.name), std::string(accumulator.name), nullptr, nullptr};
-  if (!is_accumulator(out.accumulator)) refuse(15952, "unknown group operator '" + out.accumulator + "'");
-  if (accumulator.is_array() && out.accumulator != "$push" && out.accumulator != "$addToSet" && accumulator.as_document().count() != 1) {
-    refuse(40237, "The " + out.accumulator + " accumulator is a unary operator");
-  }
-  if (out.accumulator == "$count") {
-    if (!accumulator.is_object() || !accumulator.as_document().empty()) {
-      refuse(base::ErrorCode::type_mismatch, "$count takes no arguments, i.e. $count:{}");
-    }
-    out.input = make_constant(Value(true));
-  } else if (takes_n(out.accumulator)) {
-    if (!accumulator.is_object()) refuse(5787801, "specification must be an object; found " + out.accumulator + " :" + type_of(accumulator));
-    for (const Element& argument : accumulator.as_document()) {
-      if (argument.name == "n") {
-        out.n = parse_expression(argument, context.scope);
-      } else if (argument.name == "input") {
-        out.input = parse_expression(argument, context.scope);
-      } else {
-        refuse(5787901, "Unknown argument for 'n' operator: " + std::string(argument.name));
-      }
-    }
-    if (!out.n) refuse(5787906, "Missing value for 'n'");
-    if (!out.input) refuse(5787907, "Missing value for 'input'");
-  } else {
-    const ValueView argument =
-        accumulator.is_array() && accumulator.as_document().count() == 1 && out.accumulator != "$push" && out.accumulator != "$addToSet"
-            ? static_cast<ValueView>(accumulator.as_document().first())
-            : static_cast<ValueView>(accumulator);
-    out.input = parse_expression(argument, context.scope);
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -245,7 +183,7 @@ StageSpecPtr parse_group(const Element& specification, PipelineContext& context)
     if (field.name == "_id") {
       plan.key = parse_expression(field, context.scope);
     } else {
-      plan.fields.push_back(parse_field(field, context));
+      plan.fields.push_back(parse_accumulated_field(field, context));
     }
   }
   if (!plan.key) refuse(15955, "a group specification must include an _id");

@@ -10,6 +10,7 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
   static const std::unordered_map<std::string_view, StageParser> parsers = {
       {"$addFields", parse_add_fields},
       {"$bucket", parse_bucket},
+      {"$bucketAuto", parse_bucket_auto},
       {"$collStats", parse_coll_stats},
       {"$count", parse_count},
       {"$documents", parse_documents},

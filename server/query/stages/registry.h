@@ -11,6 +11,7 @@ using StageParser = StageSpecPtr (*)(const bson::Element& specification, Pipelin
 
 StageSpecPtr parse_add_fields(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_bucket(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_bucket_auto(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_coll_stats(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_count(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_documents(const bson::Element& specification, PipelineContext& context);

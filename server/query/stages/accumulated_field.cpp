@@ -1,0 +1,71 @@
+#include "server/query/stages/accumulated_field.h"
+
+#include "bson/arithmetic.h"
+#include "server/query/stages/pipeline.h"
+#include "server/query/stages/support.h"
+
+namespace server::query {
+
+using bson::Element;
+using bson::Value;
+using bson::ValueView;
+
+int64_t AccumulatedField::count(Frame& frame) const {
+  if (!n) return 0;
+  const Value value = n->evaluate(frame);
+  const auto count = bson::number::exact_int64(value);
+  if (!count) refuse(5787902, "Value for 'n' must be of integral type, but found " + type_of(value));
+  if (*count <= 0) refuse(5787908, "'n' must be greater than 0, found " + std::to_string(*count));
+  return *count;
+}
+
+AccumulatedField counting_field(std::string name) { return {std::move(name), "$sum", make_constant(Value(1)), nullptr}; }
+
+AccumulatedField parse_accumulated_field(const Element& field, PipelineContext& context) {
+  if (field.name.find('.') != std::string_view::npos) {
+    refuse(40235, "The field name '" + std::string(field.name) + "' cannot contain '.'");
+  }
+  if (!field.name.empty() && field.name[0] == '$') {
+    refuse(40236, "The field name '" + std::string(field.name) + "' cannot be an operator name");
+  }
+  if (!field.is_object() || field.as_document().empty()) {
+    refuse(40234, "The field '" + std::string(field.name) + "' must be an accumulator object");
+  }
+  if (field.as_document().count() != 1) {
+    refuse(40238, "The field '" + std::string(field.name) + "' must specify one accumulator");
+  }
+  const Element accumulator = field.as_document().first();
+  AccumulatedField out{std::string(field.name), std::string(accumulator.name), nullptr, nullptr};
+  if (!is_accumulator(out.accumulator)) refuse(15952, "unknown group operator '" + out.accumulator + "'");
+  if (accumulator.is_array() && out.accumulator != "$push" && out.accumulator != "$addToSet" && accumulator.as_document().count() != 1) {
+    refuse(40237, "The " + out.accumulator + " accumulator is a unary operator");
+  }
+  if (out.accumulator == "$count") {
+    if (!accumulator.is_object() || !accumulator.as_document().empty()) {
+      refuse(base::ErrorCode::type_mismatch, "$count takes no arguments, i.e. $count:{}");
+    }
+    out.input = make_constant(Value(true));
+  } else if (takes_n(out.accumulator)) {
+    if (!accumulator.is_object()) refuse(5787801, "specification must be an object; found " + out.accumulator + " :" + type_of(accumulator));
+    for (const Element& argument : accumulator.as_document()) {
+      if (argument.name == "n") {
+        out.n = parse_expression(argument, context.scope);
+      } else if (argument.name == "input") {
+        out.input = parse_expression(argument, context.scope);
+      } else {
+        refuse(5787901, "Unknown argument for 'n' operator: " + std::string(argument.name));
+      }
+    }
+    if (!out.n) refuse(5787906, "Missing value for 'n'");
+    if (!out.input) refuse(5787907, "Missing value for 'input'");
+  } else {
+    const ValueView argument =
+        accumulator.is_array() && accumulator.as_document().count() == 1 && out.accumulator != "$push" && out.accumulator != "$addToSet"
+            ? static_cast<ValueView>(accumulator.as_document().first())
+            : static_cast<ValueView>(accumulator);
+    out.input = parse_expression(argument, context.scope);
+  }
+  return out;
+}
+
+}  // namespace server::query

@@ -1,0 +1,28 @@
+// A field of $group's output and its like: {total: {$sum: "$price"}}.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/query/expressions/accumulate.h"
+#include "server/query/stages/stage.h"
+
+namespace server::query {
+
+struct AccumulatedField {
+  std::string name;
+  std::string accumulator;
+  std::shared_ptr<Expression> input;
+  std::shared_ptr<Expression> n;  // of $firstN and the like
+
+  // What make_accumulator wants to know; 0 where there is no `n`. Throws 5787902, 5787908.
+  int64_t count(Frame& frame) const;
+};
+
+// Throws what $group answers for a bad one (40234 …).
+AccumulatedField parse_accumulated_field(const bson::Element& field, PipelineContext& context);
+
+// {name: {$sum: 1}}
+AccumulatedField counting_field(std::string name);
+
+}  // namespace server::query
