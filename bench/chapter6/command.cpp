@@ -52,8 +52,8 @@ void choose(Arguments& arguments) {
     for (const std::string& name : figure_names()) settings.figures.insert(name);
   }
   if (arguments.quick || arguments.tiny) {
-    settings.bytes_max = arguments.tiny ? 1 << 20 : 16 << 20;
-    settings.tuning_bytes_max = settings.bytes_max / 2;
+    settings.bytes_max = arguments.tiny ? 1 << 20 : 8 << 20;
+    settings.tuning_bytes_max = settings.bytes_max;
     settings.round_seconds = arguments.tiny ? 0.05 : 0.4;
     settings.rounds = arguments.tiny ? 1 : 3;
     settings.data.synthetic_bytes = settings.bytes_max;

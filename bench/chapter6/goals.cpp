@@ -13,6 +13,8 @@
 #include "bench/peers/deltas.h"
 #include "bson/path.h"
 #include "datasets/synthetic/text.h"
+#include "dedup/delta_dictionary.h"
+#include "dedup/entropy.h"
 #include "dedup/sketch.h"
 #include "storage/dedup_service.h"
 
@@ -106,6 +108,41 @@ void detection_goals(Suite& suite) {
   }
 }
 
+namespace {
+
+// The stored form packed, with a dictionary trained on every second pair and measured on the others.
+void entropy_goals(Suite& suite, const std::vector<Pair>& all) {
+  dedup::DictionaryTrainer trainer(1);
+  std::vector<Pair> measured;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i % 2) measured.push_back(all[i]);
+    else if (const auto both = dedup::encode_two_way(all[i].before, all[i].after)) trainer.see(both->backward);
+  }
+  dedup::EntropyCoder coder;
+  const auto dictionary = trainer.train();
+  if (dictionary) base::check(!coder.add_dictionary(1, *dictionary), "a trained dictionary is one");
+  uint64_t packed_bytes = 0;
+  const double seconds = least_cpu_seconds(5, [&] {
+    packed_bytes = 0;
+    for (const Pair& pair : measured) {
+      const auto both = dedup::encode_two_way(pair.before, pair.after);
+      if (!both) {
+        packed_bytes += pair.before.size();
+        continue;
+      }
+      const auto packed = coder.pack(both->backward);
+      packed_bytes += packed ? packed->size() : both->backward.size();
+    }
+  });
+  uint64_t bytes = 0;
+  for (const Pair& pair : measured) bytes += pair.before.size();
+  const std::string note = fmt::format("{} pairs, dictionary of {} B trained on {} others", measured.size(), dictionary ? dictionary->size() : 0, trainer.seen());
+  suite.goal({"delta encode, both ways, and packing the stored form", "GB/s", static_cast<double>(bytes) / 1e9 / seconds, 1.2, false, note});
+  suite.goal({"ratio of the packed form", "x", ratio(bytes, packed_bytes), 70, false, note});
+}
+
+}  // namespace
+
 void speed_goals(Suite& suite) {
   constexpr int rounds = 5;
   const Workload& workload = suite.tuning("wiki");
@@ -147,6 +184,7 @@ void speed_goals(Suite& suite) {
   };
   suite.goal({"delta encode, both ways, prose of 8 to 32 KB", "GB/s", bytes / 1e9 / encode_seconds, 2.0, false,
               fmt::format("{:.0f}x forward; zstd refPrefix 1 {}, 3 {}; xdelta3 {}", bytes / static_cast<double>(delta_bytes), peer(zstd_delta_1), peer(zstd_delta_3), peer(xdelta3_delta))});
+  entropy_goals(suite, some);
   double slowest = 1e300;
   std::string what;
   const size_t adversary_bytes = std::min<uint64_t>(16 << 20, suite.settings.tuning_bytes_max);
