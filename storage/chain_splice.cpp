@@ -17,7 +17,7 @@ struct Dependent {
   Bytes bytes;
   ChainRow row;  // borrows from `bytes`
   Bytes content;
-  Bytes delta;   // against what it is to be based on
+  Bytes delta;  // against what it is to be based on
 };
 
 }  // namespace
@@ -56,7 +56,8 @@ bool ChainStore::splice_out(Transaction& transaction, const ChainKey& dead_key, 
     if (!bytes) continue;
     auto dependent = std::make_unique<Dependent>(Dependent{key, Bytes(*bytes), {}, {}, {}});
     dependent->row = parse_chain_row(dependent->bytes, key).or_throw();
-    if (dependent->row.form == ChainRow::Form::delta && dependent->row.base == dead_key) dependents.push_back(std::move(dependent));
+    if (dependent->row.form == ChainRow::Form::delta && dependent->row.base == dead_key)
+      dependents.push_back(std::move(dependent));
   }
   if (dependents.empty()) return false;
   const bool all = dependents.size() == dead.references;
@@ -109,12 +110,17 @@ bool ChainStore::splice_out(Transaction& transaction, const ChainKey& dead_key, 
 }
 
 // A delta's content becomes whole: in its record's row, or, where it is dead itself, in the chain.
-void ChainStore::stand_whole(Transaction& transaction, const ChainKey& key, const ChainRow& row, BytesView content, uint64_t references,
-                             StoreCounts& change) const {
+void ChainStore::stand_whole(Transaction& transaction, const ChainKey& key, const ChainRow& row, BytesView content,
+                             uint64_t references, StoreCounts& change) const {
   if (row.dead) {
     return put_chain(transaction, key,
-                     {.form = ChainRow::Form::raw, .dead = true, .references = references, .length = row.length,
-                      .checksum = row.checksum, .base = {}, .payload = content},
+                     {.form = ChainRow::Form::raw,
+                      .dead = true,
+                      .references = references,
+                      .length = row.length,
+                      .checksum = row.checksum,
+                      .base = {},
+                      .payload = content},
                      change);
   }
   const RecordId record = key.content.record;

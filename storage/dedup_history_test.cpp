@@ -59,7 +59,8 @@ struct Store {
 
   RecordId insert(const std::string& text) {
     const auto made = document(next_id++, text);
-    const RecordId record = in_transaction(*engine, [&](Transaction& transaction) { return collection->insert(transaction, made).id; });
+    const RecordId record =
+        in_transaction(*engine, [&](Transaction& transaction) { return collection->insert(transaction, made).id; });
     model[record] = made;
     return record;
   }
@@ -122,8 +123,9 @@ TEST_CASE("whatever is inserted, changed, taken back and deleted reads as it sho
       const uint64_t dice = random.below(100);
       if (store.model.empty() || dice < 45) {
         std::string text = known.empty() || random.below(15) == 0 ? words(random, 500 + random.below(3000))
-                           : random.below(10) == 0                ? known[random.below(known.size())]
-                                                                  : edited(random, known[known.size() - 1 - random.below(std::min<size_t>(8, known.size()))]);
+                           : random.below(10) == 0
+                               ? known[random.below(known.size())]
+                               : edited(random, known[known.size() - 1 - random.below(std::min<size_t>(8, known.size()))]);
         known.push_back(text);
         store.insert(text);
       } else if (dice < 65) {

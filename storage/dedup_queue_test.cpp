@@ -16,7 +16,8 @@ TEST_CASE("each thread's work comes out of the queue once and in its order") {
   std::vector<std::thread> pushing;
   for (uint32_t thread = 0; thread < threads; ++thread) {
     pushing.emplace_back([&, thread] {
-      for (RecordId record = 1; record <= each; ++record) queue.push({.collection = thread, .record = record, .content = base::Bytes(10, 'x')});
+      for (RecordId record = 1; record <= each; ++record)
+        queue.push({.collection = thread, .record = record, .content = base::Bytes(10, 'x')});
     });
   }
   RecordId last[threads] = {};
@@ -67,8 +68,13 @@ namespace {
 uint64_t longest_run(uint32_t versions, size_t bytes, const ChainBounds& bounds) {
   uint64_t run = 0, longest = 0;
   for (uint32_t ordinal = 0; ordinal + 1 < versions; ++ordinal) {
-    dedup::Backward backward{.target = {}, .base = {}, .target_placement = {1, ordinal}, .base_placement = {1, ordinal + 1}, .delta = {},
-                             .target_bytes = bytes, .saved_bytes = 0};
+    dedup::Backward backward{.target = {},
+                             .base = {},
+                             .target_placement = {1, ordinal},
+                             .base_placement = {1, ordinal + 1},
+                             .delta = {},
+                             .target_bytes = bytes,
+                             .saved_bytes = 0};
     run = cuts_chain(backward, 0, bounds) ? 0 : run + 1;
     longest = std::max(longest, run);
   }

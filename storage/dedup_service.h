@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "bson/builder.h"
@@ -43,6 +44,9 @@ class DedupService {
   // Packs the collection's rows and gives unused file space back: what the background does in
   // quiet times, now and on the caller's thread. `interrupted` is asked between batches and may throw.
   void tidy(Collection& collection, const std::function<void()>& interrupted = nullptr);
+
+  // While it is held the background changes nothing; waits for what it is at. Not to be held over `drain`.
+  std::unique_lock<std::mutex> hold();
 
   // What setParameter may change while it runs. Contents that come in while it is
   // off are encoded once it is on again.

@@ -1,5 +1,6 @@
 #include "storage/dedup_worker.h"
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -191,6 +192,13 @@ void DedupWorker::drain(bool tidy) {
   tidying_ -= tidy;
 }
 
+std::unique_lock<std::mutex> DedupWorker::hold() {
+  ++holders_;
+  std::unique_lock<std::mutex> held(working_);
+  --holders_;
+  return held;
+}
+
 void DedupWorker::set_enabled(bool enabled) {
   enabled_ = enabled;
   wake_.notify_all();
@@ -230,6 +238,7 @@ DedupWorker::QueueFigures DedupWorker::queue_figures() const {
 
 void DedupWorker::run() {
   const base::LogContext context("dedup");
+  pthread_setname_np(pthread_self(), "dedup");
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice_level);
   for (;;) {
     {
@@ -239,6 +248,8 @@ void DedupWorker::run() {
     bool worked = false;
     auto rest = nap;
     try {
+      while (holders_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a lock alone would hardly ever come to them
+      std::lock_guard working(working_);
       worked = step();
     } catch (const std::exception& error) {
       log_failure("working", error);

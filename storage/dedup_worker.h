@@ -73,6 +73,9 @@ class DedupWorker {
   // Packs and compacts one collection's tables, on the caller's thread.
   void tidy(Collection& collection, const std::function<void()>& interrupted);
 
+  // While it is held nothing is changed.
+  std::unique_lock<std::mutex> hold();
+
   void set_enabled(bool enabled);
   bool enabled() const { return enabled_; }
   void set_queue_bytes(size_t bytes);
@@ -164,6 +167,8 @@ class DedupWorker {
   uint64_t idle_rounds_ = 0;   // times the worker found nothing at all to do
   std::thread thread_;
   std::mutex packing_;         // one at a time
+  std::mutex working_;         // held while it changes anything
+  std::atomic<int> holders_{0};  // that wait for it
 
   std::map<std::string, std::unique_ptr<Partition>, std::less<>> partitions_;
   std::unordered_map<CollectionId, std::shared_ptr<Collection>> in_use_;

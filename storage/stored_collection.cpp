@@ -106,6 +106,12 @@ void StoredCollection::count(Transaction& transaction, int64_t records, int64_t 
   transaction.session().counts.add(id_, counts_, records, bytes, stamp);
 }
 
+void StoredCollection::correct_counts(int64_t records, int64_t bytes) {
+  in_transaction(engine_, [&](Transaction& transaction) {
+    count(transaction, records - counts_->records.load(), bytes - counts_->bytes.load(), 0);
+  });
+}
+
 void StoredCollection::tell_dedup(Transaction& transaction, RecordId record, Stamp before, Stamp after, bson::DocumentView document) {
   // Switched off at run time it keeps what comes for later; off from the start, it has nothing to do until it is switched on.
   if (!engine_.options().dedup.enabled && !engine_.dedup().enabled()) return;

@@ -50,6 +50,8 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   void set_dropped() { dropped_.store(true, std::memory_order_release); }
   // Puts the document's keys into one index: how it is built.
   void index_document(Transaction& transaction, StoredIndex& index, RecordId record, bson::DocumentView document, const IndexKeys& keys);
+  // Makes the counts what they should be; with the schema lock held exclusively.
+  void correct_counts(int64_t records, int64_t bytes);
   // Remembered for good before the caller's transaction shows such a key to anyone.
   void note_multikey(StoredIndex& index, uint32_t fields);
 

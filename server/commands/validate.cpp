@@ -1,4 +1,4 @@
-// validate: reads a collection through and compares records, checksums and indexes.
+// validate: reads a collection through and compares records, checksums and indexes; repairs what it can.
 #include "base/error.h"
 #include "server/arguments.h"
 #include "server/command.h"
@@ -7,6 +7,7 @@
 #include "server/write/target.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
+#include "storage/repair.h"
 
 namespace server {
 namespace {
@@ -19,7 +20,42 @@ void append_list(bson::Builder& reply, std::string_view name, const std::vector<
   for (const auto& line : lines) list.append(line);
 }
 
-void append_report(const storage::Collection& collection, const storage::ValidateReport& report, bson::Builder& reply) {
+constexpr size_t corrupt_records_max = 10'000;
+
+// What the log still has whole: contents that were replaced or deleted but that others are based on, and those of
+// capped collections.
+std::optional<storage::Bytes> copy_in_log(storage::Engine& engine, const storage::Collection& collection, storage::Stamp generation) {
+  const auto log = engine.catalog().open("local.oplog.rs");
+  if (!log) return std::nullopt;
+  try {
+    storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+    const auto scan = log->scan(transaction, storage::Direction::forward);
+    scan->seek(static_cast<storage::RecordId>(generation));
+    if (!scan->next() || scan->record() != static_cast<storage::RecordId>(generation)) return std::nullopt;
+    const bson::DocumentView entry = scan->document();
+    const auto uuid = entry["ui"];
+    if (uuid.type() != bson::Type::binary || uuid.as_binary().bytes != collection.uuid_bytes()) return std::nullopt;
+    const auto content = entry["o"];
+    if (!content.is_object()) return std::nullopt;
+    return storage::Bytes(content.as_document().bytes());
+  } catch (const OperationError& damage) {
+    if (damage.code() != ErrorCode::data_corruption_detected) throw;
+    return std::nullopt;  // it only names what is damaged
+  }
+}
+
+void append_repair(const storage::RepairReport& repair, bson::Builder& reply) {
+  append_count(reply, "numRemovedCorruptRecords", repair.removed_records);
+  append_count(reply, "numRemovedExtraIndexEntries", repair.removed_keys);
+  append_count(reply, "numInsertedMissingIndexEntries", repair.inserted_keys);
+  append_count(reply, "numDocumentsMovedToLostAndFound", repair.moved_documents);
+  append_count(reply, "numOutdatedMissingIndexEntry", 0);
+  append_count(reply, "numRestoredContents", repair.restored_contents);
+  append_count(reply, "numCorrectedChainEntries", repair.corrected_chains);
+}
+
+void append_report(const storage::Collection& collection, const storage::ValidateReport& report, const storage::RepairReport* repair,
+                   const std::vector<storage::RecordId>& corrupt, bson::Builder& reply) {
   reply.append("ns", collection.ns()).append("uuid", bson::Binary{4, collection.uuid_bytes()});
   append_count(reply, "nInvalidDocuments", report.invalid_documents);
   reply.append("nNonCompliantDocuments", 0);
@@ -37,9 +73,17 @@ void append_report(const storage::Collection& collection, const storage::Validat
     }
   }
   append_count(reply, "nCorruptRecords", report.corrupt_records);
-  reply.append("valid", report.valid).append("repaired", false);
-  append_list(reply, "warnings", report.warnings);
+  const bool repaired = repair && repair->repaired();
+  reply.append("valid", report.valid).append("repaired", repaired);
+  std::vector<std::string> warnings = report.warnings;
+  if (repair) warnings.insert(warnings.end(), repair->warnings.begin(), repair->warnings.end());
+  append_list(reply, "warnings", warnings);
   append_list(reply, "errors", report.errors);
+  {
+    auto list = reply.array("corruptRecords");
+    for (const storage::RecordId record : corrupt) list.append(static_cast<int64_t>(record));
+  }
+  if (repaired) append_repair(*repair, reply);
   if (!report.valid) {
     reply.append("advice", "The collection is damaged in the places that `errors` names; restore them from a backup or another member.");
   }
@@ -50,7 +94,8 @@ class Validate : public Command {
   std::string_view name() const override { return "validate"; }
   std::string_view help() const override {
     return "Validate contents of a namespace by scanning its data structures for correctness.\nThis is a slow operation.\n"
-           "{ validate: \"collection\", full: <bool> }";
+           "Add {full: true} to check the files too, {repair: true} to repair what is found, from copies where there are any.\n"
+           "{ validate: \"collection\", full: <bool>, repair: <bool> }";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"full", "background", "repair", "enforceFastCount", "checkBSONConformance",
@@ -63,8 +108,18 @@ class Validate : public Command {
     const Arguments arguments(request);
     const bool full = arguments.loose_boolean("full").value_or(false);
     const bool background = arguments.loose_boolean("background").value_or(false);
-    if (arguments.loose_boolean("repair").value_or(false) || arguments.loose_boolean("fixMultikey").value_or(false)) {
-      throw OperationError(ErrorCode::command_not_supported, "validate does not repair: it reports what it finds");
+    const bool repair = arguments.loose_boolean("repair").value_or(false);
+    const auto fix_multikey = arguments.loose_boolean("fixMultikey");
+    if (repair && background) {
+      throw OperationError(ErrorCode::invalid_options,
+                           "Running the validate command with both { background: true } and { repair: true } is not supported.");
+    }
+    if (repair && fix_multikey == false) {
+      throw OperationError(ErrorCode::invalid_options,
+                           "Running the validate command with both { fixMultikey: false } and { repair: true } is not supported.");
+    }
+    if (fix_multikey.value_or(false) && !repair) {
+      throw OperationError(ErrorCode::command_not_supported, "validate repairs as a whole or not at all: use {repair: true}");
     }
     if (background && full) {
       throw OperationError(ErrorCode::invalid_options,
@@ -76,7 +131,19 @@ class Validate : public Command {
     if (!collection) {
       throw OperationError(ErrorCode::namespace_not_found, "Collection '" + ns + "' does not exist to validate.");
     }
-    append_report(*collection, catalog.validate(collection, full, [&op] { op.check_interrupt(); }), reply);
+    storage::Engine& engine = write::engine_of(op);
+    const auto interrupted = [&op] { op.check_interrupt(); };
+    if (repair) {
+      const auto copies = [&engine](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
+        return copy_in_log(engine, of, generation);
+      };
+      const auto report = storage::repair_collection(engine, collection, full, copies, interrupted);
+      return append_report(*collection, report.after, &report, {}, reply);
+    }
+    const auto report = catalog.validate(collection, full, interrupted);
+    std::vector<storage::RecordId> corrupt;
+    if (report.corrupt_records > 0) corrupt = storage::corrupt_records(engine, *collection, corrupt_records_max, interrupted);
+    append_report(*collection, report, nullptr, corrupt, reply);
   }
 };
 

@@ -1,0 +1,51 @@
+// What `validate {repair: true}` does to a collection.
+//
+//   contents   a content that does not read as its checksum says is put back from a
+//              copy, and those based on it read again; where there is no copy the
+//              record goes to local.lost_and_found.<uuid>, with what is left of it
+//   chains     counts of references are made what a scan counts; what nothing leads
+//              to, or nothing needs, goes
+//   indexes    missing entries are made, others are removed
+//   counts     are what there is
+//
+// The schema lock is held exclusively throughout, and dedup's background stands
+// still. Each step is a transaction of its own: what a crash leaves is what the next
+// repair finds.
+#pragma once
+
+#include <functional>
+
+#include "storage/collection.h"
+
+namespace storage {
+
+class Engine;
+
+// Plug: where else a content may be found whole, by name. What it gives is believed only
+// where the checksum holds.
+using ContentCopies = std::function<std::optional<Bytes>(const Collection& collection, RecordId record, Stamp generation)>;
+
+struct RepairReport {
+  ValidateReport after;           // what validate finds when all is done
+  int64_t restored_contents = 0;  // from copies
+  int64_t removed_records = 0;    // corrupt, and now in lost_and_found
+  int64_t moved_documents = 0;    // whole, but at odds with another one in a unique index: in lost_and_found too
+  int64_t inserted_keys = 0;
+  int64_t removed_keys = 0;
+  int64_t corrected_chains = 0;  // rows
+  std::vector<std::string> warnings;
+
+  bool repaired() const {
+    return restored_contents + removed_records + moved_documents + inserted_keys + removed_keys + corrected_chains > 0;
+  }
+};
+
+// Throws NamespaceNotFound where it was dropped, CommandNotSupported for a collection that is kept elsewhere (the log).
+RepairReport repair_collection(Engine& engine, const std::shared_ptr<Collection>& collection, bool full,
+                               const ContentCopies& copies, const std::function<void()>& interrupted = nullptr);
+
+// Records whose contents don't read, at most so many: to be named where validate found that there are some.
+std::vector<RecordId> corrupt_records(Engine& engine, Collection& collection, size_t count_max,
+                                      const std::function<void()>& interrupted = nullptr);
+
+}  // namespace storage

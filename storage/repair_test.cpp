@@ -1,0 +1,237 @@
+// Damage done on purpose, through the tables, and what a repair makes of it.
+#include "storage/repair.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "base/random.h"
+#include "bson/json.h"
+#include "bson/keystring.h"
+#include "storage/chain_check.h"
+#include "storage/dedup_service.h"
+#include "storage/record_store_state.h"
+#include "storage/temporary_engine.h"
+
+using namespace storage;
+using bson::json;
+
+namespace {
+
+std::string words(base::Random& random, size_t bytes) {
+  std::string out;
+  while (out.size() < bytes) {
+    for (uint64_t letters = 2 + random.below(9); letters > 0; --letters) out.push_back(static_cast<char>('a' + random.below(26)));
+    out.push_back(' ');
+  }
+  return out;
+}
+
+// Versions of a few documents, kept as deltas, with an index over a number.
+struct Fixture {
+  TemporaryDirectory directory;
+  Engine engine{test_options(directory.path())};
+  std::shared_ptr<Collection> collection = engine.catalog().create("wiki.pages", {});
+  base::Random random{7};
+  std::map<RecordId, bson::Document> model;
+  std::map<RecordId, Stamp> generations;
+
+  explicit Fixture(int count = 60) {
+    engine.catalog().create_indexes(collection, {parse_index_spec(json("{key: {n: 1}, name: 'n'}"))});
+    std::string texts[4];
+    for (auto& text : texts) text = words(random, 2000);
+    for (int i = 0; i < count; ++i) {
+      auto& text = texts[i % 4];
+      text.replace(random.below(1900), random.below(30), words(random, 20));
+      bson::Builder made;
+      made.append("_id", i).append("n", i % 7).append("text", text);
+      const auto document = made.done();
+      const Stored stored = in_transaction(engine, [&](Transaction& t) { return collection->insert(t, document); });
+      model[stored.id] = document;
+      generations[stored.id] = stored.generation;
+    }
+    engine.dedup().drain(true);
+  }
+  const StoreTables& tables() { return collection->records().state().chains.tables(); }
+  ValidateReport validate() { return engine.catalog().validate(collection, false); }
+  RepairReport repair(const ContentCopies& copies = {}) { return repair_collection(engine, collection, false, copies); }
+
+  bool reads(RecordId record) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    try {
+      const auto found = collection->find(transaction, record, nullptr);
+      return found && found->bytes() == model.at(record).bytes();
+    } catch (const base::OperationError&) {
+      return false;
+    }
+  }
+  size_t unreadable() {
+    size_t count = 0;
+    for (const auto& [record, document] : model) count += !reads(record);
+    return count;
+  }
+  // Every document there is either as it was or gone, and nothing is wrong any more.
+  void require_sound(const RepairReport& report) {
+    for (const auto& error : report.after.errors) UNSCOPED_INFO(error);
+    CHECK(report.after.valid);
+    CHECK(report.after.warnings.empty());
+    const ValidateReport again = engine.catalog().validate(collection, true);
+    CHECK(again.valid);
+    CHECK(again.records == collection->record_count());
+    Transaction transaction(engine, Transaction::Mode::read);
+    const auto scan = collection->scan(transaction, Direction::forward);
+    int64_t seen = 0;
+    while (scan->next()) {
+      ++seen;
+      CHECK((scan->document().bytes() == model.at(scan->record()).bytes()));
+    }
+    CHECK(seen == collection->record_count());
+  }
+  // Flips a bit in the value of one row.
+  void damage(const Table& table, BytesView key) {
+    in_transaction(engine, [&](Transaction& t) {
+      Bytes row(*table.get(t, key));
+      row[row.size() - 1 - row.size() / 3] ^= 0x10;
+      table.put(t, key, row);
+    });
+  }
+  std::vector<Bytes> keys(const Table& table) {
+    std::vector<Bytes> all;
+    Transaction transaction(engine, Transaction::Mode::read);
+    TableCursor cursor = table.cursor(transaction);
+    while (cursor.next()) all.emplace_back(cursor.key());
+    return all;
+  }
+  int64_t lost() {
+    int64_t count = 0;
+    for (const auto& found : engine.catalog().collections("local")) {
+      if (found->ns().starts_with("local.lost_and_found.")) count += found->record_count();
+    }
+    return count;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a repair of what is sound changes nothing") {
+  Fixture f;
+  const RepairReport report = f.repair();
+  CHECK_FALSE(report.repaired());
+  CHECK(report.after.valid);
+  CHECK(f.unreadable() == 0);
+}
+
+TEST_CASE("a flipped bit in a chain costs what stands on it, and no more, where there is no copy") {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    Fixture f;
+    const auto rows = f.keys(f.tables().chains);
+    REQUIRE(rows.size() > 40);
+    f.damage(f.tables().chains, rows[base::Random(seed).below(rows.size())]);
+    const auto damaged = static_cast<int64_t>(f.unreadable());
+    REQUIRE(damaged > 0);
+    CHECK_FALSE(f.validate().valid);
+    CHECK(corrupt_records(f.engine, *f.collection, 1000).size() == static_cast<size_t>(damaged));
+    const RepairReport report = f.repair();
+    CHECK(report.removed_records == damaged);
+    CHECK(f.lost() == damaged);
+    CHECK(f.collection->record_count() == 60 - damaged);
+    f.require_sound(report);
+    CHECK_FALSE(f.repair().repaired());
+    f.engine.dedup().drain(true);
+    CHECK(f.validate().valid);
+  }
+}
+
+TEST_CASE("a content that has a copy is put back, and those based on it read again") {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    Fixture f;
+    base::Random random(seed);
+    const auto chains = f.keys(f.tables().chains);
+    for (int i = 0; i < 3; ++i) f.damage(f.tables().chains, chains[random.below(chains.size())]);
+    for (const Table* table : {&f.tables().records, &f.tables().packed}) {
+      const auto rows = f.keys(*table);
+      if (!rows.empty()) f.damage(*table, rows.back());
+    }
+    REQUIRE(f.unreadable() > 0);
+    int asked = 0;
+    const RepairReport report = f.repair([&](const Collection&, RecordId record, Stamp generation) -> std::optional<Bytes> {
+      ++asked;
+      if (f.generations[record] != generation) return std::nullopt;
+      return Bytes(f.model.at(record).bytes());
+    });
+    CHECK(asked > 0);
+    CHECK(report.restored_contents > 0);
+    CHECK(report.removed_records == 0);
+    CHECK(f.unreadable() == 0);
+    f.require_sound(report);
+  }
+}
+
+TEST_CASE("a copy that is not what was there is not believed") {
+  Fixture f;
+  f.damage(f.tables().chains, f.keys(f.tables().chains).front());
+  const RepairReport report =
+      f.repair([&](const Collection&, RecordId, Stamp) { return std::optional(Bytes(json("{_id: 1, other: 'text'}").bytes())); });
+  CHECK(report.restored_contents == 0);
+  CHECK(report.removed_records > 0);
+  f.require_sound(report);
+}
+
+TEST_CASE("counts of references, rows nothing leads to and wrong counts are put right") {
+  Fixture f;
+  in_transaction(f.engine, [&](Transaction& t) {
+    int changed = 0;
+    TableCursor cursor = f.tables().chains.cursor(t);
+    std::vector<std::pair<ChainKey, Bytes>> rows;
+    while (cursor.next()) rows.emplace_back(parse_chain_key(cursor.key()).or_throw(), Bytes(cursor.value()));
+    for (auto& [key, bytes] : rows) {
+      if (++changed % 5) continue;
+      const Bytes copy = bytes;
+      ChainRow row = parse_chain_row(copy, key).or_throw();
+      row.references += 3;
+      f.tables().chains.put(t, chain_key(key), chain_row(key, row));
+    }
+    ChainKey nobodys = rows.front().first;
+    nobodys.content.generation += 1;
+    f.tables().chains.put(t, chain_key(nobodys),
+                          chain_row(nobodys, {.form = ChainRow::Form::raw,
+                                              .dead = false,
+                                              .references = 0,
+                                              .length = 3,
+                                              .checksum = 1,
+                                              .base = {},
+                                              .payload = "abc"}));
+    std::vector<Bytes> heads;
+    TableCursor head = f.tables().heads.cursor(t);
+    while (head.next()) heads.emplace_back(head.key());
+    for (const Bytes& key : heads) f.tables().heads.remove(t, key);
+  });
+  CHECK_FALSE(f.validate().valid);
+  const RepairReport report = f.repair();
+  CHECK(report.corrected_chains > 0);
+  CHECK(report.removed_records == 0);
+  CHECK(f.unreadable() == 0);
+  f.require_sound(report);
+}
+
+TEST_CASE("index entries that are missing are made, those that lead nowhere go") {
+  Fixture f;
+  const Table index = f.collection->index("n")->table();
+  const auto entry = [](int n, RecordId record) {
+    bson::KeyString key;
+    key.append(bson::Value(n));
+    Bytes bytes = key.bytes();
+    base::append_be64(bytes, static_cast<uint64_t>(record));
+    return bytes;
+  };
+  const RecordId first = f.model.begin()->first;
+  in_transaction(f.engine, [&](Transaction& t) {
+    index.remove(t, entry(0, first));
+    index.put(t, entry(3, 999), "");
+    index.put(t, entry(99, first), "");
+  });
+  CHECK_FALSE(f.validate().valid);
+  const RepairReport report = f.repair();
+  CHECK(report.inserted_keys == 1);
+  CHECK(report.removed_keys == 2);
+  f.require_sound(report);
+}
