@@ -112,6 +112,19 @@ std::vector<std::vector<std::string>> claim_rows(const Report& report) {
   return rows;
 }
 
+// Have the series their points at the same places? Else a table of them is mostly holes.
+bool share_x(const Plot& plot) {
+  std::vector<double> at;
+  size_t most = 0;
+  for (const Series& series : plot.series) {
+    for (const auto& [x, y] : series.points) at.push_back(x);
+    most = std::max(most, series.points.size());
+  }
+  std::sort(at.begin(), at.end());
+  at.erase(std::unique(at.begin(), at.end()), at.end());
+  return at.size() <= most + most / 4;
+}
+
 // The points of all series by x: a column a series.
 std::vector<std::vector<std::string>> point_rows(const Plot& plot) {
   std::vector<double> at;
@@ -212,7 +225,8 @@ std::string as_text(const Report& report) {
       std::vector<std::string> head{plot.x};
       for (const Series& series : plot.series) head.push_back(series.name);
       out += "  " + plot.title + (plot.y.empty() ? "" : ": " + plot.y) + "\n";
-      append_table(out, head, point_rows(plot));
+      if (share_x(plot)) append_table(out, head, point_rows(plot));
+      else out += "  (curves, in report.html)\n";
     }
     for (const Table& table : figure.tables) {
       if (!table.title.empty()) out += "  " + table.title + "\n";

@@ -45,6 +45,7 @@ TEST_CASE("a report is a text and a page that fetches nothing") {
     REQUIRE(text.find(wanted) != std::string::npos);
     REQUIRE(html.find(wanted) != std::string::npos);
   }
+  REQUIRE(text.find("seconds  on  off") != std::string::npos);
   REQUIRE(html.find("<report>") == std::string::npos);
   REQUIRE(html.find("<svg") != std::string::npos);
   REQUIRE(html.find("<script") == std::string::npos);
