@@ -13,7 +13,7 @@ namespace dedup {
 namespace {
 
 constexpr size_t merged_bytes_min = 64;   // a better base must save this much to be worth a write
-constexpr size_t good_percent = 25;       // of its content: no better delta is looked for
+constexpr uint32_t good_percent = 25;       // of its content: no better delta is looked for
 constexpr uint32_t fetches_max = 8;       // of candidates that turn out to be gone, and others, for one content
 
 }  // namespace
@@ -66,6 +66,7 @@ struct Encoder::State {
       Bytes backward;
     };
     std::optional<Head> best;           // of the heads tried, the one that gets shortest as a delta
+    uint64_t saved = 0;                 // by the advice so far
     bool late = false;                  // a content that ranks above it is there already, and became its base
   };
 
@@ -78,12 +79,14 @@ struct Encoder::State {
   std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records);
 
   bool try_source(Work& work, const Candidate& candidate);
-  bool worth(size_t delta_bytes, size_t content_bytes) const { return delta_bytes * 100 <= content_bytes * options.worth_percent; }
+  bool worth(size_t delta_bytes, size_t content_bytes) const { return at_most(options.worth_percent, delta_bytes, content_bytes); }
+  static bool at_most(uint32_t percent, size_t delta_bytes, size_t content_bytes) { return delta_bytes * 100 <= content_bytes * percent; }
   const Bytes* fetch(const ContentId& id, RecordSource& records, Bytes& room);
   void follow(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer);
   void write_back_predecessor(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer, size_t source_bytes,
                               Bytes backward);
   void come_late(Work& work, const Candidate& candidate);
+  void demote_onto(Work& work, Work::Head& head);
   void move_hop_bases(Work& work, bool with_deltas);
   void re_encode_hop_base(Work& work, const ContentId& target, uint32_t ordinal);
   void remember(Work& work, bool cached);
@@ -145,11 +148,15 @@ Encoding Encoder::State::encode(Work& work, Lineage lineage) {
     ++tried;
     // A superseded source serves the log; the newest of a chain is still wanted, to be kept as a delta. And a better one,
     // if that is a poor delta: documents of one form are all a little alike.
-    if (work.best && work.best->backward.size() * 100 <= work.best->source_bytes * good_percent) break;
+    if (work.best && at_most(good_percent, work.best->backward.size(), work.best->source_bytes)) break;
   }
   if (work.best) {
     auto& [candidate, source_bytes, backward] = *work.best;
-    write_back_predecessor(work, candidate.id, candidate.placement, candidate.pointer, source_bytes, std::move(backward));
+    if (options.demotion_depth_max > 0 && !at_most(good_percent, backward.size(), source_bytes)) {
+      demote_onto(work, *work.best);
+    } else {
+      write_back_predecessor(work, candidate.id, candidate.placement, candidate.pointer, source_bytes, std::move(backward));
+    }
   }
   if (tried > 0) work.encoding.outcome = work.encoding.source || !work.encoding.write_backs.empty() ? Outcome::encoded : Outcome::not_worth;
   if (work.late) return finish(work);
@@ -182,20 +189,22 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
   if (!worth(both->backward.size(), source->size())) return true;
 
   if (!candidate.superseded) {
+    const bool demotable = options.demotion_depth_max == 0 || (candidate.delta_bytes == 0 && candidate.demoted_below < options.demotion_depth_max);
+    if (!demotable && !at_most(good_percent, both->backward.size(), source->size())) return true;
     if (!work.best || both->backward.size() < work.best->backward.size())
       work.best = Work::Head{candidate, source->size(), std::move(both->backward)};
     return true;
   }
   // It has a base already. A new one is worth a write where the old delta was a poor one, as when
   // a text was spoilt and then restored.
-  const auto entry = finder.metadata().find(candidate.pointer);
-  const size_t now = entry ? entry->delta_bytes : 0;
+  const size_t now = candidate.delta_bytes;
   const bool better = now > 2 * both->backward.size() + merged_bytes_min;
   if (!better && options.overlap == OverlapPolicy::keep) return true;
   ++stats.improved_write_backs;
   if (options.overlap == OverlapPolicy::re_encode) work.replaced = candidate.id;
   work.superseded.push_back({candidate.pointer, static_cast<uint32_t>(both->backward.size())});
   const size_t saved = now > both->backward.size() ? now - both->backward.size() : 0;
+  work.saved += saved;
   encoding.write_backs.push_back({candidate.id, work.id, candidate.placement, encoding.placement, std::move(both->backward),
                                   source->size(), saved});
   return true;
@@ -210,6 +219,20 @@ void Encoder::State::come_late(Work& work, const Candidate& candidate) {
   encoding.placement = {candidate.placement.chain, candidate.placement.ordinal - (candidate.placement.ordinal > 0)};
   encoding.write_backs.push_back({work.id, candidate.id, encoding.placement, candidate.placement, encoding.forward,
                                   work.content.size(), work.content.size() - encoding.forward.size()});
+  work.saved += encoding.write_backs.back().saved_bytes;
+}
+
+// Little in common: to go on with that chain would hide its newest from its own next version. It stays that, but is
+// kept as a delta against this content, as far as heads may stand on each other.
+void Encoder::State::demote_onto(Work& work, Work::Head& head) {
+  const Candidate& candidate = head.candidate;
+  finder.metadata().set_delta_bytes(candidate.pointer, static_cast<uint32_t>(head.backward.size()));
+  work.demoted_below = static_cast<uint8_t>(candidate.demoted_below + 1);
+  const size_t saved = head.source_bytes - head.backward.size();
+  work.saved += saved;
+  ++stats.demoted;
+  work.encoding.write_backs.push_back({candidate.id, work.id, candidate.placement, work.encoding.placement, std::move(head.backward),
+                                       head.source_bytes, saved});
 }
 
 // The content goes on with the chain of `source`.
@@ -231,9 +254,12 @@ void Encoder::State::write_back_predecessor(Work& work, const ContentId& source,
   for (auto& write_back : work.encoding.write_backs) write_back.base_placement = work.encoding.placement;
   const bool stays = options.encoding == EncodingScheme::version_jumping && placement.ordinal % options.hop_distance == options.hop_distance - 1;
   const size_t delta_bytes = stays ? source_bytes : backward.size();
+  size_t now = source_bytes;
+  if (const auto entry = pointer ? finder.metadata().find(pointer) : std::nullopt; entry && entry->delta_bytes) now = entry->delta_bytes;
   if (pointer) work.superseded.push_back({pointer, static_cast<uint32_t>(delta_bytes)});
   if (stays) return;
-  const size_t saved = source_bytes - backward.size();
+  const size_t saved = now > backward.size() ? now - backward.size() : 0;
+  work.saved += saved;
   work.encoding.write_backs.push_back({source, work.id, placement, work.encoding.placement, std::move(backward), source_bytes, saved});
 }
 
@@ -291,12 +317,7 @@ void Encoder::State::remember(Work& work, bool cached) {
 
 Encoding Encoder::State::finish(Work& work) {
   const Encoding& encoding = work.encoding;
-  uint64_t saved = 0;
-  for (const Backward& backward : encoding.write_backs) {
-    // Re-encoding a hop base shortens reads; it doesn't save a second time.
-    if (work.late || backward.target_placement.ordinal + 1 == backward.base_placement.ordinal) saved += backward.saved_bytes;
-  }
-  stats.saved_bytes += saved;
+  stats.saved_bytes += work.saved;
   stats.write_backs += encoding.write_backs.size();
   stats.forward_bytes += encoding.source ? encoding.forward.size() : work.content.size();
   switch (encoding.outcome) {
@@ -307,7 +328,7 @@ Encoding Encoder::State::finish(Work& work) {
     case Outcome::not_worth: ++stats.not_worth; break;
   }
   if (options.enabled &&
-      governor.saw(encoding.outcome != Outcome::disabled, work.content.size(), saved) == Governor::Verdict::turn_off) {
+      governor.saw(encoding.outcome != Outcome::disabled, work.content.size(), work.saved) == Governor::Verdict::turn_off) {
     finder.clear();
     cache.clear();
   }
@@ -373,10 +394,10 @@ std::optional<Backward> Encoder::State::demote(const ContentId& id, BytesView co
   const MetadataPointer own = metadata.find_cached(id).value_or(0);
   uint32_t depth = 0;
   if (const auto entry = own ? metadata.find(own) : std::nullopt) {
-    if (entry->superseded || entry->demoted_below >= options.demotion_depth_max) return std::nullopt;
+    if (entry->superseded || entry->delta_bytes || entry->demoted_below >= options.demotion_depth_max) return std::nullopt;
     depth = entry->demoted_below;
   }
-  std::erase_if(similar.candidates, [&](const Candidate& one) { return one.superseded || !may_be_base(one.id, id); });
+  std::erase_if(similar.candidates, [&](const Candidate& one) { return one.superseded || one.delta_bytes || !may_be_base(one.id, id); });
   for (Candidate& candidate : similar.candidates) candidate.cached = cache.contains(candidate.id);
   rank(similar.candidates, options);
 
@@ -391,13 +412,13 @@ std::optional<Backward> Encoder::State::demote(const ContentId& id, BytesView co
       continue;
     }
     auto made = dedup::encode(*source, content, delta);
-    if (!made || !worth(made->size(), content.size()) || (best && made->size() >= best->delta.size())) continue;
+    if (!made || !at_most(options.demotion_worth_percent, made->size(), content.size()) || (best && made->size() >= best->delta.size())) continue;
     const size_t saved = content.size() - made->size();
     best = Backward{id, candidate.id, placement, candidate.placement, std::move(*made), content.size(), saved};
     base = candidate.pointer;
   }
   if (!best) return std::nullopt;
-  if (own) metadata.supersede(own, static_cast<uint32_t>(best->delta.size()));
+  if (own) metadata.set_delta_bytes(own, static_cast<uint32_t>(best->delta.size()));
   if (const auto entry = metadata.find(base))
     metadata.set_demoted_below(base, static_cast<uint8_t>(std::max<uint32_t>(entry->demoted_below, depth + 1)));
   cache.forget(id);
@@ -435,7 +456,7 @@ std::optional<Backward> Encoder::demote(const ContentId& id, BytesView content, 
 void Encoder::promote(const ContentId& id) {
   const auto pointer = state_->finder.metadata().find_cached(id);
   if (!pointer) return;
-  state_->finder.metadata().revive(*pointer);
+  state_->finder.metadata().set_delta_bytes(*pointer, 0);
   ++state_->stats.promoted;
 }
 

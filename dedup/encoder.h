@@ -101,9 +101,10 @@ class Encoder {
 
   // Advice for a content that stands whole as the newest of its chain and was not read for long: keep it as a delta of
   // a similar newest one that ranks above it. nullopt: there is none that is worth it, or too many stand on each other
-  // already (Options::demotion_depth_max). From the answer on the content is a superseded one.
+  // already (Options::demotion_depth_max). The content stays the newest of its chain: its next version makes a better
+  // delta of it.
   std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records);
-  // The advice was not followed, or the content is read again and stands whole: it is the newest of its chain again.
+  // The advice was not followed, or the content was read again and made whole: it may be demoted once more.
   void promote(const ContentId& id);
 
   // Takes effect with the next content. Where features change (invalidates_index), everything indexed is forgotten.

@@ -64,7 +64,8 @@ void Finder::find(uint32_t collection, Similar& similar) {
       const auto all = std::max<size_t>(similar.features.size(), entry->features.size());
       const auto in_common = static_cast<uint32_t>(static_cast<size_t>(shared) * all / entry->features.size());
       similar.candidates.push_back({pointer, entry->id, entry->placement, in_common, false, entry->superseded,
-                                    entry->lineage() == own, own && entry->lineage() == own});
+                                    entry->lineage() == own, own && entry->lineage() == own, entry->delta_bytes,
+                                    entry->demoted_below});
     }
   }
 }

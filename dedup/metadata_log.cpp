@@ -345,11 +345,8 @@ void MetadataLog::supersede(MetadataPointer pointer, uint32_t delta_bytes) {
   state_->change_live(page_of(pointer), -1);
 }
 
-void MetadataLog::revive(MetadataPointer pointer) {
-  Slot* slot = state_->slot(pointer);
-  if (!slot || !slot->superseded) return;
-  slot->superseded = false;
-  state_->change_live(page_of(pointer), 1);
+void MetadataLog::set_delta_bytes(MetadataPointer pointer, uint32_t bytes) {
+  if (Slot* slot = state_->slot(pointer)) slot->delta_bytes = bytes;
 }
 
 void MetadataLog::thin(MetadataPointer pointer, uint32_t count) {

@@ -57,7 +57,7 @@ class MetadataLog {
     uint8_t demoted_below;
     // Not kept on disk:
     bool superseded;
-    uint32_t delta_bytes;  // what it costs since it was superseded
+    uint32_t delta_bytes;  // what it costs, if it is a delta by now: superseded, or a demoted head; 0: it is whole
 
     bool has(uint32_t feature) const {
       for (const uint32_t one : features)
@@ -70,7 +70,8 @@ class MetadataLog {
   MetadataPointer append(const Metadata& entry);
   std::optional<Entry> find(MetadataPointer pointer);
   void supersede(MetadataPointer pointer, uint32_t delta_bytes);
-  void revive(MetadataPointer pointer);  // the newest of its chain again
+  // It stays the newest of its chain, but as a delta; 0: whole again.
+  void set_delta_bytes(MetadataPointer pointer, uint32_t bytes);
   // Only the first `count` features stay; at least one.
   void thin(MetadataPointer pointer, uint32_t count);
   void set_demoted_below(MetadataPointer pointer, uint8_t depth);

@@ -112,10 +112,10 @@ TEST_CASE("the log is what a map would be, across a small cache, moves and resta
         RC_ASSERT(same(*log->find(pointer), victim->second));
         RC_ASSERT(log->find_cached(victim->first) == pointer);
         switch (random.below(4)) {
-          case 0:  // a change of mind
-            log->supersede(pointer, 5);
-            RC_ASSERT(log->find(pointer)->superseded);
-            log->revive(pointer);
+          case 0:
+            log->set_delta_bytes(pointer, 5);
+            RC_ASSERT(log->find(pointer)->delta_bytes == 5u);
+            RC_ASSERT(!log->find(pointer)->superseded);
             continue;
           case 1: {
             const auto kept = static_cast<uint32_t>(1 + random.below(4));

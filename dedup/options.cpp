@@ -43,6 +43,8 @@ Options Options::of(Profile profile) {
       options.sources_tried = 4;
       options.worth_percent = 75;
       options.hop_distance = 64;
+      options.demotion_depth_max = 8;
+      options.demotion_worth_percent = 75;
       break;
   }
   return options;
@@ -79,6 +81,7 @@ base::Result<Options> validate(const Options& options) {
   within("worth_percent", options.worth_percent, 1, 100);
   within("hop_distance", options.hop_distance, 2, 1 << 20);
   within("hop_levels_max", options.hop_levels_max, 1, 32);
+  within("demotion_worth_percent", options.demotion_worth_percent, 1, 100);
   within("demotion_depth_max", options.demotion_depth_max, 0, 16);
   bytes("source_cache_bytes", options.source_cache_bytes, 0);
   bytes("writeback_cache_bytes", options.writeback_cache_bytes, 0);

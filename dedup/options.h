@@ -68,13 +68,15 @@ struct Options {
   // Delta (§3.4, §5.3)
   DeltaMethod delta_method = DeltaMethod::resync;
   uint32_t anchor_interval = 64;  // a power of two from 1 to 4096; anchors only
-  uint32_t worth_percent = 60;    // a delta above this share of its content is not kept
+  uint32_t worth_percent = 60;    // a delta above this share of its content is not kept; above a quarter, the head
+                                  // that it replaces is demoted instead of superseded, as far as that is allowed
 
   // Chains (§4.1.2)
   EncodingScheme encoding = EncodingScheme::hop;
   uint32_t hop_distance = 16;       // H, also of version jumping; at least 2
   uint32_t hop_levels_max = 8;      // above, no hop bases are kept
   uint32_t demotion_depth_max = 2;  // heads that may stand on each other, once demoted; 0: none is
+  uint32_t demotion_worth_percent = 60;  // as worth_percent, for a head that is demoted
 
   // Caches (§4.2)
   size_t source_cache_bytes = 32 << 20;

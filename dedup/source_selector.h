@@ -18,6 +18,8 @@ struct Candidate {
   bool superseded;      // not the newest of its chain
   bool kin;             // of the same lineage, or neither's is known
   bool named;           // of the same lineage, which is known
+  uint32_t delta_bytes; // what it costs as the delta that it is by now; 0: it is whole
+  uint8_t demoted_below;
 };
 
 // Best first: what is of the new content's own lineage, then by score. A score is features in common, a reward for being in the source cache,

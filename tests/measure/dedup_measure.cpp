@@ -251,6 +251,7 @@ Options options_of(const Arguments& arguments) {
     else if (name == "source_cache_bytes") options.source_cache_bytes = value;
     else if (name == "encoding") options.encoding = static_cast<EncodingScheme>(value);
     else if (name == "index_bytes_max") options.index_bytes_max = value;
+    else if (name == "demotion_worth_percent") options.demotion_worth_percent = value;
     else if (name == "demotion_depth_max") options.demotion_depth_max = value;
     else if (name == "size_filter_always") options.size_filter_always = value != 0;
     else throw CLI::ValidationError("--set", "no option " + name);
