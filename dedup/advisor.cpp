@@ -1,6 +1,8 @@
 #include "dedup/advisor.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <unordered_map>
@@ -13,7 +15,11 @@ namespace dedup {
 
 namespace {
 
-constexpr uint16_t piece_contents_max = 256;   // of a chain without end: two levels of hop bases at a distance of 16
+constexpr uint32_t piece_contents_max = 256;   // of a chain without end: two levels of hop bases at a distance of 16
+constexpr uint32_t piece_contents_min = 32;    // a piece of long contents isn't cut before: two hop bases
+constexpr double piece_bytes_max = 4 << 20;
+constexpr uint32_t stratum_pieces_min = 5;     // in the sample, to speak for all of their length
+constexpr size_t strata = 33;
 constexpr uint32_t features_joining = 2;       // in common with a chain, to belong to it
 constexpr uint32_t matches_per_feature = 2;
 constexpr uint32_t matches_followed = 6;
@@ -58,6 +64,7 @@ class Blocks {
   }
   uint64_t plain() const { return plain_; }
   uint64_t total() const { return total_; }
+  double ratio() const { return plain_ > 0 ? static_cast<double>(total_) / static_cast<double>(plain_) : 1; }
 
  private:
   const size_t block_bytes_;
@@ -75,6 +82,74 @@ struct Kept {
   int64_t chain = 0;
   std::optional<ContentId> base;  // nullopt: whole
   Bytes delta;
+};
+
+struct PieceSize {
+  uint32_t contents = 0;
+  float bytes = 0;
+};
+
+struct Weight {
+  double by_count = 0, by_bytes = 0;
+};
+
+// Pieces by length, doubling from one to the next: how many contents and bytes all of them hold, for one in the
+// sample. Lengths that the sample has too few of go with the next shorter ones.
+class Strata {
+ public:
+  using SizeOf = std::function<PieceSize(uint32_t piece)>;
+  explicit Strata(SizeOf size_of) : size_of_(std::move(size_of)) {}
+
+  void add(const PieceSize& size) { add(all_[by_length(size)], size); }
+  void add_sampled(uint32_t piece) {
+    const PieceSize size = size_of_(piece);
+    add(sampled_[by_length(size)], size);
+  }
+  // Once all are added.
+  void settle() {
+    size_t group = 0;
+    Sum all, sampled;
+    std::vector<size_t> members;
+    const auto close = [&] {
+      for (const size_t member : members) group_[member] = group;
+      weights_[group] = {sampled.contents > 0 ? all.contents / sampled.contents : 0, sampled.bytes > 0 ? all.bytes / sampled.bytes : 0};
+    };
+    for (size_t length = strata; length-- > 0;) {
+      if (members.empty()) group = length;
+      members.push_back(length);
+      merge(all, all_[length]);
+      merge(sampled, sampled_[length]);
+      // What is left below must be able to stand for itself.
+      double below = 0;
+      for (size_t shorter = 0; shorter < length; ++shorter) below += sampled_[shorter].pieces;
+      if (sampled.pieces < stratum_pieces_min || (length > 0 && below < stratum_pieces_min)) continue;
+      close();
+      members.clear();
+      all = sampled = {};
+    }
+    if (!members.empty()) close();
+  }
+
+  size_t stratum(uint32_t piece) const { return group_[by_length(size_of_(piece))]; }
+  Weight weight_of_stratum(size_t stratum) const { return weights_[stratum]; }
+  Weight weight(uint32_t piece) const { return weights_[stratum(piece)]; }
+
+ private:
+  struct Sum {
+    double pieces = 0, contents = 0, bytes = 0;
+  };
+  static size_t by_length(const PieceSize& size) { return static_cast<size_t>(std::bit_width(size.contents)); }
+  static void add(Sum& sum, const PieceSize& size) { merge(sum, {1, static_cast<double>(size.contents), size.bytes}); }
+  static void merge(Sum& sum, const Sum& more) {
+    sum.pieces += more.pieces;
+    sum.contents += more.contents;
+    sum.bytes += more.bytes;
+  }
+
+  const SizeOf size_of_;
+  std::array<Sum, strata> all_, sampled_;
+  std::array<size_t, strata> group_{};
+  std::array<Weight, strata> weights_{};
 };
 
 // One profile's encoder on the sampled contents.
@@ -123,24 +198,31 @@ class Trial {
   const std::unordered_map<ContentId, Kept>& kept() const { return kept_; }
 
   TrialResult result(size_t block_bytes, const std::function<size_t(BytesView)>& compressed, RecordSource& records,
-                     double share, const std::function<void()>& between) const {
-    TrialResult result;
-    std::unordered_map<uint32_t, Piece> pieces;
+                     const Strata& strata_of_pieces, double share, const std::function<void()>& between) const {
     std::vector<const std::pair<const ContentId, Kept>*> order;
     for (const auto& entry : kept_) {
       if (entry.second.counted) order.push_back(&entry);
     }
     std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
     Blocks whole(block_bytes, compressed), deltas(block_bytes, compressed);
+    std::unordered_map<uint32_t, Piece> pieces;
+    Estimate all;
     for (const auto* entry : order) {
       const Kept& kept = entry->second;
-      result.with_source += kept.with_source;
-      const uint64_t stored = kept.base ? kept.delta.size() + stub_bytes + delta_row_bytes : kept.content_bytes + whole_row_bytes;
-      result.stored_bytes += stored;
+      const Weight weight = strata_of_pieces.weight(kept.piece);
+      all.with_source += weight.by_count * kept.with_source;
+      const size_t stored = kept.base ? kept.delta.size() + stub_bytes + delta_row_bytes : kept.content_bytes + whole_row_bytes;
+      all.stored += weight.by_bytes * static_cast<double>(stored);
+      all.rows += weight.by_count * (kept.base ? 2 : 1);
       Piece& piece = pieces[kept.piece];
       piece.content_bytes += static_cast<double>(kept.content_bytes);
       piece.stored_bytes += static_cast<double>(stored);
-      if (kept.base) continue;
+      if (kept.base) {
+        all.deltas += weight.by_count;
+        all.delta_bytes += weight.by_bytes * static_cast<double>(kept.delta.size());
+        continue;
+      }
+      all.whole_bytes += weight.by_bytes * static_cast<double>(kept.content_bytes);
       if (between) between();
       if (const auto content = records.fetch(entry->first)) whole.add(*content);
     }
@@ -148,15 +230,16 @@ class Trial {
     // As the chain table has them: chain by chain.
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->second.chain < b->second.chain; });
     for (const auto* entry : order) {
-      const Kept& kept = entry->second;
-      if (!kept.base) continue;
-      ++result.deltas;
-      deltas.add(kept.delta);
+      if (entry->second.base) deltas.add(entry->second.delta);
     }
     deltas.close();
-    result.block_bytes = whole.total() + deltas.total() + compressed_row_bytes * (order.size() + result.deltas);
-    count_hops(order, result);
-    result.error = relative_error(pieces, share);
+    TrialResult result;
+    result.with_source = rounded(all.with_source);
+    result.deltas = rounded(all.deltas);
+    result.stored_bytes = rounded(all.stored);
+    result.block_bytes = rounded(all.whole_bytes * whole.ratio() + all.delta_bytes * deltas.ratio() + compressed_row_bytes * all.rows);
+    result.error = relative_error(pieces, strata_of_pieces, share, all.stored);
+    count_hops(order, strata_of_pieces, result);
     return result;
   }
 
@@ -164,21 +247,33 @@ class Trial {
   struct Piece {
     double content_bytes = 0, stored_bytes = 0;
   };
+  struct Estimate {
+    double with_source = 0, deltas = 0, rows = 0, stored = 0, whole_bytes = 0, delta_bytes = 0;
+  };
+  static uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
-  // Of a ratio of sums over pieces that were drawn alike (Cochran, Sampling Techniques, §2.11 and §6.4).
-  static double relative_error(const std::unordered_map<uint32_t, Piece>& pieces, double share) {
-    double content = 0, stored = 0, squares = 0;
+  // Of ratios of sums over pieces that were drawn alike, by length (Cochran, Sampling Techniques, §6.4 and §6.10).
+  static double relative_error(const std::unordered_map<uint32_t, Piece>& pieces, const Strata& strata_of_pieces, double share, double all) {
+    std::map<size_t, Piece> sums;
+    std::map<size_t, double> counts, squares;
     for (const auto& [number, piece] : pieces) {
-      content += piece.content_bytes;
-      stored += piece.stored_bytes;
+      const size_t stratum = strata_of_pieces.stratum(number);
+      sums[stratum].content_bytes += piece.content_bytes;
+      sums[stratum].stored_bytes += piece.stored_bytes;
+      ++counts[stratum];
     }
-    if (pieces.size() < 2 || stored == 0) return 0;
+    double variance = 0;
     for (const auto& [number, piece] : pieces) {
-      const double off = piece.stored_bytes - stored / content * piece.content_bytes;
-      squares += off * off;
+      const size_t stratum = strata_of_pieces.stratum(number);
+      const Piece& sum = sums[stratum];
+      const double off = piece.stored_bytes - sum.stored_bytes / std::max(sum.content_bytes, 1.0) * piece.content_bytes;
+      squares[stratum] += off * off;
     }
-    const auto count = static_cast<double>(pieces.size());
-    return std::sqrt(squares * count / (count - 1) * std::max(0.0, 1 - share)) / stored;
+    for (const auto& [stratum, square] : squares) {
+      const double weight = strata_of_pieces.weight_of_stratum(stratum).by_bytes;
+      variance += weight * weight * square * counts[stratum] / std::max(counts[stratum] - 1, 1.0) * std::max(0.0, 1 - share);
+    }
+    return all > 0 ? std::sqrt(variance) / all : 0;
   }
 
   static Options scratch(Options options) {
@@ -190,9 +285,9 @@ class Trial {
   }
 
   template <class Order>
-  void count_hops(const Order& order, TrialResult& result) const {
+  void count_hops(const Order& order, const Strata& strata_of_pieces, TrialResult& result) const {
     std::unordered_map<ContentId, uint32_t> known;
-    uint64_t sum = 0;
+    double sum = 0, contents = 0;
     for (auto entry = order.rbegin(); entry != order.rend(); ++entry) {
       std::vector<ContentId> way;
       uint32_t hops = 0;
@@ -207,10 +302,12 @@ class Trial {
         at = *kept->second.base;
       }
       for (auto one = way.rbegin(); one != way.rend(); ++one) known[*one] = ++hops;
-      sum += hops;
+      const double weight = strata_of_pieces.weight((*entry)->second.piece).by_count;
+      sum += weight * hops;
+      contents += weight;
       result.hops_max = std::max(result.hops_max, hops);
     }
-    if (!order.empty()) result.hops_mean = static_cast<double>(sum) / static_cast<double>(order.size());
+    if (contents > 0) result.hops_mean = sum / contents;
   }
 
   ScratchPages pages_;
@@ -243,10 +340,18 @@ struct Advisor::State {
   };
 
   Place place(const ContentId& id, BytesView content, Lineage lineage);
-  Place place_of_lineage(Lineage lineage);
+  Place place_of_lineage(BytesView content, Lineage lineage);
   uint32_t new_piece() {
-    piece_contents.push_back(0);
-    return static_cast<uint32_t>(piece_contents.size() - 1);
+    pieces.emplace_back();
+    return static_cast<uint32_t>(pieces.size() - 1);
+  }
+  static bool full(const PieceSize& piece) {
+    return piece.contents >= piece_contents_max || (piece.contents >= piece_contents_min && piece.bytes >= piece_bytes_max);
+  }
+  PieceSize size_of(uint32_t piece) const {
+    if (piece < pieces.size()) return pieces[piece];
+    const auto found = lineages.find(piece);
+    return found == lineages.end() ? PieceSize{} : found->second;
   }
   void lead(const Features& features, uint32_t from, uint32_t to);
   void add_plain(BytesView content);
@@ -256,7 +361,8 @@ struct Advisor::State {
   const std::function<size_t(BytesView)> compressed;
   Sketcher sketcher;
   FeatureIndex index;                         // feature -> piece of a chain
-  std::vector<uint16_t> piece_contents{0};    // by piece; none has number 0
+  std::vector<PieceSize> pieces{1};           // by number; none has number 0
+  std::unordered_map<uint32_t, PieceSize> lineages;
   std::vector<std::unique_ptr<Trial>> trials;
   Blocks plain;
   size_t plain_run = 0;                       // bytes of the run of contents that is being passed
@@ -269,13 +375,16 @@ Advisor::Advisor(const AdvisorOptions& options, uint64_t seed, std::function<siz
 Advisor::~Advisor() = default;
 
 // Whose versions are known needs no likeness; pieces are numbered by lineage, above all others.
-Advisor::State::Place Advisor::State::place_of_lineage(Lineage lineage) {
+Advisor::State::Place Advisor::State::place_of_lineage(BytesView content, Lineage lineage) {
   const auto piece = static_cast<uint32_t>(lineage >> 32 ^ lineage) | 0x80000000u;
+  PieceSize& size = lineages[piece];
+  ++size.contents;
+  size.bytes += static_cast<float>(content.size());
   return {piece, sampled(piece), false};
 }
 
 Advisor::State::Place Advisor::State::place(const ContentId& id, BytesView content, Lineage lineage) {
-  if (lineage != no_lineage) return place_of_lineage(lineage);
+  if (lineage != no_lineage) return place_of_lineage(content, lineage);
   const Features features = sketcher.sketch(id.collection, content);
   std::array<FeatureMatches, Features::max> matches;
   std::vector<std::pair<uint32_t, uint32_t>> votes;  // piece, features in common
@@ -293,11 +402,12 @@ Advisor::State::Place Advisor::State::place(const ContentId& id, BytesView conte
   const bool joins = best != votes.end() && best->second >= std::min(features_joining, features.size());
   const uint32_t old = joins ? best->first : 0;
   Place place{old, false, false};
-  if (!joins || piece_contents[old] == piece_contents_max) {
+  if (!joins || full(pieces[old])) {
     place.piece = new_piece();
     place.edge = joins && sampled(old);
   }
-  ++piece_contents[place.piece];
+  ++pieces[place.piece].contents;
+  pieces[place.piece].bytes += static_cast<float>(content.size());
   lead(features, old, place.piece);
   place.sampled = sampled(place.piece);
   return place;
@@ -355,16 +465,24 @@ Advice Advisor::finish(RecordSource& records, const std::function<void()>& betwe
   s.plain.close();
   s.advice.plain_bytes = s.plain.plain();
   s.advice.plain_block_bytes = s.plain.total();
-  std::vector<uint32_t> pieces;
+  std::vector<uint32_t> sampled;
   for (const auto& [id, kept] : s.trials[0]->kept()) {
     if (!kept.counted) continue;
     ++s.advice.sampled;
     s.advice.sampled_bytes += kept.content_bytes;
-    pieces.push_back(kept.piece);
+    sampled.push_back(kept.piece);
   }
-  std::sort(pieces.begin(), pieces.end());
-  s.advice.chains = static_cast<uint64_t>(std::unique(pieces.begin(), pieces.end()) - pieces.begin());
-  for (const auto& trial : s.trials) s.advice.trials.push_back(trial->result(s.options.block_bytes, s.compressed, records, s.advice.share, between));
+  std::sort(sampled.begin(), sampled.end());
+  sampled.erase(std::unique(sampled.begin(), sampled.end()), sampled.end());
+  s.advice.chains = sampled.size();
+  Strata by_length([&s](uint32_t piece) { return s.size_of(piece); });
+  for (const PieceSize& piece : s.pieces) by_length.add(piece);
+  for (const auto& [number, piece] : s.lineages) by_length.add(piece);
+  for (const uint32_t piece : sampled) by_length.add_sampled(piece);
+  by_length.settle();
+  for (const auto& trial : s.trials) {
+    s.advice.trials.push_back(trial->result(s.options.block_bytes, s.compressed, records, by_length, s.advice.share, between));
+  }
   return s.advice;
 }
 

@@ -10,6 +10,9 @@
 // without end (all documents of one form) are cut into pieces, which are in the
 // sample or not each for itself; the content after a piece is encoded too, without
 // being counted, because the piece's last one would be a delta against it.
+//
+// How long all pieces are is known, also of those that are not in the sample: the
+// sample's are weighted by length, so that a long one too many or too few counts little.
 #pragma once
 
 #include <functional>
@@ -27,17 +30,17 @@ struct AdvisorOptions {
   uint64_t contents_expected = 0;        // for the size of the index
   size_t index_bytes_max = 64 << 20;     // beyond it, chains are forgotten: the advice gets pessimistic
   size_t trial_bytes_max = 64 << 20;     // deltas and names kept for one trial; beyond it the share is halved
-  size_t block_bytes = 32 << 10;         // what is compressed together
+  size_t block_bytes = 64 << 10;         // compressed together: comes closest to what files of 32 and 128 KB pages measure
 };
 
-// What one profile makes of the sample.
+// What one profile would make of all contents that were shown, going by the sample.
 struct TrialResult {
-  uint64_t with_source = 0;   // contents for which a similar one was found
+  uint64_t with_source = 0;   // contents for which a similar one is found
   uint64_t deltas = 0;
   uint64_t stored_bytes = 0;  // after dedup, with what names rows
   uint64_t block_bytes = 0;   // after block compression too
-  double error = 0;           // standard error of stored_bytes by sampled_bytes, relative: how far chains differ
-  uint32_t hops_max = 0;
+  double error = 0;           // standard error of stored_bytes, relative: how far pieces of one length differ
+  uint32_t hops_max = 0;      // of the sample
   double hops_mean = 0;       // of a read, each content as likely
 };
 
@@ -46,7 +49,7 @@ struct Advice {
   double share = 1;                          // of the chains, in the end
   uint64_t sampled = 0, sampled_bytes = 0;   // contents that count
   uint64_t chains = 0;                       // with at least one of them
-  std::vector<TrialResult> trials;           // in the order of the profiles, for the sampled contents
+  std::vector<TrialResult> trials;           // in the order of the profiles
   // Some runs of contents as they came, by block compression alone.
   uint64_t plain_bytes = 0, plain_block_bytes = 0;
 };

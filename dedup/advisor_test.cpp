@@ -96,7 +96,7 @@ Advice advise(Contents& contents, double share, uint64_t seed, size_t trial_byte
   return advisor.finish(contents);
 }
 
-double ratio(const Advice& advice) { return static_cast<double>(advice.sampled_bytes) / static_cast<double>(advice.trials[0].stored_bytes); }
+double ratio(const Advice& advice) { return static_cast<double>(advice.content_bytes) / static_cast<double>(advice.trials[0].stored_bytes); }
 
 void check_estimates(Contents contents, std::initializer_list<double> shares) {
   const Truth whole = truth(contents, Options::of(Profile::balanced));
@@ -114,7 +114,7 @@ void check_estimates(Contents contents, std::initializer_list<double> shares) {
       CHECK(ratio(advice) == Approx(wanted).epsilon(0.15));
       CHECK(advice.trials[0].error < 0.1);
       CHECK(ratio(advice) == Approx(wanted).epsilon(0.02 + 3 * advice.trials[0].error));
-      const double deltas = static_cast<double>(advice.trials[0].deltas) / static_cast<double>(advice.sampled);
+      const double deltas = static_cast<double>(advice.trials[0].deltas) / static_cast<double>(advice.contents);
       CHECK(deltas == Approx(static_cast<double>(whole.deltas) / static_cast<double>(contents.all.size())).margin(0.06));
     }
   }
@@ -190,7 +190,7 @@ TEST_CASE("each profile is tried, and what lies in blocks is counted") {
   CHECK(advice.plain_bytes == contents.bytes());
   CHECK(advice.plain_block_bytes * 2 <= advice.plain_bytes);
   for (const TrialResult& trial : advice.trials) {
-    CHECK(trial.deltas <= advice.sampled);
+    CHECK(trial.deltas <= advice.contents);
     CHECK(trial.hops_max > 0);
     CHECK(trial.hops_mean > 0);
     CHECK(trial.block_bytes < trial.stored_bytes);

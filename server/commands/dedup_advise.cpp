@@ -4,7 +4,6 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <shared_mutex>
 
 #include "base/error.h"
@@ -147,19 +146,15 @@ class Study {
 double ratio(uint64_t before, uint64_t after) { return after > 0 ? static_cast<double>(before) / static_cast<double>(after) : 1.0; }
 
 void append_estimate(bson::Builder& out, const dedup::Advice& advice, const dedup::TrialResult& trial) {
-  const auto sampled = static_cast<double>(std::max<uint64_t>(advice.sampled, 1));
-  const auto scaled = [&](uint64_t part) {
-    const double share = static_cast<double>(part) / static_cast<double>(std::max<uint64_t>(advice.sampled_bytes, 1));
-    return static_cast<int64_t>(std::llround(share * static_cast<double>(advice.content_bytes)));
-  };
-  out.append("ratio", ratio(advice.sampled_bytes, trial.stored_bytes));
-  out.append("ratioWithBlockCompression", ratio(advice.sampled_bytes, trial.block_bytes));
+  const auto documents = static_cast<double>(std::max<uint64_t>(advice.contents, 1));
+  out.append("ratio", ratio(advice.content_bytes, trial.stored_bytes));
+  out.append("ratioWithBlockCompression", ratio(advice.content_bytes, trial.block_bytes));
   out.append("relativeError", trial.error);
-  append_count(out, "storedBytes", scaled(trial.stored_bytes));
-  append_count(out, "blockBytes", scaled(trial.block_bytes));
-  out.append("bytesPerDocument", static_cast<double>(trial.block_bytes) / sampled);
-  out.append("withSource", static_cast<double>(trial.with_source) / sampled);
-  out.append("deltas", static_cast<double>(trial.deltas) / sampled);
+  append_count(out, "storedBytes", static_cast<int64_t>(trial.stored_bytes));
+  append_count(out, "blockBytes", static_cast<int64_t>(trial.block_bytes));
+  out.append("bytesPerDocument", static_cast<double>(trial.block_bytes) / documents);
+  out.append("withSource", static_cast<double>(trial.with_source) / documents);
+  out.append("deltas", static_cast<double>(trial.deltas) / documents);
   auto hops = out.object("hops");
   hops.append("mean", trial.hops_mean);
   append_count(hops, "max", trial.hops_max);
@@ -170,7 +165,7 @@ void append_recommended(bson::Builder& out, const Study& study) {
   const dedup::TrialResult& balanced = advice.trials[0];
   const dedup::TrialResult& archive = advice.trials[1];
   const double plain = ratio(advice.plain_bytes, advice.plain_block_bytes);
-  const double gain = ratio(advice.sampled_bytes, balanced.block_bytes) / plain;
+  const double gain = ratio(advice.content_bytes, balanced.block_bytes) / plain;
   const double archive_by = ratio(balanced.block_bytes, archive.block_bytes);
   const bool worth = advice.sampled > 0 && gain >= worth_ratio;
   const auto key = worth ? study.key() : std::nullopt;

@@ -12,7 +12,7 @@ constexpr size_t documents_max = 20'000;
 constexpr size_t fields_max = 24;
 constexpr size_t text_bytes_max = 200;
 constexpr double present_min = 0.95;
-constexpr double agreement_min = 0.9;
+constexpr double agreement_min = 0.8;  // things resemble each other, too
 constexpr int64_t compared_min = 20;
 constexpr int64_t values_min = 4;
 
