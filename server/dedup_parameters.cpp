@@ -62,6 +62,7 @@ constexpr Knob knobs[] = {
     knob<&Options::hop_distance>("dedupHopDistance", "hop_distance"),
     knob<&Options::hop_levels_max>("dedupHopLevelsMax", "hop_levels_max"),
     knob<&Options::demotion_depth_max>("dedupDemotionDepthMax", "demotion_depth_max"),
+    knob<&Options::demotion_worth_percent>("dedupDemotionWorthPercent", "demotion_worth_percent"),
     knob<&Options::source_cache_bytes>("dedupSourceCacheBytes", "source_cache_bytes"),
     knob<&Options::writeback_cache_bytes>("dedupWriteBackCacheBytes", "writeback_cache_bytes"),
     knob<&Options::governor_ratio_min>("dedupGovernorRatio", "governor_ratio_min"),

@@ -25,6 +25,7 @@ WHOLE = {
     "dedupHopDistance": (16, 8, [0, 1]),
     "dedupHopLevelsMax": (8, 2, [0, 33]),
     "dedupDemotionDepthMax": (2, 0, [-1, 17]),
+    "dedupDemotionWorthPercent": (60, 75, [0, 101]),
     "dedupSourceCacheBytes": (32 << 20, 1 << 20, [-1]),
     "dedupWriteBackCacheBytes": (8 << 20, 1 << 20, [-1]),
     "dedupGovernorWindow": (100000, 5000, [-1, 10]),
