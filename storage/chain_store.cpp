@@ -262,7 +262,9 @@ Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesVi
     }
     before.bytes = std::move(old->row_bytes);
   }
-  put_row(transaction, *old->table, record, raw_row(generation, base::checksum32(content), content));
+  // What changes is likely to change again: it moves to where that is cheap.
+  if (old->table == &tables_.packed) tables_.packed.remove(transaction, record_key(record));
+  put_row(transaction, tables_.records, record, raw_row(generation, base::checksum32(content), content));
   change.raw_bytes += bytes;
   change.logical_bytes += bytes - static_cast<int64_t>(before.bytes.size());
   counters_.add_after_commit(transaction, change);

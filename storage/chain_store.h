@@ -38,10 +38,13 @@ enum class WriteBackResult {
 // DataCorruptionDetected where a row can't be read.
 class ChainStore {
  public:
-  ChainStore(StoreTables tables, CollectionId collection) : tables_(std::move(tables)), collection_(collection) {}
+  // `profile`: see page_layout.
+  ChainStore(Engine& engine, CollectionId collection, const std::string& profile)
+      : tables_(StoreTables::open(engine, collection, profile)), collection_(collection), layout_(page_layout(profile)) {}
 
   const StoreTables& tables() const { return tables_; }
   CollectionId collection() const { return collection_; }
+  const PageLayout& layout() const { return layout_; }
   StoreCounters& counters() { return counters_; }
   const StoreCounters& counters() const { return counters_; }
 
@@ -100,6 +103,7 @@ class ChainStore {
 
   StoreTables tables_;
   CollectionId collection_;
+  PageLayout layout_;
   StoreCounters counters_;
   std::atomic<RecordId> packed_below_{0};
 };

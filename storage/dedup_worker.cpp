@@ -740,7 +740,7 @@ bool DedupWorker::tidy(bool now) {
     for (const auto& [id, tracked] : tracked_) collections.push_back(tracked.collection);
   }
   std::lock_guard packing(packing_);
-  TablePacker packer(engine_);
+  TablePacker packer(engine_, now);
   bool any = false;
   for (const auto& collection : collections) {
     if (collection->dropped()) continue;
@@ -760,7 +760,7 @@ bool DedupWorker::tidy(bool now) {
 
 void DedupWorker::tidy(Collection& collection, const std::function<void()>& interrupted) {
   std::lock_guard packing(packing_);
-  TablePacker packer(engine_);
+  TablePacker packer(engine_, true);
   packer.tidy(collection.records().state().chains, [&] {
     if (interrupted) interrupted();
     return false;

@@ -53,23 +53,6 @@ void check_unclaimed(const std::string& path) {
   }
 }
 
-// Whole or not at all, and there after a power loss.
-void write_file(const std::string& directory, const std::string& name, const std::string& text) {
-  const std::string path = directory + "/" + name;
-  const std::string draft = path + ".new";
-  const int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) cannot("create " + draft);
-  const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
-  ::close(file);
-  if (!written) cannot("write " + draft);
-  if (::rename(draft.c_str(), path.c_str()) != 0) cannot("create " + path);
-  const int parent = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (parent >= 0) {
-    ::fsync(parent);
-    ::close(parent);
-  }
-}
-
 // The number behind "name": nothing where the text is not what this program writes.
 std::optional<int> number_field(const std::string& text, const std::string& name) {
   const size_t at = text.find("\"" + name + "\":");
@@ -93,6 +76,22 @@ void check_marker(const std::string& path, const fs::path& marker) {
 }
 
 }  // namespace
+
+void write_file(const std::string& directory, const std::string& name, const std::string& text) {
+  const std::string path = directory + "/" + name;
+  const std::string draft = path + ".new";
+  const int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) cannot("create " + draft);
+  const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
+  ::close(file);
+  if (!written) cannot("write " + draft);
+  if (::rename(draft.c_str(), path.c_str()) != 0) cannot("create " + path);
+  const int parent = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (parent >= 0) {
+    ::fsync(parent);
+    ::close(parent);
+  }
+}
 
 void prepare_directory(const std::string& path) {
   std::error_code error;

@@ -11,20 +11,21 @@
 #include "storage/dedup_service.h"
 #include "storage/directory.h"
 #include "storage/internals.h"
+#include "storage/store_tables.h"
 
 namespace storage {
 namespace {
 
 // session_max: a thousand connections may all be inside a transaction. The journal's files are small
 // because a restart replays, and a backup copies, whole ones.
-std::string connection_configuration(const EngineOptions& options, uint64_t journal_file_bytes) {
+std::string connection_configuration(const EngineOptions& options, uint64_t journal_file_bytes, PageCompressors& compressors) {
   return "create,session_max=4000,statistics=(fast),cache_size=" + std::to_string(options.cache_bytes) +
          ",eviction=(threads_min=1,threads_max=4)" +
          ",log=(enabled=true,path=journal,file_max=" + std::to_string(journal_file_bytes) +
          ",remove=true,prealloc=true,compressor=" + options.journal_compressor + ")" +
          ",transaction_sync=(enabled=true,method=none)"
          ",builtin_extension_config={zstd={compression_level=3}}"
-         ",file_manager=(close_idle_time=600,close_handle_minimum=2000,close_scan_interval=30)";
+         ",file_manager=(close_idle_time=600,close_handle_minimum=2000,close_scan_interval=30)" + compressors.registering();
 }
 
 std::string prepared(const EngineOptions& options) {
@@ -40,13 +41,14 @@ constexpr uint64_t transaction_share_max = 20;  // of the cache: what one transa
 Engine::Internals::Internals(Engine&, const EngineOptions& given)
     : options(given),
       space(prepared(given)),
-      connection(given.path, connection_configuration(given, space.journal_file_bytes())),
+      page_compressors(given.path, page_layout(given.dedup.profile).settled_level),
+      connection(given.path, connection_configuration(given, space.journal_file_bytes(), page_compressors)),
       stamps(base::system_clock()),
       sessions(connection),
       tables(connection, sessions),
       journal(connection, given.journal_commit_ms),
       checkpointer(connection, space, given.checkpoint_seconds),
-      counts(tables.open(counts_table, {})) {}
+      counts(tables.open(counts_table, {.allocation_bytes = 512})) {}
 
 Engine::Internals::~Internals() = default;
 
@@ -60,6 +62,7 @@ void Engine::Internals::conflict(const Transaction::Session& session) const {
 }
 
 Engine::Engine(const EngineOptions& options) : internals_(std::make_unique<Internals>(*this, options)) {
+  internals_->tables.when_gone([this](const std::string& table) { internals_->page_compressors.table_gone(table); });
   internals_->catalog = load_catalog(*this);
   internals_->dedup = std::make_unique<DedupService>(*this);
   internals_->dedup->start();

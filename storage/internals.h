@@ -8,6 +8,7 @@
 #include "storage/disk_space.h"
 #include "storage/engine.h"
 #include "storage/journal.h"
+#include "storage/page_compressor.h"
 #include "storage/session.h"
 #include "storage/stamps.h"
 #include "storage/tables.h"
@@ -28,6 +29,7 @@ struct Engine::Internals {
 
   const EngineOptions options;
   DiskSpace space;
+  PageCompressors page_compressors;
   wt::Connection connection;
   StampSource stamps;
   SessionPool sessions;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "storage/engine.h"
 #include "storage/record_store_state.h"
 
 namespace storage {
@@ -28,8 +29,8 @@ RecordId first_unpacked(Engine& engine, const StoreTables& tables) {
 
 }  // namespace
 
-RecordStore::State::State(Engine& the_engine, CollectionId collection)
-    : engine(the_engine), chains(StoreTables::open(the_engine, collection), collection) {
+RecordStore::State::State(Engine& the_engine, CollectionId collection, const std::string& profile)
+    : engine(the_engine), chains(the_engine, collection, profile.empty() ? the_engine.options().dedup.profile : profile) {
   next_id = last_id(engine, chains.tables()) + 1;
   chains.set_packed_below(first_unpacked(engine, chains.tables()));
 }
@@ -68,7 +69,8 @@ Bytes RecordStore::State::content_of(Transaction& transaction, RecordId record, 
   return content;
 }
 
-RecordStore::RecordStore(Engine& engine, CollectionId collection) : state_(std::make_unique<State>(engine, collection)) {}
+RecordStore::RecordStore(Engine& engine, CollectionId collection, const std::string& profile)
+    : state_(std::make_unique<State>(engine, collection, profile)) {}
 RecordStore::~RecordStore() = default;
 
 RecordId RecordStore::insert(Transaction& transaction, BytesView content, Stamp generation) {

@@ -42,7 +42,8 @@ struct ReadInfo {         // how a read was answered, for explain and counters
 // Thread-safe; transactions are not.
 class RecordStore {
  public:
-  RecordStore(Engine& engine, CollectionId collection);
+  // `profile`: of the collection; empty: the engine's.
+  RecordStore(Engine& engine, CollectionId collection, const std::string& profile = {});
   ~RecordStore();
 
   // `generation` comes from Transaction::next_stamp.

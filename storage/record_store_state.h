@@ -10,7 +10,7 @@
 namespace storage {
 
 struct RecordStore::State {
-  State(Engine& the_engine, CollectionId collection);
+  State(Engine& the_engine, CollectionId collection, const std::string& profile);
 
   Engine& engine;
   ChainStore chains;

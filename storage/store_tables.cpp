@@ -1,6 +1,7 @@
 #include "storage/store_tables.h"
 
 #include "storage/engine.h"
+#include "storage/internals.h"
 
 namespace storage {
 
@@ -18,14 +19,29 @@ std::vector<std::string> store_table_names(CollectionId collection) {
   return {"records-" + id, "packed-" + id, "heads-" + id, "chains-" + id};
 }
 
-StoreTables StoreTables::open(Engine& engine, CollectionId collection) {
+PageLayout page_layout(const std::string& profile) {
+  if (profile == "thesis") return {.settled_level = level_fresh, .dictionaries = false};
+  if (profile == "archive") return {.settled_page_bytes = 512 << 10, .settled_level = level_archived, .dictionaries = true};
+  return {};
+}
+
+StoreTables StoreTables::open(Engine& engine, CollectionId collection, const std::string& profile) {
   const auto names = store_table_names(collection);
-  const std::string compressor = engine.options().block_compressor;
+  const PageLayout layout = page_layout(profile);
+  std::string fresh = engine.options().block_compressor, stays = fresh;
+  PageCompressors& compressors = engine.internals().page_compressors;
+  compressors.add(collection);
+  compressors.set_settled_level(collection, layout.settled_level);
+  if (fresh == "zstd") {
+    fresh = PageCompressors::fresh_name(collection);
+    stays = PageCompressors::settled_name(collection);
+  }
   // Pages are small where rows come and go, large where they stay: a larger page
   // compresses better, and is read and written as a whole.
-  const TableOptions growing{.block_compressor = compressor, .leaf_page_bytes = 32 << 10, .allocation_bytes = 512};
-  const TableOptions settled{.block_compressor = compressor, .leaf_page_bytes = 128 << 10, .memory_page_bytes = 1 << 20, .allocation_bytes = 512};
-  const TableOptions small{.block_compressor = compressor, .leaf_page_bytes = 16 << 10, .allocation_bytes = 512, .prefix_compression = true};
+  const TableOptions growing{.block_compressor = fresh, .leaf_page_bytes = 32 << 10, .allocation_bytes = 512};
+  const TableOptions settled{.block_compressor = stays, .leaf_page_bytes = layout.settled_page_bytes,
+                             .memory_page_bytes = 8 * layout.settled_page_bytes, .allocation_bytes = 512};
+  const TableOptions small{.block_compressor = fresh, .leaf_page_bytes = 16 << 10, .allocation_bytes = 512, .prefix_compression = true};
   TableOptions chained = settled;
   chained.prefix_compression = true;
   return {engine.open_table(names[0], growing), engine.open_table(names[1], settled), engine.open_table(names[2], small),

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/counters.h"
+#include "storage/page_compressor.h"
 #include "storage/record_format.h"
 
 namespace storage {
@@ -18,9 +19,17 @@ struct StoreTables {
   Table heads;
   Table chains;
 
-  // Opens or makes them. Not inside a transaction.
-  static StoreTables open(Engine& engine, CollectionId collection);
+  // Opens or makes them. `profile`: see page_layout. Not inside a transaction.
+  static StoreTables open(Engine& engine, CollectionId collection, const std::string& profile);
 };
+
+// How a profile lays out the tables whose rows stay.
+struct PageLayout {
+  uint32_t settled_page_bytes = 128 << 10;  // on disk; the page itself is up to four times that
+  int settled_level = level_settled;
+  bool dictionaries = true;
+};
+PageLayout page_layout(const std::string& profile);
 
 // Names of a collection's tables, for whoever drops or measures them.
 std::vector<std::string> store_table_names(CollectionId collection);

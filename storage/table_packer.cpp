@@ -1,6 +1,8 @@
 #include "storage/table_packer.h"
 
-#include "storage/engine.h"
+#include <algorithm>
+
+#include "storage/internals.h"
 
 namespace storage {
 
@@ -10,8 +12,21 @@ constexpr size_t batch_rows = 500;
 constexpr size_t batch_bytes = 1 << 20;
 constexpr int64_t pack_bytes_min = 1 << 20;
 constexpr int64_t pack_share = 4;       // pack when what left is more than 1/4 of what stayed
+constexpr int64_t settle_bytes_min = 2 << 20;        // in the file of `records`: worth moving by itself
+constexpr int64_t settle_bytes_asked = 64 << 10;     // and when somebody waits for it
 constexpr int64_t reusable_min = 1 << 20;
 constexpr int64_t reusable_share = 5;   // compact when more than 1/5 of the file is unused
+constexpr int64_t reusable_share_asked = 12;
+
+// Dictionaries: the first when there is this much to learn from, each further one when there is 32 times as much.
+constexpr int64_t learn_bytes_min = 1 << 20;
+constexpr int learn_growth_bits = 5;
+constexpr int64_t dictionary_share = 200;       // of the bytes it is made for
+constexpr int64_t dictionary_bytes_min = 4 << 10;
+constexpr int64_t dictionary_bytes_max = 112 << 10;
+constexpr size_t sample_bytes = 3 << 20;        // more teaches hardly more
+constexpr size_t sample_row_bytes = 8 << 10;
+constexpr size_t samples_max = 3000;
 
 bool thin(int64_t left, int64_t stayed) { return left >= pack_bytes_min && left >= stayed / pack_share; }
 
@@ -22,7 +37,12 @@ bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupt
   bool any = false;
   // First the packed table: its rows go to where the next step takes them from.
   if (thin(counts.thinned_packed_bytes, counts.raw_bytes)) any |= pack(store, true, interrupted);
-  if (thin(counts.thinned_bytes + (any ? pack_bytes_min : 0), counts.raw_bytes) || any) any |= pack(store, false, interrupted);
+  const std::string& records = store.tables().records.name();
+  const int64_t settled = engine_.file_bytes(records) - engine_.reusable_bytes(records);
+  if (any || thin(counts.thinned_bytes, counts.raw_bytes) || settled >= (asked_ ? settle_bytes_asked : settle_bytes_min)) {
+    learn(store);
+    any |= pack(store, false, interrupted);
+  }
   if (interrupted()) return any;
   for (const auto& name : store_table_names(store.collection())) any |= compact_if_worth(name);
   return any;
@@ -66,10 +86,39 @@ bool TablePacker::pack(ChainStore& store, bool back, const std::function<bool()>
   return any;
 }
 
+// A dictionary for the pages that are about to be written, where there is none of rows like these.
+void TablePacker::learn(ChainStore& store) {
+  if (!store.layout().dictionaries) return;
+  PageCompressors& compressors = engine_.internals().page_compressors;
+  const int64_t bytes = store.counters().get().raw_bytes;
+  const size_t known = compressors.dictionaries(store.collection());
+  if (known >= dictionaries_max || bytes >> (learn_growth_bits * known) < learn_bytes_min) return;
+
+  std::vector<Bytes> samples;
+  size_t taken = 0;
+  Transaction transaction(engine_, Transaction::Mode::read);
+  for (const Table* table : {&store.tables().records, &store.tables().packed}) {
+    TableCursor cursor = table->cursor(transaction);
+    if (!cursor.previous()) continue;
+    const RecordId last = record_from_key(cursor.key());
+    if (!cursor.seek(record_key(record_id_min))) continue;
+    const RecordId first = record_from_key(cursor.key());
+    const RecordId step = std::max<RecordId>(1, (last - first) / static_cast<RecordId>(samples_max));
+    for (bool on = true; on && taken < sample_bytes; on = cursor.seek(record_key(record_from_key(cursor.key()) + step))) {
+      const auto row = parse_record_row(cursor.value(), record_from_key(cursor.key()));
+      if (!row || row.value().form != RecordRow::Form::raw) continue;
+      samples.emplace_back(row.value().content.substr(0, sample_row_bytes));
+      taken += samples.back().size();
+    }
+  }
+  compressors.learn(store.collection(), samples,
+                    static_cast<size_t>(std::clamp(bytes / dictionary_share, dictionary_bytes_min, dictionary_bytes_max)));
+}
+
 bool TablePacker::compact_if_worth(const std::string& table) {
   const int64_t file = engine_.file_bytes(table);
   const int64_t reusable = engine_.reusable_bytes(table);
-  if (reusable < reusable_min || reusable < file / reusable_share) return false;
+  if (reusable < reusable_min || reusable < file / (asked_ ? reusable_share_asked : reusable_share)) return false;
   engine_.checkpoint();
   engine_.compact(table);
   engine_.checkpoint();

@@ -1,4 +1,9 @@
-// Gives back the space that encoding has freed.
+// Gives back the space that encoding has freed, and moves what will stay to
+// where it takes less.
+//
+// New rows come into pages that are written fast (`records`). Once they have been
+// looked at for likeness, they move in key order to large pages that are
+// compressed thoroughly (`packed`), with the collection's dictionary.
 //
 // A leaf page of a record table whose contents became deltas is nearly empty,
 // and WiredTiger never merges leaf pages: three stubs would go on costing a
@@ -17,7 +22,8 @@ namespace storage {
 // Not thread-safe.
 class TablePacker {
  public:
-  explicit TablePacker(Engine& engine) : engine_(engine) {}
+  // `asked`: somebody waits for the space, so less of it is worth the work.
+  explicit TablePacker(Engine& engine, bool asked = false) : engine_(engine), asked_(asked) {}
 
   // `interrupted` is asked between batches. True: something was done.
   bool tidy(ChainStore& store, const std::function<bool()>& interrupted);
@@ -30,7 +36,10 @@ class TablePacker {
   uint64_t compactions() const { return compactions_; }
 
  private:
+  void learn(ChainStore& store);
+
   Engine& engine_;
+  const bool asked_;
   uint64_t packed_ = 0;
   uint64_t compactions_ = 0;
 };

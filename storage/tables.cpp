@@ -105,6 +105,8 @@ bool Tables::try_drop(WT_SESSION* session, const std::string& name) {
   if (result != 0) {
     base::log(base::Severity::warning, base::LogComponent::storage, 22440, "A dropped table could not be removed; the next start tries again",
               base::Attributes().add("table", name).add("error", wiredtiger_strerror(result)));
+  } else if (gone_) {
+    gone_(name);
   }
   return true;
 }

@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -28,6 +29,8 @@ class Tables {
   bool exists(const std::string& name) const;
   void drop(const std::string& name);
   void drop_now(const std::string& name);  // while nobody else uses the engine
+  // Called on the dropping thread whenever a dropped table's files are gone.
+  void when_gone(std::function<void(const std::string& name)> told) { gone_ = std::move(told); }
   void stop();
 
   int64_t file_bytes(const std::string& name) const;
@@ -48,6 +51,7 @@ class Tables {
   std::condition_variable woken_;
   std::set<std::string> names_;
   std::deque<std::string> dropping_;
+  std::function<void(const std::string&)> gone_;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -34,6 +34,9 @@ class Validation {
   }
 
   void verify_files() {
+    if (const std::string written = engine_.internals().page_compressors.check_file(collection_.id()); !written.empty()) {
+      report.warnings.push_back(written);
+    }
     Tables& tables = engine_.internals().tables;
     std::vector<std::string> names = store_table_names(collection_.id());
     for (const auto& index : indexes_) names.push_back(index->table().name());

@@ -128,7 +128,7 @@ def test_a_directory_of_another_version_is_refused():
         server.client().some.c.insert_one({})
         server.stop()
         marker = server.dbpath / "palimpsest.json"
-        marker.write_text(marker.read_text().replace('"version": 1', '"version": 999'))
+        marker.write_text(marker.read_text().replace('"version": 2', '"version": 999'))
         server.start(wait=False)
         assert server.process.wait(30) not in (0, -signal.SIGSEGV, -signal.SIGABRT)
         assert "999" in server.tail()
