@@ -44,6 +44,7 @@ bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupt
     any |= pack(store, false, interrupted);
   }
   if (interrupted()) return any;
+  if (any) engine_.checkpoint();  // until then the last one holds what was left behind
   for (const auto& name : store_table_names(store.collection())) any |= compact_if_worth(name);
   return any;
 }
