@@ -90,7 +90,7 @@ void Engine::compact(const std::string& table) {
   internals_->tables.compact(table);
   // WiredTiger gives a file's end back when it checkpoints a table that was changed. One that has just lost its
   // last rows is changed no more, and would keep all its space.
-  constexpr int64_t worth_bytes = 1 << 20;
+  constexpr int64_t worth_bytes = 64 << 10;
   for (int tries = 0; tries < 2 && reusable_bytes(table) > std::max(worth_bytes, file_bytes(table) / 2); ++tries) {
     try {
       in_transaction(*this, [&](Transaction& transaction) {

@@ -6,7 +6,7 @@
 // Both use the collection's newest dictionary, and read with any of them.
 //
 //   records-17        block_compressor=fresh-17      level 3
-//   packed-17 ...     block_compressor=settled-17    level 9, archive 19
+//   packed-17 ...     block_compressor=settled-17    level 12, archive 19
 //   pages-17.dict     the dictionaries, durable before the first page that needs one
 //
 // A page of a dictionary that is gone can't be read, so a file that is missing
@@ -26,7 +26,7 @@ struct __wt_connection;
 namespace storage {
 
 constexpr int level_fresh = 3;
-constexpr int level_settled = 9;
+constexpr int level_settled = 12;
 constexpr int level_archived = 19;
 
 // Thread-safe, but for `registering`.

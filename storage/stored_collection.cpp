@@ -19,7 +19,7 @@ StoredCollection::StoredCollection(Engine& engine, Table catalog_table, Collecti
       entry_(std::move(entry)),
       indexes_(std::make_shared<StoredIndexes>()),
       counts_(std::move(counts)),
-      records_(engine, id_, options_.dedup.profile) {}
+      records_(engine, id_, entry_.options.dedup.profile) {}
 
 std::string StoredCollection::ns() const {
   std::lock_guard lock(mutex_);

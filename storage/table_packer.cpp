@@ -13,10 +13,11 @@ constexpr size_t batch_bytes = 1 << 20;
 constexpr int64_t pack_bytes_min = 1 << 20;
 constexpr int64_t pack_share = 4;       // pack when what left is more than 1/4 of what stayed
 constexpr int64_t settle_bytes_min = 2 << 20;        // in the file of `records`: worth moving by itself
-constexpr int64_t settle_bytes_asked = 64 << 10;     // and when somebody waits for it
+constexpr int64_t settle_bytes_asked = 1 << 20;      // and when somebody waits for it; shorter files can't be compacted
 constexpr int64_t reusable_min = 1 << 20;
 constexpr int64_t reusable_share = 5;   // compact when more than 1/5 of the file is unused
 constexpr int64_t reusable_share_asked = 12;
+constexpr int64_t nearly_empty_min = 64 << 10;
 
 // Dictionaries: the first when there is this much to learn from, each further one when there is 32 times as much.
 constexpr int64_t learn_bytes_min = 1 << 20;
@@ -119,7 +120,9 @@ void TablePacker::learn(ChainStore& store) {
 bool TablePacker::compact_if_worth(const std::string& table) {
   const int64_t file = engine_.file_bytes(table);
   const int64_t reusable = engine_.reusable_bytes(table);
-  if (reusable < reusable_min || reusable < file / (asked_ ? reusable_share_asked : reusable_share)) return false;
+  const bool nearly_empty = asked_ && reusable >= nearly_empty_min && reusable > file / 2;
+  const bool much = reusable >= reusable_min && reusable >= file / (asked_ ? reusable_share_asked : reusable_share);
+  if (!much && !nearly_empty) return false;
   engine_.checkpoint();
   engine_.compact(table);
   engine_.checkpoint();
