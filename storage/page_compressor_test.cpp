@@ -59,17 +59,19 @@ struct Filled {
   std::string file() const { return directory.path() + "/pages-" + std::to_string(id) + ".dict"; }
 
   // Enough rows for a dictionary, packed into pages that use it.
-  explicit Filled(base::Random& random) : texts(letters(random, 4000)) {
+  explicit Filled(base::Random& random) : texts(letters(random, 12000)) {
     Engine engine(options());
     const auto collection = engine.catalog().create("shop.letters", {});
     id = collection->id();
-    in_transaction(engine, [&](Transaction& transaction) {
-      for (size_t i = 0; i < texts.size(); ++i) {
-        bson::Builder document;
-        document.append("_id", static_cast<int64_t>(i)).append("text", texts[i]);
-        collection->insert(transaction, document.done());
-      }
-    });
+    for (size_t begin = 0; begin < texts.size(); begin += 1000) {
+      in_transaction(engine, [&](Transaction& transaction) {
+        for (size_t i = begin; i < std::min(begin + 1000, texts.size()); ++i) {
+          bson::Builder document;
+          document.append("_id", static_cast<int64_t>(i)).append("text", texts[i]);
+          collection->insert(transaction, document.done());
+        }
+      });
+    }
     engine.dedup().drain(true);
     REQUIRE(engine.internals().page_compressors.dictionaries(id) == 1);
     engine.checkpoint();

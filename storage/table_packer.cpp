@@ -38,9 +38,11 @@ bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupt
   bool any = false;
   // First the packed table: its rows go to where the next step takes them from.
   if (thin(counts.thinned_packed_bytes, counts.raw_bytes)) any |= pack(store, true, interrupted);
+  const int64_t settle_bytes = asked_ ? settle_bytes_asked : settle_bytes_min;
+  if (counts.raw_bytes >= settle_bytes) engine_.checkpoint();  // until then files don't show what is in them
   const std::string& records = store.tables().records.name();
   const int64_t settled = engine_.file_bytes(records) - engine_.reusable_bytes(records);
-  if (any || thin(counts.thinned_bytes, counts.raw_bytes) || settled >= (asked_ ? settle_bytes_asked : settle_bytes_min)) {
+  if (any || thin(counts.thinned_bytes, counts.raw_bytes) || settled >= settle_bytes) {
     learn(store);
     any |= pack(store, false, interrupted);
   }
