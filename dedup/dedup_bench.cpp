@@ -115,4 +115,44 @@ void whole_encoder(benchmark::State& state) {
 }
 BENCHMARK(whole_encoder)->ArgName("profile")->DenseRange(0, 2);
 
+// The index of 200,000 documents, made from the metadata as at start. `bytes` is what one of them takes.
+void rebuild(benchmark::State& state) {
+  struct Pages : NoStore {
+    std::map<uint32_t, Bytes> kept;
+    std::optional<Bytes> read_page(uint32_t page) override { return kept.at(page); }
+    void write_page(uint32_t page, BytesView bytes) override { kept[page] = Bytes(bytes); }
+    void erase_page(uint32_t page) override { kept.erase(page); }
+    std::vector<uint32_t> pages() override {
+      std::vector<uint32_t> numbers;
+      for (const auto& [number, bytes] : kept) numbers.push_back(number);
+      return numbers;
+    }
+  } pages;
+  constexpr int64_t documents = 200'000;
+  Options options = Options::of(static_cast<Profile>(state.range(0)));
+  options.governor_window = 0;
+  options.size_filter_always = false;
+  NoRecords records;
+  base::Random random(1);
+  {
+    Encoder encoder(options, 1, pages);
+    for (int64_t record = 1; record <= documents; ++record) {
+      Bytes strange(400, ' ');
+      for (char& byte : strange) byte = static_cast<char>(random());
+      encoder.encode({1, record, static_cast<uint64_t>(record)}, strange, records);
+    }
+    encoder.flush();
+  }
+  size_t bytes = 0;
+  for (const auto& [number, page] : pages.kept) bytes += page.size();
+  for (auto _ : state) {
+    Encoder encoder(options, 1, pages);
+    encoder.rebuild();
+    state.counters["documents"] = static_cast<double>(encoder.stats().live_entries);
+    state.counters["index_bytes"] = static_cast<double>(encoder.stats().index_bytes);
+  }
+  state.counters["bytes"] = static_cast<double>(bytes) / documents;
+}
+BENCHMARK(rebuild)->ArgName("profile")->DenseRange(0, 1)->Unit(benchmark::kMillisecond);
+
 }  // namespace

@@ -17,7 +17,7 @@ namespace dedup {
 enum class Profile : uint8_t { balanced, thesis, archive };
 
 enum class SketchMethod : uint8_t {
-  windows,       // every 16-byte window hashed: 4 super-features and the smallest hashes
+  windows,       // every 16-byte window hashed: up to 4 super-features and the smallest hashes
   gear_chunks,   // gear chunking, xxh3 of each chunk, the K largest
   rabin_chunks,  // Rabin chunking, MurmurHash of each chunk, the K largest (§3.1)
 };

@@ -2,7 +2,7 @@
 //
 //   windows   every 16 bytes hashed   4 super-features: under four random rankings
 //                                      each, the first windows, taken together: near-copies
-//                                     4 features: the smallest hashes: parts in common
+//                                     8 features: the smallest hashes: parts in common
 //   chunks    |-- chunk --|- chunk -|---- chunk ----|   the K largest chunk hashes (§3.1)
 //
 // Contents that share only boilerplate share plain features but hardly a
