@@ -20,6 +20,7 @@ struct Arguments {
   bool all = false, quick = false, tiny = false, goals = false, synthetic = false;
   std::vector<std::string> figures;
   std::string report_folder, data;
+  uint64_t sample_mb = 0;  // 0: everything
   Settings settings;
 };
 
@@ -58,6 +59,7 @@ void choose(Arguments& arguments) {
     settings.rounds = arguments.tiny ? 1 : 3;
     settings.data.synthetic_bytes = settings.bytes_max;
   }
+  if (arguments.sample_mb) settings.bytes_max = arguments.sample_mb << 20;
   if (settings.server.empty()) settings.server = server_beside_this_program();
   if (arguments.synthetic) settings.data.data.reset();
   else settings.data.data = arguments.data.empty() ? find_data() : arguments.data;
@@ -72,11 +74,12 @@ int run(Arguments& arguments) {
   }
   Report report;
   report.title = "dbDedup, chapter 6";
-  report.command = fmt::format("palimpsest bench dedup{}{}", arguments.all ? " --all" : "", arguments.tiny ? " --tiny" : arguments.quick ? " --quick" : "");
+  report.command = fmt::format("palimpsest bench dedup{}{}", arguments.all ? " --all" : "", arguments.tiny ? " --tiny" : arguments.quick ? " --quick" : "") + (arguments.goals ? " --goals" : "");
   for (const std::string& figure : arguments.figures) report.command += " --figure " + figure;
   report.about.emplace_back("machine", fmt::format("{}, {} threads", processor(), std::thread::hardware_concurrency()));
   report.about.emplace_back("beside", fmt::format("{}; {}; xdelta3 as a library", git_version(), zstd_version()));
-  if (arguments.quick || arguments.tiny) report.about.emplace_back("sample", "of each workload a small part: the figures are not those of the whole");
+  if (arguments.sample_mb) report.command += fmt::format(" --sample-mb {}", arguments.sample_mb);
+  if (arguments.quick || arguments.tiny || arguments.sample_mb) report.about.emplace_back("sample", "of each workload a small part: the figures are not those of the whole");
 
   Suite suite(settings, report);
   const auto keep = [&] {  // what there is, should the rest fail
@@ -108,6 +111,7 @@ Run add_options(CLI::App& parser) {
   parser.add_flag("--goals", arguments->goals, "the figures to reach");
   parser.add_flag("--quick", arguments->quick, "a small sample of each workload: two or three minutes for --all");
   parser.add_flag("--tiny", arguments->tiny, "a few hundred records of each: does it work?");
+  parser.add_option("--sample-mb", arguments->sample_mb, "no more of each workload than this")->check(CLI::PositiveNumber);
   parser.add_option("--report", arguments->report_folder, "write report.txt, report.json and report.html into this folder");
   parser.add_option("--data", arguments->data, "the folder with the data sets wiki, enron, stackexchange, boards, versions (default: "
                                                "shared/datasets above the working directory or this program; what isn't there is made up)");
