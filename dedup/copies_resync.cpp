@@ -11,8 +11,9 @@
 // fails, and for longer passages that came from elsewhere, an index of the whole
 // source is built: once, and only where there is enough to look up in it.
 //
-// Work is bounded: searching costs at most `work_per_byte` steps for each byte
-// of both sides; what is left by then stays unmatched, or the search is given up.
+// Work is counted, in steps of about a nanosecond. Where it outgrows the bytes
+// done, resyncs get shorter and look-ups end; what they would have found stays
+// unmatched.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -23,31 +24,38 @@ namespace dedup {
 
 namespace {
 
-constexpr size_t near_bytes = 192;  // how far ahead every place is tried
-constexpr size_t far_bytes = 2048;  // how far ahead the source's next words are searched
-constexpr size_t skip_hurried = 16;
+// How far a resync looks, and what it takes.
+constexpr size_t near_bytes = 192;       // first, and only so far when hurried
+constexpr size_t far_bytes = 2048;       // then
+constexpr size_t skip_hurried = 8;       // of the places whose bytes are searched, the first few
 constexpr size_t furthest_bytes = 512;   // how far candidates are compared
 constexpr size_t convincing_bytes = 48;  // agreeing for so long, there is no need to search on
-constexpr size_t match_bytes_min = 12;   // shorter copies cost what they save
-constexpr size_t gap_bytes_min = 32;     // shorter unmatched passages are not looked up
-constexpr size_t gap_copy_bytes_min = 12;
-constexpr size_t index_share = 512;  // an index is worth building for so many-th part of the source
-constexpr int credit_max = 8;
-constexpr int wait_max = 63;
-constexpr size_t ahead = 16;  // look-ups are announced so many bytes before
-constexpr size_t copy_work = 40;
-constexpr size_t lookup_work = 2, lookup_work_distant = 8;
-constexpr size_t work_per_byte = 2;
-constexpr size_t work_unquestioned = 20'000;
+constexpr int credit_max = 8;            // resyncs that may fail in a row
+constexpr int wait_max = 63;             // long copies without one after it failed
+
+// What is worth it.
+constexpr size_t match_bytes_min = 12;  // shorter copies cost what they save
+constexpr size_t gap_bytes_min = 32;    // shorter unmatched passages are not looked up
+constexpr size_t index_share = 512;     // an index is built for so many-th part of the source, or more
 constexpr size_t copies_unquestioned = 4096;
-constexpr size_t shred_bytes = 24;
+constexpr size_t shred_bytes = 24, shred_bytes_near = 16;
+
+// Work, in steps of about a nanosecond.
+constexpr size_t copy_work = 40;
+constexpr size_t search_work = 8, candidate_work = 12;
+constexpr size_t lookup_work = 2, lookup_work_distant = 8;
+constexpr size_t place_work_distant = 100;  // a source far larger than the caches is asked at random
+constexpr size_t work_per_byte = 2;         // of what is done; beyond it resyncs are hurried
+constexpr size_t work_per_byte_max = 4;     // of the whole target; beyond it nothing is looked up any more
+constexpr size_t work_unquestioned = 20'000;
+constexpr size_t ahead = 16;  // look-ups are announced so many bytes before
 
 // Every n-th source position by a hash of the 8 bytes there; the first wins.
 class SourceIndex {
  public:
   bool built() const { return slots_ != nullptr; }
-  // Too large for the nearest cache.
-  bool distant() const { return many_ != nullptr; }
+  // Too large for the nearer caches.
+  bool distant() const { return stride_ > 8; }
 
   void build(BytesView source) {
     stride_ = source.size() <= (6 << 10) ? 4 : source.size() <= (1 << 20) ? 8 : 16;
@@ -111,9 +119,9 @@ class Finder {
     at_ = emitted_;
     source_at_ = emitted_;
     while (at_ + match_bytes_min <= target_end_) {
-      if (credit_ > 0 && resync()) continue;
-      if (!look_up()) break;
-      if (hopeless()) return std::nullopt;
+      const bool resynced = credit_ > 0 && resync();
+      if (!resynced && !look_up()) break;
+      if (shreds(resynced ? shred_bytes_near : shred_bytes)) return std::nullopt;
     }
     fill_gaps();
     if (literals_ + (target_end_ - emitted_) > literal_bytes_max_) return std::nullopt;
@@ -139,18 +147,18 @@ class Finder {
       return false;
     }
     best_ = {};
-    const bool hurried = work_ > work_allowed();
+    hurried_ = work_ > work_unquestioned + at_ * work_per_byte;
     const char* s = source_.data() + source_at_;
     const char* t = target_.data() + at_;
     constexpr std::array<size_t, 6> skips = {0, 8, 16, 32, 48, 72};
     for (const size_t reach : {near_bytes, far_bytes}) {
       for (const size_t skip : skips) {
-        if (hurried && skip > skip_hurried) break;
+        if (hurried_ && skip > skip_hurried) break;
         if (skip + key_bytes <= source_left) search(s + skip, t, std::min(reach, target_left - key_bytes + 1), false);
         if (skip + key_bytes <= target_left) search(t + skip, s, std::min(reach, source_left - key_bytes + 1), true);
-        if (best_.bytes >= (hurried ? match_bytes_min : convincing_bytes)) break;
+        if (best_.bytes >= (hurried_ ? match_bytes_min : convincing_bytes)) break;
       }
-      if (best_.bytes >= match_bytes_min || hurried) break;
+      if (best_.bytes >= match_bytes_min || hurried_) break;
     }
     if (best_.bytes < match_bytes_min) {
       --credit_;
@@ -169,8 +177,8 @@ class Finder {
   // Tries the places among `places` where the bytes at `key` stand.
   void search(const char* key, const char* bytes, size_t places, bool in_source) {
     size_t at = 0;
-    work_ += 8 + places / 32;
-    for (int found = 0; found < 4; ++found, ++at) {
+    work_ += search_work + places / 32;
+    for (int found = 0; found < (hurried_ ? 1 : 4); ++found, ++at) {
       at += find_key(bytes + at, places - at, key);
       if (at >= places) return;
       const char* other = bytes + at;
@@ -184,7 +192,7 @@ class Finder {
     if (best_.bytes && target_at - best_.target_at == source_at - best_.source_at && target_at >= best_.target_at &&
         target_at < best_.target_at + best_.bytes)
       return;
-    work_ += 12;
+    work_ += candidate_work;
     const size_t after =
         agree_forward(s, t, std::min({source_.size() - source_at, target_end_ - target_at, furthest_bytes}));
     const size_t before = agree_backward(s, t, std::min(source_at - source_at_, target_at - at_));
@@ -206,12 +214,14 @@ class Finder {
         index_.prefetch(SourceIndex::hash_of(target_.data() + t));
     // Where nothing is found steps grow; what is skipped comes back by matching backwards.
     for (size_t t = at_, misses = 0; t + key_bytes <= target_end_; t += 1 + (++misses >> 6)) {
-      if (literals_ + (t - emitted_) > literal_bytes_max_ || work_ > 2 * work_allowed()) return false;
+      if (literals_ + (t - emitted_) > literal_bytes_max_ || exhausted()) return false;
       if (distant && t + ahead + key_bytes <= target_end_)
         index_.prefetch(SourceIndex::hash_of(target_.data() + t + ahead));
       work_ += distant ? lookup_work_distant : lookup_work;
       const auto place = index_.find(SourceIndex::hash_of(target_.data() + t));
-      if (place && take(*place, t)) {
+      if (!place) continue;
+      if (distant) work_ += place_work_distant;
+      if (take(*place, t)) {
         // Passages in another order are all found here; resyncs between them would fail again and again.
         if (copies_.back().bytes >= convincing_bytes && wait_-- <= 0) credit_ = std::max(credit_, 1), wait_ = 0;
         return true;
@@ -233,11 +243,11 @@ class Finder {
                  copies_.begin() + static_cast<ptrdiff_t>(gap.copies_before));
       next = gap.copies_before;
       size_t covered = gap.from;
-      for (size_t t = gap.from; t + key_bytes <= gap.to && work_ < 2 * work_allowed();) {
+      for (size_t t = gap.from; t + key_bytes <= gap.to && !exhausted();) {
         work_ += index_.distant() ? lookup_work_distant : lookup_work;
         const auto s = index_.find(SourceIndex::hash_of(target_.data() + t));
         const Copy copy = s ? longest(*s, t, covered, gap.to) : Copy{};
-        if (copy.bytes < gap_copy_bytes_min) {
+        if (copy.bytes < match_bytes_min) {
           ++t;
           continue;
         }
@@ -257,11 +267,11 @@ class Finder {
     return {s - before, t - before, before + after};
   }
 
-  size_t work_allowed() const { return work_unquestioned + at_ * work_per_byte; }
+  bool exhausted() const { return work_ > work_unquestioned + target_.size() * work_per_byte_max; }
 
-  // Shreds: a great many copies that hardly save what it takes to write them.
-  bool hopeless() const {
-    return copies_.size() > copies_unquestioned && emitted_ - literals_ < copies_.size() * shred_bytes;
+  // A great many copies that hardly save what it takes to find, remember and write them.
+  bool shreds(size_t bytes) const {
+    return copies_.size() > copies_unquestioned && emitted_ - literals_ < copies_.size() * bytes;
   }
 
   // A copy through (s, t) as long as it goes, if it is worth one.
@@ -302,6 +312,7 @@ class Finder {
   size_t literals_ = 0;
   int credit_ = 4;  // resyncs that may still fail in a row
   Best best_;
+  bool hurried_ = false;
   int wait_ = 0;  // long copies to go before the next resync after a look-up
   int wait_next_ = 0;
   size_t work_ = 0;  // steps done, each of about a nanosecond
