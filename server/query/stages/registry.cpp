@@ -29,6 +29,7 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
       {"$replaceWith", parse_replace_root},
       {"$sample", parse_sample},
       {"$set", parse_add_fields},
+      {"$setWindowFields", parse_set_window_fields},
       {"$skip", parse_skip},
       {"$sort", parse_sort},
       {"$sortByCount", parse_sort_by_count},

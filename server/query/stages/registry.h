@@ -28,6 +28,7 @@ StageSpecPtr parse_project(const bson::Element& specification, PipelineContext& 
 StageSpecPtr parse_redact(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_replace_root(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_sample(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_set_window_fields(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_skip(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_sort(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_sort_by_count(const bson::Element& specification, PipelineContext& context);

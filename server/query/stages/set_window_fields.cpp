@@ -1,0 +1,391 @@
+// $setWindowFields: fields computed over a document's neighbours.
+//
+//   documents -> parted by partitionBy, each part sorted by sortBy -> for each document a window of the part
+//
+//   documents: [-1, 1]     by place:  . [ x  X  x ] . .
+//   range: [-10, 0]        by the sortBy field's value, in numbers or units of time
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "bson/arithmetic.h"
+#include "bson/compare.h"
+#include "server/operation.h"
+#include "server/query/sort_pattern.h"
+#include "server/query/stages/accumulated_field.h"
+#include "server/query/stages/pipeline.h"
+#include "server/query/stages/place_field.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+#include "bson/path.h"
+
+namespace server::query {
+
+using base::ErrorCode;
+using bson::DocumentView;
+using bson::Element;
+using bson::Value;
+using bson::ValueView;
+
+namespace {
+
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+
+struct Window {
+  bool by_range = false;
+  double lower = -unbounded, upper = unbounded;  // distances from the document: places, values or milliseconds
+  bool dates = false;
+};
+
+enum class Kind { accumulator, rank, dense_rank, document_number, shift, locf };
+
+struct Output {
+  std::string path;
+  Kind kind = Kind::accumulator;
+  Window window;
+  AccumulatedField field;                // accumulator
+  std::shared_ptr<Expression> input;     // shift, locf
+  int64_t by = 0;                        // shift
+  Value otherwise = Value::null();
+};
+
+struct Plan {
+  std::shared_ptr<Expression> partition_by;
+  SortPattern sort;
+  std::string sort_path;
+  std::vector<Output> outputs;
+};
+
+class SetWindowFields final : public Stage {
+ public:
+  SetWindowFields(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
+    frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
+  }
+
+  bool next() override {
+    if (!std::exchange(read_, true)) read_all();
+    if (at_ == entries_.size()) return false;
+    if (at_ == part_end_) compute_part();
+    Entry& entry = entries_[at_];
+    out_ = std::move(entry.document);
+    for (size_t i = 0; i < plan_.outputs.size(); ++i) out_ = with_field_at(out_, plan_.outputs[i].path, results_[i][at_ - part_begin_]);
+    ++at_;
+    return true;
+  }
+  DocumentView document() override { return out_; }
+
+ private:
+  struct Entry {
+    Value partition;
+    bson::Bytes key;
+    bson::Document document;
+  };
+
+  void read_all() {
+    size_t bytes = 0;
+    while (source().next()) {
+      if ((entries_.size() & 255) == 0) context_.op->check_interrupt();
+      Entry entry;
+      entry.document = bson::Document(source().document());
+      if (plan_.partition_by) {
+        frame_.root = entry.document;
+        entry.partition = plan_.partition_by->evaluate(frame_);
+        if (!entry.partition.exists()) entry.partition = Value::null();
+        if (entry.partition.type() == bson::Type::array) {
+          refuse(ErrorCode::type_mismatch, "An expression used to partition cannot evaluate to value of type array");
+        }
+      }
+      if (!plan_.sort.empty()) entry.key = plan_.sort.key(entry.document);
+      bytes += sizeof entry + entry.document.size() + entry.key.size();
+      if (bytes > stage_memory_max) refuse(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used " + std::to_string(bytes) + " bytes");
+      entries_.push_back(std::move(entry));
+    }
+    std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+      const int order = a.partition.exists() ? bson::compare(a.partition, b.partition) : 0;
+      return order != 0 ? order < 0 : a.key < b.key;
+    });
+  }
+
+  void compute_part() {
+    part_begin_ = at_;
+    part_end_ = at_ + 1;
+    const Value& partition = entries_[at_].partition;
+    while (part_end_ < entries_.size() && (!partition.exists() || bson::equal(entries_[part_end_].partition, partition))) ++part_end_;
+    results_.clear();
+    for (const Output& output : plan_.outputs) results_.push_back(compute(output));
+  }
+
+  size_t count() const { return part_end_ - part_begin_; }
+  const Entry& entry(size_t i) const { return entries_[part_begin_ + i]; }
+
+  Value evaluate(const Expression& expression, size_t i) {
+    frame_.root = entry(i).document;
+    return expression.evaluate(frame_);
+  }
+
+  std::vector<Value> compute(const Output& output) {
+    std::vector<Value> values;
+    values.reserve(count());
+    switch (output.kind) {
+      case Kind::accumulator: accumulate(output, values); break;
+      case Kind::rank:
+      case Kind::dense_rank: rank(output.kind, values); break;
+      case Kind::document_number:
+        for (size_t i = 0; i < count(); ++i) values.emplace_back(static_cast<int32_t>(i + 1));
+        break;
+      case Kind::shift:
+        for (size_t i = 0; i < count(); ++i) {
+          const int64_t from = static_cast<int64_t>(i) + output.by;
+          const bool inside = from >= 0 && from < static_cast<int64_t>(count());
+          values.push_back(inside ? or_null(evaluate(*output.input, static_cast<size_t>(from))) : output.otherwise);
+        }
+        break;
+      case Kind::locf: {
+        Value last = Value::null();
+        for (size_t i = 0; i < count(); ++i) {
+          Value value = evaluate(*output.input, i);
+          if (!value.view().is_nullish()) last = std::move(value);
+          values.push_back(last);
+        }
+        break;
+      }
+    }
+    return values;
+  }
+
+  static Value or_null(Value value) { return value.exists() ? std::move(value) : Value::null(); }
+
+  void rank(Kind kind, std::vector<Value>& values) const {
+    int32_t rank = 0, dense = 0;
+    for (size_t i = 0; i < count(); ++i) {
+      if (i == 0 || entry(i).key != entry(i - 1).key) {
+        rank = static_cast<int32_t>(i + 1);
+        ++dense;
+      }
+      values.emplace_back(kind == Kind::rank ? rank : dense);
+    }
+  }
+
+  void accumulate(const Output& output, std::vector<Value>& values) {
+    std::vector<Value> inputs;
+    for (size_t i = 0; i < count(); ++i) inputs.push_back(evaluate(*output.field.input, i));
+    const std::vector<double> places = output.window.by_range ? places_of(output.window) : std::vector<double>();
+    // A window that only grows is added to; another one is summed up anew.
+    const bool grows = output.window.lower == -unbounded;
+    std::unique_ptr<Accumulator> accumulator;
+    size_t begin = 0, end = 0, added = 0;
+    for (size_t i = 0; i < count(); ++i) {
+      if ((i & 63) == 0) context_.op->check_interrupt();
+      move_window(output.window, places, i, begin, end);
+      if (!grows || !accumulator) {
+        accumulator = make_accumulator(output.field.accumulator, output.field.count(frame_));
+        added = begin;
+      }
+      for (; added < end; ++added) accumulator->add(inputs[added]);
+      values.push_back(or_null(accumulator->result()));
+    }
+  }
+
+  // [begin, end) of the window of document i; both only move on from one document to the next.
+  void move_window(const Window& window, const std::vector<double>& places, size_t i, size_t& begin, size_t& end) const {
+    const auto place = [&](size_t at) { return window.by_range ? places[at] : static_cast<double>(at); };
+    while (begin < count() && place(begin) < place(i) + window.lower) ++begin;
+    end = std::max(begin, end);
+    while (end < count() && place(end) <= place(i) + window.upper) ++end;
+  }
+
+  std::vector<double> places_of(const Window& window) const {
+    std::vector<double> places;
+    for (size_t i = 0; i < count(); ++i) {
+      const ValueView value = bson::value_at(entry(i).document, plan_.sort_path);
+      if (window.dates) {
+        if (value.type() != bson::Type::date) refuse(5429513, "Invalid range: Expected the sortBy field to be a Date, but it was " + type_of(value));
+        places.push_back(static_cast<double>(value.as_date().ms));
+      } else {
+        if (!value.is_number()) refuse(5429414, "Invalid range: Expected the sortBy field to be a number, but it was " + type_of(value));
+        places.push_back(value.to_double());
+      }
+    }
+    return places;
+  }
+
+  const Plan& plan_;
+  PipelineContext& context_;
+  Frame frame_;
+  bool read_ = false;
+  std::vector<Entry> entries_;
+  size_t at_ = 0, part_begin_ = 0, part_end_ = 0;
+  std::vector<std::vector<Value>> results_;
+  bson::Document out_;
+};
+
+// --- parsing
+
+[[noreturn]] void malformed(const std::string& message) { refuse(ErrorCode::failed_to_parse, message); }
+
+double bound_of(const Element& bound, double at_word, bool whole) {
+  if (bound.is_string()) {
+    if (bound.as_string() == "unbounded") return at_word;
+    if (bound.as_string() == "current") return 0;
+    malformed("Window bounds must be 'unbounded', 'current', or a number.");
+  }
+  if (!bound.is_number()) malformed("Window bounds must be 'unbounded', 'current', or a number.");
+  const double distance = bound.to_double();
+  if (std::isnan(distance) || (whole && distance != std::trunc(distance))) malformed("Numeric document-based bounds must be an integer");
+  return distance;
+}
+
+double milliseconds_of(const Element& unit) {
+  if (!unit.is_string()) malformed("'unit' must be a string");
+  static constexpr std::pair<std::string_view, double> units[] = {{"millisecond", 1}, {"second", 1000}, {"minute", 60e3}, {"hour", 3600e3},
+                                                                  {"day", 86400e3},   {"week", 7 * 86400e3}};
+  for (const auto& [name, ms] : units) {
+    if (unit.as_string() == name) return ms;
+  }
+  for (const std::string_view longer : {"month", "quarter", "year"}) {
+    if (unit.as_string() == longer) refuse(ErrorCode::command_not_supported, "$setWindowFields with a range in units of '" + std::string(longer) + "' is not supported");
+  }
+  malformed("unknown time unit value: " + std::string(unit.as_string()));
+}
+
+Window parse_window(const Element& specification, const Plan& plan) {
+  if (!specification.is_object()) malformed("'window' field must be an object");
+  const DocumentView fields = specification.as_document();
+  const Element documents = fields["documents"], range = fields["range"], unit = fields["unit"];
+  for (const Element& field : fields) {
+    if (field.name != "documents" && field.name != "range" && field.name != "unit") {
+      malformed("'window' field can only contain 'documents' as the only argument or 'range' with an optional 'unit' field");
+    }
+  }
+  if (documents.exists() == range.exists() || (documents.exists() && unit.exists())) {
+    malformed("'window' field can only contain 'documents' as the only argument or 'range' with an optional 'unit' field");
+  }
+  const Element& bounds = documents.exists() ? documents : range;
+  if (!bounds.is_array() || bounds.as_document().count() != 2) malformed("Window bounds must be a 2-element array: " + std::string(bounds.name));
+  Window window;
+  window.by_range = range.exists();
+  auto bound = bounds.as_document().begin();
+  window.lower = bound_of(*bound, -unbounded, !window.by_range);
+  ++bound;
+  window.upper = bound_of(*bound, unbounded, !window.by_range);
+  if (window.lower > window.upper) refuse(5339900, "Lower bound must not exceed upper bound");
+  const bool bounded = window.lower != -unbounded || window.upper != unbounded;
+  if (!window.by_range) {
+    if (bounded && plan.sort.empty()) refuse(5339901, "Document-based bounds require a sortBy");
+    return window;
+  }
+  if (plan.sort.fields().size() != 1 || plan.sort.fields()[0].descending) refuse(5339902, "Range-based bounds require sortBy a single field, ascending");
+  if (unit.exists()) {
+    const double ms = milliseconds_of(unit);
+    window.dates = true;
+    window.lower *= window.lower == 0 ? 1 : ms;
+    window.upper *= window.upper == 0 ? 1 : ms;
+  }
+  return window;
+}
+
+void parse_rank(const Element& function, bool windowed, const Plan& plan, Kind kind, Output& output) {
+  if (!function.is_object() || !function.as_document().empty()) refuse(5371603, std::string(function.name) + " must be specified with '{}' as the value");
+  if (windowed) refuse(5371601, "Rank style window functions take no other arguments");
+  const size_t fields = plan.sort.fields().size();
+  if (fields == 0 || (kind != Kind::document_number && fields != 1)) {
+    refuse(5371602, std::string(function.name) + " must be specified with a top level sortBy expression with exactly one element");
+  }
+  output.kind = kind;
+}
+
+void parse_shift(const Element& function, bool windowed, const Plan& plan, PipelineContext& context, Output& output) {
+  if (windowed) malformed("$shift does not accept a 'window' field");
+  if (plan.sort.empty()) malformed("'$shift' requires a sortBy");
+  if (!function.is_object()) malformed("Argument to $shift must be an object");
+  const DocumentView fields = function.as_document();
+  for (const Element& field : fields) {
+    if (field.name != "output" && field.name != "by" && field.name != "default") malformed("Unknown argument in $shift");
+  }
+  if (!fields.has("output") || !fields.has("by")) malformed("$shift requires an 'output' expression and an integer 'by'");
+  const auto by = fields["by"].is_number() ? bson::number::exact_int64(fields["by"]) : std::nullopt;
+  if (!by || *by > INT32_MAX || *by < INT32_MIN) malformed("'$shift:by' field must be an integer, but found " + type_of(fields["by"]));
+  output.kind = Kind::shift;
+  output.by = *by;
+  output.input = parse_expression(fields["output"], context.scope);
+  if (const Element otherwise = fields["default"]; otherwise.exists()) {
+    const ExpressionPtr expression = parse_expression(otherwise, context.scope);
+    if (!expression->constant()) malformed("'$shift:default' expression must yield a constant value.");
+    output.otherwise = *expression->constant();
+  }
+}
+
+Output parse_output(const Element& field, const Plan& plan, PipelineContext& context) {
+  check_field_path(field.name);
+  if (!field.is_object()) malformed("The field '" + std::string(field.name) + "' must be an object");
+  Output output;
+  output.path = field.name;
+  Element function, window;
+  for (const Element& part : field.as_document()) {
+    if (part.name == "window") {
+      window = part;
+    } else if (part.name.starts_with("$")) {
+      if (function.exists()) malformed("Cannot specify two functions in window function spec, already saw a function: " + std::string(function.name));
+      function = part;
+    } else {
+      malformed("Window function found an unknown argument: " + std::string(part.name));
+    }
+  }
+  if (!function.exists()) malformed("Expected a $-prefixed window function");
+  const std::string_view name = function.name;
+  if (name == "$rank") return parse_rank(function, window.exists(), plan, Kind::rank, output), output;
+  if (name == "$denseRank") return parse_rank(function, window.exists(), plan, Kind::dense_rank, output), output;
+  if (name == "$documentNumber") return parse_rank(function, window.exists(), plan, Kind::document_number, output), output;
+  if (name == "$shift") return parse_shift(function, window.exists(), plan, context, output), output;
+  if (name == "$locf") {
+    if (window.exists()) malformed("'window' field is not allowed in $locf");
+    output.kind = Kind::locf;
+    output.input = parse_expression(function, context.scope);
+    return output;
+  }
+  for (const std::string_view other : {"$derivative", "$integral", "$expMovingAvg", "$covariancePop", "$covarianceSamp", "$linearFill"}) {
+    if (name == other) refuse(ErrorCode::command_not_supported, "window function " + std::string(name) + " is not supported");
+  }
+  if (!is_accumulator(name)) malformed("Unrecognized window function, " + std::string(name));
+  bson::Builder accumulator;
+  {
+    bson::Builder inner = accumulator.object("f");
+    inner.append_element(function);
+  }
+  output.field = parse_accumulated_field(accumulator.done().view().first(), context);
+  if (window.exists()) output.window = parse_window(window, plan);
+  return output;
+}
+
+}  // namespace
+
+StageSpecPtr parse_set_window_fields(const Element& specification, PipelineContext& context) {
+  if (!specification.is_object()) malformed("the $setWindowFields stage specification must be an object, found " + type_of(specification));
+  const DocumentView fields = specification.as_document();
+  Plan plan;
+  for (const Element& field : fields) {
+    if (field.name == "partitionBy") {
+      plan.partition_by = parse_expression(field, context.scope);
+    } else if (field.name == "sortBy") {
+      if (!field.is_object()) {
+        refuse(ErrorCode::type_mismatch, "BSON field '$setWindowFields.sortBy' is the wrong type '" + type_of(field) + "', expected type 'object'");
+      }
+      if (field.as_document().empty()) continue;
+      plan.sort = SortPattern::parse(field.as_document());
+      plan.sort_path = plan.sort.fields()[0].path;
+    } else if (field.name != "output") {
+      refuse(40415, "BSON field '$setWindowFields." + std::string(field.name) + "' is an unknown field.");
+    }
+  }
+  const Element output = fields["output"];
+  if (!output.exists()) refuse(40414, "BSON field '$setWindowFields.output' is missing but a required field");
+  if (!output.is_object()) {
+    refuse(ErrorCode::type_mismatch, "BSON field '$setWindowFields.output' is the wrong type '" + type_of(output) + "', expected type 'object'");
+  }
+  for (const Element& field : output.as_document()) plan.outputs.push_back(parse_output(field, plan, context));
+  return make_spec(specification, [plan = std::move(plan)](StagePtr source, PipelineContext& running) -> StagePtr {
+    return std::make_unique<SetWindowFields>(std::move(source), plan, running);
+  });
+}
+
+}  // namespace server::query
