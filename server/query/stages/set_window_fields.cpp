@@ -10,6 +10,7 @@
 
 #include "bson/arithmetic.h"
 #include "bson/compare.h"
+#include "bson/path.h"
 #include "server/operation.h"
 #include "server/query/sort_pattern.h"
 #include "server/query/stages/accumulated_field.h"
@@ -17,7 +18,7 @@
 #include "server/query/stages/place_field.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "bson/path.h"
+#include "server/query/stages/window_curves.h"
 
 namespace server::query {
 
@@ -37,14 +38,19 @@ struct Window {
   bool dates = false;
 };
 
-enum class Kind { accumulator, rank, dense_rank, document_number, shift, locf };
+enum class Kind {
+  accumulator, rank, dense_rank, document_number, shift, locf, derivative, integral, moving_average, covariance_pop, covariance_samp, line
+};
 
 struct Output {
   std::string path;
   Kind kind = Kind::accumulator;
   Window window;
   AccumulatedField field;                // accumulator
-  std::shared_ptr<Expression> input;     // shift, locf
+  std::shared_ptr<Expression> input;     // of all others
+  std::shared_ptr<Expression> other;     // covariance: y
+  double unit_ms = 0;                    // derivative, integral: of a sortBy field that is a date; else 0
+  double alpha = 0;                      // moving_average
   int64_t by = 0;                        // shift
   Value otherwise = Value::null();
 };
@@ -149,11 +155,83 @@ class SetWindowFields final : public Stage {
         }
         break;
       }
+      case Kind::derivative:
+      case Kind::integral:
+      case Kind::covariance_pop:
+      case Kind::covariance_samp: measure(output, values); break;
+      case Kind::moving_average: {
+        std::optional<double> average;
+        for (size_t i = 0; i < count(); ++i) {
+          const Value value = evaluate(*output.input, i);
+          if (value.view().is_number()) {
+            const double now = value.view().to_double();
+            average = average ? output.alpha * now + (1 - output.alpha) * *average : now;
+          }
+          values.push_back(value.view().is_number() ? Value(*average) : Value::null());
+        }
+        break;
+      }
+      case Kind::line: fill(output, values); break;
     }
     return values;
   }
 
   static Value or_null(Value value) { return value.exists() ? std::move(value) : Value::null(); }
+
+  // Points of a window: x is the sortBy field or the first of two values. Documents without numbers don't count.
+  void measure(const Output& output, std::vector<Value>& values) {
+    const bool covariance_of = output.other != nullptr;
+    std::vector<std::optional<Point>> all(count());
+    const std::vector<double> sorted = covariance_of ? std::vector<double>() : places_of(output.unit_ms > 0);
+    for (size_t i = 0; i < count(); ++i) {
+      const Value first = evaluate(*output.input, i);
+      const Value second = covariance_of ? evaluate(*output.other, i) : Value();
+      if (covariance_of) {
+        if (first.view().is_number() && second.view().is_number()) all[i] = Point{first.view().to_double(), second.view().to_double()};
+        continue;
+      }
+      if (first.view().is_nullish()) continue;
+      if (!first.view().is_number()) {
+        refuse(5624901, "The input value of a window function of rates must evaluate to a number, but found " + type_of(first));
+      }
+      all[i] = Point{sorted[i] / (output.unit_ms > 0 ? output.unit_ms : 1), first.view().to_double()};
+    }
+    const std::vector<double> places = output.window.by_range ? places_of(output.window.dates) : std::vector<double>();
+    size_t begin = 0, end = 0;
+    std::vector<Point> points;
+    for (size_t i = 0; i < count(); ++i) {
+      if ((i & 63) == 0) context_.op->check_interrupt();
+      move_window(output.window, places, i, begin, end);
+      points.clear();
+      for (size_t at = begin; at < end; ++at) {
+        if (all[at]) points.push_back(*all[at]);
+      }
+      std::optional<double> result;
+      if (output.kind == Kind::derivative) result = slope(points);
+      else if (output.kind == Kind::integral) result = area(points);
+      else result = covariance(points, output.kind == Kind::covariance_samp);
+      values.push_back(result ? Value(*result) : Value::null());
+    }
+  }
+
+  void fill(const Output& output, std::vector<Value>& values) {
+    const bool dates = count() > 0 && bson::value_at(entry(0).document, plan_.sort_path).type() == bson::Type::date;
+    const std::vector<double> x = places_of(dates);
+    for (size_t i = 1; i < count(); ++i) {
+      if (x[i] == x[i - 1]) refuse(6050106, "There can be no repeated values in the sort field");
+    }
+    std::vector<std::optional<double>> y(count());
+    for (size_t i = 0; i < count(); ++i) {
+      values.push_back(or_null(evaluate(*output.input, i)));
+      if (values[i].view().is_nullish()) continue;
+      if (!values[i].view().is_number()) refuse(ErrorCode::type_mismatch, "Value to be filled must be numeric or nullish");
+      y[i] = values[i].view().to_double();
+    }
+    fill_gaps(x, y);
+    for (size_t i = 0; i < count(); ++i) {
+      if (y[i] && values[i].view().is_nullish()) values[i] = Value(*y[i]);
+    }
+  }
 
   void rank(Kind kind, std::vector<Value>& values) const {
     int32_t rank = 0, dense = 0;
@@ -169,7 +247,7 @@ class SetWindowFields final : public Stage {
   void accumulate(const Output& output, std::vector<Value>& values) {
     std::vector<Value> inputs;
     for (size_t i = 0; i < count(); ++i) inputs.push_back(evaluate(*output.field.input, i));
-    const std::vector<double> places = output.window.by_range ? places_of(output.window) : std::vector<double>();
+    const std::vector<double> places = output.window.by_range ? places_of(output.window.dates) : std::vector<double>();
     // A window that only grows is added to; another one is summed up anew.
     const bool grows = output.window.lower == -unbounded;
     std::unique_ptr<Accumulator> accumulator;
@@ -194,11 +272,11 @@ class SetWindowFields final : public Stage {
     while (end < count() && place(end) <= place(i) + window.upper) ++end;
   }
 
-  std::vector<double> places_of(const Window& window) const {
+  std::vector<double> places_of(bool dates) const {
     std::vector<double> places;
     for (size_t i = 0; i < count(); ++i) {
       const ValueView value = bson::value_at(entry(i).document, plan_.sort_path);
-      if (window.dates) {
+      if (dates) {
         if (value.type() != bson::Type::date) refuse(5429513, "Invalid range: Expected the sortBy field to be a Date, but it was " + type_of(value));
         places.push_back(static_cast<double>(value.as_date().ms));
       } else {
@@ -315,6 +393,49 @@ void parse_shift(const Element& function, bool windowed, const Plan& plan, Pipel
   }
 }
 
+void parse_rate(const Element& function, bool windowed, const Plan& plan, PipelineContext& context, Output& output) {
+  const std::string name(function.name);
+  if (!function.is_object()) malformed("Argument to " + name + " must be an object");
+  const DocumentView fields = function.as_document();
+  for (const Element& field : fields) {
+    if (field.name != "input" && field.name != "unit") malformed(name + " got unexpected argument: " + std::string(field.name));
+  }
+  if (!fields.has("input")) malformed(name + " requires an 'input' expression");
+  if (plan.sort.fields().size() != 1) malformed(name + " requires a sortBy with exactly one element");
+  if (name == "$derivative" && !windowed) malformed("$derivative requires explicit window bounds");
+  output.kind = name == "$derivative" ? Kind::derivative : Kind::integral;
+  output.input = parse_expression(fields["input"], context.scope);
+  if (const Element unit = fields["unit"]; unit.exists()) output.unit_ms = milliseconds_of(unit);
+}
+
+void parse_covariance(const Element& function, PipelineContext& context, Output& output) {
+  if (!function.is_array() || function.as_document().count() != 2) malformed("Argument to " + std::string(function.name) + " must be an array of two expressions");
+  output.kind = function.name == "$covariancePop" ? Kind::covariance_pop : Kind::covariance_samp;
+  output.input = parse_expression(function.as_document()["0"], context.scope);
+  output.other = parse_expression(function.as_document()["1"], context.scope);
+}
+
+void parse_moving_average(const Element& function, bool windowed, const Plan& plan, PipelineContext& context, Output& output) {
+  const char* shape = "$expMovingAvg must have exactly one argument that is an object with an 'input' and either an 'N' field or an 'alpha' field";
+  if (!function.is_object()) malformed(shape);
+  if (windowed) malformed("$expMovingAvg does not accept a 'window' field");
+  if (plan.sort.empty()) malformed("$expMovingAvg requires an explicit 'sortBy'");
+  const DocumentView fields = function.as_document();
+  const Element n = fields["N"], alpha = fields["alpha"];
+  if (fields.count() != 2 || !fields.has("input") || n.exists() == alpha.exists()) malformed(shape);
+  if (n.exists()) {
+    const auto whole = n.is_number() ? bson::number::exact_int64(n) : std::nullopt;
+    if (!whole) malformed("'N' field must be an integer, but found type " + type_of(n));
+    if (*whole <= 0) malformed("'N' must be greater than zero. Got " + std::to_string(*whole));
+    output.alpha = 2 / (static_cast<double>(*whole) + 1);
+  } else {
+    if (!alpha.is_number() || !(alpha.to_double() > 0 && alpha.to_double() < 1)) malformed("'alpha' must be between 0 and 1 (exclusive)");
+    output.alpha = alpha.to_double();
+  }
+  output.kind = Kind::moving_average;
+  output.input = parse_expression(fields["input"], context.scope);
+}
+
 Output parse_output(const Element& field, const Plan& plan, PipelineContext& context) {
   check_field_path(field.name);
   if (!field.is_object()) malformed("The field '" + std::string(field.name) + "' must be an object");
@@ -343,8 +464,21 @@ Output parse_output(const Element& field, const Plan& plan, PipelineContext& con
     output.input = parse_expression(function, context.scope);
     return output;
   }
-  for (const std::string_view other : {"$derivative", "$integral", "$expMovingAvg", "$covariancePop", "$covarianceSamp", "$linearFill"}) {
-    if (name == other) refuse(ErrorCode::command_not_supported, "window function " + std::string(name) + " is not supported");
+  if (name == "$derivative" || name == "$integral") {
+    if (window.exists()) output.window = parse_window(window, plan);
+    return parse_rate(function, window.exists(), plan, context, output), output;
+  }
+  if (name == "$covariancePop" || name == "$covarianceSamp") {
+    if (window.exists()) output.window = parse_window(window, plan);
+    return parse_covariance(function, context, output), output;
+  }
+  if (name == "$expMovingAvg") return parse_moving_average(function, window.exists(), plan, context, output), output;
+  if (name == "$linearFill") {
+    if (window.exists()) malformed("'window' field is not allowed in $linearFill");
+    if (plan.sort.fields().size() != 1) refuse(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element");
+    output.kind = Kind::line;
+    output.input = parse_expression(function, context.scope);
+    return output;
   }
   if (!is_accumulator(name)) malformed("Unrecognized window function, " + std::string(name));
   bson::Builder accumulator;
