@@ -38,6 +38,9 @@ FeatureMatches FeatureIndex::find(uint32_t feature, uint32_t count) const {
   // False where the published way of looking ends.
   const auto look = [&](size_t at) {
     const Slot& place = slots_[at];
+    // Two of the 16 functions may lead to one slot.
+    for (const FeatureMatch& known : matches)
+      if (known.bucket / buckets == at) return true;
     for (uint32_t bucket = 0; bucket < buckets; ++bucket) {
       if (place.pointers[bucket] == 0) {
         if (layout_ == IndexLayout::published) return false;

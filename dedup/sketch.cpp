@@ -17,6 +17,12 @@ constexpr uint32_t sample_limit = 1u << 27;  // one window in 32 takes part in t
 constexpr size_t leading_plain_features = 2;
 constexpr size_t slice_bytes = 64 << 10;     // where all windows count, so many are looked at in one go
 
+// A window: its hash, and where it is (lower half).
+using Window = uint64_t;
+struct ByHash {
+  bool operator()(Window a, Window b) const { return a >> 32 < b >> 32; }
+};
+
 uint64_t stir(uint64_t value) {
   value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93ull;
   value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93ull;
@@ -47,10 +53,15 @@ class First {
  public:
   explicit First(size_t count) : count_max_(count) {}
 
+  // Of two that are equal in this order the smaller one stays.
   void add(const T& value) {
-    if (count_ == count_max_ && (count_ == 0 || !before_(value, values_[count_ - 1]))) return;
+    if (count_ == count_max_ && (count_ == 0 || before_(values_[count_ - 1], value))) return;
     T* const place = std::lower_bound(values_.data(), values_.data() + count_, value, before_);
-    if (place != end() && *place == value) return;
+    if (place != end() && !before_(value, *place)) {
+      *place = std::min(*place, value);
+      return;
+    }
+    if (place == values_.data() + count_max_) return;
     count_ += count_ < count_max_;
     std::copy_backward(place, values_.data() + count_ - 1, values_.data() + count_);
     *place = value;
@@ -92,26 +103,32 @@ uint32_t Sketcher::lineage_feature(uint32_t collection, Lineage lineage) const {
 Features Sketcher::windows(uint64_t salt, BytesView content) const {
   const uint32_t supers = std::min<uint32_t>(options_.features_max / 2, rankings_.offsets.size() / rankings_per_super_feature);
   const uint32_t rankings = supers * rankings_per_super_feature;
-  std::vector<uint32_t> hashes;
-  hashes.reserve(content.size() / 24 + 64);
-  kernel_->window_hashes(content, window_hash_, sample_limit, hashes);
-
+  WindowHashes sample;
+  sample.hashes.reserve(content.size() / 24 + 64);
+  sample.positions.reserve(content.size() / 24 + 64);
+  kernel_->window_hashes(content, window_hash_, sample_limit, sample);
   std::array<uint32_t, 16> first{};
-  const bool ranked = !hashes.empty();
-  if (ranked) first = kernel_->first_ranked(hashes, rankings_);
-  First<uint32_t> smallest(options_.features_max - supers);
-  for (const uint32_t hash : hashes) smallest.add(hash);
+  const bool ranked = !sample.hashes.empty();
+  if (ranked) first = kernel_->first_ranked(sample.hashes, rankings_);
+
+  First<Window, ByHash> smallest(options_.features_max - supers);
+  const auto add_all = [&](size_t at) {
+    for (size_t i = 0; i < sample.hashes.size(); ++i) smallest.add(Window{sample.hashes[i]} << 32 | (at + sample.positions[i]));
+  };
+  add_all(0);
   // Short, or monotonous: the smallest of all may not be in the sample.
   for (size_t at = 0; smallest.size() < options_.features_max - supers && at < content.size(); at += slice_bytes) {
-    hashes.clear();
-    kernel_->window_hashes(content.substr(at, slice_bytes + sketch_window_bytes - 1), window_hash_, UINT32_MAX, hashes);
-    for (const uint32_t hash : hashes) smallest.add(hash);
+    sample.clear();
+    kernel_->window_hashes(content.substr(at, slice_bytes + sketch_window_bytes - 1), window_hash_, UINT32_MAX, sample);
+    add_all(at);
   }
 
   // The best first: a content that keeps few features keeps the rarest.
   Features features;
-  const auto plain = [&](uint32_t hash) { features.add(feature_of(stir_window_hash(hash), salt)); };
-  const uint32_t* const leading = smallest.begin() + std::min(smallest.size(), leading_plain_features);
+  const auto plain = [&](Window window) {
+    features.add(feature_of(base::hash64(content.substr(window & UINT32_MAX, sketch_window_bytes)), salt));
+  };
+  const Window* const leading = smallest.begin() + std::min(smallest.size(), leading_plain_features);
   std::for_each(smallest.begin(), leading, plain);
   for (uint32_t i = 0; ranked && i < rankings; i += rankings_per_super_feature) {
     const BytesView together(reinterpret_cast<const char*>(&first[i]), rankings_per_super_feature * sizeof first[i]);

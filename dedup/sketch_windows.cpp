@@ -56,11 +56,12 @@ using First = std::array<uint32_t, 16>;
 
 // Moves the hashes below the limit to the front. Without a branch: which they are
 // can't be predicted.
-[[gnu::always_inline]] inline size_t keep_below(uint32_t limit, Hashes& hashes) {
+[[gnu::always_inline]] inline size_t keep_below(uint32_t limit, Hashes& hashes, Hashes& places) {
   size_t kept = 0;
   for (size_t i = 0; i < block; ++i) {
     const uint32_t hash = hashes[i];
     hashes[kept] = hash;
+    places[kept] = static_cast<uint32_t>(i);
     kept += hash < limit;
   }
   return kept;
@@ -68,10 +69,13 @@ using First = std::array<uint32_t, 16>;
 
 // --- the twin the others are compared with
 
-PALIMPSEST_SCALAR size_t block_below_scalar(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes) {
+PALIMPSEST_SCALAR size_t block_below_scalar(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes, Hashes& places) {
   size_t kept = 0;
   for (size_t i = 0; i < windows; ++i)
-    if (const uint32_t one = hash_window(p + i, hash); one < limit) hashes[kept++] = one;
+    if (const uint32_t one = hash_window(p + i, hash); one < limit) {
+      hashes[kept] = one;
+      places[kept++] = static_cast<uint32_t>(i % 4 * lanes + i / 4);
+    }
   return kept;
 }
 PALIMPSEST_SCALAR void rank_scalar(const std::vector<uint32_t>& hashes, const Rankings& rankings, First& first) {
@@ -80,16 +84,16 @@ PALIMPSEST_SCALAR void rank_scalar(const std::vector<uint32_t>& hashes, const Ra
 
 // --- what every machine of the architecture has: SSE2, NEON
 
-size_t block_below_anywhere(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes) {
+size_t block_below_anywhere(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes, Hashes& places) {
   hash_block(p, windows, hash, hashes);
-  return keep_below(limit, hashes);
+  return keep_below(limit, hashes, places);
 }
 void rank_anywhere(const std::vector<uint32_t>& hashes, const Rankings& rankings, First& first) {
   rank_all(hashes, rankings, first);
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2,bmi")]] size_t block_below_avx2(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes) {
+[[gnu::target("avx2,bmi")]] size_t block_below_avx2(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes, Hashes& places) {
   hash_block(p, windows, hash, hashes);
   // There is no unsigned compare: both sides are moved by 2^31.
   const __m256i half = _mm256_set1_epi32(INT32_MIN);
@@ -102,7 +106,11 @@ void rank_anywhere(const std::vector<uint32_t>& hashes, const Rankings& rankings
       const auto mask = static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(limits, some))));
       below |= uint64_t{mask} << j;
     }
-    for (; below; below &= below - 1) hashes[kept++] = hashes[i + static_cast<size_t>(std::countr_zero(below))];
+    for (; below; below &= below - 1) {
+      const size_t place = i + static_cast<size_t>(std::countr_zero(below));
+      hashes[kept] = hashes[place];
+      places[kept++] = static_cast<uint32_t>(place);
+    }
   }
   return kept;
 }
@@ -110,14 +118,16 @@ void rank_anywhere(const std::vector<uint32_t>& hashes, const Rankings& rankings
   rank_all(hashes, rankings, first);
 }
 
-[[gnu::target(PALIMPSEST_AVX512)]] size_t block_below_avx512(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes) {
+[[gnu::target(PALIMPSEST_AVX512)]] size_t block_below_avx512(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes, Hashes& places) {
   hash_block(p, windows, hash, hashes);
   const __m512i limits = _mm512_set1_epi32(static_cast<int>(limit));
+  __m512i place = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   size_t kept = 0;
-  for (size_t i = 0; i < block; i += 16) {
+  for (size_t i = 0; i < block; i += 16, place = _mm512_add_epi32(place, _mm512_set1_epi32(16))) {
     const __m512i some = _mm512_loadu_si512(&hashes[i]);
     const __mmask16 below = _mm512_cmplt_epu32_mask(some, limits);
     _mm512_storeu_si512(&hashes[kept], _mm512_maskz_compress_epi32(below, some));
+    _mm512_storeu_si512(&places[kept], _mm512_maskz_compress_epi32(below, place));
     kept += static_cast<size_t>(std::popcount(static_cast<unsigned>(below)));
   }
   return kept;
@@ -144,20 +154,23 @@ std::span<const WindowKernel> window_kernels() {
   return kernels;
 }
 
-void WindowKernel::window_hashes(BytesView content, const WindowHash& hash, uint32_t limit, std::vector<uint32_t>& out) const {
+void WindowKernel::window_hashes(BytesView content, const WindowHash& hash, uint32_t limit, WindowHashes& out) const {
   if (content.size() < sketch_window_bytes) return;
   const size_t windows = content.size() - sketch_window_bytes + 1;
   alignas(64) Hashes hashes;
-  const auto one_block = [&](const char* p, size_t count) {
-    const size_t kept = block_below(p, count, hash, limit, hashes);
-    out.insert(out.end(), hashes.begin(), hashes.begin() + static_cast<ptrdiff_t>(kept));
+  alignas(64) Hashes places;
+  const auto one_block = [&](const char* p, size_t count, size_t from) {
+    const size_t kept = block_below(p, count, hash, limit, hashes, places);
+    out.hashes.insert(out.hashes.end(), hashes.begin(), hashes.begin() + static_cast<ptrdiff_t>(kept));
+    for (size_t i = 0; i < kept; ++i)
+      out.positions.push_back(static_cast<uint32_t>(from + places[i] % lanes * 4 + places[i] / lanes));
   };
   size_t at = 0;
-  for (; at + block <= windows; at += block) one_block(content.data() + at, block);
+  for (; at + block <= windows; at += block) one_block(content.data() + at, block, at);
   if (at == windows) return;
   std::array<char, block + sketch_window_bytes> rest{};
   std::memcpy(rest.data(), content.data() + at, content.size() - at);
-  one_block(rest.data(), windows - at);
+  one_block(rest.data(), windows - at, at);
 }
 
 std::array<uint32_t, 16> WindowKernel::first_ranked(const std::vector<uint32_t>& hashes, const Rankings& rankings) const {
