@@ -100,19 +100,22 @@ void TablePacker::learn(ChainStore& store) {
 
   std::vector<Bytes> samples;
   size_t taken = 0;
-  Transaction transaction(engine_, Transaction::Mode::read);
-  for (const Table* table : {&store.tables().records, &store.tables().packed}) {
-    TableCursor cursor = table->cursor(transaction);
-    if (!cursor.previous()) continue;
-    const RecordId last = record_from_key(cursor.key());
-    if (!cursor.seek(record_key(record_id_min))) continue;
-    const RecordId first = record_from_key(cursor.key());
-    const RecordId step = std::max<RecordId>(1, (last - first) / static_cast<RecordId>(samples_max));
-    for (bool on = true; on && taken < sample_bytes; on = cursor.seek(record_key(record_from_key(cursor.key()) + step))) {
-      const auto row = parse_record_row(cursor.value(), record_from_key(cursor.key()));
-      if (!row || row.value().form != RecordRow::Form::raw) continue;
-      samples.emplace_back(row.value().content.substr(0, sample_row_bytes));
-      taken += samples.back().size();
+  {
+    // For the reading alone: teaching takes seconds, in which the engine would keep all that is overwritten.
+    Transaction transaction(engine_, Transaction::Mode::read);
+    for (const Table* table : {&store.tables().records, &store.tables().packed}) {
+      TableCursor cursor = table->cursor(transaction);
+      if (!cursor.previous()) continue;
+      const RecordId last = record_from_key(cursor.key());
+      if (!cursor.seek(record_key(record_id_min))) continue;
+      const RecordId first = record_from_key(cursor.key());
+      const RecordId step = std::max<RecordId>(1, (last - first) / static_cast<RecordId>(samples_max));
+      for (bool on = true; on && taken < sample_bytes; on = cursor.seek(record_key(record_from_key(cursor.key()) + step))) {
+        const auto row = parse_record_row(cursor.value(), record_from_key(cursor.key()));
+        if (!row || row.value().form != RecordRow::Form::raw) continue;
+        samples.emplace_back(row.value().content.substr(0, sample_row_bytes));
+        taken += samples.back().size();
+      }
     }
   }
   compressors.learn(store.collection(), samples,
