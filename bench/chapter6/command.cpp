@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "bench/chapter6/suite.h"
+#include "bench/measure/interrupt.h"
 #include "bench/peers/programs.h"
 
 namespace bench::chapter6 {
@@ -72,6 +73,7 @@ int run(Arguments& arguments) {
     std::cerr << "palimpsest bench dedup: nothing to do: --all, --goals or --figure N\n";
     return 2;
   }
+  clean_up_when_interrupted();
   Report report;
   report.title = "dbDedup, chapter 6";
   report.command = fmt::format("palimpsest bench dedup{}{}", arguments.all ? " --all" : "", arguments.tiny ? " --tiny" : arguments.quick ? " --quick" : "") + (arguments.goals ? " --goals" : "");

@@ -1,7 +1,10 @@
-// A folder for what a benchmark writes; gone with the object.
+// A folder for what a benchmark writes; gone with the object, or when the process is interrupted.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "bench/measure/interrupt.h"
 
 namespace bench {
 
@@ -16,6 +19,7 @@ class Scratch {
 
  private:
   std::string path_;
+  std::optional<AtInterrupt> at_interrupt_;
 };
 
 }  // namespace bench

@@ -66,6 +66,7 @@ Server::Server(const std::string& program, const std::vector<std::string>& argum
   const int error = posix_spawn(&pid_, program.c_str(), &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error(program + " cannot be started");
+  at_interrupt_.emplace([pid = pid_] { kill(pid, SIGKILL); });
 
   for (int tries = 0; tries < 600; ++tries) {
     if (listens(port_)) return;
@@ -85,6 +86,7 @@ Server::Server(const std::string& program, const std::vector<std::string>& argum
 Server::~Server() { stop(); }
 
 void Server::stop() {
+  at_interrupt_.reset();
   if (pid_ <= 0) return;
   kill(pid_, SIGTERM);
   int status = 0;

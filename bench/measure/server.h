@@ -1,8 +1,9 @@
-// A palimpsestd of its own, started as a user would start it; gone with the object.
+// A palimpsestd of its own, started as a user would start it; gone with the object, or when this process is interrupted.
 #pragma once
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ class Server {
   Scratch folder_;
   int port_ = 0;
   pid_t pid_ = -1;
+  std::optional<AtInterrupt> at_interrupt_;
 };
 
 }  // namespace bench
