@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "dedup/feature_index.h"
+#include "dedup/memory_pages.h"
 #include "dedup/sketch.h"
 
 namespace dedup {
@@ -27,25 +28,6 @@ constexpr uint32_t matches_followed = 6;
 constexpr uint64_t whole_row_bytes = 18, stub_bytes = 12, delta_row_bytes = 22;
 constexpr uint64_t compressed_row_bytes = 6;
 constexpr size_t kept_entry_bytes = 120;
-
-// Metadata pages that nobody needs again.
-class ScratchPages : public MetadataStore {
- public:
-  std::optional<Bytes> read_page(uint32_t page) override {
-    const auto found = pages_.find(page);
-    return found == pages_.end() ? std::nullopt : std::optional(found->second);
-  }
-  void write_page(uint32_t page, BytesView bytes) override { pages_[page] = Bytes(bytes); }
-  void erase_page(uint32_t page) override { pages_.erase(page); }
-  std::vector<uint32_t> pages() override {
-    std::vector<uint32_t> numbers;
-    for (const auto& [number, bytes] : pages_) numbers.push_back(number);
-    return numbers;
-  }
-
- private:
-  std::map<uint32_t, Bytes> pages_;
-};
 
 // Compresses what comes in blocks, and adds up.
 class Blocks {
@@ -310,7 +292,7 @@ class Trial {
     if (contents > 0) result.hops_mean = sum / contents;
   }
 
-  ScratchPages pages_;
+  MemoryPages pages_;
   Encoder encoder_;
   std::unordered_map<ContentId, Kept> kept_;
   size_t bytes_ = 0;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "dedup/memory_pages.h"
 #include "storage/chain_check.h"
 #include "storage/dedup_service.h"
 #include "storage/record_store_state.h"
@@ -17,21 +18,6 @@
 using namespace storage;
 
 namespace {
-
-struct MapPages : dedup::MetadataStore {
-  std::map<uint32_t, Bytes> all;
-  std::optional<Bytes> read_page(uint32_t page) override {
-    const auto found = all.find(page);
-    return found == all.end() ? std::nullopt : std::optional(found->second);
-  }
-  void write_page(uint32_t page, BytesView bytes) override { all[page] = Bytes(bytes); }
-  void erase_page(uint32_t page) override { all.erase(page); }
-  std::vector<uint32_t> pages() override {
-    std::vector<uint32_t> numbers;
-    for (const auto& [number, bytes] : all) numbers.push_back(number);
-    return numbers;
-  }
-};
 
 Bytes text(base::Random& random, size_t bytes) {
   Bytes out;
@@ -279,7 +265,7 @@ class History {
 
   base::Random random_;
   TemporaryDirectory directory_;
-  MapPages pages_;
+  dedup::MemoryPages pages_;
   std::unique_ptr<Engine> engine_;
   std::shared_ptr<Collection> collection_;
   RecordStore* store_ = nullptr;

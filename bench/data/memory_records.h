@@ -7,6 +7,7 @@
 
 #include "dedup/decoder.h"
 #include "dedup/encoder.h"
+#include "dedup/memory_pages.h"
 
 namespace bench {
 
@@ -42,20 +43,6 @@ class MemoryRecords : public dedup::RecordSource, public dedup::FormSource {
   double fetch_seconds_ = 0;
 };
 
-// Pages of feature metadata in memory.
-struct MemoryPages : dedup::MetadataStore {
-  std::map<uint32_t, Bytes> kept;
-  std::optional<Bytes> read_page(uint32_t page) override {
-    const auto found = kept.find(page);
-    return found == kept.end() ? std::nullopt : std::optional(found->second);
-  }
-  void write_page(uint32_t page, BytesView bytes) override { kept[page] = Bytes(bytes); }
-  void erase_page(uint32_t page) override { kept.erase(page); }
-  std::vector<uint32_t> pages() override {
-    std::vector<uint32_t> numbers;
-    for (const auto& [number, bytes] : kept) numbers.push_back(number);
-    return numbers;
-  }
-};
+using dedup::MemoryPages;
 
 }  // namespace bench

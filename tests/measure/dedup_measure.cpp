@@ -18,6 +18,7 @@
 #include "datasets/source.h"
 #include "dedup/decoder.h"
 #include "dedup/encoder.h"
+#include "dedup/memory_pages.h"
 
 namespace {
 
@@ -66,26 +67,6 @@ class Store : public RecordSource, public FormSource {
  private:
   std::unordered_map<ContentId, const Bytes*> contents_;
   std::unordered_map<ContentId, StoredForm> forms_;
-};
-
-struct Pages : MetadataStore {
-  std::map<uint32_t, Bytes> kept;
-  std::optional<Bytes> read_page(uint32_t page) override {
-    const auto found = kept.find(page);
-    return found == kept.end() ? std::nullopt : std::optional(found->second);
-  }
-  void write_page(uint32_t page, BytesView bytes) override { kept[page] = Bytes(bytes); }
-  void erase_page(uint32_t page) override { kept.erase(page); }
-  std::vector<uint32_t> pages() override {
-    std::vector<uint32_t> numbers;
-    for (const auto& [number, bytes] : kept) numbers.push_back(number);
-    return numbers;
-  }
-  size_t bytes() const {
-    size_t bytes = 0;
-    for (const auto& [number, page] : kept) bytes += page.size();
-    return bytes;
-  }
 };
 
 struct Arguments {
@@ -137,7 +118,7 @@ int run(const Arguments& arguments) {
 
   const Options options = options_of(arguments);
   Store store;
-  Pages pages;
+  MemoryPages pages;
   Encoder encoder(options, 42, pages);
   std::unordered_map<ContentId, uint64_t> group_of;
   for (const auto& version : versions) group_of[version.id] = version.group;
