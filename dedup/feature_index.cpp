@@ -24,9 +24,10 @@ size_t FeatureIndex::slot(uint64_t hash, uint32_t function) const {
   return (h & 0xffffffff) * slots_.size() >> 32;
 }
 
-// The two slots add up to a number that follows from the checksum, so each leads to the other.
+// The two slots add up to a number that follows from the checksum, so each leads to the other. The number is odd, and
+// that of slots is even: so the two are never one, which would hold half of what a feature may need.
 size_t FeatureIndex::other_slot(size_t slot, uint16_t checksum) const {
-  const size_t sum = (stir(seed_ + 1 + checksum) >> 32) * slots_.size() >> 32;
+  const size_t sum = (stir(seed_ + 1 + checksum) >> 32) * slots_.size() >> 32 | 1;
   return sum >= slot ? sum - slot : sum + slots_.size() - slot;
 }
 
@@ -56,7 +57,7 @@ FeatureMatches FeatureIndex::find(uint32_t feature, uint32_t count) const {
     return matches;
   }
   const size_t first = slot(h, 0), second = other_slot(first, checksum);
-  if (look(first) && second != first) look(second);
+  if (look(first)) look(second);
   return matches;
 }
 
@@ -142,7 +143,8 @@ void FeatureIndex::reset(size_t entries) { reset(entries, layout_); }
 void FeatureIndex::reset(size_t entries, IndexLayout layout) {
   layout_ = layout;
   slots_ = {};  // freed before the new ones are asked for
-  slots_ = std::vector<Slot>((entries + buckets - 1) / buckets);
+  const size_t slots = (entries + buckets - 1) / buckets;
+  slots_ = std::vector<Slot>(slots + slots % 2);
   used_ = 0;
 }
 
