@@ -2,7 +2,6 @@
 
 #include <execinfo.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -79,9 +78,6 @@ sigset_t awaited_signals() {
 }  // namespace
 
 void prepare_process() {
-  // What a thread frees stays with its arena, and by default there are eight a core: over 200 MB beside
-  // the cache where two keep it near 100, just as fast (16 KB updates, eight connections, two cores).
-  ::mallopt(M_ARENA_MAX, 2);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
   // Loads libgcc now: the first backtrace allocates, which a crash handler must not.

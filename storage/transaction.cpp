@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/spin_lock.h"
 #include "storage/internals.h"
 #include "storage/session.h"
 
@@ -17,7 +18,7 @@ namespace {
 // time they don't (197 k).
 int commit_in_turn(Engine::Internals& internals, WT_SESSION* session, Transaction::Mode mode) {
   if (mode == Transaction::Mode::read) return session->commit_transaction(session, nullptr);
-  std::lock_guard lock(internals.commit_mutex);
+  const auto lock = base::spin_lock(internals.commit_mutex);
   return session->commit_transaction(session, nullptr);
 }
 

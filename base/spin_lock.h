@@ -1,0 +1,31 @@
+// Taking a lock that is held for microseconds.
+//
+//   std::unique_lock lock = base::spin_lock(mutex);
+#pragma once
+
+#include <mutex>
+
+namespace base {
+
+// Tells the processor that this thread waits for another's write.
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Tries for some microseconds before it sleeps: to sleep and be woken takes longer than the lock is held.
+inline std::unique_lock<std::mutex> spin_lock(std::mutex& mutex) {
+  constexpr int tries = 200;
+  std::unique_lock lock(mutex, std::try_to_lock);
+  for (int i = 0; i < tries && !lock; ++i) {
+    relax();
+    (void)lock.try_lock();
+  }
+  if (!lock) lock.lock();
+  return lock;
+}
+
+}  // namespace base
