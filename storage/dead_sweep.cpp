@@ -2,13 +2,12 @@
 
 namespace storage {
 
-std::vector<DeadSweep::Found> DeadSweep::look(const ChainStore& store, Transaction& transaction, size_t rows_max) {
-  std::vector<Found> found;
+DeadSweep::Slice DeadSweep::look(const ChainStore& store, Transaction& transaction, size_t rows_max) {
+  Slice slice;
   const Table& chains = store.tables().chains;
   TableCursor cursor = chains.cursor(transaction);
-  size_t rows = 0;
   bool on = cursor.seek(from_.empty() ? BytesView("\0", 1) : BytesView(from_));
-  for (; on && rows < rows_max; on = cursor.next(), ++rows) {
+  for (; on && slice.rows < rows_max; on = cursor.next(), ++slice.rows) {
     const auto key = parse_chain_key(cursor.key());
     if (!key) continue;  // damage is for validate to report
     const auto row = parse_chain_row(cursor.value(), key.value());
@@ -26,19 +25,19 @@ std::vector<DeadSweep::Found> DeadSweep::look(const ChainStore& store, Transacti
     ++waiting_dependents_;
     if (waiting.dependents.size() < waiting.references) continue;
     waiting_dependents_ -= waiting.dependents.size();
-    found.push_back({base, std::move(waiting.dependents)});
+    slice.found.push_back({base, std::move(waiting.dependents)});
     waiting_.erase(base);
   }
   if (on) {
     from_ = Bytes(cursor.key());
-    return found;
+    return slice;
   }
   // What is not complete by now changed meanwhile. Some of those based on a delta can still go to its base.
-  for (auto& [dead, waiting] : waiting_) found.push_back({dead, std::move(waiting.dependents)});
+  for (auto& [dead, waiting] : waiting_) slice.found.push_back({dead, std::move(waiting.dependents)});
   waiting_.clear();
   waiting_dependents_ = 0;
   from_.clear();
-  return found;
+  return slice;
 }
 
 }  // namespace storage

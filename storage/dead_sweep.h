@@ -22,8 +22,12 @@ class DeadSweep {
     ChainKey dead;
     std::vector<ChainKey> dependents;
   };
+  struct Slice {
+    std::vector<Found> found;
+    size_t rows = 0;  // that were looked at
+  };
   // Looks at up to `rows_max` rows more. Afterwards `at_end` tells whether a pass is over; the next call begins another.
-  std::vector<Found> look(const ChainStore& store, Transaction& transaction, size_t rows_max);
+  Slice look(const ChainStore& store, Transaction& transaction, size_t rows_max);
   bool at_end() const { return from_.empty(); }
 
  private:

@@ -659,13 +659,13 @@ bool DedupWorker::sweep(bool now) {
     }
     const auto store = store_of(collection->id());
     if (!store) continue;
-    std::vector<DeadSweep::Found> dead_ones;
+    DeadSweep::Slice slice;
     {
       Transaction transaction(engine_, Transaction::Mode::read);
-      dead_ones = sweep.dead.look(*store, transaction, rows_max);
+      slice = sweep.dead.look(*store, transaction, rows_max);
     }
-    own_.swept_rows += rows_max;
-    for (const auto& one : dead_ones) {
+    own_.swept_rows += slice.rows;
+    for (const auto& one : slice.found) {
       try {
         const bool spliced = in_transaction(engine_, [&](Transaction& transaction) { return store->splice_out(transaction, one.dead, one.dependents); });
         own_.spliced += spliced;
