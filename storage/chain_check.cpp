@@ -85,20 +85,12 @@ class Check {
         problem(record, head.failure().message);
         continue;
       }
-      const auto place = place_of(record);
+      const auto place = find_sound_row(tables_, transaction_, record);
       if (!place || place->row.form != RecordRow::Form::raw) {
         problem(record, "a head's row without a raw content");
         continue;
       }
       explain({head.value().chain, {record, place->row.generation}}, -static_cast<int64_t>(head.value().references));
-    }
-  }
-
-  std::optional<RowPlace> place_of(RecordId record) {
-    try {
-      return find_row(tables_, transaction_, record);
-    } catch (const base::OperationError&) {
-      return std::nullopt;  // reported where the records are walked
     }
   }
 
@@ -137,7 +129,7 @@ class Check {
       report_.counts.dead_bytes += static_cast<int64_t>(bytes.size());
       if (row.references == 0) problem(record, "content " + to_string(key.content) + " is kept for nobody");
     } else {
-      const auto place = place_of(record);
+      const auto place = find_sound_row(tables_, transaction_, record);
       if (!place || place->row.form != RecordRow::Form::stub || place->row.generation != key.content.generation || place->row.chain != key.chain) {
         problem(record, "content " + to_string(key.content) + " is not dead, but its record does not lead to it");
       }
@@ -159,7 +151,7 @@ class Check {
 
   void check_base(RecordId record, const ChainKey& base) {
     if (tables_.chains.get(transaction_, chain_key(base))) return;
-    const auto place = place_of(base.content.record);
+    const auto place = find_sound_row(tables_, transaction_, base.content.record);
     if (!place || place->row.form != RecordRow::Form::raw || place->row.generation != base.content.generation) {
       return problem(record, "its base, content " + to_string(base.content) + " in chain " + std::to_string(base.chain) + ", is missing");
     }

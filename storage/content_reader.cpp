@@ -28,6 +28,15 @@ std::optional<RowPlace> find_row(const StoreTables& tables, Transaction& transac
   return std::nullopt;
 }
 
+std::optional<RowPlace> find_sound_row(const StoreTables& tables, Transaction& transaction, RecordId record) {
+  try {
+    return find_row(tables, transaction, record);
+  } catch (const base::OperationError& damage) {
+    if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+    return std::nullopt;
+  }
+}
+
 base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
   next_ = dependent_ = key;
   dead_.clear();

@@ -20,6 +20,9 @@ struct RowPlace {
 // `likely_packed`: look there first.
 std::optional<RowPlace> find_row(const StoreTables& tables, Transaction& transaction, RecordId record, bool likely_packed = false);
 
+// nullopt, too, where the row can't be read: who asks goes on without it.
+std::optional<RowPlace> find_sound_row(const StoreTables& tables, Transaction& transaction, RecordId record);
+
 // Throws DataCorruptionDetected, naming collection and record.
 [[noreturn]] void throw_damaged(CollectionId collection, RecordId record, const std::string& what);
 

@@ -111,7 +111,10 @@ class DedupWorker::Sources : public dedup::RecordSource {
     try {
       Transaction transaction(worker_.engine_, Transaction::Mode::read);
       return store->find(transaction, {id.record, id.generation});
-    } catch (const base::OperationError&) {
+    } catch (const WriteConflict&) {
+      return std::nullopt;  // the engine is short of cache: one candidate less
+    } catch (const base::OperationError& error) {
+      if (error.code() != base::ErrorCode::data_corruption_detected) throw;
       return std::nullopt;  // damage is for who reads the record to report
     }
   }
@@ -278,15 +281,19 @@ void DedupWorker::run() {
   tracked_.clear();
 }
 
-// Others want the CPU, and clients are at work: it is theirs.
+// While clients are at work: others who want the CPU go first, and what comes in one by one is waited for until it
+// is a batch, since to sleep and wake costs as much as to encode.
 void DedupWorker::rest() {
-  const auto rest = pace_.rest();
-  if (rest.count() == 0 || now_us() - last_client_us_.load(std::memory_order_relaxed) > idle_us) return;
+  const auto wanted = pace_.rest();
+  if (now_us() - last_client_us_.load(std::memory_order_relaxed) > idle_us) return;
+  const std::chrono::microseconds gather = queue_.size() < batch_count ? nap : std::chrono::milliseconds(0);
+  const auto rest = std::max(wanted, gather);
+  if (rest.count() == 0) return;
   std::unique_lock lock(mutex_);
   if (stopping_ || draining_ > 0) return;
   const int64_t begun = now_us();
   wake_.wait_for(lock, rest, [&] { return stopping_ || draining_ > 0; });
-  own_.rested_micros += static_cast<uint64_t>(now_us() - begun);
+  if (wanted.count() > 0) own_.rested_micros += static_cast<uint64_t>(now_us() - begun);
 }
 
 bool DedupWorker::step() {

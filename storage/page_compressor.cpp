@@ -24,6 +24,7 @@ using base::ErrorCode;
 using base::OperationError;
 
 constexpr int log_unreadable = 22445;
+constexpr int log_not_registered = 7200501;
 
 // Compression contexts are large, and pages are written by whoever meets them: a few serve all threads.
 template <class Context, Context* (*create)(), size_t (*destroy)(Context*)>
@@ -347,7 +348,9 @@ extern "C" __attribute__((visibility("default"))) int palimpsest_register_compre
   if (!storage::opening) return WT_ERROR;
   try {
     return storage::opening->register_all(connection);
-  } catch (const base::OperationError&) {
+  } catch (const base::OperationError& error) {  // WiredTiger takes a number only
+    base::log(base::Severity::error, base::LogComponent::storage, storage::log_not_registered,
+              "The pages' compressors could not be registered", base::Attributes().add("error", error.what()));
     return WT_ERROR;
   }
 }

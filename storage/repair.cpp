@@ -106,6 +106,7 @@ class Repair {
     for (auto record = damaged.rbegin(); record != damaged.rend(); ++record) heal(*record);
     const std::vector<ChainKey> lost = rescue_from_lost(damaged);
     for (const RecordId record : damaged) {
+      ask();
       in_transaction(engine_, [&](Transaction& transaction) {
         if (!readable(transaction, record)) remove(transaction, record);
       });
@@ -123,11 +124,10 @@ class Repair {
       Transaction transaction(engine_, Transaction::Mode::read);
       std::set<ContentName> bad;
       for (const RecordId record : damaged) {
+        ask();
         if (readable(transaction, record)) continue;
-        try {
-          if (const auto place = find_row(tables_, transaction, record)) bad.insert({record, place->row.generation});
-        } catch (const base::OperationError&) {  // nothing can be based on what has no name
-        }
+        // Nothing can be based on what has no name.
+        if (const auto place = find_sound_row(tables_, transaction, record)) bad.insert({record, place->row.generation});
       }
       size_t seen = 0;
       TableCursor cursor = tables_.chains.cursor(transaction);
@@ -184,13 +184,8 @@ class Repair {
 
   // From the content that is whole down to the record's own: the first that is not what it was.
   std::optional<Member> first_damaged(Transaction& transaction, RecordId record) {
-    std::optional<RowPlace> place;
-    try {
-      place = find_row(tables_, transaction, record);
-    } catch (const base::OperationError&) {
-      return std::nullopt;  // not even its name is left
-    }
-    if (!place) return std::nullopt;
+    const auto place = find_sound_row(tables_, transaction, record);
+    if (!place) return std::nullopt;  // not even its name is left
     std::vector<Member> path;
     ChainKey key{place->row.chain, {record, place->row.generation}};
     bool in_row = place->row.form == RecordRow::Form::raw;
@@ -212,12 +207,9 @@ class Repair {
     }
     if (in_row) {
       Member member{key, std::nullopt, false, 0};
-      try {
-        const auto row = find_row(tables_, transaction, key.content.record);
-        if (row && row->row.form == RecordRow::Form::raw && row->row.generation == key.content.generation)
-          member.checksum = row->row.checksum;
-      } catch (const base::OperationError&) {
-      }
+      const auto row = find_sound_row(tables_, transaction, key.content.record);
+      if (row && row->row.form == RecordRow::Form::raw && row->row.generation == key.content.generation)
+        member.checksum = row->row.checksum;
       if (!member.checksum) member.dead = !path.empty();  // gone without a trace: kept for the others from now on
       path.push_back(member);
     }
@@ -484,11 +476,13 @@ class Repair {
       }
     }
     for (const auto& [key, record] : extra) {
+      ask();
       in_transaction(engine_,
                      [&, &key = key, record = record](Transaction& transaction) { index.remove(transaction, key, record); });
       ++report.removed_keys;
     }
     for (const RecordId record : records()) {
+      ask();
       in_transaction(engine_, [&](Transaction& transaction) { insert_missing(transaction, index, record); });
     }
   }

@@ -152,12 +152,18 @@ class Validation {
   }
 
   bool entry_is_due(Transaction& transaction, const StoredIndex& index, RecordId record, BytesView key) {
+    std::optional<bson::Document> document;
     try {
-      const auto document = collection_.find(transaction, record, nullptr);
-      if (!document) return false;
-      index.keys_of(document->view(), keys_);
+      document = collection_.find(transaction, record, nullptr);
     } catch (const base::OperationError& damage) {
+      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
       return true;  // the record's own damage was told of
+    }
+    if (!document) return false;
+    try {
+      index.keys_of(document->view(), keys_);
+    } catch (const base::OperationError&) {
+      return true;  // that it has no keys was told of
     }
     return std::find(keys_.keys.begin(), keys_.keys.end(), key) != keys_.keys.end();
   }

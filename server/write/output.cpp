@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "bson/builder.h"
 #include "bson/path.h"
@@ -31,6 +32,7 @@ namespace {
 
 constexpr std::string_view unfinished_prefix = "tmp.agg_out.";
 constexpr int no_matching_document = 13113;
+constexpr int log_left_behind = 7200401;
 
 // All or, where one can't be inserted, those before it.
 void insert_all(OperationContext& op, const std::string& ns, const std::vector<bson::DocumentView>& documents) {
@@ -105,8 +107,10 @@ class OutSink final : public query::DocumentSink {
     if (unfinished_.empty()) return;
     try {
       catalog_.drop(unfinished_);
-    } catch (const OperationError&) {
-      // The next start drops it.
+    } catch (const OperationError& error) {
+      base::log(base::Severity::warning, base::LogComponent::command, log_left_behind,
+                "An unfinished collection could not be dropped; the next start drops it",
+                base::Attributes().add("namespace", unfinished_).add("error", error.what()));
     }
   }
 

@@ -30,10 +30,12 @@ bool round(std::vector<Trial>& trials, storage::Transaction& transaction) {
     try {
       const Step step = trial.stages->work(transaction);
       over = over || step == Step::end || trial.stages->stats().advanced >= results_max;
-    } catch (const storage::WriteConflict&) {
-      throw;
-    } catch (const base::OperationError&) {
-      // A sort beyond its memory, say: the others may still do.
+    } catch (const base::OperationError& error) {
+      // The others may do without such a sort, or without an index that was dropped. What else goes wrong is not
+      // the plan's own: it must not be lost by choosing another.
+      if (error.code() != base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed &&
+          error.code() != base::ErrorCode::query_plan_killed)
+        throw;
       trial.failed = true;
       if (std::all_of(trials.begin(), trials.end(), [](const Trial& one) { return one.failed; })) throw;
     }
