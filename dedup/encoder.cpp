@@ -76,7 +76,7 @@ struct Encoder::State {
   Encoding encode_successor(Work& work, const ContentId& previous, BytesView previous_content, Placement previous_placement,
                             Lineage lineage);
   Placement observe(Work& work, const std::optional<ContentId>& source, Lineage lineage);
-  std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records);
+  std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records, Lineage lineage);
 
   bool try_source(Work& work, const Candidate& candidate);
   bool worth(size_t delta_bytes, size_t content_bytes) const { return at_most(options.worth_percent, delta_bytes, content_bytes); }
@@ -195,6 +195,8 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
       work.best = Work::Head{candidate, source->size(), std::move(both->backward)};
     return true;
   }
+  // Within a lineage all go on from its newest: another one is taken only where that can't be had, and then for the log.
+  if (candidate.named && options.overlap == OverlapPolicy::re_encode) return true;
   // It has a base already. A new one is worth a write where the old delta was a poor one, as when
   // a text was spoilt and then restored.
   const size_t now = candidate.delta_bytes;
@@ -301,7 +303,7 @@ void Encoder::State::re_encode_hop_base(Work& work, const ContentId& target, uin
 }
 
 void Encoder::State::remember(Work& work, bool cached) {
-  finder.add({work.id, work.encoding.placement, work.similar.features, work.similar.has_lineage, work.demoted_below,
+  finder.add({work.id, work.encoding.placement, work.similar.features, work.similar.has_lineage, work.demoted_below, 0,
               std::move(work.hop_bases)},
              work.similar, work.used);
   for (const auto& [old, delta_bytes] : work.superseded) finder.metadata().supersede(old, delta_bytes);
@@ -385,17 +387,24 @@ Placement Encoder::State::observe(Work& work, const std::optional<ContentId>& so
   return finish(work).placement;
 }
 
-std::optional<Backward> Encoder::State::demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records) {
+std::optional<Backward> Encoder::State::demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records,
+                                               Lineage lineage) {
   if (!options.enabled || !governor.on() || options.demotion_depth_max == 0) return std::nullopt;
   Similar similar;
-  finder.sketch(id.collection, content, no_lineage, similar);
+  finder.sketch(id.collection, content, lineage, similar);
   finder.find(id.collection, similar);
   MetadataLog& metadata = finder.metadata();
-  const MetadataPointer own = metadata.find_cached(id).value_or(0);
+  // By name, if its page is in memory; else by its features.
+  MetadataPointer own = metadata.find_cached(id).value_or(0);
+  for (const Candidate& one : similar.candidates)
+    if (one.id == id) own = one.pointer;
+  // How many stand on it is not known: more might be too many.
+  if (!own && placement.ordinal > 0) return std::nullopt;
   uint32_t depth = 0;
   if (const auto entry = own ? metadata.find(own) : std::nullopt) {
     if (entry->superseded || entry->delta_bytes || entry->demoted_below >= options.demotion_depth_max) return std::nullopt;
     depth = entry->demoted_below;
+    placement = entry->placement;
   }
   std::erase_if(similar.candidates, [&](const Candidate& one) { return one.superseded || one.delta_bytes || !may_be_base(one.id, id); });
   for (Candidate& candidate : similar.candidates) candidate.cached = cache.contains(candidate.id);
@@ -449,8 +458,16 @@ Placement Encoder::observe(const ContentId& id, BytesView content, const std::op
   return state_->observe(work, source, lineage);
 }
 
-std::optional<Backward> Encoder::demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records) {
-  return state_->demote(id, content, placement, records);
+std::optional<Backward> Encoder::demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records,
+                                        Lineage lineage) {
+  return state_->demote(id, content, placement, records, lineage);
+}
+
+std::optional<Placement> Encoder::placement(const ContentId& id) const {
+  MetadataLog& metadata = state_->finder.metadata();
+  const auto pointer = metadata.find_cached(id);
+  const auto entry = pointer ? metadata.find(*pointer) : std::nullopt;
+  return entry ? std::optional(entry->placement) : std::nullopt;
 }
 
 void Encoder::promote(const ContentId& id) {

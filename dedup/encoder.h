@@ -103,9 +103,13 @@ class Encoder {
   // a similar newest one that ranks above it. nullopt: there is none that is worth it, or too many stand on each other
   // already (Options::demotion_depth_max). The content stays the newest of its chain: its next version makes a better
   // delta of it.
-  std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records);
+  // `placement` counts where the content's own is not known.
+  std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records,
+                                 Lineage lineage = no_lineage);
   // The advice was not followed, or the content was read again and made whole: it may be demoted once more.
   void promote(const ContentId& id);
+  // Where a content stands, as far as it is remembered.
+  std::optional<Placement> placement(const ContentId& id) const;
 
   // Takes effect with the next content. Where features change (invalidates_index), everything indexed is forgotten.
   // Throws BadValue for options that don't `validate`.

@@ -545,12 +545,39 @@ TEST_CASE("cold heads are demoted onto newer ones, no deeper than allowed, and c
   server.all_read_back();
   CHECK(whole(server) < 5);
   CHECK(hops_most(server) <= Options{}.demotion_depth_max);
+  server.restart();
+  CHECK_FALSE(demote(1));  // that is remembered
   server.encoder->promote(content(1));
   CHECK(server.encoder->stats().promoted == 1);
   CHECK(demote(1));
   // A version of a demoted head goes on with its chain.
   CHECK(server.insert(content(9), texts[0] + "!", 1).placement == Placement{1, 1});
   server.all_read_back();
+}
+
+TEST_CASE("where sources are encoded again, a lineage that goes back and forth keeps its bound of hops", "[encoder]") {
+  CHECK(rc::check([](uint64_t seed) {
+    base::Random random(seed);
+    Options options = Options::of(Profile::thesis);
+    options.hop_distance = static_cast<uint32_t>(3 + random.below(6));
+    options.size_filter_always = false;
+    Server server(options);
+    constexpr int64_t versions = 200;
+    std::vector<Bytes> history{prose(random, 2000 + random.below(2000))};
+    for (int64_t record = 1; record <= versions; ++record) {
+      server.insert(content(record), history.back(), 1);
+      RC_ASSERT(server.placements.at(content(record)) == (Placement{1, static_cast<uint32_t>(record - 1)}));
+      // Often a version of an older one, which it resembles the most.
+      const Bytes& from = random.below(2) ? history.back() : history[random.below(history.size())];
+      history.push_back(edited(random, from, 1 + random.below(3)));
+      if (random.below(60) == 0) server.restart();
+    }
+    server.all_read_back();
+    size_t levels = 0;
+    for (size_t reach = 1; reach < versions; reach *= options.hop_distance) ++levels;
+    RC_ASSERT(hops_most(server) <= 2 * (options.hop_distance - 1) * levels);
+    RC_ASSERT(whole(server) == 1);
+  }));
 }
 
 TEST_CASE("hop bases of higher levels stay in the cache until they are wanted", "[encoder]") {

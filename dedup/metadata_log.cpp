@@ -52,6 +52,7 @@ struct Page {
     slot.features = static_cast<uint8_t>(entry.features.size());
     slot.bases = static_cast<uint8_t>(entry.hop_bases.size());
     slot.demoted_below = entry.demoted_below;
+    slot.delta_bytes = entry.delta_bytes;
     slot.present = true;
     slot.has_lineage = entry.has_lineage;
     features.insert(features.end(), entry.features.begin(), entry.features.end());
@@ -236,7 +237,7 @@ struct MetadataLog::State {
         continue;
       }
       const Entry entry = page.entry(slot);
-      writer.add(entry.id, entry.placement, entry.has_lineage, entry.demoted_below, entry.features, entry.hop_bases);
+      writer.add(entry.id, entry.placement, entry.has_lineage, entry.demoted_below, entry.delta_bytes, entry.features, entry.hop_bases);
     }
     store.write_page(page.number, writer.finish());
   }
@@ -346,7 +347,10 @@ void MetadataLog::supersede(MetadataPointer pointer, uint32_t delta_bytes) {
 }
 
 void MetadataLog::set_delta_bytes(MetadataPointer pointer, uint32_t bytes) {
-  if (Slot* slot = state_->slot(pointer)) slot->delta_bytes = bytes;
+  Slot* slot = state_->slot(pointer);
+  if (!slot || slot->delta_bytes == bytes) return;
+  slot->delta_bytes = bytes;
+  state_->pages[page_of(pointer)].page->changed = true;
 }
 
 void MetadataLog::thin(MetadataPointer pointer, uint32_t count) {
@@ -398,7 +402,7 @@ std::vector<MetadataLog::Moved> MetadataLog::flush() {
       const MetadataPointer from = number << slot_bits | i;
       const auto entry = find(from);
       if (!entry || entry->superseded) continue;
-      Metadata copy{entry->id, entry->placement, {}, entry->has_lineage, entry->demoted_below,
+      Metadata copy{entry->id, entry->placement, {}, entry->has_lineage, entry->demoted_below, entry->delta_bytes,
                     {entry->hop_bases.begin(), entry->hop_bases.end()}};
       for (const uint32_t feature : entry->features) copy.features.add(feature);
       moved.push_back({from, append(copy), copy.features});

@@ -37,6 +37,7 @@ struct Metadata {
   Features features;                 // that of its lineage first, if it has one
   bool has_lineage = false;
   uint8_t demoted_below = 0;         // heads that stand on each other on top of it
+  uint32_t delta_bytes = 0;          // of the delta that it is kept as, a demoted head; 0: it is whole
   std::vector<ContentId> hop_bases;  // the chain's latest hop base of each level, from level 1 up
 };
 
@@ -55,8 +56,7 @@ class MetadataLog {
     std::span<const ContentId> hop_bases;
     bool has_lineage;
     uint8_t demoted_below;
-    // Not kept on disk:
-    bool superseded;
+    bool superseded;       // not kept on disk
     uint32_t delta_bytes;  // what it costs, if it is a delta by now: superseded, or a demoted head; 0: it is whole
 
     bool has(uint32_t feature) const {

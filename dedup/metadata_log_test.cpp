@@ -18,6 +18,7 @@ Metadata some_entry(base::Random& random, int64_t record) {
   for (uint64_t features = random.below(17); features > 0; --features) entry.features.add(static_cast<uint32_t>(random()));
   entry.has_lineage = !entry.features.empty() && random.below(2) == 0;
   if (random.below(4) == 0) entry.demoted_below = static_cast<uint8_t>(random.below(5));
+  if (random.below(4) == 0) entry.delta_bytes = static_cast<uint32_t>(random());
   if (random.below(3) == 0) entry.placement = {record, 0};
   for (uint64_t bases = random.below(3); bases > 0; --bases)
     entry.hop_bases.push_back({entry.id.collection, record - static_cast<int64_t>(random.below(20)), random()});
@@ -27,12 +28,14 @@ Metadata some_entry(base::Random& random, int64_t record) {
 template <class A>
 bool same(const A& a, const Metadata& b) {
   return a.id == b.id && a.placement == b.placement && a.has_lineage == b.has_lineage && a.demoted_below == b.demoted_below &&
+         a.delta_bytes == b.delta_bytes &&
          std::equal(a.features.begin(), a.features.end(), b.features.begin(), b.features.end()) &&
          std::equal(a.hop_bases.begin(), a.hop_bases.end(), b.hop_bases.begin(), b.hop_bases.end());
 }
 
 Metadata whole(const MetadataLog::Entry& entry) {
-  Metadata copy{entry.id, entry.placement, {}, entry.has_lineage, entry.demoted_below, {entry.hop_bases.begin(), entry.hop_bases.end()}};
+  Metadata copy{entry.id, entry.placement, {}, entry.has_lineage, entry.demoted_below, entry.delta_bytes,
+                {entry.hop_bases.begin(), entry.hop_bases.end()}};
   for (const uint32_t feature : entry.features) copy.features.add(feature);
   return copy;
 }
@@ -115,6 +118,7 @@ TEST_CASE("the log is what a map would be, across a small cache, moves and resta
           case 0:
             log->set_delta_bytes(pointer, 5);
             RC_ASSERT(log->find(pointer)->delta_bytes == 5u);
+            victim->second.delta_bytes = 5;
             RC_ASSERT(!log->find(pointer)->superseded);
             continue;
           case 1: {

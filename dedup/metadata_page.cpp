@@ -9,7 +9,7 @@ namespace {
 
 using base::append_varint;
 
-constexpr uint64_t format = 2;  // seeds the checksum: pages of another format are damaged ones
+constexpr uint64_t format = 3;  // seeds the checksum: pages of another format are damaged ones
 
 constexpr uint8_t present = 1;
 constexpr uint8_t other_collection = 2;
@@ -47,6 +47,7 @@ class Reader {
       entry.placement.chain = step(entry.id.record);
       entry.placement.ordinal = static_cast<uint32_t>(number());
       entry.demoted_below = static_cast<uint8_t>(number());
+      entry.delta_bytes = static_cast<uint32_t>(number());
       const uint64_t bases = number();
       if (bases > hop_bases_max) return std::nullopt;
       for (uint64_t i = 0; i < bases; ++i) {
@@ -100,10 +101,10 @@ void MetadataPageWriter::write_skipped() {
 }
 
 void MetadataPageWriter::add(const ContentId& id, const Placement& placement, bool has_lineage, uint8_t demoted_below,
-                             std::span<const uint32_t> features, std::span<const ContentId> hop_bases) {
+                             uint32_t delta_bytes, std::span<const uint32_t> features, std::span<const ContentId> hop_bases) {
   write_skipped();
   const bool other = id.collection != before_.collection;
-  const bool chained = placement != Placement{id.record, 0} || demoted_below || !hop_bases.empty();
+  const bool chained = placement != Placement{id.record, 0} || demoted_below || delta_bytes || !hop_bases.empty();
   const auto count = static_cast<uint8_t>(std::min<size_t>(features.size(), count_follows));
   out_.push_back(static_cast<char>(present | (other ? other_collection : 0) | (has_lineage ? with_lineage : 0) |
                                    (chained ? in_chain : 0) | count << count_shift));
@@ -116,6 +117,7 @@ void MetadataPageWriter::add(const ContentId& id, const Placement& placement, bo
     append_distance(out_, record, static_cast<uint64_t>(placement.chain));
     append_varint(out_, placement.ordinal);
     append_varint(out_, demoted_below);
+    append_varint(out_, delta_bytes);
     append_varint(out_, hop_bases.size());
     for (const ContentId& base : hop_bases) {
       append_distance(out_, record, static_cast<uint64_t>(base.record));
@@ -136,7 +138,7 @@ Bytes write_metadata_page(const MetadataSlots& slots) {
   MetadataPageWriter writer(slots.size());
   for (const auto& slot : slots) {
     if (slot) {
-      writer.add(slot->id, slot->placement, slot->has_lineage, slot->demoted_below, {slot->features.begin(), slot->features.size()},
+      writer.add(slot->id, slot->placement, slot->has_lineage, slot->demoted_below, slot->delta_bytes, {slot->features.begin(), slot->features.size()},
                  slot->hop_bases);
     } else {
       writer.skip();

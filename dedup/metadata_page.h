@@ -7,7 +7,7 @@
 //           zigzag record                           distance from the slot before
 //           zigzag seconds, zigzag count            distances of the halves of the generation
 //           [zigzag (record - chain), varint ordinal, varint depth,
-//            varint hop bases, each: the distances of record, seconds, count]
+//            varint delta bytes, varint hop bases, each: the distances of record, seconds, count]
 //                                                   flag 8: not the first of its own chain
 //           u32 x features                          flag 4: the first is that of the lineage
 //
@@ -31,7 +31,7 @@ class MetadataPageWriter {
  public:
   explicit MetadataPageWriter(size_t slots);
   void skip() { ++skipped_; }
-  void add(const ContentId& id, const Placement& placement, bool has_lineage, uint8_t demoted_below,
+  void add(const ContentId& id, const Placement& placement, bool has_lineage, uint8_t demoted_below, uint32_t delta_bytes,
            std::span<const uint32_t> features, std::span<const ContentId> hop_bases);
   Bytes finish();
 

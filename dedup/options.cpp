@@ -47,6 +47,8 @@ Options Options::of(Profile profile) {
       options.hop_distance = 64;
       options.demotion_depth_max = 8;
       options.demotion_worth_percent = 75;
+      options.demote_after_secs = 600;
+      options.demote_lineages = true;
       break;
   }
   return options;
@@ -85,6 +87,7 @@ base::Result<Options> validate(const Options& options) {
   within("hop_levels_max", options.hop_levels_max, 1, 32);
   within("demotion_worth_percent", options.demotion_worth_percent, 1, 100);
   within("demotion_depth_max", options.demotion_depth_max, 0, 16);
+  within("demote_after_secs", options.demote_after_secs, 0, 10 * 365 * 86400);
   bytes("source_cache_bytes", options.source_cache_bytes, 0);
   bytes("writeback_cache_bytes", options.writeback_cache_bytes, 0);
   within("governor_ratio_min", options.governor_ratio_min, 1, 1000);

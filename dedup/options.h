@@ -77,6 +77,9 @@ struct Options {
   uint32_t hop_levels_max = 8;      // above, no hop bases are kept
   uint32_t demotion_depth_max = 2;  // heads that may stand on each other, once demoted; 0: none is
   uint32_t demotion_worth_percent = 60;  // as worth_percent, for a head that is demoted
+  uint32_t demote_after_secs = 0;   // a head that was neither written nor read for so long is demoted; 0: none is. For
+                                    // whoever calls `demote`, who knows what is read
+  bool demote_lineages = false;     // also heads whose lineage is known: else the newest of each reads without a decode
 
   // Caches (§4.2)
   size_t source_cache_bytes = 32 << 20;

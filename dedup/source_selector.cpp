@@ -11,6 +11,7 @@ void rank(std::vector<Candidate>& candidates, const Options& options) {
   };
   std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
     if (a.named != b.named) return a.named;
+    if (a.named && a.superseded != b.superseded && options.overlap == OverlapPolicy::re_encode) return b.superseded;
     const uint32_t score_a = score(a), score_b = score(b);
     return score_a != score_b ? score_a > score_b : a.id > b.id;
   });

@@ -25,6 +25,9 @@ struct Candidate {
 // Best first: what is of the new content's own lineage, then by score. A score is features in common, a reward for being in the source cache,
 // and one for being the newest of its chain: only that one is still kept whole, so
 // only it saves anything when it is encoded. Of equals, the one encoded last.
+// Where sources get the new content as base (OverlapPolicy::re_encode), the newest of the own lineage comes first:
+// to go on from an older one would begin the lineage's chain again, and with every such beginning reads of what lies
+// below take as many more hops as a chain has.
 void rank(std::vector<Candidate>& candidates, const Options& options);
 
 }  // namespace dedup
