@@ -12,6 +12,7 @@ using base::take_varint;
 namespace {
 
 constexpr char version = 1;
+constexpr BytesView run_key = "r";
 
 void append_be32(Bytes& out, uint32_t value) { append_le(out, __builtin_bswap32(value)); }
 uint32_t load_be32(const char* from) { return __builtin_bswap32(base::load_le<uint32_t>(from)); }
@@ -54,6 +55,18 @@ void DedupState::put(Transaction& transaction, CollectionId collection, const Co
 
 void DedupState::remove(Transaction& transaction, CollectionId collection) const {
   table_.remove(transaction, collection_key(collection));
+}
+
+bool DedupState::begin_run() const {
+  return in_transaction(engine_, [&](Transaction& transaction) {
+    const bool unfinished = table_.get(transaction, run_key).has_value();
+    if (!unfinished) table_.put(transaction, run_key, BytesView());
+    return unfinished;
+  });
+}
+
+void DedupState::end_run() const {
+  in_transaction(engine_, [&](Transaction& transaction) { table_.remove(transaction, run_key); });
 }
 
 DatabaseState DedupState::database(const std::string& name) const {

@@ -3,6 +3,7 @@
 //
 //   dedup_state   'd' name       -> | 01 | number | seed 8 |
 //                 'c' number BE  -> | 01 | encoded up to | counts … |
+//                 'r'            -> nothing: a run began, and has not ended orderly yet
 //
 // All of it may be lost: contents are then encoded a second time, or not found again.
 #pragma once
@@ -35,6 +36,10 @@ class DedupState {
   std::optional<CollectionState> collection(CollectionId collection) const;
   void put(Transaction& transaction, CollectionId collection, const CollectionState& state) const;
   void remove(Transaction& transaction, CollectionId collection) const;
+
+  // True: the last run didn't come to its end, and counts may be older than what is stored.
+  bool begin_run() const;
+  void end_run() const;
 
   // As stored, or new ones.
   DatabaseState database(const std::string& name) const;

@@ -6,8 +6,8 @@
 // In order of urgency: encode what is queued; write back, at once while nothing
 // else waits, else when the cache is half full; catch up with collections whose
 // queue overflowed, or that a restart left behind; splice dead contents out;
-// save where it stands; look for dead contents that no read meets; pack and
-// compact tables. While clients write and the CPU is wanted it keeps to a small
+// save where it stands; count again what a crash left uncounted; look for dead
+// contents that no read meets; pack and compact tables. While clients write and the CPU is wanted it keeps to a small
 // part of it (background_pace.h), and what doesn't get done is put off.
 #pragma once
 
@@ -137,6 +137,7 @@ class DedupWorker {
   bool flush(bool everything);
   bool catch_up();
   bool splice_some();
+  bool recount_some();
   bool sweep(bool now);
   void rest();
   bool save(bool everything);
@@ -187,6 +188,7 @@ class DedupWorker {
     bool on = false;
   };
   std::unordered_map<CollectionId, Sweep> sweeps_;
+  std::vector<CollectionId> to_recount_;  // their counts are from before a crash
 };
 
 // Counts of several encoders together; one of them being off means that not all are on.

@@ -2,6 +2,7 @@
 #include "storage/repair.h"
 
 #include <catch2/catch.hpp>
+#include <algorithm>
 #include <map>
 
 #include "base/random.h"
@@ -213,6 +214,20 @@ TEST_CASE("counts of references, rows nothing leads to and wrong counts are put 
   CHECK(report.removed_records == 0);
   CHECK(f.unreadable() == 0);
   f.require_sound(report);
+}
+
+TEST_CASE("wrong counts of what is stored are told of by a full validate, and are put right") {
+  Fixture f;
+  f.collection->records().state().chains.counters().add({.heads = 2, .dead = -1, .dead_bytes = 77});
+  CHECK(f.validate().warnings.empty());  // only a full one looks
+  const auto told = [&] {
+    const ValidateReport report = f.engine.catalog().validate(f.collection, true);
+    CHECK(report.valid);
+    return std::count(report.warnings.begin(), report.warnings.end(), "the counts of deltas and heads are not what there is");
+  };
+  CHECK(told() == 1);
+  f.require_sound(f.repair());
+  CHECK(told() == 0);
 }
 
 TEST_CASE("index entries that are missing are made, those that lead nowhere go") {

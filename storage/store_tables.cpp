@@ -53,6 +53,11 @@ StoreCounts& StoreCounts::operator+=(const StoreCounts& more) {
   return *this;
 }
 
+StoreCounts& StoreCounts::operator-=(const StoreCounts& less) {
+  for (auto field : count_fields) this->*field -= less.*field;
+  return *this;
+}
+
 Bytes write_counts(const StoreCounts& counts) {
   Bytes out(1, '\1');
   for (auto field : count_fields) base::append_varint(out, base::zigzag(counts.*field));

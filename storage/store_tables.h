@@ -49,6 +49,7 @@ struct StoreCounts {
   int64_t thinned_packed_bytes = 0;  // and `packed`
 
   StoreCounts& operator+=(const StoreCounts& more);
+  StoreCounts& operator-=(const StoreCounts& less);
   bool operator==(const StoreCounts&) const = default;
   // After dedup, before block compression: contents, deltas and what names them.
   int64_t stored_bytes() const { return raw_bytes + 18 * (records - stubs) + 12 * stubs + chain_bytes + 10 * chain_rows + 8 * heads; }
