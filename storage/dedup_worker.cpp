@@ -13,7 +13,6 @@
 #include "storage/chain_cut.h"
 #include "storage/record_store_state.h"
 #include "storage/recount.h"
-#include "storage/recount.h"
 #include "storage/table_packer.h"
 
 namespace storage {
@@ -275,7 +274,6 @@ void DedupWorker::run() {
     flush(true);
     save(true);
     if (to_recount_.empty()) state_.end_run();
-    if (to_recount_.empty()) state_.end_run();
   } catch (const std::exception& error) {
     log_failure("stopping", error);
   }
@@ -319,7 +317,6 @@ bool DedupWorker::step() {
   if (splice_some()) return true;
   if (save(draining || quiet_for > quiet_us)) return true;
   if ((draining || quiet_for > quiet_us) && recount_some()) return true;
-  if ((draining || quiet_for > quiet_us) && recount_some()) return true;
   if ((tidying || quiet_for > quiet_us) && sweep(tidying)) return true;
   if (tidying || quiet_for > quiet_us) return tidy(tidying);
   return false;
@@ -342,7 +339,6 @@ StoreCounts counts_at_start(const Collection& collection, StoreCounts stored) {
 // Where the last run stopped. Whatever came in since, unseen, is read through.
 void DedupWorker::load() {
   const bool crashed = state_.begin_run();
-  const bool crashed = state_.begin_run();
   for (const auto& database : engine_.catalog().databases()) {
     for (const auto& collection : engine_.catalog().collections(database)) {
       if (collection->read_only()) continue;
@@ -352,7 +348,6 @@ void DedupWorker::load() {
       std::lock_guard lock(mutex_);
       Tracked& tracked = track(collection);
       tracked.encoded = tracked.saved = stored ? stored->encoded : 0;
-      if (crashed) to_recount_.push_back(collection->id());
       if (crashed) to_recount_.push_back(collection->id());
       if (collection->options().dedup.enabled && store.next_id.load() - 1 > tracked.encoded) store.fall_behind(tracked.encoded + 1);
     }
@@ -648,26 +643,6 @@ bool DedupWorker::splice_some() {
   }
   if (any) publish(false);
   return any;
-}
-
-// One collection; given up when something more urgent comes.
-bool DedupWorker::recount_some() {
-  struct Urgent {};
-  while (!to_recount_.empty()) {
-    const auto collection = collection_of(to_recount_.back());
-    try {
-      if (collection && !recount(engine_, *collection, [this] {
-            std::lock_guard lock(mutex_);
-            if (stopping_ || holders_ > 0 || queue_.size() > 0) throw Urgent{};
-          }))
-        return false;
-    } catch (const Urgent&) {
-      return true;
-    }
-    to_recount_.pop_back();
-    if (collection) return true;
-  }
-  return false;
 }
 
 // One collection; given up when something more urgent comes.
