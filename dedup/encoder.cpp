@@ -232,7 +232,7 @@ void Encoder::State::demote_onto(Work& work, Work::Head& head) {
   work.demoted_below = static_cast<uint8_t>(candidate.demoted_below + 1);
   const size_t saved = head.source_bytes - head.backward.size();
   work.saved += saved;
-  ++stats.demoted;
+  ++stats.demoted_at_once;
   work.encoding.write_backs.push_back({candidate.id, work.id, candidate.placement, work.encoding.placement, std::move(head.backward),
                                        head.source_bytes, saved});
 }

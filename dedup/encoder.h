@@ -62,7 +62,8 @@ struct EncoderStats {
   uint64_t candidates = 0, false_matches = 0;
   uint64_t source_hits = 0, source_fetches = 0, sources_gone = 0;
   uint64_t observed = 0;             // of `contents`: indexed only
-  uint64_t demoted = 0, promoted = 0;
+  uint64_t demoted = 0, promoted = 0;  // by `demote` and `promote`
+  uint64_t demoted_at_once = 0;        // by a content that has little in common with the head
   uint64_t live_entries = 0;         // contents that can be found and are the newest of their chains
   // Index. Bytes a record, as the thesis counts them: index_live_bytes / index_records.
   uint64_t index_records = 0;        // contents that were indexed, those before the last start as far as they are known

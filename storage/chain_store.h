@@ -73,6 +73,10 @@ class ChainStore {
   // stands whole only goes when these are all: the highest takes its place.
   bool splice_out(Transaction& transaction, const ChainKey& dead, const std::vector<ChainKey>& dependents);
 
+  // A head that was demoted stands whole in its row again. False: the record's content is something else by now: whole,
+  // gone, or with another above it in its chain. `ordinal`: its place in the chain, where somebody remembers.
+  bool promote(Transaction& transaction, RecordId record, std::optional<uint32_t> ordinal);
+
   // Where an encoder should see this content; nullopt: not the current one, or in no chain.
   std::optional<dedup::Placement> placement(Transaction& transaction, const ContentName& name) const;
 

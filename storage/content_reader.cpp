@@ -40,11 +40,13 @@ std::optional<RowPlace> find_sound_row(const StoreTables& tables, Transaction& t
 base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
   next_ = dependent_ = key;
   dead_.clear();
+  lent_ = false;
   dedup::DecodeStats stats;
   auto content = dedup::decode(dedup_id(key.content), *this, limits, &stats);
   if (info) {
     info->hops += stats.hops;
     info->chain_bytes += stats.chain_bytes;
+    info->lent |= lent_;
   }
   return content;
 }
@@ -81,6 +83,7 @@ base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId
     form.base = dedup_id(row.base.content);
     form.checksum = row.checksum;
     form.raw_bytes = static_cast<uint32_t>(row.length);
+    if (key == dependent_) lent_ = !form.raw && row.base.chain != key.chain;
     if (row.dead && key != dependent_) dead_.push_back({key, dependent_});
     dependent_ = key;
     next_ = row.base;

@@ -56,6 +56,7 @@ class ContentReader : public dedup::FormSource {
   ChainKey dependent_;  // and who asks
   std::optional<TableCursor> cursor_;  // in the chain table
   bool stands_ = false;
+  bool lent_ = false;   // what was asked for is a delta of another chain's
   std::vector<Dead> dead_;
 };
 

@@ -19,6 +19,7 @@ struct StoreSum {
   int64_t block_bytes = 0;  // of the files, less what is free in them
   int64_t file_bytes = 0;
   uint64_t decoded = 0, hops = 0, hops_max = 0;
+  uint64_t demoted = 0, promoted = 0;
   std::vector<const RecordStore::State*> stores;
   std::vector<std::shared_ptr<const Collection>> kept;  // one that is dropped meanwhile stays while its store is read
 };
@@ -38,6 +39,8 @@ void add(StoreSum& stored, Engine& engine, Collection& collection) {
   stored.decoded += store.hops.count();
   stored.hops += store.hops.sum();
   stored.hops_max = std::max<uint64_t>(stored.hops_max, store.hops_max.load());
+  stored.demoted += store.demoted.load();
+  stored.promoted += store.promoted.load();
   stored.stores.push_back(&store);
 }
 
@@ -50,6 +53,8 @@ void append(bson::Builder& out, const StoreSum& stored) {
   out.append("records", stored.records);
   out.append("deltas", counts.stubs);
   out.append("heads", counts.heads);
+  out.append("demoted", number(stored.demoted));
+  out.append("promoted", number(stored.promoted));
   out.append("chainRows", counts.chain_rows);
   out.append("chainBytes", counts.chain_bytes);
   out.append("retained", counts.dead);
@@ -97,8 +102,7 @@ void append(bson::Builder& out, const dedup::EncoderStats& stats) {
   out.append("writeBacks", number(stats.write_backs));
   out.append("hopWriteBacks", number(stats.hop_write_backs));
   out.append("improvedWriteBacks", number(stats.improved_write_backs));
-  out.append("demoted", number(stats.demoted));
-  out.append("promoted", number(stats.promoted));
+  out.append("demotedAtOnce", number(stats.demoted_at_once));
   {
     auto cache = out.object("sourceCache");
     cache.append("bytes", number(stats.source_cache_bytes));

@@ -12,6 +12,7 @@ using base::take_varint;
 namespace {
 
 constexpr char version = 1;
+constexpr char collection_version = 2;
 constexpr BytesView run_key = "r";
 
 void append_be32(Bytes& out, uint32_t value) { append_le(out, __builtin_bswap32(value)); }
@@ -38,17 +39,21 @@ DedupState::DedupState(Engine& engine) : engine_(engine), table_(engine.open_tab
 std::optional<CollectionState> DedupState::collection(CollectionId collection) const {
   Transaction transaction(engine_, Transaction::Mode::read);
   auto bytes = table_.get(transaction, collection_key(collection));
-  if (!bytes || bytes->empty() || (*bytes)[0] != version) return std::nullopt;
+  if (!bytes || bytes->empty() || (*bytes)[0] != collection_version) return std::nullopt;
   bytes->remove_prefix(1);
   const auto encoded = take_varint(*bytes);
-  const auto counts = encoded ? read_counts(*bytes) : std::nullopt;
+  const auto missed_from = encoded ? take_varint(*bytes) : std::nullopt;
+  const auto seen = missed_from ? take_varint(*bytes) : std::nullopt;
+  const auto counts = seen ? read_counts(*bytes) : std::nullopt;
   if (!counts || *encoded > INT64_MAX) return std::nullopt;
-  return CollectionState{static_cast<RecordId>(*encoded), *counts};
+  return CollectionState{static_cast<RecordId>(*encoded), *missed_from - 1, *seen, *counts};
 }
 
 void DedupState::put(Transaction& transaction, CollectionId collection, const CollectionState& state) const {
-  Bytes value(1, version);
+  Bytes value(1, collection_version);
   append_varint(value, static_cast<uint64_t>(state.encoded));
+  append_varint(value, state.missed_from + 1);  // 0: nothing
+  append_varint(value, state.seen);
   value += write_counts(state.counts);
   table_.put(transaction, collection_key(collection), value);
 }

@@ -2,7 +2,7 @@
 // encoding of each collection stands, and each database's number and secret.
 //
 //   dedup_state   'd' name       -> | 01 | number | seed 8 |
-//                 'c' number BE  -> | 01 | encoded up to | counts … |
+//                 'c' number BE  -> | 02 | encoded up to | missed from | seen | counts … |
 //                 'r'            -> nothing: a run began, and has not ended orderly yet
 //
 // All of it may be lost: contents are then encoded a second time, or not found again.
@@ -20,6 +20,8 @@ namespace storage {
 
 struct CollectionState {
   RecordId encoded = 0;  // every record up to here was looked at
+  Stamp missed_from = UINT64_MAX;  // but what was updated since may not have been
+  Stamp seen = 0;        // when all that had been updated was looked at, but what was missed
   StoreCounts counts;
 };
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "storage/chain_cut.h"
+#include "storage/dedup_worker_sources.h"
 #include "storage/record_store_state.h"
 #include "storage/recount.h"
 #include "storage/table_packer.h"
@@ -84,6 +85,7 @@ void add(dedup::EncoderStats& sum, const dedup::EncoderStats& one) {
   sum.live_entries += one.live_entries;
   sum.demoted += one.demoted;
   sum.promoted += one.promoted;
+  sum.demoted_at_once += one.demoted_at_once;
   sum.index_records += one.index_records;
   sum.index_live_bytes += one.index_live_bytes;
   sum.index_grown += one.index_grown;
@@ -99,30 +101,6 @@ void add(dedup::EncoderStats& sum, const dedup::EncoderStats& one) {
 }
 
 std::string database_of(std::string_view ns) { return std::string(ns.substr(0, ns.find('.'))); }
-
-// Whole contents for the encoder. Each in a transaction of its own: one that
-// lasted for a batch would make the engine keep what is overwritten meanwhile.
-class DedupWorker::Sources : public dedup::RecordSource {
- public:
-  explicit Sources(DedupWorker& worker) : worker_(worker) {}
-
-  std::optional<Bytes> fetch(const dedup::ContentId& id) override {
-    const auto store = worker_.store_of(id.collection);
-    if (!store) return std::nullopt;
-    try {
-      Transaction transaction(worker_.engine_, Transaction::Mode::read);
-      return store->find(transaction, {id.record, id.generation});
-    } catch (const WriteConflict&) {
-      return std::nullopt;  // the engine is short of cache: one candidate less
-    } catch (const base::OperationError& error) {
-      if (error.code() != base::ErrorCode::data_corruption_detected) throw;
-      return std::nullopt;  // damage is for who reads the record to report
-    }
-  }
-
- private:
-  DedupWorker& worker_;
-};
 
 DedupWorker::DedupWorker(Engine& engine, const DedupSettings& settings)
     : engine_(engine), server_profile_(settings.profile), state_(engine), metadata_(MetadataPages::open_table(engine)), enabled_(settings.enabled),
@@ -173,8 +151,15 @@ void DedupWorker::push(const std::shared_ptr<Collection>& collection, DedupWork 
   if (!collection->options().dedup.enabled) return;
   const RecordId record = work.record;
   const bool written = work.kind == DedupWork::Kind::written;
+  const Stamp generation = work.generation, previous = work.previous;
   const bool queued = !state.behind() && enabled_.load(std::memory_order_relaxed) && queue_.push(std::move(work));
-  if (!queued && written) state.fall_behind(record);
+  if (queued || !written) return;
+  // Reading on meets new records; an old one's new content is looked for by a pass over all.
+  if (previous) {
+    state.miss(generation);
+  } else {
+    state.fall_behind(record);
+  }
 }
 
 void DedupWorker::dropped(CollectionId collection) {
@@ -272,6 +257,7 @@ void DedupWorker::run() {
   }
   try {
     flush(true);
+    leave_queued();
     save(true);
     if (to_recount_.empty()) state_.end_run();
   } catch (const std::exception& error) {
@@ -299,26 +285,31 @@ void DedupWorker::rest() {
 }
 
 bool DedupWorker::step() {
-  bool draining = false, tidying = false;
+  bool draining = false, tidying = false, asked = false;
   {
     std::lock_guard lock(mutex_);
     draining = draining_ > 0;
     tidying = tidying_ > 0;
+    asked = !asked_.empty();
   }
   take_options();
   if (encode_queued()) {
     // Under load the cache fills first, so that what is written are the best of many.
     if (write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) flush(false);
+    if (asked) cold_some(true);
     return true;
   }
   const int64_t quiet_for = now_us() - last_client_us_.load(std::memory_order_relaxed);
   if ((quiet_for > idle_us || draining || write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) && flush(false)) return true;
   if (catch_up()) return true;
+  if (promote_some()) return true;
   if (splice_some()) return true;
   if (save(draining || quiet_for > quiet_us)) return true;
   if ((draining || quiet_for > quiet_us) && recount_some()) return true;
   if ((tidying || quiet_for > quiet_us) && sweep(tidying)) return true;
-  if (tidying || quiet_for > quiet_us) return tidy(tidying);
+  const bool quiet = tidying || quiet_for > quiet_us;
+  if ((asked || quiet) && cold_some(!quiet)) return true;
+  if (quiet) return tidy(tidying);
   return false;
 }
 
@@ -348,6 +339,12 @@ void DedupWorker::load() {
       std::lock_guard lock(mutex_);
       Tracked& tracked = track(collection);
       tracked.encoded = tracked.saved = stored ? stored->encoded : 0;
+      if (stored) {
+        tracked.seen = stored->seen;
+        tracked.saved_missed = stored->missed_from;
+        // After a crash: whatever was updated since somebody last said that all had been looked at.
+        store.miss(crashed ? std::min(stored->seen, stored->missed_from) : stored->missed_from);
+      }
       if (crashed) to_recount_.push_back(collection->id());
       if (collection->options().dedup.enabled && store.next_id.load() - 1 > tracked.encoded) store.fall_behind(tracked.encoded + 1);
     }
@@ -412,6 +409,7 @@ void DedupWorker::take_options() {
     options_in_force_ = options_;
   }
   for (auto& [name, part] : partitions_) part->encoder->set_options(options_of_partition(*part));
+  for (auto& [id, cold] : colds_) cold.changes = UINT64_MAX;
   write_backs_.set_bytes_max(options_in_force_.writeback_cache_bytes);
 }
 
@@ -531,6 +529,12 @@ bool DedupWorker::encode_queued() {
 
 void DedupWorker::forget(CollectionId collection) {
   sweeps_.erase(collection);
+  colds_.erase(collection);
+  {
+    std::lock_guard lock(mutex_);
+    asked_.erase(collection);
+    answered_.erase(collection);
+  }
   write_backs_.invalidate_collection(collection);
   in_use_.erase(collection);
   // Which database it was in is no longer known; the others have nothing of it.
@@ -727,12 +731,18 @@ bool DedupWorker::save(bool everything) {
     CollectionState state;
   };
   std::vector<Place> places;
+  // A commit's content may be on its way into the queue.
+  const Stamp seen = static_cast<Stamp>(base::system_clock().wall_ms() / 1000 - 2) << 32;
+  const bool all_seen = queue_.size() == 0;
   {
     std::lock_guard lock(mutex_);
-    for (const auto& [id, tracked] : tracked_) {
+    for (auto& [id, tracked] : tracked_) {
       if (tracked.collection->dropped()) continue;
       const StoreCounts counts = tracked.collection->records().state().chains.counters().get();
-      if (tracked.encoded != tracked.saved || counts != tracked.saved_counts) places.push_back({id, {tracked.encoded, counts}});
+      const Stamp missed = missed_from(*tracked.collection);
+      if (tracked.encoded == tracked.saved && counts == tracked.saved_counts && missed == tracked.saved_missed) continue;
+      if (all_seen) tracked.seen = seen;
+      places.push_back({id, {tracked.encoded, missed, tracked.seen, counts}});
     }
   }
   bool dirty = false;
@@ -755,6 +765,7 @@ bool DedupWorker::save(bool everything) {
       const auto found = tracked_.find(place.id);
       if (found == tracked_.end()) continue;
       found->second.saved = place.state.encoded;
+      found->second.saved_missed = place.state.missed_from;
       found->second.saved_counts = place.state.counts;
     }
   }
@@ -791,6 +802,7 @@ bool DedupWorker::tidy(bool now) {
 }
 
 void DedupWorker::tidy(Collection& collection, const std::function<void()>& interrupted) {
+  demote_now(collection, interrupted);
   std::lock_guard packing(packing_);
   TablePacker packer(engine_, true);
   packer.tidy(collection.records().state().chains, [&] {

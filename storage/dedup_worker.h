@@ -22,6 +22,7 @@
 
 #include "dedup/writeback_cache.h"
 #include "storage/background_pace.h"
+#include "storage/cold_pass.h"
 #include "storage/collection.h"
 #include "storage/dead_sweep.h"
 #include "storage/dedup_queue.h"
@@ -70,7 +71,7 @@ class DedupWorker {
   // Until nothing is left to encode and to write back; `tidy`: nor to pack and compact.
   void drain(bool tidy);
 
-  // Packs and compacts one collection's tables, on the caller's thread.
+  // Demotes what was not read lately, then packs and compacts one collection's tables, on the caller's thread.
   void tidy(Collection& collection, const std::function<void()>& interrupted);
 
   // While it is held nothing is changed.
@@ -102,6 +103,8 @@ class DedupWorker {
     std::shared_ptr<Collection> collection;
     RecordId encoded = 0;      // every record up to here was looked at
     RecordId saved = -1;       // `encoded` as it is stored
+    Stamp saved_missed = RecordStore::State::none_missed;
+    Stamp seen = 0;            // every update up to here was looked at, but those that are known as missed
     StoreCounts saved_counts;
     bool behind() const;       // read through instead of queued
   };
@@ -139,6 +142,15 @@ class DedupWorker {
   bool splice_some();
   bool recount_some();
   bool sweep(bool now);
+  bool cold_some(bool asked_only);
+  bool cold_slice(Collection& collection, uint64_t asked);
+  void demote(Collection& collection, const ColdPass::Found& head, Sources& sources);
+  bool promote_some();
+  uint64_t changes_of(const Collection& collection) const;
+  void demote_now(Collection& collection, const std::function<void()>& interrupted);
+  Stamp missed_from(const Collection& collection) const;
+  void leave_queued();
+  void answer(CollectionId collection, uint64_t number);
   void rest();
   bool save(bool everything);
   bool tidy(bool now);
@@ -165,6 +177,8 @@ class DedupWorker {
   bool stopping_ = false;
   int draining_ = 0;
   int tidying_ = 0;
+  uint64_t questions_ = 0;     // passes for cold heads that somebody waited for
+  std::unordered_map<CollectionId, uint64_t> asked_, answered_;  // the latest question of each
   uint64_t idle_rounds_ = 0;   // times the worker found nothing at all to do
   std::thread thread_;
   std::mutex packing_;         // one at a time
@@ -188,6 +202,17 @@ class DedupWorker {
     bool on = false;
   };
   std::unordered_map<CollectionId, Sweep> sweeps_;
+  struct Cold {
+    ColdPass pass;
+    bool on = false;
+    uint64_t asked = 0;    // the question that it answers
+    bool cold = false;     // demotes
+    Stamp missed_from = RecordStore::State::none_missed;
+    int64_t begun_us = 0, ended_us = 0;
+    // At the end of the last pass: what was too warm, and what there was to compare with.
+    uint64_t warm = 0, changes = 0;
+  };
+  std::unordered_map<CollectionId, Cold> colds_;
   std::vector<CollectionId> to_recount_;  // their counts are from before a crash
 };
 

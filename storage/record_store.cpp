@@ -55,16 +55,19 @@ std::vector<ContentReader::Dead> RecordStore::State::take_dead() {
   return std::exchange(dead_, {});
 }
 
-Bytes RecordStore::State::content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info) {
+Bytes RecordStore::State::content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info, bool alone) {
+  if (alone) reads.note(record);
   if (row.form == RecordRow::Form::raw) return chains.content_of(transaction, record, row, info);
   ReadInfo read;
   std::vector<ContentReader::Dead> dead;
   const int64_t start = base::system_clock().monotonic_us();
   Bytes content = chains.content_of(transaction, record, row, &read, &dead);
   note_read(read, static_cast<uint64_t>(base::system_clock().monotonic_us() - start), std::move(dead));
+  if (alone && read.lent && reads.wanted()) demoted_reads.note(record);
   if (info) {
     info->hops += read.hops;
     info->chain_bytes += read.chain_bytes;
+    info->lent |= read.lent;
   }
   return content;
 }
@@ -82,7 +85,7 @@ RecordId RecordStore::insert(Transaction& transaction, BytesView content, Stamp 
 std::optional<Bytes> RecordStore::find(Transaction& transaction, RecordId id, ReadInfo* info) {
   const auto place = find_row(state_->chains.tables(), transaction, id, id < state_->chains.packed_below());
   if (!place) return std::nullopt;
-  return state_->content_of(transaction, id, place->row, info);
+  return state_->content_of(transaction, id, place->row, info, true);
 }
 
 std::optional<Bytes> RecordStore::find(Transaction& transaction, RecordId id, Stamp generation) {

@@ -37,6 +37,7 @@ struct Superseded {
 struct ReadInfo {         // how a read was answered, for explain and counters
   uint32_t hops = 0;         // deltas applied
   uint64_t chain_bytes = 0;  // deltas read and contents made on the way
+  bool lent = false;         // it is kept as a delta of another chain's content, as demoted heads are
 };
 
 // Thread-safe; transactions are not.

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "storage/chain_store.h"
+#include "storage/read_marks.h"
 #include "storage/record_store.h"
 
 namespace storage {
@@ -36,7 +37,22 @@ struct RecordStore::State {
     }
   }
 
-  Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info);
+  // Updates from here on were neither queued nor will they be met by reading on: a pass over all records looks for them.
+  static constexpr Stamp none_missed = UINT64_MAX;
+  std::atomic<Stamp> missed_from{none_missed};
+  void miss(Stamp generation) {
+    Stamp before = missed_from.load(std::memory_order_relaxed);
+    while (generation < before && !missed_from.compare_exchange_weak(before, generation, std::memory_order_relaxed)) {
+    }
+  }
+
+  // What is read one by one: a scan passes over everything, and tells nothing about what is wanted again.
+  ReadMarks reads;
+  ReadHints demoted_reads;  // heads that are kept as deltas of others
+  std::atomic<uint64_t> demoted{0}, promoted{0};  // heads, since the start
+
+  // `alone`: not in a scan.
+  Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info, bool alone = false);
 
  private:
   std::mutex mutex_;
