@@ -23,11 +23,14 @@ class Committer {
  public:
   virtual ~Committer() = default;
 
-  virtual storage::Stored insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document) = 0;
+  // `session`: the retryable statement this is, which the log's entry then names; nullptr: none. Each returns the entry's stamp.
+  virtual storage::Stored insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document,
+                                 const SessionWrite* session = nullptr) = 0;
   virtual storage::Stamp update(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
-                                bson::DocumentView before, bson::DocumentView after, UpdateForm form = UpdateForm::smallest) = 0;
-  virtual void remove(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
-                      bson::DocumentView before) = 0;
+                                bson::DocumentView before, bson::DocumentView after, UpdateForm form = UpdateForm::smallest,
+                                const SessionWrite* session = nullptr) = 0;
+  virtual storage::Stamp remove(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
+                                bson::DocumentView before, const SessionWrite* session = nullptr) = 0;
   // {create: "orders", …}; `uuid`: of the collection, or empty.
   virtual void command(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) = 0;
 
@@ -35,25 +38,39 @@ class Committer {
   virtual void when_durable(std::function<void()> done) = 0;
 };
 
+// Whether writes to the namespace, or database, are part of history: what belongs to this node alone (`local`) has none.
+bool has_history(std::string_view ns);
+
 // Listens to the catalog for as long as it lives: changes of the schema need no call of their own.
 class LocalCommitter final : public Committer, private storage::SchemaSink {
  public:
   LocalCommitter(storage::Engine& engine, Oplog& oplog);
   ~LocalCommitter() override;
 
-  storage::Stored insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document) override;
+  // Which term an entry is written in; throws where this member may not write. Before the first write; else it is 1.
+  void set_term_source(std::function<int64_t()> term) { term_ = std::move(term); }
+
+  storage::Stored insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document,
+                         const SessionWrite* session = nullptr) override;
   storage::Stamp update(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
-                        bson::DocumentView before, bson::DocumentView after, UpdateForm form = UpdateForm::smallest) override;
-  void remove(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
-              bson::DocumentView before) override;
+                        bson::DocumentView before, bson::DocumentView after, UpdateForm form = UpdateForm::smallest,
+                        const SessionWrite* session = nullptr) override;
+  storage::Stamp remove(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
+                        bson::DocumentView before, const SessionWrite* session = nullptr) override;
   void command(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) override;
   void when_durable(std::function<void()> done) override;
 
  private:
   void schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) override;
 
+  // An entry of `op` as every one begins.
+  Entry entry_of(char op, std::string_view ns, BytesView uuid, const SessionWrite* session) const;
+  void append_document(storage::Transaction& transaction, storage::Collection& collection, Entry entry, storage::RecordId record,
+                       storage::Stamp stamp, bson::DocumentView document);
+
   storage::Engine& engine_;
   Oplog& oplog_;
+  std::function<int64_t()> term_;
 };
 
 }  // namespace replication

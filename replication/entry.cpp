@@ -22,16 +22,49 @@ bson::Document id_of(bson::DocumentView document) {
   return out.done();
 }
 
+constexpr uint8_t session_flag = 0x80;
+
+void encode_session(const SessionWrite& session, Bytes& out) {
+  base::check(session.session.size() == SessionWrite::id_bytes, "a session's id");
+  out.append(session.session);
+  base::append_varint(out, base::zigzag(session.txn_number));
+  base::append_varint(out, base::zigzag(session.statement));
+  base::append_varint(out, session.previous.ts);
+  base::append_varint(out, base::zigzag(session.previous.term));
+  out.push_back(static_cast<char>(session.image));
+}
+
+// Takes it off the front; nullopt where it is damaged.
+std::optional<SessionWrite> take_session(BytesView& value) {
+  SessionWrite session;
+  if (value.size() < SessionWrite::id_bytes) return std::nullopt;
+  session.session = value.substr(0, SessionWrite::id_bytes);
+  value.remove_prefix(SessionWrite::id_bytes);
+  const auto number = base::take_varint(value);
+  const auto statement = number ? base::take_varint(value) : std::nullopt;
+  const auto ts = statement ? base::take_varint(value) : std::nullopt;
+  const auto term = ts ? base::take_varint(value) : std::nullopt;
+  if (!term || value.empty() || static_cast<uint8_t>(value[0]) > 2) return std::nullopt;
+  session.txn_number = base::unzigzag(*number);
+  session.statement = static_cast<int32_t>(base::unzigzag(*statement));
+  session.previous = {*ts, base::unzigzag(*term)};
+  session.image = static_cast<SessionWrite::Image>(value[0]);
+  value.remove_prefix(1);
+  return session;
+}
+
 // Inserts and replacements name the document by its _id beside it.
 bool names_its_document(const Entry& entry) { return entry.op == 'i' || entry.op == 'u'; }
 
 }  // namespace
 
 void encode(const Entry& entry, Bytes& out) {
-  out.push_back(static_cast<char>(entry.form));
+  out.push_back(static_cast<char>(static_cast<uint8_t>(entry.form) | (entry.session ? session_flag : 0)));
   out.push_back(entry.op);
   base::append_le(out, entry.wall_ms);
   out.append(entry.uuid.size() == uuid_bytes ? entry.uuid : no_uuid);
+  base::append_varint(out, static_cast<uint64_t>(entry.term));
+  if (entry.session) encode_session(*entry.session, out);
   base::append_varint(out, entry.ns.size());
   out.append(entry.ns);
   if (entry.form == Entry::Form::named) {
@@ -48,13 +81,18 @@ base::Result<Entry> decode(BytesView value) {
   constexpr size_t fixed = 2 + 8 + uuid_bytes;
   if (value.size() < fixed) return damaged("too short");
   Entry entry;
-  const auto form = static_cast<uint8_t>(value[0]);
+  const auto form = static_cast<uint8_t>(value[0]) & ~session_flag;
+  const bool in_session = static_cast<uint8_t>(value[0]) & session_flag;
   if (form != 1 && form != 2) return damaged("unknown form");
   entry.form = static_cast<Entry::Form>(form);
   entry.op = value[1];
   entry.wall_ms = base::load_le<int64_t>(value.data() + 2);
   entry.uuid = value.substr(10, uuid_bytes);
   value.remove_prefix(fixed);
+  const auto term = base::take_varint(value);
+  if (!term) return damaged("term cut short");
+  entry.term = static_cast<int64_t>(*term);
+  if (in_session && !(entry.session = take_session(value))) return damaged("session");
   const auto ns_bytes = base::take_varint(value);
   if (!ns_bytes || *ns_bytes > value.size()) return damaged("name cut short");
   entry.ns = value.substr(0, *ns_bytes);
@@ -91,6 +129,7 @@ Entry made_whole(const Entry& named, bson::DocumentView content) {
 
 bson::Document oplog_document(storage::Stamp stamp, const Entry& entry) {
   bson::Builder out;
+  if (entry.session) out.append("lsid", lsid_document(entry.session->session)).append("txnNumber", entry.session->txn_number);
   out.append("op", std::string_view(&entry.op, 1)).append("ns", entry.ns);
   if (entry.uuid != no_uuid) out.append("ui", bson::Binary{uuid_subtype, entry.uuid});
   out.append("o", entry.o);
@@ -99,7 +138,26 @@ bson::Document oplog_document(storage::Stamp stamp, const Entry& entry) {
   } else if (names_its_document(entry)) {
     out.append("o2", id_of(entry.o));
   }
-  out.append("ts", timestamp_of(stamp)).append("t", int64_t{1}).append("v", int64_t{2}).append("wall", bson::Date{entry.wall_ms});
+  if (entry.session) {
+    out.append("stmtId", entry.session->statement);
+    if (entry.session->image != SessionWrite::Image::none) {
+      out.append("needsRetryImage", entry.session->image == SessionWrite::Image::before ? "preImage" : "postImage");
+    }
+  }
+  out.append("ts", timestamp_of(stamp)).append("t", entry.term).append("v", int64_t{2}).append("wall", bson::Date{entry.wall_ms});
+  if (entry.session) append_optime(out, "prevOpTime", entry.session->previous);
+  return out.done();
+}
+
+void append_optime(bson::Builder& out, std::string_view name, const OpTime& optime) {
+  auto object = out.object(name);
+  object.append("ts", timestamp_of(optime.ts)).append("t", optime.term);
+}
+
+bson::Document lsid_document(BytesView session) {
+  bson::Builder out;
+  out.append("id", bson::Binary{uuid_subtype, session.substr(0, uuid_bytes)});
+  out.append("uid", bson::Binary{0, session.substr(uuid_bytes)});
   return out.done();
 }
 
@@ -107,6 +165,11 @@ uint64_t oplog_document_bytes(const Entry& entry) {
   // length, end; op, ns, o, ts, t, v, wall with their types and names
   uint64_t bytes = 5 + (4 + 6) + (4 + 5 + entry.ns.size()) + 3 + (4 + 8) + (3 + 8) + (3 + 8) + (6 + 8);
   if (entry.uuid != no_uuid) bytes += 4 + 5 + uuid_bytes;
+  // lsid {id, uid}, txnNumber, stmtId, prevOpTime {ts, t}
+  if (entry.session) bytes += (6 + 5 + (4 + 5 + uuid_bytes) + (5 + 5 + 32)) + (11 + 8) + (8 + 4) + (12 + 5 + (4 + 8) + (3 + 8));
+  if (entry.session && entry.session->image != SessionWrite::Image::none) {
+    bytes += 17 + 5 + (entry.session->image == SessionWrite::Image::before ? 8 : 9);
+  }
   bytes += entry.form == Entry::Form::named ? entry.content_bytes : entry.o.size();
   if (entry.o2) {
     bytes += 4 + entry.o2->size();

@@ -6,23 +6,37 @@
 // about to be superseded does the entry take it in.
 //
 //   key    stamp (8, BE)
-//   value  | form | op | wall ms, 8 | uuid, 16 | ns: length, text | body |
+//   value  | form | op | wall ms, 8 | uuid, 16 | term | session | ns: length, text | body |
 //          form 1, named  body = collection, record, bytes of the content       (varints)
 //          form 2, whole  body = o, then o2 where there is one                  (BSON)
+//          form + 128: a retryable write, with `session`; else there is none of it
 //
-// Read it is MongoDB's: {op, ns, ui, o, o2, ts, t, v, wall}.
+// Read it is MongoDB's: {lsid, txnNumber, op, ns, ui, o, o2, stmtId, ts, t, v, wall, prevOpTime}.
 #pragma once
 
 #include <optional>
 
 #include "base/result.h"
-#include "bson/document.h"
+#include "bson/builder.h"
 #include "replication/optime.h"
 
 namespace replication {
 
 using base::Bytes;
 using base::BytesView;
+
+// Which statement of which session a write was, so that it is not run a second time.
+struct SessionWrite {
+  static constexpr size_t id_bytes = 16 + 32;  // lsid: the UUID, then the user's digest
+  // Which content findAndModify answered with, kept for a retry's answer.
+  enum class Image : uint8_t { none = 0, before = 1, after = 2 };
+
+  BytesView session;             // id_bytes of them
+  int64_t txn_number = 0;
+  int32_t statement = 0;
+  OpTime previous = no_optime;   // of the same session and number
+  Image image = Image::none;
+};
 
 struct Entry {
   enum class Form : uint8_t { named = 1, whole = 2 };
@@ -31,6 +45,8 @@ struct Entry {
   char op = 'n';                  // i, u, d, c, n
   int64_t wall_ms = 0;
   BytesView uuid;                 // 16 bytes; zeros: none
+  int64_t term = 1;
+  std::optional<SessionWrite> session;
   std::string_view ns;
   // named
   storage::CollectionId collection = 0;
@@ -53,6 +69,12 @@ Entry made_whole(const Entry& named, bson::DocumentView content);
 bson::Document oplog_document(storage::Stamp stamp, const Entry& entry);
 // How many bytes that takes, without building it; of a named entry too.
 uint64_t oplog_document_bytes(const Entry& entry);
+
+// name: {ts: Timestamp, t: NumberLong}
+void append_optime(bson::Builder& out, std::string_view name, const OpTime& optime);
+
+// {id: UUID, uid: BinData} of SessionWrite::session.
+bson::Document lsid_document(BytesView session);
 
 Bytes entry_key(storage::Stamp stamp);
 storage::Stamp stamp_from_key(BytesView key);

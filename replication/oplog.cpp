@@ -63,7 +63,12 @@ void Oplog::State::load() {
       fresh = false;
     }
     storage::TableCursor cursor = table.cursor(transaction);
-    if (cursor.previous()) engine.raise_stamp(stamp_from_key(cursor.key()));
+    if (cursor.previous()) {
+      const Stamp last = stamp_from_key(cursor.key());
+      engine.raise_stamp(last);
+      const BytesView value = cursor.value();
+      if (const auto entry = decode(value); last != state_key && entry.ok()) newest = {{last, entry.value().term}, entry.value().wall_ms};
+    }
   }
   if (steps.empty()) steps.emplace_back();
   if (!fresh) return;
@@ -219,6 +224,28 @@ void Oplog::append(Transaction& transaction, Stamp stamp, const Entry& entry) {
   value.reserve(64 + entry.ns.size() + (entry.form == Entry::Form::whole ? entry.o.size() : 0));
   encode(entry, value);
   state_->table.put(transaction, entry_key(stamp), value);
+  const std::lock_guard lock(state_->newest_mutex);
+  if (stamp > state_->newest.optime.ts) state_->newest = {{stamp, entry.term}, entry.wall_ms};
+}
+
+std::optional<bson::Document> Oplog::find(Stamp stamp) {
+  Transaction transaction(state_->engine, Transaction::Mode::read);
+  return state_->shown->find(transaction, static_cast<storage::RecordId>(stamp), nullptr);
+}
+
+std::optional<Bytes> Oplog::row(Stamp stamp) {
+  if (stamp == state_key) return std::nullopt;
+  Transaction transaction(state_->engine, Transaction::Mode::read);
+  const auto row = state_->table.get(transaction, entry_key(stamp));
+  return row ? std::optional<Bytes>(*row) : std::nullopt;
+}
+
+Oplog::Position Oplog::newest() const {
+  const Stamp readable = state_->engine.all_committed() - 1;
+  const std::lock_guard lock(state_->newest_mutex);
+  Position position = state_->newest;
+  if (position.optime.ts > readable) position.optime.ts = readable;
+  return position;
 }
 
 void Oplog::keep_content(Transaction& transaction, const storage::Superseded& before) {

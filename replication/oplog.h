@@ -47,6 +47,19 @@ class Oplog {
 
   std::shared_ptr<storage::Collection> collection() const;
   OplogStats stats();
+  // The entry with this stamp as MongoDB shows it; nullopt: cut off, or its content went with its collection.
+  std::optional<bson::Document> find(storage::Stamp stamp);
+
+  // Its row, for entry.h's decode; nullopt: cut off.
+  std::optional<Bytes> row(storage::Stamp stamp);
+
+  // How far the log goes without a gap: the newest entry, or the one before the oldest transaction that is
+  // still open. No read: asked for with each reply.
+  struct Position {
+    OpTime optime = no_optime;
+    int64_t wall_ms = 0;
+  };
+  Position newest() const;
 
   // Counts what came since, and takes the oldest away where it is too much. The oplog's own thread does so
   // every second.

@@ -37,6 +37,9 @@ struct Oplog::State {
   const int64_t step_bytes;
   Bytes uuid;
 
+  mutable std::mutex newest_mutex;
+  Oplog::Position newest;         // appended, maybe not committed yet
+
   std::mutex mutex;
   std::condition_variable woken;
   bool stopping = false;

@@ -13,6 +13,8 @@ struct OpTime {
   int64_t term = 1;
   auto operator<=>(const OpTime&) const = default;
 };
+// Before the first: as MongoDB writes it.
+inline constexpr OpTime no_optime{0, -1};
 
 inline bson::Timestamp timestamp_of(storage::Stamp stamp) {
   return {static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)};

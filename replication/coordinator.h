@@ -1,0 +1,102 @@
+// What a member is in its replica set, and what the set lets it do.
+//
+// The server asks here before it writes, when it answers hello, and when a
+// client wants to know that others have its write. One form serves a set of one
+// member (single_member.h); what decides among several stands behind the same
+// calls.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+
+#include "base/error.h"
+#include "replication/optime.h"
+#include "replication/set_config.h"
+
+namespace replication {
+
+// The numbers replSetGetStatus shows.
+enum class MemberState : int32_t { startup = 0, primary = 1, secondary = 2, recovering = 3, startup2 = 5, unknown = 6, arbiter = 7, down = 8, rollback = 9, removed = 10 };
+std::string_view state_name(MemberState state);  // "PRIMARY"
+
+struct WriteConcern {
+  int64_t members = 1;          // where no mode is given
+  std::string mode;             // "majority", or one of the set's own
+  bson::Document tags;          // {tag: count}; empty: none
+  bool journal = false;
+  int64_t timeout_ms = 0;       // 0: wait for ever
+
+  bool majority() const { return mode == "majority"; }
+};
+
+struct WriteConcernFailure {
+  base::ErrorCode code;
+  std::string message;
+};
+
+struct Progress {
+  struct Place {
+    OpTime optime = no_optime;
+    int64_t wall_ms = 0;
+  };
+  Place applied;                // the log without a gap, in memory
+  Place durable;                // survives power loss here
+  Place committed;              // survives with the majority
+};
+
+// One consistent look at what changes together.
+struct Standing {
+  MemberState state = MemberState::startup;
+  int64_t term = -1;            // -1: not initiated
+  std::shared_ptr<const SetConfig> config;   // nullptr: not initiated
+  const MemberConfig* self = nullptr;        // within `config`
+  const MemberConfig* primary = nullptr;     // within `config`; nullptr: none known
+  bson::ObjectId election_id;   // of the primary
+  int64_t elected_ms = 0;       // wall clock; of the primary
+  int64_t since_us = 0;         // monotonic: in this state since
+};
+
+struct StepDown {
+  int64_t period_ms = 60'000;   // not electable for so long
+  int64_t catch_up_ms = 10'000; // others may take to catch up
+  bool force = false;           // though nobody can take over
+};
+
+// Thread-safe.
+class Coordinator {
+ public:
+  virtual ~Coordinator() = default;
+
+  virtual const std::string& set_name() const = 0;
+  virtual Standing standing() const = 0;
+  virtual Progress progress() const = 0;
+
+  bool writable() const { return state() == MemberState::primary; }
+  virtual MemberState state() const = 0;      // cheap: asked with each command
+  // The term to write in. Throws NotWritablePrimary.
+  virtual int64_t write_term() const = 0;
+  // Held while a client's write runs: the member doesn't stop being primary meanwhile. Throws NotWritablePrimary.
+  virtual std::shared_lock<std::shared_mutex> hold_primary() = 0;
+
+  // Each blocks until it is done and durable. Throw as mongod's commands answer.
+  virtual void initiate(const SetConfig& config) = 0;
+  // The one that stands where replSetInitiate is given none.
+  virtual SetConfig default_config() const = 0;
+  virtual void reconfigure(SetConfig config, bool force) = 0;
+  virtual void step_down(const StepDown& how) = 0;
+  // Not electable for so long; 0: electable again.
+  virtual void freeze(int64_t ms) = 0;
+
+  // Can the set as it is ever give this? Else why not.
+  virtual std::optional<WriteConcernFailure> unsatisfiable(const WriteConcern& concern) const = 0;
+  // Calls back, from any thread, when everything up to `optime` is acknowledged as `concern` asks, or why it was not.
+  virtual void when_acknowledged(OpTime optime, const WriteConcern& concern, std::function<void(std::optional<WriteConcernFailure>)> done) = 0;
+
+  // An entry that says nothing: time in the log goes on to after `at_least`.
+  virtual void write_noop(storage::Stamp at_least, std::string_view why) = 0;
+};
+
+}  // namespace replication

@@ -1,0 +1,15 @@
+// Collections of one document in the database `local`: what a member knows about itself. They have no history.
+#pragma once
+
+#include <optional>
+
+#include "bson/document.h"
+#include "storage/engine.h"
+
+namespace replication {
+
+std::optional<bson::Document> read_local(storage::Engine& engine, std::string_view ns);
+// Replaces what is there; durable when it returns.
+void write_local(storage::Engine& engine, std::string_view ns, bson::DocumentView document);
+
+}  // namespace replication

@@ -1,0 +1,262 @@
+#include "replication/session_store.h"
+
+#include <map>
+#include <shared_mutex>
+
+#include "base/clock.h"
+#include "bson/builder.h"
+#include "replication/error_codes.h"
+#include "storage/catalog.h"
+
+namespace replication {
+
+using base::ErrorCode;
+using base::OperationError;
+using storage::Stamp;
+using storage::Transaction;
+
+namespace {
+
+constexpr char records_ns[] = "config.transactions";
+constexpr char images_ns[] = "config.image_collection";
+constexpr int64_t no_number = -1;
+constexpr auto wait_step = std::chrono::milliseconds(20);
+
+// Rewritten all the time and never alike for long: nothing for dedup.
+std::shared_ptr<storage::Collection> open_or_create(storage::Engine& engine, std::string_view ns) {
+  if (auto collection = engine.catalog().open(ns)) return collection;
+  bson::Builder document;
+  {
+    auto dedup = document.object("dedup");
+    dedup.append("enabled", false);
+  }
+  storage::CollectionOptions options;
+  options.document = document.done();
+  options.dedup = storage::read_dedup_options(options.document);
+  try {
+    return engine.catalog().create(ns, options);
+  } catch (const OperationError& error) {
+    if (error.code() != ErrorCode::namespace_exists) throw;
+    return engine.catalog().open_or_create(ns);
+  }
+}
+
+// As the log's entry of the write is the record's history, it has none of its own.
+void put(Transaction& transaction, storage::Collection& collection, bson::DocumentView document) {
+  const auto record = collection.find_id(transaction, document.find("_id"));
+  const auto before = record ? collection.find(transaction, *record) : std::nullopt;
+  if (before) {
+    collection.update(transaction, *record, *before, document);
+  } else {
+    collection.insert(transaction, document);
+  }
+}
+
+std::optional<bson::Document> get(storage::Engine& engine, std::string_view ns, BytesView session) {
+  const auto collection = engine.catalog().open(ns);
+  if (!collection) return std::nullopt;
+  const std::shared_lock schema(collection->schema_mutex());
+  Transaction transaction(engine, Transaction::Mode::read);
+  const bson::Document id = lsid_document(session);
+  const auto record = collection->find_id(transaction, bson::ValueView(bson::Type::object, id.view().bytes()));
+  return record ? collection->find(transaction, *record) : std::nullopt;
+}
+
+// {id: UUID, uid: BinData}; empty for anything else.
+Bytes session_of(bson::DocumentView lsid) {
+  const auto id = lsid.find("id"), uid = lsid.find("uid");
+  if (id.type() != bson::Type::binary || uid.type() != bson::Type::binary) return {};
+  Bytes session(id.as_binary().bytes);
+  session.append(uid.as_binary().bytes);
+  return session.size() == SessionWrite::id_bytes ? session : Bytes();
+}
+
+}  // namespace
+
+struct SessionHistory::State {
+  explicit State(BytesView session) : id(session) {}
+
+  const Bytes id;
+  bool lent = false;               // with the store's mutex; the rest belongs to who has it
+  bool loaded = false;
+  bool incomplete = false;         // the log was cut before the first statement
+  int64_t txn_number = no_number;
+  OpTime last = no_optime;
+  std::map<int32_t, Stamp> executed;
+};
+
+SessionHistory::SessionHistory(SessionStore& store, std::shared_ptr<State> state) : store_(store), state_(std::move(state)), last_(state_->last) {}
+
+SessionHistory::~SessionHistory() { store_.give_back(*state_); }
+
+std::optional<Stamp> SessionHistory::executed(int32_t statement) const {
+  const auto found = state_->executed.find(statement);
+  if (found != state_->executed.end()) return found->second;
+  if (state_->incomplete) {
+    throw OperationError(error::incomplete_transaction_history, "Incomplete history detected for transaction " + std::to_string(state_->txn_number) +
+                                                                    " on session " + base::to_hex(BytesView(state_->id).substr(0, 16)));
+  }
+  return std::nullopt;
+}
+
+void SessionHistory::begin() {
+  last_ = state_->last;
+  written_.clear();
+}
+
+SessionWrite SessionHistory::next(int32_t statement, SessionWrite::Image image) const {
+  return {state_->id, state_->txn_number, statement, last_, image};
+}
+
+void SessionHistory::wrote(int32_t statement, OpTime optime) {
+  last_ = optime;
+  written_.emplace_back(statement, optime.ts);
+}
+
+void SessionHistory::keep_image(Transaction& transaction, SessionWrite::Image image, bson::DocumentView document) {
+  bson::Builder out;
+  out.append("_id", lsid_document(state_->id)).append("txnNum", state_->txn_number).append("ts", timestamp_of(last_.ts));
+  out.append("imageKind", image == SessionWrite::Image::before ? "preImage" : "postImage").append("image", document).append("invalidated", false);
+  put(transaction, *images_, out.done());
+}
+
+void SessionHistory::save(Transaction& transaction) {
+  if (written_.empty()) return;
+  bson::Builder out;
+  out.append("_id", lsid_document(state_->id)).append("txnNum", state_->txn_number);
+  append_optime(out, "lastWriteOpTime", last_);
+  out.append("lastWriteDate", bson::Date{base::system_clock().wall_ms()});
+  put(transaction, *records_, out.done());
+  transaction.after_commit([state = state_, last = last_, written = written_] {
+    state->last = last;
+    for (const auto& [statement, stamp] : written) state->executed.emplace(statement, stamp);
+  });
+}
+
+std::optional<bson::Document> SessionHistory::image(Stamp stamp) const {
+  const auto kept = get(store_.engine_, images_ns, state_->id);
+  if (!kept || kept->find("ts").type() != bson::Type::timestamp || stamp_of(kept->find("ts").as_timestamp()) != stamp) return std::nullopt;
+  return bson::Document(kept->find("image").as_document());
+}
+
+std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64_t txn_number, const std::function<void()>& interrupted) {
+  std::shared_ptr<SessionHistory::State> state;
+  {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      auto& place = states_[Bytes(session)];
+      if (!place) place = std::make_shared<SessionHistory::State>(session);
+      if (!place->lent) {
+        state = place;
+        break;
+      }
+      given_back_.wait_for(lock, wait_step);
+      lock.unlock();
+      interrupted();
+      lock.lock();
+    }
+    state->lent = true;
+  }
+  std::unique_ptr<SessionHistory> history(new SessionHistory(*this, state));  // gives it back whatever comes
+  if (!state->loaded) load(*state);
+  if (txn_number < state->txn_number) {
+    throw OperationError(ErrorCode::transaction_too_old, "Retryable write with txnNumber " + std::to_string(txn_number) + " is prohibited on session " +
+                                                             base::to_hex(session.substr(0, 16)) + " because a newer retryable write with txnNumber " +
+                                                             std::to_string(state->txn_number) + " has already started on this session.");
+  }
+  if (txn_number > state->txn_number) {
+    state->txn_number = txn_number;
+    state->last = no_optime;
+    state->incomplete = false;
+    state->executed.clear();
+  }
+  history->begin();
+  const auto take = [&](std::string_view ns, std::shared_ptr<storage::Collection>& collection, std::shared_lock<std::shared_mutex>& schema) {
+    do {
+      schema = {};
+      collection = open_or_create(engine_, ns);
+      schema = std::shared_lock(collection->schema_mutex());
+    } while (collection->dropped());
+  };
+  take(records_ns, history->records_, history->schemas_[0]);
+  take(images_ns, history->images_, history->schemas_[1]);
+  return history;
+}
+
+// Back along the log from the newest write.
+void SessionStore::load(SessionHistory::State& state) {
+  const auto record = get(engine_, records_ns, state.id);
+  state.executed.clear();
+  state.loaded = true;
+  if (!record) return;
+  state.txn_number = record->find("txnNum").to_int64();
+  const auto last = record->find("lastWriteOpTime").as_document();
+  state.last = {stamp_of(last["ts"].as_timestamp()), last["t"].to_int64()};
+  for (OpTime at = state.last; at.ts != 0;) {
+    const auto row = oplog_.row(at.ts);
+    const auto entry = row ? decode(*row) : base::Result<Entry>(Entry());
+    if (!entry.ok() || !entry.value().session || entry.value().session->session != BytesView(state.id)) {
+      state.incomplete = true;
+      return;
+    }
+    const SessionWrite& write = *entry.value().session;
+    state.executed.emplace(write.statement, at.ts);
+    at = write.previous;
+  }
+}
+
+void SessionStore::give_back(SessionHistory::State& state) {
+  {
+    std::lock_guard lock(mutex_);
+    state.lent = false;
+  }
+  given_back_.notify_all();
+}
+
+int64_t SessionStore::expire(int64_t wall_ms, const std::function<bool(BytesView session)>& alive) {
+  std::vector<Bytes> old;
+  if (const auto records = engine_.catalog().open(records_ns)) {
+    const std::shared_lock schema(records->schema_mutex());
+    Transaction transaction(engine_, Transaction::Mode::read);
+    const auto scan = records->scan(transaction, storage::Direction::forward);
+    while (scan->next()) {
+      const auto document = scan->document();
+      const auto date = document.find("lastWriteDate");
+      if (!document.find("_id").is_object() || date.type() != bson::Type::date || date.as_date().ms >= wall_ms) continue;
+      Bytes session = session_of(document.find("_id").as_document());
+      if (!session.empty() && !alive(session)) old.push_back(std::move(session));
+    }
+  }
+  int64_t expired = 0;
+  for (const Bytes& session : old) {
+    {
+      std::lock_guard lock(mutex_);
+      const auto found = states_.find(session);
+      if (found != states_.end() && found->second->lent) continue;
+      if (found != states_.end()) states_.erase(found);
+    }
+    const bson::Document id = lsid_document(session);
+    for (const char* ns : {records_ns, images_ns}) {
+      const auto collection = engine_.catalog().open(ns);
+      if (!collection) continue;
+      const std::shared_lock schema(collection->schema_mutex());
+      storage::in_transaction(engine_, [&](Transaction& transaction) {
+        const auto record = collection->find_id(transaction, bson::ValueView(bson::Type::object, id.view().bytes()));
+        const auto document = record ? collection->find(transaction, *record) : std::nullopt;
+        // Used again since it was looked at: it stays.
+        if (!document || (ns == records_ns && document->find("lastWriteDate").as_date().ms >= wall_ms)) return;
+        collection->remove(transaction, *record, *document);
+      });
+    }
+    ++expired;
+  }
+  // What is only in memory is read back when it is asked for again.
+  std::lock_guard lock(mutex_);
+  for (auto at = states_.begin(); at != states_.end();) {
+    const bool idle = !at->second->lent && !alive(at->first);
+    at = idle ? states_.erase(at) : std::next(at);
+  }
+  return expired;
+}
+
+}  // namespace replication

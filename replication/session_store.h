@@ -1,0 +1,92 @@
+// Which statements of which session have been run: what makes a retried write
+// run once.
+//
+// A session's newest write is found in config.transactions, written in the
+// transaction of that write; the ones before it through the log, whose entries
+// name their statement and the entry before:
+//
+//   config.transactions    {_id: lsid, txnNum, lastWriteOpTime, lastWriteDate}
+//                                                    |
+//   oplog      {lsid, txnNumber, stmtId: 0} <- prev - {stmtId: 1} <- prev - {stmtId: 2}
+//
+// A session that is in use is kept in memory, and read back from there otherwise.
+// What a findAndModify answered with is kept in config.image_collection.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "replication/oplog.h"
+
+namespace replication {
+
+class SessionStore;
+
+// The history of one session, lent to one operation. Given back when it is destroyed; not thread-safe.
+class SessionHistory {
+ public:
+  ~SessionHistory();
+  SessionHistory(const SessionHistory&) = delete;
+  SessionHistory& operator=(const SessionHistory&) = delete;
+
+  // The entry of the statement, where it has been run. Throws IncompleteTransactionHistory when the log doesn't
+  // reach back far enough to say.
+  std::optional<storage::Stamp> executed(int32_t statement) const;
+
+  // A transaction with statements of this session, again after a conflict:
+  //   begin, then { next, wrote } for each, then save, then commit
+  void begin();
+  SessionWrite next(int32_t statement, SessionWrite::Image image = SessionWrite::Image::none) const;
+  void wrote(int32_t statement, OpTime optime);
+  // The content the last statement's answer shows.
+  void keep_image(storage::Transaction& transaction, SessionWrite::Image image, bson::DocumentView document);
+  void save(storage::Transaction& transaction);
+
+  // What keep_image kept for the statement that was written at `stamp`.
+  std::optional<bson::Document> image(storage::Stamp stamp) const;
+
+ private:
+  friend class SessionStore;
+  struct State;
+  SessionHistory(SessionStore& store, std::shared_ptr<State> state);
+
+  SessionStore& store_;
+  const std::shared_ptr<State> state_;
+  std::shared_ptr<storage::Collection> records_;
+  std::shared_ptr<storage::Collection> images_;
+  std::shared_lock<std::shared_mutex> schemas_[2];  // they stay while they are written to
+  // Of the transaction at hand.
+  OpTime last_;
+  std::vector<std::pair<int32_t, storage::Stamp>> written_;
+};
+
+// Thread-safe.
+class SessionStore {
+ public:
+  SessionStore(storage::Engine& engine, Oplog& oplog) : engine_(engine), oplog_(oplog) {}
+
+  // `session`: SessionWrite::id_bytes. Waits while another operation has it; `interrupted` is asked meanwhile and may
+  // throw. Throws TransactionTooOld when a later number has been seen.
+  std::unique_ptr<SessionHistory> check_out(BytesView session, int64_t txn_number, const std::function<void()>& interrupted);
+
+  // Forgets sessions last written in before `wall_ms` that `alive` doesn't know any more. Returns how many.
+  int64_t expire(int64_t wall_ms, const std::function<bool(BytesView session)>& alive);
+
+ private:
+  friend class SessionHistory;
+  void load(SessionHistory::State& state);
+  void give_back(SessionHistory::State& state);
+
+  storage::Engine& engine_;
+  Oplog& oplog_;
+  std::mutex mutex_;
+  std::condition_variable given_back_;
+  std::unordered_map<Bytes, std::shared_ptr<SessionHistory::State>> states_;
+};
+
+}  // namespace replication

@@ -1,0 +1,58 @@
+// The configuration of a replica set: who its members are and how they behave.
+//
+// What replSetInitiate and replSetReconfig are given, what replSetGetConfig
+// answers and what stands in local.system.replset: one document, checked here
+// as mongod checks it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bson/document.h"
+
+namespace replication {
+
+struct MemberConfig {
+  int32_t id = 0;
+  std::string host;             // "db1.example:27017"
+  bool arbiter = false;
+  bool build_indexes = true;
+  bool hidden = false;
+  double priority = 1;
+  bson::Document tags;          // of strings
+  int64_t delay_seconds = 0;
+  int32_t votes = 1;
+
+  bool electable() const { return !arbiter && priority > 0; }
+};
+
+struct SetConfig {
+  std::string name;
+  int64_t version = 1;
+  int64_t term = -1;            // -1: none given
+  std::vector<MemberConfig> members;
+  bool majority_journaled = true;
+  // settings
+  bool chaining = true;
+  int64_t heartbeat_interval_ms = 2000;
+  int64_t heartbeat_timeout_s = 10;
+  int64_t election_timeout_ms = 10'000;
+  int64_t catch_up_timeout_ms = -1;
+  int64_t catch_up_takeover_ms = 30'000;
+  bson::Document write_modes;   // getLastErrorModes: {mode: {tag: count}}
+  bson::Document default_write; // getLastErrorDefaults
+  bson::ObjectId set_id;        // zeros: none yet
+
+  // With every default filled in.
+  bson::Document document() const;
+  // nullptr: no such member.
+  const MemberConfig* member(std::string_view host) const;
+};
+
+// Throws InvalidReplicaSetConfig, TypeMismatch, 40414, 40415 … as mongod does.
+SetConfig parse_set_config(bson::DocumentView document);
+
+// May `next` follow `now`? Throws NewReplicaSetConfigurationIncompatible.
+void check_reconfig(const SetConfig& now, const SetConfig& next, bool force);
+
+}  // namespace replication
