@@ -1,13 +1,18 @@
 #include "server/assembly.h"
 
+#include <future>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "server/command_registry.h"
 #include "server/dispatch.h"
+#include "server/fail_points.h"
 #include "server/metrics.h"
 #include "server/operation.h"
 #include "server/parameters.h"
 #include "server/services.h"
+#include "server/set_rules.h"
+#include "server/session_registry.h"
 #include "server/status.h"
 #include "server/status_sections.h"
 #include "server/storage_part.h"
@@ -26,7 +31,9 @@ struct Assembly::Parts {
   OperationRegistry operations;
   CommandRegistry commands;
   Topology topology;
-  Services services{options, base::system_clock(), parameters, status, metrics, operations, commands, topology};
+  SessionRegistry sessions;
+  FailPoints fail_points;
+  Services services{options, base::system_clock(), parameters, status, metrics, operations, commands, topology, sessions, fail_points};
   Dispatcher dispatcher{services};
   std::unique_ptr<StoragePart> storage;
 };
@@ -36,6 +43,7 @@ Assembly::Assembly(Options options) : parts_(std::make_unique<Parts>(std::move(o
   parts.services.request_shutdown = [](int) {};
   add_log_parameters(parts.parameters);
   add_compatibility_parameters(parts.parameters);
+  parts.parameters.add_boolean("enableTestCommands", parts.fail_points.enabled, false);
   add_status_sections(parts.services);
   add_all_commands(parts.commands);
   if (!parts.options.dbpath.empty()) parts.storage = std::make_unique<StoragePart>(parts.options, parts.services);
@@ -56,7 +64,13 @@ bson::Document Assembly::run(const std::string& db, bson::DocumentView command) 
   const bson::Document document = body.done();
   Client client(ClientId{0}, "127.0.0.1:0", "127.0.0.1:0", false);
   const Request request{std::string(document.view().first().name), db, document, {}};
-  return dispatcher().run(client, request, false).body;
+  Dispatcher::Reply reply = dispatcher().run(client, request, false);
+  if (!reply.acknowledgement) return std::move(reply.body);
+  const auto acknowledged = std::make_shared<std::promise<std::optional<replication::WriteConcernFailure>>>();
+  services().replica_set->when_acknowledged(reply.acknowledgement->optime, reply.acknowledgement->concern,
+                                            [acknowledged](auto failure) { acknowledged->set_value(std::move(failure)); });
+  const auto failure = acknowledged->get_future().get();
+  return failure ? with_write_concern_error(reply.body, *reply.acknowledgement, *failure) : std::move(reply.body);
 }
 
 }  // namespace server

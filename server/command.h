@@ -89,6 +89,14 @@ class Command {
   // What logs and currentOp must not show (passwords).
   virtual bool sensitive(const Request&) const { return false; }
 
+  // Whether a member that isn't primary runs it: reads that say so do (a read preference other than primary).
+  enum class OnSecondary { never, opted_in, always };
+  virtual OnSecondary on_secondary() const {
+    return writes() ? OnSecondary::never : takes_read_concern() ? OnSecondary::opted_in : OnSecondary::always;
+  }
+  // With lsid and txnNumber it runs once, however often it is sent.
+  virtual bool retryable() const { return false; }
+
   // Time to let pass before run(), with no thread waiting, or until the
   // topology changes: the awaitable hello. Milliseconds.
   virtual int64_t await_topology_ms(const Services&, const Request&) const { return 0; }

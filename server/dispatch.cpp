@@ -2,17 +2,23 @@
 
 #include <new>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "bson/json.h"
+#include "replication/committer.h"
 #include "server/client.h"
 #include "server/command_registry.h"
+#include "server/fail_points.h"
 #include "server/generic_arguments.h"
 #include "server/metrics.h"
 #include "server/names.h"
 #include "server/operation.h"
 #include "server/options.h"
 #include "server/services.h"
+#include "server/session_registry.h"
+#include "server/set_rules.h"
+#include "server/write/retry.h"
 #include "server/write/write_errors.h"
 
 namespace server {
@@ -64,7 +70,48 @@ bool wants_journal(const Request& request) {
   return concern.is_object() && concern.as_document().find("j").truthy();
 }
 
+// The reply of a command that was run, with the write concern error and the labels a test wants to see.
+bson::Document with_fault(bson::DocumentView reply, const Dispatcher::Fault& fault) {
+  bson::Builder out;
+  for (const auto& field : reply) {
+    if (field.name == "ok") {
+      out.append("writeConcernError", *fault.write_concern_error);
+      if (fault.labels) out.append_array("errorLabels", fault.labels->view().as_document());
+    }
+    out.append_element(field);
+  }
+  return out.done();
+}
+
 }  // namespace
+
+// failCommand: what a test wants to happen to this command, before it runs.
+void Dispatcher::inject(OperationContext& op, const Command& command, Fault& fault) {
+  if (command.name() == "configureFailPoint") return;
+  const auto metadata = op.client().metadata();
+  const auto data = services_.fail_points.strike("failCommand", command.name(), metadata ? metadata->app_name : "");
+  if (!data) return;
+  if (const auto labels = data->find("errorLabels"); labels.is_array()) fault.labels = bson::Value(labels);
+  if (data->find("blockConnection").truthy()) op.sleep(std::chrono::milliseconds(data->find("blockTimeMS").to_int64()));
+  if (data->find("closeConnection").truthy()) {
+    op.close_connection = true;
+    throw OperationError(ErrorCode::host_unreachable, "Failing command '" + op.request().command + "' via 'failCommand' failpoint. Action: close connection.");
+  }
+  if (const auto code = data->find("errorCode"); code.is_number()) {
+    throw OperationError(static_cast<int32_t>(code.to_int64()), "Failing command via 'failCommand' failpoint");
+  }
+  if (const auto error = data->find("writeConcernError"); error.is_object()) {
+    fault.write_concern_error.emplace(error.as_document());
+    const auto labels = error.as_document().find("errorLabels");
+    if (labels.is_array()) fault.labels = bson::Value(labels);
+    const auto code = static_cast<ErrorCode>(error.as_document().find("code").to_int64());
+    if (!fault.labels && op.txn_number && command.retryable() && can_retry_after(code)) {
+      bson::ArrayBuilder retry;
+      retry.append("RetryableWriteError");
+      fault.labels = retry.done_value();
+    }
+  }
+}
 
 Dispatcher::Plan Dispatcher::plan(const Request& request) const {
   const Command* command = services_.commands.find(request.command);
@@ -81,12 +128,16 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   ErrorCode code = ErrorCode::ok;
   std::string message;
   bson::Document details;
+  Fault fault;
   try {
     bson::Builder body(std::move(memory));
-    run_checked(op, command, body);
-    reply.body = body.append("ok", 1.0).done();
+    run_checked(op, command, fault, body);
+    body.append("ok", 1.0);
+    append_times(op, command, body);
+    reply.body = body.done();
     reply.ok = true;
-    reply.await_durable = op.write_concern.journal && wants_journal(request);
+    reply.acknowledgement = acknowledgement(op, *command);
+    reply.await_durable = !services_.replica_set && op.write_concern.journal && wants_journal(request);
     reply.next_invocation = std::move(op.next_invocation);
   } catch (const OperationError& error) {
     code = error.code();
@@ -105,18 +156,26 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   }
   if (!reply.ok) {
     services_.metrics.asserts.user.add();
-    reply.body = error_reply(code, message, details);
+    bson::Builder more;
+    more.append_all(details);
+    if (fault.labels) more.append_array("errorLabels", fault.labels->view().as_document());
+    else append_labels(op, command, code, more);
+    append_times(op, command, more);
+    reply.body = error_reply(code, message, more.done());
     if (base::log_enabled(Severity::debug1, LogComponent::command)) {
       base::log(Severity::debug1, LogComponent::command, 21962, "Assertion while executing command",
                 base::Attributes().add("command", request.command).add("db", request.db).add("error", message));
     }
   }
+  if (reply.ok && fault.write_concern_error) reply.body = with_fault(reply.body, fault);
+  reply.close_connection = op.close_connection;
+  op.retry.reset();
   count(op, command);
   log_slow(op, command, reply);
   return reply;
 }
 
-void Dispatcher::run_checked(OperationContext& op, Command* command, bson::Builder& reply) {
+void Dispatcher::run_checked(OperationContext& op, Command* command, Fault& fault, bson::Builder& reply) {
   const Request& request = op.request();
   if (!command) throw OperationError(ErrorCode::command_not_found, "no such command: '" + request.command + "'");
   if (!valid_database_name(request.db)) throw OperationError(ErrorCode::invalid_namespace, "Invalid database name: '" + request.db + "'");
@@ -131,6 +190,13 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, bson::Build
   check_known_fields(*command, op);
   if (command->takes_collection()) request.collection();
   op.check_interrupt();
+  inject(op, *command, fault);
+  if (op.lsid.is_object()) services_.sessions.use(session_key(op.lsid.as_document()), services_.clock.wall_ms());
+  learn_cluster_time(op);
+  check_member(op, *command);
+  await_read_concern(op);
+  begin_retryable(op, *command);
+  if (command->writes() && replication::has_history(request.db)) op.hold_primary();
   command->run(op, request, reply);
 }
 

@@ -6,7 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "bson/document.h"
+#include "bson/value.h"
+#include "replication/coordinator.h"
 #include "server/command.h"
 
 namespace server {
@@ -30,13 +31,28 @@ class Dispatcher {
     bson::Document body;
     bool ok = false;
     bool await_durable = false;  // answer only after services.when_durable
+    // On a replica set: answer only when that is acknowledged, or with why it is not (set_rules.h).
+    struct Acknowledgement {
+      replication::OpTime optime;
+      replication::WriteConcern concern;
+      bool retryable = false;
+    };
+    std::optional<Acknowledgement> acknowledgement;
+    bool close_connection = false;  // without an answer
     std::optional<bson::Document> next_invocation;
   };
   // `memory` is reused for the reply. Blocks as long as the command does; never throws.
   Reply run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory = {});
 
+  // What a fail point adds to a reply.
+  struct Fault {
+    std::optional<bson::Document> write_concern_error;
+    std::optional<bson::Value> labels;
+  };
+
  private:
-  void run_checked(OperationContext& op, Command* command, bson::Builder& reply);
+  void run_checked(OperationContext& op, Command* command, Fault& fault, bson::Builder& reply);
+  void inject(OperationContext& op, const Command& command, Fault& fault);
   void count(const OperationContext& op, const Command* command);
   void log_slow(const OperationContext& op, const Command* command, const Reply& reply) const;
 

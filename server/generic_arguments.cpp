@@ -5,9 +5,11 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "replication/error_codes.h"
 #include "server/arguments.h"
 #include "server/command.h"
 #include "server/operation.h"
+#include "server/services.h"
 
 namespace server {
 
@@ -65,6 +67,7 @@ void check_api(const OperationContext& op, const Command& command) {
 }
 
 void apply_write_concern(OperationContext& op, bson::DocumentView given) {
+  const bool replicated = op.services().replica_set != nullptr;
   WriteConcern& concern = op.write_concern;
   concern.given = !given.empty();
   bool fsync = false;
@@ -75,12 +78,24 @@ void apply_write_concern(OperationContext& op, bson::DocumentView given) {
         throw OperationError(ErrorCode::failed_to_parse, "w has to be a non-negative number and not greater than 50; found: " +
                                                              std::to_string(field.to_int64()));
       }
-      concern.w = field.to_int64();
+      concern.members = field.to_int64();
+      concern.w_given = true;
     } else if (field.name == "w" && field.is_string()) {
-      concern.majority = field.as_string() == "majority";
-      if (!concern.majority) {
+      concern.mode = field.as_string();
+      concern.w_given = true;
+      if (!concern.majority() && !replicated) {
         throw OperationError(ErrorCode::bad_value, "cannot use non-majority 'w' mode " + std::string(field.as_string()) +
                                                        " when a host is not replicated");
+      }
+    } else if (field.name == "w" && field.is_object() && replicated) {
+      concern.tags = bson::Document(field.as_document());
+      concern.w_given = true;
+      if (concern.tags.empty()) throw OperationError(ErrorCode::failed_to_parse, "tagged write concern requires tags");
+      for (const auto& tag : concern.tags) {
+        if (!tag.is_number()) {
+          throw OperationError(ErrorCode::failed_to_parse, "tags must be a single level document with only number values; found: " +
+                                                               std::string(bson::type_name(tag.type())));
+        }
       }
     } else if (field.name == "w") {
       throw OperationError(ErrorCode::failed_to_parse, "w has to be a number, string, or object; found: " +
@@ -91,7 +106,7 @@ void apply_write_concern(OperationContext& op, bson::DocumentView given) {
       }
       (field.name == "j" ? concern.journal : fsync) = field.truthy();
     } else if (field.name == "wtimeout") {
-      concern.wtimeout_ms = field.to_int64();
+      concern.timeout_ms = field.to_int64();
     } else if (field.name != "wElectionId" && field.name != "wOpTime" && field.name != "getLastError" && field.name != "provenance") {
       throw OperationError(ErrorCode::failed_to_parse, "unrecognized write concern field: " + std::string(field.name));
     }
@@ -99,23 +114,52 @@ void apply_write_concern(OperationContext& op, bson::DocumentView given) {
   if (concern.journal && fsync) throw OperationError(ErrorCode::failed_to_parse, "fsync and j options cannot be used together");
   // An fsync of everything is more than the journal promises, and includes it.
   concern.journal = concern.journal || fsync;
-  if (concern.w > 1) throw OperationError(ErrorCode::bad_value, "cannot use 'w' > 1 when a host is not replicated");
+  if (concern.members > 1 && !replicated) throw OperationError(ErrorCode::bad_value, "cannot use 'w' > 1 when a host is not replicated");
 }
 
-void check_read_concern(bson::DocumentView given, const Command& command) {
+std::optional<bson::Timestamp> time_of(const Arguments& arguments, std::string_view name) {
+  const auto time = arguments.any(name);
+  if (!time.exists()) return std::nullopt;
+  if (time.type() != Type::timestamp) {
+    throw OperationError(ErrorCode::type_mismatch, "\"" + std::string(name) + "\" had the wrong type. Expected timestamp, found " + std::string(bson::type_name(time.type())));
+  }
+  if (time.as_timestamp().packed() == 0) throw OperationError(ErrorCode::invalid_options, std::string(name) + " cannot be a null timestamp");
+  return time.as_timestamp();
+}
+
+void check_times(const ReadConcern& concern, bool after_op_time) {
+  const auto refuse = [](const char* why) { throw OperationError(ErrorCode::invalid_options, why); };
+  const std::string& level = concern.level;
+  if (concern.after_cluster_time && after_op_time) refuse("Can not specify both afterClusterTime and afterOpTime");
+  if (concern.after_cluster_time && concern.at_cluster_time) refuse("Specifying a timestamp for readConcern snapshot in a causally consistent session is not allowed. See https://www.mongodb.com/docs/manual/core/read-isolation-consistency-recency/#causal-consistency");
+  if (after_op_time) refuse("afterOpTime is for the members' own use");
+  if (concern.after_cluster_time && (level == "available" || level == "linearizable")) {
+    refuse("afterClusterTime field can be set only if level is equal to majority, local, or snapshot");
+  }
+  if (concern.at_cluster_time && level != "snapshot") refuse("atClusterTime field can be set only if level is equal to snapshot");
+}
+
+void apply_read_concern(OperationContext& op, bson::DocumentView given, const Command& command) {
   const Arguments arguments("readConcern", given);
   arguments.only({"level", "afterClusterTime", "afterOpTime", "atClusterTime", "provenance", "allowTransactionTableSnapshot", "$_waitLastStableRecoveryTimestamp"});
   const auto level = arguments.string("level");
   if (level && *level != "local" && *level != "available" && *level != "majority" && *level != "linearizable" && *level != "snapshot") {
     throw OperationError(ErrorCode::bad_value, "Enumeration value '" + std::string(*level) + "' for field 'readConcern.level' is not a valid value.");
   }
+  op.read_concern.level = level.value_or("");
+  op.read_concern.after_cluster_time = time_of(arguments, "afterClusterTime");
+  op.read_concern.at_cluster_time = time_of(arguments, "atClusterTime");
+  check_times(op.read_concern, given.has("afterOpTime"));
   const bool replicated = given.has("afterClusterTime") || given.has("afterOpTime") || given.has("atClusterTime") ||
                           (level && (*level == "linearizable" || *level == "snapshot"));
   if (level && *level != "local" && !command.takes_read_concern()) {
     throw OperationError(ErrorCode::invalid_options, "Command " + std::string(command.name()) + " does not support { readConcern: { level: \"" +
                                                          std::string(*level) + "\" } }");
   }
-  if (replicated) throw OperationError(123, "node needs to be a replica set member to use read concern");
+  if (replicated && !op.services().replica_set) throw OperationError(123, "node needs to be a replica set member to use read concern");
+  if (op.read_concern.level == "snapshot") {
+    throw OperationError(replication::error::snapshot_unavailable, "Unable to read from a snapshot: snapshots of the past are not kept");
+  }
 }
 
 void check_session(OperationContext& op, bool transaction) {
@@ -133,6 +177,11 @@ void check_session(OperationContext& op, bool transaction) {
   if (!op.txn_number && !transaction) return;
   if (!op.lsid.exists()) throw OperationError(ErrorCode::invalid_options, "Transaction number requires a session ID to be specified");
   if (!op.txn_number) throw OperationError(ErrorCode::invalid_options, "'autocommit' field requires a transaction number to also be specified");
+  if (*op.txn_number < 0) throw OperationError(ErrorCode::invalid_options, "Transaction number cannot be negative");
+  if (op.services().replica_set && !transaction) return;
+  if (op.services().replica_set) {
+    throw OperationError(ErrorCode::illegal_operation, "Multi-document transactions are not supported");
+  }
   throw OperationError(ErrorCode::illegal_operation, "Transaction numbers are only allowed on a replica set member or mongos");
 }
 
@@ -154,7 +203,11 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
     } else if (field.name == "maxTimeMS") {
       apply_max_time(op, field);
     } else if (field.name == "txnNumber") {
-      op.txn_number = field.to_int64();
+      if (field.type() != Type::int64) {
+        throw OperationError(ErrorCode::type_mismatch, "BSON field 'OperationSessionInfo.txnNumber' is the wrong type '" +
+                                                           std::string(bson::type_name(field.type())) + "', expected type 'long'");
+      }
+      op.txn_number = field.as_int64();
     } else if (field.name == "autocommit" || field.name == "startTransaction") {
       transaction = true;
     } else if (field.name == "apiVersion") {
@@ -179,7 +232,7 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
         throw OperationError(ErrorCode::type_mismatch, "\"readConcern\" had the wrong type. Expected object, found " +
                                                            std::string(bson::type_name(field.type())));
       }
-      check_read_concern(field.as_document(), command);
+      apply_read_concern(op, field.as_document(), command);
     }
   }
   check_api(op, command);

@@ -1,7 +1,9 @@
 #include "server/operation.h"
 
+#include "replication/error_codes.h"
 #include "server/command.h"
 #include "server/services.h"
+#include "server/write/retry.h"
 
 namespace server {
 
@@ -18,6 +20,13 @@ OperationContext::OperationContext(Services& services, Client& client, const Req
 }
 
 OperationContext::~OperationContext() { services_.operations.remove(*this); }
+
+void OperationContext::hold_primary() {
+  replication::Coordinator* set = services_.replica_set;
+  if (!set || primary_.owns_lock()) return;
+  primary_ = set->hold_primary();
+  holds_primary_ = true;
+}
 
 int64_t OperationContext::elapsed_us() const {
   return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_).count();
@@ -41,6 +50,7 @@ void OperationContext::check_interrupt() const {
     const auto why = static_cast<ErrorCode>(code);
     std::string message = "operation was interrupted";
     if (why == ErrorCode::interrupted_at_shutdown) message = "interrupted at shutdown";
+    if (why == replication::error::interrupted_due_to_state_change) message = "operation was interrupted due to a replica set state change";
     if (code == 279) message = "operation was interrupted because a client disconnected";
     throw OperationError(why, message);
   }
@@ -99,6 +109,13 @@ void OperationRegistry::kill_client(ClientId client, ErrorCode code) {
   std::lock_guard lock(mutex_);
   for (OperationContext* op : running_) {
     if (op->client().id() == client) op->kill(code);
+  }
+}
+
+void OperationRegistry::kill_writers(ErrorCode code) {
+  std::lock_guard lock(mutex_);
+  for (OperationContext* op : running_) {
+    if (op->holds_primary_.load(std::memory_order_relaxed)) op->kill(code);
   }
 }
 

@@ -17,9 +17,14 @@
 
 #include "base/error.h"
 #include "bson/document.h"
+#include "replication/coordinator.h"
 #include "server/client.h"
 
 namespace server {
+
+namespace write {
+class Retry;
+}
 
 struct Request;
 struct Services;
@@ -34,12 +39,16 @@ struct ApiParameters {
 };
 
 // The writeConcern of the request, or the default one.
-struct WriteConcern {
-  int64_t w = 1;
-  bool majority = false;
-  bool journal = false;
-  int64_t wtimeout_ms = 0;
-  bool given = false;  // by the client
+struct WriteConcern : replication::WriteConcern {
+  bool given = false;    // by the client
+  bool w_given = false;
+};
+
+// The readConcern of the request.
+struct ReadConcern {
+  std::string level;     // empty: none given, which is "local"
+  std::optional<bson::Timestamp> after_cluster_time;
+  std::optional<bson::Timestamp> at_cluster_time;
 };
 
 class OperationContext {
@@ -81,9 +90,19 @@ class OperationContext {
 
   ApiParameters api;
   WriteConcern write_concern;
+  ReadConcern read_concern;
   // The session and transaction number the client sent; missing when none.
   bson::ValueView lsid;
   std::optional<int64_t> txn_number;
+
+  // On a replica set: keeps the member primary until the operation ends. Throws NotWritablePrimary.
+  void hold_primary();
+  // Set while a retryable write runs.
+  std::unique_ptr<write::Retry> retry;
+  // The newest entry of the log that this operation wrote; 0: none known.
+  storage::Stamp last_write = 0;
+  // Drop the connection instead of answering (a fail point).
+  bool close_connection = false;
 
   // The client allows several replies to this request (OP_MSG exhaustAllowed).
   bool exhaust_allowed = false;
@@ -118,6 +137,8 @@ class OperationContext {
   mutable std::mutex mutex_;
   std::condition_variable woken_;
   std::string plan_summary_;
+  std::shared_lock<std::shared_mutex> primary_;
+  std::atomic<bool> holds_primary_{false};
   friend class OperationRegistry;
   std::list<OperationContext*>::iterator place_;
 };
@@ -130,6 +151,8 @@ class OperationRegistry {
   void kill_all(base::ErrorCode code);
   // Of one connection, when it goes away.
   void kill_client(ClientId client, base::ErrorCode code);
+  // Those that keep the member from stepping down.
+  void kill_writers(base::ErrorCode code);
   // Of one session (a UUID; missing: of all sessions), but not operation `but`.
   void kill_session(const bson::ValueView& session_id, int32_t but);
   size_t size() const;

@@ -161,7 +161,16 @@ std::vector<Setting> storage_settings() {
       refused("storage.directoryPerDB", "directoryperdb", "a directory per database is not supported: all tables lie in dbpath"),
       refused("storage.wiredTiger.engineConfig.directoryForIndexes", "wiredTigerDirectoryForIndexes",
               "a directory for indexes is not supported: all tables lie in dbpath"),
-      refused("replication.replSetName", "replSet", "replica sets are not supported"),
+      {"replication.replSetName", "replSet", Kind::text, "arg is <setname>", 
+       [](Options& o, const S& v) {
+         if (v.empty()) bad("--replSet: the name of a replica set can't be empty");
+         if (v.find('/') != v.npos) bad("--replSet: a list of seeds is not supported, only the name of the set");
+         o.repl_set = v;
+       }},
+      flag("replication.enableMajorityReadConcern", "enableMajorityReadConcern", "",
+           [](Options&, bool on) {
+             if (!on) bad("enableMajorityReadConcern:false is no longer supported");
+           }),
       refused("sharding.clusterRole", "shardsvr", "sharding is not supported"),
       refused("security.authorization", "auth", "access control is not supported"),
       refused("security.keyFile", "keyFile", "access control is not supported"),
@@ -384,6 +393,7 @@ Options parse_options(const std::vector<std::string>& argv) {
     for (const auto& text : texts) settings()[i].apply(options, text);
   }
   if (options.fork && options.log_path.empty()) bad("--fork has to be used with --logpath or --syslog");
+  if (!options.repl_set.empty() && options.port == 0) bad("--replSet: a member needs a port that others know, not --port 0");
   options.parsed = parsed_document(given, options);
   return options;
 }

@@ -40,6 +40,9 @@ struct Options {
   bool dedup = true;
   std::string dedup_profile = "balanced";
 
+  // replication
+  std::string repl_set;  // empty: a standalone server
+
   // systemLog
   std::string log_path;
   bool log_append = false;

@@ -17,7 +17,9 @@ class Engine;
 }
 namespace replication {
 class Committer;
+class Coordinator;
 class Oplog;
+class SessionStore;
 }
 
 namespace server {
@@ -28,10 +30,12 @@ class CursorRegistry;
 
 struct Options;
 class CommandRegistry;
+class FailPoints;
 class Metrics;
 class OperationContext;
 class OperationRegistry;
 class ServerParameters;
+class SessionRegistry;
 class StatusSections;
 class Topology;
 
@@ -44,11 +48,15 @@ struct Services {
   OperationRegistry& operations;
   CommandRegistry& commands;
   Topology& topology;
+  SessionRegistry& sessions;
+  FailPoints& fail_points;
 
   storage::Engine* engine = nullptr;
   query::CursorRegistry* cursors = nullptr;
   replication::Committer* committer = nullptr;  // through which every user's write goes
   replication::Oplog* oplog = nullptr;
+  replication::Coordinator* replica_set = nullptr;        // null too on a standalone server
+  replication::SessionStore* session_store = nullptr;     // likewise
 
   // Calls back, from any thread, once everything committed before the call
   // would survive a power loss. The connection awaits it before it answers a
@@ -58,6 +66,9 @@ struct Services {
   // A client gave up a session ({id: UUID}; the empty document: all of them):
   // closes what was opened under it.
   std::function<void(bson::DocumentView lsid)> session_ended = {};
+
+  // Brings config.system.sessions up to date, and forgets what ended: now instead of in a few minutes.
+  std::function<void()> refresh_sessions = {};
 
   // Asks the process to end; returns at once.
   std::function<void(int exit_code)> request_shutdown = {};

@@ -10,13 +10,22 @@
 #include "base/log.h"
 #include "replication/committer.h"
 #include "replication/oplog.h"
+#include "replication/error_codes.h"
+#include "replication/local_document.h"
+#include "replication/session_store.h"
+#include "replication/single_member.h"
+#include "server/commands/handshake.h"
 #include "server/dedup_parameters.h"
+#include "server/operation.h"
 #include "server/options.h"
+#include "server/own_address.h"
 #include "server/parameters.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/plan/implies.h"
 #include "server/services.h"
+#include "server/session_care.h"
 #include "server/status_sections.h"
+#include "server/topology.h"
 #include "server/write/output.h"
 #include "server/write/ttl_monitor.h"
 #include "storage/dedup_service.h"
@@ -102,14 +111,18 @@ struct StoragePart::State {
 
   void add_sections();
   void add_parameters();
+  void join_set(const Options& options);
 
   Services& services;
   storage::Engine engine;
   replication::Oplog oplog;
   replication::LocalCommitter committer;
+  std::unique_ptr<replication::SingleMember> member;          // with --replSet
+  std::unique_ptr<replication::SessionStore> session_store;   // likewise
   query::CursorRegistry cursors;
   std::unique_ptr<write::TtlMonitor> ttl;
   std::unique_ptr<Housekeeping> housekeeping;
+  std::unique_ptr<SessionCare> session_care;
 };
 
 void StoragePart::State::add_sections() {
@@ -121,6 +134,29 @@ void StoragePart::State::add_sections() {
   sections.add("dedup", [this](OperationContext&, bson::Builder& out) { engine.dedup().append_server_status(out); });
   sections.add("oplog", [this](OperationContext&, bson::Builder& out) { append_oplog(oplog.stats(), out); });
   sections.add("cursors", [this](OperationContext&, bson::Builder& out) { append_cursors(cursors.counts(), out); });
+}
+
+void StoragePart::State::join_set(const Options& options) {
+  if (options.repl_set.empty()) {
+    if (replication::read_local(engine, "local.system.replset")) {
+      base::log_startup_warning(20547, "Document(s) exist in 'system.replset', but started without --replSet. Database contents may appear inconsistent with the "
+                                       "writes that were visible when this node was running as part of a replica set. Restart with --replSet unless you are "
+                                       "doing maintenance and no other clients are connected");
+    }
+    return;
+  }
+  replication::SingleMemberOptions member_options;
+  member_options.set_name = options.repl_set;
+  member_options.default_host = own_host(options);
+  member_options.is_self = [&options](const std::string& host) { return leads_here(host, options); };
+  member_options.changed = [&services = services] { services.topology.changed(); };
+  member_options.interrupt_writers = [&services = services] { services.operations.kill_writers(replication::error::interrupted_due_to_state_change); };
+  member = std::make_unique<replication::SingleMember>(engine, oplog, std::move(member_options));
+  session_store = std::make_unique<replication::SessionStore>(engine, oplog);
+  committer.set_term_source([member = member.get()] { return member->write_term(); });
+  services.status.add("repl", [this](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", *member); });
+  services.replica_set = member.get();
+  services.session_store = session_store.get();
 }
 
 void StoragePart::State::add_parameters() {
@@ -135,6 +171,8 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   State& state = *state_;
   std::error_code ignored;
   std::filesystem::remove_all(options.dbpath + "/_tmp", ignored);  // what sorts left behind when the process was killed
+  // What is put right before this member knows its state stands in the term it left off in: terms never go back along the log.
+  state.committer.set_term_source([term = replication::stored_term(state.engine)] { return term; });
   state.engine.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
   write::drop_unfinished_output(state.engine.catalog());
   services.engine = &state.engine;
@@ -145,11 +183,16 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   services.session_ended = [&state](bson::DocumentView lsid) { state.cursors.kill_session(lsid); };
   state.add_sections();
   state.add_parameters();
+  state.join_set(options);
   state.ttl = std::make_unique<write::TtlMonitor>(services);
+  state.session_care = std::make_unique<SessionCare>(services);
+  services.refresh_sessions = [&state] { state.session_care->run_pass(); };
 }
 
 void StoragePart::start() {
   State& state = *state_;
+  if (state.member) state.member->start();
+  state.session_care->start();
   state.ttl->start();
   state.housekeeping =
       std::make_unique<Housekeeping>([&state] { state.cursors.expire(state.services.clock.wall_ms()); });
@@ -157,6 +200,7 @@ void StoragePart::start() {
 
 StoragePart::~StoragePart() {
   if (!state_) return;
+  state_->session_care.reset();
   state_->housekeeping.reset();
   state_->ttl.reset();
   state_->cursors.kill_session({});

@@ -9,6 +9,7 @@
   X(coll_mod)                  \
   X(coll_stats)                \
   X(compact)                   \
+  X(configure_fail_point)      \
   X(connection_status)         \
   X(count)                     \
   X(create)                    \
@@ -40,6 +41,7 @@
   X(insert)                    \
   X(is_master)                 \
   X(kill_all_sessions)         \
+  X(kill_all_sessions_by_pattern) \
   X(kill_cursors)              \
   X(kill_op)                   \
   X(kill_sessions)             \
@@ -50,7 +52,14 @@
   X(log_rotate)                \
   X(ping)                      \
   X(refresh_sessions)          \
+  X(refresh_logical_session_cache_now) \
   X(rename_collection)         \
+  X(repl_set_freeze)           \
+  X(repl_set_get_config)       \
+  X(repl_set_get_status)       \
+  X(repl_set_initiate)         \
+  X(repl_set_reconfig)         \
+  X(repl_set_step_down)        \
   X(server_status)             \
   X(set_parameter)             \
   X(shutdown)                  \

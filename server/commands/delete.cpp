@@ -5,6 +5,7 @@
 #include "server/commands/write_command.h"
 #include "server/operation.h"
 #include "server/query/find_request.h"
+#include "server/write/retry.h"
 #include "server/write/statements.h"
 #include "server/write/write_errors.h"
 
@@ -46,6 +47,7 @@ class Delete : public Command {
   bool takes_collection() const override { return true; }
   OpKind kind() const override { return OpKind::remove; }
   bool stable_api() const override { return true; }
+  bool retryable() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
@@ -55,11 +57,18 @@ class Delete : public Command {
     for (const auto& document : statements_of(request, "deletes")) statements.push_back(parse_statement(document, let));
 
     const std::string ns = write_namespace(op, request);
+    for (const auto& statement : statements) write::check_single(op, statement.all, "limit=0");
+    if (op.retry) op.retry->read_ids(request.body, statements.size());
     int64_t deleted = 0;
     write::WriteErrors errors;
     for (size_t i = 0; i < statements.size(); ++i) {
       op.check_interrupt();
       try {
+        if (op.retry) op.retry->at(i);
+        if (op.retry && op.retry->executed()) {
+          ++deleted;
+          continue;
+        }
         deleted += write::run_delete(op, ns, statements[i]).deleted;
       } catch (const OperationError& error) {
         op.check_interrupt();
@@ -69,6 +78,7 @@ class Delete : public Command {
     }
     reply.append("n", static_cast<int32_t>(deleted));
     errors.append(reply);
+    if (op.retry) op.retry->append_retried(reply);
   }
 };
 

@@ -3,6 +3,7 @@
 #include "server/commands/sessions.h"
 #include "server/operation.h"
 #include "server/services.h"
+#include "server/session_registry.h"
 
 namespace server {
 namespace {
@@ -18,6 +19,7 @@ class EndSessions : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
     for (const auto& lsid : session_ids(request)) {
+      op.services().sessions.end(session_key(lsid.as_document()));
       if (op.services().session_ended) op.services().session_ended(lsid.as_document());
     }
   }

@@ -6,6 +6,7 @@
 #include "server/operation.h"
 #include "server/query/find_request.h"
 #include "server/query/projection.h"
+#include "server/write/retry.h"
 #include "server/write/statements.h"
 
 namespace server {
@@ -84,11 +85,18 @@ class FindAndModify : public Command {
   bool writes() const override { return true; }
   bool takes_collection() const override { return true; }
   bool stable_api() const override { return true; }
+  bool retryable() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     Parsed parsed;
     parse(op, Arguments(request), parsed);
     const std::string ns = write_namespace(op, request);
+    if (op.retry) {
+      op.retry->read_ids(request.body, 1);
+      if (op.retry->executed()) return answer_again(op, parsed, reply);
+      using Image = replication::SessionWrite::Image;
+      op.retry->keep_image(parsed.return_new ? Image::after : Image::before);
+    }
     if (parsed.remove) return remove(op, ns, parsed, reply);
 
     const auto outcome = write::run_update(op, ns, parsed.statement);
@@ -101,6 +109,39 @@ class FindAndModify : public Command {
   }
 
  private:
+  [[noreturn]] static void other_kind(const char* retried, const char* before) {
+    throw OperationError(40606, std::string("findAndModify retry request: ") + retried + " is not compatible with previous write in the transaction of type: " + before);
+  }
+
+  // The statement was executed: its answer, from the log and the image kept beside it.
+  static void answer_again(OperationContext& op, const Parsed& parsed, bson::Builder& reply) {
+    const bson::Document entry = op.retry->entry();
+    const std::string_view kind = entry["op"].as_string();
+    if (parsed.remove != (kind == "d")) other_kind(parsed.remove ? "remove" : "update", kind == "d" ? "delete" : "update");
+    if (!parsed.remove && !parsed.statement.upsert && kind == "i") other_kind("update", "insert");
+    std::optional<bson::Document> document;
+    {
+      auto last = reply.object("lastErrorObject");
+      last.append("n", 1);
+      if (kind == "u") last.append("updatedExisting", true);
+      if (kind == "i") {
+        const auto inserted = entry["o"].as_document();
+        last.append("updatedExisting", false).append("upserted", static_cast<bson::ValueView>(inserted["_id"]));
+        if (parsed.return_new) document.emplace(inserted);
+      }
+    }
+    if (kind != "i") {
+      const bool kept_after = entry["needsRetryImage"].is_string() && entry["needsRetryImage"].as_string() == "postImage";
+      if (kept_after != parsed.return_new) {
+        throw OperationError(40611, "findAndModify retry request wants the document as it was " + std::string(parsed.return_new ? "after" : "before") +
+                                        " the change, but the other one is kept");
+      }
+      document = op.retry->image();
+    }
+    append_value(op, parsed, document, reply);
+    reply.append("retriedStmtId", op.retry->statement());
+  }
+
   static void remove(OperationContext& op, const std::string& ns, const Parsed& parsed, bson::Builder& reply) {
     const auto outcome = write::run_delete(op, ns, parsed.statement.selection, true);
     {

@@ -6,10 +6,12 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "bson/json.h"
+#include "replication/entry.h"
 #include "server/arguments.h"
 #include "server/operation.h"
 #include "server/options.h"
 #include "server/services.h"
+#include "server/session_registry.h"
 #include "server/topology.h"
 
 namespace server {
@@ -121,7 +123,54 @@ bson::Document asking_for_newer(const Request& request, const Topology& topology
   return next.done();
 }
 
+void append_place(bson::Builder& out, const char* optime, const char* date, const replication::Progress::Place& place) {
+  replication::append_optime(out, optime, place.optime);
+  out.append(date, bson::Date{place.wall_ms / 1000 * 1000});
+}
+
+bool listed(const replication::MemberConfig& member, std::string_view list) {
+  if (member.hidden) return false;
+  if (member.arbiter) return list == "arbiters";
+  return list == (member.priority > 0 ? "hosts" : "passives");
+}
+
+void append_progress(bson::Builder& reply, const replication::Progress& progress) {
+  auto last = reply.object("lastWrite");
+  append_place(last, "opTime", "lastWriteDate", progress.applied);
+  append_place(last, "majorityOpTime", "majorityWriteDate", progress.committed);
+}
+
 }  // namespace
+
+void append_set(bson::Builder& reply, std::string_view primary_field, const replication::Coordinator& set) {
+  const replication::Standing now = set.standing();
+  if (!now.config) {
+    reply.append(primary_field, false).append("secondary", false).append("info", "Does not have a valid replica set config").append("isreplicaset", true);
+    return;
+  }
+  for (const char* list : {"hosts", "passives", "arbiters"}) {
+    bool any = false;
+    for (const auto& member : now.config->members) any = any || listed(member, list);
+    if (!any) continue;
+    auto hosts = reply.array(list);
+    for (const auto& member : now.config->members) {
+      if (listed(member, list)) hosts.append(member.host);
+    }
+  }
+  reply.append("setName", now.config->name).append("setVersion", static_cast<int32_t>(now.config->version));
+  reply.append(primary_field, now.state == replication::MemberState::primary).append("secondary", now.state == replication::MemberState::secondary);
+  if (now.primary) reply.append("primary", now.primary->host);
+  const replication::MemberConfig& self = *now.self;
+  if (self.arbiter) reply.append("arbiterOnly", true);
+  else if (self.priority == 0) reply.append("passive", true);
+  if (self.hidden) reply.append("hidden", true);
+  if (!self.build_indexes) reply.append("buildIndexes", false);
+  if (self.delay_seconds > 0) reply.append("secondaryDelaySecs", self.delay_seconds);
+  if (!self.tags.empty()) reply.append("tags", self.tags);
+  reply.append("me", self.host);
+  if (now.primary == now.self && now.primary) reply.append("electionId", now.election_id);
+  append_progress(reply, set.progress());
+}
 
 int64_t Handshake::await_topology_ms(const Services& services, const Request& request) const {
   try {
@@ -146,13 +195,15 @@ void Handshake::run(OperationContext& op, const Request& request, bson::Builder&
   if (!asked.given) agree_on_compressors(op, request.body.find("compression"));
 
   if (client.said_hello) reply.append("helloOk", true);
-  reply.append(primary_field_, true);
+  replication::Coordinator* set = op.services().replica_set;
+  if (!set) reply.append(primary_field_, true);
   append_topology_version(reply, topology);
+  if (set) append_set(reply, primary_field_, *set);
   reply.append("maxBsonObjectSize", static_cast<int32_t>(bson::document_bytes_max))
       .append("maxMessageSizeBytes", 48'000'000)
       .append("maxWriteBatchSize", 100'000)
       .append("localTime", bson::Date{op.services().clock.wall_ms()})
-      .append("logicalSessionTimeoutMinutes", 30)
+      .append("logicalSessionTimeoutMinutes", static_cast<int32_t>(op.services().sessions.timeout_minutes.load()))
       .append("connectionId", static_cast<int32_t>(client.id()))
       .append("minWireVersion", 0)
       .append("maxWireVersion", wire_version)

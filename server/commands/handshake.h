@@ -1,9 +1,13 @@
 // hello and its old name isMaster differ in one field of the reply.
 #pragma once
 
+#include "replication/coordinator.h"
 #include "server/command.h"
 
 namespace server {
+
+// What hello, and serverStatus' `repl`, say of the replica set: names, state, progress.
+void append_set(bson::Builder& reply, std::string_view primary_field, const replication::Coordinator& set);
 
 class Handshake : public Command {
  public:

@@ -3,6 +3,7 @@
 #include "server/commands/write_command.h"
 #include "server/operation.h"
 #include "server/write/insert.h"
+#include "server/write/retry.h"
 
 namespace server {
 namespace {
@@ -19,15 +20,43 @@ class Insert : public Command {
   bool takes_collection() const override { return true; }
   OpKind kind() const override { return OpKind::insert; }
   bool stable_api() const override { return true; }
+  bool retryable() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const bool ordered = arguments.boolean("ordered").value_or(true);
     arguments.loose_boolean("bypassDocumentValidation");
     const auto documents = statements_of(request, "documents");
-    const auto outcome = write::insert_documents(op, write_namespace(op, request), documents, ordered);
+    const std::string ns = write_namespace(op, request);
+    if (op.retry) return run_retryable(op, ns, documents, ordered, reply);
+    const auto outcome = write::insert_documents(op, ns, documents, ordered);
     reply.append("n", static_cast<int32_t>(outcome.inserted));
     outcome.errors.append(reply);
+  }
+
+ private:
+  // What an earlier attempt has inserted is left out, and counts.
+  static void run_retryable(OperationContext& op, const std::string& ns, const std::vector<bson::DocumentView>& documents, bool ordered,
+                            bson::Builder& reply) {
+    op.retry->read_ids(op.request().body, documents.size());
+    std::vector<bson::DocumentView> left;
+    std::vector<size_t> places;
+    for (size_t i = 0; i < documents.size(); ++i) {
+      op.retry->at(i);
+      if (op.retry->executed()) continue;
+      left.push_back(documents[i]);
+      places.push_back(i);
+    }
+    const auto outcome = write::insert_documents(op, ns, left, ordered, places);
+    int64_t inserted = outcome.inserted + static_cast<int64_t>(documents.size() - left.size());
+    if (ordered && !outcome.errors.empty()) {
+      // Those behind the first error don't count, whoever wrote them.
+      const size_t stopped = outcome.errors.first_index();
+      inserted = static_cast<int64_t>(stopped);
+    }
+    reply.append("n", static_cast<int32_t>(inserted));
+    outcome.errors.append(reply);
+    op.retry->append_retried(reply);
   }
 };
 

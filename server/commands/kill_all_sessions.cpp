@@ -2,7 +2,7 @@
 // access control everybody is the same user, so only the empty list has a meaning.
 #include "base/error.h"
 #include "server/arguments.h"
-#include "server/command.h"
+#include "server/commands/sessions.h"
 #include "server/operation.h"
 #include "server/services.h"
 
@@ -18,8 +18,7 @@ class KillAllSessions : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
     // Users that don't exist have no sessions: naming some kills none.
     if (!Arguments(request).required_array("killAllSessions").empty()) return;
-    op.services().operations.kill_session({}, op.id());
-    if (op.services().session_ended) op.services().session_ended({});
+    kill_session(op, {});
   }
 };
 

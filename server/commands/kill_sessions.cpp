@@ -15,10 +15,7 @@ class KillSessions : public Command {
   std::optional<FieldNames> fields() const override { return FieldNames(); }
 
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
-    for (const auto& lsid : session_ids(request)) {
-      op.services().operations.kill_session(lsid.as_document().find("id"), op.id());
-      if (op.services().session_ended) op.services().session_ended(lsid.as_document());
-    }
+    for (const auto& lsid : session_ids(request)) kill_session(op, lsid.as_document());
   }
 };
 

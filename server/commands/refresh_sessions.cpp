@@ -1,6 +1,9 @@
-// refreshSessions: clients say that these sessions are still in use. Nothing is
-// kept that could grow old, so that the names are well formed is all there is to check.
+// refreshSessions: clients say that these sessions are still in use.
+#include "base/clock.h"
 #include "server/commands/sessions.h"
+#include "server/operation.h"
+#include "server/services.h"
+#include "server/session_registry.h"
 
 namespace server {
 namespace {
@@ -12,7 +15,11 @@ class RefreshSessions : public Command {
   bool may_block() const override { return false; }
   bool stable_api() const override { return true; }
   std::optional<FieldNames> fields() const override { return FieldNames(); }
-  void run(OperationContext&, const Request& request, bson::Builder&) override { session_ids(request); }
+  void run(OperationContext& op, const Request& request, bson::Builder&) override {
+    for (const auto& lsid : session_ids(request)) {
+      op.services().sessions.use(session_key(lsid.as_document()), op.services().clock.wall_ms());
+    }
+  }
 };
 
 }  // namespace

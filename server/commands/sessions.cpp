@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 #include "server/arguments.h"
+#include "server/operation.h"
+#include "server/services.h"
 
 namespace server {
 
@@ -21,6 +23,11 @@ bson::DocumentView session_ids(const Request& request) {
     }
   }
   return ids;
+}
+
+void kill_session(OperationContext& op, bson::DocumentView lsid) {
+  op.services().operations.kill_session(lsid.find("id"), op.id());
+  if (op.services().session_ended) op.services().session_ended(lsid);
 }
 
 }  // namespace server

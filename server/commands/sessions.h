@@ -12,4 +12,7 @@ namespace server {
 // TypeMismatch, 40414 or InvalidUUID for what isn't one.
 bson::DocumentView session_ids(const Request& request);
 
+// Interrupts what runs under the session and closes what was opened under it; the empty document: of all sessions.
+void kill_session(OperationContext& op, bson::DocumentView lsid);
+
 }  // namespace server

@@ -1,6 +1,10 @@
 // startSession: a name for a new session, for clients that can't make one.
+#include "base/clock.h"
 #include "base/random.h"
 #include "server/command.h"
+#include "server/operation.h"
+#include "server/services.h"
+#include "server/session_registry.h"
 
 namespace server {
 namespace {
@@ -23,13 +27,14 @@ class StartSession : public Command {
   bool stable_api() const override { return true; }
   std::optional<FieldNames> fields() const override { return FieldNames(); }
 
-  void run(OperationContext&, const Request&, bson::Builder& reply) override {
-    {
-      auto id = reply.object("id");
-      const bson::Bytes uuid = random_uuid();
-      id.append("id", bson::Binary{4, uuid});
-    }
-    reply.append("timeoutMinutes", 30);
+  void run(OperationContext& op, const Request&, bson::Builder& reply) override {
+    const bson::Bytes uuid = random_uuid();
+    bson::Builder id;
+    id.append("id", bson::Binary{4, uuid});
+    const bson::Document lsid = id.done();
+    SessionRegistry& sessions = op.services().sessions;
+    sessions.use(session_key(lsid), op.services().clock.wall_ms());
+    reply.append("id", lsid).append("timeoutMinutes", static_cast<int32_t>(sessions.timeout_minutes.load()));
   }
 };
 

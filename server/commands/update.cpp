@@ -5,6 +5,7 @@
 #include "server/commands/write_command.h"
 #include "server/operation.h"
 #include "server/query/find_request.h"
+#include "server/write/retry.h"
 #include "server/write/statements.h"
 #include "server/write/write_errors.h"
 
@@ -55,6 +56,7 @@ class Update : public Command {
   bool takes_collection() const override { return true; }
   OpKind kind() const override { return OpKind::update; }
   bool stable_api() const override { return true; }
+  bool retryable() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
@@ -65,6 +67,8 @@ class Update : public Command {
     for (const auto& document : statements_of(request, "updates")) statements.push_back(parse_statement(document, let));
 
     const std::string ns = write_namespace(op, request);
+    for (const auto& statement : statements) write::check_single(op, statement.selection.all, "multi=true");
+    if (op.retry) op.retry->read_ids(request.body, statements.size());
     int64_t matched = 0;
     int64_t modified = 0;
     write::WriteErrors errors;
@@ -72,7 +76,7 @@ class Update : public Command {
     for (size_t i = 0; i < statements.size(); ++i) {
       op.check_interrupt();
       try {
-        const auto outcome = write::run_update(op, ns, statements[i]);
+        const auto outcome = run_once(op, ns, i, statements[i]);
         matched += outcome.matched;
         modified += outcome.modified;
         if (!outcome.upserted_id) continue;
@@ -89,6 +93,22 @@ class Update : public Command {
     errors.append(reply);
     if (upserted.count() > 0) reply.append("upserted", upserted.done_value());
     reply.append("nModified", static_cast<int32_t>(modified));
+    if (op.retry) op.retry->append_retried(reply);
+  }
+
+ private:
+  static write::UpdateOutcome run_once(OperationContext& op, const std::string& ns, size_t index, const write::UpdateStatement& statement) {
+    if (op.retry) op.retry->at(index);
+    if (!op.retry || !op.retry->executed()) return write::run_update(op, ns, statement);
+    // What it came to stands in the log: an upsert there, or else a change.
+    const bson::Document entry = op.retry->entry();
+    write::UpdateOutcome outcome;
+    if (entry["op"].as_string() == "i") {
+      outcome.upserted_id.emplace(entry["o"].as_document()["_id"]);
+    } else {
+      outcome.matched = outcome.modified = 1;
+    }
+    return outcome;
   }
 };
 

@@ -17,6 +17,7 @@
 #include "server/operation.h"
 #include "server/options.h"
 #include "server/services.h"
+#include "server/set_rules.h"
 #include "server/topology.h"
 #include "server/wire/crc32c.h"
 #include "server/wire/worker_pool.h"
@@ -197,6 +198,7 @@ awaitable<bool> Session::refuse(const Malformed& malformed, std::optional<Compre
 awaitable<bool> Session::answer(const Message& message, std::optional<Compressor> compressor) {
   const bool exhaust = message.has(exhaust_allowed);
   Dispatcher::Reply reply = co_await run(message.request, exhaust);
+  if (reply.close_connection) co_return false;
   if (message.has(more_to_come)) co_return !closed_;
 
   int32_t response_to = message.request_id;
@@ -236,6 +238,7 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
   }
   metrics_.connections.active.add(-1);
   if (reply.await_durable && services_.when_durable) co_await await_durable();
+  if (reply.acknowledgement && !reply.close_connection) co_await await_acknowledgement(reply);
   co_return reply;
 }
 
@@ -270,6 +273,19 @@ awaitable<void> Session::await_durable() {
     services_.when_durable([shared] { asio::post(asio::get_associated_executor(*shared), [shared] { std::move (*shared)(); }); });
   };
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(std::move(start), use_awaitable);
+}
+
+// Until the set's members have what the reply tells of, or can't.
+awaitable<void> Session::await_acknowledgement(Dispatcher::Reply& reply) {
+  using Failure = std::optional<replication::WriteConcernFailure>;
+  auto start = [this, &reply](auto handler) {
+    auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+    services_.replica_set->when_acknowledged(reply.acknowledgement->optime, reply.acknowledgement->concern, [shared](Failure failure) {
+      asio::post(asio::get_associated_executor(*shared), [shared, failure = std::move(failure)]() mutable { std::move (*shared)(std::move(failure)); });
+    });
+  };
+  const Failure failure = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Failure)>(std::move(start), use_awaitable);
+  if (failure) reply.body = with_write_concern_error(reply.body, *reply.acknowledgement, *failure);
 }
 
 awaitable<void> Session::write_reply(const Message& message, int32_t reply_id, int32_t response_to, uint32_t flags,

@@ -43,6 +43,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void watch_for_hangup();  // while a command runs elsewhere
   asio::awaitable<void> await_topology(int64_t ms);
   asio::awaitable<void> await_durable();
+  asio::awaitable<void> await_acknowledgement(Dispatcher::Reply& reply);
   asio::awaitable<void> write_reply(const Message& message, int32_t reply_id, int32_t response_to, uint32_t flags,
                                     bson::DocumentView document, std::optional<Compressor> compressor);
   asio::awaitable<bool> refuse(const Malformed& malformed, std::optional<Compressor> compressor);

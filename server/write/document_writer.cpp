@@ -6,22 +6,51 @@
 #include "replication/committer.h"
 #include "server/operation.h"
 #include "server/services.h"
+#include "server/write/retry.h"
 #include "server/write/target.h"
 
 namespace server::write {
 
 storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson::DocumentView document) {
-  return op_.services().committer->insert(transaction, *target_, document).id;
+  std::optional<replication::SessionWrite> session;
+  if (op_.retry) session = op_.retry->before(false);
+  const storage::Stored stored = op_.services().committer->insert(transaction, *target_, document, session ? &*session : nullptr);
+  op_.last_write = std::max(op_.last_write, stored.generation);
+  if (session) op_.retry->after(transaction, stored.generation, nullptr);
+  return stored.id;
 }
 
 void DocumentWriter::update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before,
                             bson::DocumentView after, bool replacement) {
   const auto form = replacement ? replication::UpdateForm::replacement : replication::UpdateForm::smallest;
-  op_.services().committer->update(transaction, *target_, record, before, after, form);
+  std::optional<replication::SessionWrite> session;
+  std::optional<bson::Document> image;  // `before` may be a view that the update ends
+  if (op_.retry) {
+    session = op_.retry->before(true);
+    if (session->image == replication::SessionWrite::Image::before) image.emplace(before);
+    if (session->image == replication::SessionWrite::Image::after) image.emplace(after);
+  }
+  const storage::Stamp stamp =
+      op_.services().committer->update(transaction, *target_, record, before, after, form, session ? &*session : nullptr);
+  op_.last_write = std::max(op_.last_write, stamp);
+  if (session) keep(transaction, stamp, image);
+}
+
+void DocumentWriter::keep(storage::Transaction& transaction, storage::Stamp stamp, const std::optional<bson::Document>& image) {
+  const bson::DocumentView view = image ? image->view() : bson::DocumentView();
+  op_.retry->after(transaction, stamp, image ? &view : nullptr);
 }
 
 void DocumentWriter::remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before) {
-  op_.services().committer->remove(transaction, *target_, record, before);
+  std::optional<replication::SessionWrite> session;
+  std::optional<bson::Document> image;
+  if (op_.retry) {
+    session = op_.retry->before(true);
+    if (session->image == replication::SessionWrite::Image::before) image.emplace(before);
+  }
+  const storage::Stamp stamp = op_.services().committer->remove(transaction, *target_, record, before, session ? &*session : nullptr);
+  op_.last_write = std::max(op_.last_write, stamp);
+  if (session) keep(transaction, stamp, image);
 }
 
 bson::Timestamp unique_timestamp(OperationContext& op) {

@@ -5,6 +5,8 @@
 // command and done by another.
 #pragma once
 
+#include <optional>
+
 #include "bson/document.h"
 #include "storage/collection.h"
 #include "storage/transaction.h"
@@ -30,6 +32,8 @@ class DocumentWriter {
   void remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before);
 
  private:
+  void keep(storage::Transaction& transaction, storage::Stamp stamp, const std::optional<bson::Document>& image);
+
   OperationContext& op_;
   const Target& target_;
 };

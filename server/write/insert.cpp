@@ -5,6 +5,7 @@
 #include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
+#include "server/write/retry.h"
 #include "server/write/storable.h"
 #include "server/write/target.h"
 #include "storage/transaction.h"
@@ -49,12 +50,16 @@ struct Attempt {
   std::vector<std::pair<size_t, std::exception_ptr>> failed;
 };
 
-Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::vector<bson::DocumentView>& documents, bool ordered) {
+template <class PlaceOf>
+Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::vector<bson::DocumentView>& documents, bool ordered,
+                     const PlaceOf& place_of) {
   return storage::in_transaction(
       engine_of(op),
       [&](storage::Transaction& transaction) {
         Attempt attempt;
+        if (op.retry) op.retry->begin();
         for (; attempt.done < documents.size(); ++attempt.done) {
+          if (op.retry) op.retry->at(place_of(attempt.done));
           try {
             writer.insert(transaction, documents[attempt.done]);
           } catch (const storage::WriteConflict&) {
@@ -66,6 +71,7 @@ Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::ve
             if (ordered) break;
           }
         }
+        if (op.retry) op.retry->save(transaction);
         return attempt;
       },
       on_conflict(op));
@@ -74,21 +80,23 @@ Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::ve
 }  // namespace
 
 InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const std::vector<bson::DocumentView>& documents,
-                               bool ordered) {
+                               bool ordered, const std::vector<size_t>& places) {
   InsertOutcome outcome;
+  const auto place_of = [&](size_t index) { return places.empty() ? index : places[index]; };
+  if (op.retry) op.retry->batch(true);
   size_t at = 0;
   while (at < documents.size() && (outcome.errors.empty() || !ordered)) {
     op.check_interrupt();
     const Prepared prepared = prepare(op, documents, at);
     const Target target = Target::open_or_create(op, ns);
     DocumentWriter writer(op, target);
-    const Attempt attempt = insert_batch(op, writer, prepared.views, ordered);
-    for (const auto& [index, error] : attempt.failed) outcome.errors.add(at + index, error);
+    const Attempt attempt = insert_batch(op, writer, prepared.views, ordered, [&](size_t index) { return place_of(at + index); });
+    for (const auto& [index, error] : attempt.failed) outcome.errors.add(place_of(at + index), error);
     const size_t tried = attempt.done + (ordered ? attempt.failed.size() : 0);
     outcome.inserted += static_cast<int64_t>(tried - attempt.failed.size());
     const bool stopped = ordered && !attempt.failed.empty();
     at += tried;
-    if (prepared.error && !stopped) outcome.errors.add(at++, prepared.error);
+    if (prepared.error && !stopped) outcome.errors.add(place_of(at++), prepared.error);
   }
   op.services().metrics.documents.inserted.add(outcome.inserted);
   op.counts.inserted = outcome.inserted;

@@ -19,7 +19,8 @@ struct InsertOutcome {
 };
 
 // Makes the collection where it isn't there. `ordered` stops at the first document that can't be inserted.
-InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const std::vector<bson::DocumentView>& documents,
-                               bool ordered);
+// `places`: of the documents among the command's statements, where some were left out; empty: none was.
+InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const std::vector<bson::DocumentView>& documents, bool ordered,
+                               const std::vector<size_t>& places = {});
 
 }  // namespace server::write

@@ -243,6 +243,7 @@ class MergeSink final : public query::DocumentSink {
 }  // namespace
 
 std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const OutputPlan& plan) {
+  op.hold_primary();
   if (plan.merge) return std::make_unique<MergeSink>(op, plan);
   return std::make_unique<OutSink>(op, plan);
 }

@@ -82,6 +82,7 @@ void TtlMonitor::run() {
 }
 
 int64_t TtlMonitor::run_pass() {
+  if (services_.replica_set && !services_.replica_set->writable()) return 0;  // the primary's deletes come through the log
   storage::Catalog& catalog = services_.engine->catalog();
   int64_t deleted = 0;
   for (const auto& db : catalog.databases()) {
@@ -112,6 +113,7 @@ int64_t TtlMonitor::expire(const storage::Collection& collection, const storage:
   try {
     OperationContext op(services_, client, request, nullptr);
     const Running running(mutex_, running_, op);
+    op.hold_primary();
     Selection selection;
     selection.filter = filter;
     selection.all = true;

@@ -18,6 +18,8 @@ class WriteErrors {
   void add(size_t index, std::exception_ptr error);
 
   bool empty() const { return errors_.empty(); }
+  // The statement of the first error; there is one.
+  size_t first_index() const { return static_cast<size_t>(errors_.front().find("index").as_int32()); }
   size_t count() const { return errors_.size(); }
   // Appends `writeErrors` when there are any.
   void append(bson::Builder& reply) const;

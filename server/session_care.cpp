@@ -1,0 +1,134 @@
+#include "server/session_care.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "bson/builder.h"
+#include "replication/coordinator.h"
+#include "replication/session_store.h"
+#include "server/client.h"
+#include "server/command.h"
+#include "server/operation.h"
+#include "server/parameters.h"
+#include "server/services.h"
+#include "server/session_registry.h"
+#include "server/write/statements.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+
+namespace server {
+
+namespace {
+
+constexpr char sessions_ns[] = "config.system.sessions";
+constexpr int64_t record_lifetime_ms = 30 * 60'000;  // TransactionRecordMinimumLifetimeMinutes
+
+bson::Document id_filter(const bson::Bytes& key) {
+  bson::Builder out;
+  out.append("_id", session_document(key));
+  return out.done();
+}
+
+// With the index by which old sessions of others go.
+void make_collection(Services& services) {
+  storage::Catalog& catalog = services.engine->catalog();
+  const auto collection = catalog.open_or_create(sessions_ns);
+  if (collection->index("lsidTTLIndex")) return;
+  bson::Builder spec;
+  {
+    auto key = spec.object("key");
+    key.append("lastUse", 1);
+  }
+  spec.append("name", "lsidTTLIndex").append("expireAfterSeconds", services.sessions.timeout_minutes * 60);
+  catalog.create_indexes(collection, {storage::parse_index_spec(spec.done())});
+}
+
+}  // namespace
+
+SessionCare::SessionCare(Services& services) : services_(services) {
+  SessionRegistry& sessions = services.sessions;
+  services.parameters.add_integer("localLogicalSessionTimeoutMinutes", sessions.timeout_minutes, {.min = 1, .at_runtime = false});
+  services.parameters.add_integer("maxSessions", sessions.sessions_max, {.min = 1, .at_runtime = false});
+  services.parameters.add_integer("logicalSessionRefreshMillis", sessions.refresh_ms, {.min = 1, .at_runtime = false});
+}
+
+SessionCare::~SessionCare() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  woken_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void SessionCare::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void SessionCare::run() {
+  const base::LogContext context("LogicalSessionCacheRefresh");
+  std::unique_lock lock(mutex_);
+  while (!woken_.wait_for(lock, std::chrono::milliseconds(services_.sessions.refresh_ms.load()), [this] { return stopping_; })) {
+    lock.unlock();
+    try {
+      run_pass();
+    } catch (const base::OperationError& error) {
+      // The next pass tries again; the member may just have stepped down.
+      base::log(base::Severity::info, base::LogComponent::control, 20711, "Failed to refresh session cache, will try again at the next refresh interval",
+                base::Attributes().add("error", error.what()));
+    }
+    lock.lock();
+  }
+}
+
+void SessionCare::run_pass() {
+  expire();
+  replication::Coordinator* set = services_.replica_set;
+  // Where it can't be written down, another member's entry stays until it is too old.
+  const auto news = services_.sessions.take_news();
+  if (!set || !set->writable()) return;
+  write_down(news);
+  const int64_t records_before = services_.clock.wall_ms() - record_lifetime_ms;
+  services_.session_store->expire(records_before, [this](bson::BytesView key) { return services_.sessions.knows(key); });
+}
+
+void SessionCare::expire() {
+  for (const bson::Bytes& key : services_.sessions.expire(services_.clock.wall_ms())) {
+    bson::Builder lsid;
+    lsid.append("id", bson::Binary{4, bson::BytesView(key).substr(0, 16)});
+    if (services_.session_ended) services_.session_ended(lsid.done());
+  }
+}
+
+void SessionCare::write_down(const SessionRegistry::News& news) {
+  if (news.used.empty() && news.ended.empty()) return;
+  make_collection(services_);
+  bson::Builder body;
+  body.append("update", "system.sessions");
+  const bson::Document command = body.done();
+  const Request request{"update", "config", command, {}};
+  Client client(ClientId{0}, "", "", false);
+  OperationContext op(services_, client, request, nullptr);
+  op.hold_primary();
+  for (const auto& session : news.used) {
+    const bson::Document filter = id_filter(session.key);
+    bson::Builder change;
+    {
+      auto set = change.object("$max");
+      set.append("lastUse", bson::Date{session.used_ms});
+    }
+    const bson::Value update(change.done());
+    write::UpdateStatement statement;
+    statement.selection.filter = filter;
+    statement.update = update;
+    statement.upsert = true;
+    write::run_update(op, sessions_ns, statement);
+  }
+  for (const bson::Bytes& key : news.ended) {
+    const bson::Document filter = id_filter(key);
+    write::Selection selection;
+    selection.filter = filter;
+    write::run_delete(op, sessions_ns, selection);
+  }
+}
+
+}  // namespace server

@@ -1,0 +1,63 @@
+// The logical sessions clients have used of late. A session begins with its
+// first use and ends thirty minutes after its last, or when its client says so;
+// what was opened under it goes with it.
+//
+// Those of all members are known in config.system.sessions, which is brought up
+// to date every few minutes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bson/document.h"
+
+namespace server {
+
+// What a session id looks like inside: the UUID and the digest of its user, who is nobody in particular.
+bson::Bytes session_key(bson::DocumentView lsid);
+bson::Document session_document(bson::BytesView key);  // {id, uid}
+
+// Thread-safe.
+class SessionRegistry {
+ public:
+  // The parameters localLogicalSessionTimeoutMinutes, maxSessions, logicalSessionRefreshMillis.
+  std::atomic<int64_t> timeout_minutes{30};
+  std::atomic<int64_t> sessions_max{1'000'000};
+  std::atomic<int64_t> refresh_ms{300'000};
+
+  // Throws TooManyLogicalSessions (261).
+  void use(const bson::Bytes& key, int64_t now_ms);
+  void end(const bson::Bytes& key);
+  void end_all();
+  bool knows(bson::BytesView key) const;
+
+  struct Session {
+    bson::Bytes key;
+    int64_t used_ms = 0;
+  };
+  std::vector<Session> active() const;
+  // What happened since the last call: used sessions to be written down, ended ones to be struck out.
+  struct News {
+    std::vector<Session> used;
+    std::vector<bson::Bytes> ended;
+  };
+  News take_news();
+  // Forgets those not used for the timeout; returns them.
+  std::vector<bson::Bytes> expire(int64_t now_ms);
+
+ private:
+  struct Entry {
+    int64_t used_ms = 0;
+    bool news = true;
+  };
+  mutable std::mutex mutex_;
+  std::map<bson::Bytes, Entry, std::less<>> sessions_;
+  std::vector<bson::Bytes> ended_;
+};
+
+}  // namespace server

@@ -1,0 +1,189 @@
+#include "server/set_rules.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "bson/json.h"
+#include "replication/committer.h"
+#include "replication/coordinator.h"
+#include "replication/error_codes.h"
+#include "server/operation.h"
+#include "server/services.h"
+#include "server/session_registry.h"
+#include "server/write/retry.h"
+#include "storage/engine.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+using replication::MemberState;
+using replication::timestamp_of;
+using storage::Stamp;
+
+namespace {
+
+constexpr int64_t drift_seconds_max = 365LL * 24 * 60 * 60;  // maxAcceptableLogicalClockDriftSecs
+constexpr auto wait_step_max = std::chrono::milliseconds(10);
+
+bool initiated(const Services& services) { return services.replica_set && services.replica_set->state() != MemberState::startup; }
+
+std::string shown(bson::Timestamp time) {
+  return "{ ts: Timestamp(" + std::to_string(time.seconds) + ", " + std::to_string(time.increment) + ") }";
+}
+
+// A read preference that lets others than the primary answer.
+bool opted_in(const Request& request) {
+  const auto preference = request.body.find("$readPreference");
+  if (!preference.is_object()) return false;
+  const auto mode = preference.as_document().find("mode");
+  return mode.is_string() && mode.as_string() != "primary";
+}
+
+}  // namespace
+
+void learn_cluster_time(OperationContext& op) {
+  const auto given = op.request().body.find("$clusterTime");
+  if (!given.exists() || !initiated(op.services())) return;
+  if (!given.is_object()) {
+    throw OperationError(ErrorCode::type_mismatch, "\"$clusterTime\" had the wrong type. Expected object, found " + std::string(bson::type_name(given.type())));
+  }
+  const auto time = given.as_document().find("clusterTime");
+  if (!time.exists()) throw OperationError(ErrorCode::no_such_key, "Missing expected field \"clusterTime\"");
+  if (time.type() != bson::Type::timestamp) {
+    throw OperationError(ErrorCode::type_mismatch, "\"clusterTime\" had the wrong type. Expected timestamp, found " + std::string(bson::type_name(time.type())));
+  }
+  const bson::Timestamp cluster_time = time.as_timestamp();
+  const int64_t now = op.services().clock.wall_ms() / 1000;
+  if (cluster_time.seconds > now + drift_seconds_max) {
+    throw OperationError(replication::error::cluster_time_fails_rate_limiter, "New cluster time, " + std::to_string(cluster_time.seconds) +
+                                                                                  ", is too far from this node's wall clock time, " + std::to_string(now) + ".");
+  }
+  storage::Engine& engine = *op.services().engine;
+  if (replication::stamp_of(cluster_time) > engine.last_stamp()) engine.raise_stamp(replication::stamp_of(cluster_time));
+}
+
+void check_member(const OperationContext& op, const Command& command) {
+  replication::Coordinator* set = op.services().replica_set;
+  if (!set) return;
+  const MemberState state = set->state();
+  if (state == MemberState::primary) return;
+  // What belongs to this member alone is always its own.
+  if (command.writes() && op.request().db == "local") return;
+  const auto rule = command.on_secondary();
+  if (rule == Command::OnSecondary::never) throw OperationError(ErrorCode::not_writable_primary, "not primary");
+  if (rule == Command::OnSecondary::opted_in) {
+    if (!opted_in(op.request())) {
+      throw OperationError(replication::error::not_primary_no_secondary_ok, "not primary and secondaryOk=false");
+    }
+    if (state != MemberState::secondary) {
+      throw OperationError(replication::error::not_primary_or_secondary, "node is not in primary or recovering state");
+    }
+  }
+}
+
+void await_read_concern(OperationContext& op) {
+  const ReadConcern& concern = op.read_concern;
+  if (!initiated(op.services())) return;
+  if (concern.level == "linearizable" && op.services().replica_set->state() != MemberState::primary) {
+    throw OperationError(ErrorCode::not_writable_primary, "cannot satisfy linearizable read concern on non-primary node");
+  }
+  if (!concern.after_cluster_time) return;
+  storage::Engine& engine = *op.services().engine;
+  const Stamp wanted = replication::stamp_of(*concern.after_cluster_time);
+  if (wanted > engine.last_stamp()) {
+    throw OperationError(ErrorCode::invalid_options, "readConcern afterClusterTime value must not be greater than the current clusterTime. Requested clusterTime: " +
+                                                         shown(*concern.after_cluster_time) + "; current clusterTime: " + shown(timestamp_of(engine.last_stamp())));
+  }
+  for (auto step = std::chrono::milliseconds(1); engine.all_committed() <= wanted; step = std::min(step * 2, wait_step_max)) op.sleep(step);
+}
+
+void begin_retryable(OperationContext& op, const Command& command) {
+  if (!op.txn_number || !op.services().session_store) return;
+  if (!command.retryable()) {
+    throw OperationError(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. autocommit:false was not provided, and " +
+                                    std::string(command.name()) + " is not a retryable write command.");
+  }
+  const auto collection = op.request().body.first();
+  const bool own = op.request().db == "config" && collection.is_string() &&
+                   (collection.as_string() == "transactions" || collection.as_string() == "image_collection");
+  if (own) throw OperationError(ErrorCode::illegal_operation, "Retryable writes to config." + std::string(collection.as_string()) + " are not allowed");
+  if (!replication::has_history(op.request().db)) return;  // nor is there a log to find it in
+  auto history = op.services().session_store->check_out(session_key(op.lsid.as_document()), *op.txn_number, [&op] { op.check_interrupt(); });
+  op.retry = std::make_unique<write::Retry>(op, std::move(history));
+}
+
+std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const OperationContext& op, const Command& command) {
+  const Services& services = op.services();
+  if (!initiated(services)) return std::nullopt;
+  Dispatcher::Reply::Acknowledgement asked;
+  asked.retryable = op.txn_number.has_value() && command.retryable();
+  const bool wrote = command.writes() || op.last_write != 0 || op.write_concern.given;
+  if (wrote) {
+    if (op.request().db == "local") return std::nullopt;
+    asked.concern = op.write_concern;
+    // Since MongoDB 5.0: who doesn't say gets the majority.
+    if (!op.write_concern.w_given) asked.concern.mode = "majority";
+    if (asked.concern.mode.empty() && asked.concern.tags.empty() && asked.concern.members == 0 && !asked.concern.journal) return std::nullopt;
+  } else if (op.read_concern.level == "majority" || op.read_concern.level == "linearizable" || op.read_concern.level == "snapshot") {
+    // What is read is what is there; it is shown when the majority has it.
+    asked.concern.mode = "majority";
+  } else {
+    return std::nullopt;
+  }
+  asked.optime = op.last_write != 0 ? replication::OpTime{op.last_write, services.replica_set->standing().term} : services.replica_set->progress().applied.optime;
+  return asked;
+}
+
+void append_times(const OperationContext& op, const Command* command, bson::Builder& reply) {
+  const Services& services = op.services();
+  if (!initiated(services)) return;
+  const Stamp time = services.engine->last_stamp();
+  {
+    auto cluster = reply.object("$clusterTime");
+    cluster.append("clusterTime", timestamp_of(time));
+    auto signature = cluster.object("signature");
+    static const bson::Bytes none(20, '\0');
+    signature.append("hash", bson::Binary{0, none}).append("keyId", int64_t{0});
+  }
+  Stamp operation = op.last_write;
+  if (operation == 0) operation = command && command->writes() ? time : services.oplog->newest().optime.ts;
+  reply.append("operationTime", timestamp_of(operation));
+}
+
+bool can_retry_after(ErrorCode code) {
+  static constexpr int32_t codes[] = {6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436};
+  return std::find(std::begin(codes), std::end(codes), static_cast<int32_t>(code)) != std::end(codes);
+}
+
+void append_labels(const OperationContext& op, const Command* command, ErrorCode code, bson::Builder& reply) {
+  if (!op.services().replica_set || !command || !command->retryable() || !op.txn_number || !can_retry_after(code)) return;
+  auto labels = reply.array("errorLabels");
+  labels.append("RetryableWriteError");
+}
+
+bson::Document with_write_concern_error(bson::DocumentView reply, const Dispatcher::Reply::Acknowledgement& asked,
+                                        const replication::WriteConcernFailure& failure) {
+  bson::Builder out;
+  for (const auto& field : reply) {
+    if (field.name == "ok") {
+      auto error = out.object("writeConcernError");
+      error.append("code", static_cast<int32_t>(failure.code)).append("codeName", base::code_name(failure.code)).append("errmsg", failure.message);
+      auto info = error.object("errInfo");
+      auto concern = info.object("writeConcern");
+      if (!asked.concern.mode.empty()) concern.append("w", asked.concern.mode);
+      else if (!asked.concern.tags.empty()) concern.append("w", asked.concern.tags);
+      else concern.append("w", static_cast<int32_t>(asked.concern.members));
+      if (asked.concern.journal) concern.append("j", true);
+      concern.append("wtimeout", static_cast<int32_t>(asked.concern.timeout_ms)).append("provenance", "clientSupplied");
+    }
+    if (field.name == "ok" && asked.retryable && can_retry_after(failure.code)) {
+      auto labels = out.array("errorLabels");
+      labels.append("RetryableWriteError");
+    }
+    out.append_element(field);
+  }
+  return out.done();
+}
+
+}  // namespace server

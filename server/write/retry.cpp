@@ -1,0 +1,95 @@
+#include "server/write/retry.h"
+
+#include "replication/coordinator.h"
+#include "replication/error_codes.h"
+#include "server/command.h"
+#include "server/fail_points.h"
+#include "server/operation.h"
+#include "server/services.h"
+#include "storage/transaction.h"
+
+namespace server::write {
+
+using base::ErrorCode;
+using base::OperationError;
+using replication::SessionWrite;
+
+void Retry::read_ids(bson::DocumentView command, size_t statements) {
+  const auto list = command.find("stmtIds");
+  const auto first = command.find("stmtId");
+  if (list.is_array() && first.is_number()) throw OperationError(ErrorCode::invalid_options, "Cannot specify both stmtId and stmtIds");
+  ids_.clear();
+  if (list.is_array()) {
+    for (const auto& id : list.as_document()) ids_.push_back(static_cast<int32_t>(id.to_int64()));
+    if (ids_.size() != statements) {
+      throw OperationError(ErrorCode::invalid_options, "Number of statement ids must match the number of batch entries. Got " + std::to_string(ids_.size()) +
+                                                           " statement ids but " + std::to_string(statements) + " entries");
+    }
+    return;
+  }
+  const int32_t from = first.is_number() ? static_cast<int32_t>(first.to_int64()) : 0;
+  for (size_t i = 0; i < statements; ++i) ids_.push_back(from + static_cast<int32_t>(i));
+}
+
+bool Retry::executed() {
+  if (!history_->executed(statement())) return false;
+  retried_.push_back(statement());
+  return true;
+}
+
+bson::Document Retry::entry() const {
+  const auto stamp = history_->executed(statement());
+  auto entry = stamp ? op_.services().oplog->find(*stamp) : std::nullopt;
+  if (!entry) {
+    throw OperationError(replication::error::incomplete_transaction_history, "oplog no longer contains the complete write history of this transaction, log with "
+                                                                             "statement " + std::to_string(statement()) + " cannot be found");
+  }
+  return std::move(*entry);
+}
+
+bson::Document Retry::image() const {
+  const auto stamp = history_->executed(statement());
+  auto image = stamp ? history_->image(*stamp) : std::nullopt;
+  if (!image) {
+    throw OperationError(replication::error::incomplete_transaction_history,
+                         "the image of a retried findAndModify is no longer kept: the session has gone on since");
+  }
+  return std::move(*image);
+}
+
+void Retry::save(storage::Transaction& transaction) {
+  history_->save(transaction);
+  const auto metadata = op_.client().metadata();
+  const auto fault = op_.services().fail_points.strike("onPrimaryTransactionalWrite", op_.request().command, metadata ? metadata->app_name : "");
+  if (!fault) return;
+  if (const auto code = fault->find("failBeforeCommitExceptionCode"); code.is_number()) {
+    throw OperationError(static_cast<int32_t>(code.to_int64()), "Failing write for test");
+  }
+  const auto close = fault->find("closeConnection");
+  if (!close.exists() || close.truthy()) transaction.after_commit([this] { op_.close_connection = true; });
+}
+
+SessionWrite Retry::before(bool with_image) {
+  if (!batch_) history_->begin();
+  return history_->next(statement(), with_image ? image_ : SessionWrite::Image::none);
+}
+
+void Retry::after(storage::Transaction& transaction, storage::Stamp stamp, const bson::DocumentView* image) {
+  history_->wrote(statement(), {stamp, op_.services().replica_set->write_term()});
+  if (image && image_ != SessionWrite::Image::none) history_->keep_image(transaction, image_, *image);
+  if (!batch_) save(transaction);
+}
+
+void Retry::append_retried(bson::Builder& reply) const {
+  if (retried_.empty()) return;
+  auto list = reply.array("retriedStmtIds");
+  for (int32_t id : retried_) list.append(id);
+}
+
+void check_single(const OperationContext& op, bool multi, const char* option) {
+  if (op.retry && multi) {
+    throw OperationError(ErrorCode::invalid_options, std::string("Cannot use (or request) retryable writes with ") + option);
+  }
+}
+
+}  // namespace server::write
