@@ -15,10 +15,13 @@ endif()
 #   *_bench.cpp               -> program  NAME_benchmarks
 #   X_fuzz.cpp                -> program  X_fuzz (fuzz preset only)
 #
-# EXCLUDE leaves out files whose path in the folder matches (main.cpp).
+# EXCLUDE leaves out files whose path in the folder matches (main.cpp, a part with a library of its own).
 function(palimpsest_folder name)
   cmake_parse_arguments(arg "" "" "LINK;TEST_LINK;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  foreach(pattern ${arg_EXCLUDE})
+    list(FILTER files EXCLUDE REGEX ${pattern})
+  endforeach()
   set(tests ${files})
   set(benches ${files})
   set(fuzzers ${files})
@@ -26,9 +29,6 @@ function(palimpsest_folder name)
   list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
   list(FILTER files EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
-  foreach(pattern ${arg_EXCLUDE})
-    list(FILTER files EXCLUDE REGEX ${pattern})
-  endforeach()
 
   add_library(palimpsest_${name} STATIC ${files})
   target_link_libraries(palimpsest_${name} PUBLIC ${arg_LINK} Threads::Threads)

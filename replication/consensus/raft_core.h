@@ -1,0 +1,185 @@
+// One member's part in consensus: events in, decisions out. Pure: no clock, no
+// threads, no I/O, the same decisions from the same events.
+//
+//   tick · step · propose · applied · written      (what happened)
+//                    |
+//              take_output()                        (what to do about it)
+//                    |
+//   send now · write, then send · hand to the state machine · tell
+//
+// The order the owner has to keep: what is in `send` may go at once; a `write`
+// is made durable, writes in their order, before its `after` is sent and before
+// `written` is called. A leader's entries travel while its own disk is still at
+// work (Ongaro's thesis, 10.2.1); a follower's word is given only after.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "replication/consensus/log_store.h"
+
+struct RaftNodeHandle;
+
+namespace replication::consensus {
+
+enum class Role { follower = 0, candidate = 1, leader = 2, pre_candidate = 3 };
+
+struct CoreOptions {
+  MemberId id = 0;
+  uint32_t election_ticks = 16;  // a leader silent for this long is given up; elections within one to two of these
+  uint32_t heartbeat_ticks = 2;
+  uint64_t message_bytes_max = 1 << 20;
+  uint64_t inflight_messages_max = 256;
+  uint64_t uncommitted_bytes_max = 128 << 20;
+  uint64_t committed_bytes_max = 16 << 20;
+  int64_t priority = 0;   // no vote for a member of lower priority whose log is no longer
+  bool electable = true;  // false: never a leader. An arbiter never is
+  uint64_t seed = 1;      // of the jitter between elections: different on each member
+  Index applied = 0;      // the state machine has everything up to here
+};
+
+struct Outgoing {
+  MemberId to = 0;
+  bool bulk = false;  // carries entries: may take its time, where heartbeats may not
+  Bytes bytes;
+};
+
+struct Write {
+  uint64_t number = 0;
+  LogBatch batch;
+  bool needed = true;           // false: nothing for the disk; only `after` waits for the writes before
+  std::vector<Outgoing> after;
+};
+
+struct Standing {
+  Role role = Role::follower;
+  Term term = 0;
+  MemberId leader = 0;  // 0: unknown
+  bool operator==(const Standing&) const = default;
+};
+
+// Entries that this member appended as a leader and that were not committed when it ceased to be one. Each is later
+// either committed after all, in its position, or replaced.
+struct Unclear {
+  Index from = 0;  // both inclusive
+  Index to = 0;
+  Term term = 0;
+};
+
+struct ReadState {
+  Index index = 0;  // a read may run once everything up to here is applied
+  Bytes context;
+};
+
+// The log this member needs begins where nobody's log begins any more: it needs a copy of another's data, taken at
+// `log_begins` or later (an arbiter: only `start_log` there).
+struct Behind {
+  MemberId leader = 0;
+  Position log_begins;
+  Membership members;
+};
+
+struct Output {
+  std::vector<Outgoing> send;
+  std::optional<Write> write;
+  std::vector<EntryPtr> committed;  // in order, each index once; to be answered by `applied`
+  std::vector<ReadState> reads;
+  std::optional<Standing> standing;       // where it changed
+  std::optional<Unclear> unclear;
+  std::optional<Index> replaced_from;     // entries from here on were replaced by another leader's
+  std::optional<Membership> members;      // where it changed
+  std::optional<Behind> behind;
+};
+
+struct CoreStatus {
+  Standing standing;
+  Index commit = 0;
+  Index applied = 0;
+  Index last = 0;
+  uint64_t uncommitted_bytes = 0;
+  bool may_read = false;      // a leader that has committed in its term
+  bool members_changing = false;
+  MemberId transferring_to = 0;
+};
+
+struct PeerProgress {
+  MemberId id = 0;
+  Index matched = 0;  // durable there, as far as is known
+  Index next = 0;
+  bool recently_active = false;
+  bool behind = false;  // needs a copy
+};
+
+enum class StepResult { ok, bad_message, behind, lost_log, unknown_peer };
+
+// Not thread-safe: one thread at a time. A broken invariant ends the process.
+class RaftCore {
+ public:
+  // The store is initialized and outlives it. Throws OperationError: BadValue, DataCorruptionDetected.
+  RaftCore(const CoreOptions& options, LogStore& store);
+  ~RaftCore();
+  RaftCore(const RaftCore&) = delete;
+  RaftCore& operator=(const RaftCore&) = delete;
+
+  void tick();
+  // Any bytes may come in. lost_log: this member's disk has forgotten what it once promised; it must not go on.
+  StepResult step(MemberId from, BytesView message);
+
+  // nullopt: not the leader, leadership is being handed over, or too many uncommitted bytes.
+  std::optional<Position> propose(BytesView data, BytesView context = {});
+  // Several changes pass through a joint membership that is left by itself. nullopt: as above, or another change is
+  // under way.
+  std::optional<Position> propose_members(const std::vector<MemberChange>& changes, BytesView context = {});
+  // Answered by a ReadState once a majority has confirmed that this member still leads. False: it can't now. An
+  // answer may be lost with a message: ask again after a while, with the same context.
+  bool read_index(BytesView context);
+  // The target must be electable; it takes over when it has the whole log, or not at all within an election timeout.
+  bool transfer(MemberId to);
+  void campaign();
+  void report_unreachable(MemberId id);
+  void set_electable(bool electable, int64_t priority);
+
+  void applied(Index index);
+  void written(uint64_t write);
+  // Entries up to `index`, which are applied, may go from the log.
+  void compact(Index index);
+
+  bool has_output() const;
+  Output take_output();
+
+  CoreStatus status() const;
+  std::vector<PeerProgress> progress() const;  // of a leader
+  const LogStore& store() const { return store_; }
+
+ private:
+  struct Ready;
+  void apply_members(const LogEntry& entry, Output& out);
+  void hold_for_arbiters(std::vector<Outgoing>& messages, const std::vector<Index>& last_indexes);
+  void release_to_arbiters(std::vector<Outgoing>& out);
+  Index arbiter_limit() const;
+  void note_standing(Output& out);
+
+  const CoreOptions options_;
+  LogStore& store_;
+  RaftNodeHandle* node_ = nullptr;
+  Standing standing_;
+  Index applied_floor_ = 0;            // the state machine has these already
+  Index delivered_ = 0;
+  uint64_t writes_ = 0;                // numbered by us: a compaction is one too
+  uint64_t writes_done_ = 0;
+  std::map<uint64_t, uint64_t> ready_of_write_;
+  bool compacted_ = false;             // since the last write
+  std::optional<Behind> behind_;
+
+  struct Held {
+    Index last = 0;
+    Bytes bytes;
+  };
+  std::map<MemberId, std::deque<Held>> held_;
+  std::map<MemberId, uint32_t> snapshot_ticks_;
+};
+
+// What the library has to say goes to the log (component REPL); its last words too, before the process ends.
+void route_library_log();
+
+}  // namespace replication::consensus

@@ -1,0 +1,40 @@
+// The log on disk: a journaled table of the engine (docs/formats/raft-log.md).
+//
+//   00                -> meta: term, vote, commit, membership, where the log begins
+//   01 first (8, BE)  -> the term of the entries from there on
+//   02 index (8, BE)  -> checksum, term, kind, context, data
+//
+// A batch is one transaction, also where it replaces a suffix, and one sync of
+// the journal.
+#pragma once
+
+#include "replication/consensus/log_disk.h"
+#include "storage/engine.h"
+
+namespace replication::consensus {
+
+// As LogDisk says of threads. Out of disk space is OperationError: OutOfDiskSpace, and nothing was written.
+class TableLogDisk final : public LogDisk {
+ public:
+  explicit TableLogDisk(storage::Engine& engine, const std::string& table = "raft_log");
+
+  std::optional<LogImage> load() override;
+  void write(const std::vector<LogBatch>& batches) override;
+  std::vector<EntryPtr> read(Index low, Index high, uint64_t bytes_max) override;
+
+ private:
+  struct Newest {  // row; without a term: not known
+    Index index = 0;
+    std::optional<Term> term;
+  };
+  void write_batch(storage::Transaction& transaction, const LogBatch& batch, std::optional<Index> begins, Newest& newest);
+  std::optional<Term> term_before(storage::Transaction& transaction, Index first) const;
+  Index last_index(storage::Transaction& transaction) const;
+
+  storage::Engine& engine_;
+  storage::Table table_;
+  Index compacted_ = 0;  // rows up to here are gone; for the writing thread
+  Newest newest_;        // for the writing thread
+};
+
+}  // namespace replication::consensus

@@ -1,0 +1,378 @@
+//! raft_ffi.h, implemented. Only translation: what the calls mean stands there.
+#![allow(clippy::missing_safety_doc)]
+
+mod check;
+mod logging;
+mod storage;
+mod types;
+
+use prost::Message as _;
+use raft::eraftpb::{ConfChange, ConfChangeSingle, ConfChangeType, ConfChangeV2, Message, MessageType};
+use raft::{Config, ProgressState, RawNode, ReadOnlyOption, SnapshotStatus, StateRole};
+use std::ffi::c_void;
+
+use storage::{with_conf, with_entry, Store};
+use types::{BAD_MESSAGE, BEHIND, DROPPED, OK, UNKNOWN_PEER};
+
+/// The library draws its election timeouts from the thread's own generator, up to a value that never comes. Each is
+/// replaced by one from the seed, so that a simulation can be run again.
+const TIMEOUT_NEVER: usize = 1 << 40;
+
+pub struct Node {
+    raw: RawNode<Store>,
+    seed: u64,
+    drawn: u64,
+    timeout: usize,
+    electable: bool,
+}
+
+fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Node {
+    fn settle_timeout(&mut self) {
+        if self.raw.raft.randomized_election_timeout() == self.timeout {
+            return;
+        }
+        let ticks = self.raw.raft.election_timeout();
+        self.drawn += 1;
+        let jitter = mix(self.seed ^ mix(self.drawn)) as usize % ticks;
+        self.timeout = if self.electable { ticks + jitter } else { TIMEOUT_NEVER - 1 };
+        self.raw.raft.set_randomized_election_timeout(self.timeout);
+    }
+
+    fn propose(&mut self, index: *mut u64, term: *mut u64, call: impl FnOnce(&mut RawNode<Store>) -> raft::Result<()>) -> i32 {
+        if self.raw.raft.state != StateRole::Leader || call(&mut self.raw).is_err() {
+            return DROPPED;
+        }
+        unsafe {
+            *index = self.raw.raft.raft_log.last_index();
+            *term = self.raw.raft.term;
+        }
+        OK
+    }
+}
+
+#[no_mangle]
+pub extern "C" fn raft_set_log(log: logging::LogFunction) {
+    logging::set(log);
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_new(config: *const types::Config, storage: *const types::Storage) -> *mut Node {
+    let given = &*config;
+    let config = Config {
+        id: given.id,
+        applied: given.applied,
+        election_tick: given.election_ticks as usize,
+        heartbeat_tick: given.heartbeat_ticks as usize,
+        max_election_tick: TIMEOUT_NEVER,
+        max_size_per_msg: given.message_bytes_max,
+        max_inflight_msgs: given.inflight_messages_max as usize,
+        max_uncommitted_size: given.uncommitted_bytes_max,
+        max_committed_size_per_ready: given.committed_bytes_max,
+        check_quorum: true,
+        pre_vote: true,
+        read_only_option: ReadOnlyOption::Safe,
+        priority: given.priority,
+        ..Default::default()
+    };
+    let logger = logging::logger();
+    match RawNode::new(&config, Store(*storage), &logger) {
+        Ok(raw) => {
+            let mut node = Node { raw, seed: given.seed, drawn: 0, timeout: 0, electable: given.electable };
+            node.settle_timeout();
+            Box::into_raw(Box::new(node))
+        }
+        Err(error) => {
+            slog::error!(logger, "the node cannot start"; "error" => %error);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_free(node: *mut Node) {
+    drop(Box::from_raw(node));
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_tick(node: *mut Node) {
+    (*node).raw.tick();
+    (*node).settle_timeout();
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_step(node: *mut Node, from: u64, bytes: types::Bytes, index: *mut u64, term: *mut u64) -> i32 {
+    let node = &mut *node;
+    let message = match Message::decode(bytes.slice()) {
+        Ok(message) => message,
+        Err(_) => return BAD_MESSAGE,
+    };
+    let (result, at_index, at_term) = check::check(&node.raw, from, &message);
+    (*index, *term) = (at_index, at_term);
+    if result == BEHIND && message.term >= node.raw.raft.term {
+        // It is still a sign of life of the leader.
+        let mut beat = Message::default();
+        beat.set_msg_type(MessageType::MsgHeartbeat);
+        (beat.from, beat.to, beat.term) = (message.from, message.to, message.term);
+        let _ = node.raw.step(beat);
+        node.settle_timeout();
+    }
+    if result != OK {
+        return result;
+    }
+    if message.msg_type() == MessageType::MsgTimeoutNow && !node.electable {
+        return OK;
+    }
+    let stepped = node.raw.step(message);
+    node.settle_timeout();
+    match stepped {
+        Ok(()) => OK,
+        Err(raft::Error::StepPeerNotFound) => UNKNOWN_PEER,
+        Err(_) => BAD_MESSAGE,
+    }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_propose(
+    node: *mut Node,
+    data: types::Bytes,
+    context: types::Bytes,
+    index: *mut u64,
+    term: *mut u64,
+) -> i32 {
+    (*node).propose(index, term, |raw| raw.propose(context.slice().to_vec(), data.slice().to_vec()))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_propose_members(
+    node: *mut Node,
+    types: *const u32,
+    ids: *const u64,
+    count: usize,
+    context: types::Bytes,
+    index: *mut u64,
+    term: *mut u64,
+) -> i32 {
+    let mut change = ConfChangeV2::default();
+    for i in 0..count {
+        let mut single = ConfChangeSingle::default();
+        single.node_id = *ids.add(i);
+        single.set_change_type(match *types.add(i) {
+            0 => ConfChangeType::AddNode,
+            1 => ConfChangeType::RemoveNode,
+            _ => ConfChangeType::AddLearnerNode,
+        });
+        change.changes.push(single);
+    }
+    // With a change pending the library would put an empty entry in this one's place.
+    let raft = &(*node).raw.raft;
+    if raft.has_pending_conf() || !raft.prs().conf().to_conf_state().voters_outgoing.is_empty() {
+        return DROPPED;
+    }
+    (*node).propose(index, term, |raw| raw.propose_conf_change(context.slice().to_vec(), change))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_apply_members(
+    node: *mut Node,
+    kind: u32,
+    data: types::Bytes,
+    this: *mut c_void,
+    told: extern "C" fn(*mut c_void, *const types::ConfState),
+) -> i32 {
+    let decoded = if kind == 1 {
+        ConfChange::decode(data.slice()).map(|change| raft_proto_v2(&change))
+    } else {
+        ConfChangeV2::decode(data.slice())
+    };
+    let Ok(change) = decoded else { return BAD_MESSAGE };
+    let applied = (*node).raw.apply_conf_change(&change);
+    (*node).settle_timeout();
+    match applied {
+        Ok(state) => {
+            // The library lets a leader that was removed lead on, and fails at its next commit.
+            let raft = &mut (*node).raw.raft;
+            let votes = state.voters.contains(&raft.id) || state.voters_outgoing.contains(&raft.id);
+            if raft.state == StateRole::Leader && !votes {
+                let term = raft.term;
+                raft.become_follower(term, 0);
+                (*node).settle_timeout();
+            }
+            with_conf(&state, |raw| told(this, raw));
+            OK
+        }
+        Err(_) => BAD_MESSAGE,
+    }
+}
+
+fn raft_proto_v2(change: &ConfChange) -> ConfChangeV2 {
+    let mut single = ConfChangeSingle::default();
+    single.node_id = change.node_id;
+    single.change_type = change.change_type;
+    let mut out = ConfChangeV2::default();
+    out.changes.push(single);
+    out
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_applied(node: *mut Node, index: u64) {
+    (*node).raw.advance_apply_to(index);
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_read_index(node: *mut Node, context: types::Bytes) {
+    (*node).raw.read_index(context.slice().to_vec());
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_transfer(node: *mut Node, to: u64) {
+    (*node).raw.transfer_leader(to);
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_campaign(node: *mut Node) {
+    let _ = (*node).raw.campaign();
+    (*node).settle_timeout();
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_report_unreachable(node: *mut Node, id: u64) {
+    (*node).raw.report_unreachable(id);
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_report_snapshot_failed(node: *mut Node, id: u64) {
+    (*node).raw.report_snapshot(id, SnapshotStatus::Failure);
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_set_electable(node: *mut Node, electable: bool, priority: i64) {
+    let node = &mut *node;
+    node.electable = electable;
+    node.raw.set_priority(priority);
+    node.timeout = 0; // drawn anew
+    node.settle_timeout();
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_has_ready(node: *mut Node) -> bool {
+    (*node).raw.has_ready()
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_ready(node: *mut Node, sink: *const types::Sink) -> u64 {
+    let (raw, sink) = (&mut (*node).raw, &*sink);
+    let mut ready = raw.ready();
+    let number = ready.number();
+    let emit = |messages: Vec<Message>, after_persist: bool| {
+        for message in messages {
+            let last = message.entries.last().map_or(0, |entry| entry.index);
+            let bytes = message.encode_to_vec();
+            (sink.message)(sink.this, message.to, message.msg_type as u32, last, after_persist, types::Bytes::of(&bytes));
+        }
+    };
+    emit(ready.take_messages(), false);
+    if let Some(state) = ready.hs() {
+        let raw_state = types::HardState { term: state.term, vote: state.vote, commit: state.commit };
+        (sink.hard_state)(sink.this, &raw_state, ready.must_sync());
+    }
+    for entry in ready.entries() {
+        with_entry(entry, |raw| (sink.append)(sink.this, raw));
+    }
+    emit(ready.take_persisted_messages(), true);
+    for state in ready.take_read_states() {
+        (sink.read_state)(sink.this, state.index, types::Bytes::of(&state.request_ctx));
+    }
+    for entry in ready.take_committed_entries() {
+        with_entry(&entry, |raw| (sink.committed)(sink.this, raw));
+    }
+    raw.advance_append_async(ready);
+    number
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_persisted(node: *mut Node, number: u64) {
+    (*node).raw.on_persist_ready(number);
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_status(node: *mut Node, out: *mut types::Status) {
+    let raft = &(*node).raw.raft;
+    *out = types::Status {
+        term: raft.term,
+        vote: raft.vote,
+        commit: raft.raft_log.committed,
+        applied: raft.raft_log.applied,
+        leader: raft.leader_id,
+        transferring_to: raft.lead_transferee.unwrap_or(0),
+        last_index: raft.raft_log.last_index(),
+        uncommitted_bytes: raft.uncommitted_size() as u64,
+        role: match raft.state {
+            StateRole::Follower => 0,
+            StateRole::Candidate => 1,
+            StateRole::Leader => 2,
+            StateRole::PreCandidate => 3,
+        },
+        committed_in_term: raft.commit_to_current_term(),
+        conf_pending: raft.has_pending_conf() || !raft.prs().conf().to_conf_state().voters_outgoing.is_empty(),
+    };
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_progress(
+    node: *mut Node,
+    this: *mut c_void,
+    each: extern "C" fn(*mut c_void, *const types::Progress),
+) {
+    let raft = &(*node).raw.raft;
+    if raft.state != StateRole::Leader {
+        return;
+    }
+    for (id, progress) in raft.prs().iter() {
+        let raw = types::Progress {
+            id: *id,
+            matched: progress.matched,
+            next: progress.next_idx,
+            recently_active: progress.recent_active,
+            receiving_snapshot: progress.state == ProgressState::Snapshot,
+        };
+        each(this, &raw);
+    }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_read_snapshot(
+    bytes: types::Bytes,
+    this: *mut c_void,
+    out: extern "C" fn(*mut c_void, u64, u64, u64, *const types::ConfState),
+) {
+    let Ok(message) = Message::decode(bytes.slice()) else { return };
+    let Some(snapshot) = message.snapshot else { return };
+    let (Some(metadata), Ok(conf_index)) = (snapshot.metadata, <[u8; 8]>::try_from(&snapshot.data[..])) else { return };
+    let Some(conf) = metadata.conf_state else { return };
+    with_conf(&conf, |raw| out(this, metadata.index, metadata.term, u64::from_le_bytes(conf_index), raw));
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_strip_append(
+    bytes: types::Bytes,
+    index_max: u64,
+    this: *mut c_void,
+    out: extern "C" fn(*mut c_void, types::Bytes),
+) {
+    let Ok(mut message) = Message::decode(bytes.slice()) else { return };
+    message.entries.retain(|entry| entry.index <= index_max);
+    for entry in &mut message.entries {
+        if entry.entry_type == 0 {
+            entry.data.clear();
+            entry.context.clear();
+        }
+    }
+    out(this, types::Bytes::of(&message.encode_to_vec()));
+}

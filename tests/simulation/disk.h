@@ -1,0 +1,33 @@
+// A disk of the simulation: what is on it, and what a crash leaves.
+#pragma once
+
+#include <map>
+
+#include "replication/consensus/log_disk.h"
+
+namespace simulation {
+
+using namespace replication::consensus;
+
+// `write` is at once and for good: the world calls it when a write's time has come. What is under way when a member
+// crashes is cut anywhere: whole batches of it may have arrived, the one that was torn didn't.
+class Disk final : public LogDisk {
+ public:
+  std::optional<LogImage> load() override;
+  void write(const std::vector<LogBatch>& batches) override;
+  std::vector<EntryPtr> read(Index low, Index high, uint64_t bytes_max) override;
+
+  // The entry, or the log that stands for it, survives a crash now.
+  bool holds(Position at) const;
+  Index last() const { return rows_.empty() ? meta_.compacted.index : rows_.rbegin()->first; }
+  const LogMeta& meta() const { return meta_; }
+
+  bool forgets_votes = false;  // a fault of our own making: see World::Mutation
+
+ private:
+  bool begun_ = false;
+  LogMeta meta_;
+  std::map<Index, EntryPtr> rows_;
+};
+
+}  // namespace simulation

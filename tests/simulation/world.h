@@ -1,0 +1,131 @@
+// A replica set in one thread: members, disks, a network, clients and whoever
+// breaks things, all on one clock and from one seed.
+//
+// The consensus core, with the library in it, is the real one; time, disk and
+// network are events in a queue. After each event the invariants are checked:
+//
+//   one leader a term · committed entries never differ · logs that agree at one
+//   place agree before it · a leader has all that was committed · what is
+//   committed is on the disks of a majority of data
+//
+// At the end everything is healed, and then the set must make progress, agree,
+// hold all that was acknowledged, and the clients' history must be linearizable.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <stdexcept>
+
+#include "base/random.h"
+#include "replication/consensus/raft_core.h"
+#include "tests/simulation/disk.h"
+#include "tests/simulation/history.h"
+#include "tests/simulation/machine.h"
+
+namespace simulation {
+
+// A rule broken on purpose, to see that it is found.
+enum class Mutation {
+  none,
+  early_word,    // a follower's messages go out before its write is durable
+  lost_sync,     // the disk says done before it is
+  forgets_vote,  // the vote doesn't survive
+  stale_reads,   // a leader answers reads without asking the others
+};
+
+struct Plan {
+  uint64_t seed = 1;
+  int members = 3;
+  int arbiters = 0;  // of the members
+  int64_t faults_until_ms = 20000;
+  Mutation mutation = Mutation::none;
+  bool trace = false;
+};
+
+struct Violation : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Tally {
+  int64_t events = 0, acknowledged = 0, unknown = 0, reads = 0, elections = 0, crashes = 0, copies = 0, membership_changes = 0;
+};
+
+class World {
+ public:
+  explicit World(const Plan& plan);
+  ~World();
+  // Throws Violation.
+  Tally run();
+
+ private:
+  struct Member;
+  struct Operation;
+
+  // The clock (world.cpp)
+  void at(int64_t delay_us, std::function<void()> action);
+  void heal_everything();
+  void say(const std::string& line);
+  [[noreturn]] void fail(const std::string& what);
+
+  // Members (world_members.cpp)
+  void start(Member& member);
+  void crash(Member& member);
+  void tick(MemberId id, uint64_t life);
+  void handle_output(Member& member);
+  void send(Member& from, std::vector<Outgoing>& messages);
+  void deliver(MemberId from, MemberId to, const Bytes& bytes);
+  void enqueue_write(Member& member, Write write);
+  void run_disk(Member& member);
+  void committed(Member& member, const EntryPtr& entry);
+  void copy_from_another(Member& member, const Behind& behind);
+
+  // What goes wrong (world_faults.cpp)
+  void disturb();
+  void change_members();
+  void partition();
+
+  // Clients (world_clients.cpp)
+  void client(int number);
+  void begin_read(Member& leader, int64_t operation);
+  void finish_reads(Member& member);
+  void acknowledge(const LogEntry& entry, bool succeeded);
+
+  // Invariants (world_checks.cpp)
+  void check_leader(Member& member);
+  void check_committed(Member& member, const EntryPtr& entry);
+  void check_durable(Member& member, Position at);
+  void check_logs();
+  void check_end();
+
+  Member* find(MemberId id);
+  bool durable_among(const std::vector<MemberId>& voters, Position at);
+  std::vector<MemberId> up();
+
+  const Plan plan_;
+  base::Random random_;
+  Tally tally_;
+  int64_t now_us_ = 0;
+  uint64_t sequence_ = 0;
+  struct Event {
+    int64_t at;
+    uint64_t sequence;
+    std::function<void()> action;
+    bool operator<(const Event& other) const { return at != other.at ? at > other.at : sequence > other.sequence; }
+  };
+  std::priority_queue<Event> events_;
+
+  std::map<MemberId, std::unique_ptr<Member>> members_;
+  std::map<std::pair<MemberId, MemberId>, bool> cut_;  // from, to
+  double drop_ = 0, duplicate_ = 0;
+  int64_t delay_max_us_ = 5000;
+  bool healing_ = false;
+
+  std::map<Term, MemberId> leaders_;
+  std::map<Index, EntryPtr> committed_;  // by anybody, ever
+  std::map<int64_t, Operation> operations_;
+  int64_t next_operation_ = 1;
+};
+
+}  // namespace simulation

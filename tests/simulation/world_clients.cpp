@@ -1,0 +1,84 @@
+// Clients: one operation at a time, sent to whom they believe to lead.
+#include "tests/simulation/world_parts.h"
+
+namespace simulation {
+
+void World::client(int number) {
+  if (now_us_ > (plan_.faults_until_ms + 15'000) * 1000) return;
+  const auto pause = static_cast<int64_t>(random_.below(80'000));
+  const std::vector<MemberId> running = up();
+  Member* server = running.empty() ? nullptr : find(running[random_.below(running.size())]);
+  // More than one may believe so.
+  if (!server || !server->leads()) return at(10'000 + pause, [this, number] { client(number); });
+
+  const int64_t id = next_operation_++;
+  Operation& operation = operations_[id];
+  operation.client = number;
+  operation.called = now_us_;
+  operation.server = server->id;
+  operation.read = random_.below(3) == 0;
+  operation.command = {static_cast<Command::Kind>(random_.below(3)), id, static_cast<int64_t>(random_.below(registers)), id,
+                       operations_.size() > 3 ? id - 1 - static_cast<int64_t>(random_.below(3)) : 0};
+  if (operation.read) {
+    begin_read(*server, id);
+  } else if (const auto at = server->core->propose(operation.command.encode())) {
+    operation.at = *at;
+    handle_output(*server);
+  } else {
+    operation.over = operation.refused = true;
+  }
+  // Answered or not, it waits no longer than this.
+  const uint64_t patience = 100'000 + random_.below(1'500'000);
+  const auto poll = std::make_shared<std::function<void(int64_t)>>();
+  *poll = [this, id, number, pause, poll](int64_t left) {
+    Operation& mine = operations_[id];
+    if (!mine.over && left > 0) return at(20'000, [poll, left] { (*poll)(left - 20'000); });
+    if (!mine.over) ++tally_.unknown;
+    mine.over = true;
+    at(pause, [this, number] { client(number); });
+    at(0, [poll] { *poll = nullptr; });  // it holds itself
+  };
+  (*poll)(static_cast<int64_t>(patience));
+}
+
+void World::begin_read(Member& leader, int64_t id) {
+  const std::string context(reinterpret_cast<const char*>(&id), sizeof id);
+  if (plan_.mutation == Mutation::stale_reads) {
+    leader.reads.push_back({leader.machine.applied, context});
+    finish_reads(leader);
+  } else if (leader.core->read_index(context)) {
+    handle_output(leader);
+  } else {
+    operations_[id].over = operations_[id].refused = true;
+  }
+}
+
+void World::finish_reads(Member& member) {
+  for (size_t i = 0; i < member.reads.size();) {
+    if (member.reads[i].index > member.machine.applied) {
+      ++i;
+      continue;
+    }
+    Operation& operation = operations_[base::load_le<int64_t>(member.reads[i].context.data())];
+    if (!operation.over) {
+      operation.over = true;
+      operation.returned = now_us_;
+      operation.value = member.machine.values[operation.command.key];
+      operation.contents = member.machine.elements;
+      ++tally_.reads;
+    }
+    member.reads.erase(member.reads.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void World::acknowledge(const LogEntry& entry, bool succeeded) {
+  if (entry.data.size() != sizeof(Command) || entry.kind != EntryKind::data) return;
+  Operation& operation = operations_[Command::decode(entry.data).operation];
+  if (operation.over || !(operation.at == Position{entry.index, entry.term})) return;
+  operation.over = true;
+  operation.returned = now_us_;
+  operation.succeeded = succeeded;
+  ++tally_.acknowledged;
+}
+
+}  // namespace simulation

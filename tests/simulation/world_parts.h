@@ -1,0 +1,47 @@
+// What the world's own files share.
+#pragma once
+
+#include <deque>
+
+#include "tests/simulation/world.h"
+
+namespace simulation {
+
+inline constexpr int64_t tick_us = 50'000;
+
+struct World::Member {
+  MemberId id = 0;
+  uint64_t life = 0;  // counts starts and crashes: events of an earlier one find another number
+  Disk disk;
+  std::unique_ptr<LogStore> store;
+  std::unique_ptr<RaftCore> core;  // nullptr: down
+  Machine machine;
+  Machine checkpoint;  // what a crash goes back to
+  bool copying = false;
+  std::deque<Write> writes;
+  bool disk_busy = false;
+  int64_t disk_us_max = 2000;
+  Index old_majority = 0;  // up to here an earlier membership's majority had decided
+  std::vector<ReadState> reads;
+  std::vector<LogBatch> unsynced;  // Mutation::lost_sync
+
+  bool up() const { return core != nullptr; }
+  bool leads() const { return up() && core->status().standing.role == Role::leader; }
+};
+
+struct World::Operation {
+  int client = 0;
+  bool read = false;
+  Command command{};
+  int64_t called = 0;
+  std::optional<int64_t> returned;
+  bool over = false;  // returned, or given up
+  bool succeeded = true;
+  int64_t value = 0;
+  std::set<int64_t> contents;
+  Position at;
+  bool refused = false;  // never entered a log
+  MemberId server = 0;
+};
+
+}  // namespace simulation
