@@ -64,3 +64,28 @@ def test_the_pinned_shell_is_the_one_that_runs():
     pinned = json.loads(pathlib.Path(ROOT, "tests/drivers/mongosh/package.json").read_text())["dependencies"]["mongosh"]
     done = subprocess.run([str(SHELL), "--version"], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == pinned
+
+
+def test_a_replica_set_is_made_and_looked_at():
+    with Server("--replSet", "rs0") as member:
+        made = shell(member, "rs.initiate()", "?directConnection=true")
+        assert made["ok"] == 1 and made["me"].endswith(f":{member.port}")
+        assert shell(member, "db.hello().isWritablePrimary") is True
+        assert shell(member, "rs.status().members.map(m => m.stateStr)") == ["PRIMARY"]
+        assert shell(member, "rs.conf().members.length") == 1
+        assert shell(member, "db.things.insertOne({a: 1}).acknowledged") is True
+        config = shell(member, "let c = rs.conf(); c.members[0].tags = {dc: 'east'}; c.members[0].priority = 2; rs.reconfig(c).ok")
+        assert config == 1
+        assert shell(member, "rs.conf().members[0].tags.dc") == "east"
+        info = shell(member, "db.getReplicationInfo()")
+        assert info["logSizeMB"] > 0 and info["usedMB"] >= 0 and info["tFirst"]
+        shell(member, "rs.printReplicationInfo()")
+        shell(member, "rs.printSecondaryReplicationInfo()")
+        assert shell(member, "try { rs.stepDown() } catch (e) { e.code }") == 262
+        assert shell(member, "try { rs.freeze(5) } catch (e) { e.code }") == 95
+        assert shell(member, """
+            const session = db.getMongo().startSession({causalConsistency: true});
+            const things = session.getDatabase('shell').things;
+            things.insertOne({b: 1}); things.find({b: 1}).count()
+        """) == 1
+        assert shell(member, "db.adminCommand({replSetStepDown: 1, force: true}).ok") == 1

@@ -1,0 +1,482 @@
+"""A replica set of one member, as drivers see it: discovery, sessions, retries, concerns."""
+import socket
+import struct
+import threading
+import time
+import uuid
+
+import bson
+import pymongo
+import pytest
+from pymongo.errors import NotPrimaryError, OperationFailure, PyMongoError, WriteConcernError
+from pymongo.read_concern import ReadConcern
+from pymongo.write_concern import WriteConcern
+
+from tests.support.palimpsest import Server
+
+
+def member(**options):
+    return Server("--replSet", "rs0", "--setParameter", "enableTestCommands=1", **options)
+
+
+def direct(server, **options):
+    return pymongo.MongoClient("127.0.0.1", server.port, directConnection=True, serverSelectionTimeoutMS=20000, **options)
+
+
+def set_client(server, **options):
+    return pymongo.MongoClient(f"mongodb://localhost:{server.port}/?replicaSet=rs0", serverSelectionTimeoutMS=20000, **options)
+
+
+def refused(call, code):
+    with pytest.raises((OperationFailure, NotPrimaryError)) as failure:
+        call()
+    assert failure.value.details["code"] == code, failure.value
+    return failure.value
+
+
+@pytest.fixture(scope="module")
+def server():
+    with member() as running:
+        client = direct(running)
+        client.admin.command("replSetInitiate")
+        client.close()
+        yield running
+
+
+@pytest.fixture
+def client(server):
+    client = set_client(server)
+    client.drop_database("t")
+    yield client
+    direct(server).admin.command("configureFailPoint", "failCommand", mode="off")
+    client.close()
+
+
+def lsid():
+    return {"id": bson.Binary(uuid.uuid4().bytes, 4)}
+
+
+def run(client, command, session, number):
+    """A command with session and number, as a driver's retry would send it again."""
+    return raw(client.primary[1], {**command, "lsid": session, "txnNumber": bson.Int64(number), "$db": "t"})
+
+
+def raw(port, command):
+    """Sent as it stands: the driver would put in sessions and numbers of its own."""
+    body = bson.encode(command)
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        message = struct.pack("<iiiiI", 16 + 4 + 1 + len(body), 1, 0, 2013, 0) + b"\0" + body
+        connection.sendall(message)
+        data = b""
+        while len(data) < 4 or len(data) < struct.unpack("<i", data[:4])[0]:
+            part = connection.recv(65536)
+            if not part:
+                raise EOFError("closed")
+            data += part
+    return bson.decode(data[21:])
+
+
+# ---- before and after initiation --------------------------------------------------------------
+
+def test_before_it_is_initiated_it_says_so_and_takes_no_writes():
+    with member() as server:
+        client = direct(server, retryWrites=False)
+        hello = client.admin.command("hello")
+        assert hello["isreplicaset"] and not hello["isWritablePrimary"] and not hello["secondary"]
+        assert hello["info"] == "Does not have a valid replica set config" and "setName" not in hello
+        refused(lambda: client.admin.command("replSetGetStatus"), 94)
+        refused(lambda: client.admin.command("replSetGetConfig"), 94)
+        refused(lambda: client.t.c.insert_one({}), 10107)
+        refused(lambda: client.t.c.find_one(), 13436)
+        for config, code in [
+            ({"_id": "other", "members": [{"_id": 0, "host": f"localhost:{server.port}"}]}, 93),
+            ({"_id": "rs0", "members": [{"_id": 0, "host": f"localhost:{server.port + 1}"}]}, 93),
+            ({"_id": "rs0", "members": []}, 93),
+            ({"_id": "rs0"}, 40414),
+            ({"_id": "rs0", "version": 2, "members": [{"_id": 0, "host": f"localhost:{server.port}"}]}, 103),
+            ({"_id": "rs0", "members": [{"_id": 0, "host": f"localhost:{server.port}", "priority": 0}]}, 93),
+            ({"_id": "rs0", "members": [{"_id": 0, "host": f"localhost:{server.port}", "votes": 2}]}, 93),
+            ({"_id": "rs0", "members": [{"_id": 0, "host": f"localhost:{server.port}", "colour": 1}]}, 40415),
+            ({"_id": "rs0", "members": [{"_id": 0, "host": f"localhost:{server.port}", "horizons": {"a": "b:1"}}]}, 93),
+            ({"_id": "rs0", "members": [{"_id": 0, "host": f"localhost:{server.port}"}, {"_id": 1, "host": "localhost:1"}]}, 74),
+        ]:
+            refused(lambda: client.admin.command("replSetInitiate", config), code)
+        assert client.admin.command("hello").get("setName") is None
+        config = {"_id": "rs0", "members": [{"_id": 7, "host": f"localhost:{server.port}", "tags": {"dc": "east"}}], "settings": {"electionTimeoutMillis": 500}}
+        client.admin.command("replSetInitiate", config)
+        hello = client.admin.command("hello")
+        assert hello["isWritablePrimary"] and hello["setName"] == "rs0" and hello["tags"] == {"dc": "east"}
+        assert hello["hosts"] == [hello["me"]] == [hello["primary"]] == [f"localhost:{server.port}"]
+        kept = client.admin.command("replSetGetConfig")["config"]
+        assert kept["members"][0]["_id"] == 7 and kept["settings"]["electionTimeoutMillis"] == 500 and kept["term"] == 1
+        assert client.local.system.replset.find_one()["_id"] == "rs0"
+        refused(lambda: client.admin.command("replSetInitiate"), 23)
+        client.close()
+
+
+def test_it_becomes_primary_by_itself_after_a_restart_in_a_later_term():
+    with member() as server:
+        direct(server).admin.command("replSetInitiate")
+        client = set_client(server)
+        client.t.c.insert_one({"_id": 1})
+        term = client.admin.command("replSetGetStatus")["term"]
+        for stop in (server.stop, server.kill):
+            stop()
+            server.start()
+            client.t.c.insert_one({"_id": bson.ObjectId()})
+            status = client.admin.command("replSetGetStatus")
+            assert status["myState"] == 1 and status["term"] == term + 1
+            term += 1
+        entries = list(client.local.oplog.rs.find())
+        assert [e["t"] for e in entries] == sorted(e["t"] for e in entries) and entries[-1]["t"] == term
+        client.close()
+
+
+def test_a_directory_of_another_set_is_refused():
+    with member() as server:
+        direct(server).admin.command("replSetInitiate")
+        assert server.stop() == 0
+        other = Server("--replSet", "other", dbpath=server.dbpath)
+        other.start(wait=False)
+        assert other.process.wait(60) == 100 and "rs0" in other.tail()
+
+
+def test_a_standalone_knows_no_replica_set():
+    with Server() as server:
+        client = server.client()
+        refused(lambda: client.admin.command("replSetGetStatus"), 76)
+        refused(lambda: client.admin.command("replSetInitiate"), 76)
+        refused(lambda: client.admin.command("configureFailPoint", "failCommand", mode="off"), 59)
+        reply = raw(server.port, {"insert": "c", "documents": [{}], "lsid": lsid(), "txnNumber": bson.Int64(1), "$db": "t"})
+        assert reply["code"] == 20 and "$clusterTime" not in reply
+        client.close()
+
+
+def test_the_driver_finds_the_set(client, server):
+    client.t.c.insert_one({"_id": 1})
+    assert client.primary == ("localhost", server.port) and client.secondaries == set()
+    assert client.topology_description.replica_set_name == "rs0"
+    assert client.admin.command("serverStatus")["repl"]["setName"] == "rs0"
+    assert client.admin.command("hello")["lastWrite"]["opTime"]["t"] >= 1
+
+
+# ---- reconfiguration, stepping down -------------------------------------------------------------
+
+def test_reconfig_changes_what_one_member_can(client, server):
+    config = client.admin.command("replSetGetConfig")["config"]
+    refused(lambda: client.admin.command("replSetReconfig", config), 103)
+    config["version"] += 1
+    config["members"][0]["tags"] = {"dc": "east"}
+    config["members"][0]["priority"] = 3
+    config["settings"]["getLastErrorModes"] = {"anywhere": {"dc": 1}, "everywhere": {"dc": 2}}
+    client.admin.command("replSetReconfig", config)
+    assert client.admin.command("hello")["tags"] == {"dc": "east"} and client.admin.command("hello")["setVersion"] == config["version"]
+    assert client.local.system.replset.find_one()["members"][0]["priority"] == 3
+    two = {**config, "version": config["version"] + 1, "members": config["members"] + [{"_id": 1, "host": "localhost:1"}]}
+    refused(lambda: client.admin.command("replSetReconfig", two), 74)
+    refused(lambda: client.admin.command("replSetReconfig", {**config, "_id": "x", "version": 99}), 103)
+    coll = client.t.get_collection("c", write_concern=WriteConcern(w="anywhere"))
+    coll.insert_one({})
+    with pytest.raises(WriteConcernError) as failure:
+        client.t.get_collection("c", write_concern=WriteConcern(w="everywhere")).insert_one({})
+    assert failure.value.code == 100
+    with pytest.raises(WriteConcernError) as failure:
+        client.t.get_collection("c", write_concern=WriteConcern(w="nowhere")).insert_one({})
+    assert failure.value.code == 79
+    assert client.t.c.count_documents({}) == 3  # the writes were done all the same
+
+
+def test_a_stepped_down_primary_refuses_writes_and_comes_back(server):
+    client = direct(server, retryWrites=False)
+    client.t.c.insert_one({"_id": bson.ObjectId()})
+    failure = refused(lambda: client.admin.command("replSetStepDown", 60), 262)
+    assert "No electable secondaries caught up" in str(failure)
+    refused(lambda: client.admin.command("replSetFreeze", 10), 95)
+    refused(lambda: client.admin.command("replSetStepDown", -1, force=True), 2)
+    term = client.admin.command("replSetGetStatus")["term"]
+    woken = []
+    watched = client.admin.command("hello")["topologyVersion"]
+    watcher = direct(server)
+    waiting = threading.Thread(target=lambda: woken.append(watcher.admin.command("hello", topologyVersion=watched, maxAwaitTimeMS=20000)))
+    waiting.start()
+    time.sleep(0.3)
+    began = time.monotonic()
+    client.admin.command("replSetStepDown", 2, force=True)
+    waiting.join(10)
+    assert time.monotonic() - began < 2 and woken and not woken[0]["isWritablePrimary"] and woken[0]["secondary"]
+    reply = raw(server.port, {"insert": "c", "documents": [{}], "$db": "t"})
+    assert reply["code"] == 10107 and reply["codeName"] == "NotWritablePrimary" and "errorLabels" not in reply
+    reply = raw(server.port, {"insert": "c", "documents": [{}], "lsid": lsid(), "txnNumber": bson.Int64(1), "$db": "t"})
+    assert reply["code"] == 10107 and reply["errorLabels"] == ["RetryableWriteError"]
+    assert raw(server.port, {"find": "c", "$db": "t"})["code"] == 13435
+    assert raw(server.port, {"aggregate": "c", "pipeline": [{"$out": "d"}], "cursor": {}, "$readPreference": {"mode": "nearest"}, "$db": "t"})["code"] == 10107
+    assert raw(server.port, {"find": "c", "$readPreference": {"mode": "secondary"}, "$db": "t"})["ok"] == 1
+    assert client.admin.command("replSetGetStatus")["myState"] == 2
+    through_the_set = set_client(server)  # waits for a primary
+    through_the_set.t.c.insert_one({"_id": bson.ObjectId()})
+    assert time.monotonic() - began >= 1.9
+    assert client.admin.command("replSetGetStatus")["term"] == term + 1
+    client.admin.command("replSetStepDown", 60, force=True)
+    assert client.admin.command("replSetFreeze", 0)["info"] == "unfreezing"
+    through_the_set.t.c.insert_one({"_id": bson.ObjectId()})
+    watcher.close(), through_the_set.close(), client.close()
+
+
+def test_writes_in_progress_end_before_the_member_steps_down(server):
+    client = set_client(server)
+    failures, done, stop = [], [], threading.Event()
+
+    def write(writer):
+        own = set_client(server)
+        i = 0
+        while not stop.is_set():
+            try:
+                own.t.step.insert_one({"_id": f"{writer}-{i}"})
+                done.append(f"{writer}-{i}")
+            except PyMongoError as error:
+                failures.append(error)
+            i += 1
+        own.close()
+
+    client.t.step.drop()
+    writers = [threading.Thread(target=write, args=(n,)) for n in range(3)]
+    [w.start() for w in writers]
+    for _ in range(3):
+        time.sleep(0.4)
+        client.admin.command("replSetStepDown", 1, force=True, secondaryCatchUpPeriodSecs=0)
+        time.sleep(1.5)
+    stop.set()
+    [w.join() for w in writers]
+    assert not failures, failures[:3]  # the driver's one retry hides it
+    stored = {d["_id"] for d in client.t.step.find()}
+    assert stored == set(done) and len(done) > 30
+    entries = list(client.local.oplog.rs.find({}, {"t": 1}))
+    assert [e["t"] for e in entries] == sorted(e["t"] for e in entries)
+    client.close()
+
+
+# ---- times and concerns -----------------------------------------------------------------------
+
+def test_replies_carry_the_sets_time(client):
+    first = client.admin.command("ping")
+    assert first["$clusterTime"]["signature"]["keyId"] == 0
+    written = client.t.command("insert", "c", documents=[{"_id": 1}])
+    assert written["operationTime"] > first["operationTime"]
+    assert client.local.oplog.rs.find_one(sort=[("$natural", -1)])["ts"] == written["operationTime"]
+    failed = raw(client.primary[1], {"nonsense": 1, "$db": "t"})
+    assert failed["code"] == 59 and failed["operationTime"] >= written["operationTime"] and "$clusterTime" in failed
+
+
+def test_after_cluster_time_waits_and_refuses_what_is_to_come(client):
+    time_now = client.t.command("insert", "c", documents=[{"_id": 1}])["operationTime"]
+    later = bson.Timestamp(time_now.time + 1000, 1)
+    port = client.primary[1]
+    find = {"find": "c", "$db": "t"}
+    assert raw(port, {**find, "readConcern": {"afterClusterTime": time_now}})["cursor"]["firstBatch"] == [{"_id": 1}]
+    assert raw(port, {**find, "readConcern": {"afterClusterTime": later}})["code"] == 72
+    # With the time gossiped it is known to have come.
+    gossip = {"clusterTime": later, "signature": {"hash": b"\0" * 20, "keyId": bson.Int64(0)}}
+    reply = raw(port, {**find, "readConcern": {"afterClusterTime": later}, "$clusterTime": gossip})
+    assert reply["ok"] == 1 and reply["$clusterTime"]["clusterTime"] >= later
+    assert client.t.command("insert", "c", documents=[{"_id": 2}])["operationTime"] > later
+    too_far = {**gossip, "clusterTime": bson.Timestamp(2**32 - 1, 1)}
+    assert raw(port, {**find, "$clusterTime": too_far})["code"] == 205
+    for concern, code in [({"level": "linearizable", "afterClusterTime": later}, 72), ({"atClusterTime": later}, 72), ({"level": "nonsense"}, 2),
+                          ({"afterClusterTime": bson.Timestamp(0, 0)}, 72), ({"afterClusterTime": 5}, 14), ({"level": "snapshot"}, 246)]:
+        assert raw(port, {**find, "readConcern": concern})["code"] == code, concern
+    assert raw(port, {"insert": "c", "documents": [{}], "readConcern": {"level": "majority"}, "$db": "t"})["code"] == 72
+
+
+@pytest.mark.parametrize("level", ["local", "available", "majority", "linearizable"])
+def test_read_concerns(client, level):
+    client.t.c.insert_one({"_id": 1})
+    coll = client.t.get_collection("c", read_concern=ReadConcern(level))
+    assert coll.find_one() == {"_id": 1} and coll.count_documents({}) == 1 and coll.distinct("_id") == [1]
+
+
+def test_causally_consistent_sessions_read_their_writes(client):
+    with client.start_session(causal_consistency=True) as session:
+        for i in range(50):
+            client.t.c.insert_one({"_id": i}, session=session)
+            assert client.t.c.find_one({"_id": i}, session=session)
+        assert session.operation_time is not None and session.cluster_time is not None
+
+
+@pytest.mark.parametrize("concern", [WriteConcern(w=1), WriteConcern(w=1, j=True), WriteConcern(w="majority"), WriteConcern(w="majority", j=True, wtimeout=1000), WriteConcern(w=0)])
+def test_write_concerns_of_one(client, concern):
+    client.t.get_collection("c", write_concern=concern).insert_one({"_id": 1})
+    deadline = time.monotonic() + 5
+    while not client.t.c.find_one() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert client.t.c.find_one() == {"_id": 1}
+
+
+def test_a_concern_that_can_never_be_met_is_an_error_beside_the_write(client):
+    reply = raw(client.primary[1], {"insert": "c", "documents": [{"_id": 1}], "writeConcern": {"w": 2, "wtimeout": 100}, "$db": "t"})
+    assert reply["ok"] == 1 and reply["n"] == 1
+    error = reply["writeConcernError"]
+    assert error["code"] == 100 and error["codeName"] == "UnsatisfiableWriteConcern" and error["errInfo"]["writeConcern"]["w"] == 2
+    assert raw(client.primary[1], {"insert": "c", "documents": [{}], "writeConcern": {"w": 51}, "$db": "t"})["code"] == 9
+
+
+# ---- retryable writes ---------------------------------------------------------------------------
+
+def test_a_retried_insert_runs_once(client):
+    session, command = lsid(), {"insert": "c", "documents": [{"n": 1}, {"n": 2}, {"n": 3}]}
+    first = run(client, command, session, 1)
+    assert first["n"] == 3 and "retriedStmtIds" not in first
+    again = run(client, command, session, 1)
+    assert again["n"] == 3 and again["retriedStmtIds"] == [0, 1, 2]
+    assert client.t.c.count_documents({}) == 3
+    more = run(client, {"insert": "c", "documents": [{"n": 1}, {"n": 9}], "stmtIds": [2, 5]}, session, 1)
+    assert more["n"] == 2 and more["retriedStmtIds"] == [2] and client.t.c.count_documents({}) == 4
+    entries = list(client.local.oplog.rs.find({"lsid.id": session["id"]}))
+    assert [e["stmtId"] for e in entries] == [0, 1, 2, 5] and all(e["txnNumber"] == 1 for e in entries)
+    assert entries[0]["prevOpTime"] == {"ts": bson.Timestamp(0, 0), "t": -1}
+    assert [e["prevOpTime"]["ts"] for e in entries[1:]] == [e["ts"] for e in entries[:-1]]
+    record = client.config.transactions.find_one({"_id.id": session["id"]})
+    assert record["txnNum"] == 1 and record["lastWriteOpTime"]["ts"] == entries[-1]["ts"]
+
+
+def test_retried_updates_and_deletes_run_once(client):
+    session = lsid()
+    client.t.c.insert_many([{"_id": 1, "n": 0}, {"_id": 2, "n": 0}])
+    update = {"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"n": 1}}}, {"q": {"_id": 9}, "u": {"$inc": {"n": 1}}, "upsert": True}]}
+    first, again = run(client, update, session, 1), run(client, update, session, 1)
+    for reply in (first, again):
+        assert reply["n"] == 2 and reply["nModified"] == 1 and reply["upserted"] == [{"index": 1, "_id": 9}]
+    assert again["retriedStmtIds"] == [0, 1]
+    assert [d["n"] for d in client.t.c.find().sort("_id")] == [1, 0, 1]
+    delete = {"delete": "c", "deletes": [{"q": {"n": {"$gte": 0}}, "limit": 1}]}
+    assert run(client, delete, session, 2)["n"] == 1 and run(client, delete, session, 2)["n"] == 1
+    assert client.t.c.count_documents({}) == 2
+    reply = run(client, {"update": "c", "updates": [{"q": {}, "u": {"$inc": {"n": 1}}, "multi": True}]}, session, 3)
+    assert reply["code"] == 72 and "multi=true" in reply["errmsg"]
+    reply = run(client, {"delete": "c", "deletes": [{"q": {}, "limit": 0}]}, session, 3)
+    assert reply["code"] == 72 and "limit=0" in reply["errmsg"]
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_a_retried_find_and_modify_answers_the_same(client, new):
+    session = lsid()
+    client.t.c.insert_one({"_id": 1, "n": 0, "text": "x" * 500})
+    command = {"findAndModify": "c", "query": {"_id": 1}, "update": {"$inc": {"n": 1}}, "new": new, "fields": {"n": 1}}
+    first, again = run(client, command, session, 1), run(client, command, session, 1)
+    assert first["value"] == again["value"] == {"_id": 1, "n": int(new)} and first["lastErrorObject"] == again["lastErrorObject"]
+    assert again["retriedStmtId"] == 0 and client.t.c.find_one()["n"] == 1
+    image = client.config.image_collection.find_one({"_id.id": session["id"]})
+    assert image["imageKind"] == ("postImage" if new else "preImage") and image["image"]["n"] == int(new)
+    assert run(client, {"findAndModify": "c", "query": {"_id": 1}, "remove": True}, session, 1)["code"] == 40606
+    upsert = {"findAndModify": "c", "query": {"_id": 5}, "update": {"$set": {"a": 1}}, "upsert": True, "new": new}
+    first, again = run(client, upsert, session, 2), run(client, upsert, session, 2)
+    assert first["value"] == again["value"] == ({"_id": 5, "a": 1} if new else None)
+    assert first["lastErrorObject"] == again["lastErrorObject"] == {"n": 1, "updatedExisting": False, "upserted": 5}
+    remove = {"findAndModify": "c", "query": {"_id": 1}, "remove": True}
+    first, again = run(client, remove, session, 3), run(client, remove, session, 3)
+    assert first["value"] == again["value"] and first["value"]["n"] == 1 and first["lastErrorObject"] == again["lastErrorObject"] == {"n": 1}
+
+
+def test_old_numbers_and_wrong_ones_are_refused(client):
+    session, insert = lsid(), {"insert": "c", "documents": [{}]}
+    assert run(client, insert, session, 5)["n"] == 1
+    assert run(client, insert, session, 4)["code"] == 225
+    assert run(client, insert, session, -1)["code"] == 72
+    port = client.primary[1]
+    assert raw(port, {**insert, "lsid": session, "txnNumber": 6, "$db": "t"})["code"] == 14
+    assert raw(port, {**insert, "txnNumber": bson.Int64(6), "$db": "t"})["code"] == 72
+    assert raw(port, {"find": "c", "lsid": session, "txnNumber": bson.Int64(6), "$db": "t"})["code"] == 50768
+    assert raw(port, {**insert, "lsid": {"id": "x"}, "txnNumber": bson.Int64(6), "$db": "t"})["code"] == 207
+    assert raw(port, {**insert, "lsid": session, "txnNumber": bson.Int64(6), "autocommit": False, "startTransaction": True, "$db": "t"})["code"] == 20
+    assert run(client, {**insert, "stmtIds": [1, 2]}, session, 6)["code"] == 72
+
+
+def test_a_failed_statement_may_be_retried_and_the_others_are_not_run_again(client):
+    session = lsid()
+    client.t.c.insert_one({"_id": 2})
+    command = {"insert": "c", "documents": [{"_id": 1}, {"_id": 2}, {"_id": 3}]}
+    first = run(client, command, session, 1)
+    assert first["n"] == 1 and first["writeErrors"][0]["index"] == 1
+    client.t.c.delete_one({"_id": 2})
+    again = run(client, command, session, 1)
+    assert again["n"] == 3 and again["retriedStmtIds"] == [0] and client.t.c.count_documents({}) == 3
+    client.t.c.delete_many({})
+    client.t.c.insert_one({"_id": 2})
+    unordered = run(client, {**command, "ordered": False}, session, 2)
+    assert unordered["n"] == 2 and [e["index"] for e in unordered["writeErrors"]] == [1]
+    unordered = run(client, {**command, "ordered": False}, session, 2)
+    assert unordered["n"] == 2 and unordered["retriedStmtIds"] == [0, 2] and [e["index"] for e in unordered["writeErrors"]] == [1]
+
+
+def test_the_same_statement_from_two_connections_at_once_runs_once(client):
+    for number in range(20):
+        session, command = lsid(), {"update": "c", "updates": [{"q": {"_id": number}, "u": {"$inc": {"n": 1}}, "upsert": True}]}
+        threads = [threading.Thread(target=run, args=(client, command, session, 1)) for _ in range(4)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        assert client.t.c.find_one({"_id": number})["n"] == 1
+
+
+@pytest.mark.parametrize("data", [{"errorCode": 10107}, {"errorCode": 91}, {"errorCode": 11600}, {"closeConnection": True}])
+def test_drivers_retry_what_failed_before_it_ran(client, data):
+    client.admin.command("configureFailPoint", "failCommand", mode={"times": 1}, data={"failCommands": ["insert", "update"], **data})
+    client.t.c.insert_one({"_id": 1})
+    assert client.t.c.count_documents({}) == 1
+
+
+def test_drivers_retry_what_ran_though_the_answer_was_lost(client):
+    fail_point = {"configureFailPoint": "onPrimaryTransactionalWrite", "mode": {"times": 1}}
+    client.t.c.insert_one({"_id": 1, "n": 0})
+    for write in (lambda: client.t.c.update_one({"_id": 1}, {"$inc": {"n": 1}}), lambda: client.t.c.insert_one({"_id": bson.ObjectId()}),
+                  lambda: client.t.c.find_one_and_update({"_id": 1}, {"$inc": {"n": 1}}),
+                  lambda: client.t.c.bulk_write([pymongo.UpdateOne({"_id": 1}, {"$inc": {"n": 1}}), pymongo.InsertOne({})])):
+        client.admin.command(fail_point)
+        write()
+        assert client.admin.command("configureFailPoint", "onPrimaryTransactionalWrite", mode="off")["count"] >= 1
+    assert client.t.c.find_one({"_id": 1})["n"] == 3 and client.t.c.count_documents({}) == 3
+    client.admin.command(fail_point)
+    session, command = lsid(), {"insert": "c", "documents": [{}]}
+    with pytest.raises((EOFError, ConnectionError)):
+        run(client, command, session, 1)
+    assert client.t.c.count_documents({}) == 4  # done, though nobody was told
+    assert run(client, command, session, 1)["retriedStmtIds"] == [0] and client.t.c.count_documents({}) == 4
+
+
+def test_write_concern_errors_of_fail_points_carry_labels(client):
+    client.admin.command("configureFailPoint", "failCommand", mode={"times": 1},
+                         data={"failCommands": ["insert"], "writeConcernError": {"code": 91, "errmsg": "going"}})
+    reply = run(client, {"insert": "c", "documents": [{}]}, lsid(), 1)
+    assert reply["ok"] == 1 and reply["writeConcernError"]["code"] == 91 and reply["errorLabels"] == ["RetryableWriteError"]
+
+
+# ---- sessions -----------------------------------------------------------------------------------
+
+def test_sessions_are_written_down_and_struck_out(client):
+    session = client.start_session()
+    identifier = session.session_id["id"]
+    client.t.c.insert_one({}, session=session)
+    client.admin.command("refreshLogicalSessionCacheNow")
+    assert client.config["system.sessions"].find_one({"_id.id": identifier})
+    assert client.config["system.sessions"].index_information()["lsidTTLIndex"]["expireAfterSeconds"] == 1800
+    raw(client.primary[1], {"endSessions": [{"id": identifier}], "$db": "admin"})
+    client.admin.command("refreshLogicalSessionCacheNow")
+    assert client.config["system.sessions"].find_one({"_id.id": identifier}) is None
+
+
+def test_cursors_go_with_their_session(client):
+    client.t.c.insert_many([{} for _ in range(300)])
+    for command in ({"killSessions": 1}, {"endSessions": 1}, {"killAllSessions": []}, {"killAllSessionsByPattern": 1}):
+        session, port = lsid(), client.primary[1]
+        cursor = raw(port, {"find": "c", "batchSize": 2, "lsid": session, "$db": "t"})["cursor"]["id"]
+        name = next(iter(command))
+        value = [session] if name in ("killSessions", "endSessions") else [] if name == "killAllSessions" else [{"lsid": session}]
+        assert raw(port, {name: value, "$db": "admin"})["ok"] == 1
+        assert raw(port, {"getMore": bson.Int64(cursor), "collection": "c", "lsid": session, "$db": "t"})["code"] == 43
+
+
+def test_a_session_ends_after_its_time():
+    with Server("--replSet", "rs0", "--setParameter", "enableTestCommands=1", "--setParameter", "localLogicalSessionTimeoutMinutes=1") as server:
+        client = direct(server)
+        client.admin.command("replSetInitiate")
+        assert client.admin.command("hello")["logicalSessionTimeoutMinutes"] == 1
+        assert raw(server.port, {"startSession": 1, "$db": "admin"})["timeoutMinutes"] == 1
+        client.close()
