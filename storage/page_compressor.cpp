@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "storage/column_block.h"
 #include "storage/directory.h"
 #include "storage/wt.h"
 
@@ -25,6 +26,9 @@ using base::OperationError;
 
 constexpr int log_unreadable = 22445;
 constexpr int log_not_registered = 7200501;
+
+constexpr const char* entries_compressor = "entries";
+constexpr int level_entries = 3;
 
 // Compression contexts are large, and pages are written by whoever meets them: a few serve all threads.
 template <class Context, Context* (*create)(), size_t (*destroy)(Context*)>
@@ -114,6 +118,7 @@ struct PageCompressors::Collection {
   CollectionId id = 0;
   Compressor fresh, settled;
   std::atomic<int> settled_level{level_settled};
+  std::atomic<bool> columns{false};
   std::atomic<std::shared_ptr<const Digested>> digested{std::make_shared<const Digested>()};
 
   static int compress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes, size_t* made,
@@ -134,6 +139,17 @@ Decompressing& decompressing() {
 
 }  // namespace
 
+namespace {
+
+// Too little room is what WiredTiger calls not worth it.
+int compressed(size_t bytes, size_t from_bytes, size_t* made, int* failed) {
+  *failed = bytes == 0 || ZSTD_isError(bytes) || bytes >= from_bytes;
+  if (!*failed) *made = bytes;
+  return 0;
+}
+
+}  // namespace
+
 int PageCompressors::Collection::compress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes,
                                           size_t* made, int* failed) {
   const auto* compressor = reinterpret_cast<Compressor*>(self);
@@ -145,45 +161,86 @@ int PageCompressors::Collection::compress(WT_COMPRESSOR* self, WT_SESSION*, uint
   if (compressor->settled) {
     // Digested for each page: a digest made once would have the parameters of a much shorter text.
     const BytesView dictionary = digested->dictionaries.empty() ? BytesView() : BytesView(digested->dictionaries.back());
-    bytes = ZSTD_compress_usingDict(lease.get(), to, to_bytes, from, from_bytes, dictionary.data(), dictionary.size(),
-                                    collection.settled_level.load(std::memory_order_relaxed));
+    const int level = collection.settled_level.load(std::memory_order_relaxed);
+    std::optional<PageColumns> columns;
+    if (collection.columns.load(std::memory_order_relaxed)) columns = split_page({reinterpret_cast<char*>(from), from_bytes}, PageKind::contents);
+    bytes = columns ? write_column_block(lease.get(), *columns, dictionary, level, to, to_bytes)
+                    : ZSTD_compress_usingDict(lease.get(), to, to_bytes, from, from_bytes, dictionary.data(), dictionary.size(), level);
   } else {
     bytes = digested->fresh ? ZSTD_compress_usingCDict(lease.get(), to, to_bytes, from, from_bytes, digested->fresh.get())
                             : ZSTD_compressCCtx(lease.get(), to, to_bytes, from, from_bytes, level_fresh);
   }
-  // Too little room is what WiredTiger calls not worth it.
-  *failed = ZSTD_isError(bytes) || bytes >= from_bytes;
-  if (!*failed) *made = bytes;
-  return 0;
+  return compressed(bytes, from_bytes, made, failed);
 }
+
+namespace {
+
+// A block of either form into the page it was. Empty: done; else what is wrong with it.
+std::string read_block(BytesView block, const Digested& digested, uint8_t* to, size_t to_bytes, size_t* made) {
+  ColumnBlock columns;
+  const bool by_columns = is_column_block(block);
+  if (by_columns) {
+    auto parsed = parse_column_block(block);
+    if (!parsed) return parsed.failure().message;
+    columns = *parsed;
+  }
+  const BytesView named = by_columns ? columns.bodies : block;
+  const unsigned number = ZSTD_getDictID_fromFrame(named.data(), named.size());
+  if (number > digested.reading.size()) {
+    return "it needs dictionary " + std::to_string(number) + ", and there are " + std::to_string(digested.reading.size());
+  }
+  const ZSTD_DDict* dictionary = number == 0 ? nullptr : digested.reading[number - 1].get();
+  const Decompressing::Lease lease(storage::decompressing());
+  if (!lease.get()) return "there is no memory";
+  if (by_columns) {
+    auto page = read_column_block(lease.get(), columns, dictionary, to_bytes);
+    if (!page) return page.failure().message;
+    std::copy(page->begin(), page->end(), to);
+    *made = page->size();
+    return {};
+  }
+  const size_t frame = ZSTD_findFrameCompressedSize(block.data(), block.size());  // blocks are rounded up
+  if (ZSTD_isError(frame)) return "its bytes are not those that were written";
+  const size_t bytes = dictionary ? ZSTD_decompress_usingDDict(lease.get(), to, to_bytes, block.data(), frame, dictionary)
+                                  : ZSTD_decompressDCtx(lease.get(), to, to_bytes, block.data(), frame);
+  if (ZSTD_isError(bytes)) return ZSTD_getErrorName(bytes);
+  *made = bytes;
+  return {};
+}
+
+}  // namespace
 
 int PageCompressors::Collection::decompress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes,
                                             size_t* made) {
-  const auto* compressor = reinterpret_cast<Compressor*>(self);
-  const Collection& collection = *compressor->of;
-  std::string problem;
+  const Collection& collection = *reinterpret_cast<Compressor*>(self)->of;
   const auto digested = collection.digested.load();
-  const unsigned number = ZSTD_getDictID_fromFrame(from, from_bytes);
-  const size_t frame = ZSTD_findFrameCompressedSize(from, from_bytes);  // blocks are rounded up
-  if (ZSTD_isError(frame)) {
-    problem = "its bytes are not those that were written";
-  } else if (number > digested->reading.size()) {
-    problem = "it needs dictionary " + std::to_string(number) + ", and there are " + std::to_string(digested->reading.size());
-  } else {
-    const Decompressing::Lease lease(storage::decompressing());
-    if (!lease.get()) return ENOMEM;
-    const size_t bytes = number == 0 ? ZSTD_decompressDCtx(lease.get(), to, to_bytes, from, frame)
-                                     : ZSTD_decompress_usingDDict(lease.get(), to, to_bytes, from, frame, digested->reading[number - 1].get());
-    if (!ZSTD_isError(bytes)) {
-      *made = bytes;
-      return 0;
-    }
-    problem = ZSTD_getErrorName(bytes);
-  }
+  const std::string problem = read_block({reinterpret_cast<char*>(from), from_bytes}, *digested, to, to_bytes, made);
+  if (problem.empty()) return 0;
   base::log(base::Severity::error, base::LogComponent::storage, log_unreadable, "A page can't be read",
             base::Attributes().add("collection", static_cast<int64_t>(collection.id)).add("error", problem));
   return WT_ERROR;
 }
+
+// Pages of indexes: entries count up, as do the records they name.
+struct PageCompressors::Entries {
+  WT_COMPRESSOR interface{};
+
+  static int compress(WT_COMPRESSOR*, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes, size_t* made, int* failed) {
+    const Compressing::Lease lease(storage::compressing());
+    if (!lease.get()) return ENOMEM;
+    const auto columns = split_page({reinterpret_cast<char*>(from), from_bytes}, PageKind::entries);
+    return compressed(columns ? write_column_block(lease.get(), *columns, {}, level_entries, to, to_bytes)
+                              : ZSTD_compressCCtx(lease.get(), to, to_bytes, from, from_bytes, level_entries),
+                      from_bytes, made, failed);
+  }
+  static int decompress(WT_COMPRESSOR*, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes, size_t* made) {
+    const std::string problem = read_block({reinterpret_cast<char*>(from), from_bytes}, {}, to, to_bytes, made);
+    if (problem.empty()) return 0;
+    base::log(base::Severity::error, base::LogComponent::storage, log_unreadable, "A page can't be read",
+              base::Attributes().add("of", "an index").add("error", problem));
+    return WT_ERROR;
+  }
+};
 
 namespace {
 
@@ -211,7 +268,9 @@ std::string file_name(CollectionId id) { return file_prefix + std::to_string(id)
 
 }  // namespace
 
-PageCompressors::PageCompressors(std::string directory, int settled_level) : directory_(std::move(directory)), settled_level_(settled_level) {
+PageCompressors::PageCompressors(std::string directory, int settled_level) : directory_(std::move(directory)), settled_level_(settled_level), entries_(std::make_unique<Entries>()) {
+  entries_->interface.compress = Entries::compress;
+  entries_->interface.decompress = Entries::decompress;
   std::set<CollectionId> tables, files;
   for (const auto& entry : fs::directory_iterator(directory_)) {
     const std::string name = entry.path().filename();
@@ -271,6 +330,7 @@ void PageCompressors::register_with(WT_CONNECTION* connection, Collection& colle
 int PageCompressors::register_all(WT_CONNECTION* connection) {
   std::lock_guard lock(mutex_);
   connection_ = connection;
+  wt::check(connection->add_compressor(connection, entries_compressor, &entries_->interface, nullptr), "registering the indexes' compressor");
   for (auto& [id, collection] : collections_) register_with(connection, *collection);
   return 0;
 }
@@ -282,11 +342,14 @@ void PageCompressors::add(CollectionId id) {
   register_with(connection_, make(id));
 }
 
-void PageCompressors::set_settled_level(CollectionId id, int level) {
+std::string PageCompressors::entries_name() { return entries_compressor; }
+
+void PageCompressors::set_settled(CollectionId id, int level, bool columns) {
   std::lock_guard lock(mutex_);
   const auto found = collections_.find(id);
   base::check(found != collections_.end(), "a level for a collection without compressors");
   found->second->settled_level = level;
+  found->second->columns = columns;
 }
 
 size_t PageCompressors::dictionaries(CollectionId id) const {

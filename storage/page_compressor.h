@@ -8,6 +8,7 @@
 //   records-17        block_compressor=fresh-17      level 3
 //   packed-17 ...     block_compressor=settled-17    level 12, archive 19
 //   pages-17.dict     the dictionaries, durable before the first page that needs one
+//   index-17-1        block_compressor=entries       level 3
 //
 // A page of a dictionary that is gone can't be read, so a file that is missing
 // or damaged is an error at start that names the collection.
@@ -45,8 +46,11 @@ class PageCompressors {
   static std::string fresh_name(CollectionId collection) { return "fresh-" + std::to_string(collection); }
   static std::string settled_name(CollectionId collection) { return "settled-" + std::to_string(collection); }
 
-  // Of the pages of tables whose rows stay, from now on: 1 to 22.
-  void set_settled_level(CollectionId collection, int level);
+  // For tables of indexes, one for all: rows by columns (page_columns.h), fast.
+  static std::string entries_name();
+
+  // Of the pages of tables whose rows stay, from now on: level 1 to 22, and whether rows are laid out by columns.
+  void set_settled(CollectionId collection, int level, bool columns);
 
   size_t dictionaries(CollectionId collection) const;
   // Makes another dictionary, and lets new pages use it once it is durable. False: the samples are not worth one.
@@ -62,6 +66,7 @@ class PageCompressors {
 
  private:
   struct Collection;
+  struct Entries;
   Collection& make(CollectionId collection);
   void register_with(__wt_connection* connection, Collection& collection);
   std::string path(CollectionId collection) const;
@@ -70,6 +75,7 @@ class PageCompressors {
   const int settled_level_;
   mutable std::mutex mutex_;
   std::map<CollectionId, std::unique_ptr<Collection>> collections_;
+  const std::unique_ptr<Entries> entries_;
   __wt_connection* connection_ = nullptr;
 };
 

@@ -20,8 +20,8 @@ std::vector<std::string> store_table_names(CollectionId collection) {
 }
 
 PageLayout page_layout(const std::string& profile) {
-  if (profile == "thesis") return {.settled_level = level_fresh, .dictionaries = false};
-  if (profile == "archive") return {.settled_page_bytes = 512 << 10, .settled_level = level_archived, .dictionaries = true};
+  if (profile == "thesis") return {.settled_level = level_fresh, .dictionaries = false, .columns = false};
+  if (profile == "archive") return {.settled_page_bytes = 512 << 10, .settled_level = level_archived};
   return {};
 }
 
@@ -31,7 +31,7 @@ StoreTables StoreTables::open(Engine& engine, CollectionId collection, const std
   std::string fresh = engine.options().block_compressor, stays = fresh;
   PageCompressors& compressors = engine.internals().page_compressors;
   compressors.add(collection);
-  compressors.set_settled_level(collection, layout.settled_level);
+  compressors.set_settled(collection, layout.settled_level, layout.columns);
   if (fresh == "zstd") {
     fresh = PageCompressors::fresh_name(collection);
     stays = PageCompressors::settled_name(collection);
@@ -42,10 +42,8 @@ StoreTables StoreTables::open(Engine& engine, CollectionId collection, const std
   const TableOptions settled{.block_compressor = stays, .leaf_page_bytes = layout.settled_page_bytes,
                              .memory_page_bytes = 8 * layout.settled_page_bytes, .allocation_bytes = 512};
   const TableOptions small{.block_compressor = fresh, .leaf_page_bytes = 16 << 10, .allocation_bytes = 512, .prefix_compression = true};
-  TableOptions chained = settled;
-  chained.prefix_compression = true;
   return {engine.open_table(names[0], growing), engine.open_table(names[1], settled), engine.open_table(names[2], small),
-          engine.open_table(names[3], chained)};
+          engine.open_table(names[3], settled)};
 }
 
 StoreCounts& StoreCounts::operator+=(const StoreCounts& more) {

@@ -28,6 +28,7 @@ struct PageLayout {
   uint32_t settled_page_bytes = 128 << 10;  // on disk; the page itself is up to four times that
   int settled_level = level_settled;
   bool dictionaries = true;
+  bool columns = true;  // page_columns.h
 };
 PageLayout page_layout(const std::string& profile);
 

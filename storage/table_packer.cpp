@@ -13,11 +13,18 @@ constexpr size_t batch_bytes = 1 << 20;
 constexpr int64_t pack_bytes_min = 1 << 20;
 constexpr int64_t pack_share = 4;       // pack when what left is more than 1/4 of what stayed
 constexpr int64_t settle_bytes_min = 2 << 20;        // in the file of `records`: worth moving by itself
-constexpr int64_t settle_bytes_asked = 1 << 20;      // and when somebody waits for it; shorter files can't be compacted
+constexpr int64_t settle_bytes_asked = 64 << 10;     // and when somebody waits for it
 constexpr int64_t reusable_min = 1 << 20;
 constexpr int64_t reusable_share = 5;   // compact when more than 1/5 of the file is unused
 constexpr int64_t reusable_share_asked = 12;
-constexpr int64_t nearly_empty_min = 64 << 10;
+
+// Files that WiredTiger does not compact: it leaves alone what is below a megabyte, and what would give back less.
+constexpr int64_t small_file_max = 4 << 20;
+constexpr int64_t small_reusable_min = 16 << 10;
+constexpr int64_t small_reusable_share = 8;
+constexpr size_t touch_every_bytes = 4 << 10;  // less than any page that is worth moving
+constexpr int rewrites_max = 2;                // the first goes behind what is there, the second to its place
+constexpr int nudges_max = 2;                  // checkpoints until its end is cut off
 
 // Dictionaries: the first when there is this much to learn from, each further one when there is 32 times as much.
 constexpr int64_t learn_bytes_min = 1 << 20;
@@ -49,6 +56,11 @@ bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupt
   if (interrupted()) return any;
   if (any) engine_.checkpoint();  // until then the last one holds what was left behind
   for (const auto& name : store_table_names(store.collection())) any |= compact_if_worth(name);
+  const StoreTables& tables = store.tables();
+  for (const Table* table : {&tables.records, &tables.packed, &tables.heads, &tables.chains}) {
+    if (interrupted()) return any;
+    any |= asked_ && rewrite_if_worth(*table, interrupted);
+  }
   return any;
 }
 
@@ -125,14 +137,76 @@ void TablePacker::learn(ChainStore& store) {
 bool TablePacker::compact_if_worth(const std::string& table) {
   const int64_t file = engine_.file_bytes(table);
   const int64_t reusable = engine_.reusable_bytes(table);
-  const bool nearly_empty = asked_ && reusable >= nearly_empty_min && reusable > file / 2;
-  const bool much = reusable >= reusable_min && reusable >= file / (asked_ ? reusable_share_asked : reusable_share);
-  if (!much && !nearly_empty) return false;
+  if (reusable < reusable_min || reusable < file / (asked_ ? reusable_share_asked : reusable_share)) return false;
   engine_.checkpoint();
   engine_.compact(table);
   engine_.checkpoint();
   ++compactions_;
   return engine_.file_bytes(table) < file;
+}
+
+// Every page is written again, to the free blocks before it where it can be: what a checkpoint leaves free at the
+// end is cut off.
+bool TablePacker::rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted) {
+  const auto worth = [&] {
+    const int64_t file = engine_.file_bytes(table.name()), reusable = engine_.reusable_bytes(table.name());
+    return file <= small_file_max && reusable >= small_reusable_min && reusable >= file / small_reusable_share;
+  };
+  if (!worth()) return false;
+  engine_.checkpoint();  // what was freed since the last one can be used from here on
+  const int64_t file = engine_.file_bytes(table.name());
+  for (int round = 0; round < rewrites_max && worth(); ++round) {
+    Bytes position = Bytes(1, '\0');
+    for (bool more = true; more;) {
+      if (interrupted()) return false;
+      more = in_transaction(engine_, [&](Transaction& transaction) { return touch(table, transaction, position); });
+    }
+    engine_.checkpoint();
+    for (int again = 0; again < nudges_max && worth(); ++again) {
+      nudge(table);
+      engine_.checkpoint();
+    }
+  }
+  ++compactions_;
+  return engine_.file_bytes(table.name()) < file;
+}
+
+// A file is cut off by a checkpoint, and a table is left out of one in which nothing has changed.
+void TablePacker::nudge(const Table& table) const {
+  in_transaction(engine_, [&](Transaction& transaction) {
+    std::optional<std::pair<Bytes, Bytes>> first;
+    {
+      TableCursor cursor = table.cursor(transaction);
+      if (cursor.next()) first.emplace(cursor.key(), cursor.value());
+    }
+    if (first) return table.put(transaction, first->first, first->second);
+    // Nobody sees a row that goes in the transaction in which it came.
+    const Bytes key = record_key(record_id_min);
+    table.put(transaction, key, "");
+    table.remove(transaction, key);
+  });
+}
+
+// Puts rows again as they are, one at least of each page, from `position` on. False: that was all.
+bool TablePacker::touch(const Table& table, Transaction& transaction, Bytes& position) const {
+  std::vector<std::pair<Bytes, Bytes>> rows;
+  size_t bytes = touch_every_bytes;
+  Bytes reached = position;
+  bool on = false;
+  {
+    TableCursor cursor = table.cursor(transaction);
+    for (on = cursor.seek(position); on && rows.size() < batch_rows; on = cursor.next()) {
+      bytes += cursor.key().size() + cursor.value().size();
+      if (bytes >= touch_every_bytes) {
+        rows.emplace_back(cursor.key(), cursor.value());
+        bytes = 0;
+      }
+      reached = Bytes(cursor.key()) + '\0';
+    }
+  }
+  for (const auto& [key, row] : rows) table.put(transaction, key, row);
+  position = reached;
+  return on;
 }
 
 }  // namespace storage

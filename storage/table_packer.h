@@ -9,7 +9,8 @@
 // and WiredTiger never merges leaf pages: three stubs would go on costing a
 // block of their own. So the rows of a table that has thinned out are moved, in
 // key order, to its twin, and the emptied pages are dropped. Then the file is
-// compacted: blocks move to its front, and its end is cut off.
+// compacted: blocks move to its front, and its end is cut off. What is too small
+// for WiredTiger to compact is written again as a whole.
 #pragma once
 
 #include <functional>
@@ -31,12 +32,16 @@ class TablePacker {
   bool pack(ChainStore& store, bool back, const std::function<bool()>& interrupted);
   // True: the file has become shorter.
   bool compact_if_worth(const std::string& table);
+  // The same for files that WiredTiger won't compact.
+  bool rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted);
 
   uint64_t packed() const { return packed_; }            // rows
   uint64_t compactions() const { return compactions_; }
 
  private:
   void learn(ChainStore& store);
+  void nudge(const Table& table) const;
+  bool touch(const Table& table, Transaction& transaction, Bytes& position) const;
 
   Engine& engine_;
   const bool asked_;
