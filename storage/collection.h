@@ -107,6 +107,7 @@ class Collection {
 struct ValidateReport {
   bool valid = true;
   int64_t records = 0;
+  int64_t records_said = 0;  // by the count that is kept
   int64_t invalid_documents = 0;
   int64_t corrupt_records = 0;
   std::vector<std::string> errors;
@@ -117,6 +118,15 @@ struct ValidateReport {
     bool valid = true;
   };
   std::vector<IndexReport> indexes;
+  struct IndexEntry {
+    std::string index;
+    RecordId record = 0;
+    Bytes key;              // the key string
+    // Empty for an extra entry: there is no document to take them from.
+    bson::Document id;      // {_id: …}
+    bson::Document values;  // under the index's field names
+  };
+  std::vector<IndexEntry> missing_entries, extra_entries;  // the first hundred of each
 };
 
 }  // namespace storage

@@ -5,6 +5,7 @@
 #include "bson/validate.h"
 #include "storage/chain_check.h"
 #include "storage/dedup_service.h"
+#include "storage/index_keys.h"
 #include "storage/internals.h"
 #include "storage/record_store_state.h"
 #include "storage/store_tables.h"
@@ -42,8 +43,9 @@ class Validation {
     check_stored(transaction, said);
     for (size_t i = 0; i < indexes_.size(); ++i) walk_index(transaction, i);
     // The counter is read outside the snapshot: only with nobody writing it has to agree, and validate holds the schema lock.
-    if (report.corrupt_records == 0 && collection_.record_count() != report.records) {
-      report.warnings.push_back("the count of records says " + std::to_string(collection_.record_count()) + ", there are " +
+    report.records_said = collection_.record_count();
+    if (report.corrupt_records == 0 && report.records_said != report.records) {
+      report.warnings.push_back("the count of records says " + std::to_string(report.records_said) + ", there are " +
                                 std::to_string(report.records));
     }
   }
@@ -144,6 +146,12 @@ class Validation {
     for (const Bytes& key : keys_.keys) {
       if (index.has(transaction, key, record)) continue;
       report.indexes[i].valid = false;
+      if (report.missing_entries.size() < named_max) {
+        bson::Builder id;
+        id.append("_id", document["_id"]);
+        report.missing_entries.push_back(
+            {index.spec().name, record, key, id.done(), index_key_values(index.spec(), document, key)});
+      }
       error("missing entry for record " + std::to_string(record) + " in index " + index.spec().name + ", key " + base::to_hex(key));
     }
   }
@@ -166,6 +174,8 @@ class Validation {
     while (cursor->next()) {
       if (entry_is_due(transaction, index, cursor->record(), cursor->key())) continue;
       report.indexes[i].valid = false;
+      if (report.extra_entries.size() < named_max)
+        report.extra_entries.push_back({index.spec().name, cursor->record(), Bytes(cursor->key()), {}, {}});
       error("dangling entry in index " + index.spec().name + " for record " + std::to_string(cursor->record()) + ", key " +
             base::to_hex(cursor->key()));
     }
@@ -224,6 +234,7 @@ ValidateReport validate_by_scan(Engine& engine, Collection& collection, const st
       if (report.errors.size() < named_max) report.errors.push_back("record " + std::to_string(scan->record()) + ": " + damage.what());
     }
   }
+  report.records_said = collection.record_count();
   return report;
 }
 

@@ -59,7 +59,15 @@ TEST_CASE("validate names an index entry that is missing and one that leads nowh
   CHECK(told(report, "dangling entry in index n for record 999"));
   CHECK(told(report, "dangling entry in index n for record 5"));
   CHECK(report.errors.size() == 3);
+  REQUIRE(report.missing_entries.size() == 1);
+  CHECK(report.missing_entries[0].record == 4);
+  CHECK(bson::to_shell(report.missing_entries[0].id) == "{ _id: 3 }");
+  CHECK(bson::to_shell(report.missing_entries[0].values) == "{ n: 3 }");
+  REQUIRE(report.extra_entries.size() == 2);
+  CHECK(report.extra_entries[0].record == 999);
+  CHECK(report.extra_entries[1].record == 5);
   CHECK(report.records == 20);
+  CHECK(report.records_said == 20);
   CHECK(report.indexes[0].valid);
   CHECK_FALSE(report.indexes[1].valid);
 }

@@ -20,6 +20,20 @@ void append_list(bson::Builder& reply, std::string_view name, const std::vector<
   for (const auto& line : lines) list.append(line);
 }
 
+// MongoDB shows the values of extra entries, too. From a key string alone their types can't be told: it is shown itself.
+void append_entries(bson::Builder& reply, std::string_view name, const std::vector<storage::ValidateReport::IndexEntry>& entries) {
+  auto list = reply.array(name);
+  for (const auto& entry : entries) {
+    auto one = list.object();
+    one.append("indexName", entry.index).append("recordId", static_cast<int64_t>(entry.record));
+    if (!entry.id.empty()) one.append("idKey", entry.id);
+    if (entry.values.empty())
+      one.append("keyString", bson::Binary{0, entry.key});
+    else
+      one.append("indexKey", entry.values);
+  }
+}
+
 constexpr size_t corrupt_records_max = 10'000;
 
 // What the log still has whole: contents that were replaced or deleted but that others are based on, and those of
@@ -72,13 +86,14 @@ void append_report(const storage::Collection& collection, const storage::Validat
       detail.append("valid", index.valid);
     }
   }
-  append_count(reply, "nCorruptRecords", report.corrupt_records);
   const bool repaired = repair && repair->repaired();
   reply.append("valid", report.valid).append("repaired", repaired);
   std::vector<std::string> warnings = report.warnings;
   if (repair) warnings.insert(warnings.end(), repair->warnings.begin(), repair->warnings.end());
   append_list(reply, "warnings", warnings);
   append_list(reply, "errors", report.errors);
+  append_entries(reply, "extraIndexEntries", report.extra_entries);
+  append_entries(reply, "missingIndexEntries", report.missing_entries);
   {
     auto list = reply.array("corruptRecords");
     for (const storage::RecordId record : corrupt) list.append(static_cast<int64_t>(record));
@@ -125,6 +140,15 @@ class Validate : public Command {
       throw OperationError(ErrorCode::invalid_options,
                            "Running the validate command with both { background: true } and { full: true } is not supported.");
     }
+    if (arguments.loose_boolean("metadata").value_or(false)) {
+      throw OperationError(ErrorCode::command_not_supported, "validate scans always: {metadata: true} is not supported");
+    }
+    const bool enforce_count = arguments.loose_boolean("enforceFastCount").value_or(false);
+    if (enforce_count && background) {
+      throw OperationError(
+          ErrorCode::invalid_options,
+          "Running the validate command with both { background: true } and { enforceFastCount: true } is not supported.");
+    }
     const std::string ns = request.ns();
     storage::Catalog& catalog = write::engine_of(op).catalog();
     const auto collection = catalog.open(ns);
@@ -140,7 +164,12 @@ class Validate : public Command {
       const auto report = storage::repair_collection(engine, collection, full, copies, interrupted);
       return append_report(*collection, report.after, &report, {}, reply);
     }
-    const auto report = catalog.validate(collection, full, interrupted);
+    auto report = catalog.validate(collection, full, interrupted);
+    if (enforce_count && report.records_said != report.records) {
+      report.valid = false;
+      report.errors.push_back("fast count (" + std::to_string(report.records_said) + ") does not match number of records (" +
+                              std::to_string(report.records) + ") for collection '" + ns + "'");
+    }
     std::vector<storage::RecordId> corrupt;
     if (report.corrupt_records > 0) corrupt = storage::corrupt_records(engine, *collection, corrupt_records_max, interrupted);
     append_report(*collection, report, nullptr, corrupt, reply);
