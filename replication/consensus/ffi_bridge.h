@@ -6,8 +6,12 @@
 
 namespace replication::consensus {
 
-inline RaftBytes raw(BytesView bytes) { return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}; }
-inline BytesView view(RaftBytes bytes) { return {reinterpret_cast<const char*>(bytes.data), bytes.size}; }
+inline RaftBytes raw(BytesView bytes) {
+  return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+}
+inline BytesView view(RaftBytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data), bytes.size};
+}
 
 EntryPtr entry_of(const RaftEntry& raw);
 Membership members_of(const RaftConfState& raw, Index index);

@@ -16,7 +16,9 @@ Bytes numbered(char kind, Index index) {
   return key;
 }
 
-uint64_t checksum(BytesView key, BytesView body) { return base::hash64(body, base::hash64(key)); }
+uint64_t checksum(BytesView key, BytesView body) {
+  return base::hash64(body, base::hash64(key));
+}
 
 Bytes sealed(BytesView key, BytesView body) {
   Bytes out;
@@ -61,19 +63,28 @@ struct Reader {
 
 }  // namespace
 
-Bytes meta_key() { return Bytes(1, '\0'); }
-Bytes run_key(Index first) { return numbered('\1', first); }
-Bytes entry_key(Index index) { return numbered('\2', index); }
-Index index_of_key(BytesView key) { return key.size() == 9 ? base::load_be64(key.data() + 1) : 0; }
+Bytes meta_key() {
+  return Bytes(1, '\0');
+}
+Bytes run_key(Index first) {
+  return numbered('\1', first);
+}
+Bytes entry_key(Index index) {
+  return numbered('\2', index);
+}
+Index index_of_key(BytesView key) {
+  return key.size() == 9 ? base::load_be64(key.data() + 1) : 0;
+}
 
 Bytes encode_meta(const LogMeta& meta) {
   Bytes body;
   const Membership& members = meta.members;
-  for (uint64_t number : {format_version, meta.hard.term, meta.hard.vote, meta.hard.commit, meta.compacted.index, meta.compacted.term,
-                          meta.members_through, members.index, uint64_t{members.auto_leave}}) {
+  for (uint64_t number : {format_version, meta.hard.term, meta.hard.vote, meta.hard.commit, meta.compacted.index,
+                          meta.compacted.term, meta.members_through, members.index, uint64_t{members.auto_leave}}) {
     base::append_varint(body, number);
   }
-  for (const auto* ids : {&members.voters, &members.learners, &members.voters_outgoing, &members.learners_next}) append_ids(body, *ids);
+  for (const auto* ids : {&members.voters, &members.learners, &members.voters_outgoing, &members.learners_next})
+    append_ids(body, *ids);
   return sealed(meta_key(), body);
 }
 
@@ -139,7 +150,8 @@ base::Result<EntryPtr> decode_entry(BytesView key, BytesView value) {
   entry.kind = static_cast<EntryKind>(reader.in.front());
   reader.in.remove_prefix(1);
   const uint64_t context_bytes = reader.number();
-  if (!reader.sound || entry.kind > EntryKind::members || context_bytes > reader.in.size()) return damaged("entry " + std::to_string(index));
+  if (!reader.sound || entry.kind > EntryKind::members || context_bytes > reader.in.size())
+    return damaged("entry " + std::to_string(index));
   entry.context = reader.in.substr(0, context_bytes);
   entry.data = reader.in.substr(context_bytes);
   return std::make_shared<const LogEntry>(std::move(entry));

@@ -14,9 +14,9 @@ LogStore::LogStore(LogDisk& disk, uint64_t cache_bytes_max) : disk_(disk), cache
   runs_ = std::move(image->runs);
   last_ = image->last;
   if (meta_.hard.commit > last_) {
-    throw base::OperationError(base::ErrorCode::data_corruption_detected,
-                               "the log ends at " + std::to_string(last_) + " but was committed up to " +
-                                   std::to_string(meta_.hard.commit));
+    throw base::OperationError(
+        base::ErrorCode::data_corruption_detected,
+        "the log ends at " + std::to_string(last_) + " but was committed up to " + std::to_string(meta_.hard.commit));
   }
 }
 
@@ -27,7 +27,8 @@ Lookup LogStore::term(Index index, Term& out) const {
     out = meta_.compacted.term;
     return Lookup::found;
   }
-  const auto after = std::upper_bound(runs_.begin(), runs_.end(), index, [](Index at, const TermRun& run) { return at < run.first; });
+  const auto after =
+      std::upper_bound(runs_.begin(), runs_.end(), index, [](Index at, const TermRun& run) { return at < run.first; });
   base::check(after != runs_.begin(), "every entry is in a run of its term");
   out = std::prev(after)->term;
   return Lookup::found;
@@ -91,14 +92,17 @@ void LogStore::evict() {
   }
 }
 
-void LogStore::set_members_through(Index index) { meta_.members_through = std::max(meta_.members_through, index); }
+void LogStore::set_members_through(Index index) {
+  meta_.members_through = std::max(meta_.members_through, index);
+}
 
 bool LogStore::compact(Index index) {
   index = std::min(index, last_);
   Position at{index, 0};
   if (index < first() || term(index, at.term) != Lookup::found) return false;
   meta_.compacted = at;
-  const auto after = std::upper_bound(runs_.begin(), runs_.end(), index + 1, [](Index i, const TermRun& run) { return i < run.first; });
+  const auto after =
+      std::upper_bound(runs_.begin(), runs_.end(), index + 1, [](Index i, const TermRun& run) { return i < run.first; });
   if (after != runs_.begin()) {
     runs_.erase(runs_.begin(), std::prev(after));
     runs_.front().first = std::max(runs_.front().first, index + 1);

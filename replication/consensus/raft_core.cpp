@@ -53,7 +53,8 @@ struct RaftCore::Ready {
     Ready& ready = of(self);
     EntryPtr entry = entry_of(*raw);
     ready.append.push_back(entry);
-    if (entry->index <= ready.core.store_.last()) ready.out.replaced_from = std::min(ready.out.replaced_from.value_or(entry->index), entry->index);
+    if (entry->index <= ready.core.store_.last())
+      ready.out.replaced_from = std::min(ready.out.replaced_from.value_or(entry->index), entry->index);
     ready.core.store_.append(ready.write, {std::move(entry)});
   }
   static void commit(void* self, const RaftEntry* raw) {
@@ -126,11 +127,12 @@ StepResult RaftCore::step(MemberId from, BytesView message) {
     default: return StepResult::bad_message;
   }
   Behind behind{from, {}, {}};
-  raft_read_snapshot(raw(message), &behind, [](void* self, uint64_t index, uint64_t term, uint64_t conf_index, const RaftConfState* conf) {
-    Behind& out = *static_cast<Behind*>(self);
-    out.log_begins = {index, term};
-    out.members = members_of(*conf, conf_index);
-  });
+  raft_read_snapshot(raw(message), &behind,
+                     [](void* self, uint64_t index, uint64_t term, uint64_t conf_index, const RaftConfState* conf) {
+                       Behind& out = *static_cast<Behind*>(self);
+                       out.log_begins = {index, term};
+                       out.members = members_of(*conf, conf_index);
+                     });
   if (behind.log_begins.index == 0) return StepResult::bad_message;
   behind_ = std::move(behind);
   return StepResult::behind;
@@ -150,7 +152,8 @@ std::optional<Position> RaftCore::propose_members(const std::vector<MemberChange
     ids.push_back(change.member);
   }
   Position at;
-  if (raft_propose_members(node_, kinds.data(), ids.data(), ids.size(), raw(context), &at.index, &at.term) != RAFT_OK) return std::nullopt;
+  if (raft_propose_members(node_, kinds.data(), ids.data(), ids.size(), raw(context), &at.index, &at.term) != RAFT_OK)
+    return std::nullopt;
   return at;
 }
 
@@ -170,7 +173,9 @@ void RaftCore::campaign() {
   if (options_.electable && !is_arbiter(options_.id)) raft_campaign(node_);
 }
 
-void RaftCore::report_unreachable(MemberId id) { raft_report_unreachable(node_, id); }
+void RaftCore::report_unreachable(MemberId id) {
+  raft_report_unreachable(node_, id);
+}
 
 void RaftCore::set_electable(bool electable, int64_t priority) {
   raft_set_electable(node_, electable && !is_arbiter(options_.id), priority);
@@ -198,14 +203,15 @@ void RaftCore::compact(Index index) {
   compacted_ |= store_.compact(index);
 }
 
-bool RaftCore::has_output() const { return behind_ || compacted_ || raft_has_ready(node_); }
+bool RaftCore::has_output() const {
+  return behind_ || compacted_ || raft_has_ready(node_);
+}
 
 Output RaftCore::take_output() {
   Output out;
   Ready ready{*this, out, ++writes_, {}, {}, {}, {}, false, {}};
   if (raft_has_ready(node_)) {
-    const RaftSink sink{&ready,       Ready::message, Ready::hard_state, Ready::append_entry,
-                        Ready::commit, Ready::read_state};
+    const RaftSink sink{&ready, Ready::message, Ready::hard_state, Ready::append_entry, Ready::commit, Ready::read_state};
     ready_of_write_[ready.write] = raft_ready(node_, &sink);
   }
   for (const EntryPtr& entry : ready.committed) {
@@ -245,10 +251,11 @@ void RaftCore::apply_members(const LogEntry& entry, Output& out) {
     Index index;
     Membership members;
   } told{entry.index, {}};
-  const int result = raft_apply_members(node_, static_cast<uint32_t>(entry.kind), raw(entry.data), &told, [](void* self, const RaftConfState* conf) {
-    Told& to = *static_cast<Told*>(self);
-    to.members = members_of(*conf, to.index);
-  });
+  const int result = raft_apply_members(node_, static_cast<uint32_t>(entry.kind), raw(entry.data), &told,
+                                        [](void* self, const RaftConfState* conf) {
+                                          Told& to = *static_cast<Told*>(self);
+                                          to.members = members_of(*conf, to.index);
+                                        });
   if (result != RAFT_OK) {
     // The same on every member: the leader proposed what its own membership doesn't allow.
     base::log(base::Severity::warning, base::LogComponent::repl, 7100001, "A membership change does not fit and changes nothing",
@@ -295,7 +302,8 @@ CoreStatus RaftCore::status() const {
 std::vector<PeerProgress> RaftCore::progress() const {
   std::vector<PeerProgress> out;
   raft_progress(node_, &out, [](void* self, const RaftProgress* raw) {
-    static_cast<std::vector<PeerProgress>*>(self)->push_back({raw->id, raw->matched, raw->next, raw->recently_active, raw->receiving_snapshot});
+    static_cast<std::vector<PeerProgress>*>(self)->push_back(
+        {raw->id, raw->matched, raw->next, raw->recently_active, raw->receiving_snapshot});
   });
   std::sort(out.begin(), out.end(), [](const PeerProgress& a, const PeerProgress& b) { return a.id < b.id; });
   return out;

@@ -47,7 +47,7 @@ struct Outgoing {
 struct Write {
   uint64_t number = 0;
   LogBatch batch;
-  bool needed = true;           // false: nothing for the disk; only `after` waits for the writes before
+  bool needed = true;  // false: nothing for the disk; only `after` waits for the writes before
   std::vector<Outgoing> after;
 };
 
@@ -84,10 +84,10 @@ struct Output {
   std::optional<Write> write;
   std::vector<EntryPtr> committed;  // in order, each index once; to be answered by `applied`
   std::vector<ReadState> reads;
-  std::optional<Standing> standing;       // where it changed
+  std::optional<Standing> standing;  // where it changed
   std::optional<Unclear> unclear;
-  std::optional<Index> replaced_from;     // entries from here on were replaced by another leader's
-  std::optional<Membership> members;      // where it changed
+  std::optional<Index> replaced_from;  // entries from here on were replaced by another leader's
+  std::optional<Membership> members;   // where it changed
   std::optional<Behind> behind;
 };
 
@@ -97,7 +97,7 @@ struct CoreStatus {
   Index applied = 0;
   Index last = 0;
   uint64_t uncommitted_bytes = 0;
-  bool may_read = false;      // a leader that has committed in its term
+  bool may_read = false;  // a leader that has committed in its term
   bool members_changing = false;
   MemberId transferring_to = 0;
 };
@@ -163,12 +163,12 @@ class RaftCore {
   LogStore& store_;
   RaftNodeHandle* node_ = nullptr;
   Standing standing_;
-  Index applied_floor_ = 0;            // the state machine has these already
+  Index applied_floor_ = 0;  // the state machine has these already
   Index delivered_ = 0;
-  uint64_t writes_ = 0;                // numbered by us: a compaction is one too
+  uint64_t writes_ = 0;  // numbered by us: a compaction is one too
   uint64_t writes_done_ = 0;
   std::map<uint64_t, uint64_t> ready_of_write_;
-  bool compacted_ = false;             // since the last write
+  bool compacted_ = false;  // since the last write
   std::optional<Behind> behind_;
 
   struct Held {

@@ -11,7 +11,8 @@ namespace {
 using storage::Transaction;
 
 [[noreturn]] void missing(Index index) {
-  throw base::OperationError(base::ErrorCode::data_corruption_detected, "the raft log's entry " + std::to_string(index) + " is missing");
+  throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                             "the raft log's entry " + std::to_string(index) + " is missing");
 }
 
 }  // namespace
@@ -30,7 +31,8 @@ std::optional<LogImage> TableLogDisk::load() {
   Transaction transaction(engine_, Transaction::Mode::read);
   const std::optional<BytesView> value = table_.get(transaction, meta_key());
   if (!value) {
-    if (last_index(transaction) != 0) throw base::OperationError(base::ErrorCode::data_corruption_detected, "the raft log's state is missing");
+    if (last_index(transaction) != 0)
+      throw base::OperationError(base::ErrorCode::data_corruption_detected, "the raft log's state is missing");
     return std::nullopt;
   }
   LogImage image;
@@ -48,9 +50,11 @@ std::optional<LogImage> TableLogDisk::load() {
       const std::optional<BytesView> row = table_.get(transaction, entry_key(index));
       if (!row) missing(index);
       const EntryPtr entry = decode_entry(entry_key(index), *row).or_throw();
-      const auto after = std::find_if(image.runs.begin(), image.runs.end(), [&](const TermRun& run) { return run.first > index; });
+      const auto after =
+          std::find_if(image.runs.begin(), image.runs.end(), [&](const TermRun& run) { return run.first > index; });
       if (after == image.runs.begin() || std::prev(after)->term != entry->term) {
-        throw base::OperationError(base::ErrorCode::data_corruption_detected, "the raft log's term of entry " + std::to_string(index) + " is missing");
+        throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                                   "the raft log's term of entry " + std::to_string(index) + " is missing");
       }
     }
   }
@@ -74,7 +78,8 @@ void TableLogDisk::write_batch(Transaction& transaction, const LogBatch& batch, 
     std::vector<Bytes> gone;
     {
       storage::TableCursor cursor = table_.cursor(transaction);
-      for (bool on = cursor.seek(run_key(0)); on && cursor.key()[0] == '\1' && index_of_key(cursor.key()) <= *begins; on = cursor.next()) {
+      for (bool on = cursor.seek(run_key(0)); on && cursor.key()[0] == '\1' && index_of_key(cursor.key()) <= *begins;
+           on = cursor.next()) {
         kept = decode_run(cursor.key(), cursor.value()).or_throw().term;
         gone.emplace_back(cursor.key());
       }

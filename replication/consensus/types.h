@@ -20,7 +20,9 @@ using Index = uint64_t;
 // An arbiter votes and keeps no data. That is part of its id: whoever knows the configuration knows it, and a member
 // can't change from one to the other but by leaving and coming back as somebody else.
 inline constexpr MemberId arbiter_bit = MemberId{1} << 62;
-inline bool is_arbiter(MemberId id) { return (id & arbiter_bit) != 0; }
+inline bool is_arbiter(MemberId id) {
+  return (id & arbiter_bit) != 0;
+}
 
 struct Position {
   Index index = 0;

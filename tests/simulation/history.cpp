@@ -29,12 +29,9 @@ struct Search {
 
   std::optional<int64_t> after(const RegisterOperation& operation, int64_t value) const {
     switch (operation.kind) {
-      case RegisterOperation::Kind::read:
-        return operation.value == value ? std::optional(value) : std::nullopt;
-      case RegisterOperation::Kind::write:
-        return operation.value;
-      case RegisterOperation::Kind::compare_and_set:
-        break;
+      case RegisterOperation::Kind::read: return operation.value == value ? std::optional(value) : std::nullopt;
+      case RegisterOperation::Kind::write: return operation.value;
+      case RegisterOperation::Kind::compare_and_set: break;
     }
     const bool fits = operation.expected == value;
     if (operation.returned && fits != operation.succeeded) return std::nullopt;

@@ -27,8 +27,8 @@ struct SetOperation {
   bool add;
   int64_t called;
   std::optional<int64_t> returned;
-  int64_t value = 0;            // added
-  std::set<int64_t> contents;   // read
+  int64_t value = 0;           // added
+  std::set<int64_t> contents;  // read
 };
 
 // A set that only grows. Empty: explained; else what is wrong.

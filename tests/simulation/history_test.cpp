@@ -2,10 +2,10 @@
 
 #include "tests/simulation/history.h"
 
-using simulation::RegisterOperation;
-using simulation::SetOperation;
 using simulation::linearizable;
+using simulation::RegisterOperation;
 using simulation::set_fault;
+using simulation::SetOperation;
 using Kind = RegisterOperation::Kind;
 
 TEST_CASE("a read after an acknowledged write must see it") {

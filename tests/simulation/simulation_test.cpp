@@ -4,11 +4,11 @@
 //   PALIMPSEST_SIMULATION_FIRST=77 PALIMPSEST_SIMULATION_SEEDS=1 PALIMPSEST_SIMULATION_TRACE=1 simulation_tests
 #include <catch2/catch.hpp>
 
+#include <unistd.h>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "tests/simulation/world.h"
@@ -43,7 +43,8 @@ uint64_t running_seed = 0;
 // The library ends the process where it finds its invariants broken: the seed has to be known then, too.
 extern "C" void last_words(int) {
   char line[160];
-  const int bytes = std::snprintf(line, sizeof line, "\nthe simulation ended at seed %llu: run it again with PALIMPSEST_SIMULATION_FIRST=%llu\n",
+  const int bytes = std::snprintf(line, sizeof line,
+                                  "\nthe simulation ended at seed %llu: run it again with PALIMPSEST_SIMULATION_FIRST=%llu\n",
                                   static_cast<unsigned long long>(running_seed), static_cast<unsigned long long>(running_seed));
   if (write(2, line, static_cast<size_t>(bytes)) < 0) _exit(3);
   std::signal(SIGABRT, SIG_DFL);
@@ -92,11 +93,13 @@ TEST_CASE("whatever fails, members agree and nothing acknowledged is lost") {
     total.copies += tally.copies;
     total.membership_changes += tally.membership_changes;
   }
-  std::printf("%llu seeds: %lld events, %lld writes acknowledged, %lld unclear, %lld reads, %lld elections, %lld crashes, %lld copies, "
-              "%lld membership changes\n",
-              static_cast<unsigned long long>(seeds), static_cast<long long>(total.events), static_cast<long long>(total.acknowledged),
-              static_cast<long long>(total.unknown), static_cast<long long>(total.reads), static_cast<long long>(total.elections),
-              static_cast<long long>(total.crashes), static_cast<long long>(total.copies), static_cast<long long>(total.membership_changes));
+  std::printf(
+      "%llu seeds: %lld events, %lld writes acknowledged, %lld unclear, %lld reads, %lld elections, %lld crashes, %lld copies, "
+      "%lld membership changes\n",
+      static_cast<unsigned long long>(seeds), static_cast<long long>(total.events), static_cast<long long>(total.acknowledged),
+      static_cast<long long>(total.unknown), static_cast<long long>(total.reads), static_cast<long long>(total.elections),
+      static_cast<long long>(total.crashes), static_cast<long long>(total.copies),
+      static_cast<long long>(total.membership_changes));
   if (seeds >= 100) {
     // A quiet simulation would prove nothing.
     CHECK(total.acknowledged > static_cast<int64_t>(seeds) * 20);
@@ -114,6 +117,12 @@ TEST_CASE("the same seed is the same run") {
   CHECK(one.acknowledged == other.acknowledged);
 }
 
-TEST_CASE("a follower that gives its word before its disk does is found") { CHECK(found_within(Mutation::early_word, 30)); }
-TEST_CASE("a disk that lies about its sync is found") { CHECK(found_within(Mutation::lost_sync, 30)); }
-TEST_CASE("a leader that answers reads on its own is found") { CHECK(found_within(Mutation::stale_reads, 60)); }
+TEST_CASE("a follower that gives its word before its disk does is found") {
+  CHECK(found_within(Mutation::early_word, 30));
+}
+TEST_CASE("a disk that lies about its sync is found") {
+  CHECK(found_within(Mutation::lost_sync, 30));
+}
+TEST_CASE("a leader that answers reads on its own is found") {
+  CHECK(found_within(Mutation::stale_reads, 60));
+}

@@ -14,14 +14,16 @@ void World::check_leader(Member& member) {
   for (auto entry = committed_.lower_bound(member.store->first()); entry != committed_.end(); ++entry) {
     Term own = 0;
     if (member.store->term(entry->first, own) != Lookup::found || own != entry->second->term) {
-      fail("leader " + std::to_string(member.id) + " of term " + std::to_string(term) + " lacks the committed entry " + std::to_string(entry->first));
+      fail("leader " + std::to_string(member.id) + " of term " + std::to_string(term) + " lacks the committed entry " +
+           std::to_string(entry->first));
     }
   }
 }
 
 void World::check_committed(Member& member, const EntryPtr& entry) {
   const auto [known, fresh] = committed_.try_emplace(entry->index, entry);
-  if (!fresh && known->second->data.empty() && known->second->term == entry->term) known->second = entry;  // an arbiter's came first
+  if (!fresh && known->second->data.empty() && known->second->term == entry->term)
+    known->second = entry;  // an arbiter's came first
   const bool same = known->second->term == entry->term && (is_arbiter(member.id) || known->second->data == entry->data);
   if (!same) fail("two entries were committed at " + std::to_string(entry->index));
 }
@@ -39,7 +41,8 @@ bool World::durable_among(const std::vector<MemberId>& voters, Position at) {
 void World::check_durable(Member& member, Position at) {
   const Membership& members = member.store->meta().members;
   if (at.index <= member.old_majority) return;
-  const bool holds = durable_among(members.voters, at) && (members.voters_outgoing.empty() || durable_among(members.voters_outgoing, at));
+  const bool holds =
+      durable_among(members.voters, at) && (members.voters_outgoing.empty() || durable_among(members.voters_outgoing, at));
   if (!holds) fail("entry " + std::to_string(at.index) + " is committed but not on the disks of a majority");
 }
 
@@ -74,7 +77,8 @@ void World::check_logs() {
 void World::check_end() {
   Member* leader = nullptr;
   for (auto& [id, member] : members_) {
-    if (member->leads() && (!leader || member->core->status().standing.term > leader->core->status().standing.term)) leader = member.get();
+    if (member->leads() && (!leader || member->core->status().standing.term > leader->core->status().standing.term))
+      leader = member.get();
   }
   if (!leader) fail("nobody leads 20 seconds after everything healed");
   const auto late = std::count_if(operations_.begin(), operations_.end(), [&](const auto& each) {
@@ -87,9 +91,11 @@ void World::check_end() {
     Member& member = *find(id);
     if (!member.up()) fail("member " + std::to_string(id) + " did not come back");
     if (member.machine.applied != leader->machine.applied) {
-      fail("member " + std::to_string(id) + " has applied " + std::to_string(member.machine.applied) + " of " + std::to_string(leader->machine.applied));
+      fail("member " + std::to_string(id) + " has applied " + std::to_string(member.machine.applied) + " of " +
+           std::to_string(leader->machine.applied));
     }
-    if (!is_arbiter(id) && member.machine.history != leader->machine.history) fail("member " + std::to_string(id) + " has another history");
+    if (!is_arbiter(id) && member.machine.history != leader->machine.history)
+      fail("member " + std::to_string(id) + " has another history");
   }
   std::vector<std::vector<RegisterOperation>> by_key(registers);
   std::vector<SetOperation> sets;
@@ -102,7 +108,8 @@ void World::check_end() {
       by_key[key].push_back({RegisterOperation::Kind::read, operation.called, operation.returned, operation.value, 0, true});
       sets.push_back({false, operation.called, operation.returned, 0, operation.contents});
     } else if (command.kind == Command::Kind::add) {
-      if (operation.returned && !leader->machine.elements.count(command.value)) fail("acknowledged element " + std::to_string(command.value) + " is gone");
+      if (operation.returned && !leader->machine.elements.count(command.value))
+        fail("acknowledged element " + std::to_string(command.value) + " is gone");
       sets.push_back({true, operation.called, operation.returned, command.value, {}});
     } else {
       const bool write = command.kind == Command::Kind::write;

@@ -26,10 +26,12 @@ void World::change_members() {
     }
     std::vector<MemberChange> changes;
     const uint64_t what = random_.below(4);
-    if (what == 0 && !outside.empty()) changes.push_back({MemberChange::Kind::add_learner, outside[random_.below(outside.size())]});
+    if (what == 0 && !outside.empty())
+      changes.push_back({MemberChange::Kind::add_learner, outside[random_.below(outside.size())]});
     if (what == 1 && !outside.empty()) changes.push_back({MemberChange::Kind::add_voter, outside[random_.below(outside.size())]});
     // As many remain as the tests of a majority need.
-    if (what == 2 && now.voters.size() > 3) changes.push_back({MemberChange::Kind::remove, now.voters[random_.below(now.voters.size())]});
+    if (what == 2 && now.voters.size() > 3)
+      changes.push_back({MemberChange::Kind::remove, now.voters[random_.below(now.voters.size())]});
     if (what == 3 && !outside.empty()) {
       changes.push_back({MemberChange::Kind::add_voter, outside[random_.below(outside.size())]});
       changes.push_back({MemberChange::Kind::remove, now.voters[random_.below(now.voters.size())]});

@@ -64,10 +64,12 @@ void World::handle_output(Member& member) {
   while (member.life == life && member.up() && member.core->has_output()) {
     Output out = member.core->take_output();
     if (out.standing) {
-      say(std::to_string(member.id) + " role " + std::to_string(static_cast<int>(out.standing->role)) + " term " + std::to_string(out.standing->term));
+      say(std::to_string(member.id) + " role " + std::to_string(static_cast<int>(out.standing->role)) + " term " +
+          std::to_string(out.standing->term));
       if (out.standing->role == Role::leader) check_leader(member);
     }
-    if (out.unclear && out.unclear->from <= member.core->status().commit && !out.replaced_from) fail("a committed entry was called unclear");
+    if (out.unclear && out.unclear->from <= member.core->status().commit && !out.replaced_from)
+      fail("a committed entry was called unclear");
     if (out.replaced_from && *out.replaced_from <= member.machine.applied) fail("an applied entry was replaced");
     send(member, out.send);
     if (out.write) {
@@ -176,7 +178,8 @@ void World::copy_from_another(Member& member, const Behind& behind) {
       ++tally_.copies;
     } else {
       for (auto& [source_id, source] : members_) {
-        if (!source->up() || source_id == id || is_arbiter(source_id) || source->machine.applied < behind.log_begins.index) continue;
+        if (!source->up() || source_id == id || is_arbiter(source_id) || source->machine.applied < behind.log_begins.index)
+          continue;
         Position as_of{source->machine.applied, 0};
         if (source->store->term(as_of.index, as_of.term) != Lookup::found) continue;
         start_log(to.disk, as_of, source->store->meta().members);

@@ -1,0 +1,105 @@
+#include "replication/consensus/frame.h"
+
+#include <zstd.h>
+
+#include "base/hash.h"
+#include "base/varint.h"
+
+namespace replication::consensus {
+namespace {
+
+constexpr uint32_t magic = 0x31465250;  // "PRF1"
+constexpr uint64_t hello_version = 1;
+constexpr size_t compress_bytes_min = 512;
+constexpr int compression_level = 1;
+constexpr size_t checked_header_bytes = 16;
+
+uint64_t checksum(BytesView header, BytesView payload) {
+  return base::hash64(payload, base::hash64(header.substr(0, checked_header_bytes)));
+}
+
+base::Failure wrong(const char* what) {
+  return {base::ErrorCode::protocol_error, std::string("a frame between members ") + what};
+}
+
+Bytes compressed(BytesView payload) {
+  Bytes out(ZSTD_compressBound(payload.size()), '\0');
+  const size_t bytes = ZSTD_compress(out.data(), out.size(), payload.data(), payload.size(), compression_level);
+  if (ZSTD_isError(bytes) || bytes >= payload.size()) return {};
+  out.resize(bytes);
+  return out;
+}
+
+}  // namespace
+
+Bytes encode_frame(FrameKind kind, BytesView payload, bool compress) {
+  const Bytes smaller = compress && payload.size() >= compress_bytes_min ? compressed(payload) : Bytes();
+  const BytesView body = smaller.empty() ? payload : BytesView(smaller);
+  Bytes out;
+  out.reserve(frame_header_bytes + body.size());
+  base::append_le(out, magic);
+  base::append_le(out, static_cast<uint32_t>(body.size()));
+  out.push_back(static_cast<char>(kind));
+  out.push_back(smaller.empty() ? 0 : 1);
+  base::append_le(out, uint16_t{0});
+  base::append_le(out, static_cast<uint32_t>(payload.size()));
+  base::append_le(out, checksum(out, body));
+  out.append(body);
+  return out;
+}
+
+base::Result<FrameHeader> decode_header(BytesView bytes) {
+  if (bytes.size() != frame_header_bytes || base::load_le<uint32_t>(bytes.data()) != magic)
+    return wrong("does not begin like one");
+  FrameHeader header{static_cast<FrameKind>(bytes[8]), bytes[9] == 1, base::load_le<uint32_t>(bytes.data() + 4),
+                     base::load_le<uint32_t>(bytes.data() + 12)};
+  if (header.kind != FrameKind::hello && header.kind != FrameKind::messages) return wrong("is of no known kind");
+  const size_t most = header.kind == FrameKind::hello ? hello_bytes_max : frame_bytes_max;
+  if (header.payload_bytes > most || header.raw_bytes > most) return wrong("is too large");
+  if (!header.compressed && header.payload_bytes != header.raw_bytes) return wrong("has two lengths");
+  return header;
+}
+
+base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, BytesView payload) {
+  if (payload.size() != header.payload_bytes ||
+      base::load_le<uint64_t>(header_bytes.data() + 16) != checksum(header_bytes, payload)) {
+    return wrong("was damaged on its way");
+  }
+  if (!header.compressed) return Bytes(payload);
+  Bytes out(header.raw_bytes, '\0');
+  const size_t bytes = ZSTD_decompress(out.data(), out.size(), payload.data(), payload.size());
+  if (ZSTD_isError(bytes) || bytes != out.size()) return wrong("does not decompress");
+  return out;
+}
+
+Bytes encode_hello(const Hello& hello) {
+  Bytes out;
+  for (uint64_t number : {hello_version, hello.from, hello.to, uint64_t{hello.lane}}) base::append_varint(out, number);
+  return out + hello.set_name;
+}
+
+base::Result<Hello> decode_hello(BytesView payload) {
+  uint64_t numbers[4];
+  for (uint64_t& number : numbers) {
+    const auto value = base::take_varint(payload);
+    if (!value) return wrong("has no greeting in it");
+    number = *value;
+  }
+  if (numbers[0] != hello_version || numbers[3] > 1) return wrong("greets in another version");
+  return Hello{Bytes(payload), numbers[1], numbers[2], static_cast<uint32_t>(numbers[3])};
+}
+
+void append_message(Bytes& payload, BytesView message) {
+  base::append_varint(payload, message.size());
+  payload.append(message);
+}
+
+std::optional<BytesView> take_message(BytesView& payload) {
+  const auto bytes = base::take_varint(payload);
+  if (!bytes || *bytes > payload.size()) return std::nullopt;
+  const BytesView message = payload.substr(0, *bytes);
+  payload.remove_prefix(*bytes);
+  return message;
+}
+
+}  // namespace replication::consensus

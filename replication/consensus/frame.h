@@ -1,0 +1,47 @@
+// What goes over a connection between members (docs/formats/raft-wire.md):
+//
+//   | magic, 4 | payload bytes, 4 | kind, 1 | compressed, 1 | 0, 2 | raw bytes, 4 | checksum, 8 | payload … |
+//
+// The checksum covers the header before it and the payload.
+#pragma once
+
+#include "base/result.h"
+#include "replication/consensus/types.h"
+
+namespace replication::consensus {
+
+enum class FrameKind : uint8_t { hello = 1, messages = 2 };
+
+inline constexpr size_t frame_header_bytes = 24;
+inline constexpr size_t frame_bytes_max = 64 << 20;  // payload, also once decompressed
+inline constexpr size_t hello_bytes_max = 1024;
+
+struct FrameHeader {
+  FrameKind kind;
+  bool compressed;
+  uint32_t payload_bytes;
+  uint32_t raw_bytes;
+};
+
+// Who is calling, whom, and on which lane (0: control, 1: bulk).
+struct Hello {
+  Bytes set_name;
+  MemberId from = 0;
+  MemberId to = 0;
+  uint32_t lane = 0;
+};
+
+Bytes encode_frame(FrameKind kind, BytesView payload, bool compress);
+// `bytes`: frame_header_bytes of them. ProtocolError for what is no header.
+base::Result<FrameHeader> decode_header(BytesView bytes);
+// The payload as it was handed to encode_frame.
+base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, BytesView payload);
+
+Bytes encode_hello(const Hello& hello);
+base::Result<Hello> decode_hello(BytesView payload);
+
+void append_message(Bytes& payload, BytesView message);
+// Takes the first message off `payload`; nullopt: damaged.
+std::optional<BytesView> take_message(BytesView& payload);
+
+}  // namespace replication::consensus

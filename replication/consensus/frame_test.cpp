@@ -1,0 +1,131 @@
+#include <catch2/catch.hpp>
+
+#include "base/random.h"
+#include "replication/consensus/frame.h"
+#include "replication/consensus/test_support.h"
+
+using namespace replication::consensus;
+
+namespace {
+
+base::Result<Bytes> decode(BytesView bytes) {
+  if (bytes.size() < frame_header_bytes) return base::Failure{base::ErrorCode::protocol_error, "short"};
+  const BytesView head = bytes.substr(0, frame_header_bytes);
+  const base::Result<FrameHeader> header = decode_header(head);
+  if (!header) return header.failure();
+  return decode_payload(head, header.value(), bytes.substr(frame_header_bytes));
+}
+
+class Counting final : public MessageReceiver {
+ public:
+  void received(MemberId, BytesView message) override {
+    std::lock_guard lock(mutex);
+    messages.emplace_back(message);
+  }
+  void unreachable(MemberId) override { ++lost; }
+  size_t count() {
+    std::lock_guard lock(mutex);
+    return messages.size();
+  }
+  std::mutex mutex;
+  std::vector<Bytes> messages;
+  std::atomic<int> lost{0};
+};
+
+}  // namespace
+
+TEST_CASE("a frame comes out as it went in, and no changed byte goes unnoticed") {
+  for (const bool compress : {false, true}) {
+    Bytes payload;
+    append_message(payload, "one");
+    append_message(payload, Bytes(5000, 'x'));
+    const Bytes frame = encode_frame(FrameKind::messages, payload, compress);
+    CHECK((frame.size() < 1000) == compress);
+    auto back = decode(frame);
+    REQUIRE(back);
+    CHECK(back.value() == payload);
+    for (size_t at = 0; at<frame.size(); at += frame.size()> 500 ? 37 : 1) {
+      Bytes damaged = frame;
+      damaged[at] = static_cast<char>(damaged[at] ^ 0x41);
+      const auto result = decode(damaged);
+      CHECK_FALSE(result.ok());
+    }
+    CHECK_FALSE(decode(BytesView(frame).substr(0, frame.size() - 1)).ok());
+  }
+}
+
+TEST_CASE("garbage on the members' port is turned away, and members go on") {
+  TcpTransport a({.set_name = "set", .self = 1}), b({.set_name = "set", .self = 2});
+  Counting at_a, at_b;
+  a.set_receiver(&at_a);
+  b.set_receiver(&at_b);
+  a.set_peer(2, "127.0.0.1", b.port());
+  base::Random random(7);
+  for (int i = 0; i < 60; ++i) {
+    Socket stranger = connect_to("127.0.0.1", b.port(), 1000);
+    REQUIRE(stranger.open());
+    Bytes bytes;
+    const uint64_t kind = random.below(5);
+    if (kind == 0) bytes = encode_frame(FrameKind::hello, encode_hello({"another set", 1, 2, 0}), false);
+    if (kind == 1) bytes = encode_frame(FrameKind::hello, encode_hello({"set", 1, 9, 0}), false);
+    if (kind == 2) bytes = encode_frame(FrameKind::messages, "no greeting", false);
+    if (kind == 3)
+      bytes = encode_frame(FrameKind::hello, encode_hello({"set", 1, 2, 0}), false) +
+              "PRF1 and then nonsense, long enough for a header";
+    for (uint64_t n = kind == 4 ? random.below(300) : 0; n > 0; --n) bytes.push_back(static_cast<char>(random.below(256)));
+    stranger.write_all(bytes);
+  }
+  CHECK(at_b.count() == 0);
+  CHECK(wait_until([&] {
+    a.send({{2, false, "hello"}, {2, true, Bytes(100'000, 'y')}});
+    return at_b.count() >= 2;
+  }));
+}
+
+TEST_CASE("messages for a peer that isn't there are lost and told, and flow once it is") {
+  TcpTransport a({.set_name = "set", .self = 1});
+  Counting at_a, at_b;
+  a.set_receiver(&at_a);
+  auto b = std::make_unique<TcpTransport>(TcpOptions{.set_name = "set", .self = 2});
+  const uint16_t port = b->port();
+  b.reset();
+  a.set_peer(2, "127.0.0.1", port);
+  a.send({{2, false, "lost"}});
+  CHECK(wait_until([&] { return at_a.lost > 0; }));
+  b = std::make_unique<TcpTransport>(TcpOptions{.set_name = "set", .self = 2, .host = "127.0.0.1", .port = port});
+  b->set_receiver(&at_b);
+  CHECK(wait_until([&] {
+    a.send({{2, false, "again"}});
+    return at_b.count() > 0;
+  }));
+  CHECK(a.lost() >= 1);
+}
+
+TEST_CASE("a member's bytes that are no message are refused by the core") {
+  MemoryLogDisk disk;
+  start_log(disk, {1, 1}, {.index = 1, .voters = {1, 2, 3}, .learners = {}, .voters_outgoing = {}, .learners_next = {}});
+  LogStore store(disk);
+  RaftCore core({.id = 1, .applied = 1}, store);
+  base::Random random(3);
+  int refused = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    Bytes bytes;
+    // Fields of a message with values of all sizes, so that many decode.
+    for (uint64_t n = random.below(8); n > 0; --n) {
+      bytes.push_back(static_cast<char>((1 + random.below(16)) << 3));
+      const uint64_t small = random.below(3) ? random.below(20) : random();
+      for (uint64_t value = small;; value >>= 7) {
+        bytes.push_back(static_cast<char>(value >= 0x80 ? value | 0x80 : value));
+        if (value < 0x80) break;
+      }
+    }
+    for (const Bytes& addressed : {bytes, Bytes("\x10\x01\x18\x02", 4) + bytes})
+      refused += core.step(2, addressed) != StepResult::ok;
+    while (core.has_output()) {
+      Output out = core.take_output();
+      if (out.write) core.written(out.write->number);
+      if (!out.committed.empty()) core.applied(out.committed.back()->index);
+    }
+  }
+  CHECK(refused > 20'000);
+}

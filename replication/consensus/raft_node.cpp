@@ -1,0 +1,187 @@
+#include "replication/consensus/raft_node.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace replication::consensus {
+namespace {
+
+constexpr int exit_abrupt = 14;
+
+[[noreturn]] void stop_process(int32_t id, std::string_view message, std::string_view why) {
+  base::log(base::Severity::fatal, base::LogComponent::repl, id, message, base::Attributes().add("error", why));
+  std::_Exit(exit_abrupt);
+}
+
+}  // namespace
+
+RaftNode::RaftNode(const NodeOptions& options, LogDisk& disk, Transport& transport, NodeOwner& owner)
+    : options_(options), disk_(disk), transport_(transport), owner_(owner), store_(disk), core_(options.core, store_) {
+  route_library_log();
+}
+
+RaftNode::~RaftNode() {
+  stop();
+}
+
+void RaftNode::start() {
+  disk_thread_ = std::thread([this] { disk_loop(); });
+  loop_ = std::thread([this] { loop(); });
+}
+
+void RaftNode::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  woken_.notify_one();
+  if (loop_.joinable()) loop_.join();
+  {
+    std::lock_guard lock(disk_mutex_);
+    disk_stopping_ = true;
+  }
+  disk_woken_.notify_one();
+  if (disk_thread_.joinable()) disk_thread_.join();
+}
+
+template <class Call>
+auto RaftNode::with_core(Call call) {
+  std::unique_lock lock(mutex_);
+  auto result = call();
+  const bool wake = core_.has_output();
+  lock.unlock();
+  if (wake) woken_.notify_one();
+  return result;
+}
+
+std::optional<Position> RaftNode::propose(BytesView data, BytesView context) {
+  return with_core([&] { return core_.propose(data, context); });
+}
+std::optional<Position> RaftNode::propose_members(const std::vector<MemberChange>& changes, BytesView context) {
+  return with_core([&] { return core_.propose_members(changes, context); });
+}
+bool RaftNode::read_index(BytesView context) {
+  return with_core([&] { return core_.read_index(context); });
+}
+bool RaftNode::transfer(MemberId to) {
+  return with_core([&] { return core_.transfer(to); });
+}
+void RaftNode::campaign() {
+  with_core([&] { return core_.campaign(), true; });
+}
+void RaftNode::set_electable(bool electable, int64_t priority) {
+  with_core([&] { return core_.set_electable(electable, priority), true; });
+}
+void RaftNode::applied(Index index) {
+  with_core([&] { return core_.applied(index), true; });
+}
+void RaftNode::compact(Index index) {
+  with_core([&] { return core_.compact(index), true; });
+}
+void RaftNode::unreachable(MemberId to) {
+  with_core([&] { return core_.report_unreachable(to), true; });
+}
+
+void RaftNode::received(MemberId from, BytesView message) {
+  const StepResult result = with_core([&] { return core_.step(from, message); });
+  if (result == StepResult::lost_log) {
+    stop_process(7100021, "This member's log has lost entries that it once acknowledged; it must be emptied and copied anew",
+                 "the leader knows of entries that are not here");
+  }
+  if (result == StepResult::bad_message) {
+    base::log(base::Severity::warning, base::LogComponent::repl, 7100022, "Refused a message that no sound member sends",
+              base::Attributes().add("from", from));
+  }
+}
+
+CoreStatus RaftNode::status() const {
+  std::lock_guard lock(mutex_);
+  return core_.status();
+}
+std::vector<PeerProgress> RaftNode::progress() const {
+  std::lock_guard lock(mutex_);
+  return core_.progress();
+}
+Membership RaftNode::members() const {
+  std::lock_guard lock(mutex_);
+  return store_.meta().members;
+}
+LogMeta RaftNode::log_meta() const {
+  std::lock_guard lock(mutex_);
+  return store_.meta();
+}
+Lookup RaftNode::entries(Index low, Index high, uint64_t bytes_max, std::vector<EntryPtr>& out) {
+  std::lock_guard lock(mutex_);
+  return store_.entries(low, high, bytes_max, out);
+}
+
+void RaftNode::loop() {
+  base::LogContext context("replica-loop");
+  using Clock = std::chrono::steady_clock;
+  const auto step = std::chrono::milliseconds(options_.tick_ms);
+  auto next_tick = Clock::now() + step;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (const auto now = Clock::now(); now >= next_tick) {
+      core_.tick();
+      // Ticks that were missed are not made up for: a process that stood still has not heard nothing, it hasn't listened.
+      next_tick = std::max(next_tick + step, now);
+    }
+    if (core_.has_output()) {
+      Output out = core_.take_output();
+      lock.unlock();
+      handle(std::move(out));
+      lock.lock();
+      continue;
+    }
+    woken_.wait_until(lock, next_tick);
+  }
+}
+
+void RaftNode::handle(Output out) {
+  if (!out.send.empty()) transport_.send(std::move(out.send));
+  if (out.write) {
+    {
+      std::lock_guard lock(disk_mutex_);
+      writes_.push_back(std::move(*out.write));
+    }
+    disk_woken_.notify_one();
+    out.write.reset();
+  }
+  out.send.clear();
+  owner_.decided(out);
+}
+
+void RaftNode::disk_loop() {
+  base::LogContext context("replica-log");
+  std::vector<Write> taken;
+  while (true) {
+    {
+      std::unique_lock lock(disk_mutex_);
+      disk_woken_.wait(lock, [this] { return disk_stopping_ || !writes_.empty(); });
+      if (writes_.empty()) return;
+      taken.swap(writes_);
+    }
+    std::vector<LogBatch> batches;
+    std::vector<Outgoing> after;
+    for (Write& write : taken) {
+      if (write.needed) batches.push_back(std::move(write.batch));
+      for (Outgoing& message : write.after) after.push_back(std::move(message));
+    }
+    try {
+      if (!batches.empty()) disk_.write(batches);
+    } catch (const std::exception& error) {
+      stop_process(7100020, "The log cannot be written; stopping", error.what());
+    }
+    // Now it may be said, and not before.
+    if (!after.empty()) transport_.send(std::move(after));
+    with_core([&] { return core_.written(taken.back().number), true; });
+    taken.clear();
+  }
+}
+
+}  // namespace replication::consensus

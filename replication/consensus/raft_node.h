@@ -1,0 +1,91 @@
+// A member of a replica set: the consensus core on real time, disk and network.
+//
+//   callers, transport --(one lock)--> core --> loop thread --> owner, transport
+//                                        ^          |
+//                                        |          v writes
+//                                        +---- disk thread: one sync for all that waits
+//
+// The disk has a thread of its own, so that heartbeats go out while a sync takes
+// its time: a stalled disk delays writes and unseats nobody. A log that can't be
+// written ends the process: what was promised can't be kept.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "replication/consensus/transport.h"
+
+namespace replication::consensus {
+
+struct NodeOptions {
+  CoreOptions core;
+  int tick_ms = 50;  // with core's defaults: heartbeats each 100 ms, elections after 0.8 to 1.6 s of silence
+};
+
+// What becomes of the decisions. Called on the node's loop thread, in order; returns soon, may call the node.
+class NodeOwner {
+ public:
+  virtual ~NodeOwner() = default;
+  // Everything of `out` but `send` and `write`, which are taken care of. Committed entries are answered, there or
+  // later, by RaftNode::applied. With `behind` the member must be stopped, copy another's data and start anew.
+  virtual void decided(const Output& out) = 0;
+};
+
+// Thread-safe. The disk, the transport and the owner outlive it.
+class RaftNode final : public MessageReceiver {
+ public:
+  // Loads the log; throws what LogStore and RaftCore throw. Nothing happens before `start`.
+  RaftNode(const NodeOptions& options, LogDisk& disk, Transport& transport, NodeOwner& owner);
+  ~RaftNode() override;
+
+  void start();
+  void stop();  // waits for what is under way; the owner is not called any more
+
+  // As in RaftCore. The entry's place is known at once: the caller holds its own lock over this and the local commit.
+  std::optional<Position> propose(BytesView data, BytesView context = {});
+  std::optional<Position> propose_members(const std::vector<MemberChange>& changes, BytesView context = {});
+  bool read_index(BytesView context);
+  bool transfer(MemberId to);
+  void campaign();
+  void set_electable(bool electable, int64_t priority);
+  void applied(Index index);
+  void compact(Index index);
+
+  CoreStatus status() const;
+  std::vector<PeerProgress> progress() const;
+  Membership members() const;
+  LogMeta log_meta() const;
+  // Committed or not, [low, high), at least one: for whoever reads the log beside consensus. Lookup as in LogStore.
+  Lookup entries(Index low, Index high, uint64_t bytes_max, std::vector<EntryPtr>& out);
+
+  void received(MemberId from, BytesView message) override;
+  void unreachable(MemberId to) override;
+
+ private:
+  template <class Call>
+  auto with_core(Call call);
+  void loop();
+  void disk_loop();
+  void handle(Output out);
+
+  const NodeOptions options_;
+  LogDisk& disk_;
+  Transport& transport_;
+  NodeOwner& owner_;
+  mutable std::mutex mutex_;  // of the store, the core and what follows
+  std::condition_variable woken_;
+  LogStore store_;
+  RaftCore core_;
+  bool stopping_ = false;
+
+  std::mutex disk_mutex_;
+  std::condition_variable disk_woken_;
+  std::vector<Write> writes_;
+  bool disk_stopping_ = false;
+
+  std::thread loop_;
+  std::thread disk_thread_;
+};
+
+}  // namespace replication::consensus

@@ -1,0 +1,291 @@
+#include "replication/consensus/tcp_transport.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+
+#include "base/log.h"
+#include "replication/consensus/frame.h"
+
+namespace replication::consensus {
+namespace {
+
+constexpr int connect_ms = 1000;
+constexpr int write_stall_ms = 5000;
+constexpr int greeting_ms = 5000;
+constexpr auto pause_first = std::chrono::milliseconds(20);
+constexpr auto pause_max = std::chrono::milliseconds(500);
+constexpr size_t frame_bytes_wanted = 1 << 20;
+constexpr size_t read_step = 1 << 20;
+
+// nullopt: closed, or not what a member says.
+std::optional<std::pair<FrameKind, Bytes>> read_frame(Socket& socket) {
+  char bytes[frame_header_bytes];
+  if (!socket.read_exactly(bytes, sizeof bytes)) return std::nullopt;
+  const base::Result<FrameHeader> header = decode_header({bytes, sizeof bytes});
+  if (!header) return std::nullopt;
+  // Memory for what has come, not for what was announced.
+  Bytes payload;
+  for (size_t left = header.value().payload_bytes; left > 0;) {
+    const size_t step = std::min(left, read_step), at = payload.size();
+    payload.resize(at + step);
+    if (!socket.read_exactly(payload.data() + at, step)) return std::nullopt;
+    left -= step;
+  }
+  base::Result<Bytes> body = decode_payload({bytes, sizeof bytes}, header.value(), payload);
+  if (!body) return std::nullopt;
+  return std::pair(header.value().kind, std::move(body).value());
+}
+
+}  // namespace
+
+// One connection out, with its queue and its thread.
+class TcpTransport::Lane {
+ public:
+  Lane(TcpTransport& owner, MemberId to, uint32_t number, std::string host, uint16_t port)
+      : owner_(owner), to_(to), number_(number), host_(std::move(host)), port_(port), thread_([this] { run(); }) {}
+  ~Lane() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+      socket_.shut_down();
+    }
+    woken_.notify_one();
+    thread_.join();
+  }
+
+  bool push(Bytes message) {
+    {
+      std::lock_guard lock(mutex_);
+      if (!queue_.empty() && queue_bytes_ + message.size() > owner_.options_.queue_bytes_max) return false;
+      queue_bytes_ += message.size();
+      queue_.push_back(std::move(message));
+    }
+    woken_.notify_one();
+    return true;
+  }
+
+ private:
+  void run() {
+    base::LogContext context("replica-out");
+    auto pause = pause_first;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      woken_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      if (stopping_) return;
+      size_t count = 0;
+      const Bytes payload = take(count);
+      lock.unlock();
+      const bool sent =
+          ensure_connected() && socket_.write_all(encode_frame(FrameKind::messages, payload, owner_.options_.compress));
+      if (!sent) owner_.tell_unreachable(to_);
+      lock.lock();
+      if (sent) {
+        pause = pause_first;
+        continue;
+      }
+      owner_.lost_ += static_cast<int64_t>(count + queue_.size());
+      queue_.clear();
+      queue_bytes_ = 0;
+      socket_ = Socket();
+      woken_.wait_for(lock, pause, [this] { return stopping_; });
+      pause = std::min(pause * 2, pause_max);
+    }
+  }
+
+  Bytes take(size_t& count) {
+    Bytes payload;
+    while (!queue_.empty() && (payload.empty() || payload.size() + queue_.front().size() < frame_bytes_wanted)) {
+      append_message(payload, queue_.front());
+      queue_bytes_ -= queue_.front().size();
+      queue_.pop_front();
+      ++count;
+    }
+    return payload;
+  }
+
+  bool ensure_connected() {
+    if (socket_.open()) return true;
+    Socket fresh = connect_to(host_, port_, connect_ms);
+    if (!fresh.open()) return false;
+    fresh.set_timeouts(0, write_stall_ms);
+    const Hello hello{owner_.options_.set_name, owner_.options_.self, to_, number_};
+    if (!fresh.write_all(encode_frame(FrameKind::hello, encode_hello(hello), false))) return false;
+    std::lock_guard lock(mutex_);
+    if (stopping_) return false;
+    socket_ = std::move(fresh);
+    return true;
+  }
+
+  TcpTransport& owner_;
+  const MemberId to_;
+  const uint32_t number_;
+  const std::string host_;
+  const uint16_t port_;
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::deque<Bytes> queue_;
+  uint64_t queue_bytes_ = 0;
+  bool stopping_ = false;
+  Socket socket_;  // replaced by the lane's thread alone, under mutex_
+  std::thread thread_;
+};
+
+struct TcpTransport::Peer {
+  std::string host;
+  uint16_t port;
+  Lane control;
+  Lane bulk;
+  Peer(TcpTransport& owner, MemberId id, const std::string& at, uint16_t on)
+      : host(at), port(on), control(owner, id, 0, at, on), bulk(owner, id, 1, at, on) {}
+};
+
+struct TcpTransport::Connection {
+  Socket socket;
+  std::thread thread;
+  std::atomic<bool> over{false};
+};
+
+TcpTransport::TcpTransport(const TcpOptions& options)
+    : options_(options),
+      listener_(listen_on(options.host, options.port)),
+      port_(port_of(listener_)),
+      acceptor_([this] { accept_loop(); }) {}
+
+TcpTransport::~TcpTransport() {
+  set_receiver(nullptr);
+  std::map<MemberId, std::shared_ptr<Peer>> peers;
+  std::list<std::unique_ptr<Connection>> connections;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    listener_.shut_down();
+  }
+  acceptor_.join();
+  {
+    std::lock_guard lock(mutex_);
+    peers.swap(peers_);
+    connections.swap(connections_);
+  }
+  for (auto& connection : connections) connection->socket.shut_down();
+  for (auto& connection : connections) connection->thread.join();
+}
+
+void TcpTransport::set_receiver(MessageReceiver* receiver) {
+  std::unique_lock lock(receiver_mutex_);
+  receiver_ = receiver;
+  receiver_idle_.wait(lock, [this] { return receiving_ == 0; });
+}
+
+void TcpTransport::set_peer(MemberId id, const std::string& host, uint16_t port) {
+  std::shared_ptr<Peer> before;  // let go of outside the lock: its threads are joined
+  const auto fresh = std::make_shared<Peer>(*this, id, host, port);
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<Peer>& place = peers_[id];
+  before = std::exchange(place, fresh);
+}
+
+void TcpTransport::remove_peer(MemberId id) {
+  std::shared_ptr<Peer> before;
+  std::lock_guard lock(mutex_);
+  if (const auto found = peers_.find(id); found != peers_.end()) {
+    before = std::move(found->second);
+    peers_.erase(found);
+  }
+}
+
+void TcpTransport::send(std::vector<Outgoing> messages) {
+  for (Outgoing& message : messages) {
+    std::shared_ptr<Peer> peer;
+    {
+      std::lock_guard lock(mutex_);
+      if (const auto found = peers_.find(message.to); found != peers_.end()) peer = found->second;
+    }
+    Lane* lane = !peer ? nullptr : message.bulk ? &peer->bulk : &peer->control;
+    if (lane && lane->push(std::move(message.bytes))) continue;
+    ++lost_;
+  }
+}
+
+int64_t TcpTransport::lost() const {
+  return lost_;
+}
+
+void TcpTransport::accept_loop() {
+  base::LogContext context("replica-listener");
+  while (true) {
+    Socket socket(::accept4(listener_.descriptor(), nullptr, nullptr, SOCK_CLOEXEC));
+    std::list<std::unique_ptr<Connection>> over;
+    std::unique_lock lock(mutex_);
+    if (stopping_) return;
+    for (auto at = connections_.begin(); at != connections_.end();) {
+      const auto next = std::next(at);
+      if ((*at)->over) over.splice(over.end(), connections_, at);
+      at = next;
+    }
+    if (socket.open() && static_cast<int>(connections_.size()) < options_.connections_max) {
+      connections_.push_back(std::make_unique<Connection>());
+      Connection& connection = *connections_.back();
+      connection.socket = std::move(socket);
+      connection.thread = std::thread([this, &connection] { serve(connection); });
+    }
+    lock.unlock();
+    for (auto& connection : over) connection->thread.join();
+    // Out of descriptors, most likely.
+    if (!socket.open()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+void TcpTransport::serve(Connection& connection) {
+  base::LogContext context("replica-in");
+  Socket& socket = connection.socket;
+  socket.set_timeouts(greeting_ms, write_stall_ms);
+  MemberId from = 0;
+  if (const auto frame = read_frame(socket); frame && frame->first == FrameKind::hello) {
+    const base::Result<Hello> hello = decode_hello(frame->second);
+    const bool ours = hello && hello.value().set_name == options_.set_name && hello.value().to == options_.self &&
+                      hello.value().from != options_.self;
+    if (ours) from = hello.value().from;
+  }
+  if (from == 0) {
+    base::log(base::Severity::info, base::LogComponent::repl, 7100010,
+              "Turned away a connection that is no member's of this set");
+  } else {
+    socket.set_timeouts(0, write_stall_ms);
+    while (const auto frame = read_frame(socket)) {
+      if (frame->first != FrameKind::messages) break;
+      BytesView payload = frame->second;
+      std::optional<BytesView> message;
+      while (!payload.empty() && (message = take_message(payload))) deliver(from, *message);
+      if (!payload.empty()) break;
+    }
+  }
+  socket.shut_down();
+  connection.over = true;
+}
+
+void TcpTransport::deliver(MemberId from, BytesView message) {
+  std::unique_lock lock(receiver_mutex_);
+  MessageReceiver* receiver = receiver_;
+  if (!receiver) return;
+  ++receiving_;
+  lock.unlock();
+  receiver->received(from, message);
+  lock.lock();
+  if (--receiving_ == 0) receiver_idle_.notify_all();
+}
+
+void TcpTransport::tell_unreachable(MemberId to) {
+  std::unique_lock lock(receiver_mutex_);
+  MessageReceiver* receiver = receiver_;
+  if (!receiver) return;
+  ++receiving_;
+  lock.unlock();
+  receiver->unreachable(to);
+  lock.lock();
+  if (--receiving_ == 0) receiver_idle_.notify_all();
+}
+
+}  // namespace replication::consensus

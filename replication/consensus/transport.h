@@ -1,0 +1,24 @@
+// How messages of consensus travel between members. A message may be lost, come
+// twice or out of order; it never comes damaged, and never from somebody else.
+#pragma once
+
+#include "replication/consensus/raft_core.h"
+
+namespace replication::consensus {
+
+// Called by the transport, from any of its threads.
+class MessageReceiver {
+ public:
+  virtual ~MessageReceiver() = default;
+  virtual void received(MemberId from, BytesView message) = 0;
+  virtual void unreachable(MemberId to) = 0;  // messages to it were lost
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  // Thread-safe, and returns at once: what can't be sent or queued is lost.
+  virtual void send(std::vector<Outgoing> messages) = 0;
+};
+
+}  // namespace replication::consensus
