@@ -1,5 +1,6 @@
 #include "server/wire/message.h"
 
+#include "bson/builder.h"
 #include "bson/validate.h"
 #include "server/wire/crc32c.h"
 
@@ -95,7 +96,23 @@ struct SectionReader {
   }
 };
 
-std::optional<Failure> finish_request(Request& request) {
+// Some drivers (PyMongo) put a field `_id` before all others, of a command too: {_id: 17, dedupChain: "c"}. The command
+// is named by the one that was written first.
+void name_first(Message& message) {
+  auto field = message.request.body.begin();
+  if (field == message.request.body.end() || field->name != "_id") return;
+  const auto id = *field;
+  if (++field == message.request.body.end() || field->name.starts_with('$')) return;
+  bson::Builder out;
+  out.append_element(*field).append_element(id);
+  while (++field != message.request.body.end()) out.append_element(*field);
+  message.reordered = out.done();
+  message.request.body = *message.reordered;
+}
+
+std::optional<Failure> finish_request(Message& message) {
+  name_first(message);
+  Request& request = message.request;
   const auto first = request.body.first();
   if (first.exists()) request.command = first.name;
   const auto db = request.body.find("$db");
@@ -131,7 +148,7 @@ Decoded decode_msg(const Header& header, BytesView whole) {
   SectionReader reader{.in = rest, .request = message.request, .unanswerable = {}, .answerable = {}};
   reader.read_all();
   if (reader.unanswerable) return Malformed{*reader.unanswerable, false, {}};
-  if (!reader.answerable) reader.answerable = finish_request(message.request);
+  if (!reader.answerable) reader.answerable = finish_request(message);
   if (reader.answerable) return Malformed{*reader.answerable, true, std::move(message)};
   return message;
 }

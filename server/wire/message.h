@@ -55,6 +55,7 @@ struct Message {
   bool legacy = false;  // OP_QUERY: answered with OP_REPLY
   uint32_t flags = 0;   // of OP_MSG
   Request request;
+  std::optional<bson::Document> reordered;  // what the request's body borrows, where that isn't as it came
 
   bool has(Flag flag) const { return (flags & flag) != 0; }
 };

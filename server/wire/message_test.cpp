@@ -53,6 +53,19 @@ TEST_CASE("a body and its document sequences come out as they went in") {
   CHECK(documents[1].bytes() == second.view().bytes());
 }
 
+TEST_CASE("a command is named by its first field, where a driver puts _id before that by the second", "[wire]") {
+  const auto command = [](const char* text) {
+    const bson::Document body = bson::json(text);
+    const Bytes bytes = encode_msg(1, 0, body);
+    Message message = std::get<Message>(decode(bytes));
+    const Message moved = std::move(message);  // what it borrows goes with it
+    return moved.request.command + " " + bson::to_json(moved.request.body);
+  };
+  CHECK(command("{_id: 17, dedupChain: 'c', limit: 3, $db: 'd'}") == "dedupChain " + bson::to_json(bson::json("{dedupChain: 'c', _id: 17, limit: 3, $db: 'd'}")));
+  CHECK(command("{dedupChain: 'c', _id: 17, $db: 'd'}") == "dedupChain " + bson::to_json(bson::json("{dedupChain: 'c', _id: 17, $db: 'd'}")));
+  CHECK(command("{_id: 17, $db: 'd'}") == "_id " + bson::to_json(bson::json("{_id: 17, $db: 'd'}")));
+}
+
 TEST_CASE("documents may come in the body instead") {
   const Bytes bytes = encode_msg(1, 0, bson::json("{insert: 'c', documents: [{a: 1}, {a: 2}], $db: 'test'}"));
   CHECK(decoded(bytes).request.documents("documents").size() == 2);

@@ -56,7 +56,7 @@ def settle(client, seconds=60):
 
 
 def chain(db, name, key, **options):
-    return db.command({"dedupChain": name, "id": key, **options})
+    return db.command({"dedupChain": name, "_id": key, **options})
 
 
 def explained(db, command):
