@@ -12,8 +12,8 @@
 // source is built: once, and only where there is enough to look up in it.
 //
 // Work is counted, in steps of about a nanosecond. Where it outgrows the bytes
-// done, resyncs get shorter and look-ups end; what they would have found stays
-// unmatched.
+// done, resyncs get shorter, and in the end both they and look-ups stop; what they
+// would have found stays unmatched.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -42,11 +42,15 @@ constexpr size_t shred_bytes = 24, shred_bytes_near = 16;
 
 // Work, in steps of about a nanosecond.
 constexpr size_t copy_work = 40;
+// Beyond copies_unquestioned: none of it is foreseen by the processor any more, nor in its nearer caches.
+constexpr size_t copy_work_many = 60, resync_work_many = 180;
 constexpr size_t search_work = 8, candidate_work = 12;
 constexpr size_t lookup_work = 2, lookup_work_distant = 8;
+constexpr size_t place_indexed_work_distant = 8;
 constexpr size_t place_work_distant = 100;  // a source far larger than the caches is asked at random
 constexpr size_t work_per_byte = 2;         // of what is done; beyond it resyncs are hurried
 constexpr size_t work_per_byte_max = 4;     // of the whole target; beyond it nothing is looked up any more
+constexpr size_t resync_per_byte_max = 6;   // and nothing resynced where there are many copies
 constexpr size_t work_unquestioned = 20'000;
 constexpr size_t ahead = 16;  // look-ups are announced so many bytes before
 
@@ -56,10 +60,15 @@ class SourceIndex {
   bool built() const { return slots_ != nullptr; }
   // Too large for the nearer caches.
   bool distant() const { return stride_ > 8; }
+  // So many look-ups in a row may miss what is there.
+  size_t misses_expected() const { return std::max<size_t>(64, 4 * stride_); }
 
-  void build(BytesView source) {
+  // Of a source far larger than the target fewer places are taken: to go through it must not cost more than all
+  // the rest. Returns how many.
+  size_t build(BytesView source, size_t target_bytes) {
     stride_ = source.size() <= (6 << 10) ? 4 : source.size() <= (1 << 20) ? 8 : 16;
-    while (source.size() / stride_ >= places_max) stride_ *= 2;
+    const size_t places_most = std::min(places_max, std::max(places_unquestioned, target_bytes / target_bytes_per_place));
+    while (source.size() / stride_ >= places_most) stride_ *= 2;
     const size_t places = source.size() / stride_ + 1;
     const int bits = std::max<int>(8, std::bit_width(places));
     shift_ = 64 - bits;
@@ -71,12 +80,13 @@ class SourceIndex {
       many_ = std::make_unique<uint32_t[]>(slots);
       slots_ = many_.get();
     }
-    if (source.size() < key_bytes) return;
+    if (source.size() < key_bytes) return places;
     // Backwards, so that the first of equal places stays: copies then tend to follow each other.
     for (size_t place = (source.size() - key_bytes) / stride_ + 1; place > 0; --place) {
       const uint64_t hash = hash_of(source.data() + (place - 1) * stride_);
       slots_[hash >> shift_] = static_cast<uint32_t>(place | tag(hash) << place_bits);
     }
+    return places;
   }
 
   static uint64_t hash_of(const char* key) { return base::load_le<uint64_t>(key) * 0x9e3779b97f4a7c15ull; }
@@ -91,6 +101,7 @@ class SourceIndex {
  private:
   static constexpr int place_bits = 24;
   static constexpr size_t places_max = size_t{1} << place_bits;
+  static constexpr size_t places_unquestioned = 16 << 10, target_bytes_per_place = 2;
   // Bits that have no part in choosing the slot.
   static uint32_t tag(uint64_t hash) { return (hash >> 24) & 0xff; }
 
@@ -119,7 +130,7 @@ class Finder {
     at_ = emitted_;
     source_at_ = emitted_;
     while (at_ + match_bytes_min <= target_end_) {
-      const bool resynced = credit_ > 0 && resync();
+      const bool resynced = credit_ > 0 && !(many() && exhausted(resync_per_byte_max)) && resync();
       if (!resynced && !look_up()) break;
       if (shreds(resynced ? shred_bytes_near : shred_bytes)) return std::nullopt;
     }
@@ -147,6 +158,7 @@ class Finder {
       return false;
     }
     best_ = {};
+    if (many()) work_ += resync_work_many;
     hurried_ = work_ > work_unquestioned + at_ * work_per_byte;
     const char* s = source_.data() + source_at_;
     const char* t = target_.data() + at_;
@@ -202,18 +214,24 @@ class Finder {
     if (best_.bytes == 0 || score > best_.score) best_ = {source_at, target_at, before + after, score};
   }
 
+  void build_index() {
+    const size_t places = index_.build(source_, target_.size());
+    if (index_.distant()) work_ += places * place_indexed_work_distant;
+  }
+
   // Next place whose bytes stand anywhere in the source; false: none, or given up.
   bool look_up() {
     if (!index_.built()) {
       if (target_end_ - at_ < gap_bytes_min + source_.size() / index_share) return false;
-      index_.build(source_);
+      build_index();
     }
     const bool distant = index_.distant();
     if (distant)
       for (size_t t = at_; t < at_ + ahead && t + key_bytes <= target_end_; ++t)
         index_.prefetch(SourceIndex::hash_of(target_.data() + t));
     // Where nothing is found steps grow; what is skipped comes back by matching backwards.
-    for (size_t t = at_, misses = 0; t + key_bytes <= target_end_; t += 1 + (++misses >> 6)) {
+    const int patience = std::bit_width(index_.misses_expected()) - 1;
+    for (size_t t = at_, misses = 0; t + key_bytes <= target_end_; t += 1 + (++misses >> patience)) {
       if (literals_ + (t - emitted_) > literal_bytes_max_ || exhausted()) return false;
       if (distant && t + ahead + key_bytes <= target_end_)
         index_.prefetch(SourceIndex::hash_of(target_.data() + t + ahead));
@@ -235,7 +253,7 @@ class Finder {
     size_t bytes = 0;
     for (const Gap& gap : gaps_) bytes += gap.to - gap.from;
     if (gaps_.empty() || (!index_.built() && bytes < gap_bytes_min + source_.size() / index_share)) return;
-    if (!index_.built()) index_.build(source_);
+    if (!index_.built()) build_index();
     std::vector<Copy> all;
     size_t next = 0;
     for (const Gap& gap : gaps_) {
@@ -267,11 +285,14 @@ class Finder {
     return {s - before, t - before, before + after};
   }
 
-  bool exhausted() const { return work_ > work_unquestioned + target_.size() * work_per_byte_max; }
+  bool many() const { return copies_.size() > copies_unquestioned; }
+  bool exhausted(size_t per_byte_max = work_per_byte_max) const {
+    return work_ > work_unquestioned + target_.size() * per_byte_max;
+  }
 
   // A great many copies that hardly save what it takes to find, remember and write them.
   bool shreds(size_t bytes) const {
-    return copies_.size() > copies_unquestioned && emitted_ - literals_ < copies_.size() * bytes;
+    return many() && emitted_ - literals_ < copies_.size() * bytes;
   }
 
   // A copy through (s, t) as long as it goes, if it is worth one.
@@ -298,7 +319,7 @@ class Finder {
       }
     }
     copies_.push_back(copy);
-    work_ += copy_work;
+    work_ += many() ? copy_work_many : copy_work;
   }
 
   const BytesView source_;

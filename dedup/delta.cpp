@@ -122,7 +122,12 @@ std::optional<TwoWay> encode_two_way(BytesView source, BytesView target, const D
   if (!copies) return std::nullopt;
   TwoWay both;
   both.forward = write_delta(target, *copies);
+  // Copies may overlap in the source: what is left to insert there is this, or more.
+  size_t copied = 0;
+  for (const Copy& copy : *copies) copied += copy.bytes;
+  if (source.size() > copied && source.size() - copied > options.backward_bytes_max) return both;
   both.backward = write_delta(source, turned_around(std::move(*copies)));
+  if (both.backward.size() > options.backward_bytes_max) both.backward.clear();
   return both;
 }
 

@@ -28,6 +28,7 @@ struct DeltaOptions {
   DeltaMethod method = DeltaMethod::resync;
   uint32_t anchor_interval = 64;     // anchors only; a power of two
   size_t literal_bytes_max = SIZE_MAX;  // give up once so much of the target was found nowhere in the source
+  size_t backward_bytes_max = SIZE_MAX;  // of two ways: a longer backward delta is not worth writing, and left empty
 };
 
 // source[source_at, +bytes) == target[target_at, +bytes)
@@ -51,7 +52,7 @@ std::vector<Copy> turned_around(std::vector<Copy> copies);
 
 struct TwoWay {
   Bytes forward;   // source -> target
-  Bytes backward;  // target -> source
+  Bytes backward;  // target -> source; empty where it would be longer than backward_bytes_max
 };
 
 std::optional<Bytes> encode(BytesView source, BytesView target, const DeltaOptions& options = {});

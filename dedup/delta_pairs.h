@@ -124,9 +124,10 @@ inline PairSets made_up_pairs() {
   return sets;
 }
 
-// What makes codecs slow: each of 16 MB.
-constexpr const char* hostile_names[] = {"unrelated",   "permuted_16",   "permuted_64", "every_12th", "zeros_and_noise",
-                                         "boilerplate", "strange_prose", "zeros",       "period_41"};
+// What makes codecs slow: each of 16 MB, but for the target of small_of_large.
+constexpr const char* hostile_names[] = {"unrelated",       "permuted_16", "permuted_32",   "permuted_64",
+                                         "swapped_16",      "every_12th",  "small_of_large", "zeros_and_noise",
+                                         "boilerplate",     "strange_prose", "zeros",        "period_41"};
 
 inline Pair hostile_pair(const std::string& name) {
   constexpr size_t bytes = 16 << 20;
@@ -155,7 +156,17 @@ inline Pair hostile_pair(const std::string& name) {
     return {strange, changed};
   }
   if (name == "unrelated") return {strange, noise(random, bytes)};
-  const size_t block = name == "permuted_16" ? 16 : 64;
+  if (name == "small_of_large") {
+    Bytes pieces;  // of 256 bytes, so that the source must be searched for each
+    while (pieces.size() < (1 << 20)) pieces.append(strange, random.below(bytes - 256), 256);
+    return {strange, pieces};
+  }
+  if (name == "swapped_16") {
+    Bytes swapped;
+    for (size_t i = 0; i < bytes; i += 32) swapped.append(strange, i + 16, 16).append(strange, i, 16);
+    return {strange, swapped};
+  }
+  const size_t block = name == "permuted_16" ? 16 : name == "permuted_32" ? 32 : 64;
   Bytes permuted;
   for (size_t i = 0; i < bytes / block; ++i) permuted.append(strange, random.below(bytes / block) * block, block);
   return {strange, permuted};

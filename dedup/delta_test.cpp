@@ -136,3 +136,28 @@ TEST_CASE("a delta says how long its target is") {
   CHECK(target_bytes(*dedup::encode("abc", "abcdef")) == 6u);
   CHECK_FALSE(target_bytes(""));
 }
+
+TEST_CASE("a backward delta that would not be worth it is not written, the forward one is") {
+  CHECK(rc::check("of a part", [](uint64_t seed) {
+    base::Random random(seed);
+    const Bytes source = prose(random, 2000 + random.below(20'000));
+    const Bytes target = edited(random, source.substr(random.below(source.size())), random.below(5));
+    const auto whole = encode_two_way(source, target);
+    const size_t most = random.below(source.size() + 20);
+    const auto bounded = encode_two_way(source, target, {.backward_bytes_max = most});
+    RC_ASSERT(whole && bounded);
+    RC_ASSERT(bounded->forward == whole->forward);
+    RC_ASSERT(bounded->backward == (whole->backward.size() <= most ? whole->backward : Bytes()));
+  }));
+}
+
+TEST_CASE("what is found in a far larger source is found in spite of fewer places") {
+  base::Random random(5);
+  const Bytes source = random_bytes(random, 8 << 20);
+  Bytes target;
+  while (target.size() < (100 << 10)) target.append(source, random.below(source.size() - 4096), 4096);
+  const auto delta = dedup::encode(source, target);
+  REQUIRE(delta);
+  CHECK(dedup::apply(source, *delta).value() == target);
+  CHECK(delta->size() < target.size() / 4);
+}

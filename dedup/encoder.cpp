@@ -79,7 +79,12 @@ struct Encoder::State {
   std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records, Lineage lineage);
 
   bool try_source(Work& work, const Candidate& candidate);
-  bool worth(size_t delta_bytes, size_t content_bytes) const { return at_most(options.worth_percent, delta_bytes, content_bytes); }
+  std::optional<TwoWay> both_ways(BytesView source, BytesView target) const {
+    DeltaOptions bounded = delta;
+    bounded.backward_bytes_max = source.size() * options.worth_percent / 100;
+    return encode_two_way(source, target, bounded);
+  }
+  bool worth(size_t delta_bytes, size_t content_bytes) const { return delta_bytes > 0 && at_most(options.worth_percent, delta_bytes, content_bytes); }
   static bool at_most(uint32_t percent, size_t delta_bytes, size_t content_bytes) { return delta_bytes * 100 <= content_bytes * percent; }
   const Bytes* fetch(const ContentId& id, RecordSource& records, Bytes& room);
   void follow(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer);
@@ -173,7 +178,7 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
     finder.drop(candidate.pointer);
     return false;
   }
-  auto both = encode_two_way(*source, work.content, delta);
+  auto both = both_ways(*source, work.content);
   if (!both) return true;
   Encoding& encoding = work.encoding;
   if (both->forward.size() < work.content.size() && (!encoding.source || both->forward.size() < encoding.forward.size())) {
@@ -343,7 +348,7 @@ Encoding Encoder::State::encode_successor(Work& work, const ContentId& previous,
   if (work.encoding.outcome == Outcome::disabled) return finish(work);
   if (indexed) find_similar(work);
   work.encoding.outcome = Outcome::not_worth;
-  if (auto both = encode_two_way(previous_content, work.content, delta)) {
+  if (auto both = both_ways(previous_content, work.content)) {
     if (both->forward.size() < work.content.size()) {
       work.encoding.source = previous;
       work.encoding.forward = std::move(both->forward);
