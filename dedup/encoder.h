@@ -120,6 +120,8 @@ class Encoder {
   // The content is updated or deleted: it is no longer offered as a source.
   void forget(const ContentId& id);
   void forget_collection(uint32_t collection);
+  // Contents were updated or deleted without its being told: all sources are fetched again, which shows.
+  void distrust_cache();
 
   // Fills the feature index from the metadata log. At start.
   void rebuild();
