@@ -63,6 +63,7 @@ constexpr Knob knobs[] = {
     knob<&Options::hop_levels_max>("dedupHopLevelsMax", "hop_levels_max"),
     knob<&Options::demotion_depth_max>("dedupDemotionDepthMax", "demotion_depth_max"),
     knob<&Options::demotion_worth_percent>("dedupDemotionWorthPercent", "demotion_worth_percent"),
+    knob<&Options::demote_after_secs>("dedupDemoteAfterSecs", "demote_after_secs"),
     knob<&Options::source_cache_bytes>("dedupSourceCacheBytes", "source_cache_bytes"),
     knob<&Options::writeback_cache_bytes>("dedupWriteBackCacheBytes", "writeback_cache_bytes"),
     knob<&Options::governor_ratio_min>("dedupGovernorRatio", "governor_ratio_min"),
@@ -130,6 +131,12 @@ void add_dedup_parameters(ServerParameters& parameters, storage::DedupService& d
                                              options.size_filter_always = boolean_of("dedupSizeFilterAlways", value);
                                              dedup.set_options(options);
                                            }});
+  parameters.add("dedupDemoteLineages", {[&dedup] { return bson::Value(dedup.options().demote_lineages); },
+                                         [&dedup](const bson::ValueView& value) {
+                                           Options options = dedup.options();
+                                           options.demote_lineages = boolean_of("dedupDemoteLineages", value);
+                                           dedup.set_options(options);
+                                         }});
   parameters.add("dedupQueueBytes", {[&dedup] { return whole(static_cast<double>(dedup.queue_bytes())); },
                                      [&dedup](const bson::ValueView& value) {
                                        const double bytes = number_of("dedupQueueBytes", value, false);

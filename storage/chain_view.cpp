@@ -101,6 +101,7 @@ class Viewer {
       ask();
       ChainNode& node = nodes[i];
       node.position = static_cast<uint32_t>(nodes.size() - 1 - i);
+      node.demoted = i == 0 && !node.retained && node.base && node.base->chain != view_.chain;
       if (!node.base) {
         hops_[node.key] = 0;
         continue;

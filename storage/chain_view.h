@@ -26,6 +26,7 @@ struct ChainNode {
 
   ChainKey key;
   Form form = Form::head;
+  bool demoted = false;            // the newest of its chain, but a delta of another chain's: nobody read it for a while
   bool retained = false;           // no record's current content: kept for those based on it alone
   uint64_t content_bytes = 0;
   uint64_t stored_bytes = 0;       // of its row, before block compression

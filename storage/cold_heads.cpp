@@ -95,7 +95,10 @@ bool DedupWorker::cold_slice(Collection& collection, uint64_t asked) {
     if (!missed && !(demotes && due)) return false;
     const Stamp unfinished = cold.on ? cold.missed_from : RecordStore::State::none_missed;
     cold = {.pass = {}, .on = true, .asked = asked, .cold = demotes && due, .missed_from = unfinished, .begun_us = now, .ended_us = 0, .warm = 0, .changes = 0};
-    if (missed) cold.missed_from = std::min(cold.missed_from, state.missed_from.exchange(RecordStore::State::none_missed));
+    if (missed) {
+      cold.missed_from = std::min(cold.missed_from, state.missed_from.exchange(RecordStore::State::none_missed));
+      partition(collection).encoder->distrust_cache();
+    }
   }
   if (!store_of(id)) return false;
   const ColdPass::Wanted wanted{.cold = cold.cold && demotes,

@@ -809,6 +809,7 @@ void DedupWorker::tidy(Collection& collection, const std::function<void()>& inte
     if (interrupted) interrupted();
     return false;
   });
+  packer.compact_if_worth("feature_metadata");
 }
 
 void DedupWorker::publish(bool with_open_batches) {

@@ -82,7 +82,7 @@ class NodeWriter {
     append_count(out, "references", static_cast<int64_t>(node.references));
     if (node.ordinal) append_count(out, "ordinal", *node.ordinal);
     if (!node.base) return;
-    out.append("hopBase", node.hop_base);
+    out.append("hopBase", node.hop_base).append("demoted", node.demoted);
     auto base = out.object("base");
     append_base(base, node, document);
   }

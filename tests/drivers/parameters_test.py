@@ -26,6 +26,7 @@ WHOLE = {
     "dedupHopLevelsMax": (8, 2, [0, 33]),
     "dedupDemotionDepthMax": (2, 0, [-1, 17]),
     "dedupDemotionWorthPercent": (60, 75, [0, 101]),
+    "dedupDemoteAfterSecs": (0, 3600, [-1, 315360001]),
     "dedupSourceCacheBytes": (32 << 20, 1 << 20, [-1]),
     "dedupWriteBackCacheBytes": (8 << 20, 1 << 20, [-1]),
     "dedupGovernorWindow": (100000, 5000, [-1, 10]),
@@ -67,6 +68,17 @@ def test_whole_numbers(admin, name):
         assert get(admin, name) == other
     assert admin.command("setParameter", 1, **{name: float(default)})["was"] == other
     assert get(admin, name) == default
+
+
+def test_whether_the_newest_of_a_lineage_may_be_demoted(admin):
+    assert get(admin, "dedupDemoteLineages") is False
+    admin.command("setParameter", 1, dedupDemoteLineages=True)
+    assert get(admin, "dedupDemoteLineages") is True
+    for value in ["yes", None, {}, []]:
+        with pytest.raises(OperationFailure) as refused:
+            admin.command("setParameter", 1, dedupDemoteLineages=value)
+        assert refused.value.code == 2
+    admin.command("setParameter", 1, dedupDemoteLineages=False)
 
 
 def test_the_governors_ratio(admin):
