@@ -507,6 +507,8 @@ void Encoder::forget_collection(uint32_t collection) {
   state_->finder.drop_collection(collection);
 }
 
+void Encoder::distrust_cache() { state_->cache.clear(); }
+
 void Encoder::rebuild() { state_->finder.rebuild(); }
 
 void Encoder::flush() { state_->finder.flush(); }
