@@ -139,14 +139,15 @@ class Aggregate final : public Command, public Explainable {
   }
 
   static void check_source(const query::Pipeline& pipeline, const query::PipelineContext& context) {
-    const bool own_source = !pipeline.empty() && pipeline.specs()[0]->is_source() && pipeline.specs()[0]->name() == "$documents";
+    const std::string_view source = !pipeline.empty() && pipeline.specs()[0]->is_source() ? pipeline.specs()[0]->name() : std::string_view();
+    const bool own_source = source == "$documents" || source == "$listLocalSessions";
     if (context.collection.empty() && !own_source) {
       const std::string first = pipeline.empty() ? "" : std::string(pipeline.specs()[0]->name());
       throw base::OperationError(base::ErrorCode::invalid_namespace,
                                  "{aggregate: 1} is not valid for '" + first + "'; a collection is required.");
     }
     if (!context.collection.empty() && own_source) {
-      throw base::OperationError(base::ErrorCode::invalid_namespace, "'$documents' can only be run with {aggregate: 1}");
+      throw base::OperationError(base::ErrorCode::invalid_namespace, "'" + std::string(source) + "' can only be run with {aggregate: 1}");
     }
   }
 };

@@ -61,6 +61,7 @@ class Explain : public Command {
     return names;
   }
   bool stable_api() const override { return true; }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
   bool takes_read_concern() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {

@@ -34,6 +34,7 @@ class ListCollections : public Command {
     return names;
   }
   bool stable_api() const override { return true; }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);

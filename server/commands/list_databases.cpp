@@ -21,6 +21,7 @@ class ListDatabases : public Command {
   }
   bool admin_only() const override { return true; }
   bool stable_api() const override { return true; }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);

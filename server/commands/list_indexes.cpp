@@ -20,6 +20,7 @@ class ListIndexes : public Command {
   }
   bool takes_collection() const override { return true; }
   bool stable_api() const override { return true; }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string ns = request.ns();

@@ -9,6 +9,7 @@
 #include "bson/json.h"
 #include "server/command_registry.h"
 #include "server/dispatch.h"
+#include "server/fail_points.h"
 #include "server/metrics.h"
 #include "server/operation.h"
 #include "server/options.h"
@@ -16,6 +17,7 @@
 #include "server/query/cursor_registry.h"
 #include "server/query/plan/implies.h"
 #include "server/services.h"
+#include "server/session_registry.h"
 #include "server/status_sections.h"
 #include "server/topology.h"
 #include "storage/engine.h"
@@ -88,7 +90,10 @@ class TestServer {
   Topology topology_;
   std::unique_ptr<storage::Engine> engine_;
   CursorRegistry cursors_;
-  Services services_{options_, base::system_clock(), parameters_, status_, metrics_, operations_, commands_, topology_};
+  SessionRegistry sessions_;
+  FailPoints fail_points_;
+  Services services_{options_,    base::system_clock(), parameters_, status_,   metrics_,
+                     operations_, commands_,            topology_,   sessions_, fail_points_};
   Dispatcher dispatcher_{services_};
   Client client_{ClientId{1}, "127.0.0.1:1", "127.0.0.1:2", false};
 };

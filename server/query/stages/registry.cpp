@@ -19,6 +19,7 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
       {"$group", parse_group},
       {"$indexStats", parse_index_stats},
       {"$limit", parse_limit},
+      {"$listLocalSessions", parse_list_local_sessions},
       {"$lookup", parse_lookup},
       {"$match", parse_match},
       {"$merge", parse_merge},
