@@ -92,7 +92,7 @@ RaftCore::RaftCore(const CoreOptions& options, LogStore& store) : options_(optio
   config.inflight_messages_max = options.inflight_messages_max;
   config.uncommitted_bytes_max = options.uncommitted_bytes_max;
   config.committed_bytes_max = options.committed_bytes_max;
-  config.priority = options.priority;
+  config.rank = options.rank;
   config.seed = options.seed;
   config.electable = options.electable && !is_arbiter(options.id);
   const RaftStorage storage = storage_of(store_);
@@ -173,12 +173,16 @@ void RaftCore::campaign() {
   if (options_.electable && !is_arbiter(options_.id)) raft_campaign(node_);
 }
 
+void RaftCore::resign() {
+  raft_resign(node_);
+}
+
 void RaftCore::report_unreachable(MemberId id) {
   raft_report_unreachable(node_, id);
 }
 
-void RaftCore::set_electable(bool electable, int64_t priority) {
-  raft_set_electable(node_, electable && !is_arbiter(options_.id), priority);
+void RaftCore::set_electable(bool electable, uint32_t rank) {
+  raft_set_electable(node_, electable && !is_arbiter(options_.id), rank);
 }
 
 void RaftCore::applied(Index index) {

@@ -32,7 +32,7 @@ struct CoreOptions {
   uint64_t inflight_messages_max = 256;
   uint64_t uncommitted_bytes_max = 128 << 20;
   uint64_t committed_bytes_max = 16 << 20;
-  int64_t priority = 0;   // no vote for a member of lower priority whose log is no longer
+  uint32_t rank = 0;      // 0 to 3: 0 stands first when a leader is silent. A leader hands over to a better one by `transfer`
   bool electable = true;  // false: never a leader. An arbiter never is
   uint64_t seed = 1;      // of the jitter between elections: different on each member
   Index applied = 0;      // the state machine has everything up to here
@@ -136,8 +136,9 @@ class RaftCore {
   // The target must be electable; it takes over when it has the whole log, or not at all within an election timeout.
   bool transfer(MemberId to);
   void campaign();
+  void resign();  // a leader ceases to be one; whoever should not be elected again is made not electable before
   void report_unreachable(MemberId id);
-  void set_electable(bool electable, int64_t priority);
+  void set_electable(bool electable, uint32_t rank);
 
   void applied(Index index);
   void written(uint64_t write);

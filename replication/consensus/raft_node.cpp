@@ -73,8 +73,11 @@ bool RaftNode::transfer(MemberId to) {
 void RaftNode::campaign() {
   with_core([&] { return core_.campaign(), true; });
 }
-void RaftNode::set_electable(bool electable, int64_t priority) {
-  with_core([&] { return core_.set_electable(electable, priority), true; });
+void RaftNode::resign() {
+  with_core([&] { return core_.resign(), true; });
+}
+void RaftNode::set_electable(bool electable, uint32_t rank) {
+  with_core([&] { return core_.set_electable(electable, rank), true; });
 }
 void RaftNode::applied(Index index) {
   with_core([&] { return core_.applied(index), true; });

@@ -48,7 +48,8 @@ class RaftNode final : public MessageReceiver {
   bool read_index(BytesView context);
   bool transfer(MemberId to);
   void campaign();
-  void set_electable(bool electable, int64_t priority);
+  void resign();
+  void set_electable(bool electable, uint32_t rank);
   void applied(Index index);
   void compact(Index index);
 

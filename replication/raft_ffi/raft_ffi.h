@@ -74,7 +74,7 @@ typedef struct {
   uint64_t inflight_messages_max;
   uint64_t uncommitted_bytes_max;  // proposals beyond are refused
   uint64_t committed_bytes_max;    // in one raft_ready
-  int64_t priority;                // a vote isn't given to a member of lower priority whose log is no longer
+  uint32_t rank;                   // 0 to 3: 0 is the first to stand when a leader is silent, 3 waits longest
   uint64_t seed;                   // of the jitter between elections
   bool electable;                  // false: never stands for election
 } RaftConfig;
@@ -157,7 +157,9 @@ void raft_transfer(RaftNodeHandle* node, uint64_t to);
 void raft_campaign(RaftNodeHandle* node);
 void raft_report_unreachable(RaftNodeHandle* node, uint64_t id);
 void raft_report_snapshot_failed(RaftNodeHandle* node, uint64_t id);
-void raft_set_electable(RaftNodeHandle* node, bool electable, int64_t priority);
+void raft_set_electable(RaftNodeHandle* node, bool electable, uint32_t rank);
+// A leader ceases to be one, in its term, without a successor.
+void raft_resign(RaftNodeHandle* node);
 
 bool raft_has_ready(RaftNodeHandle* node);
 // The ready's number, for raft_persisted. Nothing else is called on the node from within the sink.

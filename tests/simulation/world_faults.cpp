@@ -76,7 +76,11 @@ void World::disturb() {
       break;
     case 8:
       if (some && some->leads()) {
-        some->core->transfer(running[random_.below(running.size())]);
+        if (random_.below(3) == 0) {
+          some->core->resign();
+        } else {
+          some->core->transfer(running[random_.below(running.size())]);
+        }
         handle_output(*some);
       }
       break;

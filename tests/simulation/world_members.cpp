@@ -19,6 +19,8 @@ void World::start(Member& member) {
   options.committed_bytes_max = 500;
   options.seed = plan_.seed * 1000 + member.id % 100 * 100 + member.life;
   options.applied = member.machine.applied;
+  options.rank = plan_.seed % 4 == 1 ? static_cast<uint32_t>(member.id % 4) : 0;
+  options.electable = plan_.seed % 5 != 2 || member.id != 2;
   member.core = std::make_unique<RaftCore>(options, *member.store);
   member.disk.forgets_votes = plan_.mutation == Mutation::forgets_vote;
   say(std::to_string(member.id) + " starts, log to " + std::to_string(member.store->last()));

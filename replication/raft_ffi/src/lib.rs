@@ -24,6 +24,7 @@ pub struct Node {
     drawn: u64,
     timeout: usize,
     electable: bool,
+    rank: u32,
 }
 
 fn mix(value: u64) -> u64 {
@@ -40,8 +41,11 @@ impl Node {
         }
         let ticks = self.raw.raft.election_timeout();
         self.drawn += 1;
-        let jitter = mix(self.seed ^ mix(self.drawn)) as usize % ticks;
-        self.timeout = if self.electable { ticks + jitter } else { TIMEOUT_NEVER - 1 };
+        // The library's own priorities can leave two members that each refuse the other (equal lengths, different terms);
+        // who should lead is only quicker here.
+        let head_start = ticks * self.rank as usize / 4;
+        let jitter = mix(self.seed ^ mix(self.drawn)) as usize % (ticks - head_start);
+        self.timeout = if self.electable { ticks + head_start + jitter } else { TIMEOUT_NEVER - 1 };
         self.raw.raft.set_randomized_election_timeout(self.timeout);
     }
 
@@ -78,13 +82,12 @@ pub unsafe extern "C" fn raft_new(config: *const types::Config, storage: *const 
         check_quorum: true,
         pre_vote: true,
         read_only_option: ReadOnlyOption::Safe,
-        priority: given.priority,
         ..Default::default()
     };
     let logger = logging::logger();
     match RawNode::new(&config, Store(*storage), &logger) {
         Ok(raw) => {
-            let mut node = Node { raw, seed: given.seed, drawn: 0, timeout: 0, electable: given.electable };
+            let mut node = Node { raw, seed: given.seed, drawn: 0, timeout: 0, electable: given.electable, rank: given.rank.min(3) };
             node.settle_timeout();
             Box::into_raw(Box::new(node))
         }
@@ -252,12 +255,22 @@ pub unsafe extern "C" fn raft_report_snapshot_failed(node: *mut Node, id: u64) {
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn raft_set_electable(node: *mut Node, electable: bool, priority: i64) {
+pub unsafe extern "C" fn raft_set_electable(node: *mut Node, electable: bool, rank: u32) {
     let node = &mut *node;
     node.electable = electable;
-    node.raw.set_priority(priority);
+    node.rank = rank.min(3);
     node.timeout = 0; // drawn anew
     node.settle_timeout();
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn raft_resign(node: *mut Node) {
+    let raft = &mut (*node).raw.raft;
+    if raft.state == StateRole::Leader {
+        let term = raft.term;
+        raft.become_follower(term, 0);
+        (*node).settle_timeout();
+    }
 }
 
 #[no_mangle]

@@ -88,7 +88,7 @@ pub struct Config {
     pub inflight_messages_max: u64,
     pub uncommitted_bytes_max: u64,
     pub committed_bytes_max: u64,
-    pub priority: i64,
+    pub rank: u32,
     pub seed: u64,
     pub electable: bool,
 }
