@@ -125,7 +125,10 @@ bool DedupWorker::cold_slice(Collection& collection, uint64_t asked) {
     cold.ended_us = now_us();
     cold.warm = cold.pass.warm();
     cold.changes = changes_of(collection);
-    if (cold.asked) answer(id, cold.asked);
+    if (cold.asked) {
+      save(true);  // who asked wants to see what it comes to
+      answer(id, cold.asked);
+    }
   }
   if (!found.empty()) publish(false);
   return true;

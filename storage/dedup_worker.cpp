@@ -810,6 +810,7 @@ void DedupWorker::tidy(Collection& collection, const std::function<void()>& inte
     return false;
   });
   packer.compact_if_worth("feature_metadata");
+  MetadataPages::move_to_front(engine_, metadata_);
 }
 
 void DedupWorker::publish(bool with_open_batches) {

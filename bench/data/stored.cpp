@@ -75,10 +75,12 @@ void Stored::load(const Workload& workload, size_t first, size_t last) {
 }
 
 // Blocks at a file's end only come free at the checkpoint after the one that moved what lay in them: compact
-// until that gives nothing back any more, as the replay does. Each round begins with heads that nobody reads.
+// until that gives nothing back any more, as the replay does.
 void Stored::settle() {
   const WallWatch watch;
   engine_->dedup().drain();
+  for (const auto& collection : collections_) engine_->dedup().tidy(*collection);  // first: it demotes before it packs
+  engine_->dedup().drain(true);
   engine_->checkpoint();
   uint64_t before = UINT64_MAX;
   for (int round = 0; round < 8; ++round) {
