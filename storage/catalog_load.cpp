@@ -23,7 +23,7 @@ CollectionId owner_of(const std::string& table) {
 
 std::unique_ptr<Catalog> load_catalog(Engine& engine) { return std::make_unique<StoredCatalog>(engine); }
 
-StoredCatalog::StoredCatalog(Engine& engine) : engine_(engine), table_(engine.open_table("catalog")) { load(); }
+StoredCatalog::StoredCatalog(Engine& engine) : engine_(engine), table_(engine.open_table("catalog", {.allocation_bytes = 512})) { load(); }
 
 void StoredCatalog::load() {
   CatalogContents contents;

@@ -12,6 +12,7 @@ constexpr size_t batch_rows = 500;
 constexpr size_t batch_bytes = 1 << 20;
 constexpr int64_t pack_bytes_min = 1 << 20;
 constexpr int64_t pack_share = 4;       // pack when what left is more than 1/4 of what stayed
+constexpr int64_t pack_share_asked = 16;
 constexpr int64_t settle_bytes_min = 2 << 20;        // in the file of `records`: worth moving by itself
 constexpr int64_t settle_bytes_asked = 64 << 10;     // and when somebody waits for it
 constexpr int64_t reusable_min = 1 << 20;
@@ -21,10 +22,9 @@ constexpr int64_t reusable_share_asked = 12;
 // Files that WiredTiger does not compact: it leaves alone what is below a megabyte, and what would give back less.
 constexpr int64_t small_file_max = 4 << 20;
 constexpr int64_t small_reusable_min = 16 << 10;
-constexpr int64_t small_reusable_share = 8;
+constexpr int64_t small_reusable_share = 12;
 constexpr size_t touch_every_bytes = 4 << 10;  // less than any page that is worth moving
-constexpr int rewrites_max = 2;                // the first goes behind what is there, the second to its place
-constexpr int nudges_max = 2;                  // checkpoints until its end is cut off
+constexpr int rewrites_max = 3;                // the first goes behind what is there, another to its place
 
 // Dictionaries: the first when there is this much to learn from, each further one when there is 32 times as much.
 constexpr int64_t learn_bytes_min = 1 << 20;
@@ -36,7 +36,9 @@ constexpr size_t sample_bytes = 3 << 20;        // more teaches hardly more
 constexpr size_t sample_row_bytes = 8 << 10;
 constexpr size_t samples_max = 3000;
 
-bool thin(int64_t left, int64_t stayed) { return left >= pack_bytes_min && left >= stayed / pack_share; }
+bool thin(int64_t left, int64_t stayed, bool asked) {
+  return left >= pack_bytes_min && left >= stayed / (asked ? pack_share_asked : pack_share);
+}
 
 }  // namespace
 
@@ -44,12 +46,12 @@ bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupt
   const StoreCounts counts = store.counters().get();
   bool any = false;
   // First the packed table: its rows go to where the next step takes them from.
-  if (thin(counts.thinned_packed_bytes, counts.raw_bytes)) any |= pack(store, true, interrupted);
+  if (thin(counts.thinned_packed_bytes, counts.raw_bytes, asked_)) any |= pack(store, true, interrupted);
   const int64_t settle_bytes = asked_ ? settle_bytes_asked : settle_bytes_min;
   if (counts.raw_bytes >= settle_bytes) engine_.checkpoint();  // until then files don't show what is in them
   const std::string& records = store.tables().records.name();
   const int64_t settled = engine_.file_bytes(records) - engine_.reusable_bytes(records);
-  if (any || thin(counts.thinned_bytes, counts.raw_bytes) || settled >= settle_bytes) {
+  if (any || thin(counts.thinned_bytes, counts.raw_bytes, asked_) || settled >= settle_bytes) {
     learn(store);
     any |= pack(store, false, interrupted);
   }
@@ -145,46 +147,33 @@ bool TablePacker::compact_if_worth(const std::string& table) {
   return engine_.file_bytes(table) < file;
 }
 
-// Every page is written again, to the free blocks before it where it can be: what a checkpoint leaves free at the
-// end is cut off.
+// Every page is written again: behind the others at first, then to the space that those have left.
 bool TablePacker::rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted) {
-  const auto worth = [&] {
+  const int64_t before = engine_.file_bytes(table.name());
+  const auto worth = [&](bool begun) {
     const int64_t file = engine_.file_bytes(table.name()), reusable = engine_.reusable_bytes(table.name());
-    return file <= small_file_max && reusable >= small_reusable_min && reusable >= file / small_reusable_share;
+    return file <= small_file_max && reusable >= small_reusable_min && reusable >= file / small_reusable_share && (!begun || file > before - before / 20 || reusable > file / 3);
   };
-  if (!worth()) return false;
-  engine_.checkpoint();  // what was freed since the last one can be used from here on
-  const int64_t file = engine_.file_bytes(table.name());
-  for (int round = 0; round < rewrites_max && worth(); ++round) {
-    Bytes position = Bytes(1, '\0');
+  if (!worth(false)) return false;
+  cut_off();
+  for (int round = 0; round < rewrites_max && worth(round > 0); ++round) {
+    Bytes position(1, '\0');
     for (bool more = true; more;) {
       if (interrupted()) return false;
       more = in_transaction(engine_, [&](Transaction& transaction) { return touch(table, transaction, position); });
     }
     engine_.checkpoint();
-    for (int again = 0; again < nudges_max && worth(); ++again) {
-      nudge(table);
-      engine_.checkpoint();
-    }
+    cut_off();
   }
   ++compactions_;
-  return engine_.file_bytes(table.name()) < file;
+  return engine_.file_bytes(table.name()) < before;
 }
 
-// A file is cut off by a checkpoint, and a table is left out of one in which nothing has changed.
-void TablePacker::nudge(const Table& table) const {
-  in_transaction(engine_, [&](Transaction& transaction) {
-    std::optional<std::pair<Bytes, Bytes>> first;
-    {
-      TableCursor cursor = table.cursor(transaction);
-      if (cursor.next()) first.emplace(cursor.key(), cursor.value());
-    }
-    if (first) return table.put(transaction, first->first, first->second);
-    // Nobody sees a row that goes in the transaction in which it came.
-    const Bytes key = record_key(record_id_min);
-    table.put(transaction, key, "");
-    table.remove(transaction, key);
-  });
+// A file's end is cut off by the checkpoint after the one that left it free, if the table takes part in that: a
+// forced one writes the root of each, and nothing else of what has not changed.
+void TablePacker::cut_off() {
+  const wt::Session session = engine_.internals().connection.open_session();
+  wt::check(session->checkpoint(session.get(), "force=true"), "taking a checkpoint of all tables");
 }
 
 // Puts rows again as they are, one at least of each page, from `position` on. False: that was all.

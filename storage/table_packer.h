@@ -9,8 +9,8 @@
 // and WiredTiger never merges leaf pages: three stubs would go on costing a
 // block of their own. So the rows of a table that has thinned out are moved, in
 // key order, to its twin, and the emptied pages are dropped. Then the file is
-// compacted: blocks move to its front, and its end is cut off. What is too small
-// for WiredTiger to compact is written again as a whole.
+// compacted: blocks move to its front, and its end is cut off. WiredTiger compacts
+// no file below a megabyte; of such a one the end is cut off where it is free.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ class TablePacker {
 
  private:
   void learn(ChainStore& store);
-  void nudge(const Table& table) const;
+  void cut_off();
   bool touch(const Table& table, Transaction& transaction, Bytes& position) const;
 
   Engine& engine_;
