@@ -85,6 +85,9 @@ base::Result<Options> validate(const Options& options) {
   within("worth_percent", options.worth_percent, 1, 100);
   within("hop_distance", options.hop_distance, 2, 1 << 20);
   within("hop_levels_max", options.hop_levels_max, 1, 32);
+  // The decoder refuses what is several times longer: it must be damaged.
+  within("read_bytes_max", static_cast<double>(options.read_bytes_max), 1 << 20, 1 << 30);
+  within("read_hops_max", options.read_hops_max, 16, 64 << 10);
   within("demotion_worth_percent", options.demotion_worth_percent, 1, 100);
   within("demotion_depth_max", options.demotion_depth_max, 0, 16);
   within("demote_after_secs", options.demote_after_secs, 0, 10 * 365 * 86400);

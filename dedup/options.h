@@ -75,6 +75,8 @@ struct Options {
   EncodingScheme encoding = EncodingScheme::hop;
   uint32_t hop_distance = 16;       // H, also of version jumping; at least 2
   uint32_t hop_levels_max = 8;      // above, no hop bases are kept
+  size_t read_bytes_max = 256 << 20;  // contents made to read the oldest of a chain, and the deltas applied for it, at
+  uint32_t read_hops_max = 4096;      // worst: beyond, some contents stay whole. For whoever keeps the chains
   uint32_t demotion_depth_max = 2;  // heads that may stand on each other, once demoted; 0: none is
   uint32_t demotion_worth_percent = 60;  // as worth_percent, for a head that is demoted
   uint32_t demote_after_secs = 0;   // a head that was neither written nor read for so long is demoted; 0: none is. For

@@ -61,6 +61,8 @@ constexpr Knob knobs[] = {
     knob<&Options::worth_percent>("dedupWorthPercent", "worth_percent"),
     knob<&Options::hop_distance>("dedupHopDistance", "hop_distance"),
     knob<&Options::hop_levels_max>("dedupHopLevelsMax", "hop_levels_max"),
+    knob<&Options::read_bytes_max>("dedupReadBytesMax", "read_bytes_max"),
+    knob<&Options::read_hops_max>("dedupReadHopsMax", "read_hops_max"),
     knob<&Options::demotion_depth_max>("dedupDemotionDepthMax", "demotion_depth_max"),
     knob<&Options::demotion_worth_percent>("dedupDemotionWorthPercent", "demotion_worth_percent"),
     knob<&Options::demote_after_secs>("dedupDemoteAfterSecs", "demote_after_secs"),

@@ -9,9 +9,10 @@
 namespace storage {
 
 struct ChainBounds {
-  size_t read_bytes_max = 256 << 20;  // contents made on the way to the oldest, at worst
-  uint32_t hops_max = 4096;
+  size_t read_bytes_max;  // contents made on the way to the oldest, at worst
+  uint32_t hops_max;
 };
+inline ChainBounds bounds_of(const dedup::Options& options) { return {options.read_bytes_max, options.read_hops_max}; }
 
 // How many deltas a read applies at worst in a chain so long: each level of hops is walked once.
 inline uint64_t hops_at_worst(uint32_t ordinal, uint32_t hop_distance) {
@@ -22,7 +23,7 @@ inline uint64_t hops_at_worst(uint32_t ordinal, uint32_t hop_distance) {
 }
 
 // Whether this advice is not followed, for the chain has become so long and its target is where it is to be cut.
-inline bool cuts_chain(const dedup::Backward& backward, uint32_t hop_distance, const ChainBounds& bounds = {}) {
+inline bool cuts_chain(const dedup::Backward& backward, uint32_t hop_distance, const ChainBounds& bounds) {
   const uint64_t hops = hops_at_worst(backward.base_placement.ordinal, hop_distance);
   const size_t bytes = std::max<size_t>(backward.target_bytes, 1);
   if (hops <= bounds.hops_max && hops * bytes <= bounds.read_bytes_max) return false;

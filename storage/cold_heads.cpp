@@ -24,7 +24,8 @@ Stamp stamp_before(int64_t secs) {
 }
 
 // Two chains are read where one was, and more may come to stand on the upper one.
-bool stays_short(const dedup::Backward& advice, const dedup::Options& options, const ChainBounds& bounds = {}) {
+bool stays_short(const dedup::Backward& advice, const dedup::Options& options) {
+  const ChainBounds bounds = bounds_of(options);
   const uint64_t hops = 1 + hops_at_worst(advice.target_placement.ordinal, options.hop_distance) +
                         hops_at_worst(advice.base_placement.ordinal, options.hop_distance);
   return hops <= bounds.hops_max && hops * std::max<size_t>(advice.target_bytes, 1) <= bounds.read_bytes_max / (options.demotion_depth_max + 1);

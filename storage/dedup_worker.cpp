@@ -387,6 +387,8 @@ dedup::Options DedupWorker::options_of(const std::string& profile, const dedup::
   options.metadata_cache_bytes = server.metadata_cache_bytes;
   options.writeback_cache_bytes = server.writeback_cache_bytes;
   options.index_bytes_max = server.index_bytes_max;
+  options.read_bytes_max = server.read_bytes_max;
+  options.read_hops_max = server.read_hops_max;
   return options;
 }
 
@@ -458,7 +460,7 @@ void DedupWorker::encode_content(Collection& collection, const dedup::ContentId&
   part.log.add(content, encoding);
   for (auto& backward : encoding.write_backs) {
     if (backward.target == before) continue;
-    if (cuts_chain(backward, part.encoder->options().hop_distance)) {
+    if (cuts_chain(backward, part.encoder->options().hop_distance, bounds_of(part.encoder->options()))) {
       ++own_.cut;
       continue;
     }
@@ -805,12 +807,13 @@ void DedupWorker::tidy(Collection& collection, const std::function<void()>& inte
   demote_now(collection, interrupted);
   std::lock_guard packing(packing_);
   TablePacker packer(engine_, true);
-  packer.tidy(collection.records().state().chains, [&] {
+  const auto ask = [&] {
     if (interrupted) interrupted();
     return false;
-  });
+  };
+  packer.tidy(collection.records().state().chains, ask);
   packer.compact_if_worth("feature_metadata");
-  MetadataPages::move_to_front(engine_, metadata_);
+  packer.rewrite_if_worth(metadata_, ask);
 }
 
 void DedupWorker::publish(bool with_open_batches) {

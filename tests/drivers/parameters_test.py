@@ -24,6 +24,8 @@ WHOLE = {
     "dedupWorthPercent": (25, 60, [0, 101]),
     "dedupHopDistance": (16, 8, [0, 1]),
     "dedupHopLevelsMax": (8, 2, [0, 33]),
+    "dedupReadBytesMax": (256 << 20, 16 << 20, [1 << 16, 1 << 31]),
+    "dedupReadHopsMax": (4096, 64, [15, 1 << 17]),
     "dedupDemotionDepthMax": (2, 0, [-1, 17]),
     "dedupDemotionWorthPercent": (60, 75, [0, 101]),
     "dedupDemoteAfterSecs": (0, 3600, [-1, 315360001]),
