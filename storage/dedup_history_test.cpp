@@ -9,30 +9,12 @@
 #include "storage/dedup_service.h"
 #include "storage/record_store_state.h"
 #include "storage/temporary_engine.h"
+#include "storage/test_support.h"
 
 using namespace storage;
+using namespace storage::test;
 
 namespace {
-
-std::string words(base::Random& random, size_t bytes) {
-  std::string out;
-  while (out.size() < bytes) {
-    for (uint64_t letters = 2 + random.below(9); letters > 0; --letters) out.push_back(static_cast<char>('a' + random.below(26)));
-    out.push_back(' ');
-  }
-  return out;
-}
-
-std::string edited(base::Random& random, std::string text) {
-  text.replace(random.below(text.size()), random.below(30), words(random, 20));
-  return text;
-}
-
-bson::Document document(int64_t id, const std::string& text) {
-  bson::Builder builder;
-  builder.append("_id", id).append("text", text);
-  return builder.done();
-}
 
 // A collection beside what it must contain.
 struct Store {

@@ -10,40 +10,15 @@
 #include "storage/chain_check.h"
 #include "storage/record_store_state.h"
 #include "storage/temporary_engine.h"
+#include "storage/test_support.h"
 
 using namespace storage;
+using namespace storage::test;
 
 namespace {
 
-std::string words(base::Random& random, size_t bytes) {
-  std::string out;
-  while (out.size() < bytes) {
-    for (uint64_t letters = 2 + random.below(9); letters > 0; --letters) out.push_back(static_cast<char>('a' + random.below(26)));
-    out.push_back(' ');
-  }
-  return out;
-}
-
-std::string edited(base::Random& random, std::string text) {
-  text.replace(random.below(text.size()), random.below(30), words(random, 20));
-  return text;
-}
-
-bson::Document document(int64_t id, const std::string& text) {
-  bson::Builder builder;
-  builder.append("_id", id).append("text", text);
-  return builder.done();
-}
-
 Stored insert(Engine& engine, Collection& collection, int64_t id, const std::string& text) {
   return in_transaction(engine, [&](Transaction& transaction) { return collection.insert(transaction, document(id, text)); });
-}
-
-void check_clean(Engine& engine, Collection& collection) {
-  Transaction transaction(engine, Transaction::Mode::read);
-  const ChainReport report = check_chains(collection.records().state().chains, transaction, true);
-  for (const auto& problem : report.problems) UNSCOPED_INFO("record " << problem.record << ": " << problem.what);
-  REQUIRE(report.problem_count == 0);
 }
 
 int64_t deltas(Engine& engine, Collection& collection) {
@@ -88,7 +63,7 @@ TEST_CASE("revisions become deltas in the background, and go on doing so after a
     model = insert_revisions(engine, *collection, random, 10, 200, texts, next_id);
     engine.dedup().drain(true);
     require_equal(engine, *collection, model);
-    check_clean(engine, *collection);
+    require_clean(engine, *collection);
     before = deltas(engine, *collection);
     CHECK(before > 150);
     bson::Builder status;
@@ -111,7 +86,7 @@ TEST_CASE("revisions become deltas in the background, and go on doing so after a
   for (const auto& [record, document] : insert_revisions(engine, *collection, random, 10, 10, texts, next_id)) model[record] = document;
   engine.dedup().drain();
   require_equal(engine, *collection, model);
-  check_clean(engine, *collection);
+  require_clean(engine, *collection);
   // The first new revision of each page met the last old one.
   CHECK(deltas(engine, *collection) >= before + 9);
 }
@@ -136,7 +111,7 @@ TEST_CASE("what came in while dedup was off, or faster than its queue, is encode
   engine.dedup().drain();
   CHECK(deltas(engine, *collection) > 170);
   require_equal(engine, *collection, model);
-  check_clean(engine, *collection);
+  require_clean(engine, *collection);
 }
 
 TEST_CASE("a server that began without dedup encodes what comes after it was switched on") {
@@ -154,7 +129,7 @@ TEST_CASE("a server that began without dedup encodes what comes after it was swi
   engine.dedup().drain();
   CHECK(deltas(engine, *collection) > 80);
   require_equal(engine, *collection, model);
-  check_clean(engine, *collection);
+  require_clean(engine, *collection);
 }
 
 TEST_CASE("clients that change and delete what is being written back lose nothing") {
@@ -211,7 +186,7 @@ TEST_CASE("clients that change and delete what is being written back lose nothin
     records += static_cast<int64_t>(model.size());
   }
   CHECK(collection->record_count() == records);
-  check_clean(engine, *collection);
+  require_clean(engine, *collection);
   CHECK(deltas(engine, *collection) > 200);
 }
 
@@ -247,7 +222,7 @@ TEST_CASE("after a crash references are counted right, and what is stored is cou
     Engine recovered(test_options(copy.path()));
     const auto found = recovered.catalog().open("wiki.pages");
     require_equal(recovered, *found, model);
-    check_clean(recovered, *found);
+    require_clean(recovered, *found);
     recovered.dedup().drain(true);
     const ValidateReport report = recovered.catalog().validate(found, true);
     CHECK(report.valid);
@@ -255,6 +230,41 @@ TEST_CASE("after a crash references are counted right, and what is stored is cou
       if (!warning.starts_with("Could not complete validation of table")) FAIL_CHECK(warning);
     }
   }
+}
+
+TEST_CASE("reads stay as short as they were set to be") {
+  const auto hops_at_most = [](uint32_t hops_max, size_t bytes_max) {
+    TemporaryDirectory directory;
+    Engine engine(test_options(directory.path()));
+    auto options = engine.dedup().options();
+    options.hop_distance = 1000;  // from each to the next
+    options.read_hops_max = hops_max;
+    options.read_bytes_max = bytes_max;
+    engine.dedup().set_options(options);
+    const auto collection = engine.catalog().open_or_create("wiki.pages");
+    base::Random random(5);
+    std::vector<std::string> texts(1);
+    int64_t next_id = 1;
+    std::map<RecordId, bson::Document> model;
+    for (int i = 0; i < 30; ++i) {
+      for (const auto& [record, one] : insert_revisions(engine, *collection, random, 1, 10, texts, next_id)) model[record] = one;
+      engine.dedup().drain();
+    }
+    require_equal(engine, *collection, model);
+    uint32_t most = 0;
+    Transaction transaction(engine, Transaction::Mode::read);
+    for (const auto& [record, one] : model) {
+      ReadInfo info;
+      collection->find(transaction, record, &info);
+      most = std::max(most, info.hops);
+    }
+    return most;
+  };
+  CHECK(hops_at_most(4096, 256 << 20) > 200);
+  CHECK(hops_at_most(16, 256 << 20) <= 32);
+  CHECK(hops_at_most(64, 256 << 20) > 32);
+  CHECK_THROWS_AS(hops_at_most(15, 256 << 20), base::OperationError);
+  CHECK_THROWS_AS(hops_at_most(16, 1 << 10), base::OperationError);
 }
 
 TEST_CASE("a collection may be dropped while its contents wait to be encoded") {

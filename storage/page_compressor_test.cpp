@@ -11,20 +11,13 @@
 #include "storage/dedup_service.h"
 #include "storage/internals.h"
 #include "storage/temporary_engine.h"
+#include "storage/test_support.h"
 
 using namespace storage;
+using namespace storage::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string words(base::Random& random, size_t bytes) {
-  std::string out;
-  while (out.size() < bytes) {
-    for (uint64_t letters = 2 + random.below(9); letters > 0; --letters) out.push_back(static_cast<char>('a' + random.below(26)));
-    out.push_back(' ');
-  }
-  return out;
-}
 
 // Strangers that have phrases in common.
 std::vector<Bytes> letters(base::Random& random, size_t count) {

@@ -12,20 +12,13 @@
 #include "storage/dedup_service.h"
 #include "storage/record_store_state.h"
 #include "storage/temporary_engine.h"
+#include "storage/test_support.h"
 
 using namespace storage;
+using namespace storage::test;
 using bson::json;
 
 namespace {
-
-std::string words(base::Random& random, size_t bytes) {
-  std::string out;
-  while (out.size() < bytes) {
-    for (uint64_t letters = 2 + random.below(9); letters > 0; --letters) out.push_back(static_cast<char>('a' + random.below(26)));
-    out.push_back(' ');
-  }
-  return out;
-}
 
 // Versions of a few documents, kept as deltas, with an index over a number.
 struct Fixture {
