@@ -4,7 +4,7 @@ import random
 import bson
 import pytest
 
-from tests.drivers.dedup_commands_test import revisions, settle, words
+from tests.support.revisions import revisions, settle, words
 from tests.support.palimpsest import Server
 
 PAGES, COUNT = 6, 240

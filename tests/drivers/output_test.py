@@ -10,12 +10,6 @@ from tests.support.palimpsest import Server
 COUNT = 3000
 
 
-@pytest.fixture(scope="module")
-def server():
-    with Server() as running:
-        yield running
-
-
 @pytest.fixture
 def db(server):
     client = server.client()

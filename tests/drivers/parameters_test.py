@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from pymongo.errors import OperationFailure
 
-from tests.drivers.dedup_commands_test import revisions, settle, words
+from tests.support.revisions import revisions, settle, words
 from tests.support.palimpsest import BIN, Server
 
 # name: (default, another good value, bad values)
@@ -37,12 +37,6 @@ WHOLE = {
     "dedupSizeFilterRefresh": (1000, 500, [0, 10**7]),
     "dedupQueueBytes": (32 << 20, 2 << 20, [0, 1000]),
 }
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server() as running:
-        yield running
 
 
 @pytest.fixture

@@ -10,23 +10,6 @@ import pytest
 from pymongo import ASCENDING, DESCENDING, DeleteOne, InsertOne, ReplaceOne, UpdateMany, UpdateOne
 from pymongo.errors import BulkWriteError, CollectionInvalid, DuplicateKeyError, OperationFailure
 
-from tests.support.palimpsest import Server
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server() as running:
-        yield running
-
-
-@pytest.fixture
-def db(server):
-    client = server.client()
-    name = f"t{random.getrandbits(40):x}"
-    yield client[name]
-    client.drop_database(name)
-    client.close()
-
 
 def test_the_driver_takes_it_for_a_standalone(server):
     client = server.client()

@@ -1,0 +1,21 @@
+"""What most tests of drivers run against: one server for a file, and a database of its own for each test."""
+import random
+
+import pytest
+
+from tests.support.palimpsest import Server
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture
+def db(server):
+    client = server.client()
+    name = f"t{random.getrandbits(40):x}"
+    yield client[name]
+    client.drop_database(name)
+    client.close()
