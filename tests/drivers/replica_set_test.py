@@ -473,7 +473,16 @@ def test_cursors_go_with_their_session(client):
         assert raw(port, {"getMore": bson.Int64(cursor), "collection": "c", "lsid": session, "$db": "t"})["code"] == 43
 
 
-def test_a_session_ends_after_its_time():
+def test_sessions_are_listed(client):
+    session = client.start_session()
+    client.t.c.insert_one({}, session=session)
+    listed = {s["_id"]["id"] for s in client.admin.aggregate([{"$listLocalSessions": {}}])}
+    assert session.session_id["id"] in listed
+    refused(lambda: list(client.t.c.aggregate([{"$listLocalSessions": {}}])), 73)
+    refused(lambda: list(client.admin.aggregate([{"$listLocalSessions": {"nonsense": 1}}])), 40415)
+
+
+def test_how_long_sessions_last_is_a_parameter():
     with Server("--replSet", "rs0", "--setParameter", "enableTestCommands=1", "--setParameter", "localLogicalSessionTimeoutMinutes=1") as server:
         client = direct(server)
         client.admin.command("replSetInitiate")
