@@ -1,0 +1,27 @@
+# Finds a static library as scripts/bootstrap installs it, below PALIMPSEST_PREFIX, and makes NAME::NAME of it.
+#
+#   find_bootstrapped(NAME folder header library)
+include(FindPackageHandleStandardArgs)
+
+macro(find_bootstrapped name folder header library)
+  set(_prefix "$ENV{PALIMPSEST_PREFIX}")
+  if(NOT _prefix)
+    if(DEFINED ENV{XDG_CACHE_HOME})
+      set(_prefix "$ENV{XDG_CACHE_HOME}/palimpsest")
+    else()
+      set(_prefix "$ENV{HOME}/.cache/palimpsest")
+    endif()
+  endif()
+  set(_home "${_prefix}/${folder}")
+  find_path(${name}_INCLUDE_DIR ${header} PATHS ${_home}/include NO_DEFAULT_PATH)
+  find_library(${name}_LIBRARY NAMES ${library} PATHS ${_home}/lib NO_DEFAULT_PATH)
+
+  find_package_handle_standard_args(${name} REQUIRED_VARS ${name}_LIBRARY ${name}_INCLUDE_DIR
+    REASON_FAILURE_MESSAGE "run scripts/bootstrap first")
+  if(${name}_FOUND AND NOT TARGET ${name}::${name})
+    add_library(${name}::${name} STATIC IMPORTED)
+    set_target_properties(${name}::${name} PROPERTIES
+      IMPORTED_LOCATION ${${name}_LIBRARY}
+      INTERFACE_INCLUDE_DIRECTORIES ${${name}_INCLUDE_DIR})
+  endif()
+endmacro()
