@@ -10,6 +10,7 @@
 #include "server/operation.h"
 #include "server/services.h"
 #include "server/session_registry.h"
+#include "server/topology.h"
 #include "server/write/retry.h"
 #include "storage/engine.h"
 
@@ -160,6 +161,14 @@ void append_labels(const OperationContext& op, const Command* command, ErrorCode
   if (!op.services().replica_set || !command || !command->retryable() || !op.txn_number || !can_retry_after(code)) return;
   auto labels = reply.array("errorLabels");
   labels.append("RetryableWriteError");
+}
+
+void append_topology(const OperationContext& op, ErrorCode code, bson::Builder& reply) {
+  static constexpr int32_t codes[] = {91, 189, 10058, 10107, 11600, 11602, 13435, 13436};
+  if (!op.services().replica_set || std::find(std::begin(codes), std::end(codes), static_cast<int32_t>(code)) == std::end(codes)) return;
+  const Topology& topology = op.services().topology;
+  auto version = reply.object("topologyVersion");
+  version.append("processId", topology.process_id()).append("counter", topology.counter());
 }
 
 bson::Document with_write_concern_error(bson::DocumentView reply, const Dispatcher::Reply::Acknowledgement& asked,

@@ -22,6 +22,8 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
 void append_times(const OperationContext& op, const Command* command, bson::Builder& reply);
 // errorLabels, where a driver may try again.
 void append_labels(const OperationContext& op, const Command* command, base::ErrorCode code, bson::Builder& reply);
+// topologyVersion, with errors about this member's state: a driver that knows this version already needn't look again.
+void append_topology(const OperationContext& op, base::ErrorCode code, bson::Builder& reply);
 bool can_retry_after(base::ErrorCode code);
 
 // The reply with a writeConcernError.
