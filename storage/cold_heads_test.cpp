@@ -34,6 +34,13 @@ EngineOptions options_at(const std::string& path, const std::string& profile = "
   return options;
 }
 
+void demote_cold(Engine& engine) {
+  auto options = engine.dedup().options();
+  options.demote_after_secs = 600;
+  options.demotion_worth_percent = 75;
+  engine.dedup().set_options(options);
+}
+
 // Pages that have much in common, with their versions: the newest of each is a head of its own.
 struct Pages {
   explicit Pages(uint64_t seed, const std::string& server_profile = "archive") : random(seed), profile(server_profile), shared(words(random, 3000)) { open(); }
@@ -42,6 +49,7 @@ struct Pages {
     collection.reset();
     engine.reset();
     engine = std::make_unique<Engine>(options_at(directory.path(), profile));
+    if (profile == "archive") demote_cold(*engine);
     collection = engine->catalog().open("wiki.pages");
     if (collection) return;
     CollectionOptions options;
@@ -281,6 +289,7 @@ TEST_CASE("demoted, promoted, changed, deleted, killed at any moment: all reads 
         pages.directory.copy_to(copy);
         std::filesystem::remove(copy.path() + "/WiredTiger.lock");
         Engine engine(options_at(copy.path()));
+        demote_cold(engine);
         const auto collection = engine.catalog().open("wiki.pages");
         REQUIRE(collection);
         pages.require_right(engine, *collection);

@@ -102,25 +102,6 @@ Table MetadataPages::open_table(Engine& engine) {
   return engine.open_table("feature_metadata", {.leaf_page_bytes = 64 << 10, .allocation_bytes = 512});
 }
 
-void MetadataPages::move_to_front(Engine& engine, const Table& table) {
-  constexpr int64_t file_max = 4 << 20, free_min = 64 << 10, free_share = 8;
-  constexpr int rounds_max = 2;
-  for (int round = 0; round < rounds_max; ++round) {
-    engine.checkpoint();  // until then the last one holds what is free
-    const int64_t file = engine.file_bytes(table.name()), free = engine.reusable_bytes(table.name());
-    if (file > file_max || free < free_min || free < file / free_share) return;
-    in_transaction(engine, [&](Transaction& transaction) {
-      std::vector<std::pair<Bytes, Bytes>> pages;
-      {
-        TableCursor cursor = table.cursor(transaction);
-        while (cursor.next()) pages.emplace_back(cursor.key(), cursor.value());
-      }
-      for (const auto& [key, page] : pages) table.put(transaction, key, page);
-    });
-    engine.checkpoint();
-  }
-}
-
 Bytes MetadataPages::key(uint32_t page) const {
   Bytes key;
   append_be32(key, database_);

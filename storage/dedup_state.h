@@ -70,10 +70,6 @@ class MetadataPages : public dedup::MetadataStore {
   void write(Transaction& transaction);  // keeps the changes until `written`
   void written() { changes_.clear(); }
 
-  // Pages that are written again leave the places where they were free. Where that is much of a file that WiredTiger
-  // won't compact, all are written once more, to the front, and the end is cut off. From any thread.
-  static void move_to_front(Engine& engine, const Table& table);
-
  private:
   base::Bytes key(uint32_t page) const;
 
