@@ -55,8 +55,8 @@ TEST_CASE("a frame comes out as it went in, and no changed byte goes unnoticed")
 }
 
 TEST_CASE("garbage on the members' port is turned away, and members go on") {
-  TcpTransport a({.set_name = "set", .self = 1}), b({.set_name = "set", .self = 2});
   Counting at_a, at_b;
+  TcpTransport a({.set_name = "set", .self = 1}), b({.set_name = "set", .self = 2});
   a.set_receiver(&at_a);
   b.set_receiver(&at_b);
   a.set_peer(2, "127.0.0.1", b.port());
@@ -83,8 +83,8 @@ TEST_CASE("garbage on the members' port is turned away, and members go on") {
 }
 
 TEST_CASE("messages for a peer that isn't there are lost and told, and flow once it is") {
-  TcpTransport a({.set_name = "set", .self = 1});
   Counting at_a, at_b;
+  TcpTransport a({.set_name = "set", .self = 1});
   a.set_receiver(&at_a);
   auto b = std::make_unique<TcpTransport>(TcpOptions{.set_name = "set", .self = 2});
   const uint16_t port = b->port();

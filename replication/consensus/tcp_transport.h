@@ -36,7 +36,8 @@ class TcpTransport final : public Transport {
   explicit TcpTransport(const TcpOptions& options);
   ~TcpTransport() override;
 
-  // Messages that come before, or when nobody receives any more (nullptr), are lost. Returns once no call is under way.
+  // The receiver outlives this, or is taken away (nullptr) before it goes. Messages that nobody receives are lost. Returns once
+  // no call is under way.
   void set_receiver(MessageReceiver* receiver);
   void set_peer(MemberId id, const std::string& host, uint16_t port);  // or its new address
   void remove_peer(MemberId id);

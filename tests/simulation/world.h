@@ -88,6 +88,7 @@ class World {
 
   // Clients (world_clients.cpp)
   void client(int number);
+  void wait_for_answer(int64_t operation, int client, int64_t patience_us, int64_t pause_us);
   void begin_read(Member& leader, int64_t operation);
   void finish_reads(Member& member);
   void acknowledge(const LogEntry& entry, bool succeeded);

@@ -28,17 +28,19 @@ void World::client(int number) {
     operation.over = operation.refused = true;
   }
   // Answered or not, it waits no longer than this.
-  const uint64_t patience = 100'000 + random_.below(1'500'000);
-  const auto poll = std::make_shared<std::function<void(int64_t)>>();
-  *poll = [this, id, number, pause, poll](int64_t left) {
-    Operation& mine = operations_[id];
-    if (!mine.over && left > 0) return at(20'000, [poll, left] { (*poll)(left - 20'000); });
-    if (!mine.over) ++tally_.unknown;
-    mine.over = true;
-    at(pause, [this, number] { client(number); });
-    at(0, [poll] { *poll = nullptr; });  // it holds itself
-  };
-  (*poll)(static_cast<int64_t>(patience));
+  const auto patience = static_cast<int64_t>(100'000 + random_.below(1'500'000));
+  wait_for_answer(id, number, patience, pause);
+}
+
+void World::wait_for_answer(int64_t id, int number, int64_t patience, int64_t pause) {
+  constexpr int64_t step = 20'000;
+  Operation& operation = operations_[id];
+  if (!operation.over && patience > 0) {
+    return at(step, [=, this] { wait_for_answer(id, number, patience - step, pause); });
+  }
+  if (!operation.over) ++tally_.unknown;
+  operation.over = true;
+  at(pause, [this, number] { client(number); });
 }
 
 void World::begin_read(Member& leader, int64_t id) {
