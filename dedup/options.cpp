@@ -46,7 +46,7 @@ Options Options::of(Profile profile) {
       options.worth_percent = 25;  // at 75: 31.0, 4.95, 2.67
       options.hop_distance = 64;
       options.demotion_depth_max = 8;
-      // Cold heads stay: wiki 33.6-34.6 times smaller without demoting, 32.7-33.2 with it at 25, 32.4 at 75. Before block
+      // Cold heads stay: wiki 33.6-34.6 times smaller without demoting, 32.5-33.2 with it at 25, 32.4 at 75. Before block
       // compression it saves 5.7 MB of 50.5 and 10 MB, but pages of 512 KB have found most of that already.
       options.demotion_worth_percent = 25;
       options.demote_lineages = true;
