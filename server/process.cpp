@@ -17,6 +17,7 @@
 #include <iostream>
 #include <thread>
 
+#include "base/allocator.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "server/options.h"
@@ -78,6 +79,7 @@ sigset_t awaited_signals() {
 }  // namespace
 
 void prepare_process() {
+  base::give_back_freed_memory();
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
   // Loads libgcc now: the first backtrace allocates, which a crash handler must not.

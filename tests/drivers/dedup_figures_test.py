@@ -108,8 +108,8 @@ def test_reads_count_their_hops(db):
 
 
 def test_deletes_leave_retained_contents_until_they_are_spliced_out(db):
-    head = db.command({"dedupChain": "c", "id": 0})["nodes"][5]["_id"]
-    db.c.delete_one({"_id": head})
+    base = db.command({"dedupChain": "c", "id": 0})["nodes"][5]["base"]["_id"]
+    db.c.delete_one({"_id": base})
     settle(db.client)
     dedup = db.command("collStats", "c")["dedup"]
     assert dedup["records"] == COUNT - 1

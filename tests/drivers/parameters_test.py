@@ -22,7 +22,7 @@ WHOLE = {
     "dedupSourcesTried": (3, 1, [0, 9]),
     "dedupAnchorInterval": (64, 32, [0, 48, 8192]),
     "dedupWorthPercent": (25, 60, [0, 101]),
-    "dedupHopDistance": (16, 8, [0, 1]),
+    "dedupHopDistance": (4, 8, [0, 1]),
     "dedupHopLevelsMax": (8, 2, [0, 33]),
     "dedupReadBytesMax": (256 << 20, 16 << 20, [1 << 16, 1 << 31]),
     "dedupReadHopsMax": (4096, 64, [15, 1 << 17]),
@@ -114,16 +114,17 @@ def test_all_are_listed_with_their_details(admin):
 
 def test_a_changed_hop_distance_shows_in_the_chains_made_from_then_on(server, admin):
     db = server.client().hops
-    db.wide.insert_many(revisions(1, 1, 120))
-    settle(db.client)
-    wide = db.command({"dedupChain": "wide", "id": 0, "limit": 1})
-    admin.command("setParameter", 1, dedupHopDistance=4)
+    admin.command("setParameter", 1, dedupHopDistance=16)
     try:
+        db.wide.insert_many(revisions(1, 1, 120))
+        settle(db.client)
+        wide = db.command({"dedupChain": "wide", "id": 0, "limit": 1})
+        admin.command("setParameter", 1, dedupHopDistance=4)
         db.narrow.insert_many(revisions(1, 1, 120))
         settle(db.client)
         narrow = db.command({"dedupChain": "narrow", "id": 0, "limit": 1})
     finally:
-        admin.command("setParameter", 1, dedupHopDistance=16)
+        admin.command("setParameter", 1, dedupHopDistance=4)
     assert narrow["hopBases"] > 2 * wide["hopBases"]
     assert narrow["hops"]["max"] < wide["hops"]["max"]
     assert db.command("validate", "narrow", full=True)["valid"]
