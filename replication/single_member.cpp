@@ -95,7 +95,6 @@ void SingleMember::start() {
     std::lock_guard lock(mutex_);
     if (config_) elect();
   }
-  options_.changed();
   thread_ = std::thread([this] { run(); });
 }
 
@@ -108,18 +107,11 @@ void SingleMember::run() {
     if (wait.count() > 0) woken_.wait_for(lock, wait);
     if (stopping_) return;
     if (state_ == MemberState::secondary && now_us() >= electable_us_) {
-      bool elected = false;
       try {
         elect();
-        elected = true;
       } catch (const OperationError& error) {
         electable_us_ = now_us() + 1'000'000;
         base::log(Severity::error, LogComponent::repl, 9200410, "The election failed; trying again", Attributes().add("error", error.what()));
-      }
-      if (elected) {
-        lock.unlock();
-        options_.changed();
-        lock.lock();
       }
     }
     note_durable();
@@ -173,6 +165,7 @@ void SingleMember::elect() {
   elected_ms_ = base::system_clock().wall_ms();
   since_us_ = now_us();
   state_.store(MemberState::primary, std::memory_order_release);
+  options_.changed();
   base::log(Severity::info, LogComponent::repl, 21331, "Transition to primary complete; database writes are now permitted", Attributes().add("term", term));
 }
 
@@ -249,51 +242,46 @@ void SingleMember::check_members(const SetConfig& config, const char* doing) con
 }
 
 void SingleMember::initiate(const SetConfig& given) {
-  {
-    std::lock_guard lock(mutex_);
-    if (config_) throw OperationError(ErrorCode::already_initialized, "already initialized");
-    if (given.name != options_.set_name) {
-      throw OperationError(error::invalid_replica_set_config, "Attempting to initiate a replica set with name " + given.name +
-                                                                  ", but command line reports " + options_.set_name + "; rejecting");
-    }
-    if (given.version != 1) {
-      throw OperationError(error::new_config_incompatible,
-                           "Configuration used to initiate a replica set must have version 1, but found " + std::to_string(given.version));
-    }
-    if (given.set_id != bson::ObjectId()) {
-      throw OperationError(error::invalid_replica_set_config,
-                           "replica set configuration cannot contain 'replicaSetId' field when called from replSetInitiate: " + given.set_id.to_hex());
-    }
-    check_members(given, "replSetInitiate");
-    SetConfig config = given;
-    config.set_id = bson::ObjectId::generate();
-    config.term = 0;
-    append_noop("initiating set");
-    adopt(std::move(config));
-    state_ = MemberState::secondary;
-    base::log(Severity::info, LogComponent::repl, 21356, "replSetInitiate admin command received", Attributes().json("config", bson::to_json(config_->document())));
-    elect();
+  std::lock_guard lock(mutex_);
+  if (config_) throw OperationError(ErrorCode::already_initialized, "already initialized");
+  if (given.name != options_.set_name) {
+    throw OperationError(error::invalid_replica_set_config, "Attempting to initiate a replica set with name " + given.name +
+                                                                ", but command line reports " + options_.set_name + "; rejecting");
   }
-  options_.changed();
+  if (given.version != 1) {
+    throw OperationError(error::new_config_incompatible,
+                         "Configuration used to initiate a replica set must have version 1, but found " + std::to_string(given.version));
+  }
+  if (given.set_id != bson::ObjectId()) {
+    throw OperationError(error::invalid_replica_set_config,
+                         "replica set configuration cannot contain 'replicaSetId' field when called from replSetInitiate: " + given.set_id.to_hex());
+  }
+  check_members(given, "replSetInitiate");
+  SetConfig config = given;
+  config.set_id = bson::ObjectId::generate();
+  config.term = 0;
+  append_noop("initiating set");
+  adopt(std::move(config));
+  state_ = MemberState::secondary;
+  base::log(Severity::info, LogComponent::repl, 21356, "replSetInitiate admin command received", Attributes().json("config", bson::to_json(config_->document())));
+  elect();
 }
 
 void SingleMember::reconfigure(SetConfig next, bool force) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!config_) throw OperationError(error::not_yet_initialized, "Node not yet initialized; use the replSetInitiate command");
-    if (!force && state() != MemberState::primary) {
-      not_primary("New config is only accepted by the primary. Use the \"force\" argument to force this node to accept it");
-    }
-    // Skips versions, so that a forced one is newer than what others may have decided meanwhile.
-    if (force) next.version = std::max(next.version, config_->version + 1) + 10'000;
-    check_reconfig(*config_, next, force);
-    check_members(next, "replSetReconfig");
-    next.set_id = config_->set_id;
-    next.term = term_;
-    append_noop("Reconfig set");
-    adopt(std::move(next));
-    base::log(Severity::info, LogComponent::repl, 21392, "New replica set config in use", Attributes().json("config", bson::to_json(config_->document())));
+  std::lock_guard lock(mutex_);
+  if (!config_) throw OperationError(error::not_yet_initialized, "Node not yet initialized; use the replSetInitiate command");
+  if (!force && state() != MemberState::primary) {
+    not_primary("New config is only accepted by the primary. Use the \"force\" argument to force this node to accept it");
   }
+  // Skips versions, so that a forced one is newer than what others may have decided meanwhile.
+  if (force) next.version = std::max(next.version, config_->version + 1) + 10'000;
+  check_reconfig(*config_, next, force);
+  check_members(next, "replSetReconfig");
+  next.set_id = config_->set_id;
+  next.term = term_;
+  append_noop("Reconfig set");
+  adopt(std::move(next));
+  base::log(Severity::info, LogComponent::repl, 21392, "New replica set config in use", Attributes().json("config", bson::to_json(config_->document())));
   options_.changed();
 }
 
@@ -308,13 +296,13 @@ void SingleMember::step_down(const StepDown& how) {
     state_.store(MemberState::secondary, std::memory_order_release);  // from here on no new write begins
     since_us_ = now_us();
     electable_us_ = now_us() + how.period_ms * 1000;
+    options_.changed();
   }
   // The longer ones are told to stop; when the last one has, the member is no primary any more.
   options_.interrupt_writers();
   { const std::lock_guard none_writes(primary_mutex_); }
   base::log(Severity::info, LogComponent::repl, 21358, "Replica set state transition", Attributes().add("newState", "SECONDARY").add("oldState", "PRIMARY"));
   woken_.notify_all();
-  options_.changed();
 }
 
 void SingleMember::freeze(int64_t ms) {

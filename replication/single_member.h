@@ -26,7 +26,8 @@ struct SingleMemberOptions {
   std::string set_name;
   std::string default_host;                                  // "localhost:27017"
   std::function<bool(const std::string& host)> is_self;      // does this name lead here?
-  std::function<void()> changed = [] {};                     // state or configuration, for those who watch
+  // State or configuration, for those who watch. Called before anyone can see the change through standing(); it mustn't ask back.
+  std::function<void()> changed = [] {};
   std::function<void()> interrupt_writers = [] {};           // they hold up a step-down
 };
 

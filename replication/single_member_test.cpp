@@ -89,6 +89,7 @@ TEST_CASE("a step-down waits for the writes that run, and is over after its time
   Alone alone(directory.path());
   alone.member->initiate(alone.member->default_config());
   CHECK(code_of([&] { alone.member->step_down({}); }) == 262);
+  const int changes = alone.changes;
   auto writing = alone.member->hold_primary();
   std::atomic<bool> down{false};
   std::thread stepping([&] {
@@ -97,6 +98,8 @@ TEST_CASE("a step-down waits for the writes that run, and is over after its time
   });
   REQUIRE(alone.becomes(MemberState::secondary, 2000));
   CHECK(code_of([&] { alone.member->write_term(); }) == 10107);  // new ones are refused already
+  CHECK(alone.member->standing().state == MemberState::secondary);
+  CHECK(alone.changes > changes);  // and who was refused can see that something has changed
   CHECK_FALSE(down);
   writing.unlock();
   stepping.join();

@@ -166,6 +166,9 @@ void append_labels(const OperationContext& op, const Command* command, ErrorCode
 void append_topology(const OperationContext& op, ErrorCode code, bson::Builder& reply) {
   static constexpr int32_t codes[] = {91, 189, 10058, 10107, 11600, 11602, 13435, 13436};
   if (!op.services().replica_set || std::find(std::begin(codes), std::end(codes), static_cast<int32_t>(code)) == std::end(codes)) return;
+  // The state that led here may have shown before the counter that goes with it; who changes them lets go of them together.
+  // With the older counter a driver would take this error for an old one, and come straight back.
+  op.services().replica_set->standing();
   const Topology& topology = op.services().topology;
   auto version = reply.object("topologyVersion");
   version.append("processId", topology.process_id()).append("counter", topology.counter());

@@ -108,16 +108,16 @@ AwaitArguments await_arguments(const Request& request) {
   return {true, process_id.as_object_id(), counter.as_int64(), *max_await};
 }
 
-void append_topology_version(bson::Builder& out, const Topology& topology) {
+void append_topology_version(bson::Builder& out, const Topology& topology, int64_t counter) {
   auto version = out.object("topologyVersion");
-  version.append("processId", topology.process_id()).append("counter", topology.counter());
+  version.append("processId", topology.process_id()).append("counter", counter);
 }
 
 // The same request, asking for what is newer than this answer.
-bson::Document asking_for_newer(const Request& request, const Topology& topology) {
+bson::Document asking_for_newer(const Request& request, const Topology& topology, int64_t counter) {
   bson::Builder next;
   for (const auto& field : request.body) {
-    if (field.name == "topologyVersion") append_topology_version(next, topology);
+    if (field.name == "topologyVersion") append_topology_version(next, topology, counter);
     else if (field.name != "client") next.append_element(field);
   }
   return next.done();
@@ -185,10 +185,12 @@ int64_t Handshake::await_topology_ms(const Services& services, const Request& re
 void Handshake::run(OperationContext& op, const Request& request, bson::Builder& reply) {
   Client& client = op.client();
   const Topology& topology = op.services().topology;
+  // Read once, before the state: a change in between is told with the next answer, not lost.
+  const int64_t counter = topology.counter();
   const auto asked = await_arguments(request);
-  if (asked.given && asked.process_id == topology.process_id() && asked.counter > topology.counter()) {
+  if (asked.given && asked.process_id == topology.process_id() && asked.counter > counter) {
     throw OperationError(31382, "Received a topology version with counter: " + std::to_string(asked.counter) +
-                                    " which is greater than the server topology version counter: " + std::to_string(topology.counter()));
+                                    " which is greater than the server topology version counter: " + std::to_string(counter));
   }
   learn_client(client, request.body.find("client"));
   if (request.body.find("helloOk").truthy()) client.said_hello = true;
@@ -197,7 +199,7 @@ void Handshake::run(OperationContext& op, const Request& request, bson::Builder&
   if (client.said_hello) reply.append("helloOk", true);
   replication::Coordinator* set = op.services().replica_set;
   if (!set) reply.append(primary_field_, true);
-  append_topology_version(reply, topology);
+  append_topology_version(reply, topology, counter);
   if (set) append_set(reply, primary_field_, *set);
   reply.append("maxBsonObjectSize", static_cast<int32_t>(bson::document_bytes_max))
       .append("maxMessageSizeBytes", 48'000'000)
@@ -212,7 +214,7 @@ void Handshake::run(OperationContext& op, const Request& request, bson::Builder&
     auto compression = reply.array("compression");
     for (const auto& name : client.compressors) compression.append(name);
   }
-  if (asked.given && op.exhaust_allowed) op.next_invocation = asking_for_newer(request, topology);
+  if (asked.given && op.exhaust_allowed) op.next_invocation = asking_for_newer(request, topology, counter);
 }
 
 }  // namespace server
