@@ -28,6 +28,17 @@ Stamp StampSource::next() {
   return advance();
 }
 
+void StampSource::adopt(Stamp stamp, uint64_t& place) {
+  std::lock_guard lock(mutex_);
+  if (stamp <= last_) return;
+  last_ = stamp;
+  if (place == 0) {
+    place = front_place_ + open_.size();
+    open_.push_back({stamp, false});
+  }
+  publish();
+}
+
 void StampSource::release(uint64_t place) {
   std::lock_guard lock(mutex_);
   open_[place - front_place_].done = true;

@@ -27,6 +27,9 @@ class StampSource {
   // The first of a transaction takes a place among the open ones, to be released; later ones only go up.
   Stamp first(uint64_t& place);
   Stamp next();
+  // One that was given out elsewhere. Above all others it takes a place as a first one does, where `place` is none yet; below, readers
+  // have passed it already and nobody is held back.
+  void adopt(Stamp stamp, uint64_t& place);
   void release(uint64_t place);
 
   Stamp all_committed() const { return all_committed_.load(std::memory_order_acquire); }

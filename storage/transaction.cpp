@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/random.h"
 #include "base/spin_lock.h"
@@ -76,6 +77,10 @@ void Transaction::rollback() {
 
 Stamp Transaction::next_stamp() {
   StampSource& stamps = engine_.internals().stamps;
+  if (given_stamp_ != 0) {
+    stamps.adopt(given_stamp_, stamp_place_);
+    return std::exchange(given_stamp_, 0);
+  }
   return stamp_place_ ? stamps.next() : stamps.first(stamp_place_);
 }
 

@@ -41,6 +41,8 @@ class Transaction {
   // The stamp of the next logical write of this transaction. Stamps of open
   // transactions hold back what readers of the log may see.
   Stamp next_stamp();
+  // The next call of next_stamp gives this one: the change was stamped on another member, and is made again here.
+  void set_next_stamp(Stamp stamp) { given_stamp_ = stamp; }
 
   // What the log may be read up to within this transaction's snapshot: everything stamped below was
   // committed, or gone, before the snapshot was taken.
@@ -65,6 +67,7 @@ class Transaction {
   bool open_ = true;
   std::unique_ptr<Session, void (*)(Session*)> session_;
   Stamp visible_below_ = 0;
+  Stamp given_stamp_ = 0;     // 0: take one
   uint64_t stamp_place_ = 0;  // among the open ones; 0: took no stamp
   std::vector<std::function<void()>> after_commit_;
   std::vector<std::function<void()>> after_rollback_;

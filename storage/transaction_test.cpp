@@ -99,6 +99,27 @@ TEST_CASE("actions run after the commit or after the rollback they were meant fo
   CHECK(order == "c1 c2 r ");
 }
 
+TEST_CASE("a stamp given elsewhere is used once, and holds back readers like any other") {
+  const TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  const Stamp given = engine.last_stamp() + (Stamp{50} << 32);
+  {
+    Transaction transaction(engine, Transaction::Mode::write);
+    transaction.set_next_stamp(given);
+    CHECK(transaction.next_stamp() == given);
+    CHECK(engine.all_committed() == given);
+    CHECK(transaction.next_stamp() > given);
+    transaction.commit();
+  }
+  CHECK(engine.all_committed() > given);
+  const Stamp readable = engine.all_committed();
+  Transaction late(engine, Transaction::Mode::write);
+  late.set_next_stamp(given - 1);
+  CHECK(late.next_stamp() == given - 1);
+  CHECK(engine.all_committed() == readable);
+  late.commit();
+}
+
 TEST_CASE("an open transaction's stamp holds back what may be read of the log") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
