@@ -8,8 +8,8 @@
 
 namespace storage {
 
-Checkpointer::Checkpointer(wt::Connection& connection, DiskSpace& space, int seconds)
-    : connection_(connection), space_(space), thread_([this, seconds] { run(seconds); }) {}
+Checkpointer::Checkpointer(wt::Connection& connection, DiskSpace& space, int seconds, Around around)
+    : connection_(connection), space_(space), around_(std::move(around)), thread_([this, seconds] { run(seconds); }) {}
 
 void Checkpointer::stop() {
   {
@@ -21,6 +21,10 @@ void Checkpointer::stop() {
 }
 
 void Checkpointer::checkpoint() {
+  around_([this] { take(); });
+}
+
+void Checkpointer::take() {
   const int64_t start = base::system_clock().monotonic_us();
   const wt::Session session = connection_.open_session();
   const uint64_t written = space_.written_bytes();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -15,7 +16,9 @@ namespace storage {
 // Thread-safe.
 class Checkpointer {
  public:
-  Checkpointer(wt::Connection& connection, DiskSpace& space, int seconds);
+  // `around` is given the taking of each checkpoint, to call it between what belongs before and after.
+  using Around = std::function<void(const std::function<void()>& take)>;
+  Checkpointer(wt::Connection& connection, DiskSpace& space, int seconds, Around around);
   ~Checkpointer() { stop(); }
 
   // Takes one now; throws what hinders it.
@@ -26,12 +29,14 @@ class Checkpointer {
   int64_t last_ms() const { return last_ms_.get(); }
 
  private:
+  void take();
   void run(int seconds);
 
   static constexpr uint64_t written_bytes_max = 1ull << 30;
 
   wt::Connection& connection_;
   DiskSpace& space_;
+  const Around around_;
   std::mutex mutex_;
   std::condition_variable woken_;
   bool stopping_ = false;

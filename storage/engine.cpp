@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/spin_lock.h"
 #include "storage/catalog.h"
 #include "storage/dedup_service.h"
 #include "storage/directory.h"
@@ -34,23 +35,58 @@ std::string prepared(const EngineOptions& options) {
 }
 
 constexpr char counts_table[] = "counts";
+// 0 -> stamp (8, BE): everything stamped up to there is in the newest checkpoint.
+constexpr char log_state_table[] = "log_state";
+const Bytes log_state_key(1, '\0');
 constexpr uint64_t transaction_share_max = 20;  // of the cache: what one transaction may write at least
 
 }  // namespace
 
-Engine::Internals::Internals(Engine&, const EngineOptions& given)
-    : options(given),
+Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given)
+    : engine(the_engine),
+      options(given),
       space(prepared(given)),
       page_compressors(given.path, page_layout(given.dedup.profile).settled_level),
       connection(given.path, connection_configuration(given, space.journal_file_bytes(), page_compressors)),
       stamps(base::system_clock()),
       sessions(connection),
-      tables(connection, sessions),
+      stable(given.replicated ? std::make_unique<StableCommits>(connection) : nullptr),
+      tables(connection, sessions, !given.replicated),
+      log_state(given.replicated ? tables.open(log_state_table, {.allocation_bytes = 512, .always_journaled = true}) : Table()),
       journal(connection, given.journal_commit_ms),
-      checkpointer(connection, space, given.checkpoint_seconds),
+      checkpointer(connection, space, given.checkpoint_seconds, [this](const auto& take) { around_checkpoint(take); }),
       counts(tables.open(counts_table, {.allocation_bytes = 512})) {}
 
 Engine::Internals::~Internals() = default;
+
+StableCommits::Point Engine::Internals::advance_stable() {
+  const auto lock = base::spin_lock(commit_mutex);
+  return stable->advance();
+}
+
+// Noted when it is true: a crash in between leaves an older note, which is as true.
+void Engine::Internals::around_checkpoint(const std::function<void()>& take) {
+  if (!stable) return take();
+  const std::lock_guard lock(checkpoint_mutex);
+  const StableCommits::Point point = advance_stable();
+  take();
+  tables.checkpointed(point.commit);
+  if (point.stamp <= checkpointed_stamp) return;
+  Bytes row;
+  base::append_be64(row, point.stamp);
+  in_transaction(engine, [&](Transaction& transaction) { log_state.put(transaction, log_state_key, row); });
+  checkpointed_stamp = point.stamp;
+}
+
+void Engine::Internals::load_log_state() {
+  if (!stable) return;
+  Transaction transaction(engine, Transaction::Mode::read);
+  const auto row = log_state.get(transaction, log_state_key);
+  if (!row || row->size() != sizeof(Stamp)) return;
+  recovered_stamp = base::load_be64(row->data());
+  checkpointed_stamp = recovered_stamp;
+  stable->agreed(recovered_stamp);
+}
 
 void Engine::Internals::conflict(const Transaction::Session& session) const {
   WT_SESSION* raw = session.session.get();
@@ -63,6 +99,7 @@ void Engine::Internals::conflict(const Transaction::Session& session) const {
 
 Engine::Engine(const EngineOptions& options) : internals_(std::make_unique<Internals>(*this, options)) {
   internals_->tables.when_gone([this](const std::string& table) { internals_->page_compressors.table_gone(table); });
+  internals_->load_log_state();
   internals_->catalog = load_catalog(*this);
   internals_->dedup = std::make_unique<DedupService>(*this);
   internals_->dedup->start();
@@ -75,6 +112,7 @@ Engine::~Engine() {
   internals_->tables.stop();
   internals_->checkpointer.stop();
   internals_->journal.stop();
+  if (internals_->stable) internals_->advance_stable();
 }
 
 Catalog& Engine::catalog() { return *internals_->catalog; }
@@ -83,7 +121,14 @@ const EngineOptions& Engine::options() const { return internals_->options; }
 
 Table Engine::open_table(const std::string& name, const TableOptions& options) { return internals_->tables.open(name, options); }
 std::vector<std::string> Engine::table_names() const { return internals_->tables.names(); }
-void Engine::drop_table(const std::string& name) { internals_->tables.drop(name); }
+void Engine::drop_table(const std::string& name) {
+  uint64_t gone_in = 0;
+  if (internals_->stable) {
+    const auto lock = base::spin_lock(internals_->commit_mutex);
+    gone_in = internals_->stable->last();
+  }
+  internals_->tables.drop(name, gone_in);
+}
 int64_t Engine::file_bytes(const std::string& table) const { return internals_->tables.file_bytes(table); }
 int64_t Engine::reusable_bytes(const std::string& table) const { return internals_->tables.reusable_bytes(table); }
 void Engine::compact(const std::string& table) {
@@ -119,6 +164,14 @@ void Engine::wait_durable() {
 Stamp Engine::all_committed() const { return internals_->stamps.all_committed(); }
 Stamp Engine::last_stamp() const { return internals_->stamps.last(); }
 void Engine::raise_stamp(Stamp at_least) { internals_->stamps.raise(at_least); }
+
+void Engine::set_agreed(Stamp upto) {
+  const auto lock = base::spin_lock(internals_->commit_mutex);
+  internals_->stable->agreed(upto);
+}
+Stamp Engine::recovered_stamp() const { return internals_->recovered_stamp; }
+Stamp Engine::checkpointed_stamp() const { return internals_->checkpointed_stamp; }
+void Engine::on_settled(std::function<void()> told) { internals_->settled = std::move(told); }
 
 void Engine::append_stats(bson::Builder& out) const { append_engine_statistics(internals_->connection, out); }
 

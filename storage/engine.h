@@ -34,6 +34,9 @@ struct EngineOptions {
   std::string journal_compressor = "snappy";
   int checkpoint_seconds = 60;
   int journal_commit_ms = 100;
+  // A member of a replica set: what survives is decided by the set's log. Commits don't go through the journal (but those of
+  // tables that always do), and checkpoints hold what `set_agreed` has been told of, no more.
+  bool replicated = false;
   DedupSettings dedup;
 };
 
@@ -72,6 +75,14 @@ class Engine {
   Stamp last_stamp() const;
   // At start: stamps go on above the newest that was used.
   void raise_stamp(Stamp at_least);
+
+  // Replicated. The set has agreed on everything stamped up to here.
+  void set_agreed(Stamp upto);
+  // Everything stamped up to here was there when the directory was opened, or is in a checkpoint by now. Later stamps may be too.
+  Stamp recovered_stamp() const;
+  Stamp checkpointed_stamp() const;
+  // Called, from any thread, after a transaction that took stamps is over: all_committed may have moved. Set before there are any.
+  void on_settled(std::function<void()> told);
 
   // Appends engine figures: cache, files, checkpoints, log (serverStatus' `wiredTiger`).
   void append_stats(bson::Builder& out) const;

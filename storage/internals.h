@@ -1,6 +1,8 @@
 // The parts of an open engine. For this folder alone.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -10,6 +12,7 @@
 #include "storage/journal.h"
 #include "storage/page_compressor.h"
 #include "storage/session.h"
+#include "storage/stable_commits.h"
 #include "storage/stamps.h"
 #include "storage/tables.h"
 #include "storage/wt.h"
@@ -23,10 +26,16 @@ struct Engine::Internals {
   Internals(Engine& engine, const EngineOptions& options);
   ~Internals();
 
+  // On a member of a replica set: what a checkpoint is taken between.
+  void around_checkpoint(const std::function<void()>& take);
+  StableCommits::Point advance_stable();
+  void load_log_state();
+
   // Called with WT_ROLLBACK in hand: throws TransactionTooLargeForCache where running it again would
   // end the same way; else returns.
   void conflict(const Transaction::Session& session) const;
 
+  Engine& engine;
   const EngineOptions options;
   DiskSpace space;
   PageCompressors page_compressors;
@@ -34,7 +43,13 @@ struct Engine::Internals {
   StampSource stamps;
   SessionPool sessions;
   std::mutex commit_mutex;  // held for a commit alone
+  std::unique_ptr<StableCommits> stable;  // under commit_mutex; on a member of a replica set
+  std::function<void()> settled;          // set once, before anything is stamped
   Tables tables;
+  Table log_state;
+  std::mutex checkpoint_mutex;            // one at a time
+  std::atomic<Stamp> checkpointed_stamp{0};
+  Stamp recovered_stamp = 0;
   Journal journal;
   Checkpointer checkpointer;
   Table counts;

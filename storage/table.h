@@ -26,6 +26,8 @@ struct TableOptions {
   uint32_t memory_page_bytes = 10 << 20;  // a page that grew larger is split, at the cost of who meets it
   uint32_t allocation_bytes = 4096;   // unit of file space: 512 where the ratio matters
   bool prefix_compression = false;    // of keys: for indexes
+  // A commit survives by the journal; else, on a member of a replica set, by the set's log, and the table by checkpoints alone.
+  bool always_journaled = false;
 };
 
 class TableCursor;

@@ -11,8 +11,14 @@ namespace {
 
 constexpr std::string_view prefix = "table:";
 
-std::string configuration(const TableOptions& options) {
-  std::string config = "key_format=u,value_format=u,log=(enabled=true),leaf_value_max=64MB";
+constexpr std::string_view mark_always = "app_metadata=\"journal=always\"";
+
+std::string_view journal_setting(bool journaled) { return journaled ? "log=(enabled=true)" : "log=(enabled=false)"; }
+
+std::string configuration(const TableOptions& options, bool journaled) {
+  std::string config = "key_format=u,value_format=u,leaf_value_max=64MB,";
+  config += journal_setting(journaled || options.always_journaled);
+  if (options.always_journaled) config.append(",").append(mark_always);
   config += ",memory_page_max=" + std::to_string(options.memory_page_bytes);
   config += ",leaf_page_max=" + std::to_string(options.leaf_page_bytes);
   config += ",allocation_size=" + std::to_string(options.allocation_bytes);
@@ -25,22 +31,41 @@ std::string configuration(const TableOptions& options) {
 
 }  // namespace
 
-Tables::Tables(wt::Connection& connection, SessionPool& sessions)
-    : connection_(connection), sessions_(sessions), session_(connection.open_session()) {
+Tables::Tables(wt::Connection& connection, SessionPool& sessions, bool journaled)
+    : connection_(connection), sessions_(sessions), journaled_(journaled), session_(connection.open_session()) {
+  load();
+  thread_ = std::thread([this] { run(); });
+}
+
+Tables::~Tables() { stop(); }
+
+void Tables::load() {
+  std::vector<std::string> to_alter;
   {
     const wt::Cursor metadata = wt::open_cursor(session_.get(), "metadata:");
     int result = 0;
     while ((result = metadata->next(metadata.get())) == 0) {
       const char* key = nullptr;
+      const char* value = nullptr;
       wt::check(metadata->get_key(metadata.get(), &key), "reading the metadata");
-      if (std::string_view name = key; name.starts_with(prefix)) names_.emplace(name.substr(prefix.size()));
+      wt::check(metadata->get_value(metadata.get(), &value), "reading the metadata");
+      const std::string_view name = key, settings = value;
+      if (name.starts_with(prefix)) names_.emplace(name.substr(prefix.size()));
+      if (!name.starts_with("file:") || !name.ends_with(".wt") || name.starts_with("file:WiredTiger")) continue;
+      const bool now = settings.find(journal_setting(true)) != settings.npos;
+      const bool wanted = journaled_ || settings.find(mark_always) != settings.npos;
+      if (now != wanted) to_alter.emplace_back(name.substr(5, name.size() - 5 - 3));
     }
     if (result != WT_NOTFOUND) wt::fail(result, "reading the metadata");
   }
-  thread_ = std::thread([this] { run(); });
+  if (to_alter.empty()) return;
+  base::log(base::Severity::info, base::LogComponent::storage, 22446, "Tables change the way their commits survive",
+            base::Attributes().add("tables", static_cast<int64_t>(to_alter.size())).add("journaled", journaled_));
+  for (const std::string& name : to_alter) {
+    const std::string uri = std::string(prefix) + name;
+    wt::check(session_->alter(session_.get(), uri.c_str(), std::string(journal_setting(journaled_)).c_str()), "altering table " + name);
+  }
 }
-
-Tables::~Tables() { stop(); }
 
 void Tables::stop() {
   {
@@ -60,7 +85,7 @@ Table Tables::open(const std::string& name, const TableOptions& options) {
   std::lock_guard lock(mutex_);
   if (!names_.contains(name)) {
     const std::string uri = std::string(prefix) + name;
-    wt::check(session_->create(session_.get(), uri.c_str(), configuration(options).c_str()), "creating table " + name);
+    wt::check(session_->create(session_.get(), uri.c_str(), configuration(options, journaled_).c_str()), "creating table " + name);
     names_.insert(name);
   }
   return Table(name);
@@ -76,7 +101,7 @@ bool Tables::exists(const std::string& name) const {
   return names_.contains(name);
 }
 
-void Tables::drop(const std::string& name) {
+void Tables::drop(const std::string& name, uint64_t gone_in) {
   {
     std::lock_guard lock(mutex_);
     if (names_.erase(name) == 0) return;
@@ -84,7 +109,19 @@ void Tables::drop(const std::string& name) {
   sessions_.forget_table(name);
   {
     std::lock_guard lock(mutex_);
-    dropping_.push_back(name);
+    if (gone_in != 0) leaving_.push_back({gone_in, name});
+    else dropping_.push_back(name);
+  }
+  woken_.notify_one();
+}
+
+void Tables::checkpointed(uint64_t commit) {
+  {
+    std::lock_guard lock(mutex_);
+    while (!leaving_.empty() && leaving_.front().gone_in <= commit) {
+      dropping_.push_back(std::move(leaving_.front().name));
+      leaving_.pop_front();
+    }
   }
   woken_.notify_one();
 }

@@ -5,13 +5,14 @@
 // Not thread-safe, but may move between threads between calls.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <type_traits>
 #include <vector>
 
 #include "base/error.h"
-#include "storage/record_id.h"
+#include "storage/stamps.h"
 
 namespace storage {
 
@@ -19,10 +20,16 @@ class Engine;
 
 class WriteConflict : public base::OperationError {
  public:
-  WriteConflict()
+  // `stamps`: how many the transaction would have needed together, where others had taken the next ones.
+  explicit WriteConflict(uint64_t stamps = 1)
       : OperationError(base::ErrorCode::write_conflict,
                        "Caused by :: Write conflict during plan execution and yielding is disabled. :: Please retry "
-                       "your operation or multi-document transaction.") {}
+                       "your operation or multi-document transaction."),
+        stamps_(stamps) {}
+  uint64_t stamps() const { return stamps_; }
+
+ private:
+  uint64_t stamps_;
 };
 
 class Transaction {
@@ -39,10 +46,18 @@ class Transaction {
   void rollback();
 
   // The stamp of the next logical write of this transaction. Stamps of open
-  // transactions hold back what readers of the log may see.
+  // transactions hold back what readers of the log may see. No other transaction's
+  // stamps lie between those of one. Throws WriteConflict where that can't be kept.
   Stamp next_stamp();
+  // How many it will need, told before the first: unused ones are no loss.
+  void expect_stamps(uint64_t count) { stamps_expected_ = std::max(stamps_expected_, count); }
+  // For what has no part in the log: goes up apart from the others, and holds nobody back.
+  Stamp unlogged_stamp();
+  // 0: took none.
+  Stamp first_stamp() const { return stamps_.first; }
   // The next call of next_stamp gives this one: the change was stamped on another member, and is made again here.
   void set_next_stamp(Stamp stamp) { given_stamp_ = stamp; }
+  bool made_again() const { return given_stamp_ != 0; }
 
   // What the log may be read up to within this transaction's snapshot: everything stamped below was
   // committed, or gone, before the snapshot was taken.
@@ -68,7 +83,9 @@ class Transaction {
   std::unique_ptr<Session, void (*)(Session*)> session_;
   Stamp visible_below_ = 0;
   Stamp given_stamp_ = 0;     // 0: take one
-  uint64_t stamp_place_ = 0;  // among the open ones; 0: took no stamp
+  Stamp newest_stamp_ = 0;    // 0: took none
+  uint64_t stamps_expected_ = 1;
+  StampRange stamps_;
   std::vector<std::function<void()>> after_commit_;
   std::vector<std::function<void()>> after_rollback_;
 };
@@ -82,9 +99,11 @@ void back_off(int conflicts);
 // asked before each retry and may throw.
 template <class Work>
 auto in_transaction(Engine& engine, Work&& work, const std::function<void()>& interrupted = nullptr) {
+  uint64_t stamps = 1;
   for (int conflicts = 0;; ++conflicts) {
     try {
       Transaction transaction(engine, Transaction::Mode::write);
+      transaction.expect_stamps(stamps);
       if constexpr (std::is_void_v<decltype(work(transaction))>) {
         work(transaction);
         transaction.commit();
@@ -94,7 +113,8 @@ auto in_transaction(Engine& engine, Work&& work, const std::function<void()>& in
         transaction.commit();
         return result;
       }
-    } catch (const WriteConflict&) {
+    } catch (const WriteConflict& conflict) {
+      stamps = std::max(stamps, conflict.stamps());
       if (interrupted) interrupted();
       back_off(conflicts);
     }
