@@ -127,7 +127,8 @@ std::optional<Failure> finish_request(Message& message) {
   return std::nullopt;
 }
 
-Decoded decode_msg(const Header& header, BytesView whole) {
+// An OP_MSG, whatever its body says.
+Decoded decode_sections(const Header& header, BytesView whole) {
   Message message;
   message.request_id = header.request_id;
   BytesView rest = whole.substr(header_bytes);
@@ -148,9 +149,16 @@ Decoded decode_msg(const Header& header, BytesView whole) {
   SectionReader reader{.in = rest, .request = message.request, .unanswerable = {}, .answerable = {}};
   reader.read_all();
   if (reader.unanswerable) return Malformed{*reader.unanswerable, false, {}};
-  if (!reader.answerable) reader.answerable = finish_request(message);
   if (reader.answerable) return Malformed{*reader.answerable, true, std::move(message)};
   return message;
+}
+
+Decoded decode_msg(const Header& header, BytesView whole) {
+  Decoded decoded = decode_sections(header, whole);
+  if (auto* message = std::get_if<Message>(&decoded)) {
+    if (const auto wrong = finish_request(*message)) return Malformed{*wrong, true, std::move(*message)};
+  }
+  return decoded;
 }
 
 // Only the handshake may still come as OP_QUERY.
@@ -195,6 +203,19 @@ base::Result<Header> decode_header(BytesView bytes) {
                                                   std::to_string(message_bytes_max));
   }
   return header;
+}
+
+base::Result<ReplyMessage> decode_reply(BytesView whole) {
+  auto header = decode_header(whole);
+  if (!header) return header.failure();
+  if (static_cast<size_t>(header->length) != whole.size() || header->opcode != OpCode::msg) {
+    return failure(ErrorCode::protocol_error, "a reply is one OP_MSG");
+  }
+  Decoded decoded = decode_sections(*header, whole);
+  if (auto* malformed = std::get_if<Malformed>(&decoded)) return malformed->failure;
+  const Message& message = std::get<Message>(decoded);
+  if (!message.request.sequences.empty()) return failure(ErrorCode::protocol_error, "a reply has no document sequences");
+  return ReplyMessage{header->response_to, message.flags, message.request.body};
 }
 
 void store_header(char* to, const Header& header) {

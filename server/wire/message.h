@@ -74,6 +74,15 @@ using Decoded = std::variant<Message, Malformed>;
 // `whole` is a message with its header, of opcode msg or query.
 Decoded decode(BytesView whole);
 
+// A reply as a client gets it; borrows the bytes it was decoded from.
+struct ReplyMessage {
+  int32_t response_to = 0;
+  uint32_t flags = 0;
+  bson::DocumentView body;
+};
+// `whole` is an OP_MSG with its header. Fails for anything but one checked document.
+base::Result<ReplyMessage> decode_reply(BytesView whole);
+
 // What stands before the one document of a reply; the document follows, then
 // `checksum` bytes if the flags say so.
 struct ReplyPrefix {

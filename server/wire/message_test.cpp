@@ -172,4 +172,16 @@ TEST_CASE("no garbage and no damaged message does harm") {
   }));
 }
 
+TEST_CASE("a reply is one checked document, whatever its fields") {
+  const bson::Document body = bson::json("{_id: 1, n: 2}");  // no $db, nothing moved
+  const Bytes bytes = encode_msg(5, checksum_present, body);
+  const auto reply = decode_reply(bytes);
+  REQUIRE(reply);
+  CHECK(reply.value().body.bytes() == body.bytes());
+  CHECK(reply.value().response_to == 0);
+  CHECK_FALSE(decode_reply(encode_msg(5, 0, body, {{"documents", {body.view()}}})));
+  CHECK_FALSE(decode_reply(query("admin.$cmd", body)));
+  CHECK_FALSE(decode_reply(BytesView(bytes).substr(0, bytes.size() - 1)));
+}
+
 }  // namespace server::wire

@@ -1,0 +1,68 @@
+// A connection to another member, for commands: blocking, one call at a time.
+//
+//   PeerClient peer("db2.example:27017");
+//   bson::Document status = peer.run("admin", bson::json("{replSetGetStatus: 1}"));
+//
+// It connects when it has to. A connection on which anything went wrong is closed, and the next call makes
+// another; whether the command that failed was run there is then unknown.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "base/host_port.h"
+#include "bson/document.h"
+
+namespace server::peers {
+
+struct PeerOptions {
+  int64_t connect_ms = 5000;
+  int64_t call_ms = 10'000;                // from the command's first byte to its reply's last
+  uint32_t reply_bytes_max = 48'000'000;   // of a whole message
+};
+
+// For one thread; interrupt() alone may come from any.
+class PeerClient {
+ public:
+  using Options = PeerOptions;
+
+  // `address` as a set's configuration names members. Throws FailedToParse. Doesn't connect yet.
+  explicit PeerClient(std::string address, const Options& options = {});
+  ~PeerClient();
+  PeerClient(const PeerClient&) = delete;
+  PeerClient& operator=(const PeerClient&) = delete;
+
+  const std::string& address() const { return address_; }
+
+  // Runs `command` in `db` ($db is added) and returns its reply. Throws OperationError: the server's own code and message where
+  // it answers with ok: 0; HostUnreachable, NetworkTimeout, ProtocolError (what came is no reply, or not to this command);
+  // ShutdownInProgress once interrupted. `call_ms` 0: as the options say.
+  bson::Document run(const std::string& db, bson::DocumentView command, int64_t call_ms = 0);
+  // The same, but an answer with ok: 0 is returned as it is.
+  bson::Document run_raw(const std::string& db, bson::DocumentView command, int64_t call_ms = 0);
+
+  void close();
+  bool connected() const { return socket_ >= 0; }
+
+  // Ends the call in progress and fails every later one. Doesn't end the resolving of a name, which has the resolver's own bounds.
+  void interrupt();
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  void ensure_connected();
+  void send_all(base::BytesView bytes, Time deadline);
+  void receive(base::Bytes& into, size_t bytes, Time deadline);
+  void await(short events, Time deadline, const char* doing);
+  bool gone() const;
+
+  const std::string address_;
+  const base::HostPort where_;
+  const Options options_;
+  int socket_ = -1;
+  int interrupt_ = -1;  // readable from then on
+  int32_t last_request_ = 0;
+};
+
+}  // namespace server::peers
