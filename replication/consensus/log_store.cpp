@@ -127,4 +127,15 @@ void start_log(LogDisk& disk, Position at, const Membership& members) {
   disk.write({batch});
 }
 
+void adopt_copied_log(LogDisk& disk, Term own_term, MemberId own_vote) {
+  const std::optional<LogImage> copied = disk.load();
+  if (!copied) throw base::OperationError(base::ErrorCode::data_corruption_detected, "the copied data has no log of consensus");
+  LogBatch batch;
+  batch.meta = copied->meta;
+  HardState& hard = batch.meta.hard;
+  hard.vote = own_term >= hard.term ? own_vote : 0;
+  hard.term = std::max(own_term, hard.term);
+  disk.write({batch});
+}
+
 }  // namespace replication::consensus

@@ -63,4 +63,9 @@ class LogStore {
 // term and vote are kept, its entries go. Returns once that is durable.
 void start_log(LogDisk& disk, Position at, const Membership& members);
 
+// The log that came with a copy of another member's data, before anything is made of it: entries, membership and commit
+// stay as copied, term and vote are this member's own. A vote is of its term: one of an older term than the copy's is none.
+// Returns once that is durable; again with the same is no harm. Throws DataCorruptionDetected where there is no log.
+void adopt_copied_log(LogDisk& disk, Term own_term, MemberId own_vote);
+
 }  // namespace replication::consensus

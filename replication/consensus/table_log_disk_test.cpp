@@ -195,3 +195,37 @@ TEST_CASE("kill -9 loses nothing that was called durable") {
     for (const EntryPtr& each : found) CHECK(each->data == "entry " + std::to_string(each->index));
   }
 }
+
+TEST_CASE("a copied log keeps what it holds, and takes term and vote of the member it came to") {
+  struct Case {
+    Term own_term;
+    MemberId own_vote;
+    HardState expected;
+  };
+  const HardState copied{.term = 5, .vote = 2, .commit = 7};
+  for (const Case& each : {Case{3, 1, {5, 0, 7}}, Case{5, 1, {5, 1, 7}}, Case{5, 0, {5, 0, 7}}, Case{9, 3, {9, 3, 7}}}) {
+    storage::TemporaryDirectory directory;
+    storage::Engine engine(storage::test_options(directory.path()));
+    TableLogDisk disk(engine);
+    start_log(disk, {2, 1}, {.index = 2, .voters = {1, 2, 3}, .learners = {}, .voters_outgoing = {}, .learners_next = {}});
+    LogBatch batch{disk.load()->meta, {}, false};
+    batch.meta.hard = copied;
+    for (Index i = 3; i <= 8; ++i) batch.entries.push_back(entry(i, i / 2, "data"));
+    disk.write({batch});
+    TableLogDisk arrived(engine);  // a process that has only just started
+    for (int times = 0; times < 2; ++times) {  // lost before it could note that it is done
+      adopt_copied_log(arrived, each.own_term, each.own_vote);
+      const LogImage image = *arrived.load();
+      LogMeta expected = batch.meta;
+      expected.hard = each.expected;
+      CHECK(image.meta == expected);
+      CHECK(image.last == 8);
+      CHECK(image.runs.size() == 4);
+      CHECK(arrived.read(3, 9, UINT64_MAX).size() == 6);
+    }
+  }
+  storage::TemporaryDirectory directory;
+  storage::Engine engine(storage::test_options(directory.path()));
+  TableLogDisk none(engine);
+  CHECK_THROWS_AS(adopt_copied_log(none, 1, 1), base::OperationError);
+}
