@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "bson/builder.h"
 #include "bson/diff.h"
+#include "replication/performer.h"
 
 namespace replication {
 namespace {
@@ -48,47 +49,34 @@ Entry LocalCommitter::entry_of(char op, std::string_view ns, BytesView uuid, con
   return entry;
 }
 
-// The document stands in its collection: the entry names it. A capped collection's documents go without
-// being asked for, so there the entry has it whole.
-void LocalCommitter::append_document(storage::Transaction& transaction, storage::Collection& collection, Entry entry, storage::RecordId record,
-                                     storage::Stamp stamp, bson::DocumentView document) {
-  entry.form = collection.options().capped ? Entry::Form::whole : Entry::Form::named;
-  entry.collection = collection.id();
-  entry.record = record;
-  entry.content_bytes = document.size();
-  entry.o = document;
-  oplog_.append(transaction, stamp, entry);
-}
-
 storage::Stored LocalCommitter::insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document,
                                        const SessionWrite* session) {
   const std::string ns = collection.ns();
-  if (!has_history(ns)) return collection.insert(transaction, document);
+  if (!has_history(ns)) return {collection.insert(transaction, document).id, 0, {}};
   const Bytes uuid = collection.uuid_bytes();
-  const Entry entry = entry_of('i', ns, uuid, session);  // refused before anything is changed
-  const storage::Stored stored = collection.insert(transaction, document);
-  append_document(transaction, collection, entry, stored.id, stored.generation, document);
-  return stored;
+  Entry entry = entry_of('i', ns, uuid, session);  // refused before anything is changed
+  entry.o = document;
+  return Performer(oplog_, transaction).insert(collection, entry);
 }
 
 storage::Stamp LocalCommitter::update(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
                                       bson::DocumentView before, bson::DocumentView after, UpdateForm form, const SessionWrite* session) {
   const std::string ns = collection.ns();
-  if (!has_history(ns)) return collection.update(transaction, record, before, after).generation;
+  if (!has_history(ns)) {
+    collection.update(transaction, record, before, after);
+    return 0;
+  }
   const Bytes uuid = collection.uuid_bytes();
   Entry entry = entry_of('u', ns, uuid, session);
   const auto diff = form == UpdateForm::smallest ? small_diff(before, after) : std::nullopt;
-  const storage::Updated updated = collection.update(transaction, record, before, after);
-  oplog_.keep_content(transaction, updated.before);
-  if (!diff) {
-    append_document(transaction, collection, entry, record, updated.generation, after);
-    return updated.generation;
+  const bson::Document id = diff ? id_of(after) : bson::Document();
+  if (diff) {
+    entry.o = *diff;
+    entry.o2 = id.view();
+  } else {
+    entry.o = after;
   }
-  const bson::Document id = id_of(after);
-  entry.o = diff->view();
-  entry.o2 = id.view();
-  oplog_.append(transaction, updated.generation, entry);
-  return updated.generation;
+  return Performer(oplog_, transaction).update(collection, record, before, after, entry);
 }
 
 storage::Stamp LocalCommitter::remove(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
@@ -101,12 +89,8 @@ storage::Stamp LocalCommitter::remove(storage::Transaction& transaction, storage
   const Bytes uuid = collection.uuid_bytes();
   Entry entry = entry_of('d', ns, uuid, session);
   const bson::Document id = id_of(before);  // `before` may be a view that the removal ends
-  const storage::Superseded superseded = collection.remove(transaction, record, before);
-  oplog_.keep_content(transaction, superseded);
-  entry.o = id.view();
-  const storage::Stamp stamp = transaction.next_stamp();
-  oplog_.append(transaction, stamp, entry);
-  return stamp;
+  entry.o = id;
+  return Performer(oplog_, transaction).remove(collection, record, before, entry);
 }
 
 void LocalCommitter::command(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) {
@@ -114,7 +98,7 @@ void LocalCommitter::command(storage::Transaction& transaction, std::string_view
   const std::string ns = std::string(db) + ".$cmd";
   Entry entry = entry_of('c', ns, uuid, nullptr);
   entry.o = command;
-  oplog_.append(transaction, transaction.next_stamp(), entry);
+  Performer(oplog_, transaction).append(entry);
 }
 
 void LocalCommitter::schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView document) {

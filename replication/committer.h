@@ -23,7 +23,8 @@ class Committer {
  public:
   virtual ~Committer() = default;
 
-  // `session`: the retryable statement this is, which the log's entry then names; nullptr: none. Each returns the entry's stamp.
+  // `session`: the retryable statement this is, which the log's entry then names; nullptr: none. Each returns the entry's stamp; 0 where
+  // the write is no part of history.
   virtual storage::Stored insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document,
                                  const SessionWrite* session = nullptr) = 0;
   virtual storage::Stamp update(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
@@ -65,8 +66,6 @@ class LocalCommitter final : public Committer, private storage::SchemaSink {
 
   // An entry of `op` as every one begins.
   Entry entry_of(char op, std::string_view ns, BytesView uuid, const SessionWrite* session) const;
-  void append_document(storage::Transaction& transaction, storage::Collection& collection, Entry entry, storage::RecordId record,
-                       storage::Stamp stamp, bson::DocumentView document);
 
   storage::Engine& engine_;
   Oplog& oplog_;

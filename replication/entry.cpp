@@ -23,6 +23,7 @@ bson::Document id_of(bson::DocumentView document) {
 }
 
 constexpr uint8_t session_flag = 0x80;
+constexpr uint8_t behind_flag = 0x40;
 
 void encode_session(const SessionWrite& session, Bytes& out) {
   base::check(session.session.size() == SessionWrite::id_bytes, "a session's id");
@@ -59,11 +60,13 @@ bool names_its_document(const Entry& entry) { return entry.op == 'i' || entry.op
 }  // namespace
 
 void encode(const Entry& entry, Bytes& out) {
-  out.push_back(static_cast<char>(static_cast<uint8_t>(entry.form) | (entry.session ? session_flag : 0)));
+  out.push_back(static_cast<char>(static_cast<uint8_t>(entry.form) | (entry.session ? session_flag : 0) |
+                                  (entry.behind_first ? behind_flag : 0)));
   out.push_back(entry.op);
   base::append_le(out, entry.wall_ms);
   out.append(entry.uuid.size() == uuid_bytes ? entry.uuid : no_uuid);
   base::append_varint(out, static_cast<uint64_t>(entry.term));
+  if (entry.behind_first) base::append_varint(out, entry.behind_first);
   if (entry.session) encode_session(*entry.session, out);
   base::append_varint(out, entry.ns.size());
   out.append(entry.ns);
@@ -81,8 +84,9 @@ base::Result<Entry> decode(BytesView value) {
   constexpr size_t fixed = 2 + 8 + uuid_bytes;
   if (value.size() < fixed) return damaged("too short");
   Entry entry;
-  const auto form = static_cast<uint8_t>(value[0]) & ~session_flag;
+  const auto form = static_cast<uint8_t>(value[0]) & ~(session_flag | behind_flag);
   const bool in_session = static_cast<uint8_t>(value[0]) & session_flag;
+  const bool is_behind = static_cast<uint8_t>(value[0]) & behind_flag;
   if (form != 1 && form != 2) return damaged("unknown form");
   entry.form = static_cast<Entry::Form>(form);
   entry.op = value[1];
@@ -92,6 +96,11 @@ base::Result<Entry> decode(BytesView value) {
   const auto term = base::take_varint(value);
   if (!term) return damaged("term cut short");
   entry.term = static_cast<int64_t>(*term);
+  if (is_behind) {
+    const auto behind = base::take_varint(value);
+    if (!behind || *behind == 0) return damaged("place in its transaction");
+    entry.behind_first = *behind;
+  }
   if (in_session && !(entry.session = take_session(value))) return damaged("session");
   const auto ns_bytes = base::take_varint(value);
   if (!ns_bytes || *ns_bytes > value.size()) return damaged("name cut short");

@@ -10,6 +10,7 @@
 //          form 1, named  body = collection, record, bytes of the content       (varints)
 //          form 2, whole  body = o, then o2 where there is one                  (BSON)
 //          form + 128: a retryable write, with `session`; else there is none of it
+//          form + 64: not the first of its transaction; before `session` stands how far behind that it is stamped (varint)
 //
 // Read it is MongoDB's: {lsid, txnNumber, op, ns, ui, o, o2, stmtId, ts, t, v, wall, prevOpTime}.
 #pragma once
@@ -46,6 +47,8 @@ struct Entry {
   int64_t wall_ms = 0;
   BytesView uuid;                 // 16 bytes; zeros: none
   int64_t term = 1;
+  // How far behind the first stamp of its transaction: entries are one transaction's where stamp - behind_first is the same.
+  uint64_t behind_first = 0;
   std::optional<SessionWrite> session;
   std::string_view ns;
   // named

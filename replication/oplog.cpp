@@ -248,12 +248,14 @@ Oplog::Position Oplog::newest() const {
   return position;
 }
 
-void Oplog::keep_content(Transaction& transaction, const storage::Superseded& before) {
+void Oplog::keep_content(Transaction& transaction, storage::CollectionId collection, storage::RecordId record, const storage::Superseded& before) {
   const Bytes key = entry_key(before.generation);
   const auto row = state_->table.get(transaction, key);
   if (!row) return;  // the log doesn't reach back that far
   const auto entry = decode(*row);
   if (!entry.ok() || entry.value().form != Entry::Form::named) return;
+  // A session's record has the stamp of another collection's entry.
+  if (entry.value().collection != collection || entry.value().record != record) return;
   Bytes value;
   value.reserve(row->size() + before.bytes.size());
   encode(made_whole(entry.value(), bson::DocumentView(before.bytes)), value);

@@ -42,8 +42,9 @@ class Oplog {
   Oplog& operator=(const Oplog&) = delete;
 
   void append(storage::Transaction& transaction, storage::Stamp stamp, const Entry& entry);
-  // `before` is about to be superseded: an entry that only names it takes it in.
-  void keep_content(storage::Transaction& transaction, const storage::Superseded& before);
+  // The record's content `before` is about to be superseded: an entry that only names it takes it in.
+  void keep_content(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
+                    const storage::Superseded& before);
 
   std::shared_ptr<storage::Collection> collection() const;
   OplogStats stats();

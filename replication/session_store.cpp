@@ -17,8 +17,7 @@ using storage::Transaction;
 
 namespace {
 
-constexpr char records_ns[] = "config.transactions";
-constexpr char images_ns[] = "config.image_collection";
+constexpr std::string_view records_ns = session_records_ns, images_ns = session_images_ns;
 constexpr int64_t no_number = -1;
 constexpr auto wait_step = std::chrono::milliseconds(20);
 
@@ -41,8 +40,10 @@ std::shared_ptr<storage::Collection> open_or_create(storage::Engine& engine, std
   }
 }
 
-// As the log's entry of the write is the record's history, it has none of its own.
-void put(Transaction& transaction, storage::Collection& collection, bson::DocumentView document) {
+// As the log's entry of the write is the record's history, it has none of its own. Its generation is that entry's stamp: so it is the
+// same on all members.
+void put(Transaction& transaction, storage::Collection& collection, bson::DocumentView document, Stamp stamp) {
+  transaction.set_next_stamp(stamp);
   const auto record = collection.find_id(transaction, document.find("_id"));
   const auto before = record ? collection.find(transaction, *record) : std::nullopt;
   if (before) {
@@ -50,6 +51,22 @@ void put(Transaction& transaction, storage::Collection& collection, bson::Docume
   } else {
     collection.insert(transaction, document);
   }
+}
+
+void put_record(Transaction& transaction, storage::Collection& records, const SessionWrite& write, OpTime last) {
+  bson::Builder out;
+  out.append("_id", lsid_document(write.session)).append("txnNum", write.txn_number);
+  append_optime(out, "lastWriteOpTime", last);
+  out.append("lastWriteDate", bson::Date{static_cast<int64_t>(last.ts >> 32) * 1000});
+  put(transaction, records, out.done(), last.ts);
+}
+
+void put_image(Transaction& transaction, storage::Collection& images, const SessionWrite& write, Stamp stamp, bson::DocumentView document) {
+  bson::Builder out;
+  out.append("_id", lsid_document(write.session)).append("txnNum", write.txn_number).append("ts", timestamp_of(stamp));
+  out.append("imageKind", write.image == SessionWrite::Image::before ? "preImage" : "postImage").append("image", document);
+  out.append("invalidated", false);
+  put(transaction, images, out.done(), stamp);
 }
 
 std::optional<bson::Document> get(storage::Engine& engine, std::string_view ns, BytesView session) {
@@ -77,7 +94,8 @@ struct SessionHistory::State {
   explicit State(BytesView session) : id(session) {}
 
   const Bytes id;
-  bool lent = false;               // with the store's mutex; the rest belongs to who has it
+  bool lent = false;               // with the store's mutex
+  bool passed = false;             // likewise: another member went on with the session; the rest belongs to who has it
   bool loaded = false;
   bool incomplete = false;         // the log was cut before the first statement
   int64_t txn_number = no_number;
@@ -114,19 +132,12 @@ void SessionHistory::wrote(int32_t statement, OpTime optime) {
 }
 
 void SessionHistory::keep_image(Transaction& transaction, SessionWrite::Image image, bson::DocumentView document) {
-  bson::Builder out;
-  out.append("_id", lsid_document(state_->id)).append("txnNum", state_->txn_number).append("ts", timestamp_of(last_.ts));
-  out.append("imageKind", image == SessionWrite::Image::before ? "preImage" : "postImage").append("image", document).append("invalidated", false);
-  put(transaction, *images_, out.done());
+  put_image(transaction, *images_, next(0, image), last_.ts, document);
 }
 
 void SessionHistory::save(Transaction& transaction) {
   if (written_.empty()) return;
-  bson::Builder out;
-  out.append("_id", lsid_document(state_->id)).append("txnNum", state_->txn_number);
-  append_optime(out, "lastWriteOpTime", last_);
-  out.append("lastWriteDate", bson::Date{base::system_clock().wall_ms()});
-  put(transaction, *records_, out.done());
+  put_record(transaction, *records_, next(0), last_);
   transaction.after_commit([state = state_, last = last_, written = written_] {
     state->last = last;
     for (const auto& [statement, stamp] : written) state->executed.emplace(statement, stamp);
@@ -156,6 +167,7 @@ std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64
       lock.lock();
     }
     state->lent = true;
+    if (std::exchange(state->passed, false)) state->loaded = false;
   }
   std::unique_ptr<SessionHistory> history(new SessionHistory(*this, state));  // gives it back whatever comes
   if (!state->loaded) load(*state);
@@ -187,6 +199,8 @@ std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64
 void SessionStore::load(SessionHistory::State& state) {
   const auto record = get(engine_, records_ns, state.id);
   state.executed.clear();
+  state.incomplete = false;
+  state.last = no_optime;
   state.loaded = true;
   if (!record) return;
   state.txn_number = record->find("txnNum").to_int64();
@@ -203,6 +217,19 @@ void SessionStore::load(SessionHistory::State& state) {
     state.executed.emplace(write.statement, at.ts);
     at = write.previous;
   }
+}
+
+void SessionStore::keep_image(Transaction& transaction, storage::Collection& images, const SessionWrite& write, Stamp stamp, bson::DocumentView document) {
+  put_image(transaction, images, write, stamp, document);
+}
+
+void SessionStore::written_elsewhere(Transaction& transaction, storage::Collection& records, const SessionWrite& write, OpTime last) {
+  put_record(transaction, records, write, last);
+  transaction.after_commit([this, session = Bytes(write.session)] {
+    const std::lock_guard lock(mutex_);
+    const auto found = states_.find(session);
+    if (found != states_.end()) found->second->passed = true;
+  });
 }
 
 void SessionStore::give_back(SessionHistory::State& state) {
@@ -236,7 +263,7 @@ int64_t SessionStore::expire(int64_t wall_ms, const std::function<bool(BytesView
       if (found != states_.end()) states_.erase(found);
     }
     const bson::Document id = lsid_document(session);
-    for (const char* ns : {records_ns, images_ns}) {
+    for (const std::string_view ns : {records_ns, images_ns}) {
       const auto collection = engine_.catalog().open(ns);
       if (!collection) continue;
       const std::shared_lock schema(collection->schema_mutex());

@@ -27,6 +27,9 @@ namespace replication {
 
 class SessionStore;
 
+inline constexpr std::string_view session_records_ns = "config.transactions";
+inline constexpr std::string_view session_images_ns = "config.image_collection";
+
 // The history of one session, lent to one operation. Given back when it is destroyed; not thread-safe.
 class SessionHistory {
  public:
@@ -73,6 +76,12 @@ class SessionStore {
   // `session`: SessionWrite::id_bytes. Waits while another operation has it; `interrupted` is asked meanwhile and may
   // throw. Throws TransactionTooOld when a later number has been seen.
   std::unique_ptr<SessionHistory> check_out(BytesView session, int64_t txn_number, const std::function<void()>& interrupted);
+
+  // What a statement that another member has run leaves here, in the transaction of its change: `images` and `records` are the
+  // collections below. `last`: where the session's newest statement of the transaction stands in the log.
+  void keep_image(storage::Transaction& transaction, storage::Collection& images, const SessionWrite& write, storage::Stamp stamp,
+                  bson::DocumentView document);
+  void written_elsewhere(storage::Transaction& transaction, storage::Collection& records, const SessionWrite& write, OpTime last);
 
   // Forgets sessions last written in before `wall_ms` that `alive` doesn't know any more. Returns how many.
   int64_t expire(int64_t wall_ms, const std::function<bool(BytesView session)>& alive);

@@ -35,9 +35,12 @@ class Catalog {
   // nullptr: no such collection. The upper waist: every reader comes through here.
   virtual std::shared_ptr<Collection> open(std::string_view ns) const = 0;
   virtual std::shared_ptr<Collection> open(CollectionId id) const = 0;
+  // On a member of a replica set: one that was dropped, while its tables are still there, which they are until the set has agreed on the
+  // drop. For who reads what the log names. nullptr: none, or no longer.
+  virtual std::shared_ptr<Collection> dropped(CollectionId id) const = 0;
 
-  // Throws NamespaceExists (48), InvalidNamespace (73).
-  virtual std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options) = 0;
+  // `uuid`: 16 bytes, as on another member; empty: a new one. Throws NamespaceExists (48), InvalidNamespace (73).
+  virtual std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid = {}) = 0;
   // Opens it, or creates it with default options.
   virtual std::shared_ptr<Collection> open_or_create(std::string_view ns) = 0;
   virtual bool drop(std::string_view ns) = 0;                          // false: was not there

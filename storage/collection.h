@@ -37,6 +37,7 @@ struct CollectionOptions {
 struct Stored {
   RecordId id = 0;
   Stamp generation = 0;
+  std::vector<bson::Document> pushed_out;  // capped: {_id} of those that went to make room, oldest first
 };
 
 struct Updated {
@@ -85,6 +86,7 @@ class Collection {
   // The document has its _id (the write path adds it first). Throws
   // DuplicateKey (11000, MongoDB's message with index and key), 171 for parallel arrays …
   // After any error but WriteConflict what the call had begun is taken back, and the transaction can go on.
+  // An insert that is made again (Transaction::set_next_stamp) pushes nothing out: the log says what went.
   virtual Stored insert(Transaction& transaction, bson::DocumentView document) = 0;
   virtual Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) = 0;
   virtual Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) = 0;

@@ -153,6 +153,7 @@ void StoredCatalog::finish_indexes(const Shared& collection, const CollectionEnt
   {
     std::lock_guard ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.expect_stamps(built.size());
       write_entry(transaction, table_, entry);
       for (const auto& index : built) log(transaction, *collection, create_indexes_command(*collection, index->spec()));
     });

@@ -6,37 +6,50 @@
 
 namespace storage {
 
-Stamp StampSource::advance() {
+// A clock that was set back doesn't turn the order around: the count goes on instead.
+Stamp StampSource::after(Stamp last) const {
   const Stamp now = static_cast<Stamp>(clock_.wall_ms() / 1000) << 32;
-  // A clock that was set back doesn't turn the order around: the count goes on instead.
-  last_ = std::max(last_ + 1, now | 1);
-  return last_;
+  return std::max(last + 1, now | 1);
 }
 
-Stamp StampSource::first(uint64_t& place) {
-  std::lock_guard lock(mutex_);
-  const Stamp stamp = advance();
-  place = front_place_ + open_.size();
+void StampSource::open(StampRange& range, Stamp stamp) {
+  range.place = front_place_ + open_.size();
   open_.push_back({stamp, false});
   publish();
-  return stamp;
 }
 
-// Only for who has a place already: the bound stays where that is.
-Stamp StampSource::next() {
+Stamp StampSource::next(StampRange& range, uint64_t expected) {
+  if (range.next < range.end) return range.next++;
   std::lock_guard lock(mutex_);
-  return advance();
+  if (range.place == 0) {
+    range.first = range.next = after(last_);
+    last_ = range.next + std::max<uint64_t>(1, expected) - 1;
+    open(range, range.first);
+  } else {
+    if (last_ != range.end - 1) return 0;
+    last_ += std::max<uint64_t>(1, range.end - range.first);  // twice as many
+  }
+  range.end = last_ + 1;
+  return range.next++;
 }
 
-void StampSource::adopt(Stamp stamp, uint64_t& place) {
+void StampSource::adopt(Stamp stamp, StampRange& range) {
+  if (range.first == 0) range.first = stamp;
   std::lock_guard lock(mutex_);
   if (stamp <= last_) return;
   last_ = stamp;
-  if (place == 0) {
-    place = front_place_ + open_.size();
-    open_.push_back({stamp, false});
+  range.next = range.end = stamp + 1;
+  if (range.place == 0) {
+    open(range, stamp);
+  } else {
+    publish();
   }
-  publish();
+}
+
+Stamp StampSource::apart() {
+  std::lock_guard lock(mutex_);
+  apart_ = after(apart_);
+  return apart_;
 }
 
 void StampSource::release(uint64_t place) {

@@ -1,6 +1,7 @@
 #include "storage/stored_catalog.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include "base/random.h"
@@ -60,6 +61,19 @@ std::shared_ptr<Collection> StoredCatalog::open(CollectionId id) const {
   return found == by_id_.end() ? nullptr : found->second;
 }
 
+std::shared_ptr<Collection> StoredCatalog::dropped(CollectionId id) const {
+  std::shared_lock lock(mutex_);
+  for (const Shared& collection : dropped_) {
+    if (collection->id() == id && tables_there(*collection)) return collection;
+  }
+  return nullptr;
+}
+
+bool StoredCatalog::tables_there(const StoredCollection& collection) const {
+  const std::vector<std::string> names = store_table_names(collection.id());
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return std::filesystem::exists(engine_.options().path + "/" + name + ".wt"); });
+}
+
 StoredCatalog::Shared StoredCatalog::stored(std::string_view ns) const { return std::dynamic_pointer_cast<StoredCollection>(open(ns)); }
 
 StoredCatalog::Shared StoredCatalog::stored(const std::shared_ptr<Collection>& collection) {
@@ -104,12 +118,12 @@ void StoredCatalog::log(Transaction& transaction, const StoredCollection& collec
   if (sink_) sink_->schema_changed(transaction, database_of(collection.ns()), collection.uuid_bytes(), command);
 }
 
-std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options) {
+std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options, BytesView uuid) {
   std::lock_guard ddl(ddl_mutex_);
   check_new_name(ns);
   if (open(ns)) throw OperationError(ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists.");
   engine_.internals().space.require_room();
-  CollectionEntry entry{.id = next_collection_, .ns = std::string(ns), .uuid = random_uuid(), .options = options, .indexes = {}, .next_index = 2};
+  CollectionEntry entry{.id = next_collection_, .ns = std::string(ns), .uuid = uuid.empty() ? random_uuid() : Bytes(uuid), .options = options, .indexes = {}, .next_index = 2};
   entry.options.dedup = read_dedup_options(entry.options.document);
   entry.indexes.push_back({1, id_index_spec(), true});
   const Shared collection = make(entry, std::make_shared<Counts>());
@@ -157,6 +171,8 @@ void StoredCatalog::gone(const Shared& collection) {
     const auto found = by_name_.find(collection->ns());
     if (found != by_name_.end() && found->second == collection) by_name_.erase(found);
     by_id_.erase(collection->id());
+    std::erase_if(dropped_, [&](const Shared& earlier) { return !tables_there(*earlier); });
+    if (engine_.options().replicated) dropped_.push_back(collection);  // else its tables go at once
   }
   collection->set_dropped();
   if (engine_.internals().dedup) engine_.dedup().dropped(collection);
@@ -199,6 +215,7 @@ bool StoredCatalog::drop_database(std::string_view db) {
     std::lock_guard ddl(ddl_mutex_);
     if (stored_of(db) != all) continue;
     in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.expect_stamps(all.size() + 1);
       for (const Shared& collection : all) {
         forget(transaction, *collection);
         bson::Builder command;

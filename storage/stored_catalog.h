@@ -22,7 +22,8 @@ class StoredCatalog final : public Catalog {
 
   std::shared_ptr<Collection> open(std::string_view ns) const override;
   std::shared_ptr<Collection> open(CollectionId id) const override;
-  std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options) override;
+  std::shared_ptr<Collection> dropped(CollectionId id) const override;
+  std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid = {}) override;
   std::shared_ptr<Collection> open_or_create(std::string_view ns) override;
   bool drop(std::string_view ns) override;
   bool drop_database(std::string_view db) override;
@@ -60,6 +61,7 @@ class StoredCatalog final : public Catalog {
   void check_new_name(std::string_view ns) const;
   void forget(Transaction& transaction, const StoredCollection& collection);
   void gone(const Shared& collection);
+  bool tables_there(const StoredCollection& collection) const;
   void log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command);
 
   // index_changes.cpp
@@ -78,6 +80,7 @@ class StoredCatalog final : public Catalog {
   mutable std::shared_mutex mutex_;  // of the maps
   std::map<std::string, std::shared_ptr<Collection>, std::less<>> by_name_;
   std::unordered_map<CollectionId, std::shared_ptr<Collection>> by_id_;
+  std::vector<Shared> dropped_;  // their tables may still be there
 };
 
 // Puts every record's keys into the indexes. Throws DuplicateKey and what index_keys throws; the caller takes

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "bson/builder.h"
 #include "bson/keystring.h"
 #include "storage/dedup_service.h"
 #include "storage/internals.h"
+#include "storage/names.h"
 
 namespace storage {
 
@@ -19,7 +21,8 @@ StoredCollection::StoredCollection(Engine& engine, Table catalog_table, Collecti
       entry_(std::move(entry)),
       indexes_(std::make_shared<StoredIndexes>()),
       counts_(std::move(counts)),
-      records_(engine, id_, entry_.options.dedup.profile) {}
+      records_(engine, id_, entry_.options.dedup.profile),
+      logged_(database_of(entry_.ns) != "local") {}
 
 std::string StoredCollection::ns() const {
   std::lock_guard lock(mutex_);
@@ -34,6 +37,12 @@ CollectionEntry StoredCollection::entry() const {
 void StoredCollection::set_entry(const CollectionEntry& entry) {
   std::lock_guard lock(mutex_);
   entry_ = entry;
+  logged_ = database_of(entry_.ns) != "local";
+}
+
+// What belongs to this member alone leaves no holes in the log's time: on a secondary the primary's entries come in between.
+Stamp StoredCollection::take_stamp(Transaction& transaction) const {
+  return logged_.load(std::memory_order_relaxed) ? transaction.next_stamp() : transaction.unlogged_stamp();
 }
 
 void StoredCollection::set_options(const CollectionOptions& options) {
@@ -67,7 +76,8 @@ std::shared_ptr<const Index> StoredCollection::index(std::string_view name) cons
 
 Stored StoredCollection::insert(Transaction& transaction, bson::DocumentView document) {
   engine_.internals().space.require_room();
-  const Stamp stamp = transaction.next_stamp();
+  const bool decides = !transaction.made_again();
+  const Stamp stamp = take_stamp(transaction);
   const RecordId record = records_.insert(transaction, document.bytes(), stamp);
   try {
     add_entries(transaction, record, document);
@@ -79,14 +89,13 @@ Stored StoredCollection::insert(Transaction& transaction, bson::DocumentView doc
   }
   count(transaction, 1, static_cast<int64_t>(document.size()), stamp);
   tell_dedup(transaction, record, 0, stamp, document);
-  if (options().capped) trim(transaction, record);
-  return {record, stamp};
+  return {record, stamp, options().capped && decides ? trim(transaction, record) : std::vector<bson::Document>()};
 }
 
 Updated StoredCollection::update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) {
   if (after.size() > before.size()) engine_.internals().space.require_room();
   change_entries(transaction, id, before, after);
-  const Stamp stamp = transaction.next_stamp();
+  const Stamp stamp = take_stamp(transaction);
   Superseded superseded = records_.update(transaction, id, after.bytes(), stamp);
   count(transaction, 0, static_cast<int64_t>(after.size()) - static_cast<int64_t>(before.size()), stamp);
   tell_dedup(transaction, id, superseded.generation, stamp, after);
@@ -103,7 +112,7 @@ Superseded StoredCollection::remove(Transaction& transaction, RecordId id, bson:
 }
 
 void StoredCollection::count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp) {
-  transaction.session().counts.add(id_, counts_, records, bytes, stamp);
+  transaction.session().counts.add(id_, counts_, records, bytes, logged_.load(std::memory_order_relaxed) ? stamp : 0);
 }
 
 void StoredCollection::correct_counts(int64_t records, int64_t bytes) {
@@ -248,12 +257,13 @@ void StoredCollection::change_entries(Transaction& transaction, RecordId record,
 }
 
 // The oldest go until the newest has room; it stays itself, however large.
-void StoredCollection::trim(Transaction& transaction, RecordId newest) {
+std::vector<bson::Document> StoredCollection::trim(Transaction& transaction, RecordId newest) {
   const CountChanges& mine = transaction.session().counts;
   int64_t records = counts_->records.load() + mine.records(id_);
   int64_t bytes = counts_->bytes.load() + mine.bytes(id_);
   const auto full = [&] { return bytes > options().capped_bytes || (options().capped_records > 0 && records > options().capped_records); };
-  if (!full()) return;
+  std::vector<bson::Document> pushed_out;
+  if (!full()) return pushed_out;
   // Going over the removed ones again and again would cost; but an insert that committed late may lie below the hint.
   const RecordId start = trims_.fetch_add(1) % 256 == 0 ? 0 : oldest_hint_.load();
   std::vector<std::pair<RecordId, bson::Document>> oldest;
@@ -266,9 +276,15 @@ void StoredCollection::trim(Transaction& transaction, RecordId newest) {
       bytes -= static_cast<int64_t>(oldest.back().second.size());
     }
   }
-  if (oldest.empty()) return;
-  for (const auto& [record, document] : oldest) remove(transaction, record, document);
+  if (oldest.empty()) return pushed_out;
+  for (const auto& [record, document] : oldest) {
+    remove(transaction, record, document);
+    bson::Builder id;
+    id.append("_id", static_cast<bson::ValueView>(document.view().find("_id")));
+    pushed_out.push_back(id.done());
+  }
   transaction.after_commit([self = shared_from_this(), hint = oldest.back().first + 1] { self->oldest_hint_.store(hint); });
+  return pushed_out;
 }
 
 }  // namespace storage

@@ -61,7 +61,8 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   void change_entries(Transaction& transaction, RecordId record, bson::DocumentView before, bson::DocumentView after);
   void count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp);
   void tell_dedup(Transaction& transaction, RecordId record, Stamp before, Stamp after, bson::DocumentView document);
-  void trim(Transaction& transaction, RecordId newest);
+  std::vector<bson::Document> trim(Transaction& transaction, RecordId newest);
+  Stamp take_stamp(Transaction& transaction) const;
 
   Engine& engine_;
   const Table catalog_table_;
@@ -76,6 +77,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   std::atomic<bool> dropped_{false};
   const std::shared_ptr<Counts> counts_;
   RecordStore records_;
+  std::atomic<bool> logged_;  // not in `local`
   std::atomic<RecordId> oldest_hint_{0};  // capped: nothing older was there when last trimmed
   std::atomic<uint32_t> trims_{0};
 };

@@ -127,9 +127,10 @@ TEST_CASE("an open transaction's stamp holds back what may be read of the log") 
   Transaction second(engine, Mode::write);
   const Stamp a = first.next_stamp();
   const Stamp b = second.next_stamp();
-  const Stamp c = first.next_stamp();
+  const Stamp c = second.next_stamp();
   CHECK(a < b);
   CHECK(b < c);
+  CHECK_THROWS_AS(first.next_stamp(), WriteConflict);  // it would have the second's in between
   CHECK(engine.all_committed() == a);
   first.commit();
   CHECK(engine.all_committed() == b);

@@ -17,6 +17,7 @@ std::optional<BatchFailure> run_batch(OperationContext& op, size_t count, const 
   return storage::in_transaction(
       engine_of(op),
       [&](storage::Transaction& transaction) -> std::optional<BatchFailure> {
+        transaction.expect_stamps(count);
         for (size_t i = 0; i < count; ++i) {
           try {
             work(transaction, i);

@@ -51,12 +51,13 @@ struct Attempt {
 };
 
 template <class PlaceOf>
-Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::vector<bson::DocumentView>& documents, bool ordered,
-                     const PlaceOf& place_of) {
+Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::vector<bson::DocumentView>& documents, size_t stamps_each,
+                     bool ordered, const PlaceOf& place_of) {
   return storage::in_transaction(
       engine_of(op),
       [&](storage::Transaction& transaction) {
         Attempt attempt;
+        transaction.expect_stamps(documents.size() * stamps_each);
         if (op.retry) op.retry->begin();
         for (; attempt.done < documents.size(); ++attempt.done) {
           if (op.retry) op.retry->at(place_of(attempt.done));
@@ -90,7 +91,8 @@ InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const 
     const Prepared prepared = prepare(op, documents, at);
     const Target target = Target::open_or_create(op, ns);
     DocumentWriter writer(op, target);
-    const Attempt attempt = insert_batch(op, writer, prepared.views, ordered, [&](size_t index) { return place_of(at + index); });
+    const size_t stamps_each = target->options().capped ? 2 : 1;  // in a full one another goes for each
+    const Attempt attempt = insert_batch(op, writer, prepared.views, stamps_each, ordered, [&](size_t index) { return place_of(at + index); });
     for (const auto& [index, error] : attempt.failed) outcome.errors.add(place_of(at + index), error);
     const size_t tried = attempt.done + (ordered ? attempt.failed.size() : 0);
     outcome.inserted += static_cast<int64_t>(tried - attempt.failed.size());

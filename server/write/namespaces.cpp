@@ -63,6 +63,9 @@ void check_renamable(std::string_view from, std::string_view to) {
     throw OperationError(ErrorCode::invalid_namespace,
                          is_oplog(from) ? "can't rename live oplog while replicating" : "can't rename to live oplog while replicating");
   }
+  if ((database_of(from) == "local") != (database_of(to) == "local")) {
+    throw OperationError(ErrorCode::illegal_operation, "Cannot rename collections between a replicated and an unreplicated database");
+  }
   if (is_system(from) || is_system(to)) {
     throw OperationError(ErrorCode::illegal_operation, "cannot rename system namespaces: " + std::string(from) + " to " + std::string(to));
   }

@@ -1,0 +1,65 @@
+#include "replication/performer.h"
+
+namespace replication {
+
+using storage::Stamp;
+
+void Performer::write(Entry& entry, Stamp stamp, Stamp given) {
+  if (given == 0) entry.behind_first = stamp - transaction_.first_stamp();
+  oplog_.append(transaction_, stamp, entry);
+}
+
+// The document stands in its collection: the entry names it. A capped collection's documents go without
+// being asked for, so there the entry has it whole.
+void Performer::write_document(storage::Collection& collection, Entry& entry, storage::RecordId record, Stamp stamp, Stamp given) {
+  entry.form = collection.options().capped ? Entry::Form::whole : Entry::Form::named;
+  entry.collection = collection.id();
+  entry.record = record;
+  entry.content_bytes = entry.o.size();
+  write(entry, stamp, given);
+}
+
+storage::Stored Performer::insert(storage::Collection& collection, Entry entry, Stamp given) {
+  transaction_.set_next_stamp(given);
+  storage::Stored stored = collection.insert(transaction_, entry.o);
+  write_document(collection, entry, stored.id, stored.generation, given);
+  for (const bson::Document& id : stored.pushed_out) {
+    Entry gone;
+    gone.op = 'd';
+    gone.wall_ms = entry.wall_ms;
+    gone.uuid = entry.uuid;
+    gone.term = entry.term;
+    gone.ns = entry.ns;
+    gone.o = id;
+    append(gone);
+  }
+  return stored;
+}
+
+Stamp Performer::update(storage::Collection& collection, storage::RecordId record, bson::DocumentView before, bson::DocumentView after, Entry entry,
+                        Stamp given) {
+  transaction_.set_next_stamp(given);
+  const storage::Updated updated = collection.update(transaction_, record, before, after);
+  oplog_.keep_content(transaction_, collection.id(), record, updated.before);
+  if (entry.o2) {
+    write(entry, updated.generation, given);
+  } else {
+    write_document(collection, entry, record, updated.generation, given);
+  }
+  return updated.generation;
+}
+
+Stamp Performer::remove(storage::Collection& collection, storage::RecordId record, bson::DocumentView before, Entry entry, Stamp given) {
+  const storage::Superseded superseded = collection.remove(transaction_, record, before);
+  oplog_.keep_content(transaction_, collection.id(), record, superseded);
+  return append(entry, given);
+}
+
+Stamp Performer::append(Entry entry, Stamp given) {
+  transaction_.set_next_stamp(given);
+  const Stamp stamp = transaction_.next_stamp();
+  write(entry, stamp, given);
+  return stamp;
+}
+
+}  // namespace replication
