@@ -70,6 +70,10 @@ struct Services {
   // Brings config.system.sessions up to date, and forgets what ended: now instead of in a few minutes.
   std::function<void()> refresh_sessions = {};
 
+  // Takes over a connection that begins as members' consensus does (replication/consensus/frame.h): the open socket and the bytes
+  // read from it so far. Called on an I/O thread: returns at once. Absent: such a connection is closed.
+  std::function<void(int descriptor, base::Bytes already_read)> peer_connection = {};
+
   // Asks the process to end; returns at once.
   std::function<void(int exit_code)> request_shutdown = {};
 };

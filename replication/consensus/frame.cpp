@@ -8,7 +8,6 @@
 namespace replication::consensus {
 namespace {
 
-constexpr uint32_t magic = 0x31465250;  // "PRF1"
 constexpr uint64_t hello_version = 1;
 constexpr size_t compress_bytes_min = 512;
 constexpr int compression_level = 1;
@@ -37,7 +36,7 @@ Bytes encode_frame(FrameKind kind, BytesView payload, bool compress) {
   const BytesView body = smaller.empty() ? payload : BytesView(smaller);
   Bytes out;
   out.reserve(frame_header_bytes + body.size());
-  base::append_le(out, magic);
+  base::append_le(out, frame_magic);
   base::append_le(out, static_cast<uint32_t>(body.size()));
   out.push_back(static_cast<char>(kind));
   out.push_back(smaller.empty() ? 0 : 1);
@@ -49,7 +48,7 @@ Bytes encode_frame(FrameKind kind, BytesView payload, bool compress) {
 }
 
 base::Result<FrameHeader> decode_header(BytesView bytes) {
-  if (bytes.size() != frame_header_bytes || base::load_le<uint32_t>(bytes.data()) != magic)
+  if (bytes.size() != frame_header_bytes || base::load_le<uint32_t>(bytes.data()) != frame_magic)
     return wrong("does not begin like one");
   FrameHeader header{static_cast<FrameKind>(bytes[8]), bytes[9] == 1, base::load_le<uint32_t>(bytes.data() + 4),
                      base::load_le<uint32_t>(bytes.data() + 12)};

@@ -2,7 +2,8 @@
 //
 //   | magic, 4 | payload bytes, 4 | kind, 1 | compressed, 1 | 0, 2 | raw bytes, 4 | checksum, 8 | payload … |
 //
-// The checksum covers the header before it and the payload.
+// The checksum covers the header before it and the payload. A message of MongoDB's begins with its length, and none is as
+// long as the magic would be: four bytes tell a member's connection from a client's.
 #pragma once
 
 #include "base/result.h"
@@ -12,6 +13,7 @@ namespace replication::consensus {
 
 enum class FrameKind : uint8_t { hello = 1, messages = 2 };
 
+inline constexpr uint32_t frame_magic = 0x31465250;  // "PRF1"
 inline constexpr size_t frame_header_bytes = 24;
 inline constexpr size_t frame_bytes_max = 64 << 20;  // payload, also once decompressed
 inline constexpr size_t hello_bytes_max = 1024;

@@ -1,9 +1,11 @@
 #include "replication/consensus/tcp_transport.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <deque>
 
 #include "base/log.h"
@@ -20,8 +22,27 @@ constexpr auto pause_max = std::chrono::milliseconds(500);
 constexpr size_t frame_bytes_wanted = 1 << 20;
 constexpr size_t read_step = 1 << 20;
 
+// What comes in: first what somebody else has read of it.
+class Incoming {
+ public:
+  Incoming(Socket& socket, Bytes already_read) : socket_(socket), ahead_(std::move(already_read)) {}
+
+  bool read_exactly(char* to, size_t bytes) {
+    const size_t here = std::min(bytes, ahead_.size() - taken_);
+    std::memcpy(to, ahead_.data() + taken_, here);
+    taken_ += here;
+    if (taken_ == ahead_.size()) taken_ = 0, ahead_ = Bytes();
+    return here == bytes || socket_.read_exactly(to + here, bytes - here);
+  }
+
+ private:
+  Socket& socket_;
+  Bytes ahead_;
+  size_t taken_ = 0;
+};
+
 // nullopt: closed, or not what a member says.
-std::optional<std::pair<FrameKind, Bytes>> read_frame(Socket& socket) {
+std::optional<std::pair<FrameKind, Bytes>> read_frame(Incoming& socket) {
   char bytes[frame_header_bytes];
   if (!socket.read_exactly(bytes, sizeof bytes)) return std::nullopt;
   const base::Result<FrameHeader> header = decode_header({bytes, sizeof bytes});
@@ -144,15 +165,18 @@ struct TcpTransport::Peer {
 
 struct TcpTransport::Connection {
   Socket socket;
+  Bytes already_read;
   std::thread thread;
   std::atomic<bool> over{false};
 };
 
 TcpTransport::TcpTransport(const TcpOptions& options)
-    : options_(options),
-      listener_(listen_on(options.host, options.port)),
-      port_(port_of(listener_)),
-      acceptor_([this] { accept_loop(); }) {}
+    : options_(options) {
+  if (!options.listen) return;
+  listener_ = listen_on(options.host, options.port);
+  port_ = port_of(listener_);
+  acceptor_ = std::thread([this] { accept_loop(); });
+}
 
 TcpTransport::~TcpTransport() {
   set_receiver(nullptr);
@@ -163,7 +187,7 @@ TcpTransport::~TcpTransport() {
     stopping_ = true;
     listener_.shut_down();
   }
-  acceptor_.join();
+  if (acceptor_.joinable()) acceptor_.join();
   {
     std::lock_guard lock(mutex_);
     peers.swap(peers_);
@@ -217,33 +241,52 @@ void TcpTransport::accept_loop() {
   base::LogContext context("replica-listener");
   while (true) {
     Socket socket(::accept4(listener_.descriptor(), nullptr, nullptr, SOCK_CLOEXEC));
-    std::list<std::unique_ptr<Connection>> over;
-    std::unique_lock lock(mutex_);
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) return;
+    }
+    // Out of descriptors, most likely.
+    if (!socket.open()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    else welcome(std::move(socket), {});
+  }
+}
+
+void TcpTransport::adopt(int descriptor, Bytes already_read) {
+  Socket socket(descriptor);
+  const int flags = ::fcntl(descriptor, F_GETFL), on = 1;
+  if (flags < 0 || ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) != 0) return;
+  ::setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  welcome(std::move(socket), std::move(already_read));
+}
+
+void TcpTransport::welcome(Socket socket, Bytes already_read) {
+  std::list<std::unique_ptr<Connection>> over;
+  {
+    std::lock_guard lock(mutex_);
     if (stopping_) return;
     for (auto at = connections_.begin(); at != connections_.end();) {
       const auto next = std::next(at);
       if ((*at)->over) over.splice(over.end(), connections_, at);
       at = next;
     }
-    if (socket.open() && static_cast<int>(connections_.size()) < options_.connections_max) {
+    if (static_cast<int>(connections_.size()) < options_.connections_max) {
       connections_.push_back(std::make_unique<Connection>());
       Connection& connection = *connections_.back();
       connection.socket = std::move(socket);
+      connection.already_read = std::move(already_read);
       connection.thread = std::thread([this, &connection] { serve(connection); });
     }
-    lock.unlock();
-    for (auto& connection : over) connection->thread.join();
-    // Out of descriptors, most likely.
-    if (!socket.open()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+  for (auto& connection : over) connection->thread.join();
 }
 
 void TcpTransport::serve(Connection& connection) {
   base::LogContext context("replica-in");
   Socket& socket = connection.socket;
+  Incoming incoming(socket, std::move(connection.already_read));
   socket.set_timeouts(greeting_ms, write_stall_ms);
   MemberId from = 0;
-  if (const auto frame = read_frame(socket); frame && frame->first == FrameKind::hello) {
+  if (const auto frame = read_frame(incoming); frame && frame->first == FrameKind::hello) {
     const base::Result<Hello> hello = decode_hello(frame->second);
     const bool ours = hello && hello.value().set_name == options_.set_name && hello.value().to == options_.self &&
                       hello.value().from != options_.self;
@@ -254,7 +297,7 @@ void TcpTransport::serve(Connection& connection) {
               "Turned away a connection that is no member's of this set");
   } else {
     socket.set_timeouts(0, write_stall_ms);
-    while (const auto frame = read_frame(socket)) {
+    while (const auto frame = read_frame(incoming)) {
       if (frame->first != FrameKind::messages) break;
       BytesView payload = frame->second;
       std::optional<BytesView> message;

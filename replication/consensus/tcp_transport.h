@@ -2,6 +2,8 @@
 // one for what must not wait (heartbeats, votes, answers) and one for entries;
 // from each peer the same.
 //
+// On a server, members call on the port of the clients: it hands their connections over (adopt), and nothing listens here.
+//
 // What waits for a peer goes into one frame. A connection that fails is made
 // again after a pause that grows; meanwhile messages to that peer are lost, which
 // consensus is made for.
@@ -22,6 +24,7 @@ namespace replication::consensus {
 struct TcpOptions {
   std::string set_name;  // who isn't of this set is turned away
   MemberId self = 0;
+  bool listen = true;        // false: connections come through adopt alone
   std::string host = "127.0.0.1";
   uint16_t port = 0;  // 0: a free one
   bool compress = false;
@@ -32,7 +35,7 @@ struct TcpOptions {
 // Thread-safe.
 class TcpTransport final : public Transport {
  public:
-  // Listens. Throws OperationError: HostUnreachable.
+  // Listens, where asked to. Throws OperationError: HostUnreachable.
   explicit TcpTransport(const TcpOptions& options);
   ~TcpTransport() override;
 
@@ -41,7 +44,11 @@ class TcpTransport final : public Transport {
   void set_receiver(MessageReceiver* receiver);
   void set_peer(MemberId id, const std::string& host, uint16_t port);  // or its new address
   void remove_peer(MemberId id);
-  uint16_t port() const { return port_; }
+  uint16_t port() const { return port_; }  // 0: doesn't listen
+
+  // Serves a connection that somebody else accepted: an open socket, from here on this object's, of which `already_read` was taken
+  // off. Returns at once. Closed where there are too many, and once this is going.
+  void adopt(int descriptor, Bytes already_read);
 
   void send(std::vector<Outgoing> messages) override;
   int64_t lost() const;  // messages, since the start
@@ -52,6 +59,7 @@ class TcpTransport final : public Transport {
   struct Connection;
 
   void accept_loop();
+  void welcome(Socket socket, Bytes already_read);
   void serve(Connection& connection);
   void deliver(MemberId from, BytesView message);
   void tell_unreachable(MemberId to);

@@ -45,7 +45,8 @@ Addresses resolve(const base::HostPort& where, const std::string& address) {
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(where.host.c_str(), std::to_string(where.port).c_str(), &hints, &found);
   if (error != 0) {
-    throw OperationError(ErrorCode::host_unreachable, "Error connecting to " + address + " :: caused by :: Could not find address for " + address +
+    throw OperationError(ErrorCode::host_unreachable, "Error connecting to " + address +
+                                                          " :: caused by :: Could not find address for " + address +
                                                           ": SocketException: " + ::gai_strerror(error));
   }
   return {found, ::freeaddrinfo};
@@ -57,14 +58,23 @@ std::string numeric(const addrinfo& at) {
   return at.ai_family == AF_INET6 ? "[" + std::string(host) + "]:" + port : std::string(host) + ":" + port;
 }
 
-OperationError unreachable(const std::string& text) { return {ErrorCode::host_unreachable, text}; }
-OperationError wrong_reply(const std::string& text) { return {ErrorCode::protocol_error, text}; }
+OperationError unreachable(const std::string& text) {
+  return {ErrorCode::host_unreachable, text};
+}
+OperationError wrong_reply(const std::string& text) {
+  return {ErrorCode::protocol_error, text};
+}
 
 }  // namespace
 
 PeerClient::PeerClient(std::string address, const Options& options)
-    : address_(std::move(address)), where_(parsed(address_)), options_(options), interrupt_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (interrupt_ < 0) throw OperationError(ErrorCode::host_unreachable, std::string("no file descriptor for a connection: ") + std::strerror(errno));
+    : address_(std::move(address)),
+      where_(parsed(address_)),
+      options_(options),
+      interrupt_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (interrupt_ < 0)
+    throw OperationError(ErrorCode::host_unreachable,
+                         std::string("no file descriptor for a connection: ") + std::strerror(errno));
 }
 
 PeerClient::~PeerClient() {
@@ -87,8 +97,9 @@ bson::Document PeerClient::run(const std::string& db, bson::DocumentView command
   if (reply.find("ok").truthy()) return reply;
   const auto code = reply.find("code");
   const auto message = reply.find("errmsg");
-  throw OperationError(code.is_number() && code.to_int64() != 0 ? static_cast<ErrorCode>(code.to_int64()) : ErrorCode::unknown_error,
-                       message.is_string() ? std::string(message.as_string()) : "no message from " + address_);
+  throw OperationError(
+      code.is_number() && code.to_int64() != 0 ? static_cast<ErrorCode>(code.to_int64()) : ErrorCode::unknown_error,
+      message.is_string() ? std::string(message.as_string()) : "no message from " + address_);
 }
 
 bson::Document PeerClient::run_raw(const std::string& db, bson::DocumentView command, int64_t call_ms) {
@@ -104,7 +115,8 @@ bson::Document PeerClient::run_raw(const std::string& db, bson::DocumentView com
     receive(whole, wire::header_bytes, deadline);
     const wire::Header header = wire::decode_header(whole).or_throw();
     if (static_cast<uint32_t>(header.length) > options_.reply_bytes_max) {
-      throw wrong_reply("a reply of " + std::to_string(header.length) + " bytes from " + address_ + " is larger than was asked for");
+      throw wrong_reply("a reply of " + std::to_string(header.length) + " bytes from " + address_ +
+                        " is larger than was asked for");
     }
     receive(whole, static_cast<size_t>(header.length), deadline);
     const auto decoded = wire::decode_reply(whole);
@@ -161,9 +173,11 @@ void PeerClient::await(short events, Time deadline, const char* doing) {
     const int ready = left <= 0 ? 0 : ::poll(both.data(), both.size(), static_cast<int>(std::min<int64_t>(left, INT32_MAX)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) throw unreachable(std::string("poll failed while ") + doing + " " + address_ + ": " + std::strerror(errno));
-    if (both[1].revents != 0) throw OperationError(ErrorCode::shutdown_in_progress, std::string("interrupted while ") + doing + " " + address_);
+    if (both[1].revents != 0)
+      throw OperationError(ErrorCode::shutdown_in_progress, std::string("interrupted while ") + doing + " " + address_);
     if (both[0].revents != 0) return;
-    if (steady_clock::now() >= deadline) throw OperationError(ErrorCode::network_timeout, std::string("time ran out while ") + doing + " " + address_);
+    if (steady_clock::now() >= deadline)
+      throw OperationError(ErrorCode::network_timeout, std::string("time ran out while ") + doing + " " + address_);
   }
 }
 

@@ -18,8 +18,8 @@ namespace server::peers {
 
 struct PeerOptions {
   int64_t connect_ms = 5000;
-  int64_t call_ms = 10'000;                // from the command's first byte to its reply's last
-  uint32_t reply_bytes_max = 48'000'000;   // of a whole message
+  int64_t call_ms = 10'000;               // from the command's first byte to its reply's last
+  uint32_t reply_bytes_max = 48'000'000;  // of a whole message
 };
 
 // For one thread; interrupt() alone may come from any.
@@ -45,7 +45,8 @@ class PeerClient {
   void close();
   bool connected() const { return socket_ >= 0; }
 
-  // Ends the call in progress and fails every later one. Doesn't end the resolving of a name, which has the resolver's own bounds.
+  // Ends the call in progress and fails every later one. Doesn't end the resolving of a name, which has the resolver's own
+  // bounds.
   void interrupt();
 
  private:

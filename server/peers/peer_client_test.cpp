@@ -17,12 +17,16 @@ namespace {
 using base::Bytes;
 using base::BytesView;
 using base::ErrorCode;
-using wire::TestServer;
 using wire::test_options;
+using wire::TestServer;
 
-std::string local(int port) { return "127.0.0.1:" + std::to_string(port); }
+std::string local(int port) {
+  return "127.0.0.1:" + std::to_string(port);
+}
 
-std::string local(const TestServer& server) { return local(server.listener.port()); }
+std::string local(const TestServer& server) {
+  return local(server.listener.port());
+}
 
 // What a call throws.
 ErrorCode code_of(const std::function<void()>& call, std::string* message = nullptr) {
@@ -84,7 +88,9 @@ class Stranger {
   std::thread thread_;
 };
 
-void write_to(int socket, BytesView bytes) { [[maybe_unused]] const auto sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
+void write_to(int socket, BytesView bytes) {
+  [[maybe_unused]] const auto sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+}
 
 // A right reply to `request`.
 Bytes reply_to(const Bytes& request, uint32_t flags = wire::checksum_present) {
@@ -111,7 +117,11 @@ TEST_CASE("a member's commands are answered, one after the other, on one connect
     CHECK(reply.find("db").as_string() == "shop");
     CHECK(reply.find("text").as_string().size() == static_cast<size_t>(bytes));
   }
-  CHECK(server.assembly.run("admin", bson::json("{serverStatus: 1}")).find("connections").as_document().find("totalCreated").to_int64() == 1);
+  CHECK(server.assembly.run("admin", bson::json("{serverStatus: 1}"))
+            .find("connections")
+            .as_document()
+            .find("totalCreated")
+            .to_int64() == 1);
 }
 
 TEST_CASE("a member is reached under its name") {
@@ -137,7 +147,9 @@ TEST_CASE("what is no address is refused at once") {
 
 TEST_CASE("a member that isn't there is unreachable, and why is said") {
   int port = 0;
-  { port = Stranger([](int, const Bytes&) {}).port; }
+  {
+    port = Stranger([](int, const Bytes&) {}).port;
+  }
   std::string message;
   CHECK(code_of([&] { PeerClient(local(port)).run("admin", ping); }, &message) == ErrorCode::host_unreachable);
   CHECK(message == "Error connecting to " + local(port) + " (" + local(port) + ") :: caused by :: Connection refused");
@@ -218,7 +230,8 @@ TEST_CASE("what is no reply to this command is a protocol error") {
     return code_of([&] { PeerClient(local(stranger.port), {.reply_bytes_max = 1000}).run("admin", ping); });
   };
   CHECK(refused([](const Bytes& request) { return reply_to(request, 0); }) == ErrorCode::protocol_error);
-  CHECK(refused([](const Bytes& request) { return reply_to(request, wire::checksum_present | wire::more_to_come); }) == ErrorCode::protocol_error);
+  CHECK(refused([](const Bytes& request) { return reply_to(request, wire::checksum_present | wire::more_to_come); }) ==
+        ErrorCode::protocol_error);
   CHECK(refused([](const Bytes&) { return reply_to(Bytes(wire::header_bytes, '\1')); }) == ErrorCode::protocol_error);
   CHECK(refused([](const Bytes&) { return Bytes("HTTP/1.1 400 Bad Request\r\n\r\n"); }) == ErrorCode::protocol_error);
   CHECK(refused([](const Bytes& request) { return request; }) == ErrorCode::protocol_error);

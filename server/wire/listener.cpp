@@ -39,6 +39,9 @@ using Local = asio::local::stream_protocol;
 namespace {
 
 constexpr auto accept_pause = std::chrono::milliseconds(50);  // when descriptors run out
+// Members get in though clients fill the server: so many connections beyond the limit may wait so long for their first bytes.
+constexpr int undecided_max = 64;
+constexpr auto undecided_patience = std::chrono::seconds(1);
 
 int io_threads(const Options& options) {
   if (options.io_threads > 0) return options.io_threads;
@@ -75,6 +78,8 @@ struct Listener::State {
   asio::awaitable<void> accept_all(Acceptor& acceptor);
   void welcome(IoThread& thread, Session::Socket socket, std::string remote, std::string local, bool unix_socket);
   asio::awaitable<void> serve(IoThread& thread, std::shared_ptr<Session> session);
+  asio::awaitable<void> serve_member(IoThread& thread, std::shared_ptr<Session> session);
+  void refuse(const std::string& remote);
   void close_all();
   IoThread& next_thread() { return *threads[turn++ % threads.size()]; }
 
@@ -91,6 +96,7 @@ struct Listener::State {
   size_t turn = 0;
   std::atomic<int64_t> last_client{0};
   std::atomic<int64_t> open{0};
+  std::atomic<int> undecided{0};  // beyond the limit, none of `open`
   std::atomic<bool> stopping{false};
   bool started = false;
 };
@@ -212,9 +218,10 @@ asio::awaitable<void> Listener::State::accept_all(Acceptor& acceptor) {
 
 void Listener::State::welcome(IoThread& thread, Session::Socket socket, std::string remote, std::string local, bool unix_socket) {
   if (open >= options.max_conns) {
-    services.metrics.connections.rejected.add();
-    base::log(Severity::info, LogComponent::network, 22942, "Connection refused because there are too many open connections",
-              Attributes().add("remote", remote).add("connectionCount", open.load()));
+    if (!services.peer_connection || unix_socket || undecided >= undecided_max) return refuse(remote);
+    ++undecided;
+    auto session = std::make_shared<Session>(services, dispatcher, *pool, std::move(socket), ClientId{0}, std::move(remote), std::move(local), unix_socket);
+    asio::co_spawn(thread.context, serve_member(thread, std::move(session)), asio::detached);
     return;
   }
   const int64_t number = ++last_client;
@@ -230,6 +237,32 @@ void Listener::State::welcome(IoThread& thread, Session::Socket socket, std::str
   asio::co_spawn(thread.context, serve(thread, std::move(session)), asio::detached);
 }
 
+void Listener::State::refuse(const std::string& remote) {
+  services.metrics.connections.rejected.add();
+  base::log(Severity::info, LogComponent::network, 22942, "Connection refused because there are too many open connections",
+            Attributes().add("remote", remote).add("connectionCount", open.load()));
+}
+
+// Where clients fill the server: a member's connection or none.
+asio::awaitable<void> Listener::State::serve_member(IoThread& thread, std::shared_ptr<Session> session) {
+  thread.sessions.insert(session);
+  if (stopping) session->close();
+  asio::steady_timer patience(thread.context, undecided_patience);
+  patience.async_wait([waiting = std::weak_ptr<Session>(session)](asio::error_code ended) {
+    const auto late = waiting.lock();
+    if (!ended && late) late->close();
+  });
+  try {
+    co_await session->serve(true);
+  } catch (const std::exception&) {
+    session->close();
+  }
+  patience.cancel();
+  thread.sessions.erase(session);
+  if (!session->was_handed_over()) refuse(session->client().remote());
+  --undecided;
+}
+
 asio::awaitable<void> Listener::State::serve(IoThread& thread, std::shared_ptr<Session> session) {
   thread.sessions.insert(session);
   if (stopping) session->close();
@@ -243,9 +276,10 @@ asio::awaitable<void> Listener::State::serve(IoThread& thread, std::shared_ptr<S
   thread.sessions.erase(session);
   const int64_t count = --open;
   services.metrics.connections.current.add(-1);
+  if (session->was_handed_over()) services.metrics.connections.created.add(-1);
   if (!base::log_quiet()) {
     base::LogContext context(session->client().description());
-    base::log(Severity::info, LogComponent::network, 22944, "Connection ended",
+    base::log(Severity::info, LogComponent::network, 22944, session->was_handed_over() ? "Connection is a member's" : "Connection ended",
               Attributes()
                   .add("remote", session->client().remote())
                   .add("connectionId", static_cast<int64_t>(session->client().id()))
@@ -264,7 +298,7 @@ void Listener::State::close_all() {
     accepting_ended.set_value();
   });
   accepting_ended.get_future().wait();
-  while (open > 0) {
+  while (open > 0 || undecided > 0) {
     services.operations.kill_all(base::ErrorCode::interrupted_at_shutdown);
     for (auto& thread : threads) {
       asio::post(thread->context, [&thread] {

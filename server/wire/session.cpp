@@ -1,6 +1,7 @@
 #include "server/wire/session.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
@@ -12,6 +13,7 @@
 #include <atomic>
 
 #include "base/log.h"
+#include "replication/consensus/frame.h"
 #include "server/command_registry.h"
 #include "server/metrics.h"
 #include "server/operation.h"
@@ -91,8 +93,9 @@ void Session::close() {
   if (waiting_) waiting_->cancel();
 }
 
-awaitable<void> Session::serve() {
+awaitable<void> Session::serve(bool members_only) {
   auto self = shared_from_this();
+  members_only_ = members_only;
   in_.resize(read_bytes_min);
   while (co_await read_message()) {
     metrics_.network.physical_in.add(static_cast<int64_t>(message_bytes_));
@@ -102,10 +105,28 @@ awaitable<void> Session::serve() {
   if (!closed_) close();
 }
 
+// The connection goes as it is, with what was read of it.
+void Session::hand_over() {
+  closed_ = true;
+  asio::error_code error;
+  const int descriptor = socket_.release(error);
+  if (error) return;
+  handed_over_ = true;
+  in_.resize(filled_);
+  if (services_.peer_connection) services_.peer_connection(descriptor, std::move(in_));
+  else ::close(descriptor);
+}
+
 awaitable<bool> Session::read_message() {
   size_t need = header_bytes;
   message_bytes_ = 0;
   for (;;) {
+    if (undecided_ && filled_ >= sizeof replication::consensus::frame_magic) {
+      undecided_ = false;
+      const bool member = base::load_le<uint32_t>(in_.data()) == replication::consensus::frame_magic;
+      if (member) hand_over();
+      if (member || members_only_) co_return false;
+    }
     if (filled_ >= need) {
       if (message_bytes_ != 0) co_return true;
       auto header = decode_header(BytesView(in_).substr(0, header_bytes));

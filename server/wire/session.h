@@ -27,8 +27,10 @@ class Session : public std::enable_shared_from_this<Session> {
           std::string local, bool unix_socket);
   ~Session();
 
-  // Until the client goes, a message can't be understood, or close().
-  asio::awaitable<void> serve();
+  // Until the client goes, a message can't be understood, or close(). A connection that turns out to be a member's is handed
+  // over; with `members_only` any other is closed at its first bytes.
+  asio::awaitable<void> serve(bool members_only = false);
+  bool was_handed_over() const { return handed_over_; }
 
   // On the session's own thread.
   void close();
@@ -37,6 +39,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   asio::awaitable<bool> read_message();           // false: the connection is over
+  void hand_over();
   asio::awaitable<bool> handle(BytesView whole);  // a whole message of any opcode
   asio::awaitable<bool> answer(const Message& message, std::optional<Compressor> compressor);
   asio::awaitable<Dispatcher::Reply> run(const Request& request, bool exhaust);
@@ -65,6 +68,9 @@ class Session : public std::enable_shared_from_this<Session> {
   size_t message_bytes_ = 0;
   Bytes reply_memory_;
   bool closed_ = false;
+  bool undecided_ = true;  // client or member?
+  bool members_only_ = false;
+  bool handed_over_ = false;
   bool running_elsewhere_ = false;
   bool watching_ = false;
   // What the session is waiting on, so that close() can end the wait.
