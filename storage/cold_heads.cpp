@@ -58,53 +58,75 @@ void DedupWorker::leave_queued() {
 bool DedupWorker::cold_some(bool asked_only) {
   struct Turn {
     std::shared_ptr<Collection> collection;
-    uint64_t asked = 0;
+    uint64_t asked;
   };
   std::vector<Turn> turns;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, tracked] : tracked_) {
       const auto asked = asked_.find(id);
-      if (asked != asked_.end() || !asked_only) turns.push_back({tracked.collection, asked == asked_.end() ? 0 : asked->second});
+      if (asked != asked_.end()) turns.push_back({tracked.collection, asked->second});
+      else if (!asked_only && concerned(*tracked.collection)) turns.push_back({tracked.collection, 0});
     }
   }
   for (const auto& turn : turns) {
-    if (cold_slice(*turn.collection, turn.asked)) return true;
+    if (begin_pass(*turn.collection, turn.asked) && cold_slice(*turn.collection)) return true;
     if (turn.asked) answer(turn.collection->id(), turn.asked);
   }
   return false;
 }
 
-bool DedupWorker::cold_slice(Collection& collection, uint64_t asked) {
-  const CollectionId id = collection.id();
-  if (collection.dropped() || !wanted(collection)) return false;
+// Is there, or may there be, anything for a pass to do? Asked of every collection, however idle the server is.
+bool DedupWorker::concerned(Collection& collection) {
+  if (!wanted(collection)) return false;
+  RecordStore::State& state = collection.records().state();
+  if (state.missed_from.load() != RecordStore::State::none_missed && !state.behind()) return true;
+  if (state.reads.wanted() || demotes(collection)) return true;
+  const auto cold = colds_.find(collection.id());
+  return cold != colds_.end() && cold->second.on;
+}
+
+bool DedupWorker::demotes(const Collection& collection) const {
+  if (options_in_force_.demote_after_secs == 0) return false;
+  return options_of(profile_of(collection), options_in_force_).demotion_depth_max > 0;
+}
+
+// True: a pass is on, or is due and has begun.
+bool DedupWorker::begin_pass(Collection& collection, uint64_t asked) {
+  if (!wanted(collection)) return false;
   auto& state = collection.records().state();
-  const dedup::Options options = options_of(profile_of(collection), options_in_force_);
-  const bool demotes = options.demote_after_secs > 0 && options.demotion_depth_max > 0;
-  const int64_t now = now_us(), after_us = options.demote_after_secs * second_us;
-  if (demotes) {
-    state.reads.turn(now, options.demote_after_secs, collection.record_count());
+  const uint32_t after_secs = demotes(collection) ? options_in_force_.demote_after_secs : 0;
+  const int64_t now = now_us(), after_us = after_secs * second_us;
+  if (after_secs) {
+    state.reads.turn(now, after_secs, collection.record_count());
   } else {
     state.reads.stop();
   }
+  Cold& cold = colds_[collection.id()];
+  if (cold.on && asked <= cold.asked) return true;
+  const auto nothing_new = [&] { return cold.ended_us != 0 && cold.warm == 0 && cold.changes == changes_of(collection); };
+  const bool due = after_secs &&
+                   (asked || (state.reads.marked_for_us(now) >= after_us &&
+                              now - cold.ended_us >= std::max(after_us, rest_factor * (cold.ended_us - cold.begun_us)))) &&
+                   !nothing_new();
   const bool missed = state.missed_from.load() != RecordStore::State::none_missed && !state.behind();
-  Cold& cold = colds_[id];
-  if (!cold.on || asked > cold.asked) {
-    const bool nothing_new = cold.ended_us != 0 && cold.warm == 0 && cold.changes == changes_of(collection);
-    const bool due = !nothing_new && (asked || (state.reads.marked_for_us(now) >= after_us &&
-                                                now - cold.ended_us >= std::max(after_us, rest_factor * (cold.ended_us - cold.begun_us))));
-    if (!missed && !(demotes && due)) return false;
-    const Stamp unfinished = cold.on ? cold.missed_from : RecordStore::State::none_missed;
-    cold = {.pass = {}, .on = true, .asked = asked, .cold = demotes && due, .missed_from = unfinished, .begun_us = now, .ended_us = 0, .warm = 0, .changes = 0};
-    if (missed) {
-      cold.missed_from = std::min(cold.missed_from, state.missed_from.exchange(RecordStore::State::none_missed));
-      partition(collection).encoder->distrust_cache();
-    }
+  if (!missed && !due) return false;
+  const Stamp unfinished = cold.on ? cold.missed_from : RecordStore::State::none_missed;
+  cold = {.pass = {}, .on = true, .asked = asked, .cold = due, .missed_from = unfinished, .begun_us = now, .ended_us = 0, .warm = 0, .changes = 0};
+  if (missed) {
+    cold.missed_from = std::min(cold.missed_from, state.missed_from.exchange(RecordStore::State::none_missed));
+    partition(collection).encoder->distrust_cache();
   }
+  return true;
+}
+
+bool DedupWorker::cold_slice(Collection& collection) {
+  const CollectionId id = collection.id();
+  Cold& cold = colds_[id];
   if (!store_of(id)) return false;
-  const ColdPass::Wanted wanted{.cold = cold.cold && demotes,
-                                .written_before = cold.asked ? UINT64_MAX : stamp_before(options.demote_after_secs),
-                                .bytes_min = options.content_bytes_min,
+  const ColdPass::Wanted wanted{.cold = cold.cold && demotes(collection),
+                                .written_before = cold.asked ? UINT64_MAX : stamp_before(options_in_force_.demote_after_secs),
+                                .bytes_min = partition(collection).encoder->options().content_bytes_min,
                                 .missed_from = cold.missed_from};
   std::vector<ColdPass::Found> found;
   {
@@ -153,12 +175,7 @@ void DedupWorker::demote(Collection& collection, const ColdPass::Found& head, So
 
 // Heads that were read although they had been demoted.
 bool DedupWorker::promote_some() {
-  std::vector<std::shared_ptr<Collection>> collections;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [id, tracked] : tracked_)
-      if (tracked.collection->records().state().demoted_reads.any()) collections.push_back(tracked.collection);
-  }
+  const auto collections = collections_where([](Collection& collection) { return collection.records().state().demoted_reads.any(); });
   bool any = false;
   for (const auto& collection : collections) {
     auto& state = collection->records().state();

@@ -43,7 +43,10 @@ void demote_cold(Engine& engine) {
 
 // Pages that have much in common, with their versions: the newest of each is a head of its own.
 struct Pages {
-  explicit Pages(uint64_t seed, const std::string& server_profile = "archive") : random(seed), profile(server_profile), shared(words(random, 3000)) { open(); }
+  explicit Pages(uint64_t seed, const std::string& server_profile = "archive", const std::string& dedup = "{key: 'page'}")
+      : random(seed), profile(server_profile), collection_dedup(dedup), shared(words(random, 3000)) {
+    open();
+  }
 
   void open() {
     collection.reset();
@@ -53,7 +56,7 @@ struct Pages {
     collection = engine->catalog().open("wiki.pages");
     if (collection) return;
     CollectionOptions options;
-    options.document = bson::json("{dedup: {key: 'page'}}");
+    options.document = bson::json("{dedup: " + collection_dedup + "}");
     options.dedup = read_dedup_options(options.document);
     collection = engine->catalog().create("wiki.pages", options);
   }
@@ -127,6 +130,7 @@ struct Pages {
   TemporaryDirectory directory;
   base::Random random;
   std::string profile;
+  std::string collection_dedup;
   std::string shared;
   std::unique_ptr<Engine> engine;
   std::shared_ptr<Collection> collection;
@@ -242,6 +246,21 @@ TEST_CASE("balanced never demotes the newest of a declared lineage") {
   pages.engine->dedup().set_options(options);
   pages.engine->dedup().drain();
   for (int i = 0; i < 2; ++i) pages.state().reads.turn(INT64_MAX / 4 * (i + 1), 1, 10);  // long ago
+  pages.tidy();
+  CHECK(pages.whole_heads() < 10);
+  pages.require_right();
+}
+
+TEST_CASE("an archive under a balanced server demotes what is cold as the server is told to") {
+  Pages pages(5, "balanced", "{key: 'page', profile: 'archive'}");
+  pages.load(10, 3);
+  pages.tidy();
+  CHECK(pages.whole_heads() == 10);  // nobody asked for it
+  auto options = pages.engine->dedup().options();
+  CHECK_FALSE(options.demote_lineages);  // of balanced: an archive goes by its own
+  options.demote_after_secs = 600;
+  pages.engine->dedup().set_options(options);
+  pages.load(10, 1);
   pages.tidy();
   CHECK(pages.whole_heads() < 10);
   pages.require_right();

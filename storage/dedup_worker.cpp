@@ -28,7 +28,9 @@ constexpr size_t batch_count = 64;
 constexpr size_t batch_bytes = 1 << 20;
 constexpr size_t flush_count = 64;
 constexpr size_t metadata_cache_bytes_min = 128 << 10;  // a few pages
-constexpr auto nap = std::chrono::milliseconds(10);
+constexpr auto nap_min = std::chrono::milliseconds(10);
+constexpr auto nap_max = std::chrono::milliseconds(500);  // so late, at most, is noticed what wakes nobody: reads
+constexpr int nap_share = 40;              // of the time for which there was nothing to do
 constexpr auto after_failure = std::chrono::milliseconds(1000);
 constexpr int64_t idle_us = 20'000;        // without a client's write: time to write back
 constexpr int64_t quiet_us = 2'000'000;    // time to tidy up
@@ -153,19 +155,17 @@ void DedupWorker::push(const std::shared_ptr<Collection>& collection, DedupWork 
   const bool written = work.kind == DedupWork::Kind::written;
   const Stamp generation = work.generation, previous = work.previous;
   const bool queued = !state.behind() && enabled_.load(std::memory_order_relaxed) && queue_.push(std::move(work));
-  if (queued || !written) return;
   // Reading on meets new records; an old one's new content is looked for by a pass over all.
-  if (previous) {
-    state.miss(generation);
-  } else {
-    state.fall_behind(record);
-  }
+  if (!queued && written && previous) state.miss(generation);
+  if (!queued && written && !previous) state.fall_behind(record);
+  wake();
 }
 
 void DedupWorker::dropped(CollectionId collection) {
   std::lock_guard lock(mutex_);
   tracked_.erase(collection);
   queue_.push({.kind = DedupWork::Kind::dropped, .collection = collection});
+  wake();
 }
 
 void DedupWorker::drain(bool tidy) {
@@ -235,25 +235,26 @@ void DedupWorker::run() {
       if (stopping_) break;
     }
     bool worked = false;
-    auto rest = nap;
+    std::chrono::microseconds least = nap_min;
     try {
       while (holders_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a lock alone would hardly ever come to them
       std::lock_guard working(working_);
       worked = step();
     } catch (const std::exception& error) {
       log_failure("working", error);
-      rest = after_failure;
+      least = after_failure;
       in_hand_ = 0;
     }
     own_.cpu_micros = thread_cpu_us();
     if (worked) {
-      this->rest();
+      worked_us_ = now_us();
+      rest();
       continue;
     }
     std::unique_lock lock(mutex_);
     ++idle_rounds_;
     drained_.notify_all();
-    if (!stopping_ && draining_ == 0) wake_.wait_for(lock, rest);
+    if (!stopping_ && draining_ == 0) nap(lock, least);
   }
   try {
     flush(true);
@@ -269,12 +270,25 @@ void DedupWorker::run() {
   tracked_.clear();
 }
 
+void DedupWorker::nap(std::unique_lock<std::mutex>& lock, std::chrono::microseconds least) {
+  const std::chrono::microseconds idle(now_us() - std::max(worked_us_, last_client_us_.load(std::memory_order_relaxed)));
+  const auto length = std::max(least, std::clamp<std::chrono::microseconds>(idle / nap_share, nap_min, nap_max));
+  napping_ = true;
+  // Who pushed before it saw `napping_` is seen here; who wakes before the wait begins costs one nap.
+  if (queue_.size() == 0 || least > nap_min) wake_.wait_for(lock, length);
+  napping_ = false;
+}
+
+void DedupWorker::wake() {
+  if (napping_.load() && napping_.exchange(false)) wake_.notify_all();
+}
+
 // While clients are at work: others who want the CPU go first, and what comes in one by one is waited for until it
 // is a batch, since to sleep and wake costs as much as to encode.
 void DedupWorker::rest() {
   const auto wanted = pace_.rest();
   if (now_us() - last_client_us_.load(std::memory_order_relaxed) > idle_us) return;
-  const std::chrono::microseconds gather = queue_.size() < batch_count ? nap : std::chrono::milliseconds(0);
+  const std::chrono::microseconds gather = queue_.size() < batch_count ? nap_min : std::chrono::milliseconds(0);
   const auto rest = std::max(wanted, gather);
   if (rest.count() == 0) return;
   std::unique_lock lock(mutex_);
@@ -300,17 +314,16 @@ bool DedupWorker::step() {
     return true;
   }
   const int64_t quiet_for = now_us() - last_client_us_.load(std::memory_order_relaxed);
+  const bool quiet = quiet_for > quiet_us;
   if ((quiet_for > idle_us || draining || write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) && flush(false)) return true;
   if (catch_up()) return true;
   if (promote_some()) return true;
   if (splice_some()) return true;
-  if (save(draining || quiet_for > quiet_us)) return true;
-  if ((draining || quiet_for > quiet_us) && recount_some()) return true;
-  if ((tidying || quiet_for > quiet_us) && sweep(tidying)) return true;
-  const bool quiet = tidying || quiet_for > quiet_us;
-  if ((asked || quiet) && cold_some(!quiet)) return true;
-  if (quiet) return tidy(tidying);
-  return false;
+  if (save(draining || quiet)) return true;
+  if ((draining || quiet) && recount_some()) return true;
+  if ((tidying || quiet) && sweep(tidying)) return true;
+  if ((asked || tidying || quiet) && cold_some(!tidying && !quiet)) return true;
+  return (tidying || quiet) && tidy(tidying);
 }
 
 namespace {
@@ -379,7 +392,8 @@ std::string DedupWorker::partition_name(const Collection& collection) const {
 
 bool DedupWorker::wanted(const Collection& collection) const { return enabled_ && collection.options().dedup.enabled; }
 
-// What was set since the start holds for the server's profile; of what it says about memory all have their part.
+// What was set since the start holds for the server's profile. What it says about memory, about how long a read may
+// become and from when on a head is cold holds for all: what is done with such a one is for the profile to say.
 dedup::Options DedupWorker::options_of(const std::string& profile, const dedup::Options& server) const {
   if (profile == server_profile_) return server;
   auto options = dedup::Options::of(profile_named(profile));
@@ -389,6 +403,7 @@ dedup::Options DedupWorker::options_of(const std::string& profile, const dedup::
   options.index_bytes_max = server.index_bytes_max;
   options.read_bytes_max = server.read_bytes_max;
   options.read_hops_max = server.read_hops_max;
+  options.demote_after_secs = server.demote_after_secs;
   return options;
 }
 
@@ -628,11 +643,7 @@ bool DedupWorker::flush(bool everything) {
 }
 
 bool DedupWorker::splice_some() {
-  std::vector<std::shared_ptr<Collection>> collections;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [id, tracked] : tracked_) collections.push_back(tracked.collection);
-  }
+  const auto collections = collections_where([](Collection& collection) { return collection.records().state().has_dead(); });
   bool any = false;
   for (const auto& collection : collections) {
     for (const auto& dead : collection->records().state().take_dead()) {
@@ -676,20 +687,11 @@ bool DedupWorker::recount_some() {
 bool DedupWorker::sweep(bool now) {
   constexpr size_t rows_max = 1024;
   constexpr int64_t pass_every_us = 60'000'000;
-  std::vector<std::shared_ptr<Collection>> collections;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [id, tracked] : tracked_) collections.push_back(tracked.collection);
-  }
+  const auto dead_of = [](Collection& collection) { return collection.records().state().chains.counters().get().dead; };
+  const auto collections = collections_where([&](Collection& collection) { return dead_of(collection) > 0 || sweeps_.contains(collection.id()); });
   for (const auto& collection : collections) {
-    if (collection->dropped()) continue;
-    const int64_t dead = collection->records().state().chains.counters().get().dead;
-    auto found = sweeps_.find(collection->id());
-    if (found == sweeps_.end()) {
-      if (dead == 0) continue;
-      found = sweeps_.try_emplace(collection->id()).first;
-    }
-    Sweep& sweep = found->second;
+    const int64_t dead = dead_of(*collection);
+    Sweep& sweep = sweeps_[collection->id()];
     if (!sweep.on) {
       if (dead == 0 || dead == sweep.dead_at_end) continue;
       if (!now && sweep.begun_us != 0 && now_us() - sweep.begun_us < pass_every_us) continue;
@@ -779,16 +781,11 @@ bool DedupWorker::save(bool everything) {
 
 bool DedupWorker::tidy(bool now) {
   if (tidy_done_ || (!now && now_us() - tidied_us_ < quiet_us)) return false;
-  std::vector<std::shared_ptr<Collection>> collections;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [id, tracked] : tracked_) collections.push_back(tracked.collection);
-  }
+  const auto collections = collections_where([](Collection&) { return true; });
   std::lock_guard packing(packing_);
   TablePacker packer(engine_, now);
   bool any = false;
   for (const auto& collection : collections) {
-    if (collection->dropped()) continue;
     any |= packer.tidy(collection->records().state().chains, [this, now] {
       std::lock_guard lock(mutex_);
       return stopping_ || (!now && queue_.size() > 0);

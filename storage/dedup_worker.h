@@ -7,8 +7,10 @@
 // else waits, else when the cache is half full; catch up with collections whose
 // queue overflowed, or that a restart left behind; splice dead contents out;
 // save where it stands; count again what a crash left uncounted; look for dead
-// contents that no read meets; pack and compact tables. While clients write and the CPU is wanted it keeps to a small
-// part of it (background_pace.h), and what doesn't get done is put off.
+// contents that no read meets; demote heads that nobody reads; pack and compact
+// tables. While clients write and the CPU is wanted it keeps to a small part of
+// it (background_pace.h), and what doesn't get done is put off. The longer there
+// was nothing to do, the longer it sleeps; a client's write wakes it.
 #pragma once
 
 #include <atomic>
@@ -122,10 +124,15 @@ class DedupWorker {
 
   void run();
   bool step();  // false: nothing to do
+  void nap(std::unique_lock<std::mutex>& lock, std::chrono::microseconds least);
+  void wake();  // by who has pushed something; takes no lock
   void load();
   Tracked& track(const std::shared_ptr<Collection>& collection);  // under mutex_
   std::shared_ptr<Collection> collection_of(CollectionId id) const;
   std::shared_ptr<ChainStore> store_of(CollectionId id);  // keeps the collection
+  // Those that are there and of which `wanted(collection)` is true. It must not ask for mutex_.
+  template <class Wanted>
+  std::vector<std::shared_ptr<Collection>> collections_where(Wanted wanted) const;
 
   std::string profile_of(const Collection& collection) const;
   std::string partition_name(const Collection& collection) const;
@@ -143,7 +150,10 @@ class DedupWorker {
   bool recount_some();
   bool sweep(bool now);
   bool cold_some(bool asked_only);
-  bool cold_slice(Collection& collection, uint64_t asked);
+  bool concerned(Collection& collection);
+  bool demotes(const Collection& collection) const;
+  bool begin_pass(Collection& collection, uint64_t asked);
+  bool cold_slice(Collection& collection);
   void demote(Collection& collection, const ColdPass::Found& head, Sources& sources);
   bool promote_some();
   uint64_t changes_of(const Collection& collection) const;
@@ -166,6 +176,7 @@ class DedupWorker {
   std::atomic<int64_t> last_client_us_{0};
   DedupQueue queue_;
   std::atomic<size_t> in_hand_{0};  // taken from the queue, not yet done
+  std::atomic<bool> napping_{false};
 
   mutable std::mutex mutex_;  // guards what follows up to the worker's own
   std::condition_variable wake_;
@@ -190,6 +201,7 @@ class DedupWorker {
   dedup::WritebackCache write_backs_;
   dedup::Options options_in_force_;
   DedupFigures own_;
+  int64_t worked_us_ = 0;  // when there was something to do
   int64_t saved_us_ = 0;
   int64_t tidied_us_ = 0;
   bool tidy_done_ = false;
@@ -215,6 +227,15 @@ class DedupWorker {
   std::unordered_map<CollectionId, Cold> colds_;
   std::vector<CollectionId> to_recount_;  // their counts are from before a crash
 };
+
+template <class Wanted>
+std::vector<std::shared_ptr<Collection>> DedupWorker::collections_where(Wanted wanted) const {
+  std::vector<std::shared_ptr<Collection>> collections;
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, tracked] : tracked_)
+    if (!tracked.collection->dropped() && wanted(*tracked.collection)) collections.push_back(tracked.collection);
+  return collections;
+}
 
 // Counts of several encoders together; one of them being off means that not all are on.
 void add(dedup::EncoderStats& sum, const dedup::EncoderStats& one);

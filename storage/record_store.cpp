@@ -50,6 +50,11 @@ void RecordStore::State::note_read(const ReadInfo& info, uint64_t micros, std::v
   }
 }
 
+bool RecordStore::State::has_dead() {
+  std::lock_guard lock(mutex_);
+  return !dead_.empty();
+}
+
 std::vector<ContentReader::Dead> RecordStore::State::take_dead() {
   std::lock_guard lock(mutex_);
   return std::exchange(dead_, {});

@@ -19,6 +19,7 @@ struct RecordStore::State {
 
   // What reads met, for counters and for the garbage collector.
   void note_read(const ReadInfo& info, uint64_t micros, std::vector<ContentReader::Dead> dead);
+  bool has_dead();
   std::vector<ContentReader::Dead> take_dead();
 
   base::Histogram hops;
