@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "storage/record_id.h"
 
 namespace storage {
 
@@ -40,6 +41,8 @@ class Backup {
 
   const std::vector<BackupFile>& files() const;  // sorted by name
   uint64_t total_bytes() const;
+  // On a member of a replica set: everything stamped up to here is in it, and nothing the set has not agreed on.
+  Stamp checkpointed_stamp() const;
   // Up to `bytes` from `offset` on, fewer at the file's end as `files` gives it. Throws NoSuchKey for a name that isn't
   // among them, BadValue for an offset beyond the end.
   base::Bytes read(const std::string& name, uint64_t offset, uint64_t bytes) const;

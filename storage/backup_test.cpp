@@ -190,6 +190,46 @@ TEST_CASE("one backup at a time; the next can begin when it is gone") {
   CHECK(!next.files().empty());
 }
 
+TEST_CASE("a copy of a set's member has what the set agreed on, and all of its own log") {
+  TemporaryDirectory source, target;
+  EngineOptions options = test_options(source.path());
+  options.replicated = true;
+  Stamp agreed = 0;
+  {
+    Engine engine(options);
+    const Table data = engine.open_table("data"), log = engine.open_table("log", {.always_journaled = true});
+    const auto put = [&](const Table& table, const std::string& key, bool stamped) {
+      return in_transaction(engine, [&](Transaction& transaction) {
+        table.put(transaction, key, "value");
+        return stamped ? transaction.next_stamp() : Stamp{0};
+      });
+    };
+    for (int i = 0; i < 10; ++i) {
+      put(log, "entry" + std::to_string(i), false);
+      const Stamp stamp = put(data, "entry" + std::to_string(i), true);
+      if (i == 5) engine.set_agreed(agreed = stamp);
+    }
+    const Backup backup(engine);
+    CHECK(backup.checkpointed_stamp() == agreed);
+    put(log, "later", false);
+    engine.set_agreed(put(data, "later", true));
+    engine.checkpoint();
+    copy_into(backup, target.path());
+  }
+  options.path = target.path();
+  Engine copy(options);
+  CHECK(copy.recovered_stamp() == agreed);
+  const auto rows = [&](const Table& table) {
+    Transaction transaction(copy, Transaction::Mode::read);
+    std::string keys;
+    auto cursor = table.cursor(transaction);
+    while (cursor.next()) keys.push_back(cursor.key().back());
+    return keys;
+  };
+  CHECK(rows(copy.open_table("data")) == "012345");
+  CHECK(rows(copy.open_table("log", {.always_journaled = true})) == "0123456789");
+}
+
 TEST_CASE("a process lost while a backup is open goes on from its newest checkpoint") {
   TemporaryDirectory directory;
   const pid_t child = ::fork();
