@@ -337,9 +337,14 @@ int PageCompressors::register_all(WT_CONNECTION* connection) {
 
 void PageCompressors::add(CollectionId id) {
   std::lock_guard lock(mutex_);
-  if (collections_.contains(id)) return;
-  write_file(directory_, file_name(id), write_dictionaries({}));
-  register_with(connection_, make(id));
+  const auto found = collections_.find(id);
+  if (found == collections_.end()) {
+    write_file(directory_, file_name(id), write_dictionaries({}));
+    register_with(connection_, make(id));
+  } else if (!fs::exists(path(id))) {
+    // Its tables had gone: after a rollback the same number is given to another collection.
+    write_file(directory_, file_name(id), write_dictionaries(found->second->digested.load()->dictionaries));
+  }
 }
 
 std::string PageCompressors::entries_name() { return entries_compressor; }
