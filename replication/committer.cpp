@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "bson/builder.h"
 #include "bson/diff.h"
+#include "bson/json.h"
 #include "replication/performer.h"
 
 namespace replication {
@@ -25,6 +26,9 @@ std::optional<bson::Document> small_diff(bson::DocumentView before, bson::Docume
   out.append("$v", 2).append("diff", *diff);
   return out.done();
 }
+
+// Of this thread.
+thread_local const LocalCommitter::MadeAgain* made_again = nullptr;
 
 }  // namespace
 
@@ -102,7 +106,32 @@ void LocalCommitter::command(storage::Transaction& transaction, std::string_view
 }
 
 void LocalCommitter::schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView document) {
+  if (made_again) return made_again->write(transaction, db, uuid, document);
   command(transaction, db, uuid, document);
+}
+
+LocalCommitter::MadeAgain::MadeAgain(LocalCommitter& committer, const LogRecord& record) : committer_(committer), record_(record) { made_again = this; }
+LocalCommitter::MadeAgain::~MadeAgain() { made_again = nullptr; }
+
+// Found by what it says, not by its turn: after a conflict the change is made from its beginning.
+void LocalCommitter::MadeAgain::write(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) const {
+  if (!has_history(db)) return;
+  const std::string ns = std::string(db) + ".$cmd";
+  const Bytes none(16, '\0');
+  for (const LogRecord::Item& item : record_.entries) {
+    const Entry& entry = item.entry;
+    if (entry.op != 'c' || entry.ns != ns || entry.uuid != (uuid.empty() ? BytesView(none) : uuid) || entry.o.bytes() != command.bytes()) continue;
+    Performer(committer_.oplog_, transaction).append(entry, item.stamp);
+    return;
+  }
+  throw base::OperationError(base::ErrorCode::data_corruption_detected, "here it comes to another change: " + bson::to_json(command));
+}
+
+void LocalCommitter::MadeAgain::require_all() const {
+  for (const LogRecord::Item& item : record_.entries) {
+    if (committer_.oplog_.row(item.stamp)) continue;
+    throw base::OperationError(base::ErrorCode::data_corruption_detected, "here it changes nothing: " + bson::to_json(item.entry.o));
+  }
 }
 
 }  // namespace replication

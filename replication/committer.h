@@ -7,6 +7,7 @@
 
 #include <functional>
 
+#include "replication/log_record.h"
 #include "replication/oplog.h"
 #include "storage/catalog.h"
 
@@ -60,6 +61,23 @@ class LocalCommitter final : public Committer, private storage::SchemaSink {
                         bson::DocumentView before, const SessionWrite* session = nullptr) override;
   void command(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) override;
   void when_durable(std::function<void()> done) override;
+
+  // While it lives, changes of the schema that this thread makes are those of a record that another member wrote: its entries are
+  // written, as they are, in the transactions of the changes. A change that isn't in it throws DataCorruptionDetected.
+  class MadeAgain {
+   public:
+    MadeAgain(LocalCommitter& committer, const LogRecord& record);
+    ~MadeAgain();
+    // Throws where one of the entries was not.
+    void require_all() const;
+
+   private:
+    friend class LocalCommitter;
+    void write(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) const;
+
+    LocalCommitter& committer_;
+    const LogRecord& record_;
+  };
 
  private:
   void schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) override;

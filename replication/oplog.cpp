@@ -240,6 +240,15 @@ std::optional<Bytes> Oplog::row(Stamp stamp) {
   return row ? std::optional<Bytes>(*row) : std::nullopt;
 }
 
+storage::TableCursor Oplog::rows(Transaction& transaction) const { return state_->table.cursor(transaction); }
+
+bool Oplog::passed(Stamp stamp) {
+  Transaction transaction(state_->engine, Transaction::Mode::read);
+  storage::TableCursor cursor = rows(transaction);
+  if (cursor.seek(entry_key(stamp)) && stamp_from_key(cursor.key()) == stamp) return true;
+  return cursor.seek(entry_key(state_key + 1)) && stamp < stamp_from_key(cursor.key());
+}
+
 Oplog::Position Oplog::newest() const {
   const Stamp readable = state_->engine.all_committed() - 1;
   const std::lock_guard lock(state_->newest_mutex);

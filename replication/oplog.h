@@ -54,6 +54,11 @@ class Oplog {
   // Its row, for entry.h's decode; nullopt: cut off.
   std::optional<Bytes> row(storage::Stamp stamp);
 
+  // The rows themselves, by entry_key.
+  storage::TableCursor rows(storage::Transaction& transaction) const;
+  // The entry is here, or was before the log was cut: the change has been made.
+  bool passed(storage::Stamp stamp);
+
   // How far the log goes without a gap: the newest entry, or the one before the oldest transaction that is
   // still open. No read: asked for with each reply.
   struct Position {

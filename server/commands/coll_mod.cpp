@@ -9,6 +9,7 @@
 #include "server/write/target.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
+#include "storage/index_options.h"
 
 namespace server {
 namespace {
@@ -26,16 +27,6 @@ std::shared_ptr<const storage::Index> find_index(const storage::Collection& coll
   }
   throw OperationError(ErrorCode::index_not_found, "cannot find index " + (name ? std::string(*name) : bson::to_shell(*key)) +
                                                        " for ns " + collection.ns());
-}
-
-// The specification with one field set anew.
-bson::Document with_field(bson::DocumentView document, std::string_view name, const bson::Value& value) {
-  bson::Builder out;
-  for (const auto& field : document) {
-    if (field.name != name) out.append_element(field);
-  }
-  out.append(name, value);
-  return out.done();
 }
 
 class CollMod : public Command {
@@ -114,21 +105,13 @@ class CollMod : public Command {
     }
     if (spec.expire_after_seconds) reply.append("expireAfterSeconds_old", *spec.expire_after_seconds);
     reply.append("expireAfterSeconds_new", seconds);
-    spec.expire_after_seconds = seconds;
-    spec.document = with_field(spec.document, "expireAfterSeconds", bson::Value(seconds));
+    storage::set_expiry(spec, seconds);
   }
 
   static void set_hidden(storage::IndexSpec& spec, bool hidden, bson::Builder& reply) {
     if (spec.hidden == hidden) return;
     reply.append("hidden_old", spec.hidden).append("hidden_new", hidden);
-    spec.hidden = hidden;
-    bson::Builder out;
-    for (const auto& field : spec.document) {
-      if (field.name != "hidden") out.append_element(field);
-    }
-    // Shown only where it is so, as for an index made that way.
-    if (hidden) out.append("hidden", true);
-    spec.document = out.done();
+    storage::set_hidden(spec, hidden);
   }
 };
 

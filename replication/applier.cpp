@@ -1,0 +1,215 @@
+#include "replication/applier.h"
+
+#include <map>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "bson/diff.h"
+#include "bson/json.h"
+#include "replication/performer.h"
+#include "replication/schema_changes.h"
+
+namespace replication {
+
+using base::ErrorCode;
+using base::OperationError;
+using storage::Stamp;
+using storage::Transaction;
+
+namespace {
+
+// One storage transaction: enough to spread a commit's cost, little enough for a small cache.
+constexpr size_t batch_entries_max = 1000;
+constexpr size_t batch_bytes_max = 4 << 20;
+
+[[noreturn]] void not_as_others(const std::string& what) { throw OperationError(ErrorCode::data_corruption_detected, what); }
+
+bson::ValueView id_of(const Entry& entry) { return (entry.o2 ? *entry.o2 : entry.o).find("_id"); }
+
+// What fails says which entry it was. Here a duplicate key means that members differ.
+[[noreturn]] void fail(const LogRecord::Item& item, const OperationError& error) {
+  const Entry& entry = item.entry;
+  std::string text = "cannot apply the log's entry '" + std::string(1, entry.op) + "' of " + std::string(entry.ns) + " at Timestamp(" +
+                     std::to_string(item.stamp >> 32) + ", " + std::to_string(static_cast<uint32_t>(item.stamp)) + ")";
+  if (entry.op == 'i' || entry.op == 'u' || entry.op == 'd') text += ", _id " + bson::to_json(id_of(entry));
+  if (entry.op == 'c') text += ", " + bson::to_json(entry.o);
+  const bool differs = error.code() == ErrorCode::duplicate_key;
+  throw OperationError(differs ? ErrorCode::data_corruption_detected : error.code(), text + ": " + error.what());
+}
+
+// The collections that are written to, held in place as by any writer: until the storage transaction is over.
+class Targets {
+ public:
+  explicit Targets(storage::Catalog& catalog) : catalog_(catalog) {}
+
+  storage::Collection& find(std::string_view ns) { return *target(ns).collection; }
+  storage::Collection& find(const Entry& entry) {
+    const Target& found = target(entry.ns);
+    if (BytesView(found.uuid) != entry.uuid) not_as_others("the collection has another uuid");
+    return *found.collection;
+  }
+
+ private:
+  struct Target {
+    std::shared_ptr<storage::Collection> collection;
+    std::shared_lock<std::shared_mutex> schema;
+    Bytes uuid;
+  };
+  Target& target(std::string_view ns) {
+    const auto found = targets_.find(ns);
+    if (found != targets_.end()) return found->second;
+    Target target{catalog_.open(ns), {}, {}};
+    if (!target.collection || target.collection->read_only()) not_as_others("there is no such collection");
+    target.schema = std::shared_lock(target.collection->schema_mutex());
+    if (target.collection->dropped() || target.collection->ns() != ns) not_as_others("there is no such collection");
+    target.uuid = target.collection->uuid_bytes();
+    return targets_.emplace(ns, std::move(target)).first->second;
+  }
+
+  storage::Catalog& catalog_;
+  std::map<std::string, Target, std::less<>> targets_;
+};
+
+}  // namespace
+
+// The records of one storage transaction.
+class Applier::Batch {
+ public:
+  Batch(Applier& applier, Transaction& transaction, Targets& targets)
+      : applier_(applier), transaction_(transaction), targets_(targets), performer_(applier.oplog_, transaction) {}
+
+  void apply(const LogRecord& record) {
+    for (const LogRecord::Item& item : record.entries) {
+      try {
+        apply(item);
+      } catch (const storage::WriteConflict&) {
+        throw;
+      } catch (const OperationError& error) {
+        fail(item, error);
+      }
+    }
+  }
+
+  // Of each session only the newest statement is kept.
+  void save_sessions() {
+    for (const auto& [id, last] : sessions_) {
+      applier_.sessions_.written_elsewhere(transaction_, targets_.find(session_records_ns), *last->entry.session, {last->stamp, last->entry.term});
+    }
+  }
+
+ private:
+  void apply(const LogRecord::Item& item) {
+    const Entry& entry = item.entry;
+    switch (entry.op) {
+      case 'n':
+        performer_.append(entry, item.stamp);
+        return;
+      case 'i':
+        performer_.insert(targets_.find(entry), entry, item.stamp);
+        break;
+      case 'u':
+        update(item);
+        break;
+      case 'd':
+        remove(item);
+        break;
+      default:
+        not_as_others("an entry of this kind can't stand here");
+    }
+    if (entry.session) sessions_[Bytes(entry.session->session)] = &item;
+  }
+
+  void update(const LogRecord::Item& item) {
+    const Entry& entry = item.entry;
+    storage::Collection& target = targets_.find(entry);
+    const storage::RecordId record = record_of(target, entry);
+    const bson::Document before = document_of(target, record);
+    const bson::Document made = entry.o2 ? changed(before, entry) : bson::Document();
+    const bson::DocumentView after = entry.o2 ? made.view() : entry.o;
+    performer_.update(target, record, before, after, entry, item.stamp);
+    keep_image(item, before, after);
+  }
+
+  static bson::Document changed(const bson::Document& before, const Entry& entry) {
+    const auto diff = entry.o.find("diff");
+    if (!diff.is_object()) not_as_others("no diff in it");
+    return bson::diff::apply(before, diff.as_document()).or_throw();
+  }
+
+  void remove(const LogRecord::Item& item) {
+    storage::Collection& target = targets_.find(item.entry);
+    const storage::RecordId record = record_of(target, item.entry);
+    const bson::Document before = document_of(target, record);
+    performer_.remove(target, record, before, item.entry, item.stamp);
+    keep_image(item, before, {});
+  }
+
+  void keep_image(const LogRecord::Item& item, bson::DocumentView before, bson::DocumentView after) {
+    const auto& session = item.entry.session;
+    if (!session || session->image == SessionWrite::Image::none) return;
+    const bson::DocumentView image = session->image == SessionWrite::Image::before ? before : after;
+    applier_.sessions_.keep_image(transaction_, targets_.find(session_images_ns), *session, item.stamp, image);
+  }
+
+  storage::RecordId record_of(storage::Collection& target, const Entry& entry) {
+    const auto record = target.find_id(transaction_, id_of(entry));
+    if (!record) not_as_others("there is no such document");
+    return *record;
+  }
+  bson::Document document_of(storage::Collection& target, storage::RecordId record) {
+    auto document = target.find(transaction_, record);
+    if (!document) not_as_others("there is no such document");
+    return std::move(*document);
+  }
+
+  Applier& applier_;
+  Transaction& transaction_;
+  Targets& targets_;
+  Performer performer_;
+  std::unordered_map<Bytes, const LogRecord::Item*> sessions_;
+};
+
+Applier::Applier(storage::Engine& engine, Oplog& oplog, LocalCommitter& committer, SessionStore& sessions)
+    : engine_(engine), oplog_(oplog), committer_(committer), sessions_(sessions) {}
+
+// One look decides for the whole record, which was one transaction here too.
+bool Applier::passed(const LogRecord& record) { return record.first() <= engine_.last_stamp() && oplog_.passed(record.first()); }
+
+void Applier::apply(const std::vector<LogRecord>& records) {
+  for (size_t at = 0; at < records.size();) {
+    if (passed(records[at])) {
+      ++at;
+      continue;
+    }
+    if (records[at].changes_schema()) {
+      apply_schema(records[at++]);
+      continue;
+    }
+    size_t end = at, entries = 0, bytes = 0;
+    while (end < records.size() && entries < batch_entries_max && bytes < batch_bytes_max && !records[end].changes_schema() && !passed(records[end])) {
+      entries += records[end].entries.size();
+      bytes += records[end].body->size();
+      ++end;
+    }
+    Targets targets(engine_.catalog());
+    storage::in_transaction(engine_, [&](Transaction& transaction) {
+      Batch batch(*this, transaction, targets);
+      for (size_t i = at; i < end; ++i) batch.apply(records[i]);
+      batch.save_sessions();
+    });
+    at = end;
+  }
+}
+
+// What the catalog tells of its change is compared with the record within the catalog's transaction, and the record's entries are written.
+void Applier::apply_schema(const LogRecord& record) {
+  try {
+    LocalCommitter::MadeAgain made_again(committer_, record);
+    change_schema(engine_.catalog(), record);
+    made_again.require_all();
+  } catch (const OperationError& error) {
+    fail(record.entries.front(), error);
+  }
+}
+
+}  // namespace replication

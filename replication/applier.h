@@ -1,0 +1,40 @@
+// Makes the changes of the set's log again on this member: data, indexes, the
+// oplog's row and the sessions' records, as the member had them that made them
+// first.
+//
+//   record of data      insert, update, delete, no-op      several records share a storage transaction
+//   record of a schema  commands                           the catalog's own transaction, rows included
+//
+// Every change has its entry's stamp, and the row with that stamp is written in the
+// transaction of the change: so what is here already is known, and passed over.
+#pragma once
+
+#include <vector>
+
+#include "replication/committer.h"
+#include "replication/log_record.h"
+#include "replication/session_store.h"
+
+namespace replication {
+
+// Used by one thread at a time. Partial indexes need the catalog's predicate compiler.
+class Applier {
+ public:
+  Applier(storage::Engine& engine, Oplog& oplog, LocalCommitter& committer, SessionStore& sessions);
+
+  // In their order, which is the log's. What it throws means that this member isn't as the others are, or can't go on: it must stop.
+  // The message names entry, namespace and _id; records before the failing one may have been applied.
+  void apply(const std::vector<LogRecord>& records);
+
+ private:
+  class Batch;
+  bool passed(const LogRecord& record);
+  void apply_schema(const LogRecord& record);
+
+  storage::Engine& engine_;
+  Oplog& oplog_;
+  LocalCommitter& committer_;
+  SessionStore& sessions_;
+};
+
+}  // namespace replication

@@ -1,0 +1,426 @@
+#include "replication/applier.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/random.h"
+#include "bson/json.h"
+#include "replication/log_reader.h"
+#include "storage/index_options.h"
+#include "storage/temporary_engine.h"
+
+using namespace replication;
+using bson::json;
+using storage::Direction;
+using storage::Engine;
+using storage::Stamp;
+using storage::TemporaryDirectory;
+using storage::Transaction;
+
+namespace {
+
+struct Member {
+  explicit Member(const std::string& path)
+      : engine(options(path)), oplog(engine, 100 << 20), committer(engine, oplog), sessions(engine, oplog), applier(engine, oplog, committer, sessions), reader(engine, oplog) {}
+  static storage::EngineOptions options(const std::string& path) {
+    storage::EngineOptions options = storage::test_options(path);
+    options.replicated = true;
+    return options;
+  }
+
+  std::vector<LogRecord> records(Stamp from = 1, size_t bytes_max = SIZE_MAX) { return reader.read(from, engine.all_committed(), bytes_max); }
+  void write(const std::function<void(Transaction&)>& work) { storage::in_transaction(engine, work); }
+
+  Engine engine;
+  Oplog oplog;
+  LocalCommitter committer;
+  SessionStore sessions;
+  Applier applier;
+  LogReader reader;
+};
+
+// As they come over the wire.
+std::vector<LogRecord> sent(const std::vector<LogRecord>& records) {
+  std::vector<LogRecord> received;
+  for (const LogRecord& record : records) received.push_back(decode_record(encode(record)).or_throw());
+  return received;
+}
+
+std::string id_text(bson::DocumentView document) { return bson::to_json(static_cast<bson::ValueView>(document["_id"])); }
+
+std::vector<std::string> documents_of(Engine& engine, storage::Collection& collection) {
+  Transaction transaction(engine, Transaction::Mode::read);
+  std::vector<std::string> documents;
+  const auto scan = collection.scan(transaction, Direction::forward);
+  while (scan->next()) documents.push_back(id_text(scan->document()) + " " + bson::to_json(scan->document()));
+  if (!collection.options().capped) std::sort(documents.begin(), documents.end());
+  return documents;
+}
+
+// Everything users can tell members apart by.
+std::vector<std::string> picture(Member& member) {
+  std::vector<std::string> all;
+  storage::Catalog& catalog = member.engine.catalog();
+  for (const std::string& db : catalog.databases()) {
+    if (db == "local") continue;
+    for (const auto& collection : catalog.collections(db)) {
+      all.push_back(collection->ns() + " " + base::to_hex(collection->uuid_bytes()) + " " + bson::to_json(collection->options().document) + " " +
+                    std::to_string(collection->options().capped_bytes) + " " + std::to_string(collection->record_count()) + " " +
+                    std::to_string(collection->logical_bytes()));
+      for (const auto& index : collection->indexes()) all.push_back("  index " + bson::to_json(index->spec().document));
+      for (std::string& document : documents_of(member.engine, *collection)) all.push_back("  " + document);
+    }
+  }
+  for (std::string& entry : documents_of(member.engine, *member.oplog.collection())) all.push_back(std::move(entry));
+  return all;
+}
+
+void require_same(Member& a, Member& b) {
+  const auto first = picture(a), second = picture(b);
+  for (size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
+    if (first[i] == second[i]) continue;
+    INFO(first[i] << "\n" << second[i]);
+    FAIL("members differ");
+  }
+  REQUIRE(first.size() == second.size());
+}
+
+void require_valid(Member& member) {
+  for (const std::string& db : member.engine.catalog().databases()) {
+    for (const auto& collection : member.engine.catalog().collections(db)) {
+      if (collection->read_only()) continue;
+      const auto report = member.engine.catalog().validate(collection, true);
+      for (const auto& error : report.errors) UNSCOPED_INFO(error);
+      REQUIRE(report.valid);
+    }
+  }
+}
+
+// Does to a member what users do.
+class User {
+ public:
+  User(Member& member, uint64_t seed) : member_(member), random_(seed), catalog_(member.engine.catalog()) {}
+
+  void act() {
+    try {
+      const uint64_t what = random_.below(100);
+      if (what < 80) {
+        some_writes();
+      } else if (what < 90) {
+        session_write();
+      } else {
+        schema();
+      }
+    } catch (const base::OperationError& error) {
+      REQUIRE(expected(error.code()));
+    }
+  }
+
+ private:
+  static bool expected(base::ErrorCode code) {
+    using enum base::ErrorCode;
+    for (const auto one : {duplicate_key, namespace_exists, namespace_not_found, index_options_conflict, index_key_specs_conflict, index_not_found,
+                           illegal_operation, invalid_options}) {
+      if (code == one) return true;
+    }
+    UNSCOPED_INFO(static_cast<int>(code));
+    return false;
+  }
+  std::string number(uint64_t below) { return std::to_string(random_.below(below)); }
+  std::string name() { return (random_.below(4) ? "shop.c" : "store.c") + number(4); }
+  bson::Document document(const std::string& id) {
+    const std::string tags = random_.below(3) ? number(50) : "[" + number(50) + ", " + number(50) + "]";
+    return json("{_id: " + id + ", n: " + number(40) + ", tags: " + tags + ", pad: '" + std::string(random_.below(300), 'p') + "', k" + number(3) + ": 1}");
+  }
+
+  std::shared_ptr<storage::Collection> some_collection() { return catalog_.open_or_create(name()); }
+
+  void some_writes() {
+    const auto collection = some_collection();
+    const size_t writes = 1 + random_.below(6);
+    const std::shared_lock schema(collection->schema_mutex());
+    const uint64_t seed = random_();
+    member_.write([&](Transaction& transaction) {
+      random_ = base::Random(seed);
+      for (size_t i = 0; i < writes; ++i) {
+        try {
+          write_one(transaction, *collection, nullptr);
+        } catch (const storage::WriteConflict&) {
+          throw;
+        } catch (const base::OperationError& error) {
+          REQUIRE(error.code() == base::ErrorCode::duplicate_key);
+        }
+      }
+    });
+  }
+
+  Stamp write_one(Transaction& transaction, storage::Collection& collection, SessionWrite* session, std::optional<bson::Document>* image = nullptr) {
+    const auto after = document(number(25));
+    const auto record = collection.find_id(transaction, after["_id"]);
+    if (session && !record) session->image = SessionWrite::Image::none;
+    if (!record) return member_.committer.insert(transaction, collection, after, session).generation;
+    const auto before = *collection.find(transaction, *record);
+    if (image && session->image != SessionWrite::Image::none) *image = session->image == SessionWrite::Image::before ? before : after;
+    if (!(session && session->image == SessionWrite::Image::after) && random_.below(4) == 0) {
+      return member_.committer.remove(transaction, collection, *record, before, session);
+    }
+    return member_.committer.update(transaction, collection, *record, before, after, random_.below(2) ? UpdateForm::smallest : UpdateForm::replacement, session);
+  }
+
+  void session_write() {
+    const Bytes session(SessionWrite::id_bytes, static_cast<char>('a' + random_.below(5)));
+    const auto history = member_.sessions.check_out(session, ++txn_, [] {});
+    const auto collection = some_collection();
+    const std::shared_lock schema(collection->schema_mutex());
+    const auto kind = static_cast<SessionWrite::Image>(random_.below(3));
+    const int statements = 1 + static_cast<int>(random_.below(3));
+    const uint64_t seed = random_();
+    member_.write([&](Transaction& transaction) {
+      random_ = base::Random(seed);
+      history->begin();
+      for (int i = 0; i < statements; ++i) {
+        std::optional<bson::Document> image;
+        SessionWrite write = history->next(i, kind);
+        history->wrote(i, {write_one(transaction, *collection, &write, &image), 1});
+        if (image) history->keep_image(transaction, kind, *image);
+      }
+      history->save(transaction);
+    });
+  }
+
+  void schema() {
+    switch (random_.below(9)) {
+      case 0: {
+        storage::CollectionOptions options;
+        if (random_.below(2)) {
+          const std::string size = std::to_string(4096 + random_.below(4000)), max = number(30);
+          options.document = json("{capped: true, size: " + size + ", max: " + max + "}");
+          options.capped = true;
+          options.capped_bytes = std::stoll(size);
+          options.capped_records = std::stoll(max);
+        } else {
+          options.document = json("{dedup: {enabled: false}}");
+        }
+        catalog_.create(name(), options);
+        return;
+      }
+      case 1:
+        catalog_.drop(name());
+        return;
+      case 2:
+        if (random_.below(3) == 0) catalog_.drop_database(random_.below(2) ? "shop" : "store");
+        return;
+      case 3:
+        catalog_.rename(name(), name(), random_.below(2));
+        return;
+      case 4:
+      case 5: {
+        const char* kinds[] = {"{key: {n: 1}, name: 'n_1', unique: true}", "{key: {tags: 1}, name: 'tags_1'}", "{key: {n: -1, tags: 1}, name: 'both'}",
+                               "{key: {k1: 1}, name: 'k1', sparse: true, expireAfterSeconds: 100000}"};
+        std::vector<storage::IndexSpec> specs;
+        for (uint64_t i = 1 + random_.below(2); i > 0; --i) specs.push_back(storage::parse_index_spec(json(kinds[random_.below(4)])));
+        catalog_.create_indexes(some_collection(), specs);
+        return;
+      }
+      case 6: {
+        const auto collection = some_collection();
+        const auto indexes = collection->indexes();
+        catalog_.drop_index(collection, indexes[random_.below(indexes.size())]->spec().name);
+        return;
+      }
+      case 7: {
+        const auto collection = some_collection();
+        const auto indexes = collection->indexes();
+        storage::IndexSpec spec = indexes[random_.below(indexes.size())]->spec();
+        if (spec.name == "_id_") return;
+        if (spec.expire_after_seconds) storage::set_expiry(spec, static_cast<int64_t>(random_.below(100000)));
+        storage::set_hidden(spec, random_.below(2));
+        catalog_.alter_index(collection, spec);
+        return;
+      }
+      default:
+        catalog_.alter_dedup(some_collection(), json("{enabled: true, key: 'n'}"));
+    }
+  }
+
+  Member& member_;
+  base::Random random_;
+  storage::Catalog& catalog_;
+  int64_t txn_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a member that applies the log becomes like the one that wrote it, whatever users do") {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    INFO("seed " << seed);
+    TemporaryDirectory at_a, at_b;
+    Member a(at_a.path()), b(at_b.path());
+    User user(a, seed);
+    base::Random random(seed + 100);
+    Stamp from = 1;
+    for (int round = 0; round < 12; ++round) {
+      for (int i = 0; i < 60; ++i) user.act();
+      for (;;) {
+        const auto records = sent(a.records(from, 1 + random.below(20000)));
+        if (records.empty()) break;
+        b.applier.apply(records);
+        if (random.below(4) == 0) b.applier.apply(records);  // again, as after a restart
+        from = records.back().last() + 1;
+      }
+      if (round % 4 == 3) require_same(a, b);
+    }
+    require_valid(b);
+  }
+}
+
+TEST_CASE("writers who come at the same time leave a log that gives the same everywhere") {
+  TemporaryDirectory at_a, at_b;
+  Member a(at_a.path()), b(at_b.path());
+  storage::CollectionOptions capped;
+  capped.document = json("{capped: true, size: 8000, max: 20}");
+  capped.capped = true;
+  capped.capped_bytes = 8000;
+  capped.capped_records = 20;
+  const auto last = a.engine.catalog().create("shop.last", capped);
+  const auto things = a.engine.catalog().create("shop.things", {});
+  a.engine.catalog().create_indexes(things, {storage::parse_index_spec(json("{key: {n: 1}, name: 'n_1', unique: true}"))});
+  std::vector<std::thread> writers;
+  for (int t = 0; t < 4; ++t) {
+    writers.emplace_back([&, t] {
+      base::Random random(static_cast<uint64_t>(t) + 7);
+      for (int i = 0; i < 150; ++i) {
+        const uint64_t seed = random();
+        a.write([&](Transaction& transaction) {
+          base::Random mine(seed);
+          for (int j = 0; j < 4; ++j) {
+            const auto after = json("{_id: " + std::to_string(mine.below(30)) + ", n: " + std::to_string(mine.below(40)) + "}");
+            try {
+              const auto record = things->find_id(transaction, after["_id"]);
+              if (!record) {
+                a.committer.insert(transaction, *things, after);
+              } else if (mine.below(3)) {
+                a.committer.update(transaction, *things, *record, *things->find(transaction, *record), after);
+              } else {
+                a.committer.remove(transaction, *things, *record, *things->find(transaction, *record));
+              }
+            } catch (const storage::WriteConflict&) {
+              throw;
+            } catch (const base::OperationError& error) {
+              if (error.code() != base::ErrorCode::duplicate_key) throw;
+            }
+          }
+        });
+        a.write([&](Transaction& transaction) {
+          a.committer.insert(transaction, *last, json("{_id: " + std::to_string(t * 1000 + i) + "}"));
+        });
+      }
+    });
+  }
+  Stamp from = 1;
+  const auto pump = [&] {
+    for (;;) {
+      const auto records = sent(a.records(from, 10000));
+      if (records.empty()) return;
+      from = records.back().last() + 1;
+      b.applier.apply(records);
+    }
+  };
+  for (int i = 0; i < 20; ++i) pump();
+  for (auto& writer : writers) writer.join();
+  pump();
+  const auto transactions = a.records();
+  for (size_t i = 1; i < transactions.size(); ++i) REQUIRE(transactions[i].first() > transactions[i - 1].last());
+  const auto in_order = [](Member& member, const std::string& ns) {
+    auto documents = documents_of(member.engine, *member.engine.catalog().open(ns));
+    std::sort(documents.begin(), documents.end());
+    return documents;
+  };
+  CHECK(in_order(a, "shop.last") == in_order(b, "shop.last"));
+  CHECK(in_order(a, "shop.things") == in_order(b, "shop.things"));
+  CHECK(documents_of(a.engine, *a.oplog.collection()) == documents_of(b.engine, *b.oplog.collection()));
+  require_valid(b);
+}
+
+TEST_CASE("after a restart what a checkpoint held is passed over and the rest made again") {
+  TemporaryDirectory at_a, at_b;
+  Member a(at_a.path());
+  User user(a, 42);
+  for (int i = 0; i < 200; ++i) user.act();
+  const auto records = sent(a.records());
+  for (const size_t held : {size_t{0}, records.size() / 3, records.size() / 2}) {
+    {
+      Member b(at_b.path());
+      b.applier.apply(records);  // all of it, as far as it isn't there yet
+      require_same(a, b);
+      if (held > 0) b.engine.set_agreed(records[held].last());
+    }
+    Member b(at_b.path());
+    b.applier.apply(records);
+    require_same(a, b);
+    require_valid(b);
+  }
+}
+
+TEST_CASE("a retry after a fail-over finds what was executed") {
+  TemporaryDirectory at_a, at_b;
+  Member a(at_a.path()), b(at_b.path());
+  const Bytes session(SessionWrite::id_bytes, 's');
+  const auto write = [&](Member& member, int64_t number, int32_t statement) {
+    const auto history = member.sessions.check_out(session, number, [] {});
+    if (history->executed(statement)) return false;
+    const auto collection = member.engine.catalog().open_or_create("t.c");
+    member.write([&](Transaction& transaction) {
+      history->begin();
+      const SessionWrite as = history->next(statement);
+      history->wrote(statement, {member.committer.insert(transaction, *collection, json("{_id: " + std::to_string(number * 10 + statement) + "}"), &as).generation, 1});
+      history->save(transaction);
+    });
+    return true;
+  };
+  CHECK(write(a, 1, 0));
+  b.applier.apply(sent(a.records()));
+  CHECK_FALSE(write(b, 1, 0));  // and b has it in memory now
+  CHECK(write(a, 1, 1));
+  CHECK(write(a, 2, 0));
+  b.applier.apply(sent(a.records()));
+  CHECK_FALSE(write(b, 2, 0));
+  CHECK(write(b, 2, 1));
+  b.sessions.check_out(session, 2, [] {});
+  CHECK(b.engine.catalog().open("t.c")->record_count() == 4);
+}
+
+TEST_CASE("an entry that doesn't fit what is here is named and changes nothing") {
+  TemporaryDirectory at_a, at_b;
+  Member a(at_a.path()), b(at_b.path());
+  const auto collection = a.engine.catalog().create("shop.orders", {});
+  storage::RecordId record = 0;
+  a.write([&](Transaction& t) { record = a.committer.insert(t, *collection, json("{_id: 7, a: 1, pad: 'ppppppppppppppppppppppppppppppppppppppppppp'}")).id; });
+  a.write([&](Transaction& t) {
+    a.committer.update(t, *collection, record, *collection->find(t, record), json("{_id: 7, a: 2, pad: 'ppppppppppppppppppppppppppppppppppppppppppp'}"));
+  });
+  const auto records = sent(a.records());
+  REQUIRE(records.size() == 3);
+  const auto message = [&](const std::vector<LogRecord>& some) -> std::string {
+    try {
+      b.applier.apply(some);
+    } catch (const base::OperationError& error) {
+      CHECK(error.code() == base::ErrorCode::data_corruption_detected);
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(message({records[1]}).find("there is no such collection") != std::string::npos);
+  CHECK(message({records[0]}).empty());
+  const std::string missing = message({records[2]});
+  CHECK(missing.find("shop.orders") != std::string::npos);
+  CHECK(missing.find("_id 7") != std::string::npos);
+  CHECK(missing.find("Timestamp(") != std::string::npos);
+  CHECK_FALSE(b.oplog.passed(records[2].first()));
+  CHECK(message({records[1]}).empty());
+  const auto other = b.engine.catalog().open("shop.orders");
+  b.write([&](Transaction& t) { other->remove(t, *other->find_id(t, json("{_id: 7}")["_id"]), *other->find(t, *other->find_id(t, json("{_id: 7}")["_id"]))); });
+  CHECK(message({records[2]}).find("there is no such document") != std::string::npos);
+}

@@ -1,0 +1,32 @@
+// Reads the log as other members need it: whole transactions, with the contents
+// that its rows only name.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "replication/log_record.h"
+#include "replication/oplog.h"
+
+namespace replication {
+
+// Not thread-safe.
+class LogReader {
+ public:
+  LogReader(storage::Engine& engine, Oplog& oplog) : engine_(engine), oplog_(oplog) {}
+
+  // The transactions whose stamps are in [from, below), oldest first; stops once it has `bytes_max`. Both ends lie between
+  // transactions; `below` is no more than Engine::all_committed. What was dropped since can be read until the set has agreed on the
+  // drop. Throws DataCorruptionDetected for a damaged row or a content that is missing.
+  std::vector<LogRecord> read(storage::Stamp from, storage::Stamp below, size_t bytes_max);
+
+ private:
+  void add(storage::Transaction& transaction, storage::Stamp stamp, const Entry& entry, LogRecordBuilder& builder);
+  storage::Collection& collection_of(storage::Stamp stamp, const Entry& entry);
+
+  storage::Engine& engine_;
+  Oplog& oplog_;
+  std::shared_ptr<storage::Collection> last_;  // entries of one collection come in runs
+};
+
+}  // namespace replication

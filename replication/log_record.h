@@ -1,0 +1,56 @@
+// What members agree on at one place of the set's log: a transaction, as its
+// oplog entries in whole form, each under its stamp.
+//
+//   record   | form, 1 | body |
+//            form 1, plain        body as it is
+//            form 2, compressed   bytes of the body (varint), then a zstd frame of it
+//   body     | first stamp | entries | { bytes, entry (entry.h) } … |          numbers are varints
+//
+// An entry's stamp is the first one and what the entry says it lies behind it.
+// Every entry begins with a form of its own, so that one may later carry a delta.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "replication/entry.h"
+
+namespace replication {
+
+inline constexpr size_t log_record_bytes_max = 256 << 20;  // of the body
+
+struct LogRecord {
+  struct Item {
+    storage::Stamp stamp = 0;
+    Entry entry;                        // views into `body`
+  };
+  std::vector<Item> entries;            // at least one, their stamps going up
+  std::shared_ptr<const Bytes> body;    // what they were read from
+
+  storage::Stamp first() const { return entries.front().stamp; }
+  storage::Stamp last() const { return entries.back().stamp; }
+  bool changes_schema() const { return entries.front().entry.op == 'c'; }
+};
+
+// Collects the entries of one transaction.
+class LogRecordBuilder {
+ public:
+  // `entry` is whole. In the order of the stamps, of one transaction.
+  void add(storage::Stamp stamp, const Entry& entry);
+  bool empty() const { return count_ == 0; }
+  size_t bytes() const { return entries_.size(); }
+  LogRecord done();
+
+ private:
+  storage::Stamp first_ = 0;  // of its transaction
+  uint64_t count_ = 0;
+  Bytes entries_;
+  Bytes scratch_;
+};
+
+// Compressed where it is larger than `compress_from` bytes and gets smaller by it.
+Bytes encode(const LogRecord& record, size_t compress_from = 1024);
+// Fails with DataCorruptionDetected.
+base::Result<LogRecord> decode_record(BytesView bytes);
+
+}  // namespace replication
