@@ -38,9 +38,10 @@ struct Assembly::Parts {
   std::unique_ptr<StoragePart> storage;
 };
 
-Assembly::Assembly(Options options) : parts_(std::make_unique<Parts>(std::move(options))) {
+Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make_unique<Parts>(std::move(options))) {
   Parts& parts = *parts_;
-  parts.services.request_shutdown = [](int) {};
+  parts.services.request_shutdown = std::move(requests.end);
+  parts.services.restart = std::move(requests.restart);
   add_log_parameters(parts.parameters);
   add_compatibility_parameters(parts.parameters);
   parts.parameters.add_boolean("enableTestCommands", parts.fail_points.enabled, false);
@@ -55,8 +56,6 @@ Assembly::~Assembly() = default;
 
 Services& Assembly::services() { return parts_->services; }
 Dispatcher& Assembly::dispatcher() { return parts_->dispatcher; }
-
-void Assembly::on_shutdown_request(std::function<void(int)> action) { parts_->services.request_shutdown = std::move(action); }
 
 bson::Document Assembly::run(const std::string& db, bson::DocumentView command) {
   bson::Builder body;

@@ -17,21 +17,24 @@ namespace server {
 class Dispatcher;
 struct Services;
 
+// How a part of the server ends or renews the process around it. Called from any thread, also before the assembly is done.
+struct ProcessRequests {
+  std::function<void(int exit_code)> end = [](int) {};
+  std::function<void(const std::string& why)> restart = [](const std::string&) {};
+};
+
 class Assembly {
  public:
   // Opens the data directory; with an empty dbpath there is no storage, and the
   // commands that need it can't be run. Throws OperationError where it can't be
   // opened or an option asks for what isn't there.
-  explicit Assembly(Options options);
+  explicit Assembly(Options options, ProcessRequests requests = {});
   ~Assembly();  // closes it; no connection may be left
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
 
   Services& services();
   Dispatcher& dispatcher();
-
-  // Called when a client asks the process to end, from any thread.
-  void on_shutdown_request(std::function<void(int exit_code)> action);
 
   // Runs one command as a client of its own, on this thread; `$db` is added.
   // For tests and for the server's own use. The reply as a client would see it.

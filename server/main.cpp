@@ -13,6 +13,7 @@
 #include "server/assembly.h"
 #include "server/options.h"
 #include "server/process.h"
+#include "server/restart.h"
 #include "server/services.h"
 #include "server/wire/listener.h"
 
@@ -48,8 +49,8 @@ void say_hello(const server::Options& options) {
 
 // From an open data directory to a closed one.
 int run(const server::Options& options, server::ProcessSignals& signals) {
-  server::Assembly assembly(options);
-  assembly.on_shutdown_request([&signals](int exit_code) { signals.request_end(exit_code); });
+  server::Assembly assembly(options, {.end = [&signals](int exit_code) { signals.request_end(exit_code); },
+                                      .restart = [&signals](const std::string& why) { signals.request_restart(why); }});
   server::wire::Listener listener(assembly.services(), assembly.dispatcher());
   try {
     listener.start();
@@ -63,7 +64,12 @@ int run(const server::Options& options, server::ProcessSignals& signals) {
   return exit_code;
 }
 
-int serve(const server::Options& options) {
+struct Ending {
+  int exit_code = clean;
+  bool restarts = false;
+};
+
+Ending serve(const server::Options& options) {
   base::LogContext context("initandlisten");
   say_hello(options);
   server::ProcessSignals signals;
@@ -72,14 +78,14 @@ int serve(const server::Options& options) {
     server::PidFile pid_file(options.pid_file);
     const int exit_code = run(options, signals);
     base::log(Severity::info, LogComponent::control, 20565, "Now exiting");
-    base::log(Severity::info, LogComponent::control, 23138, "Shutting down", Attributes().add("exitCode", exit_code));
-    return exit_code;
+    if (!signals.restart_wanted()) base::log(Severity::info, LogComponent::control, 23138, "Shutting down", Attributes().add("exitCode", exit_code));
+    return {exit_code, signals.restart_wanted()};
   } catch (const base::OperationError& error) {
-    if (error.code() == base::ErrorCode::bad_value) return fail(bad_options, 20574, "Error during global initialization", error.what());
+    if (error.code() == base::ErrorCode::bad_value) return {fail(bad_options, 20574, "Error during global initialization", error.what())};
     const bool upgrade = error.code() == base::ErrorCode::unsupported_format;
-    return fail(upgrade ? need_upgrade : cannot_start, 20557, "DBException in initAndListen, terminating", error.what());
+    return {fail(upgrade ? need_upgrade : cannot_start, 20557, "DBException in initAndListen, terminating", error.what())};
   } catch (const std::exception& error) {
-    return fail(cannot_start, 20557, "DBException in initAndListen, terminating", error.what());
+    return {fail(cannot_start, 20557, "DBException in initAndListen, terminating", error.what())};
   }
 }
 
@@ -105,11 +111,17 @@ int main(int argc, char** argv) {
     case server::Options::Action::serve:
       break;
   }
-  if (options.fork) server::fork_into_background();
+  // What started anew is in the background already, and its log goes on.
+  const bool restarted = server::is_restarted();
+  if (options.fork && !restarted) server::fork_into_background();
+  if (restarted) options.log_append = true;
   server::prepare_process();
   if (const std::string problem = server::open_logging(options); !problem.empty()) {
     std::cerr << "Failed to open log file: " << problem << "\n";
     return cannot_start;
   }
-  return serve(options);
+  const Ending ending = serve(options);
+  if (!ending.restarts) return ending.exit_code;
+  const std::string problem = server::restart_in_place(argv);
+  return problem.empty() ? clean : fail(cannot_start, 7100031, "Can't start anew in place, terminating", problem);
 }

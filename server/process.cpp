@@ -72,7 +72,7 @@ pid_t pid_in(const std::string& path) {
 sigset_t awaited_signals() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals, signal);
+  for (int signal : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2}) sigaddset(&signals, signal);
   return signals;
 }
 
@@ -120,6 +120,11 @@ int ProcessSignals::wait_for_end() {
       base::rotate_log();
       continue;
     }
+    if (signal == SIGUSR2) {
+      if (!restart_requested_) continue;  // somebody else's
+      restarts_ = true;
+      return 0;
+    }
     base::log(Severity::info, LogComponent::control, 23377, "Received signal", Attributes().add("signal", signal).add("error", ::strsignal(signal)));
     return exit_code_;
   }
@@ -128,6 +133,13 @@ int ProcessSignals::wait_for_end() {
 void ProcessSignals::request_end(int exit_code) {
   exit_code_ = exit_code;
   ::kill(::getpid(), SIGTERM);
+}
+
+// A signal of its own: one that asks for the end meanwhile isn't taken for this.
+void ProcessSignals::request_restart(const std::string& why) {
+  base::log(Severity::info, LogComponent::control, 7100030, "Going to start anew in place", Attributes().add("reason", why));
+  restart_requested_ = true;
+  ::kill(::getpid(), SIGUSR2);
 }
 
 DataDirectoryLock::DataDirectoryLock(const std::string& dbpath) {

@@ -21,14 +21,19 @@ class ProcessSignals {
  public:
   ProcessSignals();
 
-  // Until SIGTERM, SIGINT or request_end; rotates the log at SIGUSR1. The exit code.
+  // Until SIGTERM, SIGINT, request_end or request_restart; rotates the log at SIGUSR1. The exit code.
   int wait_for_end();
+  // Was it a restart that was asked for, and nothing else?
+  bool restart_wanted() const { return restarts_; }
 
   // From any thread.
   void request_end(int exit_code);
+  void request_restart(const std::string& why);
 
  private:
   std::atomic<int> exit_code_{0};
+  std::atomic<bool> restart_requested_{false};
+  bool restarts_ = false;
 };
 
 // Holds `mongod.lock` in the data directory for as long as it lives, with the

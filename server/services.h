@@ -76,6 +76,9 @@ struct Services {
 
   // Asks the process to end; returns at once.
   std::function<void(int exit_code)> request_shutdown = {};
+
+  // Asks the process to end in order and to start anew in place, with the same arguments, as the same process; returns at once.
+  std::function<void(const std::string& why)> restart = {};
 };
 
 }  // namespace server

@@ -60,6 +60,7 @@
   X(repl_set_initiate)         \
   X(repl_set_reconfig)         \
   X(repl_set_step_down)        \
+  X(restart_in_place)          \
   X(server_status)             \
   X(set_parameter)             \
   X(shutdown)                  \

@@ -1,0 +1,28 @@
+// restartInPlace: for tests of what a member of a replica set does by itself (restart.h).
+#include "server/arguments.h"
+#include "server/command.h"
+#include "server/fail_points.h"
+#include "server/operation.h"
+#include "server/services.h"
+
+namespace server {
+namespace {
+
+class RestartInPlace : public Command {
+ public:
+  std::string_view name() const override { return "restartInPlace"; }
+  std::string_view help() const override { return "for tests: the process ends in order and starts anew"; }
+  bool may_block() const override { return false; }
+  bool admin_only() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder&) override {
+    if (!op.services().fail_points.enabled) throw base::OperationError(base::ErrorCode::command_not_found, "no such command: 'restartInPlace'");
+    op.services().restart(std::string(Arguments(request).string("reason").value_or("a test asked for it")));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_restart_in_place_command() { return std::make_unique<RestartInPlace>(); }
+
+}  // namespace server

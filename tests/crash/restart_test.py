@@ -1,0 +1,124 @@
+"""A server that starts anew in place: the same process, its data, its port, and still one that ends when told to."""
+import os
+import pathlib
+import signal
+import time
+
+import pymongo
+import pytest
+
+from tests.support.palimpsest import Server
+
+PARAMETERS = ("--setParameter", "enableTestCommands=1")
+
+
+def restart(server, reason="a test"):
+    """Asks for it, and waits until a new image serves."""
+    with server.client() as client:
+        topology = client.admin.command("hello")["topologyVersion"]["processId"]
+        client.admin.command("restartInPlace", reason=reason)
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        assert server.process.poll() is None, server.tail()
+        try:
+            with server.client(serverSelectionTimeoutMS=500) as client:
+                if client.admin.command("hello")["topologyVersion"]["processId"] != topology:
+                    return
+        except pymongo.errors.PyMongoError:
+            pass
+        time.sleep(0.02)
+    raise AssertionError(f"no new image:\n{server.tail()}")
+
+
+def test_the_same_process_serves_its_data_again_and_ends_in_order():
+    with Server(*PARAMETERS) as server:
+        pid = server.process.pid
+        with server.client() as client:
+            client.t.c.insert_many([{"_id": i} for i in range(1000)])
+        for again in range(3):
+            restart(server, f"reason {again}")
+            assert server.process.pid == pid and server.process.poll() is None
+            assert (server.dbpath / "mongod.lock").read_text() == f"{pid}\n"
+            assert pathlib.Path(f"/proc/{pid}/comm").read_text() == "palimpsestd\n"
+            with server.client() as client:
+                assert client.t.c.count_documents({}) == 1000 + again
+                client.t.c.insert_one({"_id": f"after {again}"})
+                assert client.admin.command("getCmdLineOpts")["argv"][1:3] == ["--dbpath", str(server.dbpath)]
+        text = server.log.read_text()
+        assert [f'"reason":"reason {i}"' in text for i in range(3)] == [True] * 3
+        assert "Detected unclean shutdown" not in text
+        assert server.stop() == 0
+
+
+def test_a_log_file_is_gone_on_with_and_nothing_leaks():
+    server = Server()
+    log = server.directory / "mongod.log"
+    server.arguments = [*PARAMETERS, "--logpath", str(log)]
+    with server:
+        restart(server)
+        first = len(os.listdir(f"/proc/{server.process.pid}/fd"))
+        for _ in range(3):
+            restart(server)
+        time.sleep(0.3)
+        assert len(os.listdir(f"/proc/{server.process.pid}/fd")) <= first + 2
+        assert log.read_text().count("Waiting for connections") == 5
+        assert len(list(log.parent.glob("mongod.log*"))) == 1
+        assert server.stop() == 0
+
+
+def test_a_server_that_wants_to_start_anew_for_ever_ends_and_says_why():
+    with Server(*PARAMETERS) as server:
+        for _ in range(5):
+            restart(server)
+        with server.client() as client:
+            client.admin.command("restartInPlace")
+        assert server.process.wait(30) == 100
+        assert "started anew 5 times within 60 s" in server.tail()
+        assert (server.dbpath / "mongod.lock").read_text() == ""
+
+
+@pytest.mark.parametrize("delay", [0, 0.005, 0.03, 0.1])
+def test_told_to_end_while_it_starts_anew_it_ends(delay):
+    with Server(*PARAMETERS) as server:
+        with server.client() as client:
+            client.admin.command("restartInPlace")
+        time.sleep(delay)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(30) == 0
+
+
+def test_in_the_background_it_stays_there():
+    with Server() as server:
+        assert server.stop() == 0
+        server.arguments = [*PARAMETERS, "--fork", "--logpath", str(server.directory / "fork.log")]
+        server.start(wait=False)
+        assert server.process.wait(30) == 0
+        pid = int((server.dbpath / "mongod.lock").read_text())
+        try:
+            with server.client() as client:
+                client.t.c.insert_one({"_id": 1})
+                before = client.admin.command("hello")["topologyVersion"]["processId"]
+                client.admin.command("restartInPlace")
+            end = time.monotonic() + 30
+            while time.monotonic() < end:
+                try:
+                    with server.client(serverSelectionTimeoutMS=500) as client:
+                        if client.admin.command("hello")["topologyVersion"]["processId"] != before:
+                            break
+                except pymongo.errors.PyMongoError:
+                    pass
+            assert int((server.dbpath / "mongod.lock").read_text()) == pid
+            with server.client() as client:
+                assert client.t.c.count_documents({}) == 1
+        finally:
+            os.kill(pid, signal.SIGTERM)
+        end = time.monotonic() + 30
+        while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not pathlib.Path(f"/proc/{pid}").exists()
+
+
+def test_without_test_commands_there_is_no_such_command():
+    with Server() as server, server.client() as client:
+        with pytest.raises(pymongo.errors.OperationFailure, match="no such command"):
+            client.admin.command("restartInPlace")
