@@ -95,6 +95,9 @@ class Coordinator {
   // Calls back, from any thread, when everything up to `optime` is acknowledged as `concern` asks, or why it was not.
   virtual void when_acknowledged(OpTime optime, const WriteConcern& concern, std::function<void(std::optional<WriteConcernFailure>)> done) = 0;
 
+  // Another member has this configuration: for one that has none yet, or is no longer told by the log.
+  virtual void learn_config(const SetConfig& config, const std::string& from) = 0;
+
   // An entry that says nothing: time in the log goes on to after `at_least`.
   virtual void write_noop(storage::Stamp at_least, std::string_view why) = 0;
 };

@@ -56,6 +56,7 @@ class SingleMember final : public Coordinator {
   std::optional<WriteConcernFailure> unsatisfiable(const WriteConcern& concern) const override;
   void when_acknowledged(OpTime optime, const WriteConcern& concern, std::function<void(std::optional<WriteConcernFailure>)> done) override;
   void write_noop(storage::Stamp at_least, std::string_view why) override;
+  void learn_config(const SetConfig&, const std::string&) override {}  // nobody else's is its own
 
  private:
   void run();

@@ -27,6 +27,9 @@ namespace server {
 namespace query {
 class CursorRegistry;
 }
+namespace peers {
+class Members;
+}
 
 struct Options;
 class CommandRegistry;
@@ -57,6 +60,7 @@ struct Services {
   replication::Oplog* oplog = nullptr;
   replication::Coordinator* replica_set = nullptr;        // null too on a standalone server
   replication::SessionStore* session_store = nullptr;     // likewise
+  peers::Members* members = nullptr;                      // likewise: how the others are
 
   // Calls back, from any thread, once everything committed before the call
   // would survive a power loss. The connection awaits it before it answers a

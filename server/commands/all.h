@@ -57,6 +57,7 @@
   X(repl_set_freeze)           \
   X(repl_set_get_config)       \
   X(repl_set_get_status)       \
+  X(repl_set_heartbeat)        \
   X(repl_set_initiate)         \
   X(repl_set_reconfig)         \
   X(repl_set_step_down)        \

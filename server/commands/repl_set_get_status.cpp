@@ -4,6 +4,7 @@
 #include "replication/error_codes.h"
 #include "server/commands/replica_set.h"
 #include "server/operation.h"
+#include "server/peers/members.h"
 #include "server/services.h"
 #include "storage/engine.h"
 
@@ -28,7 +29,10 @@ class ReplSetGetStatus : public ReplicaSetCommand {
       data_voters += member.votes && !member.arbiter;
     }
     reply.append("set", config.name).append("date", bson::Date{services.clock.wall_ms()}).append("myState", static_cast<int32_t>(now.state));
-    reply.append("term", now.term).append("syncSourceHost", "").append("syncSourceId", -1);
+    reply.append("term", now.term);
+    const std::string source = peers::sync_source(now);
+    const replication::MemberConfig* source_member = config.member(source);
+    reply.append("syncSourceHost", source).append("syncSourceId", source_member ? source_member->id : -1);
     reply.append("heartbeatIntervalMillis", config.heartbeat_interval_ms).append("majorityVoteCount", voters / 2 + 1);
     reply.append("writeMajorityCount", std::min(voters / 2 + 1, data_voters)).append("votingMembersCount", voters);
     reply.append("writableVotingMembersCount", data_voters);
@@ -41,7 +45,8 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     auto members = reply.array("members");
     for (const auto& member : config.members) {
       auto one = members.object();
-      append_member(one, op, now, member, progress);
+      if (&member == now.self) append_self(one, op, now, progress);
+      else append_other(one, op, now, member, services.members ? services.members->view(member.host) : peers::MemberView());
     }
   }
 
@@ -58,22 +63,72 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     }
   }
 
-  static void append_member(bson::Builder& out, const OperationContext& op, const replication::Standing& now, const replication::MemberConfig& member,
-                            const replication::Progress& progress) {
-    const bool self = &member == now.self;
-    const int64_t up_s = self ? op.services().clock.monotonic_us() / 1'000'000 - started_s() : 0;
-    const auto state = self ? now.state : replication::MemberState::unknown;
-    out.append("_id", member.id).append("name", member.host).append("health", self ? 1.0 : 0.0);
-    out.append("state", static_cast<int32_t>(state)).append("stateStr", replication::state_name(state)).append("uptime", static_cast<int32_t>(up_s));
-    const replication::Progress::Place place = self ? progress.applied : replication::Progress::Place();
-    replication::append_optime(out, "optime", place.optime);
-    out.append("optimeDate", bson::Date{static_cast<int64_t>(place.optime.ts >> 32) * 1000}).append("lastAppliedWallTime", bson::Date{place.wall_ms});
-    out.append("lastDurableWallTime", bson::Date{self ? progress.durable.wall_ms : 0}).append("syncSourceHost", "").append("syncSourceId", -1).append("infoMessage", "");
-    if (now.primary == &member) {
-      out.append("electionTime", bson::Timestamp{static_cast<uint32_t>(now.elected_ms / 1000), 1}).append("electionDate", bson::Date{now.elected_ms});
+  // This member, as it knows itself.
+  static void append_self(bson::Builder& out, const OperationContext& op, const replication::Standing& now, const replication::Progress& progress) {
+    const int64_t up_s = op.services().clock.monotonic_us() / 1'000'000 - started_s();
+    out.append("_id", now.self->id).append("name", now.self->host).append("health", 1.0);
+    append_state(out, now.state, replication::state_name(now.state), up_s);
+    if (!now.self->arbiter) {
+      append_place(out, "optime", "optimeDate", progress.applied.optime);
+      append_walls(out, progress.applied.wall_ms, progress.durable.wall_ms);
     }
-    out.append("configVersion", static_cast<int32_t>(now.config->version)).append("configTerm", static_cast<int32_t>(now.config->term));
-    if (self) out.append("self", true).append("lastHeartbeatMessage", "");
+    append_source(out, *now.config, peers::sync_source(now));
+    if (now.primary == now.self) append_election(out, peers::election_time(now));
+    append_config(out, peers::place_of(now.config.get()));
+    out.append("self", true).append("lastHeartbeatMessage", "");
+  }
+
+  // Another one, as its last heartbeat left it.
+  static void append_other(bson::Builder& out, const OperationContext& op, const replication::Standing& now, const replication::MemberConfig& member,
+                           const peers::MemberView& view) {
+    using Health = peers::MemberView::Health;
+    const bool up = view.health == Health::up;
+    const int64_t up_s = up ? (op.services().clock.monotonic_us() - view.up_since_us) / 1'000'000 : 0;
+    const auto state = state_of(now, member, view);
+    out.append("_id", member.id).append("name", member.host).append("health", view.health == Health::down ? 0.0 : 1.0);
+    append_state(out, state, view.health == Health::down ? "(not reachable/healthy)" : replication::state_name(state), up_s);
+    if (!member.arbiter) {
+      append_place(out, "optime", "optimeDate", view.said.applied.optime);
+      append_place(out, "optimeDurable", "optimeDurableDate", view.said.durable.optime);
+      append_walls(out, view.said.applied.wall_ms, view.said.durable.wall_ms);
+    }
+    out.append("lastHeartbeat", bson::Date{view.last_heartbeat_ms}).append("lastHeartbeatRecv", bson::Date{view.last_heard_ms});
+    out.append("pingMs", view.ping_ms).append("lastHeartbeatMessage", view.message);
+    append_source(out, *now.config, view.said.sync_source);
+    if (state == replication::MemberState::primary) {
+      append_election(out, now.primary == &member && now.elected_ms > 0 ? peers::election_time(now) : view.said.election_time.value_or(bson::Timestamp{}));
+    }
+    append_config(out, view.said.config);
+  }
+
+  // Who leads is known from consensus before a heartbeat tells.
+  static replication::MemberState state_of(const replication::Standing& now, const replication::MemberConfig& member, const peers::MemberView& view) {
+    using replication::MemberState;
+    if (view.health == peers::MemberView::Health::down) return MemberState::down;
+    if (view.health == peers::MemberView::Health::unknown) return MemberState::unknown;
+    if (now.primary == &member) return MemberState::primary;
+    return view.said.state == MemberState::primary && now.primary ? MemberState::secondary : view.said.state;
+  }
+
+  static void append_state(bson::Builder& out, replication::MemberState state, std::string_view text, int64_t up_s) {
+    out.append("state", static_cast<int32_t>(state)).append("stateStr", text).append("uptime", static_cast<int32_t>(up_s));
+  }
+  static void append_place(bson::Builder& out, std::string_view name, std::string_view date_name, const replication::OpTime& optime) {
+    replication::append_optime(out, name, optime);
+    out.append(date_name, bson::Date{static_cast<int64_t>(optime.ts >> 32) * 1000});
+  }
+  static void append_walls(bson::Builder& out, int64_t applied_ms, int64_t durable_ms) {
+    out.append("lastAppliedWallTime", bson::Date{applied_ms}).append("lastDurableWallTime", bson::Date{durable_ms});
+  }
+  static void append_source(bson::Builder& out, const replication::SetConfig& config, const std::string& host) {
+    const replication::MemberConfig* source = config.member(host);
+    out.append("syncSourceHost", host).append("syncSourceId", source ? source->id : -1).append("infoMessage", "");
+  }
+  static void append_election(bson::Builder& out, bson::Timestamp time) {
+    out.append("electionTime", time).append("electionDate", bson::Date{static_cast<int64_t>(time.seconds) * 1000});
+  }
+  static void append_config(bson::Builder& out, const peers::ConfigPlace& place) {
+    out.append("configVersion", static_cast<int32_t>(place.version)).append("configTerm", static_cast<int32_t>(place.term));
   }
 
   static int64_t started_s() {

@@ -1,0 +1,20 @@
+// Before a configuration is taken: are the members it names there, and free to join?
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "replication/set_config.h"
+
+namespace server::peers {
+
+// Asks every member but this one, all at once, with the configuration's heartbeat timeout. For a set that is being initiated all
+// must answer, and none may have a configuration or data of its own; for one that is there a majority of the voters and somebody
+// who can be elected. Returns as soon as that is known.
+//
+// Throws NodeNotFound, NewReplicaSetConfigurationIncompatible, CannotInitializeNodeWithData with mongod's messages, and
+// InvalidReplicaSetConfig where no member is this one.
+void check_quorum(const replication::SetConfig& config, bool initiating,
+                  const std::function<bool(const std::string& host)>& is_self);
+
+}  // namespace server::peers
