@@ -71,7 +71,7 @@ struct EncoderStats {
   size_t index_bytes = 0;            // memory now, entries not in use included
   uint64_t index_grown = 0;          // times it was made anew for more room
   uint64_t index_forgotten = 0;      // entries that found no place, and contents given up at the index's limit
-  uint64_t index_thinned = 0;        // contents that keep fewer features than they had
+  uint64_t index_thinned = 0;        // times a content lost some of its features
   size_t metadata_bytes = 0, source_cache_bytes = 0;  // memory now
   bool enabled = true;               // what the governor and the options say now
   GovernorState governor;            // why

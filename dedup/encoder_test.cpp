@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include "dedup/delta.h"
+#include "dedup/feature_index.h"
 #include "dedup/test_support.h"
 
 using namespace dedup;
@@ -463,29 +464,56 @@ TEST_CASE("options out of their ranges are refused by name", "[encoder]") {
 }
 
 TEST_CASE("of many strangers the index keeps twelve bytes each, and finds the late and the old ones", "[encoder]") {
+  constexpr int64_t count = 24'000;
   Server server;
   base::Random random(22);
   std::vector<Bytes> texts;
-  for (int64_t record = 1; record <= 6000; ++record) {
-    texts.push_back(prose(random, 700));
+  for (int64_t record = 1; record <= count; ++record) {
+    texts.push_back(prose(random, 400));
     server.encoder->encode(content(record), texts.back(), server.records);
     server.records.insert(content(record), texts.back());
   }
   const auto stats = server.encoder->stats();
-  CHECK(stats.index_records == 6000);
-  CHECK(stats.index_live_bytes <= 6000 * 12);
-  CHECK(stats.index_thinned > 5000);
-  CHECK(stats.index_bytes < 6000 * 20);
+  CHECK(stats.index_records == count);
+  CHECK(stats.index_live_bytes <= count * 12);
+  CHECK(stats.index_thinned > count * 4 / 5);
+  CHECK(stats.index_bytes < count * 20);
   for (const bool restart : {false, true}) {
     if (restart) server.restart();
     size_t found = 0;
-    int64_t record = restart ? 20'000 : 10'000;
-    for (size_t i = restart ? 50 : 0; i < 6000; i += 100) {
+    int64_t record = restart ? 60'000 : 50'000;
+    for (size_t i = restart ? 200 : 0; i < count; i += 400) {
       const auto encoding = server.encoder->encode(content(++record), texts[i] + prose(random, 60), server.records);
       found += encoding.source == content(static_cast<int64_t>(i) + 1);
     }
     CHECK(found >= 57);
   }
+}
+
+TEST_CASE("contents lose features by degrees, the older ones first, and a small index loses none", "[encoder]") {
+  Server server;
+  base::Random random(24);
+  std::vector<Bytes> texts;
+  const auto insert_until = [&](size_t count) {
+    while (texts.size() < count) {
+      texts.push_back(prose(random, 400));
+      const ContentId id = content(static_cast<int64_t>(texts.size()));
+      server.encoder->encode(id, texts.back(), server.records);
+      server.records.insert(id, texts.back());
+    }
+  };
+  insert_until(3000);
+  CHECK(server.encoder->stats().index_thinned == 0);
+  CHECK(server.encoder->stats().index_live_bytes == 3000 * 12 * FeatureIndex::entry_bytes);
+  // Room for seven or eight each, but for the latest, which keep all: nobody is down to two.
+  insert_until(5000);
+  CHECK(server.encoder->stats().index_thinned > 3000);
+  server.encoder->flush();
+  std::map<size_t, size_t> kept;
+  MetadataLog log(server.pages, 8 << 20);
+  log.for_each_live(MetadataLog::Order::oldest_first, [&](MetadataPointer, const MetadataLog::Entry& entry) { ++kept[entry.features.size()]; });
+  CHECK(kept.begin()->first >= 6);
+  CHECK(kept.rbegin()->first == 12);
 }
 
 TEST_CASE("a secondary that only observes finds the same sources once it encodes", "[encoder]") {

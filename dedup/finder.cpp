@@ -9,11 +9,9 @@ namespace {
 constexpr size_t index_entries_min = 512;
 constexpr uint32_t false_matches_max = 4;     // followed for one feature
 constexpr uint64_t pages_read_max = 8;        // of metadata, for one content
-constexpr uint32_t features_kept_min = 2;
 constexpr uint32_t superseded_kept = 2048;    // slots, from the newest
 constexpr int victims_put_again = 16;
-constexpr size_t live_bytes_min = 24 << 10;   // no limit counts below
-
+constexpr size_t live_bytes_min = 256 << 10;  // no limit counts below: so little is not worth finding less
 
 }  // namespace
 
@@ -197,7 +195,7 @@ void Finder::fill_index(size_t entries) {
 // Superseded contents go first, the latest of them excepted: one that was spoilt may be restored.
 void Finder::keep_to_limit() {
   if (options_.index_bytes_per_record == 0 || options_.index_layout == IndexLayout::published) return;
-  const size_t limit = std::max<size_t>(live_bytes_min, stats_.records * options_.index_bytes_per_record);
+  const size_t limit = std::max<size_t>(std::min(live_bytes_min, options_.index_bytes_max / 4), stats_.records * options_.index_bytes_per_record);
   const auto above = [&] { return index_.used() * FeatureIndex::entry_bytes > limit; };
   while (above()) {
     const auto next = metadata_.next(superseded_hand_);
@@ -206,23 +204,27 @@ void Finder::keep_to_limit() {
     if (const auto entry = metadata_.find(superseded_hand_); entry && entry->superseded) drop(superseded_hand_);
   }
   while (above()) {
-    const auto next = metadata_.next(hand_);
-    if (!next) {
-      // What is left to go are entries that lead to nothing any more, or the limit is below two features each.
-      if (put_since_reset_ * 4 > index_.used()) fill_index(index_.capacity());
-      return;
-    }
-    hand_ = *next;
-    const auto entry = metadata_.find(hand_);
-    if (entry && entry->superseded) drop(hand_);
-    else if (entry) thin(hand_, *entry);
+    if (std::any_of(hands_.begin(), hands_.end(), [&](Hand& hand) { return advance(hand); })) continue;
+    // What is left to go are entries that lead to nothing any more, or the limit is below two features each.
+    if (put_since_reset_ * 4 > index_.used()) fill_index(index_.capacity());
+    return;
   }
 }
 
-void Finder::thin(MetadataPointer pointer, const MetadataLog::Entry& entry) {
-  if (entry.features.size() <= features_kept_min) return;
-  for (const uint32_t feature : entry.features.subspan(features_kept_min)) index_.erase(feature, pointer);
-  metadata_.thin(pointer, features_kept_min);
+// False: it has caught up with the newest that it leaves alone.
+bool Finder::advance(Hand& hand) {
+  const auto next = metadata_.next(hand.at);
+  if (!next || *next + hand.distance > newest_) return false;
+  hand.at = *next;
+  const auto entry = metadata_.find(hand.at);
+  if (entry && entry->superseded) drop(hand.at);
+  else if (entry && entry->features.size() > hand.features) thin(hand.at, *entry, hand.features);
+  return true;
+}
+
+void Finder::thin(MetadataPointer pointer, const MetadataLog::Entry& entry, uint32_t features) {
+  for (const uint32_t feature : entry.features.subspan(features)) index_.erase(feature, pointer);
+  metadata_.thin(pointer, features);
   ++stats_.thinned;
 }
 
@@ -251,7 +253,7 @@ void Finder::rebuild() {
 
 void Finder::flush() {
   for (const auto& moved : metadata_.flush()) {
-      for (const uint32_t feature : moved.features) {
+    for (const uint32_t feature : moved.features) {
       const FeatureMatches matches = index_.find(feature, FeatureMatches::max);
       for (const FeatureMatch& match : matches)
         if (match.pointer == moved.from) index_.overwrite(match.bucket, moved.to);
@@ -262,7 +264,8 @@ void Finder::flush() {
 void Finder::clear() {
   index_.reset(0);
   metadata_.clear();
-  hand_ = superseded_hand_ = oldest_ = 0;
+  for (Hand& hand : hands_) hand.at = 0;
+  superseded_hand_ = oldest_ = 0;
   stats_.records = 0;
 }
 
@@ -272,7 +275,8 @@ void Finder::set_options(const Options& options) {
   metadata_.set_cache_bytes_max(options.metadata_cache_bytes);
   sketcher_ = Sketcher(options, seed_);
   if (invalidates_index(before, options)) return clear();
-  hand_ = superseded_hand_ = 0;
+  for (Hand& hand : hands_) hand.at = 0;
+  superseded_hand_ = 0;
   if (before.index_layout != options.index_layout || index_.capacity() > entries_max()) {
     rebuild();
   }

@@ -3,13 +3,14 @@
 //
 // All features of a content are looked up; how many it leaves in the index
 // depends on what the index may cost. With a limit a record (Options::
-// index_bytes_per_record) the oldest contents keep two features each: what comes
-// next mostly resembles what came lately, and a new content that shares anything
+// index_bytes_per_record) older contents keep fewer features: what comes next
+// mostly resembles what came lately, and a new content that shares anything
 // shares its rarest features first, so that looking up many finds what kept few.
+// Hands go over the contents while the index is above its limit, each when those
+// before it can't go on: all contents have lost some before any has lost most.
 //
-//   oldest  . . : : : | :::: :::: ::::  newest
-//           two each  |  all
-//                     hand, which moves on while the index is above its limit
+//   oldest   . . . . | : : : | :. :. :. | :: :: :: | ::: ::: ::: | :::::: newest
+//   features    2    |   3   |    4     |    6     |      8      |  all
 #pragma once
 
 #include <array>
@@ -68,7 +69,13 @@ class Finder {
   void make_room();
   void fill_index(size_t entries);
   void keep_to_limit();
-  void thin(MetadataPointer pointer, const MetadataLog::Entry& entry);
+  // Goes from the oldest content on and leaves each `features`, until it is `distance` slots from the newest.
+  struct Hand {
+    uint32_t features, distance;
+    MetadataPointer at = 0;
+  };
+  bool advance(Hand& hand);
+  void thin(MetadataPointer pointer, const MetadataLog::Entry& entry, uint32_t features);
   void give_up_oldest();
   size_t entries_max() const { return options_.index_bytes_max / FeatureIndex::entry_bytes; }
 
@@ -77,7 +84,8 @@ class Finder {
   Sketcher sketcher_;
   FeatureIndex index_;
   MetadataLog metadata_;
-  MetadataPointer hand_ = 0;       // up to here contents were thinned
+  // The latest keep all as long as that is possible: a version often comes soon after the one before it.
+  std::array<Hand, 5> hands_{{{8, 512}, {6, 512}, {4, 256}, {3, 256}, {2, 0}}};
   MetadataPointer superseded_hand_ = 0;  // up to here superseded ones were dropped
   MetadataPointer oldest_ = 0;     // up to here all were given up
   MetadataPointer newest_ = 0;

@@ -44,7 +44,6 @@ Options Options::of(Profile profile) {
       // a limit: 31, 5.2, 2.85, for what is kept of every feature costs more than it finds.
       options.index_bytes_per_record = 16;
       options.matches_per_feature = 4;
-      options.sources_tried = 4;
       options.worth_percent = 25;  // at 75: 31.0, 4.95, 2.67
       options.hop_distance = 64;
       options.demotion_depth_max = 8;

@@ -62,7 +62,7 @@ struct Options {
   // Source selection (§3.3)
   uint32_t cache_reward = 2;
   uint32_t head_reward = 2;     // for a content that is still the newest of its chain
-  uint32_t sources_tried = 3;   // fetched and compared before giving up; at most 8
+  uint32_t sources_tried = 4;   // fetched and compared before giving up; at most 8
   OverlapPolicy overlap = OverlapPolicy::keep;
 
   // Delta (§3.4, §5.3)

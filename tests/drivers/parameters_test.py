@@ -19,7 +19,7 @@ WHOLE = {
     "dedupMetadataCacheBytes": (8 << 20, 1 << 20, [1]),
     "dedupCacheReward": (2, 0, [-1, 1001]),
     "dedupHeadReward": (2, 3, [-1, 1001]),
-    "dedupSourcesTried": (3, 1, [0, 9]),
+    "dedupSourcesTried": (4, 1, [0, 9]),
     "dedupAnchorInterval": (64, 32, [0, 48, 8192]),
     "dedupWorthPercent": (25, 60, [0, 101]),
     "dedupHopDistance": (4, 8, [0, 1]),

@@ -125,6 +125,7 @@ int run(const Arguments& arguments) {
 
   double seconds = 0;
   uint64_t compared = 0, exact = 0, same_group = 0, missed = 0, chosen_bytes = 0, true_bytes = 0, write_backs = 0;
+  uint64_t versions_compared = 0, version_true_bytes = 0, version_chosen_bytes = 0;  // where it is a version of its predecessor
   uint64_t number = 0;
   for (const Version& version : versions) {
     const double start = cpu_seconds();
@@ -136,9 +137,15 @@ int run(const Arguments& arguments) {
     if (!version.predecessor || ++number % arguments.every != 0) continue;
     const auto truth = dedup::encode(store.content(*version.predecessor), version.content);
     const size_t truth_bytes = truth ? std::min(truth->size(), version.content.size()) : version.content.size();
+    const size_t made_bytes = encoding.source ? encoding.forward.size() : version.content.size();
+    if (truth_bytes * 2 <= version.content.size()) {
+      ++versions_compared;
+      version_true_bytes += truth_bytes;
+      version_chosen_bytes += made_bytes;
+    }
     ++compared;
     true_bytes += truth_bytes;
-    chosen_bytes += encoding.source ? encoding.forward.size() : version.content.size();
+    chosen_bytes += made_bytes;
     missed += !encoding.source;
     if (!encoding.source) continue;
     exact += *encoding.source == *version.predecessor;
@@ -164,6 +171,9 @@ int run(const Arguments& arguments) {
               "predecessor's %.0f B: %.3fx\n",
               compared, 100 * per(exact, compared), 100 * per(same_group, compared), 100 * per(missed, compared),
               per(chosen_bytes, compared), per(true_bytes, compared), per(chosen_bytes, true_bytes));
+  std::printf("of these, %lu resemble their predecessor (delta at most half): delta %.0f B, against the predecessor's %.0f B: %.3fx\n",
+              versions_compared, per(version_chosen_bytes, versions_compared), per(version_true_bytes, versions_compared),
+              per(version_chosen_bytes, version_true_bytes));
   std::printf("pipeline: %.3f GB/s, %.1f us a content (CPU)\n", 1e-9 * static_cast<double>(logical) / seconds,
               1e6 * seconds / static_cast<double>(versions.size()));
   std::printf("sources: %lu candidates (%.2f a content), false %lu, cache hits %lu, fetched %lu, gone %lu\n", stats.candidates,
