@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "bson/json.h"
+#include "replication/log_reader.h"
 #include "server/assembly.h"
 #include "server/client.h"
 #include "server/commands/test_server.h"
@@ -160,6 +161,31 @@ TEST_CASE("an update that moves documents ahead in the index it walks meets each
   server.expect(R"({update: "c", updates: [{q: {a: {$gte: 0}}, u: {$inc: {a: 100}}, multi: true, hint: "a_1"}]})",
                 R"({n: 1000, nModified: 1000})");
   server.expect(R"({count: "c", query: {a: {$gte: 100, $lt: 110}}})", R"({n: 1000})");
+}
+
+TEST_CASE("a change of many large documents is several transactions, none too large to travel") {
+  TestServer server;
+  const std::string pad(1 << 20, 'p');
+  for (int i = 0; i < 24; ++i) {
+    bson::Builder insert;
+    insert.append("insert", "c");
+    {
+      auto documents = insert.array("documents");
+      documents.object().append("_id", i).append("pad", pad);
+    }
+    server.expect(insert.done(), R"({n: 1})");
+  }
+  const storage::Stamp from = server.services().engine->all_committed();
+  server.expect(R"({update: "c", updates: [{q: {}, u: [{$set: {pad: {$concat: ["$pad", "q"]}, again: "$pad"}}], multi: true}]})", R"({n: 24, nModified: 24})");
+  replication::LogReader reader(*server.services().engine, *server.services().oplog);
+  const auto records = reader.read(from, server.services().engine->all_committed(), SIZE_MAX);
+  CHECK(records.size() >= 4);
+  size_t entries = 0;
+  for (const auto& record : records) {
+    entries += record.entries.size();
+    CHECK(record.body->size() < 16 << 20);
+  }
+  CHECK(entries == 24);
 }
 
 TEST_CASE("deletes take one or all") {

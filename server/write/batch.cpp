@@ -13,10 +13,10 @@ std::function<void()> on_conflict(OperationContext& op) {
   };
 }
 
-std::optional<BatchFailure> run_batch(OperationContext& op, size_t count, const BatchWork& work) {
+std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const BatchWork& work, const std::function<bool()>& full) {
   return storage::in_transaction(
       engine_of(op),
-      [&](storage::Transaction& transaction) -> std::optional<BatchFailure> {
+      [&](storage::Transaction& transaction) -> std::optional<BatchStop> {
         transaction.expect_stamps(count);
         for (size_t i = 0; i < count; ++i) {
           try {
@@ -25,8 +25,9 @@ std::optional<BatchFailure> run_batch(OperationContext& op, size_t count, const 
             throw;
           } catch (const base::OperationError&) {
             op.check_interrupt();
-            return BatchFailure{i, std::current_exception()};
+            return BatchStop{i, std::current_exception()};
           }
+          if (full && full() && i + 1 < count) return BatchStop{i + 1, nullptr};
         }
         return std::nullopt;
       },

@@ -22,16 +22,16 @@ class OperationContext;
 
 namespace server::write {
 
-struct BatchFailure {
+struct BatchStop {
   size_t index = 0;          // everything before it is committed, nothing from it on
-  std::exception_ptr error;  // an OperationError
+  std::exception_ptr error;  // an OperationError; nullptr: what was done so far is enough for one transaction
 };
 
 using BatchWork = std::function<void(storage::Transaction& transaction, size_t index)>;
 
-// Runs `work` for 0 … count - 1 and commits; stops at the first that fails. May run it for an item more
-// than once, but it takes effect once. Throws when the operation was told to stop: then nothing is committed.
-std::optional<BatchFailure> run_batch(OperationContext& op, size_t count, const BatchWork& work);
+// Runs `work` for 0 … count - 1 and commits; stops at the first that fails, and where `full` says so. May run it for an item
+// more than once, but it takes effect once. Throws when the operation was told to stop: then nothing is committed.
+std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const BatchWork& work, const std::function<bool()>& full = nullptr);
 
 // Asked between attempts: counts the conflict and throws when the operation is to stop.
 std::function<void()> on_conflict(OperationContext& op);

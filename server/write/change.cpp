@@ -1,5 +1,6 @@
 #include "server/write/change.h"
 
+#include <span>
 #include <unordered_set>
 
 #include "server/operation.h"
@@ -20,6 +21,7 @@ using storage::RecordId;
 using storage::Transaction;
 
 constexpr size_t batch_max = 128;
+constexpr size_t batch_bytes_max = 8 << 20;  // a transaction travels to other members as one record
 
 // {_id: 5}: the value. Found by its index inside the write transaction, without a plan.
 std::optional<bson::ValueView> exact_id(const Selection& selection) {
@@ -139,18 +141,28 @@ class Changer {
   }
 
   void change_batch(const std::vector<RecordId>& records, Changed& changed) {
+    for (size_t done = 0; done < records.size();) done += change_some(std::span(records).subspan(done), changed);
+  }
+
+  // Returns how many: all, or as many as one transaction may have.
+  size_t change_some(std::span<const RecordId> records, Changed& changed) {
     const Target target = Target::open(op_, ns_);
-    if (!target) return;
+    if (!target) return records.size();
     DocumentWriter writer(op_, target);
     std::vector<std::optional<Effect>> effects(records.size());
-    const auto failure = run_batch(op_, records.size(), [&](Transaction& transaction, size_t i) {
-      effects[i] = change_if_matching(transaction, target, writer, records[i]);
-    });
-    effects.resize(failure ? failure->index : records.size());
+    const auto stop = run_batch(
+        op_, records.size(),
+        [&](Transaction& transaction, size_t i) {
+          if (i == 0) writer.begin();
+          effects[i] = change_if_matching(transaction, target, writer, records[i]);
+        },
+        [&] { return writer.bytes() >= batch_bytes_max; });
+    effects.resize(stop ? stop->index : records.size());
     for (auto& effect : effects) {
       if (effect) count(std::move(*effect), changed);
     }
-    if (failure) std::rethrow_exception(failure->error);
+    if (stop && stop->error) std::rethrow_exception(stop->error);
+    return effects.size();
   }
 
   static void count(Effect effect, Changed& changed) {

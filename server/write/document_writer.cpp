@@ -13,6 +13,7 @@ namespace server::write {
 
 storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson::DocumentView document) {
   std::optional<replication::SessionWrite> session;
+  bytes_ += document.size();
   if (op_.retry) session = op_.retry->before(false);
   const storage::Stored stored = op_.services().committer->insert(transaction, *target_, document, session ? &*session : nullptr);
   op_.last_write = std::max(op_.last_write, stored.generation);
@@ -22,6 +23,7 @@ storage::RecordId DocumentWriter::insert(storage::Transaction& transaction, bson
 
 void DocumentWriter::update(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before,
                             bson::DocumentView after, bool replacement) {
+  bytes_ += after.size();
   const auto form = replacement ? replication::UpdateForm::replacement : replication::UpdateForm::smallest;
   std::optional<replication::SessionWrite> session;
   std::optional<bson::Document> image;  // `before` may be a view that the update ends

@@ -31,11 +31,16 @@ class DocumentWriter {
               bool replacement = false);
   void remove(storage::Transaction& transaction, storage::RecordId record, bson::DocumentView before);
 
+  // Of the contents inserted or left by updates, since the last call of begin.
+  size_t bytes() const { return bytes_; }
+  void begin() { bytes_ = 0; }
+
  private:
   void keep(storage::Transaction& transaction, storage::Stamp stamp, const std::optional<bson::Document>& image);
 
   OperationContext& op_;
   const Target& target_;
+  size_t bytes_ = 0;
 };
 
 // Now, as a timestamp no other call in this process gets.
