@@ -28,6 +28,7 @@ namespace query {
 class CursorRegistry;
 }
 namespace peers {
+class BackupHost;
 class Members;
 }
 
@@ -60,6 +61,7 @@ struct Services {
   replication::Oplog* oplog = nullptr;
   replication::Coordinator* replica_set = nullptr;        // null too on a standalone server
   replication::SessionStore* session_store = nullptr;     // likewise
+  peers::BackupHost* backups = nullptr;                   // likewise
   peers::Members* members = nullptr;                      // likewise: how the others are
 
   // Calls back, from any thread, once everything committed before the call

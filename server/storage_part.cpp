@@ -20,6 +20,7 @@
 #include "server/options.h"
 #include "server/own_address.h"
 #include "server/parameters.h"
+#include "server/peers/backup_host.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/plan/implies.h"
 #include "server/services.h"
@@ -30,6 +31,7 @@
 #include "server/write/ttl_monitor.h"
 #include "storage/dedup_service.h"
 #include "storage/engine.h"
+#include "storage/replace_directory.h"
 
 namespace server {
 
@@ -119,6 +121,7 @@ struct StoragePart::State {
   replication::LocalCommitter committer;
   std::unique_ptr<replication::SingleMember> member;          // with --replSet
   std::unique_ptr<replication::SessionStore> session_store;   // likewise
+  std::unique_ptr<peers::BackupHost> backups;                 // likewise
   query::CursorRegistry cursors;
   std::unique_ptr<write::TtlMonitor> ttl;
   std::unique_ptr<Housekeeping> housekeeping;
@@ -157,6 +160,8 @@ void StoragePart::State::join_set(const Options& options) {
   services.status.add("repl", [this](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", *member); });
   services.replica_set = member.get();
   services.session_store = session_store.get();
+  backups = std::make_unique<peers::BackupHost>(engine, services.clock);
+  services.backups = backups.get();
 }
 
 void StoragePart::State::add_parameters() {
@@ -167,6 +172,7 @@ void StoragePart::State::add_parameters() {
 StoragePart::StoragePart(const Options& options, Services& services) {
   base::log(Severity::info, LogComponent::storage, 22315, "Opening the data directory",
             Attributes().add("dbPath", options.dbpath).add("cacheBytes", options.cache_bytes()));
+  storage::place_copy(options.dbpath);
   state_ = std::make_unique<State>(options, services);
   State& state = *state_;
   std::error_code ignored;
@@ -194,8 +200,10 @@ void StoragePart::start() {
   if (state.member) state.member->start();
   state.session_care->start();
   state.ttl->start();
-  state.housekeeping =
-      std::make_unique<Housekeeping>([&state] { state.cursors.expire(state.services.clock.wall_ms()); });
+  state.housekeeping = std::make_unique<Housekeeping>([&state] {
+    state.cursors.expire(state.services.clock.wall_ms());
+    if (state.backups) state.backups->expire();
+  });
 }
 
 StoragePart::~StoragePart() {

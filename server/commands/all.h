@@ -38,6 +38,10 @@
   X(get_parameter)             \
   X(hello)                     \
   X(host_info)                 \
+  X(initial_sync_begin)        \
+  X(initial_sync_end)          \
+  X(initial_sync_files)        \
+  X(initial_sync_read)         \
   X(insert)                    \
   X(is_master)                 \
   X(kill_all_sessions)         \

@@ -1,0 +1,346 @@
+#include "server/peers/initial_sync.h"
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "bson/validate.h"
+#include "server/peers/backup_host.h"
+#include "storage/engine_files.h"
+#include "storage/replace_directory.h"
+
+namespace server::peers {
+namespace {
+
+using base::Attributes;
+using base::Bytes;
+using base::ErrorCode;
+using base::LogComponent;
+using base::OperationError;
+using base::Severity;
+
+constexpr int bad_reads_max = 3;  // in a row, of one part of a file
+constexpr size_t attempts_shown = 10;
+
+bool is(const OperationError& error, int32_t code) { return static_cast<int32_t>(error.code()) == code; }
+
+// The connection's trouble, not the source's word on the backup.
+bool broke(const OperationError& error) {
+  static constexpr int32_t codes[] = {6, 7, 17, 89, 91, 9001, 11600};
+  return std::any_of(std::begin(codes), std::end(codes), [&](int32_t code) { return is(error, code); });
+}
+
+[[noreturn]] void strange(const std::string& what) {
+  throw OperationError(ErrorCode::failed_to_parse, "the sync source's answer makes no sense: " + what);
+}
+
+int64_t number(bson::DocumentView reply, std::string_view name) {
+  const auto field = reply.find(name);
+  if (!field.is_integer() || field.to_int64() < 0) strange("no field '" + std::string(name) + "'");
+  return field.to_int64();
+}
+
+[[noreturn]] void cannot(const std::string& doing, int error) {
+  throw OperationError(error == ENOSPC || error == EDQUOT ? ErrorCode::out_of_disk_space : ErrorCode::internal_error,
+                       "cannot " + doing + ": " + std::strerror(error));
+}
+
+class NewFile {
+ public:
+  explicit NewFile(std::string path) : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+    if (file_ < 0) cannot("create " + path_, errno);
+  }
+  ~NewFile() { ::close(file_); }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void append(base::BytesView bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) cannot("write " + path_, written < 0 ? errno : ENOSPC);
+      bytes.remove_prefix(static_cast<size_t>(written));
+    }
+  }
+  // Nothing is written for zeros: they read as such.
+  void skip(uint64_t zeros) {
+    if (::lseek(file_, static_cast<off_t>(zeros), SEEK_CUR) < 0) cannot("extend " + path_, errno);
+  }
+  void end(uint64_t bytes) {
+    if (::ftruncate(file_, static_cast<off_t>(bytes)) != 0) cannot("extend " + path_, errno);
+    if (::fsync(file_) != 0) cannot("sync " + path_, errno);
+  }
+
+ private:
+  const std::string path_;
+  const int file_;
+};
+
+Bytes encode(const CopyOrigin& origin) {
+  bson::Builder out;
+  out.append("term", static_cast<int64_t>(origin.vote.term)).append("vote", static_cast<int64_t>(origin.vote.vote));
+  out.append("source", origin.source).append("time", bson::Date{origin.time_ms});
+  return out.done().bytes();
+}
+
+}  // namespace
+
+InitialSync::InitialSync(InitialSyncOptions options, InitialSyncNeeds needs, base::Clock& clock)
+    : options_(std::move(options)), needs_(std::move(needs)), clock_(clock), started_wall_ms_(clock.wall_ms()), started_us_(clock.monotonic_us()) {}
+
+void InitialSync::interrupt() {
+  {
+    std::lock_guard lock(mutex_);
+    interrupted_ = true;
+  }
+  woken_.notify_all();
+}
+
+void InitialSync::check_interrupt() const {
+  std::lock_guard lock(mutex_);
+  if (interrupted_) throw OperationError(ErrorCode::interrupted_at_shutdown, "initial sync was interrupted");
+}
+
+void InitialSync::pause(int64_t ms) {
+  {
+    std::unique_lock lock(mutex_);
+    woken_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return interrupted_; });
+  }
+  check_interrupt();
+}
+
+void InitialSync::run() {
+  for (;;) {
+    const std::string source = await_source();
+    const int64_t begun_us = clock_.monotonic_us();
+    {
+      std::lock_guard lock(mutex_);
+      now_ = {.status = "", .source = source};
+    }
+    base::log(Severity::info, LogComponent::repl, 21164, "Initial sync attempt begins", Attributes().add("syncSource", source));
+    std::string reason;
+    try {
+      attempt(source);
+      std::lock_guard lock(mutex_);
+      ended_us_ = clock_.monotonic_us();
+      base::log(Severity::info, LogComponent::repl, 21163, "Initial sync is complete; the data takes its place when the process is started anew",
+                Attributes().add("syncSource", source).add("bytes", bytes_copied_).add("durationMillis", (ended_us_ - begun_us) / 1000));
+      return;
+    } catch (const OperationError& error) {
+      check_interrupt();
+      if (is(error, BackupHost::busy)) {  // not a failure: another member is before us
+        pause(options_.pause_ms);
+        continue;
+      }
+      reason = base::code_name(error.code()) + ": " + error.what();
+    }
+    std::string all;
+    {
+      std::lock_guard lock(mutex_);
+      now_.status = reason;
+      now_.duration_ms = (clock_.monotonic_us() - begun_us) / 1000;
+      failed_.push_back(std::move(now_));
+      now_ = {};
+      bytes_copied_ = bytes_total_ = files_copied_ = files_total_ = 0;
+      if (failed_.size() >= static_cast<size_t>(options_.attempts_max)) {
+        for (const Attempt& each : failed_) all += "; " + each.source + ": " + each.status;
+      }
+    }
+    base::log(Severity::error, LogComponent::repl, 21200, "Initial sync attempt failed", Attributes().add("syncSource", source).add("error", reason));
+    if (!all.empty()) {
+      throw OperationError(ErrorCode::operation_failed, "The maximum number of retries have been exhausted for initial sync" + all);
+    }
+    pause(options_.pause_ms);
+  }
+}
+
+std::string InitialSync::await_source() {
+  for (;;) {
+    check_interrupt();
+    if (const auto source = needs_.source()) return *source;
+    pause(options_.pause_ms);
+  }
+}
+
+// Again while the connection is away, for a while.
+bson::Document InitialSync::call(const std::string& source, bson::DocumentView command) {
+  for (std::optional<int64_t> away_since_us;;) {
+    check_interrupt();
+    try {
+      bson::Document reply = needs_.call(source, command);
+      if (away_since_us) {
+        std::lock_guard lock(mutex_);
+        now_.unreachable_ms += (clock_.monotonic_us() - *away_since_us) / 1000;
+      }
+      return reply;
+    } catch (const OperationError& error) {
+      check_interrupt();
+      if (!broke(error)) throw;
+      if (!away_since_us) away_since_us = clock_.monotonic_us();
+      if (clock_.monotonic_us() - *away_since_us >= options_.unreachable_ms * 1000) throw;
+    }
+    {
+      std::lock_guard lock(mutex_);
+      ++now_.operations_retried;
+    }
+    pause(options_.reread_ms);
+  }
+}
+
+void InitialSync::attempt(const std::string& source) {
+  bson::Builder begin;
+  begin.append("_initialSyncBegin", 1).append("for", options_.self);
+  const bson::Document begun = call(source, begin.done());
+  const int64_t backup = number(begun, "backupId");
+  bson::Builder end;
+  end.append("_initialSyncEnd", 1).append("backupId", backup);
+  const bson::Document ending = end.done();
+  const auto let_go = [&] {
+    try {
+      needs_.call(source, ending);
+    } catch (const OperationError&) {
+      // It ends by itself.
+    }
+  };
+  std::vector<File> files;
+  try {
+    if (const std::string why = needs_.refuse ? needs_.refuse(begun) : ""; !why.empty()) {
+      throw OperationError(ErrorCode::operation_failed, "the sync source can't be used: " + why);
+    }
+    files = list(source, backup, number(begun, "files"));
+    uint64_t total = 0;
+    for (const File& file : files) total += file.bytes;
+    storage::begin_copy(options_.dbpath);
+    require_room(total);
+    {
+      std::lock_guard lock(mutex_);
+      files_total_ = files.size(), files_copied_ = 0;
+      bytes_total_ = total, bytes_copied_ = 0;
+      copying_us_ = clock_.monotonic_us();
+    }
+    for (const File& file : files) copy(source, backup, file);
+  } catch (const OperationError& error) {
+    if (!broke(error) && !is(error, BackupHost::gone)) let_go();
+    throw;
+  }
+  let_go();
+  storage::CopyMarker marker;
+  for (File& file : files) marker.files.push_back({std::move(file.name), file.bytes});
+  marker.carried = encode({needs_.stop_voting(), source, clock_.wall_ms()});
+  storage::complete_copy(options_.dbpath, marker);
+}
+
+std::vector<InitialSync::File> InitialSync::list(const std::string& source, int64_t backup, int64_t count) {
+  std::vector<File> files;
+  std::set<std::string> names;
+  while (files.size() < static_cast<size_t>(count)) {
+    bson::Builder command;
+    command.append("_initialSyncFiles", 1).append("backupId", backup).append("skip", static_cast<int64_t>(files.size()));
+    const bson::Document reply = call(source, command.done());
+    const auto page = reply.find("files");
+    if (!page.is_array() || page.as_document().empty()) strange("fewer files than it said");
+    for (const auto& element : page.as_document()) {
+      if (!element.is_object() || !element.as_document().find("name").is_string()) strange("a file without a name");
+      File file{std::string(element.as_document().find("name").as_string()), static_cast<uint64_t>(number(element.as_document(), "bytes"))};
+      if (!storage::is_engine_file(file.name)) {
+        throw OperationError(ErrorCode::bad_value, "the sync source offers a file that is none of a data directory: '" + file.name + "'");
+      }
+      if (!names.insert(file.name).second) strange("the file '" + file.name + "' twice");
+      files.push_back(std::move(file));
+    }
+  }
+  return files;
+}
+
+void InitialSync::require_room(uint64_t bytes) const {
+  struct statvfs figures {};
+  if (::statvfs(options_.dbpath.c_str(), &figures) != 0) cannot("look at " + options_.dbpath, errno);
+  const uint64_t free = uint64_t{figures.f_bavail} * figures.f_frsize;
+  if (bytes > free) {
+    throw OperationError(ErrorCode::out_of_disk_space, "the data to copy takes " + std::to_string(bytes) + " bytes, and " + options_.dbpath + " has " +
+                                                           std::to_string(free) + " bytes free");
+  }
+}
+
+void InitialSync::copy(const std::string& source, int64_t backup, const File& file) {
+  NewFile out(options_.dbpath + "/" + storage::sync_directory + "/" + file.name);
+  for (uint64_t at = 0; at < file.bytes;) {
+    const Part part = read(source, backup, file, at);
+    out.append(part.data);
+    out.skip(part.zeros);
+    at += part.bytes();
+    std::lock_guard lock(mutex_);
+    bytes_copied_ += part.bytes();
+  }
+  out.end(file.bytes);
+  std::lock_guard lock(mutex_);
+  ++files_copied_;
+}
+
+InitialSync::Part InitialSync::read(const std::string& source, int64_t backup, const File& file, uint64_t offset) {
+  const uint64_t wanted = std::min(file.bytes - offset, static_cast<uint64_t>(options_.read_bytes));
+  bson::Builder command;
+  command.append("_initialSyncRead", 1).append("backupId", backup).append("file", file.name);
+  command.append("offset", static_cast<int64_t>(offset)).append("bytes", static_cast<int64_t>(wanted));
+  const bson::Document asked = command.done();
+  for (int bad = 0; bad < bad_reads_max; ++bad) {
+    const bson::Document reply = call(source, asked);
+    const auto data = reply.find("data");
+    const auto checksum = reply.find("checksum");
+    if (data.type() != bson::Type::binary || !checksum.is_integer()) strange("a part of a file without data or checksum");
+    const Part part{Bytes(data.as_binary().bytes), static_cast<uint64_t>(number(reply, "zeros"))};
+    if (part.bytes() == 0 || part.data.size() > wanted || part.zeros > wanted - part.data.size()) {
+      strange(std::to_string(part.bytes()) + " bytes of '" + file.name + "' where " + std::to_string(wanted) + " were asked for");
+    }
+    if (base::hash64(part.data, part.zeros) == static_cast<uint64_t>(checksum.to_int64())) return part;
+    std::lock_guard lock(mutex_);
+    ++now_.operations_retried;
+  }
+  throw OperationError(ErrorCode::data_corruption_detected,
+                       "'" + file.name + "' arrives damaged at offset " + std::to_string(offset) + ": its checksum is wrong time and again");
+}
+
+void InitialSync::append_status(bson::Builder& out) const {
+  std::lock_guard lock(mutex_);
+  const int64_t now_us = ended_us_ ? ended_us_ : clock_.monotonic_us();
+  out.append("failedInitialSyncAttempts", static_cast<int32_t>(failed_.size())).append("maxFailedInitialSyncAttempts", options_.attempts_max);
+  out.append("initialSyncStart", bson::Date{started_wall_ms_});
+  if (ended_us_) out.append("initialSyncEnd", bson::Date{started_wall_ms_ + (ended_us_ - started_us_) / 1000});
+  out.append("totalInitialSyncElapsedMillis", (now_us - started_us_) / 1000);
+  const int64_t copying_ms = std::max<int64_t>(1, (now_us - copying_us_) / 1000);
+  if (bytes_copied_ > 0) {
+    const auto left = static_cast<double>(bytes_total_ - bytes_copied_);
+    out.append("remainingInitialSyncEstimatedMillis", static_cast<int64_t>(left * static_cast<double>(copying_ms) / static_cast<double>(bytes_copied_)));
+  }
+  out.append("approxTotalDataSize", static_cast<int64_t>(bytes_total_)).append("approxTotalBytesCopied", static_cast<int64_t>(bytes_copied_));
+  out.append("bytesPerSecond", bytes_copied_ > 0 ? static_cast<int64_t>(bytes_copied_ * 1000 / static_cast<uint64_t>(copying_ms)) : int64_t{0});
+  out.append("filesTotal", static_cast<int64_t>(files_total_)).append("filesCopied", static_cast<int64_t>(files_copied_));
+  out.append("syncSource", now_.source);
+  auto attempts = out.array("initialSyncAttempts");
+  for (size_t i = failed_.size() - std::min(failed_.size(), attempts_shown); i < failed_.size(); ++i) {
+    const Attempt& each = failed_[i];
+    auto one = attempts.object();
+    one.append("durationMillis", each.duration_ms).append("status", each.status).append("syncSource", each.source);
+    one.append("operationsRetried", each.operations_retried).append("totalTimeUnreachableMillis", each.unreachable_ms);
+  }
+}
+
+std::optional<CopyOrigin> copy_origin(const std::string& dbpath) {
+  const std::optional<Bytes> carried = storage::copied(dbpath);
+  if (!carried) return std::nullopt;
+  const auto damaged = [] { throw OperationError(ErrorCode::data_corruption_detected, "what a copied data directory carries is damaged"); };
+  if (!bson::validate(*carried)) damaged();
+  const bson::DocumentView document(*carried);
+  const auto term = document.find("term"), vote = document.find("vote"), source = document.find("source"), time = document.find("time");
+  if (!term.is_integer() || !vote.is_integer() || !source.is_string() || time.type() != bson::Type::date) damaged();
+  return CopyOrigin{{static_cast<uint64_t>(term.to_int64()), static_cast<uint64_t>(vote.to_int64())}, std::string(source.as_string()), time.as_date().ms};
+}
+
+}  // namespace server::peers

@@ -1,0 +1,122 @@
+// Initial sync: this member takes a copy of another's data directory.
+//
+//   source? -> begin -> files -> read … read -> end     into <dbpath>/_sync, each part checked, each file synced
+//           -> own term and vote -> the marker          the next start puts the copy in place (storage/replace_directory.h)
+//
+// A connection that breaks is taken up where it broke, for the source keeps the
+// backup for some minutes. Where it hasn't, the attempt has failed, and another
+// begins with a source that is asked for again; nothing of the old one is used.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "bson/builder.h"
+
+namespace server::peers {
+
+// What a member has promised in elections.
+struct OwnVote {
+  uint64_t term = 0;
+  uint64_t vote = 0;  // 0: nobody
+};
+
+struct InitialSyncOptions {
+  std::string dbpath;
+  std::string self;               // "host:port": by which a source knows that it is the same member that asks again
+  int attempts_max = 10;          // as mongod's numInitialSyncAttempts
+  int64_t pause_ms = 1000;        // between attempts, while there is no source, and while a source is busy
+  int64_t unreachable_ms = 60'000;  // how long a source may be away before the attempt has failed
+  int64_t reread_ms = 250;        // between tries on a connection that broke
+  int64_t read_bytes = 4 << 20;   // at a time; at most 8 MB
+};
+
+// What it asks of its owner. All are called on the thread of run().
+struct InitialSyncNeeds {
+  // "host:port" of a member to copy from, perhaps another than last time. nullopt: none for now.
+  std::function<std::optional<std::string>()> source;
+  // Runs a command in `admin` and returns its reply. Throws OperationError: the source's own for ok: 0, HostUnreachable,
+  // NetworkTimeout … where the connection broke. PeerClient::run is one.
+  std::function<bson::Document(const std::string& source, bson::DocumentView command)> call;
+  // Whether a source is far enough: its lastCommittedOpTime, durableOpTime and term as of just before the copy. Empty: it is;
+  // else why not. May be null.
+  std::function<std::string(bson::DocumentView begun)> refuse;
+  // The copy is there. From this call on the member takes part in nothing until it is started anew. Called again where
+  // the marker could not be written and another attempt had to be made.
+  std::function<OwnVote()> stop_voting;
+};
+
+class InitialSync {
+ public:
+  InitialSync(InitialSyncOptions options, InitialSyncNeeds needs, base::Clock& clock = base::system_clock());
+
+  // Blocks until the marker is written; the process is then to be started anew. Throws OperationError: OperationFailed after the
+  // last attempt, with the reason of each; InterruptedAtShutdown.
+  void run();
+  // From any thread. The owner ends the call in progress itself.
+  void interrupt();
+
+  // The fields of replSetGetStatus' `initialSyncStatus`. From any thread.
+  void append_status(bson::Builder& out) const;
+
+ private:
+  struct File {
+    std::string name;
+    uint64_t bytes = 0;
+  };
+  struct Attempt {
+    std::string status;
+    std::string source;
+    int64_t duration_ms = 0;
+    int64_t operations_retried = 0;
+    int64_t unreachable_ms = 0;
+  };
+
+  std::string await_source();
+  void attempt(const std::string& source);
+  bson::Document call(const std::string& source, bson::DocumentView command);
+  std::vector<File> list(const std::string& source, int64_t backup, int64_t count);
+  void copy(const std::string& source, int64_t backup, const File& file);
+  struct Part {
+    base::Bytes data;
+    uint64_t zeros = 0;  // behind it
+    uint64_t bytes() const { return data.size() + zeros; }
+  };
+  Part read(const std::string& source, int64_t backup, const File& file, uint64_t offset);
+  void require_room(uint64_t bytes) const;
+  void pause(int64_t ms);
+  void check_interrupt() const;
+
+  const InitialSyncOptions options_;
+  const InitialSyncNeeds needs_;
+  base::Clock& clock_;
+
+  mutable std::mutex mutex_;  // for what follows
+  std::condition_variable woken_;
+  bool interrupted_ = false;
+  int64_t started_wall_ms_ = 0;
+  int64_t started_us_ = 0;
+  int64_t ended_us_ = 0;
+  int64_t copying_us_ = 0;  // since when the attempt in progress reads files
+  std::vector<Attempt> failed_;
+  Attempt now_;
+  uint64_t files_total_ = 0, files_copied_ = 0;
+  uint64_t bytes_total_ = 0, bytes_copied_ = 0;
+};
+
+// What the copy that took this directory's place brought with it, until storage::forget_copied. Throws DataCorruptionDetected.
+struct CopyOrigin {
+  OwnVote vote;
+  std::string source;
+  int64_t time_ms = 0;
+};
+std::optional<CopyOrigin> copy_origin(const std::string& dbpath);
+
+}  // namespace server::peers
