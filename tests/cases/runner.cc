@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bench/measure/server.h"
 #include "bson/json.h"
 #include "tests/cases/case_file.h"
-#include "tests/support/server_process.h"
 
 namespace {
 
@@ -111,9 +111,9 @@ int main(int argc, char** argv) {
   mongoc_init();
   Totals totals;
   try {
-    std::unique_ptr<tests::ServerProcess> server;
+    std::unique_ptr<bench::Server> server;
     if (uri.empty()) {
-      server = std::make_unique<tests::ServerProcess>(program);
+      server = std::make_unique<bench::Server>(program, std::vector<std::string>(), "");
       uri = server->uri();
     }
     mongoc_client_t* client = mongoc_client_new(uri.c_str());
