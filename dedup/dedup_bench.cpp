@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "dedup/decoder.h"
 #include "dedup/encoder.h"
+#include "dedup/memory_pages.h"
 #include "dedup/sketch.h"
 
 namespace {
@@ -117,17 +118,7 @@ BENCHMARK(whole_encoder)->ArgName("profile")->DenseRange(0, 2);
 
 // The index of 200,000 documents, made from the metadata as at start. `bytes` is what one of them takes.
 void rebuild(benchmark::State& state) {
-  struct Pages : NoStore {
-    std::map<uint32_t, Bytes> kept;
-    std::optional<Bytes> read_page(uint32_t page) override { return kept.at(page); }
-    void write_page(uint32_t page, BytesView bytes) override { kept[page] = Bytes(bytes); }
-    void erase_page(uint32_t page) override { kept.erase(page); }
-    std::vector<uint32_t> pages() override {
-      std::vector<uint32_t> numbers;
-      for (const auto& [number, bytes] : kept) numbers.push_back(number);
-      return numbers;
-    }
-  } pages;
+  MemoryPages pages;
   constexpr int64_t documents = 200'000;
   Options options = Options::of(static_cast<Profile>(state.range(0)));
   options.governor_window = 0;
@@ -143,15 +134,13 @@ void rebuild(benchmark::State& state) {
     }
     encoder.flush();
   }
-  size_t bytes = 0;
-  for (const auto& [number, page] : pages.kept) bytes += page.size();
   for (auto _ : state) {
     Encoder encoder(options, 1, pages);
     encoder.rebuild();
     state.counters["documents"] = static_cast<double>(encoder.stats().live_entries);
     state.counters["index_bytes"] = static_cast<double>(encoder.stats().index_bytes);
   }
-  state.counters["bytes"] = static_cast<double>(bytes) / documents;
+  state.counters["bytes"] = static_cast<double>(pages.bytes()) / documents;
 }
 BENCHMARK(rebuild)->ArgName("profile")->DenseRange(0, 1)->Unit(benchmark::kMillisecond);
 

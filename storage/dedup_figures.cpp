@@ -9,7 +9,13 @@ namespace storage {
 
 namespace {
 
-int64_t number(uint64_t value) { return static_cast<int64_t>(value); }
+int64_t number(uint64_t value) {
+  return static_cast<int64_t>(value);
+}
+
+void append_all(bson::Builder& out, std::initializer_list<std::pair<const char*, uint64_t>> figures) {
+  for (const auto& [name, value] : figures) out.append(name, number(value));
+}
 
 // What lies in a set of collections, and how it was read.
 struct StoreSum {
@@ -76,51 +82,52 @@ void append(bson::Builder& out, const StoreSum& stored) {
   auto decode = out.object("decodeMicros");
   for (const auto& [name, q] : {std::pair{"p50", 0.5}, {"p99", 0.99}}) {
     uint64_t value = 0;
-    for (const auto* store : stored.stores) value = std::max(value, store->decode_micros.count() ? store->decode_micros.quantile(q) : 0);
+    for (const auto* store : stored.stores)
+      value = std::max(value, store->decode_micros.count() ? store->decode_micros.quantile(q) : 0);
     decode.append(name, number(value));
   }
 }
 
 void append(bson::Builder& out, const LogFigures& log) {
-  out.append("entries", number(log.entries));
-  out.append("rawBytes", number(log.raw_bytes));
-  out.append("forwardBytes", number(log.forward_bytes));
-  out.append("forwardBatches", number(log.batches));
-  out.append("forwardZstdBytes", number(log.zstd_bytes));
+  append_all(out, {{"entries", log.entries},
+                   {"rawBytes", log.raw_bytes},
+                   {"forwardBytes", log.forward_bytes},
+                   {"forwardBatches", log.batches},
+                   {"forwardZstdBytes", log.zstd_bytes}});
 }
 
 void append(bson::Builder& out, const dedup::EncoderStats& stats) {
-  out.append("contents", number(stats.contents));
-  out.append("encoded", number(stats.encoded));
-  out.append("unique", number(stats.unique));
-  out.append("filtered", number(stats.filtered));
-  out.append("notWorth", number(stats.not_worth));
-  out.append("disabled", number(stats.disabled));
-  out.append("contentBytes", number(stats.content_bytes));
-  out.append("forwardBytes", number(stats.forward_bytes));
-  out.append("savedBytes", number(stats.saved_bytes));
-  out.append("writeBacks", number(stats.write_backs));
-  out.append("hopWriteBacks", number(stats.hop_write_backs));
-  out.append("improvedWriteBacks", number(stats.improved_write_backs));
-  out.append("demotedAtOnce", number(stats.demoted_at_once));
+  append_all(out, {{"contents", stats.contents},
+                   {"encoded", stats.encoded},
+                   {"unique", stats.unique},
+                   {"filtered", stats.filtered},
+                   {"notWorth", stats.not_worth},
+                   {"disabled", stats.disabled},
+                   {"contentBytes", stats.content_bytes},
+                   {"forwardBytes", stats.forward_bytes},
+                   {"savedBytes", stats.saved_bytes},
+                   {"writeBacks", stats.write_backs},
+                   {"hopWriteBacks", stats.hop_write_backs},
+                   {"improvedWriteBacks", stats.improved_write_backs},
+                   {"demotedAtOnce", stats.demoted_at_once}});
   {
     auto cache = out.object("sourceCache");
-    cache.append("bytes", number(stats.source_cache_bytes));
-    cache.append("hits", number(stats.source_hits));
-    cache.append("misses", number(stats.source_fetches));
-    cache.append("gone", number(stats.sources_gone));
+    append_all(cache, {{"bytes", stats.source_cache_bytes},
+                       {"hits", stats.source_hits},
+                       {"misses", stats.source_fetches},
+                       {"gone", stats.sources_gone}});
   }
   auto index = out.object("index");
-  index.append("bytes", number(stats.index_bytes));
-  index.append("liveBytes", number(stats.index_live_bytes));
-  index.append("records", number(stats.live_entries));
-  index.append("recordsIndexed", number(stats.index_records));
-  index.append("grown", number(stats.index_grown));
-  index.append("forgotten", number(stats.index_forgotten));
-  index.append("thinned", number(stats.index_thinned));
-  index.append("candidates", number(stats.candidates));
-  index.append("falseChecksums", number(stats.false_matches));
-  index.append("metadataCacheBytes", number(stats.metadata_bytes));
+  append_all(index, {{"bytes", stats.index_bytes},
+                     {"liveBytes", stats.index_live_bytes},
+                     {"records", stats.live_entries},
+                     {"recordsIndexed", stats.index_records},
+                     {"grown", stats.index_grown},
+                     {"forgotten", stats.index_forgotten},
+                     {"thinned", stats.index_thinned},
+                     {"candidates", stats.candidates},
+                     {"falseChecksums", stats.false_matches},
+                     {"metadataCacheBytes", stats.metadata_bytes}});
 }
 
 void append_governor(bson::Builder& out, const dedup::EncoderStats& stats) {
@@ -130,9 +137,9 @@ void append_governor(bson::Builder& out, const dedup::EncoderStats& stats) {
   out.append("ratioJudged", governor.ratio);
   out.append("ratioNow", governor.ratio_now);
   out.append("contentsUntilJudged", number(governor.contents_until_judged));
-  out.append("ratio", stats.content_bytes > stats.saved_bytes
-                          ? static_cast<double>(stats.content_bytes) / static_cast<double>(stats.content_bytes - stats.saved_bytes)
-                          : 1.0);
+  out.append("ratio", stats.content_bytes > stats.saved_bytes ? static_cast<double>(stats.content_bytes) /
+                                                                    static_cast<double>(stats.content_bytes - stats.saved_bytes)
+                                                              : 1.0);
   out.append("sizeThreshold", static_cast<int64_t>(stats.size_threshold));
 }
 
@@ -143,16 +150,16 @@ dedup::EncoderStats sum(const DedupFigures& figures) {
 }
 
 void append_write_back(bson::Builder& out, const DedupFigures& figures) {
-  out.append("records", number(figures.write_back_records));
-  out.append("bytes", number(figures.write_back_bytes));
-  out.append("written", number(figures.write_back.written));
-  out.append("savedBytes", number(figures.write_back.saved_bytes));
-  out.append("stale", number(figures.write_back.stale));
-  out.append("noGain", number(figures.write_back.no_gain));
-  out.append("conflicts", number(figures.write_back.conflicts));
-  out.append("wrong", number(figures.write_back.wrong));
-  out.append("discarded", number(figures.write_back_discarded));
-  out.append("discardedBytes", number(figures.write_back_discarded_bytes));
+  append_all(out, {{"records", figures.write_back_records},
+                   {"bytes", figures.write_back_bytes},
+                   {"written", figures.write_back.written},
+                   {"savedBytes", figures.write_back.saved_bytes},
+                   {"stale", figures.write_back.stale},
+                   {"noGain", figures.write_back.no_gain},
+                   {"conflicts", figures.write_back.conflicts},
+                   {"wrong", figures.write_back.wrong},
+                   {"discarded", figures.write_back_discarded},
+                   {"discardedBytes", figures.write_back_discarded_bytes}});
 }
 
 }  // namespace
@@ -175,12 +182,12 @@ void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Buil
   append(out, sum(figures));
   {
     auto section = out.object("queue");
-    section.append("records", number(queue.records));
-    section.append("bytes", number(queue.bytes));
-    section.append("dropped", number(queue.dropped));
-    section.append("refused", number(queue.refused));
-    section.append("collectionsBehind", number(queue.behind));
-    section.append("readBack", number(figures.caught_up));
+    append_all(section, {{"records", queue.records},
+                         {"bytes", queue.bytes},
+                         {"dropped", queue.dropped},
+                         {"refused", queue.refused},
+                         {"collectionsBehind", queue.behind},
+                         {"readBack", figures.caught_up}});
   }
   {
     auto section = out.object("writeBack");
@@ -188,14 +195,14 @@ void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Buil
   }
   {
     auto section = out.object("background");
-    section.append("cpuMicros", number(figures.cpu_micros));
-    section.append("restedMicros", number(figures.rested_micros));
-    section.append("spliced", number(figures.spliced));
-    section.append("sweptRows", number(figures.swept_rows));
-    section.append("successors", number(figures.successors));
-    section.append("chainsCut", number(figures.cut));
-    section.append("packedRecords", number(figures.packed_records));
-    section.append("compactions", number(figures.compactions));
+    append_all(section, {{"cpuMicros", figures.cpu_micros},
+                         {"restedMicros", figures.rested_micros},
+                         {"spliced", figures.spliced},
+                         {"sweptRows", figures.swept_rows},
+                         {"successors", figures.successors},
+                         {"chainsCut", figures.cut},
+                         {"packedRecords", figures.packed_records},
+                         {"compactions", figures.compactions}});
   }
   {
     auto section = out.object("databases");

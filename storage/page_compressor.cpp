@@ -208,17 +208,21 @@ std::string read_block(BytesView block, const Digested& digested, uint8_t* to, s
   return {};
 }
 
+// What WiredTiger is told; `whose` the page is, the log is.
+int told(const std::string& problem, base::Attributes whose) {
+  if (problem.empty()) return 0;
+  base::log(base::Severity::error, base::LogComponent::storage, log_unreadable, "A page can't be read", whose.add("error", problem));
+  return WT_ERROR;
+}
+
 }  // namespace
 
 int PageCompressors::Collection::decompress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes,
                                             size_t* made) {
   const Collection& collection = *reinterpret_cast<Compressor*>(self)->of;
   const auto digested = collection.digested.load();
-  const std::string problem = read_block({reinterpret_cast<char*>(from), from_bytes}, *digested, to, to_bytes, made);
-  if (problem.empty()) return 0;
-  base::log(base::Severity::error, base::LogComponent::storage, log_unreadable, "A page can't be read",
-            base::Attributes().add("collection", static_cast<int64_t>(collection.id)).add("error", problem));
-  return WT_ERROR;
+  return told(read_block({reinterpret_cast<char*>(from), from_bytes}, *digested, to, to_bytes, made),
+              base::Attributes().add("collection", static_cast<int64_t>(collection.id)));
 }
 
 // Pages of indexes: entries count up, as do the records they name.
@@ -234,11 +238,7 @@ struct PageCompressors::Entries {
                       from_bytes, made, failed);
   }
   static int decompress(WT_COMPRESSOR*, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes, size_t* made) {
-    const std::string problem = read_block({reinterpret_cast<char*>(from), from_bytes}, {}, to, to_bytes, made);
-    if (problem.empty()) return 0;
-    base::log(base::Severity::error, base::LogComponent::storage, log_unreadable, "A page can't be read",
-              base::Attributes().add("of", "an index").add("error", problem));
-    return WT_ERROR;
+    return told(read_block({reinterpret_cast<char*>(from), from_bytes}, {}, to, to_bytes, made), base::Attributes().add("of", "an index"));
   }
 };
 
