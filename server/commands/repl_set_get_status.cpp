@@ -69,7 +69,8 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     out.append("_id", now.self->id).append("name", now.self->host).append("health", 1.0);
     append_state(out, now.state, replication::state_name(now.state), up_s);
     if (!now.self->arbiter) {
-      append_place(out, "optime", "optimeDate", progress.applied.optime);
+      replication::append_optime(out, "optime", progress.applied.optime);
+      append_date(out, "optimeDate", progress.applied.optime);
       append_walls(out, progress.applied.wall_ms, progress.durable.wall_ms);
     }
     append_source(out, *now.config, peers::sync_source(now));
@@ -88,8 +89,10 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     out.append("_id", member.id).append("name", member.host).append("health", view.health == Health::down ? 0.0 : 1.0);
     append_state(out, state, view.health == Health::down ? "(not reachable/healthy)" : replication::state_name(state), up_s);
     if (!member.arbiter) {
-      append_place(out, "optime", "optimeDate", view.said.applied.optime);
-      append_place(out, "optimeDurable", "optimeDurableDate", view.said.durable.optime);
+      replication::append_optime(out, "optime", view.said.applied.optime);
+      replication::append_optime(out, "optimeDurable", view.said.durable.optime);
+      append_date(out, "optimeDate", view.said.applied.optime);
+      append_date(out, "optimeDurableDate", view.said.durable.optime);
       append_walls(out, view.said.applied.wall_ms, view.said.durable.wall_ms);
     }
     out.append("lastHeartbeat", bson::Date{view.last_heartbeat_ms}).append("lastHeartbeatRecv", bson::Date{view.last_heard_ms});
@@ -113,9 +116,8 @@ class ReplSetGetStatus : public ReplicaSetCommand {
   static void append_state(bson::Builder& out, replication::MemberState state, std::string_view text, int64_t up_s) {
     out.append("state", static_cast<int32_t>(state)).append("stateStr", text).append("uptime", static_cast<int32_t>(up_s));
   }
-  static void append_place(bson::Builder& out, std::string_view name, std::string_view date_name, const replication::OpTime& optime) {
-    replication::append_optime(out, name, optime);
-    out.append(date_name, bson::Date{static_cast<int64_t>(optime.ts >> 32) * 1000});
+  static void append_date(bson::Builder& out, std::string_view name, const replication::OpTime& optime) {
+    out.append(name, bson::Date{static_cast<int64_t>(optime.ts >> 32) * 1000});
   }
   static void append_walls(bson::Builder& out, int64_t applied_ms, int64_t durable_ms) {
     out.append("lastAppliedWallTime", bson::Date{applied_ms}).append("lastDurableWallTime", bson::Date{durable_ms});
