@@ -74,9 +74,17 @@ std::shared_ptr<const Index> StoredCollection::index(std::string_view name) cons
   return nullptr;
 }
 
+void StoredCollection::take_turn(Transaction& transaction) {
+  if (!turn_.take(transaction)) return;
+  const auto give_back = [self = shared_from_this()] { self->turn_.give_back(); };
+  transaction.after_commit(give_back);
+  transaction.after_rollback(give_back);
+}
+
 Stored StoredCollection::insert(Transaction& transaction, bson::DocumentView document) {
   engine_.internals().space.require_room();
   const bool decides = !transaction.made_again();
+  if (options().capped && decides) take_turn(transaction);
   const Stamp stamp = take_stamp(transaction);
   const RecordId record = records_.insert(transaction, document.bytes(), stamp);
   try {

@@ -8,6 +8,7 @@
 
 #include "storage/catalog_rows.h"
 #include "storage/counts.h"
+#include "storage/insert_turn.h"
 #include "storage/stored_index.h"
 
 namespace storage {
@@ -63,6 +64,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   void tell_dedup(Transaction& transaction, RecordId record, Stamp before, Stamp after, bson::DocumentView document);
   std::vector<bson::Document> trim(Transaction& transaction, RecordId newest);
   Stamp take_stamp(Transaction& transaction) const;
+  void take_turn(Transaction& transaction);
 
   Engine& engine_;
   const Table catalog_table_;
@@ -80,6 +82,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   std::atomic<bool> logged_;  // not in `local`
   std::atomic<RecordId> oldest_hint_{0};  // capped: nothing older was there when last trimmed
   std::atomic<uint32_t> trims_{0};
+  InsertTurn turn_;                       // capped
 };
 
 std::unique_ptr<CollectionScan> make_collection_scan(std::shared_ptr<StoredCollection> collection, Transaction& transaction,
