@@ -1,0 +1,146 @@
+// Small files with holes: what writing them again gives back, and what it leaves as it is.
+#include "storage/table_packer.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <map>
+
+#include "base/random.h"
+#include "storage/temporary_engine.h"
+
+using namespace storage;
+
+namespace {
+
+using Model = std::map<Bytes, Bytes>;
+
+constexpr int64_t reusable_worth = 16 << 10;
+
+EngineOptions quiet(const std::string& path) {
+  EngineOptions options = test_options(path);
+  options.dedup.enabled = false;
+  options.checkpoint_seconds = 3600;  // none but those that the test takes
+  return options;
+}
+
+Bytes key_of(uint64_t number) {
+  Bytes key;
+  for (int shift = 24; shift >= 0; shift -= 8) key.push_back(static_cast<char>(number >> shift));
+  return key;
+}
+
+// Rows that don't compress: a file has about the bytes that are in it.
+Bytes noise(base::Random& random, size_t bytes) {
+  Bytes out(bytes, '\0');
+  for (char& byte : out) byte = static_cast<char>(random());
+  return out;
+}
+
+void put_all(Engine& engine, const Table& table, const Model& rows) {
+  in_transaction(engine, [&](Transaction& transaction) {
+    for (const auto& [key, value] : rows) table.put(transaction, key, value);
+  });
+}
+
+Model read_all(Engine& engine, const Table& table) {
+  Transaction transaction(engine, Transaction::Mode::read);
+  Model rows;
+  TableCursor cursor = table.cursor(transaction);
+  while (cursor.next()) rows.emplace(cursor.key(), cursor.value());
+  return rows;
+}
+
+bool never() { return false; }
+
+// A table of which all rows but every `kept_of`-th went.
+struct Thinned {
+  TemporaryDirectory directory;
+  Engine engine{quiet(directory.path())};
+  Table table = engine.open_table("things");
+  Model model;
+
+  Thinned(size_t rows, size_t row_bytes, uint64_t kept_of) {
+    base::Random random(1);
+    for (uint64_t i = 0; i < rows; ++i) model[key_of(i)] = noise(random, row_bytes);
+    put_all(engine, table, model);
+    engine.checkpoint();
+    in_transaction(engine, [&](Transaction& transaction) {
+      for (uint64_t i = 0; i < rows; ++i) {
+        if (i % kept_of == 0) continue;
+        table.remove(transaction, key_of(i));
+        model.erase(key_of(i));
+      }
+    });
+    engine.checkpoint();
+    engine.checkpoint();
+  }
+  int64_t file() const { return engine.file_bytes("things"); }
+  int64_t reusable() const { return engine.reusable_bytes("things"); }
+};
+
+}  // namespace
+
+TEST_CASE("a small file with holes is written again to its front, and holds what it held") {
+  Thinned thinned(600, 1000, 40);
+  const int64_t before = thinned.file();
+  REQUIRE(thinned.reusable() > before / 2);
+  TablePacker packer(thinned.engine, true);
+  CHECK(packer.rewrite_if_worth(thinned.table, never));
+  CHECK(packer.compactions() == 1);
+  CHECK(thinned.file() < before / 2);
+  CHECK(read_all(thinned.engine, thinned.table) == thinned.model);
+
+  // Once is enough.
+  const int64_t after = thinned.file();
+  packer.rewrite_if_worth(thinned.table, never);
+  CHECK(thinned.file() <= after);
+  CHECK(read_all(thinned.engine, thinned.table) == thinned.model);
+}
+
+TEST_CASE("rows larger than a page are written again too") {
+  Thinned thinned(24, 60'000, 3);
+  const int64_t before = thinned.file();
+  REQUIRE(thinned.reusable() > reusable_worth);
+  TablePacker packer(thinned.engine, true);
+  CHECK(packer.rewrite_if_worth(thinned.table, never));
+  CHECK(thinned.file() < before);
+  CHECK(thinned.reusable() < thinned.file() / 3);
+  CHECK(read_all(thinned.engine, thinned.table) == thinned.model);
+}
+
+TEST_CASE("what was rewritten survives without another checkpoint") {
+  TemporaryDirectory copy;
+  Thinned thinned(600, 1000, 40);
+  TablePacker(thinned.engine, true).rewrite_if_worth(thinned.table, never);
+  thinned.directory.copy_to(copy);
+  std::filesystem::remove(copy.path() + "/WiredTiger.lock");
+  Engine engine(quiet(copy.path()));
+  CHECK(read_all(engine, engine.open_table("things")) == thinned.model);
+}
+
+TEST_CASE("a file without holes, a large one and an interrupted one are left alone") {
+  SECTION("without holes") {
+    Thinned full(100, 1000, 1);
+    const int64_t before = full.file();
+    TablePacker packer(full.engine, true);
+    CHECK_FALSE(packer.rewrite_if_worth(full.table, never));
+    CHECK(packer.compactions() == 0);
+    CHECK(full.file() == before);
+  }
+  SECTION("large") {  // WiredTiger's own compaction is for these
+    Thinned large(6000, 1000, 40);
+    REQUIRE(large.file() > 4 << 20);
+    TablePacker packer(large.engine, true);
+    CHECK_FALSE(packer.rewrite_if_worth(large.table, never));
+    CHECK(packer.compact_if_worth("things"));
+    CHECK(large.file() < 4 << 20);
+    CHECK(read_all(large.engine, large.table) == large.model);
+  }
+  SECTION("interrupted") {
+    Thinned thinned(600, 1000, 40);
+    TablePacker packer(thinned.engine, true);
+    CHECK_FALSE(packer.rewrite_if_worth(thinned.table, [] { return true; }));
+    CHECK(packer.compactions() == 0);
+    CHECK(read_all(thinned.engine, thinned.table) == thinned.model);
+  }
+}
