@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "storage/directory.h"
 #include "storage/engine.h"
 #include "storage/engine_files.h"
 #include "storage/internals.h"
@@ -129,7 +130,7 @@ struct Backup::State {
   // Read after WiredTiger holds on to the tables: a page of theirs needs no dictionary that isn't in these files.
   void hold_own_files() {
     for (const std::string& name : engine_entries(directory)) {
-      if (name != "palimpsest.json" && !(name.starts_with("pages-") && name.ends_with(".dict"))) continue;
+      if (name != directory_file && !(name.starts_with("pages-") && name.ends_with(".dict"))) continue;
       if (std::optional<Bytes> content = whole(path(name))) hold(name, std::move(*content));
     }
   }

@@ -19,7 +19,6 @@ namespace fs = std::filesystem;
 using base::ErrorCode;
 using base::OperationError;
 
-constexpr char marker_name[] = "palimpsest.json";
 constexpr char format_name[] = "palimpsest";
 
 [[noreturn]] void refuse(const std::string& why) { throw OperationError(ErrorCode::unsupported_format, why); }
@@ -45,11 +44,11 @@ void check_unclaimed(const std::string& path) {
     const std::string name = entry.path().filename();
     if (harmless(entry.path())) continue;
     if (name == "WiredTiger" || name.starts_with("WiredTiger.") || name == "storage.bson") {
-      refuse("the directory " + path + " holds another server's WiredTiger files (there is no " + marker_name +
+      refuse("the directory " + path + " holds another server's WiredTiger files (there is no " + directory_file +
              "); restore its data through a dump, or choose an empty directory");
     }
     refuse("the directory " + path + " is not empty and not a Palimpsest data directory: it holds '" + name + "' but no " +
-           marker_name);
+           directory_file);
   }
 }
 
@@ -99,12 +98,12 @@ void prepare_directory(const std::string& path) {
   if (error || !fs::is_directory(path)) {
     throw OperationError(ErrorCode::internal_error, "cannot create the data directory " + path + ": " + error.message());
   }
-  const fs::path marker = fs::path(path) / marker_name;
+  const fs::path marker = fs::path(path) / directory_file;
   if (fs::exists(marker)) {
     check_marker(path, marker);
   } else {
     check_unclaimed(path);
-    write_file(path, marker_name,
+    write_file(path, directory_file,
                "{\"format\": \"" + std::string(format_name) + "\", \"version\": " + std::to_string(directory_version) + "}\n");
   }
   fs::create_directories(fs::path(path) / "journal", error);

@@ -7,6 +7,7 @@
 namespace storage {
 
 inline constexpr int directory_version = 3;
+inline constexpr char directory_file[] = "palimpsest.json";
 
 // Makes the directory and its marker, or checks the one that is there. Throws
 // UnsupportedFormat for a newer version, a damaged marker, or a directory with

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "storage/directory.h"
+
 namespace storage {
 namespace {
 
@@ -19,7 +21,7 @@ bool plain(std::string_view name) {
 
 // WiredTiger.config is none of them: it would change how the engine opens.
 bool own_name(std::string_view name) {
-  if (name == "palimpsest.json") return true;
+  if (name == directory_file) return true;
   if (name.starts_with("pages-") && name.ends_with(".dict")) return true;
   if (name.ends_with(".wt")) return true;
   return name == "WiredTiger" || (name.starts_with("WiredTiger.") && name != "WiredTiger.config");

@@ -103,14 +103,14 @@ std::optional<CopyMarker> read_marker(const fs::path& path) {
 // Empty: the copy is what its marker says.
 std::string unlike(const fs::path& copy, const std::optional<CopyMarker>& marker) {
   if (!marker) return "its marker is damaged";
-  bool directory_file = false;
+  bool named = false;
   for (const BackupFile& file : marker->files) {
     std::error_code error;
     const uintmax_t bytes = fs::file_size(copy / file.name, error);
     if (error || bytes != file.bytes) return file.name + (error ? " is missing" : " has another length");
-    directory_file = directory_file || file.name == "palimpsest.json";
+    named = named || file.name == directory_file;
   }
-  return directory_file ? "" : "palimpsest.json is missing";
+  return named ? "" : std::string(directory_file) + " is missing";
 }
 
 // What stands in the directory goes, then the copy's entries take its place. A step more than is needed is no harm:

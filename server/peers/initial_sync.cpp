@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "bson/validate.h"
 #include "server/peers/backup_host.h"
+#include "storage/directory.h"
 #include "storage/engine_files.h"
 #include "storage/replace_directory.h"
 
@@ -225,7 +226,12 @@ void InitialSync::attempt(const std::string& source) {
       bytes_total_ = total, bytes_copied_ = 0;
       copying_us_ = clock_.monotonic_us();
     }
-    for (const File& file : files) copy(source, backup, file);
+    // Of a format this program doesn't read: known from the first file, not from the last.
+    std::partition(files.begin(), files.end(), [](const File& file) { return file.name == storage::directory_file; });
+    for (const File& file : files) {
+      copy(source, backup, file);
+      if (file.name == storage::directory_file) storage::prepare_directory(options_.dbpath + "/" + storage::sync_directory);
+    }
   } catch (const OperationError& error) {
     if (!broke(error) && !is(error, BackupHost::gone)) let_go();
     throw;

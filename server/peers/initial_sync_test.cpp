@@ -262,6 +262,18 @@ TEST_CASE("answers that would do harm are refused") {
   CHECK(read([] { return json("{data: BinData(0, ''), zeros: 0, checksum: NumberLong(5), ok: 1}"); }).find("0 bytes") != std::string::npos);
   CHECK(read([] { return json("{data: BinData(0, 'AAAA'), zeros: NumberLong('9223372036854775807'), checksum: NumberLong(5), ok: 1}"); }).find("were asked for") !=
         std::string::npos);
+  int reads = 0;
+  const std::string of_another_version = with([&](bson::DocumentView command, bson::Document reply) {
+    if (command_name(command) != "_initialSyncRead") return reply;
+    ++reads;
+    std::string text(reply["data"].as_binary().bytes);
+    for (char& digit : text) digit = digit >= '0' && digit <= '9' ? '9' : digit;
+    bson::Builder changed;
+    changed.append("data", bson::Binary{0, text}).append("zeros", 0).append("checksum", static_cast<int64_t>(base::hash64(text)));
+    return changed.done();
+  });
+  CHECK(of_another_version.find("UnsupportedFormat") != std::string::npos);
+  CHECK(reads == 1);
   CHECK(with([](bson::DocumentView command, bson::Document reply) {
           if (command_name(command) != "_initialSyncFiles") return reply;
           bson::Builder changed;
