@@ -12,6 +12,9 @@
 namespace base {
 class Clock;
 }
+namespace bson {
+class Builder;
+}
 namespace storage {
 class Engine;
 }
@@ -79,6 +82,9 @@ struct Services {
   // Takes over a connection that begins as members' consensus does (replication/consensus/frame.h): the open socket and the bytes
   // read from it so far. Called on an I/O thread: returns at once. Absent: such a connection is closed.
   std::function<void(int descriptor, base::Bytes already_read)> peer_connection = {};
+
+  // Appends initialSyncStatus while this member's data is being copied. Absent without a set.
+  std::function<void(bson::Builder& out)> append_initial_sync = {};
 
   // Asks the process to end; returns at once.
   std::function<void(int exit_code)> request_shutdown = {};

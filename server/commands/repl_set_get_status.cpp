@@ -16,10 +16,11 @@ class ReplSetGetStatus : public ReplicaSetCommand {
   std::string_view name() const override { return "replSetGetStatus"; }
   std::string_view help() const override { return "Report status of a replica set from the POV of this server"; }
 
-  void run(OperationContext& op, const Request&, bson::Builder& reply) override {
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const replication::Coordinator& set = set_of(op);
     const replication::Standing now = set.standing();
     if (!now.config) throw base::OperationError(replication::error::not_yet_initialized, "no replset config has been received");
+    if (!now.self) throw base::OperationError(replication::error::invalid_replica_set_config, "Our replica set config is invalid or we are not a member of it");
     const Services& services = op.services();
     const replication::Progress progress = set.progress();
     const replication::SetConfig& config = *now.config;
@@ -42,6 +43,8 @@ class ReplSetGetStatus : public ReplicaSetCommand {
       metrics.append("lastElectionReason", "electionTimeout").append("lastElectionDate", bson::Date{now.elected_ms}).append("electionTerm", now.term);
       metrics.append("electionTimeoutMillis", config.election_timeout_ms).append("newTermStartDate", bson::Date{now.elected_ms});
     }
+    const auto initial_sync = request.body.find("initialSync");
+    if (services.append_initial_sync && (!initial_sync.exists() || initial_sync.truthy())) services.append_initial_sync(reply);
     auto members = reply.array("members");
     for (const auto& member : config.members) {
       auto one = members.object();
@@ -86,7 +89,7 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     const bool up = view.health == Health::up;
     const int64_t up_s = up ? (op.services().clock.monotonic_us() - view.up_since_us) / 1'000'000 : 0;
     const auto state = state_of(now, member, view);
-    out.append("_id", member.id).append("name", member.host).append("health", view.health == Health::down ? 0.0 : 1.0);
+    out.append("_id", member.id).append("name", member.host).append("health", up ? 1.0 : 0.0);
     append_state(out, state, view.health == Health::down ? "(not reachable/healthy)" : replication::state_name(state), up_s);
     if (!member.arbiter) {
       replication::append_optime(out, "optime", view.said.applied.optime);

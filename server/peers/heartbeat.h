@@ -43,7 +43,7 @@ struct HeartbeatRequest {
 struct HeartbeatReply {
   std::string set;
   replication::MemberState state = replication::MemberState::unknown;
-  ConfigPlace config;
+  ConfigPlace config{-1, -1};  // until it is known
   int64_t term = -1;
   int32_t primary_id = -1;
   replication::Progress::Place applied;

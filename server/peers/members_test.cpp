@@ -417,7 +417,7 @@ TEST_CASE("the status shows others as MongoDB does, those that are down too") {
   CHECK(members[2].find("health").to_double() == 0);
   CHECK(members[2].find("state").to_int64() == 8);
   CHECK(members[2].find("stateStr").as_string() == "(not reachable/healthy)");
-  CHECK(members[2].find("configVersion").to_int64() == -2);
+  CHECK(members[2].find("configVersion").to_int64() == -1);
   CHECK(bson::to_json(members[2].find("optime")) ==
         bson::to_json(bson::json("{o: {ts: {$timestamp: {t: 0, i: 0}}, t: -1}}").find("o")));
   CHECK_THAT(std::string(members[2].find("lastHeartbeatMessage").as_string()), Catch::Contains("Connection refused"));
