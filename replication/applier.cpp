@@ -95,11 +95,13 @@ class Applier::Batch {
     for (const auto& [id, last] : sessions_) {
       applier_.sessions_.written_elsewhere(transaction_, targets_.find(session_records_ns), *last->entry.session, {last->stamp, last->entry.term});
     }
+    sessions_.clear();
   }
 
  private:
   void apply(const LogRecord::Item& item) {
     const Entry& entry = item.entry;
+    if (entry.ns == session_records_ns) save_sessions();  // one of them is removed
     switch (entry.op) {
       case 'n':
         performer_.append(entry, item.stamp);

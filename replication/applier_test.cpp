@@ -388,6 +388,28 @@ TEST_CASE("a retry after a fail-over finds what was executed") {
   CHECK(b.engine.catalog().open("t.c")->record_count() == 4);
 }
 
+TEST_CASE("a session that is forgotten is forgotten on all members") {
+  TemporaryDirectory at_a, at_b;
+  Member a(at_a.path()), b(at_b.path());
+  const auto collection = a.engine.catalog().create("t.c", {});
+  for (const char name : {'x', 'y', 'x'}) {
+    const Bytes session(SessionWrite::id_bytes, name);
+    auto history = a.sessions.check_out(session, 1, [] {});
+    a.write([&](Transaction& transaction) {
+      history->begin();
+      const auto statement = static_cast<int32_t>(collection->record_count());
+      const SessionWrite as = history->next(statement);
+      history->wrote(statement, {a.committer.insert(transaction, *collection, json("{_id: " + std::to_string(statement) + "}"), &as).generation, 1});
+      history->save(transaction);
+    });
+    history.reset();
+    if (name == 'y') CHECK(a.sessions.expire(a.committer, INT64_MAX, [](BytesView) { return false; }) == 2);
+  }
+  b.applier.apply(sent(a.records()));  // in one batch, the writes before and behind
+  CHECK(b.engine.catalog().open(session_records_ns)->record_count() == 1);
+  require_same(a, b);
+}
+
 TEST_CASE("an entry that doesn't fit what is here is named and changes nothing") {
   TemporaryDirectory at_a, at_b;
   Member a(at_a.path()), b(at_b.path());

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "bson/builder.h"
+#include "replication/committer.h"
 #include "replication/error_codes.h"
 #include "storage/catalog.h"
 
@@ -240,7 +241,7 @@ void SessionStore::give_back(SessionHistory::State& state) {
   given_back_.notify_all();
 }
 
-int64_t SessionStore::expire(int64_t wall_ms, const std::function<bool(BytesView session)>& alive) {
+int64_t SessionStore::expire(Committer& committer, int64_t wall_ms, const std::function<bool(BytesView session)>& alive) {
   std::vector<Bytes> old;
   if (const auto records = engine_.catalog().open(records_ns)) {
     const std::shared_lock schema(records->schema_mutex());
@@ -272,7 +273,7 @@ int64_t SessionStore::expire(int64_t wall_ms, const std::function<bool(BytesView
         const auto document = record ? collection->find(transaction, *record) : std::nullopt;
         // Used again since it was looked at: it stays.
         if (!document || (ns == records_ns && document->find("lastWriteDate").as_date().ms >= wall_ms)) return;
-        collection->remove(transaction, *record, *document);
+        committer.remove(transaction, *collection, *record, *document);
       });
     }
     ++expired;

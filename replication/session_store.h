@@ -25,6 +25,7 @@
 
 namespace replication {
 
+class Committer;
 class SessionStore;
 
 inline constexpr std::string_view session_records_ns = "config.transactions";
@@ -83,8 +84,9 @@ class SessionStore {
                   bson::DocumentView document);
   void written_elsewhere(storage::Transaction& transaction, storage::Collection& records, const SessionWrite& write, OpTime last);
 
-  // Forgets sessions last written in before `wall_ms` that `alive` doesn't know any more. Returns how many.
-  int64_t expire(int64_t wall_ms, const std::function<bool(BytesView session)>& alive);
+  // Forgets sessions last written in before `wall_ms` that `alive` doesn't know any more, on all members: only a primary may. Returns how
+  // many.
+  int64_t expire(Committer& committer, int64_t wall_ms, const std::function<bool(BytesView session)>& alive);
 
  private:
   friend class SessionHistory;

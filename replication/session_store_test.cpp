@@ -181,8 +181,8 @@ TEST_CASE("records of sessions that ended go, others stay") {
   member.run(session_named('a'), 1, {0});
   member.run(session_named('b'), 1, {0});
   const auto b_lives = [](BytesView session) { return session[0] == 'b'; };
-  CHECK(member.sessions.expire(0, b_lives) == 0);
-  CHECK(member.sessions.expire(INT64_MAX, b_lives) == 1);
+  CHECK(member.sessions.expire(member.committer, 0, b_lives) == 0);
+  CHECK(member.sessions.expire(member.committer, INT64_MAX, b_lives) == 1);
   CHECK(member.engine.catalog().open("config.transactions")->record_count() == 1);
   CHECK(member.run(session_named('b'), 1, {0}) == 1);
 }

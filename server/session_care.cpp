@@ -88,7 +88,8 @@ void SessionCare::run_pass() {
   if (!set || !set->writable()) return;
   write_down(news);
   const int64_t records_before = services_.clock.wall_ms() - record_lifetime_ms;
-  services_.session_store->expire(records_before, [this](bson::BytesView key) { return services_.sessions.knows(key); });
+  const auto primary = set->hold_primary();
+  services_.session_store->expire(*services_.committer, records_before, [this](bson::BytesView key) { return services_.sessions.knows(key); });
 }
 
 void SessionCare::expire() {
