@@ -1,5 +1,9 @@
 #include "server/peers/initial_sync.h"
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +14,8 @@
 #include "bson/json.h"
 #include "server/assembly.h"
 #include "server/peers/backup_host.h"
+#include "server/peers/peer_client.h"
+#include "server/wire/listener.h"
 #include "storage/replace_directory.h"
 #include "storage/temporary_engine.h"
 
@@ -22,22 +28,38 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Options set_options(const std::string& dbpath) {
+// Of this moment: nobody listens there.
+int free_port() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof address;
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  REQUIRE(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &bytes) == 0);
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
+Options set_options(const std::string& dbpath, int port = 27017) {
   Options options;
   options.dbpath = dbpath;
   options.repl_set = "rs";
   options.cache_gb = 0.1;
   options.oplog_mb = 1000;
+  options.port = port;
+  options.unix_socket = false;
   return options;
 }
 
 // A set's primary without sockets.
 struct Source {
   storage::TemporaryDirectory directory;
-  Assembly server{set_options(directory.path())};
+  Assembly server;
 
-  explicit Source(int documents = 300) {
-    REQUIRE(server.run("admin", json("{replSetInitiate: {_id: 'rs', members: [{_id: 0, host: 'localhost:27017'}]}}"))["ok"].to_double() == 1);
+  explicit Source(int documents = 300, int port = 27017) : server(set_options(directory.path(), port)) {
+    const std::string host = "localhost:" + std::to_string(port);
+    REQUIRE(server.run("admin", json("{replSetInitiate: {_id: 'rs', members: [{_id: 0, host: '" + host + "'}]}}"))["ok"].to_double() == 1);
     while (!server.run("admin", json("{hello: 1}"))["isWritablePrimary"].as_bool()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     insert(0, documents);
   }
@@ -136,6 +158,26 @@ TEST_CASE("a member copies another that goes on writing") {
   CHECK(told["remainingInitialSyncEstimatedMillis"].to_int64() == 0);
   CHECK(written == 600);
   require_copied(target.path(), 300);
+}
+
+TEST_CASE("it goes over the wire, and over connections that are closed between") {
+  const int port = free_port();
+  Source source(1000, port);
+  wire::Listener listener(source.server.services(), source.server.dispatcher());
+  listener.start();
+  PeerClient client("127.0.0.1:" + std::to_string(port));
+  storage::TemporaryDirectory target;
+  base::Random random(5);
+  InitialSyncOptions options = quick(target.path());
+  options.read_bytes = InitialSyncOptions().read_bytes;
+  InitialSync sync(options, needs([&](const std::string&, bson::DocumentView command) {
+                     if (random.below(3) == 0) client.close();
+                     return client.run("admin", command);
+                   }));
+  sync.run();
+  require_copied(target.path(), 1000);
+  client.close();
+  listener.stop();
 }
 
 TEST_CASE("where the connection breaks the copy goes on with the same backup at the same place") {
