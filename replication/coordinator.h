@@ -6,6 +6,7 @@
 // calls.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -95,11 +96,26 @@ class Coordinator {
   // Calls back, from any thread, when everything up to `optime` is acknowledged as `concern` asks, or why it was not.
   virtual void when_acknowledged(OpTime optime, const WriteConcern& concern, std::function<void(std::optional<WriteConcernFailure>)> done) = 0;
 
+  // Calls back, from any thread, when what was read here up to `read_at` is the majority's, and on a primary: when a majority has confirmed,
+  // after this call, that it still is one. Else why it can't be said.
+  virtual void when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) = 0;
+
   // Another member has this configuration: for one that has none yet, or is no longer told by the log.
   virtual void learn_config(const SetConfig& config, const std::string& from) = 0;
 
+  // The newest time anybody has told of: gossip of clients and members. Goes up.
+  void learn_time(storage::Stamp time) {
+    storage::Stamp known = known_time_.load(std::memory_order_relaxed);
+    while (time > known && !known_time_.compare_exchange_weak(known, time)) {
+    }
+  }
+  storage::Stamp known_time() const { return known_time_.load(std::memory_order_relaxed); }
+
   // An entry that says nothing: time in the log goes on to after `at_least`.
   virtual void write_noop(storage::Stamp at_least, std::string_view why) = 0;
+
+ private:
+  std::atomic<storage::Stamp> known_time_{0};
 };
 
 }  // namespace replication

@@ -54,6 +54,10 @@ Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make
 
 Assembly::~Assembly() = default;
 
+void Assembly::hand_over() {
+  if (parts_->storage) parts_->storage->hand_over();
+}
+
 Services& Assembly::services() { return parts_->services; }
 Dispatcher& Assembly::dispatcher() { return parts_->dispatcher; }
 

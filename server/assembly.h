@@ -33,6 +33,9 @@ class Assembly {
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
 
+  // Before the end, while clients are still served: the lead of a replica set goes to another member where it can.
+  void hand_over();
+
   Services& services();
   Dispatcher& dispatcher();
 

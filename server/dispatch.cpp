@@ -133,7 +133,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     bson::Builder body(std::move(memory));
     run_checked(op, command, fault, body);
     body.append("ok", 1.0);
-    append_times(op, command, body);
+    append_times(op, body);
     reply.body = body.done();
     reply.ok = true;
     reply.acknowledgement = acknowledgement(op, *command);
@@ -161,7 +161,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     if (fault.labels) more.append_array("errorLabels", fault.labels->view().as_document());
     else append_labels(op, command, code, more);
     append_topology(op, code, more);
-    append_times(op, command, more);
+    append_times(op, more);
     reply.body = error_reply(code, message, more.done());
     if (base::log_enabled(Severity::debug1, LogComponent::command)) {
       base::log(Severity::debug1, LogComponent::command, 21962, "Assertion while executing command",

@@ -36,6 +36,7 @@ class Dispatcher {
       replication::OpTime optime;
       replication::WriteConcern concern;
       bool retryable = false;
+      bool read = false;           // it stands, or there is no answer
     };
     std::optional<Acknowledgement> acknowledgement;
     bool close_connection = false;  // without an answer

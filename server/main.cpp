@@ -59,6 +59,7 @@ int run(const server::Options& options, server::ProcessSignals& signals) {
   }
   server::tell_parent_started();
   const int exit_code = signals.wait_for_end();
+  assembly.hand_over();
   base::log(Severity::info, LogComponent::network, 20562, "Shutdown: going to close listening sockets");
   listener.stop();
   return exit_code;

@@ -27,6 +27,19 @@ namespace {
 constexpr int64_t drift_seconds_max = 365LL * 24 * 60 * 60;  // maxAcceptableLogicalClockDriftSecs
 constexpr auto wait_step_max = std::chrono::milliseconds(10);
 
+Stamp cluster_time(const Services& services) { return std::max(services.engine->last_stamp(), services.replica_set->known_time()); }
+
+// Is everything up to `time` here to be read?
+bool reached(const Services& services, Stamp time) {
+  if (services.replica_set->writable()) return services.engine->all_committed() > time;
+  return services.oplog->newest().optime.ts >= time;
+}
+
+void append_version(const Topology& topology, bson::Builder& reply) {
+  auto version = reply.object("topologyVersion");
+  version.append("processId", topology.process_id()).append("counter", topology.counter());
+}
+
 bool initiated(const Services& services) { return services.replica_set && services.replica_set->state() != MemberState::startup; }
 
 std::string shown(bson::Timestamp time) {
@@ -54,14 +67,17 @@ void learn_cluster_time(OperationContext& op) {
   if (time.type() != bson::Type::timestamp) {
     throw OperationError(ErrorCode::type_mismatch, "\"clusterTime\" had the wrong type. Expected timestamp, found " + std::string(bson::type_name(time.type())));
   }
-  const bson::Timestamp cluster_time = time.as_timestamp();
+  const bson::Timestamp told = time.as_timestamp();
   const int64_t now = op.services().clock.wall_ms() / 1000;
-  if (cluster_time.seconds > now + drift_seconds_max) {
-    throw OperationError(replication::error::cluster_time_fails_rate_limiter, "New cluster time, " + std::to_string(cluster_time.seconds) +
+  if (told.seconds > now + drift_seconds_max) {
+    throw OperationError(replication::error::cluster_time_fails_rate_limiter, "New cluster time, " + std::to_string(told.seconds) +
                                                                                   ", is too far from this node's wall clock time, " + std::to_string(now) + ".");
   }
+  const Stamp given_time = replication::stamp_of(told);
+  op.services().replica_set->learn_time(given_time);
+  // What a secondary has is what the log brought it; on the primary the log goes on from there.
   storage::Engine& engine = *op.services().engine;
-  if (replication::stamp_of(cluster_time) > engine.last_stamp()) engine.raise_stamp(replication::stamp_of(cluster_time));
+  if (op.services().replica_set->writable() && given_time > engine.last_stamp()) engine.raise_stamp(given_time);
 }
 
 void check_member(const OperationContext& op, const Command& command) {
@@ -90,13 +106,12 @@ void await_read_concern(OperationContext& op) {
     throw OperationError(ErrorCode::not_writable_primary, "cannot satisfy linearizable read concern on non-primary node");
   }
   if (!concern.after_cluster_time) return;
-  storage::Engine& engine = *op.services().engine;
   const Stamp wanted = replication::stamp_of(*concern.after_cluster_time);
-  if (wanted > engine.last_stamp()) {
+  if (const Stamp now = cluster_time(op.services()); wanted > now) {
     throw OperationError(ErrorCode::invalid_options, "readConcern afterClusterTime value must not be greater than the current clusterTime. Requested clusterTime: " +
-                                                         shown(*concern.after_cluster_time) + "; current clusterTime: " + shown(timestamp_of(engine.last_stamp())));
+                                                         shown(*concern.after_cluster_time) + "; current clusterTime: " + shown(timestamp_of(now)));
   }
-  for (auto step = std::chrono::milliseconds(1); engine.all_committed() <= wanted; step = std::min(step * 2, wait_step_max)) op.sleep(step);
+  for (auto step = std::chrono::milliseconds(1); !reached(op.services(), wanted); step = std::min(step * 2, wait_step_max)) op.sleep(step);
 }
 
 void begin_retryable(OperationContext& op, const Command& command) {
@@ -127,8 +142,8 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
     if (!op.write_concern.w_given) asked.concern.mode = "majority";
     if (asked.concern.mode.empty() && asked.concern.tags.empty() && asked.concern.members == 0 && !asked.concern.journal) return std::nullopt;
   } else if (op.read_concern.level == "majority" || op.read_concern.level == "linearizable" || op.read_concern.level == "snapshot") {
-    // What is read is what is there; it is shown when the majority has it.
-    asked.concern.mode = "majority";
+    // What is read is what is there; it is shown when it is the majority's.
+    asked.read = true;
   } else {
     return std::nullopt;
   }
@@ -136,10 +151,10 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
   return asked;
 }
 
-void append_times(const OperationContext& op, const Command* command, bson::Builder& reply) {
+void append_times(const OperationContext& op, bson::Builder& reply) {
   const Services& services = op.services();
   if (!initiated(services)) return;
-  const Stamp time = services.engine->last_stamp();
+  const Stamp time = cluster_time(services);
   {
     auto cluster = reply.object("$clusterTime");
     cluster.append("clusterTime", timestamp_of(time));
@@ -148,7 +163,7 @@ void append_times(const OperationContext& op, const Command* command, bson::Buil
     signature.append("hash", bson::Binary{0, none}).append("keyId", int64_t{0});
   }
   Stamp operation = op.last_write;
-  if (operation == 0) operation = command && command->writes() ? time : services.oplog->newest().optime.ts;
+  if (operation == 0) operation = services.oplog->newest().optime.ts;
   reply.append("operationTime", timestamp_of(operation));
 }
 
@@ -169,9 +184,14 @@ void append_topology(const OperationContext& op, ErrorCode code, bson::Builder& 
   // The state that led here may have shown before the counter that goes with it; who changes them lets go of them together.
   // With the older counter a driver would take this error for an old one, and come straight back.
   op.services().replica_set->standing();
-  const Topology& topology = op.services().topology;
-  auto version = reply.object("topologyVersion");
-  version.append("processId", topology.process_id()).append("counter", topology.counter());
+  append_version(op.services().topology, reply);
+}
+
+bson::Document failed_read(const Services& services, const replication::WriteConcernFailure& why) {
+  bson::Builder reply;
+  reply.append("ok", 0.0).append("errmsg", why.message).append("code", static_cast<int32_t>(why.code)).append("codeName", base::code_name(why.code));
+  append_version(services.topology, reply);
+  return reply.done();
 }
 
 bson::Document with_write_concern_error(bson::DocumentView reply, const Dispatcher::Reply::Acknowledgement& asked,

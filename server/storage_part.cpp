@@ -10,23 +10,17 @@
 #include "base/log.h"
 #include "replication/committer.h"
 #include "replication/oplog.h"
-#include "replication/error_codes.h"
 #include "replication/local_document.h"
-#include "replication/session_store.h"
-#include "replication/single_member.h"
-#include "server/commands/handshake.h"
 #include "server/dedup_parameters.h"
 #include "server/operation.h"
 #include "server/options.h"
-#include "server/own_address.h"
 #include "server/parameters.h"
-#include "server/peers/backup_host.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/plan/implies.h"
+#include "server/replica_set_part.h"
 #include "server/services.h"
 #include "server/session_care.h"
 #include "server/status_sections.h"
-#include "server/topology.h"
 #include "server/write/output.h"
 #include "server/write/ttl_monitor.h"
 #include "storage/dedup_service.h"
@@ -55,6 +49,7 @@ storage::EngineOptions engine_options(const Options& options) {
   engine.journal_compressor = options.journal_compressor;
   engine.checkpoint_seconds = options.checkpoint_s;
   engine.journal_commit_ms = options.journal_commit_ms;
+  engine.replicated = !options.repl_set.empty();
   engine.dedup.enabled = options.dedup;
   engine.dedup.profile = options.dedup_profile;
   return engine;
@@ -119,9 +114,7 @@ struct StoragePart::State {
   storage::Engine engine;
   replication::Oplog oplog;
   replication::LocalCommitter committer;
-  std::unique_ptr<replication::SingleMember> member;          // with --replSet
-  std::unique_ptr<replication::SessionStore> session_store;   // likewise
-  std::unique_ptr<peers::BackupHost> backups;                 // likewise
+  std::unique_ptr<ReplicaSetPart> set;                        // with --replSet
   query::CursorRegistry cursors;
   std::unique_ptr<write::TtlMonitor> ttl;
   std::unique_ptr<Housekeeping> housekeeping;
@@ -148,20 +141,7 @@ void StoragePart::State::join_set(const Options& options) {
     }
     return;
   }
-  replication::SingleMemberOptions member_options;
-  member_options.set_name = options.repl_set;
-  member_options.default_host = own_host(options);
-  member_options.is_self = [&options](const std::string& host) { return leads_here(host, options); };
-  member_options.changed = [&services = services] { services.topology.changed(); };
-  member_options.interrupt_writers = [&services = services] { services.operations.kill_writers(replication::error::interrupted_due_to_state_change); };
-  member = std::make_unique<replication::SingleMember>(engine, oplog, std::move(member_options));
-  session_store = std::make_unique<replication::SessionStore>(engine, oplog);
-  committer.set_term_source([member = member.get()] { return member->write_term(); });
-  services.status.add("repl", [this](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", *member); });
-  services.replica_set = member.get();
-  services.session_store = session_store.get();
-  backups = std::make_unique<peers::BackupHost>(engine, services.clock);
-  services.backups = backups.get();
+  set = std::make_unique<ReplicaSetPart>(options, services, engine, oplog, committer);
 }
 
 void StoragePart::State::add_parameters() {
@@ -177,10 +157,10 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   State& state = *state_;
   std::error_code ignored;
   std::filesystem::remove_all(options.dbpath + "/_tmp", ignored);  // what sorts left behind when the process was killed
-  // What is put right before this member knows its state stands in the term it left off in: terms never go back along the log.
-  state.committer.set_term_source([term = replication::stored_term(state.engine)] { return term; });
+  // A server that was a member goes on in the term it left off in: terms never go back along the log.
+  state.committer.set_term_source([term = std::max<int64_t>(1, state.oplog.newest().optime.term)] { return term; });
   state.engine.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
-  write::drop_unfinished_output(state.engine.catalog());
+  if (options.repl_set.empty()) write::drop_unfinished_output(state.engine.catalog());  // a member does so as primary
   services.engine = &state.engine;
   services.cursors = &state.cursors;
   services.committer = &state.committer;
@@ -197,13 +177,17 @@ StoragePart::StoragePart(const Options& options, Services& services) {
 
 void StoragePart::start() {
   State& state = *state_;
-  if (state.member) state.member->start();
+  if (state.set) state.set->start();
   state.session_care->start();
   state.ttl->start();
   state.housekeeping = std::make_unique<Housekeeping>([&state] {
     state.cursors.expire(state.services.clock.wall_ms());
-    if (state.backups) state.backups->expire();
+    if (state.set) state.set->keep_house();
   });
+}
+
+void StoragePart::hand_over() {
+  if (state_->set) state_->set->hand_over();
 }
 
 StoragePart::~StoragePart() {

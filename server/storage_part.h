@@ -17,6 +17,8 @@ class StoragePart {
   StoragePart(const Options& options, Services& services);
   // Lets the background work begin, once the parameters have their values.
   void start();
+  // Before the server ends, while clients are still served: another member of the set takes over where one can.
+  void hand_over();
   ~StoragePart();  // kills the cursors, closes the engine
   StoragePart(const StoragePart&) = delete;
   StoragePart& operator=(const StoragePart&) = delete;

@@ -19,7 +19,7 @@ using storage::Transaction;
 
 // Entries are often deltas already, and go again soon: a fast compressor.
 TableLogDisk::TableLogDisk(storage::Engine& engine, const std::string& table)
-    : engine_(engine), table_(engine.open_table(table, {.block_compressor = "snappy"})) {}
+    : engine_(engine), table_(engine.open_table(table, {.block_compressor = "snappy", .always_journaled = true})) {}
 
 Index TableLogDisk::last_index(Transaction& transaction) const {
   storage::TableCursor cursor = table_.cursor(transaction);

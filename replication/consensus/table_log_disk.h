@@ -13,10 +13,12 @@
 
 namespace replication::consensus {
 
+inline constexpr char log_table[] = "raft_log";
+
 // As LogDisk says of threads. Out of disk space is OperationError: OutOfDiskSpace, and nothing was written.
 class TableLogDisk final : public LogDisk {
  public:
-  explicit TableLogDisk(storage::Engine& engine, const std::string& table = "raft_log");
+  explicit TableLogDisk(storage::Engine& engine, const std::string& table = log_table);
 
   std::optional<LogImage> load() override;
   void write(const std::vector<LogBatch>& batches) override;

@@ -20,6 +20,9 @@ using replication::MemberState;
 constexpr uint64_t read_bytes_max = 8 << 20;
 constexpr size_t page_bytes_max = 8 << 20;  // of a list of files
 
+constexpr auto agree_round = std::chrono::milliseconds(5);
+constexpr int agree_rounds = 2000;
+
 class InitialSyncSource : public ReplicaSetCommand {
  public:
   std::string_view help() const override { return "internal"; }
@@ -46,9 +49,15 @@ class InitialSyncBegin : public InitialSyncSource {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     BackupHost& host = host_of(op);
-    // Read before: the backup has at least this.
+    // Read before: the backup has at least this. What is on its way is waited for: the configuration that sent the asker here
+    // may be among it.
     const replication::Coordinator& set = set_of(op);
-    const replication::Progress progress = set.progress();
+    replication::Progress progress = set.progress();
+    const replication::OpTime wanted = progress.applied.optime;
+    for (auto left = agree_rounds; progress.committed.optime < wanted; progress = set.progress()) {
+      if (left-- == 0) throw base::OperationError(replication::error::exceeded_time_limit, "the set agrees on nothing at present");
+      op.sleep(agree_round);
+    }
     const int64_t term = set.standing().term;
     const BackupHost::Lent lent = host.begin(std::string(Arguments(request).required_string("for")));
     reply.append("backupId", lent.id).append("setName", set.set_name()).append("term", term);

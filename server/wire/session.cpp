@@ -301,12 +301,17 @@ awaitable<void> Session::await_acknowledgement(Dispatcher::Reply& reply) {
   using Failure = std::optional<replication::WriteConcernFailure>;
   auto start = [this, &reply](auto handler) {
     auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-    services_.replica_set->when_acknowledged(reply.acknowledgement->optime, reply.acknowledgement->concern, [shared](Failure failure) {
+    const auto& asked = *reply.acknowledgement;
+    auto done = [shared](Failure failure) {
       asio::post(asio::get_associated_executor(*shared), [shared, failure = std::move(failure)]() mutable { std::move (*shared)(std::move(failure)); });
-    });
+    };
+    if (asked.read) services_.replica_set->when_read_stands(asked.optime, std::move(done));
+    else services_.replica_set->when_acknowledged(asked.optime, asked.concern, std::move(done));
   };
   const Failure failure = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Failure)>(std::move(start), use_awaitable);
-  if (failure) reply.body = with_write_concern_error(reply.body, *reply.acknowledgement, *failure);
+  if (!failure) co_return;
+  if (!reply.acknowledgement->read) reply.body = with_write_concern_error(reply.body, *reply.acknowledgement, *failure);
+  else reply.body = failed_read(services_, *failure);
 }
 
 awaitable<void> Session::write_reply(const Message& message, int32_t reply_id, int32_t response_to, uint32_t flags,

@@ -1,0 +1,146 @@
+#include "replication/log_pump.h"
+
+#include <chrono>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "replication/log_record.h"
+
+namespace replication {
+
+using storage::Stamp;
+
+namespace {
+
+constexpr size_t read_bytes = 4 << 20;
+constexpr auto refused_pause = std::chrono::milliseconds(2);
+constexpr auto idle_wait = std::chrono::milliseconds(200);
+
+}  // namespace
+
+base::Bytes stamp_context(Stamp stamp) {
+  base::Bytes context;
+  base::append_be64(context, stamp);
+  return context;
+}
+
+Stamp stamp_of_context(base::BytesView context) { return context.size() == sizeof(Stamp) ? base::load_be64(context.data()) : 0; }
+
+LogPump::LogPump(storage::Engine& engine, Oplog& oplog, Propose propose, Placed placed)
+    : engine_(engine), reader_(engine, oplog), propose_(std::move(propose)), placed_(std::move(placed)), thread_([this] { run(); }) {}
+
+LogPump::~LogPump() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  woken_.notify_all();
+  thread_.join();
+}
+
+// Called with every commit: the lock is taken by the one who finds nothing to do yet.
+void LogPump::wake() {
+  if (work_.exchange(true, std::memory_order_acq_rel)) return;
+  { std::lock_guard lock(mutex_); }
+  woken_.notify_one();
+}
+
+void LogPump::lead(consensus::Term term, Stamp after) {
+  {
+    std::lock_guard lock(mutex_);
+    term_ = term;
+    proposed_stamp_ = after;
+    work_ = true;
+  }
+  woken_.notify_one();
+}
+
+void LogPump::stop_leading() {
+  std::unique_lock lock(mutex_);
+  term_ = 0;
+  moved_.notify_all();
+  moved_.wait(lock, [this] { return !pumping_; });
+}
+
+bool LogPump::drain(std::chrono::steady_clock::time_point until) {
+  const Stamp below = engine_.all_committed();
+  std::unique_lock lock(mutex_);
+  work_ = true;
+  woken_.notify_one();
+  moved_.wait_until(lock, until, [&] { return term_ == 0 || proposed_stamp_ + 1 >= below; });
+  return term_ != 0 && proposed_stamp_ + 1 >= below;
+}
+
+bool LogPump::left_over() {
+  const Stamp from = proposed_stamp() + 1, below = engine_.all_committed();
+  return from < below && !reader_.read(from, below, 1).empty();
+}
+
+consensus::Index LogPump::proposed_index() const {
+  std::lock_guard lock(mutex_);
+  return proposed_index_;
+}
+
+Stamp LogPump::proposed_stamp() const {
+  std::lock_guard lock(mutex_);
+  return proposed_stamp_;
+}
+
+void LogPump::run() {
+  base::LogContext context("LogPump");
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    woken_.wait_for(lock, idle_wait, [this] { return stopping_ || (term_ != 0 && work_); });
+    if (stopping_) return;
+    if (term_ == 0) continue;
+    work_ = false;
+    while (!stopping_ && term_ != 0 && pump_some(lock)) {
+    }
+  }
+}
+
+// False: nothing more for now.
+bool LogPump::pump_some(std::unique_lock<std::mutex>& lock) {
+  const Stamp from = proposed_stamp_ + 1;
+  lock.unlock();
+  const Stamp below = engine_.all_committed();
+  std::vector<LogRecord> records;
+  if (from < below) records = reader_.read(from, below, read_bytes);
+  lock.lock();
+  for (const LogRecord& record : records) {
+    if (term_ == 0 || stopping_) return false;
+    pumping_ = true;
+    const consensus::Term term = term_;
+    lock.unlock();
+    const base::Bytes data = encode(record), context = stamp_context(record.last());
+    std::optional<consensus::Position> place;
+    for (;;) {
+      place = propose_(data, context);
+      if (place) break;
+      // Too much is under way, or leadership is being handed over or gone: then somebody will say so.
+      std::this_thread::sleep_for(refused_pause);
+      std::lock_guard again(mutex_);
+      if (term_ != term || stopping_) break;
+    }
+    if (place) {
+      base::check(place->term == term, "a record went to the log in another term than it was written in");
+      placed_(*place, record);
+    }
+    lock.lock();
+    pumping_ = false;
+    if (place) {
+      proposed_index_ = place->index;
+      proposed_stamp_ = record.last();
+    }
+    moved_.notify_all();
+    if (!place) return false;
+  }
+  // What is left below are stamps that nobody used.
+  if (records.empty() && from < below && term_ != 0) {
+    proposed_stamp_ = below - 1;
+    moved_.notify_all();
+  }
+  return !records.empty();
+}
+
+}  // namespace replication

@@ -1,0 +1,66 @@
+// From the oplog into the set's log: on the primary, every transaction that is
+// committed here is proposed, in the order of the stamps.
+//
+// It reads behind the writers, up to the oldest stamp whose transaction is still
+// open, so that nothing is proposed that might be taken back, and nothing later
+// goes before something earlier.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "replication/consensus/types.h"
+#include "replication/log_reader.h"
+
+namespace replication {
+
+// Thread-safe.
+class LogPump {
+ public:
+  using Propose = std::function<std::optional<consensus::Position>(base::BytesView data, base::BytesView context)>;
+  // Told, in order, of each record that has its place.
+  using Placed = std::function<void(consensus::Position place, const LogRecord& record)>;
+
+  LogPump(storage::Engine& engine, Oplog& oplog, Propose propose, Placed placed);
+  ~LogPump();
+
+  // From here on what is stamped above `after` is proposed, in this term.
+  void lead(consensus::Term term, storage::Stamp after);
+  // Returns when nothing is being proposed any more.
+  void stop_leading();
+  // Waits until everything that was committed before the call has its place. False: not by then, or no longer leading.
+  bool drain(std::chrono::steady_clock::time_point until);
+
+  consensus::Index proposed_index() const;   // the newest place ever given in this process's life; 0: none
+  storage::Stamp proposed_stamp() const;     // everything up to here has its place
+  // Not leading: is there anything above proposed_stamp?
+  bool left_over();
+  void wake();
+
+ private:
+  void run();
+  bool pump_some(std::unique_lock<std::mutex>& lock);
+
+  storage::Engine& engine_;
+  LogReader reader_;
+  const Propose propose_;
+  const Placed placed_;
+  mutable std::mutex mutex_;
+  std::condition_variable woken_;
+  std::condition_variable moved_;
+  bool stopping_ = false;
+  bool pumping_ = false;               // outside the lock, with a record in hand
+  std::atomic<bool> work_{false};
+  consensus::Term term_ = 0;           // 0: not leading
+  consensus::Index proposed_index_ = 0;
+  storage::Stamp proposed_stamp_ = 0;
+  std::thread thread_;
+};
+
+// The newest stamp of a record, as it travels beside its data in the log.
+base::Bytes stamp_context(storage::Stamp stamp);
+storage::Stamp stamp_of_context(base::BytesView context);  // 0: none
+
+}  // namespace replication

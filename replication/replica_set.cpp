@@ -1,0 +1,388 @@
+#include "replication/replica_set.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "bson/builder.h"
+#include "bson/json.h"
+#include "replication/error_codes.h"
+#include "replication/local_document.h"
+#include "replication/member_ids.h"
+#include "storage/transaction.h"
+
+namespace replication {
+
+using base::Attributes;
+using base::ErrorCode;
+using base::LogComponent;
+using base::OperationError;
+using base::Severity;
+using consensus::Role;
+
+namespace {
+
+constexpr auto initiate_wait = std::chrono::seconds(10);
+constexpr consensus::Position log_begins{1, 0};  // behind nothing at all: whoever joins needs a copy first
+
+int64_t now_us() { return base::system_clock().monotonic_us(); }
+
+[[noreturn]] void not_primary(const char* message = "not primary") { throw OperationError(ErrorCode::not_writable_primary, message); }
+
+// As MongoDB makes them, so that drivers see the later one as the greater: 7fffffff, then the term.
+bson::ObjectId election_id(int64_t term) {
+  bson::ObjectId id;
+  id.bytes = {0x7f, 0xff, 0xff, 0xff};
+  for (int i = 0; i < 8; ++i) id.bytes[4 + i] = static_cast<uint8_t>(static_cast<uint64_t>(term) >> (56 - 8 * i));
+  return id;
+}
+
+std::string shown(const SetConfig& config) {
+  return "{version: " + std::to_string(config.version) + ", term: " + std::to_string(config.term) + "} for replica set " + config.name;
+}
+
+}  // namespace
+
+std::string_view state_name(MemberState state) {
+  switch (state) {
+    case MemberState::startup: return "STARTUP";
+    case MemberState::primary: return "PRIMARY";
+    case MemberState::secondary: return "SECONDARY";
+    case MemberState::recovering: return "RECOVERING";
+    case MemberState::startup2: return "STARTUP2";
+    case MemberState::arbiter: return "ARBITER";
+    case MemberState::down: return "DOWN";
+    case MemberState::rollback: return "ROLLBACK";
+    case MemberState::removed: return "REMOVED";
+    case MemberState::unknown: break;
+  }
+  return "UNKNOWN";
+}
+
+ReplicaSet::ReplicaSet(storage::Engine& engine, Oplog& oplog, Applier& applier, ReplicaSetOptions options)
+    : engine_(engine), oplog_(oplog), applier_(applier), options_(std::move(options)), disk_(engine), since_us_(now_us()) {
+  const auto document = read_local(engine_, set_config_ns);
+  if (!document) return;
+  SetConfig config = parse_set_config(*document);
+  if (config.name != options_.set_name) {
+    throw OperationError(error::invalid_replica_set_config, "Local replica set configuration document reports set name of " + config.name +
+                                                                ", but command line reports " + options_.set_name);
+  }
+  adopt(std::move(config));
+}
+
+ReplicaSet::~ReplicaSet() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  woken_.notify_all();
+  if (duty_thread_.joinable()) duty_thread_.join();
+  engine_.on_settled(nullptr);
+  if (transport_) transport_->set_receiver(nullptr);
+  if (pump_) pump_->stop_leading();
+  if (node_) node_->stop();
+  {
+    std::lock_guard lock(apply_mutex_);
+    apply_stopping_ = true;
+  }
+  to_apply_woken_.notify_all();
+  if (apply_thread_.joinable()) apply_thread_.join();
+  pump_.reset();
+  node_.reset();
+}
+
+void ReplicaSet::start() {
+  {
+    std::lock_guard lock(mutex_);
+    if (config_ && disk_.load()) {
+      become(self_ < config_->members.size() ? config_->members[self_].arbiter ? MemberState::arbiter : MemberState::secondary
+                                             : MemberState::removed);
+      if (self_ < config_->members.size()) begin_node();
+    }
+  }
+  duty_thread_ = std::thread([this] { duty_loop(); });
+}
+
+void ReplicaSet::become(MemberState state) {
+  if (state_ == state) return;
+  base::log(Severity::info, LogComponent::repl, 21358, "Replica set state transition",
+            Attributes().add("newState", state_name(state)).add("oldState", state_name(state_)));
+  state_.store(state, std::memory_order_release);
+  since_us_ = now_us();
+  options_.changed();
+}
+
+// In memory; where it is written is the caller's.
+void ReplicaSet::adopt(SetConfig config) {
+  self_ = 0;
+  while (self_ < config.members.size() && !options_.is_self(config.members[self_].host)) ++self_;
+  config_ = std::make_shared<const SetConfig>(std::move(config));
+  base::log(Severity::info, LogComponent::repl, 21392, "New replica set config in use", Attributes().json("config", bson::to_json(config_->document())));
+  if (node_) {
+    connect_peers();
+    const bool in = self_ < config_->members.size();
+    if (!in && state_ != MemberState::primary) become(MemberState::removed);
+    if (in && state_ == MemberState::removed) become(MemberState::secondary);
+  }
+  options_.changed();
+}
+
+Standing ReplicaSet::standing() const {
+  std::lock_guard lock(mutex_);
+  Standing standing;
+  standing.state = state_;
+  if (!config_) return standing;
+  standing.term = term_;
+  standing.config = config_;
+  if (self_ < config_->members.size()) standing.self = &config_->members[self_];
+  standing.since_us = since_us_;
+  if (standing.state == MemberState::primary) standing.primary = standing.self;
+  else if (led_.leader != 0 && led_.role == Role::follower) standing.primary = member_of(*config_, led_.leader);
+  standing.election_id = election_id(term_);
+  standing.elected_ms = elected_ms_;
+  return standing;
+}
+
+Progress ReplicaSet::progress() const {
+  const Oplog::Position newest = oplog_.newest();
+  const Progress::Place applied{newest.optime, newest.wall_ms};
+  std::lock_guard lock(apply_mutex_);
+  // What is agreed on is on this member's disk as well; of a primary's newest entries nothing is claimed until then.
+  return {applied, committed_, committed_};
+}
+
+int64_t ReplicaSet::write_term() const {
+  if (state() != MemberState::primary) not_primary();
+  return term_;
+}
+
+std::shared_lock<std::shared_mutex> ReplicaSet::hold_primary() {
+  std::shared_lock lock(primary_mutex_);
+  if (state() != MemberState::primary) not_primary();
+  return lock;
+}
+
+SetConfig ReplicaSet::default_config() const {
+  SetConfig config;
+  config.name = options_.set_name;
+  config.members.emplace_back();
+  config.members.front().host = options_.default_host;
+  return config;
+}
+
+void ReplicaSet::check_self(const SetConfig& config) const {
+  const MemberConfig* self = nullptr;
+  for (const MemberConfig& member : config.members) {
+    if (!options_.is_self(member.host)) continue;
+    if (self) {
+      throw OperationError(error::invalid_replica_set_config,
+                           "The hosts " + self->host + " and " + member.host + " all map to this node in new configuration with " + shown(config));
+    }
+    self = &member;
+  }
+  if (!self) {
+    throw OperationError(error::invalid_replica_set_config, "No host described in new configuration with " + shown(config) + " maps to this node");
+  }
+  if (!self->electable()) {
+    throw OperationError(error::node_not_electable, "This node, " + self->host + ", with _id " + std::to_string(self->id) +
+                                                        " is not electable under the new configuration with " + shown(config));
+  }
+}
+
+storage::Stamp ReplicaSet::append_noop(std::string_view why) {
+  bson::Builder o;
+  o.append("msg", why);
+  const bson::Document document = o.done();
+  return storage::in_transaction(engine_, [&](storage::Transaction& transaction) {
+    Entry entry;
+    entry.wall_ms = base::system_clock().wall_ms();
+    entry.term = term_;
+    entry.o = document;
+    const storage::Stamp stamp = transaction.next_stamp();
+    oplog_.append(transaction, stamp, entry);
+    return stamp;
+  });
+}
+
+// The configuration and the entry that brings it to the others, in one transaction.
+void ReplicaSet::write_config(const SetConfig& config, std::string_view why) {
+  const bson::Document document = config.document();
+  bson::Builder o;
+  o.append("msg", why).append("config", document);
+  const bson::Document entry_document = o.done();
+  const auto collection = engine_.catalog().open_or_create(set_config_ns);
+  const std::shared_lock schema(collection->schema_mutex());
+  storage::in_transaction(engine_, [&](storage::Transaction& transaction) {
+    put_local(transaction, *collection, document);
+    Entry entry;
+    entry.wall_ms = base::system_clock().wall_ms();
+    entry.term = term_;
+    entry.o = entry_document;
+    oplog_.append(transaction, transaction.next_stamp(), entry);
+  });
+}
+
+void ReplicaSet::initiate(const SetConfig& given) {
+  {
+    std::lock_guard lock(mutex_);
+    if (config_) throw OperationError(ErrorCode::already_initialized, "already initialized");
+  }
+  if (given.name != options_.set_name) {
+    throw OperationError(error::invalid_replica_set_config, "Attempting to initiate a replica set with name " + given.name +
+                                                                ", but command line reports " + options_.set_name + "; rejecting");
+  }
+  if (given.version != 1) {
+    throw OperationError(error::new_config_incompatible,
+                         "Configuration used to initiate a replica set must have version 1, but found " + std::to_string(given.version));
+  }
+  if (given.set_id != bson::ObjectId()) {
+    throw OperationError(error::invalid_replica_set_config,
+                         "replica set configuration cannot contain 'replicaSetId' field when called from replSetInitiate: " + given.set_id.to_hex());
+  }
+  check_self(given);
+  if (given.members.size() > 1) options_.check_others(given, true);
+  SetConfig config = given;
+  config.set_id = bson::ObjectId::generate();
+  config.term = 0;
+  base::log(Severity::info, LogComponent::repl, 21356, "replSetInitiate admin command received", Attributes().json("config", bson::to_json(config.document())));
+  std::unique_lock lock(mutex_);
+  if (config_) throw OperationError(ErrorCode::already_initialized, "already initialized");
+  adopt(std::move(config));
+  consensus::Membership alone;
+  alone.index = log_begins.index;
+  alone.voters = {consensus_id(config_->members[self_])};
+  start_log(disk_, log_begins, alone);
+  become(MemberState::secondary);
+  begin_node();
+  node_->campaign();
+  const bool elected = woken_.wait_for(lock, initiate_wait, [this] { return stopping_ || state_ == MemberState::primary; });
+  if (!elected || stopping_) throw OperationError(error::exceeded_time_limit, "the set was initiated, but this member has not become primary yet");
+}
+
+void ReplicaSet::reconfigure(SetConfig next, bool force) {
+  std::shared_ptr<const SetConfig> now;
+  {
+    std::lock_guard lock(mutex_);
+    now = config_;
+  }
+  if (!now) throw OperationError(error::not_yet_initialized, "Node not yet initialized; use the replSetInitiate command");
+  if (state() != MemberState::primary) {
+    if (force) {
+      throw OperationError(ErrorCode::illegal_operation, "a forced reconfiguration is only possible on the primary: without a majority nothing can be agreed on");
+    }
+    not_primary("New config is only accepted by the primary. Use the \"force\" argument to force this node to accept it");
+  }
+  // Skips versions, so that a forced one is newer than what others may have decided meanwhile.
+  if (force) next.version = std::max(next.version, now->version + 1) + 10'000;
+  check_reconfig(*now, next, force);
+  check_self(next);
+  if (next.members.size() > 1 && !force) options_.check_others(next, false);
+  const auto primary = hold_primary();
+  std::lock_guard lock(mutex_);
+  if (config_ != now) {
+    throw OperationError(error::new_config_incompatible, "the configuration was changed by another replSetReconfig at the same time");
+  }
+  next.set_id = now->set_id;
+  next.term = term_;
+  write_config(next, "Reconfig set");
+  adopt(std::move(next));
+  woken_.notify_all();
+}
+
+void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) {
+  std::lock_guard lock(mutex_);
+  if (config.name != options_.set_name) return;
+  const bool newer = !config_ || std::pair(config.term, config.version) > std::pair(config_->term, config_->version);
+  if (!newer || stopping_) return;
+  // A member that has the log learns its configurations from there.
+  if (node_ && state_ != MemberState::removed && state_ != MemberState::arbiter) return;
+  size_t self = 0;
+  while (self < config.members.size() && !options_.is_self(config.members[self].host)) ++self;
+  if (self == config.members.size() && !config_) return;
+  const bool joins = !node_;
+  base::log(Severity::info, LogComponent::repl, 7100036, "Another member told of the configuration", Attributes().add("member", from));
+  adopt(config);
+  if (self == config.members.size()) return;
+  if (config.members[self].arbiter) {
+    write_local(engine_, set_config_ns, config.document());
+    if (!joins) return;
+    if (!disk_.load()) start_log(disk_, {}, {});
+    become(MemberState::arbiter);
+    begin_node();
+  } else if (joins) {
+    become(MemberState::startup2);
+    copy_wanted_ = true;
+    woken_.notify_all();
+  }
+}
+
+void ReplicaSet::freeze(int64_t ms) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!config_) throw OperationError(error::not_yet_initialized, "no replset config has been received");
+    if (state() == MemberState::primary) {
+      throw OperationError(error::not_secondary, "cannot freeze node when primary or running for election. state: Primary");
+    }
+    electable_us_ = ms == 0 ? 0 : std::max(electable_us_, now_us() + ms * 1000);
+  }
+  woken_.notify_all();
+}
+
+std::optional<WriteConcernFailure> ReplicaSet::unsatisfiable(const WriteConcern& concern) const {
+  std::shared_ptr<const SetConfig> config;
+  {
+    std::lock_guard lock(mutex_);
+    config = config_;
+  }
+  if (!config) return WriteConcernFailure{error::not_yet_initialized, "Replica set not yet initialized"};
+  return never_satisfied(*config, concern);
+}
+
+void ReplicaSet::when_acknowledged(OpTime optime, const WriteConcern& concern, std::function<void(std::optional<WriteConcernFailure>)> done) {
+  if (auto why = unsatisfiable(concern)) return done(std::move(why));
+  const bool by_count = concern.mode.empty() && concern.tags.empty();
+  if (by_count && concern.members <= 1 && !concern.journal) return done(std::nullopt);
+  acks_.wait(optime, concern, now_us(), std::move(done));
+  // Whoever asks after the end of leadership would wait for ever.
+  if (state() == MemberState::primary) {
+    if (!concern.majority()) woken_.notify_all();
+    return;
+  }
+  acks_.give_up({error::primary_stepped_down, "Primary stepped down while waiting for replication"});
+}
+
+void ReplicaSet::write_noop(storage::Stamp at_least, std::string_view why) {
+  const auto lock = hold_primary();
+  engine_.raise_stamp(at_least);
+  append_noop(why);
+}
+
+void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) {
+  if (state() != MemberState::primary) return done(std::nullopt);  // has nothing but what was agreed on
+  const auto then = [this, read_at, done = std::move(done)](bool leads) {
+    if (!leads) return done(WriteConcernFailure{error::primary_stepped_down, "Primary stepped down while confirming a read"});
+    WriteConcern majority;
+    majority.mode = "majority";
+    when_acknowledged(read_at, majority, done);
+  };
+  std::string context;
+  {
+    std::lock_guard lock(apply_mutex_);
+    context = std::to_string(++asked_last_);
+    asked_.emplace(context, then);
+  }
+  node_->read_index(context);  // refused or lost: asked again with the next round of duties
+}
+
+void ReplicaSet::adopt_connection(int descriptor, base::Bytes already_read) {
+  std::unique_lock lock(mutex_);
+  if (transport_ && !stopping_) return transport_->adopt(descriptor, std::move(already_read));
+  lock.unlock();
+  ::close(descriptor);
+}
+
+}  // namespace replication

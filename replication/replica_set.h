@@ -1,0 +1,183 @@
+// A member of a replica set, of any number of members.
+//
+//   a client's write: data and oplog row, committed here at once
+//        |  log pump: the new oplog rows, in order, one record a transaction
+//        v
+//   consensus (raft_node.h) ----> the other members' applier: the same change there
+//        |
+//        v  agreed on: waiters are told, the stable point of the engine moves on
+//
+//   STARTUP --initiate, or another member tells--> STARTUP2 --copied--> SECONDARY <--elected, steps down--> PRIMARY
+//
+// Data that the set has decided against is never mended in place: the process starts anew, from a checkpoint that has
+// only what was agreed on, and goes through the log from there. The same way leads out of a copy of another's data.
+//
+//   local.system.replset     the configuration, written in the transaction of the log's entry that brings it
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "replication/applier.h"
+#include "replication/consensus/raft_node.h"
+#include "replication/consensus/table_log_disk.h"
+#include "replication/consensus/tcp_transport.h"
+#include "replication/coordinator.h"
+#include "replication/log_pump.h"
+#include "replication/oplog.h"
+#include "replication/write_acks.h"
+
+namespace replication {
+
+// What the server does for its member.
+struct ReplicaSetOptions {
+  std::string set_name;
+  std::string default_host;                                  // "localhost:27017"
+  std::function<bool(const std::string& host)> is_self;      // does this name lead here?
+  // State or configuration, for those who watch. Called before anyone can see the change through standing(); it mustn't ask back.
+  std::function<void()> changed = [] {};
+  std::function<void()> interrupt_writers = [] {};           // they hold up a step-down
+  std::function<void()> became_primary = [] {};              // after clients may write
+  // Are the others there, and free to join? Throws NodeNotFound and what else replSetInitiate and replSetReconfig answer.
+  std::function<void(const SetConfig& config, bool initiating)> check_others = [](const SetConfig&, bool) {};
+  // Brings a copy of another member's data to where the next start finds it. `source` tells who leads, where that is known; from the call of
+  // `stop_voting` on this member takes no part in anything. Blocks; throws after its last attempt.
+  std::function<void(std::function<std::optional<std::string>()> source, std::function<consensus::HardState()> stop_voting)> copy;
+  // Ends this process in order and starts it anew; returns at once.
+  std::function<void(const std::string& why)> restart;
+  std::string rollback_directory;                            // where writes that were rolled back are kept
+};
+
+class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
+ public:
+  // Reads the configuration that is there. Throws InvalidReplicaSetConfig for one of another name. The engine is in its replicated mode.
+  ReplicaSet(storage::Engine& engine, Oplog& oplog, Applier& applier, ReplicaSetOptions options);
+  ~ReplicaSet() override;
+  void start();
+
+  const std::string& set_name() const override { return options_.set_name; }
+  Standing standing() const override;
+  Progress progress() const override;
+  MemberState state() const override { return state_.load(std::memory_order_acquire); }
+  int64_t write_term() const override;
+  std::shared_lock<std::shared_mutex> hold_primary() override;
+  void initiate(const SetConfig& config) override;
+  SetConfig default_config() const override;
+  void reconfigure(SetConfig config, bool force) override;
+  void step_down(const StepDown& how) override;
+  void freeze(int64_t ms) override;
+  std::optional<WriteConcernFailure> unsatisfiable(const WriteConcern& concern) const override;
+  void when_acknowledged(OpTime optime, const WriteConcern& concern, std::function<void(std::optional<WriteConcernFailure>)> done) override;
+  void when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) override;
+  void write_noop(storage::Stamp at_least, std::string_view why) override;
+  void learn_config(const SetConfig& config, const std::string& from) override;
+
+  // A connection that another member opened to this one's port. Takes the descriptor.
+  void adopt_connection(int descriptor, base::Bytes already_read);
+
+ private:
+  struct Place {                                  // of a record in the log
+    consensus::Index index = 0;
+    Progress::Place last;                         // its newest entry
+  };
+
+  // replica_set.cpp
+  void become(MemberState state);                 // with mutex_
+  void adopt(SetConfig config);                   // with mutex_
+  void check_self(const SetConfig& config) const;
+  void write_config(const SetConfig& config, std::string_view why);
+  storage::Stamp append_noop(std::string_view why);
+
+  // replica_set_node.cpp: the node's life, what it decides, and what is made of it
+  void begin_node();                              // with mutex_
+  void connect_peers();                           // with mutex_
+  void decided(const consensus::Output& out) override;
+  void apply_loop();
+  void apply(const std::vector<consensus::EntryPtr>& entries);
+  void adopt_logged_configs(const std::vector<LogRecord>& records, bool in_use);
+  void answer_reads(std::vector<consensus::ReadState> reads);
+  void start_over(const std::string& why);
+
+  // replica_set_duties.cpp: what has its time
+  void duty_loop();
+  void take_over();                               // elected: to PRIMARY once everything is applied
+  void end_leadership();                          // no longer: what hasn't reached the log is lost
+  void align_members();
+  void hand_over_to_better();
+  void shorten_log();
+  void count_members();
+  void copy_anew();
+  std::optional<std::string> copy_source();
+  consensus::HardState stop_voting();
+  void roll_back(const std::string& why);
+  bool hand_over(int64_t deadline_us, consensus::MemberId target);
+  std::optional<consensus::MemberId> best_caught_up(double above) const;
+  void forget_places();
+  void advance_time(int64_t now_us);
+  void ask_reads_again();
+  void answer_all_reads(bool leads);
+  void set_electable(bool electable);
+
+  storage::Engine& engine_;
+  Oplog& oplog_;
+  Applier& applier_;
+  const ReplicaSetOptions options_;
+  consensus::TableLogDisk disk_;
+  WriteAcks acks_;
+
+  mutable std::mutex mutex_;                     // of what follows, up to the next one
+  std::condition_variable woken_;                // for the duties
+  bool stopping_ = false;
+  std::shared_ptr<const SetConfig> config_;
+  size_t self_ = 0;                              // in config_->members; beyond: removed
+  consensus::Standing led_;                      // who leads, as far as is known
+  int64_t elected_ms_ = 0;
+  int64_t since_us_ = 0;
+  int64_t electable_us_ = 0;                     // not before, by the monotonic clock
+  bool electable_ = true;                        // as the node was told
+  bool elected_ = false;                         // led_ says so, and take_over is still to come
+  bool demoted_ = false;                         // end_leadership is still to come
+  bool took_over_ = false;                       // since it was elected: for the duties
+  bool replaced_ = false;                        // roll_back is still to come
+  std::set<consensus::MemberId> peers_;          // as the transport knows them
+  bool copy_wanted_ = false;                     // of another's data
+  storage::Stamp advance_seen_ = 0;              // of the oplog, by advance_time
+  int64_t advance_seen_us_ = 0;
+  std::deque<Place> places_;                     // of this leader's records, for those who count members
+  std::atomic<MemberState> state_{MemberState::startup};
+  std::atomic<int64_t> term_{0};
+  std::shared_mutex primary_mutex_;              // shared: a write runs; alone: the end of being primary
+
+  std::unique_ptr<consensus::TcpTransport> transport_;
+  std::unique_ptr<consensus::RaftNode> node_;    // set once, under mutex_
+  std::unique_ptr<LogPump> pump_;
+
+  mutable std::mutex apply_mutex_;               // of what follows
+  std::condition_variable to_apply_woken_;
+  bool apply_stopping_ = false;
+  bool apply_held_ = false;                      // until it is known what of this member's own writes stays
+  std::deque<consensus::EntryPtr> to_apply_;
+  std::vector<consensus::ReadState> to_answer_;
+  consensus::Index applied_ = 0;
+  consensus::Term caught_up_ = 0;                // everything before this term's first entry is applied
+  std::set<consensus::Term> led_terms_;          // by this process: these terms' entries are here already
+  Progress::Place committed_;
+  using Asked = std::function<void(bool leads)>;
+  std::map<std::string, Asked> asked_;           // is this member still primary? By context
+  uint64_t asked_last_ = 0;
+
+  std::atomic<bool> starting_over_{false};
+  std::thread apply_thread_, duty_thread_;
+};
+
+// The newest index whose entries, and all before, are stamped up to `upto` at most. Entries without a stamp go with those before them.
+consensus::Index newest_index_with(storage::Stamp upto, consensus::Index compacted, consensus::Index last,
+                                   const std::function<consensus::EntryPtr(consensus::Index)>& entry);
+
+}  // namespace replication

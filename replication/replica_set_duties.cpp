@@ -1,0 +1,380 @@
+// What a member does when its time has come: taking over and giving up the lead, bringing consensus to where the
+// configuration is, keeping the log short.
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "replication/error_codes.h"
+#include "replication/member_ids.h"
+#include "replication/replica_set.h"
+#include "replication/rollback_files.h"
+
+namespace replication {
+
+using base::Attributes;
+using base::ErrorCode;
+using base::LogComponent;
+using base::OperationError;
+using base::Severity;
+using consensus::Index;
+using consensus::MemberChange;
+using consensus::MemberId;
+using consensus::PeerProgress;
+using consensus::Role;
+using storage::Stamp;
+
+namespace {
+
+constexpr auto round = std::chrono::milliseconds(100);
+constexpr auto counting_round = std::chrono::milliseconds(2);
+constexpr int64_t second_us = 1'000'000;
+constexpr int64_t align_every_us = second_us / 5;
+constexpr int64_t hand_over_every_us = second_us;
+constexpr int64_t noop_every_us = 10 * second_us;  // as mongod's periodicNoopIntervalSecs
+constexpr int64_t shorten_every_us = 5 * second_us;
+constexpr int64_t settled_us = 2 * second_us;     // as primary, before somebody better is looked for
+constexpr int64_t copy_again_us = 10 * second_us;
+constexpr Index joins_within = 1000;              // entries a new voter may lag
+constexpr size_t places_max = 100'000;
+constexpr int64_t log_bytes_kept = 256 << 20;     // for members that lag
+constexpr auto take_over_wait = std::chrono::seconds(2);
+
+int64_t now_us() { return base::system_clock().monotonic_us(); }
+
+bool contains(const std::vector<MemberId>& ids, MemberId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+
+const PeerProgress* progress_of(const std::vector<PeerProgress>& all, MemberId id) {
+  const auto at = std::find_if(all.begin(), all.end(), [id](const PeerProgress& one) { return one.id == id; });
+  return at == all.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+void ReplicaSet::duty_loop() {
+  base::LogContext context("ReplCoord");
+  int64_t aligned = 0, advanced = 0, handed_over = now_us(), shortened = now_us(), copied = -copy_again_us;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    woken_.wait_for(lock, acks_.counts_members() ? counting_round : round);
+    if (stopping_) return;
+    const int64_t now = now_us();
+    const bool replaced = std::exchange(replaced_, false), demoted = std::exchange(demoted_, false);
+    const bool copy = copy_wanted_ && now - copied >= copy_again_us;
+    const bool electable = now >= electable_us_;
+    const bool has_node = node_ != nullptr;
+    lock.unlock();
+    try {
+      if (replaced) roll_back("another primary's writes replaced some of this member's");
+      if (demoted) end_leadership();
+      if (has_node && !starting_over_) {
+        take_over();
+        if (state() == MemberState::primary) {
+          if (acks_.counts_members()) count_members();
+          if (now - aligned >= align_every_us) aligned = now, align_members();
+          forget_places();
+          if (now - advanced >= second_us) advanced = now, advance_time(now);
+          if (now - handed_over >= hand_over_every_us) handed_over = now, hand_over_to_better();
+        }
+        ask_reads_again();
+        if (now - shortened >= shorten_every_us) shortened = now, shorten_log();
+        set_electable(electable);
+      }
+      acks_.expire(now);
+      if (copy && !starting_over_) copied = now, copy_anew();
+    } catch (const OperationError& error) {
+      base::log(Severity::warning, LogComponent::repl, 7100033, "A duty of this member failed; trying again", Attributes().add("error", error.what()));
+    }
+    lock.lock();
+  }
+}
+
+void ReplicaSet::set_electable(bool electable) {
+  std::lock_guard lock(mutex_);
+  if (electable == electable_ || self_ >= config_->members.size()) return;
+  electable_ = electable;
+  const MemberConfig& self = config_->members[self_];
+  node_->set_electable(electable && self.electable(), election_rank(*config_, self));
+  const consensus::Membership members = node_->members();
+  if (electable && members.voters == std::vector{consensus_id(self)} && members.voters_outgoing.empty()) node_->campaign();
+}
+
+// Everything up to the first entry of its term is applied: what it writes from here on comes after all that was agreed on before.
+void ReplicaSet::take_over() {
+  consensus::Term term = 0;
+  SetConfig config;
+  {
+    std::lock_guard lock(mutex_);
+    if (!elected_ || demoted_) return;
+    term = led_.term;
+    std::lock_guard applying(apply_mutex_);
+    if (caught_up_ != term || apply_held_) return;
+    led_terms_.insert(term);
+    took_over_ = true;
+    config = *config_;
+  }
+  const Stamp newest = oplog_.newest().optime.ts;
+  engine_.raise_stamp(newest);
+  config.term = static_cast<int64_t>(term);
+  pump_->lead(term, newest);
+  write_config(config, "new primary");
+  {
+    std::lock_guard lock(mutex_);
+    if (!elected_ || led_.term != term) return;  // over already; end_leadership finds what was written
+    elected_ = false;
+    adopt(std::move(config));
+    elected_ms_ = base::system_clock().wall_ms();
+    become(MemberState::primary);
+    base::log(Severity::info, LogComponent::repl, 21331, "Transition to primary complete; database writes are now permitted",
+              Attributes().add("term", static_cast<int64_t>(term)));
+  }
+  woken_.notify_all();
+  options_.became_primary();
+}
+
+void ReplicaSet::end_leadership() {
+  options_.interrupt_writers();
+  { const std::lock_guard none_writes(primary_mutex_); }
+  pump_->stop_leading();
+  answer_all_reads(false);
+  // What was committed here and has no place in the log is nobody else's; what has one may still be agreed on.
+  if (std::exchange(took_over_, false) && pump_->left_over()) return roll_back("some of this member's last writes had not reached the log");
+  {
+    std::scoped_lock lock(mutex_, apply_mutex_);
+    if (!starting_over_ && !replaced_ && !demoted_) apply_held_ = false;
+  }
+  to_apply_woken_.notify_one();
+}
+
+void ReplicaSet::roll_back(const std::string& why) {
+  Stamp kept = 0;
+  {
+    std::lock_guard lock(apply_mutex_);
+    kept = committed_.optime.ts;
+  }
+  try {
+    const int64_t documents = write_rollback_files(engine_, oplog_, kept, options_.rollback_directory);
+    base::log(Severity::warning, LogComponent::repl, 21612, "Rolled back writes were kept",
+              Attributes().add("documents", documents).add("directory", options_.rollback_directory));
+  } catch (const OperationError& error) {
+    base::log(Severity::error, LogComponent::repl, 21613, "Rolled back writes could not be kept", Attributes().add("error", error.what()));
+  }
+  start_over(why);
+}
+
+// One change at a time: who joins gets the log first and votes when it has caught up.
+void ReplicaSet::align_members() {
+  std::shared_ptr<const SetConfig> config;
+  MemberId self = 0;
+  {
+    std::lock_guard lock(mutex_);
+    config = config_;
+    if (self_ < config->members.size()) self = consensus_id(config->members[self_]);
+  }
+  const consensus::CoreStatus status = node_->status();
+  const consensus::Membership members = node_->members();
+  if (!status.may_read || status.members_changing || !members.voters_outgoing.empty()) return;
+  const std::vector<PeerProgress> progress = node_->progress();
+  const auto propose = [&](MemberChange::Kind kind, MemberId id, const char* what) {
+    if (!node_->propose_members({{kind, id}})) return;
+    base::log(Severity::info, LogComponent::repl, 7100034, "The membership of consensus changes", Attributes().add("member", static_cast<int64_t>(id)).add("change", what));
+  };
+  for (const MemberConfig& member : config->members) {
+    const MemberId id = consensus_id(member);
+    const bool voter = contains(members.voters, id), learner = contains(members.learners, id);
+    if (!voter && !learner) return propose(MemberChange::Kind::add_learner, id, "joins");
+    if (voter && member.votes == 0) return propose(MemberChange::Kind::add_learner, id, "votes no more");
+    if (!learner || member.votes == 0) continue;
+    const PeerProgress* reached = progress_of(progress, id);
+    if (reached && reached->recently_active && !reached->behind && reached->matched + joins_within >= status.last && reached->matched > 0) {
+      return propose(MemberChange::Kind::add_voter, id, "votes");
+    }
+  }
+  for (const auto* ids : {&members.learners, &members.voters}) {
+    for (const MemberId id : *ids) {
+      if (!member_of(*config, id) && id != self) return propose(MemberChange::Kind::remove, id, "leaves");
+    }
+  }
+}
+
+// Of two that both have the log, the one with the higher priority leads.
+void ReplicaSet::hand_over_to_better() {
+  double own = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (now_us() - since_us_ < settled_us || self_ >= config_->members.size()) return;
+    own = config_->members[self_].priority;
+  }
+  const auto target = best_caught_up(own);
+  if (!target) return;
+  base::log(Severity::info, LogComponent::repl, 7100035, "A member with a higher priority has caught up and takes over");
+  hand_over(now_us() + 5 * second_us, *target);
+}
+
+// The electable voter with the highest priority above `above` that is in reach and has about all of the log.
+std::optional<MemberId> ReplicaSet::best_caught_up(double above) const {
+  std::lock_guard lock(mutex_);
+  const consensus::CoreStatus status = node_->status();
+  const consensus::Membership members = node_->members();
+  const std::vector<PeerProgress> progress = node_->progress();
+  std::optional<MemberId> best;
+  for (size_t i = 0; i < config_->members.size(); ++i) {
+    const MemberConfig& member = config_->members[i];
+    const MemberId id = consensus_id(member);
+    if (i == self_ || !member.electable() || member.priority <= above || !contains(members.voters, id)) continue;
+    const PeerProgress* reached = progress_of(progress, id);
+    if (!reached || !reached->recently_active || reached->matched + joins_within < status.last) continue;
+    above = member.priority;
+    best = id;
+  }
+  return best;
+}
+
+// Writes stop, the target gets the rest of the log, and takes over. False: it didn't in time, and this member leads on.
+bool ReplicaSet::hand_over(int64_t deadline_us, MemberId target) {
+  options_.interrupt_writers();
+  const std::unique_lock none_writes(primary_mutex_);
+  if (state() != MemberState::primary) return true;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(std::max<int64_t>(0, deadline_us - now_us()));
+  if (!pump_->drain(deadline)) return state() != MemberState::primary;
+  for (;;) {
+    const std::vector<PeerProgress> progress = node_->progress();
+    const PeerProgress* reached = progress_of(progress, target);
+    if (reached && reached->matched >= node_->status().last) break;
+    if (state() != MemberState::primary) return true;
+    if (!reached || now_us() > deadline_us) return false;
+    std::this_thread::sleep_for(counting_round);
+  }
+  node_->transfer(target);
+  std::unique_lock lock(mutex_);
+  return woken_.wait_for(lock, take_over_wait, [this] { return state_ != MemberState::primary || stopping_; });
+}
+
+void ReplicaSet::step_down(const StepDown& how) {
+  if (state() != MemberState::primary) throw OperationError(ErrorCode::not_writable_primary, "not primary so can't step down");
+  const int64_t began = now_us(), deadline = began + how.catch_up_ms * 1000;
+  bool done = false;
+  for (;;) {
+    if (const auto target = best_caught_up(-1)) done = hand_over(std::max(deadline, now_us() + second_us), *target);
+    if (done || now_us() >= deadline || state() != MemberState::primary) break;
+    std::this_thread::sleep_for(round);
+  }
+  if (!done && state() == MemberState::primary) {
+    if (!how.force) {
+      throw OperationError(error::exceeded_time_limit, "No electable secondaries caught up as of " + base::iso_date(base::system_clock().wall_ms()) +
+                                                           ". Please use the replSetStepDown command with the argument {force: true} to force node to step down.");
+    }
+    options_.interrupt_writers();
+    const std::unique_lock none_writes(primary_mutex_);
+    pump_->drain(std::chrono::steady_clock::now() + std::chrono::seconds(1));
+    std::unique_lock lock(mutex_);
+    electable_us_ = now_us() + how.period_ms * 1000;
+    electable_ = false;
+    node_->set_electable(false, election_rank(*config_, config_->members[self_]));
+    node_->resign();
+    woken_.wait_for(lock, take_over_wait, [this] { return state_ != MemberState::primary || stopping_; });
+    return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    electable_us_ = now_us() + how.period_ms * 1000;
+  }
+  woken_.notify_all();
+}
+
+// How far everyone is, for those who wait for a number of members.
+void ReplicaSet::count_members() {
+  const std::vector<PeerProgress> progress = node_->progress();
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<const SetConfig> config = config_;
+  std::vector<MemberReached> members;
+  for (size_t i = 0; i < config->members.size(); ++i) {
+    const MemberConfig& member = config->members[i];
+    const PeerProgress* reached = member.arbiter ? nullptr : progress_of(progress, consensus_id(member));
+    if (!reached) continue;
+    const auto behind = std::upper_bound(places_.begin(), places_.end(), reached->matched, [](Index index, const Place& place) { return index < place.index; });
+    const Stamp upto = behind == places_.begin() ? 0 : std::prev(behind)->last.optime.ts;
+    members.push_back({&member, upto, i == self_ ? oplog_.newest().optime.ts : upto});
+  }
+  lock.unlock();
+  acks_.reached(*config, members);
+}
+
+// Whoever waits for a time that nothing was written at, on any member, waits for the log to pass it.
+void ReplicaSet::advance_time(int64_t now) {
+  const Stamp newest = oplog_.newest().optime.ts;
+  const bool quiet = newest == advance_seen_;
+  if (!quiet) advance_seen_ = newest, advance_seen_us_ = now;
+  const bool behind = quiet && std::max(engine_.last_stamp(), known_time()) > newest;
+  if (behind || now - advance_seen_us_ >= noop_every_us) write_noop(known_time(), "periodic noop");
+}
+
+// Of the places everybody in reach is past the newest is enough.
+void ReplicaSet::forget_places() {
+  Index past = node_->status().applied;
+  for (const PeerProgress& one : node_->progress()) {
+    if (one.recently_active && !consensus::is_arbiter(one.id)) past = std::min(past, one.matched);
+  }
+  std::lock_guard lock(mutex_);
+  while (places_.size() > 1 && (places_[1].index <= past || places_.size() > places_max)) places_.pop_front();
+}
+
+void ReplicaSet::ask_reads_again() {
+  std::vector<std::string> contexts;
+  {
+    std::lock_guard lock(apply_mutex_);
+    for (const auto& [context, done] : asked_) contexts.push_back(context);
+  }
+  for (const std::string& context : contexts) node_->read_index(context);
+}
+
+void ReplicaSet::answer_all_reads(bool leads) {
+  std::map<std::string, Asked> asked;
+  {
+    std::lock_guard lock(apply_mutex_);
+    asked.swap(asked_);
+  }
+  for (auto& [context, done] : asked) done(leads);
+}
+
+// What a checkpoint has is not replayed again; members that lag are waited for within bounds.
+void ReplicaSet::shorten_log() {
+  const Stamp held = engine_.checkpointed_stamp();
+  const consensus::LogMeta meta = node_->log_meta();
+  const consensus::CoreStatus status = node_->status();
+  Index upto = newest_index_with(held, meta.compacted.index, status.applied, [this](Index at) {
+    std::vector<consensus::EntryPtr> found;
+    if (node_->entries(at, at + 1, 1, found) != consensus::Lookup::found) throw OperationError(ErrorCode::internal_error, "an entry of the log is gone");
+    return found.front();
+  });
+  if (engine_.file_bytes(consensus::log_table) < log_bytes_kept) {
+    for (const PeerProgress& one : node_->progress()) upto = std::min(upto, one.matched);
+    if (status.standing.role != Role::leader) return;
+  }
+  upto = std::min(upto, status.applied);
+  if (upto > meta.compacted.index) node_->compact(upto);
+}
+
+void ReplicaSet::copy_anew() {
+  {
+    std::lock_guard lock(mutex_);
+    become(MemberState::startup2);
+  }
+  options_.copy([this] { return copy_source(); }, [this] { return stop_voting(); });
+  start_over("another member's data was copied");
+}
+
+std::optional<std::string> ReplicaSet::copy_source() {
+  std::lock_guard lock(mutex_);
+  const MemberConfig* leader = led_.leader != 0 ? member_of(*config_, led_.leader) : nullptr;
+  return leader ? std::optional(leader->host) : std::nullopt;
+}
+
+consensus::HardState ReplicaSet::stop_voting() {
+  if (transport_) transport_->set_receiver(nullptr);
+  if (node_) node_->stop();
+  const auto image = disk_.load();
+  return image ? image->meta.hard : consensus::HardState();
+}
+
+}  // namespace replication

@@ -1,0 +1,282 @@
+// What consensus decides, and what becomes of it here.
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/host_port.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "replication/error_codes.h"
+#include "replication/local_document.h"
+#include "replication/member_ids.h"
+#include "replication/replica_set.h"
+
+namespace replication {
+
+using base::Attributes;
+using base::LogComponent;
+using base::OperationError;
+using base::Severity;
+using consensus::EntryKind;
+using consensus::EntryPtr;
+using consensus::Index;
+using consensus::Role;
+using storage::Stamp;
+
+namespace {
+
+// Bytes of entries that wait to be applied, and more come only when some have been.
+constexpr uint64_t committed_bytes_max = 16 << 20;
+
+Progress::Place newest_of(const LogRecord& record) {
+  const LogRecord::Item& newest = record.entries.back();
+  return {{newest.stamp, newest.entry.term}, newest.entry.wall_ms};
+}
+
+}  // namespace
+
+Index newest_index_with(Stamp upto, Index compacted, Index last, const std::function<EntryPtr(Index)>& entry) {
+  Index low = compacted, high = last;  // low: included, or begins the log; above high: isn't
+  while (low < high) {
+    const Index middle = low + (high - low + 1) / 2;
+    Stamp stamp = 0;
+    Index at = middle;
+    for (; at <= high && stamp == 0; ++at) stamp = stamp_of_context(entry(at)->context);
+    if (stamp != 0 && stamp <= upto) low = at - 1;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+void ReplicaSet::begin_node() {
+  const MemberConfig& self = config_->members[self_];
+  consensus::TcpOptions network;
+  network.set_name = config_->name;
+  network.self = consensus_id(self);
+  network.listen = false;  // members come in through the port of the clients
+  network.compress = true;
+  transport_ = std::make_unique<consensus::TcpTransport>(network);
+  connect_peers();
+
+  const Oplog::Position newest = oplog_.newest();  // of a directory that was just opened: all of it was agreed on
+  consensus::NodeOptions options;
+  options.core.id = network.self;
+  options.core.committed_bytes_max = committed_bytes_max;
+  {
+    const auto image = disk_.load();
+    options.core.applied = newest_index_with(engine_.recovered_stamp(), image->meta.compacted.index, image->last,
+                                             [this](Index at) { return disk_.read(at, at + 1, 1).front(); });
+  }
+  options.core.rank = election_rank(*config_, self);
+  options.core.electable = self.electable();
+  options.core.seed = base::entropy64();
+  {
+    std::lock_guard lock(apply_mutex_);
+    applied_ = options.core.applied;
+    committed_ = {newest.optime, newest.wall_ms};
+  }
+  acks_.committed(newest.optime.ts);
+  engine_.set_agreed(newest.optime.ts);
+  base::log(Severity::info, LogComponent::repl, 7100030, "Joining the set",
+            Attributes().add("member", self.host).add("appliedIndex", static_cast<int64_t>(options.core.applied)));
+  node_ = std::make_unique<consensus::RaftNode>(options, disk_, *transport_, static_cast<consensus::NodeOwner&>(*this));
+  term_ = static_cast<int64_t>(node_->status().standing.term);
+  pump_ = std::make_unique<LogPump>(
+      engine_, oplog_, [this](base::BytesView data, base::BytesView context) { return node_->propose(data, context); },
+      [this](consensus::Position place, const LogRecord& record) {
+        std::lock_guard lock(mutex_);
+        places_.push_back({place.index, newest_of(record)});
+      });
+  engine_.on_settled([pump = pump_.get()] { pump->wake(); });
+  apply_thread_ = std::thread([this] { apply_loop(); });
+  transport_->set_receiver(node_.get());
+  node_->start();
+  // Whoever is alone need not wait whether another speaks up.
+  const consensus::Membership members = node_->members();
+  if (members.voters == std::vector{network.self} && members.voters_outgoing.empty()) node_->campaign();
+}
+
+void ReplicaSet::connect_peers() {
+  for (const consensus::MemberId id : std::exchange(peers_, {})) {
+    if (member_of(*config_, id)) peers_.insert(id);
+    else transport_->remove_peer(id);
+  }
+  for (size_t i = 0; i < config_->members.size(); ++i) {
+    const MemberConfig& member = config_->members[i];
+    const auto address = base::parse_host_port(member.host);
+    if (i == self_ || !address) continue;
+    transport_->set_peer(consensus_id(member), address->host, address->port);
+    peers_.insert(consensus_id(member));
+  }
+}
+
+void ReplicaSet::start_over(const std::string& why) {
+  if (starting_over_.exchange(true)) return;
+  base::log(Severity::warning, LogComponent::repl, 7100031, "This member starts anew from what the set has agreed on", Attributes().add("reason", why));
+  options_.restart(why);
+}
+
+// On the node's loop: notes what is new, and leaves the work to others.
+void ReplicaSet::decided(const consensus::Output& out) {
+  bool stepped_down = false;
+  // Its own writes that the set has decided against stand in this member's data.
+  if (out.replaced_from && *out.replaced_from <= pump_->proposed_index()) {
+    std::scoped_lock lock(mutex_, apply_mutex_);
+    apply_held_ = true;
+    replaced_ = true;
+    woken_.notify_all();
+  }
+  if (out.standing) {
+    std::lock_guard lock(mutex_);
+    const bool led = led_.role == Role::leader;
+    led_ = *out.standing;
+    const bool leads = led_.role == Role::leader;
+    if (led) {
+      // What is agreed on from here on waits until this member knows what of its own writes is in the log.
+      std::lock_guard applying(apply_mutex_);
+      apply_held_ = true;
+      demoted_ = true;
+    }
+    term_ = static_cast<int64_t>(led_.term);
+    elected_ = leads;
+    if (state_ == MemberState::primary) {
+      stepped_down = true;
+      become(self_ < config_->members.size() ? MemberState::secondary : MemberState::removed);
+    } else {
+      options_.changed();
+    }
+    woken_.notify_all();
+  }
+  if (stepped_down) {
+    pump_->stop_leading();
+    acks_.give_up({error::primary_stepped_down, "Primary stepped down while waiting for replication"});
+  }
+  if (!out.committed.empty() || !out.reads.empty()) {
+    std::lock_guard lock(apply_mutex_);
+    to_apply_.insert(to_apply_.end(), out.committed.begin(), out.committed.end());
+    to_answer_.insert(to_answer_.end(), out.reads.begin(), out.reads.end());
+    to_apply_woken_.notify_one();
+  }
+  if (out.behind) {
+    std::lock_guard lock(mutex_);
+    if (config_->members[self_].arbiter) {
+      start_log(disk_, out.behind->log_begins, out.behind->members);
+      start_over("this arbiter's log was too old");
+    } else {
+      copy_wanted_ = true;
+      woken_.notify_all();
+    }
+  }
+}
+
+void ReplicaSet::apply_loop() {
+  base::LogContext context("ReplApplier");
+  std::unique_lock lock(apply_mutex_);
+  for (;;) {
+    to_apply_woken_.wait(lock, [this] { return apply_stopping_ || (!apply_held_ && (!to_apply_.empty() || !to_answer_.empty())); });
+    if (apply_stopping_) return;
+    std::vector<EntryPtr> entries(to_apply_.begin(), to_apply_.end());
+    to_apply_.clear();
+    std::vector<consensus::ReadState> reads = std::move(to_answer_);
+    to_answer_.clear();
+    lock.unlock();
+    try {
+      if (!entries.empty()) apply(entries);
+    } catch (const std::exception& error) {
+      // Going on would make this member's data another than the others'.
+      base::log(Severity::fatal, LogComponent::repl, 7100032, "What the set has agreed on cannot be done here; stopping", Attributes().add("error", error.what()));
+      std::_Exit(14);
+    }
+    answer_reads(std::move(reads));
+    lock.lock();
+  }
+}
+
+void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
+  std::vector<LogRecord> records;
+  Stamp agreed = 0;
+  consensus::Term begun = 0;
+  std::optional<Progress::Place> last;
+  std::set<consensus::Term> own_terms;
+  {
+    std::lock_guard lock(apply_mutex_);
+    own_terms = led_terms_;
+  }
+  for (const EntryPtr& entry : entries) {
+    if (entry->kind != EntryKind::data) continue;
+    if (entry->data.empty()) {
+      if (entry->context.empty()) begun = entry->term;
+      continue;
+    }
+    agreed = stamp_of_context(entry->context);
+    last.reset();
+    if (own_terms.contains(entry->term)) continue;  // this member's own: it is here already
+    records.push_back(decode_record(entry->data).or_throw());
+    last = newest_of(records.back());
+  }
+  if (!records.empty()) {
+    adopt_logged_configs(records, false);
+    applier_.apply(records);
+    adopt_logged_configs(records, true);
+  }
+  if (!last && agreed != 0) {
+    std::lock_guard lock(mutex_);
+    const auto behind = std::upper_bound(places_.begin(), places_.end(), agreed,
+                                         [](Stamp stamp, const Place& place) { return stamp < place.last.optime.ts; });
+    if (behind != places_.begin()) last = std::prev(behind)->last;
+  }
+  {
+    std::lock_guard lock(apply_mutex_);
+    applied_ = entries.back()->index;
+    if (begun != 0) caught_up_ = begun;
+    if (last) committed_ = *last;
+  }
+  if (agreed != 0) {
+    engine_.set_agreed(agreed);
+    acks_.committed(agreed);
+  }
+  node_->applied(entries.back()->index);
+  if (begun != 0) woken_.notify_all();
+}
+
+// Written before the entry is made here, so that a member that has the entry has the configuration; in use after it.
+void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, bool in_use) {
+  for (const LogRecord& record : records) {
+    for (const LogRecord::Item& logged : record.entries) {
+      if (logged.entry.op != 'n') continue;
+      const auto config = logged.entry.o.find("config");
+      if (!config.is_object()) continue;
+      if (!in_use) {
+        write_local(engine_, set_config_ns, config.as_document());
+        continue;
+      }
+      std::lock_guard lock(mutex_);
+      adopt(parse_set_config(config.as_document()));
+      if (self_ < config_->members.size()) {
+        const MemberConfig& self = config_->members[self_];
+        node_->set_electable(electable_ && self.electable(), election_rank(*config_, self));
+      }
+    }
+  }
+}
+
+void ReplicaSet::answer_reads(std::vector<consensus::ReadState> reads) {
+  std::vector<Asked> answered;
+  {
+    std::lock_guard lock(apply_mutex_);
+    for (consensus::ReadState& read : reads) {
+      if (read.index > applied_) {
+        to_answer_.push_back(std::move(read));
+        continue;
+      }
+      const auto asked = asked_.find(std::string(read.context));
+      if (asked == asked_.end()) continue;
+      answered.push_back(std::move(asked->second));
+      asked_.erase(asked);
+    }
+  }
+  for (auto& done : answered) done(true);
+}
+
+}  // namespace replication

@@ -1,0 +1,94 @@
+#include "replication/rollback_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "storage/catalog.h"
+#include "storage/transaction.h"
+
+namespace replication {
+namespace {
+
+using base::Bytes;
+using base::ErrorCode;
+using base::OperationError;
+
+std::string uuid_text(base::BytesView uuid) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (size_t i = 0; i < uuid.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    const auto byte = static_cast<uint8_t>(uuid[i]);
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+void write_whole(const std::string& path, const Bytes& bytes) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  bool written = file >= 0;
+  for (size_t at = 0; written && at < bytes.size();) {
+    const ssize_t some = ::write(file, bytes.data() + at, bytes.size() - at);
+    written = some > 0;
+    if (written) at += static_cast<size_t>(some);
+  }
+  written = written && ::fsync(file) == 0;
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  if (written) return;
+  throw OperationError(error == ENOSPC ? ErrorCode::out_of_disk_space : ErrorCode::internal_error, "cannot write " + path + ": " + std::strerror(error));
+}
+
+}  // namespace
+
+int64_t write_rollback_files(storage::Engine& engine, Oplog& oplog, storage::Stamp kept, const std::string& directory) {
+  // Which documents: by the collection's name, since the entries' newest tell where it is now.
+  std::map<std::string, std::set<Bytes>> changed;
+  {
+    storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+    const auto scan = oplog.collection()->scan(transaction, storage::Direction::forward);
+    scan->seek(static_cast<storage::RecordId>(kept + 1));
+    while (scan->next()) {
+      const bson::DocumentView entry = scan->document();
+      const std::string_view op = entry["op"].as_string();
+      if (op != "i" && op != "u" && op != "d") continue;
+      const bson::Element id = entry[op == "u" ? "o2" : "o"].as_document()["_id"];
+      bson::Builder key;
+      key.append("_id", static_cast<bson::ValueView>(id));
+      changed[std::string(entry["ns"].as_string())].insert(Bytes(key.done().bytes()));
+    }
+  }
+  int64_t documents = 0;
+  for (const auto& [ns, ids] : changed) {
+    const auto collection = engine.catalog().open(ns);
+    if (!collection) continue;
+    const std::shared_lock schema(collection->schema_mutex());
+    storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+    Bytes file;
+    for (const Bytes& id : ids) {
+      const auto record = collection->find_id(transaction, bson::DocumentView(id)["_id"]);
+      const auto document = record ? collection->find(transaction, *record) : std::nullopt;
+      if (!document) continue;
+      file.append(document->bytes());
+      ++documents;
+    }
+    if (file.empty()) continue;
+    const std::string folder = directory + "/" + uuid_text(collection->uuid_bytes());
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    write_whole(folder + "/removed." + base::iso_date(base::system_clock().wall_ms()) + ".bson", file);
+  }
+  return documents;
+}
+
+}  // namespace replication

@@ -1,0 +1,16 @@
+// What a rollback takes away is kept for whoever wants it back, as mongod keeps it:
+//
+//   <directory>/<uuid of the collection>/removed.<time>.bson     the documents as they were, one after the other
+#pragma once
+
+#include <string>
+
+#include "replication/oplog.h"
+
+namespace replication {
+
+// Every document that an entry stamped above `kept` inserted or changed, as it is now. Returns how many. Throws OutOfDiskSpace,
+// InternalError for a directory that can't be written.
+int64_t write_rollback_files(storage::Engine& engine, Oplog& oplog, storage::Stamp kept, const std::string& directory);
+
+}  // namespace replication

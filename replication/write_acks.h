@@ -1,0 +1,58 @@
+// Who waits for the set to have a write, and when it has.
+//
+// Most ask for the majority and are served in the order of the log, from one
+// queue. The few who ask for a number of members, or for tags, are looked at
+// whenever somebody's progress is known anew.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "replication/coordinator.h"
+
+namespace replication {
+
+// How far each member with data has come.
+struct MemberReached {
+  const MemberConfig* member = nullptr;
+  storage::Stamp upto = 0;      // has the log to here on disk
+  storage::Stamp in_memory = 0; // the same for this member, whose memory is ahead of its disk; else as `upto`
+};
+
+// Can a set with these members ever give this? Else why not.
+std::optional<WriteConcernFailure> never_satisfied(const SetConfig& config, const WriteConcern& concern);
+
+// Thread-safe. Callbacks run on the thread that brings the news, with no lock of this held.
+class WriteAcks {
+ public:
+  using Done = std::function<void(std::optional<WriteConcernFailure>)>;
+
+  // `now_us`: monotonic.
+  void wait(OpTime optime, const WriteConcern& concern, int64_t now_us, Done done);
+  // The majority has everything up to here. Goes up.
+  void committed(storage::Stamp upto);
+  // Does anybody wait for something `members` would tell?
+  bool counts_members() const;
+  void reached(const SetConfig& config, const std::vector<MemberReached>& members);
+  // The majority has what it has, and this member can't say any more what becomes of the rest.
+  void give_up(const WriteConcernFailure& why);
+  void expire(int64_t now_us);
+
+ private:
+  struct Waiter {
+    WriteConcern concern;
+    int64_t deadline_us;
+    Done done;
+  };
+  using Waiters = std::multimap<storage::Stamp, Waiter>;
+  using Ready = std::vector<std::pair<Done, std::optional<WriteConcernFailure>>>;
+  static void call(Ready& ready);
+
+  mutable std::mutex mutex_;
+  storage::Stamp committed_ = 0;
+  Waiters majority_;
+  Waiters counting_;
+};
+
+}  // namespace replication

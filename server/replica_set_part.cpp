@@ -1,0 +1,191 @@
+#include "server/replica_set_part.h"
+
+#include <map>
+#include <mutex>
+
+#include "base/log.h"
+#include "replication/applier.h"
+#include "replication/error_codes.h"
+#include "replication/local_document.h"
+#include "replication/replica_set.h"
+#include "replication/session_store.h"
+#include "server/commands/handshake.h"
+#include "server/operation.h"
+#include "server/options.h"
+#include "server/own_address.h"
+#include "server/peers/backup_host.h"
+#include "server/peers/initial_sync.h"
+#include "server/peers/members.h"
+#include "server/peers/peer_client.h"
+#include "server/peers/quorum_check.h"
+#include "server/services.h"
+#include "server/status_sections.h"
+#include "server/topology.h"
+#include "server/write/output.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+#include "storage/replace_directory.h"
+
+namespace server {
+
+using base::Attributes;
+using base::LogComponent;
+using base::Severity;
+
+namespace {
+
+constexpr int64_t hand_over_ms = 5000;
+
+// A copy of another member's data has just taken this directory's place: what was promised in elections stays this member's, and
+// what the other keeps for itself goes.
+void settle_copy(const Options& options, storage::Engine& engine) {
+  const auto origin = peers::copy_origin(options.dbpath);
+  if (!origin) return;
+  replication::consensus::TableLogDisk disk(engine);
+  replication::consensus::adopt_copied_log(disk, origin->vote.term, origin->vote.vote);
+  for (const auto& collection : engine.catalog().collections("local")) {
+    if (!collection->read_only() && collection->ns() != replication::set_config_ns) engine.catalog().drop(collection->ns());
+  }
+  storage::forget_copied(options.dbpath);
+  base::log(Severity::info, LogComponent::repl, 21191, "initial sync done", Attributes().add("source", origin->source));
+}
+
+}  // namespace
+
+// In the order of construction; the other way round it ends.
+struct ReplicaSetPart::State {
+  State(const Options& given_options, Services& given_services, storage::Engine& given_engine, replication::Oplog& oplog,
+        replication::LocalCommitter& committer)
+      : options(given_options),
+        services(given_services),
+        engine(given_engine),
+        sessions(engine, oplog),
+        applier(engine, oplog, committer, sessions),
+        backups(engine, services.clock),
+        members(member, services.clock),
+        member(engine, oplog, applier, member_options()) {}
+
+  replication::ReplicaSetOptions member_options();
+  void copy(std::function<std::optional<std::string>()> source, std::function<replication::consensus::HardState()> stop_voting);
+
+  const Options& options;
+  Services& services;
+  storage::Engine& engine;
+  replication::SessionStore sessions;
+  replication::Applier applier;
+  peers::BackupHost backups;
+
+  std::mutex sync_mutex;
+  std::unique_ptr<peers::InitialSync> sync;            // while data is copied
+  std::unique_ptr<peers::PeerClient> source;           // it talks to
+  bool ending = false;
+
+  peers::Members members;  // which `member` nudges as long as it lives
+  replication::ReplicaSet member;
+};
+
+replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
+  replication::ReplicaSetOptions out;
+  out.set_name = options.repl_set;
+  out.default_host = own_host(options);
+  out.rollback_directory = options.dbpath + "/rollback";
+  out.is_self = [this](const std::string& host) { return leads_here(host, options); };
+  out.changed = [this] {
+    services.topology.changed();
+    members.nudge();
+  };
+  out.interrupt_writers = [this] { services.operations.kill_writers(replication::error::interrupted_due_to_state_change); };
+  out.became_primary = [this] { write::drop_unfinished_output(engine.catalog()); };
+  out.check_others = [this](const replication::SetConfig& config, bool initiating) { peers::check_quorum(config, initiating, [this](const std::string& host) { return leads_here(host, options); }); };
+  out.copy = [this](auto from, auto stop_voting) { copy(std::move(from), std::move(stop_voting)); };
+  out.restart = [this](const std::string& why) { services.restart(why); };
+  return out;
+}
+
+void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> from,
+                                 std::function<replication::consensus::HardState()> stop_voting) {
+  peers::InitialSyncNeeds needs;
+  // The primary alone is sure to have all that this member may once have acknowledged; `from` knows it where consensus does.
+  needs.source = [this, from]() -> std::optional<std::string> {
+    if (auto leader = from()) return leader;
+    const replication::Standing standing = member.standing();
+    for (const auto& other : standing.config->members) {
+      if (members.view(other.host).said.state == replication::MemberState::primary) return other.host;
+    }
+    return std::nullopt;
+  };
+  needs.stop_voting = [stop_voting] {
+    const replication::consensus::HardState own = stop_voting();
+    return peers::OwnVote{own.term, own.vote};
+  };
+  needs.call = [this](const std::string& host, bson::DocumentView command) {
+    {
+      std::lock_guard lock(sync_mutex);
+      if (ending) throw base::OperationError(base::ErrorCode::shutdown_in_progress, "the server is shutting down");
+      if (!source || source->address() != host) source = std::make_unique<peers::PeerClient>(host);
+    }
+    return source->run("admin", command);
+  };
+  peers::InitialSyncOptions how;
+  how.dbpath = options.dbpath;
+  how.self = own_host(options);
+  peers::InitialSync* running = nullptr;
+  {
+    std::lock_guard lock(sync_mutex);
+    sync = std::make_unique<peers::InitialSync>(how, std::move(needs), services.clock);
+    running = sync.get();
+  }
+  running->run();
+}
+
+ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, storage::Engine& engine, replication::Oplog& oplog,
+                               replication::LocalCommitter& committer) {
+  settle_copy(options, engine);
+  state_ = std::make_unique<State>(options, services, engine, oplog, committer);
+  State& state = *state_;
+  committer.set_term_source([&member = state.member] { return member.write_term(); });
+  services.replica_set = &state.member;
+  services.session_store = &state.sessions;
+  services.backups = &state.backups;
+  services.members = &state.members;
+  services.peer_connection = [&member = state.member](int descriptor, base::Bytes read) { member.adopt_connection(descriptor, std::move(read)); };
+  services.status.add("repl", [&member = state.member](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", member); });
+  services.append_initial_sync = [&state](bson::Builder& out) {
+    std::lock_guard lock(state.sync_mutex);
+    if (!state.sync) return;
+    auto status = out.object("initialSyncStatus");
+    state.sync->append_status(status);
+  };
+}
+
+void ReplicaSetPart::start() {
+  state_->member.start();
+  state_->members.start();
+}
+
+void ReplicaSetPart::stop() {
+  state_->members.stop();
+  std::lock_guard lock(state_->sync_mutex);
+  state_->ending = true;
+  if (state_->sync) state_->sync->interrupt();
+  if (state_->source) state_->source->interrupt();
+}
+
+void ReplicaSetPart::keep_house() { state_->backups.expire(); }
+
+void ReplicaSetPart::hand_over() {
+  if (!state_->member.writable()) return;
+  size_t with_data = 0;
+  const replication::Standing standing = state_->member.standing();
+  for (const auto& member : standing.config->members) with_data += !member.arbiter;
+  if (with_data < 2) return;
+  try {
+    state_->member.step_down({.catch_up_ms = hand_over_ms});
+  } catch (const base::OperationError& error) {
+    base::log(Severity::info, LogComponent::repl, 7100040, "No other member could take over before the end", Attributes().add("reason", error.what()));
+  }
+}
+
+ReplicaSetPart::~ReplicaSetPart() { stop(); }
+
+}  // namespace server
