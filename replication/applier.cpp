@@ -22,15 +22,20 @@ namespace {
 constexpr size_t batch_entries_max = 1000;
 constexpr size_t batch_bytes_max = 4 << 20;
 
-[[noreturn]] void not_as_others(const std::string& what) { throw OperationError(ErrorCode::data_corruption_detected, what); }
+[[noreturn]] void not_as_others(const std::string& what) {
+  throw OperationError(ErrorCode::data_corruption_detected, what);
+}
 
-bson::ValueView id_of(const Entry& entry) { return (entry.o2 ? *entry.o2 : entry.o).find("_id"); }
+bson::ValueView id_of(const Entry& entry) {
+  return (entry.o2 ? *entry.o2 : entry.o).find("_id");
+}
 
 // What fails says which entry it was. Here a duplicate key means that members differ.
 [[noreturn]] void fail(const LogRecord::Item& item, const OperationError& error) {
   const Entry& entry = item.entry;
-  std::string text = "cannot apply the log's entry '" + std::string(1, entry.op) + "' of " + std::string(entry.ns) + " at Timestamp(" +
-                     std::to_string(item.stamp >> 32) + ", " + std::to_string(static_cast<uint32_t>(item.stamp)) + ")";
+  std::string text = "cannot apply the log's entry '" + std::string(1, entry.op) + "' of " + std::string(entry.ns) +
+                     " at Timestamp(" + std::to_string(item.stamp >> 32) + ", " +
+                     std::to_string(static_cast<uint32_t>(item.stamp)) + ")";
   if (entry.op == 'i' || entry.op == 'u' || entry.op == 'd') text += ", _id " + bson::to_json(id_of(entry));
   if (entry.op == 'c') text += ", " + bson::to_json(entry.o);
   const bool differs = error.code() == ErrorCode::duplicate_key;
@@ -93,7 +98,8 @@ class Applier::Batch {
   // Of each session only the newest statement is kept.
   void save_sessions() {
     for (const auto& [id, last] : sessions_) {
-      applier_.sessions_.written_elsewhere(transaction_, targets_.find(session_records_ns), *last->entry.session, {last->stamp, last->entry.term});
+      applier_.sessions_.written_elsewhere(transaction_, targets_.find(session_records_ns), *last->entry.session,
+                                           {last->stamp, last->entry.term});
     }
     sessions_.clear();
   }
@@ -103,20 +109,11 @@ class Applier::Batch {
     const Entry& entry = item.entry;
     if (entry.ns == session_records_ns) save_sessions();  // one of them is removed
     switch (entry.op) {
-      case 'n':
-        performer_.append(entry, item.stamp);
-        return;
-      case 'i':
-        performer_.insert(targets_.find(entry), entry, item.stamp);
-        break;
-      case 'u':
-        update(item);
-        break;
-      case 'd':
-        remove(item);
-        break;
-      default:
-        not_as_others("an entry of this kind can't stand here");
+      case 'n': performer_.append(entry, item.stamp); return;
+      case 'i': performer_.insert(targets_.find(entry), entry, item.stamp); break;
+      case 'u': update(item); break;
+      case 'd': remove(item); break;
+      default: not_as_others("an entry of this kind can't stand here");
     }
     if (entry.session) sessions_[Bytes(entry.session->session)] = &item;
   }
@@ -175,7 +172,9 @@ Applier::Applier(storage::Engine& engine, Oplog& oplog, LocalCommitter& committe
     : engine_(engine), oplog_(oplog), committer_(committer), sessions_(sessions) {}
 
 // One look decides for the whole record, which was one transaction here too.
-bool Applier::passed(const LogRecord& record) { return record.first() <= engine_.last_stamp() && oplog_.passed(record.first()); }
+bool Applier::passed(const LogRecord& record) {
+  return record.first() <= engine_.last_stamp() && oplog_.passed(record.first());
+}
 
 void Applier::apply(const std::vector<LogRecord>& records) {
   for (size_t at = 0; at < records.size();) {
@@ -188,7 +187,8 @@ void Applier::apply(const std::vector<LogRecord>& records) {
       continue;
     }
     size_t end = at, entries = 0, bytes = 0;
-    while (end < records.size() && entries < batch_entries_max && bytes < batch_bytes_max && !records[end].changes_schema() && !passed(records[end])) {
+    while (end < records.size() && entries < batch_entries_max && bytes < batch_bytes_max && !records[end].changes_schema() &&
+           !passed(records[end])) {
       entries += records[end].entries.size();
       bytes += records[end].body->size();
       ++end;
@@ -203,7 +203,8 @@ void Applier::apply(const std::vector<LogRecord>& records) {
   }
 }
 
-// What the catalog tells of its change is compared with the record within the catalog's transaction, and the record's entries are written.
+// What the catalog tells of its change is compared with the record within the catalog's transaction, and the record's entries are
+// written.
 void Applier::apply_schema(const LogRecord& record) {
   try {
     LocalCommitter::MadeAgain made_again(committer_, record);

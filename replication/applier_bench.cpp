@@ -19,7 +19,11 @@ namespace {
 
 struct Member {
   explicit Member(const std::string& path)
-      : engine(options(path)), oplog(engine, 1 << 30), committer(engine, oplog), sessions(engine, oplog), applier(engine, oplog, committer, sessions) {}
+      : engine(options(path)),
+        oplog(engine, 1 << 30),
+        committer(engine, oplog),
+        sessions(engine, oplog),
+        applier(engine, oplog, committer, sessions) {}
   static storage::EngineOptions options(const std::string& path) {
     storage::EngineOptions options;
     options.path = path;
@@ -43,7 +47,8 @@ double cpu_us() {
 // Half letters, half repeated: about what zstd makes 2:1 of.
 bson::Document document(base::Random& random, int64_t id, size_t bytes) {
   std::string text;
-  while (text.size() < bytes) text.append(24, static_cast<char>('a' + random.below(26))).append(8, static_cast<char>('a' + random.below(26)));
+  while (text.size() < bytes)
+    text.append(24, static_cast<char>('a' + random.below(26))).append(8, static_cast<char>('a' + random.below(26)));
   bson::Builder out;
   out.append("_id", id).append("n", static_cast<int64_t>(random())).append("text", text);
   return out.done();
@@ -63,7 +68,8 @@ void apply(benchmark::State& state) {
     for (size_t at = 0; at < documents; at += per_transaction) {
       storage::in_transaction(a.engine, [&](Transaction& transaction) {
         transaction.expect_stamps(per_transaction);
-        for (size_t i = at; i < std::min(documents, at + per_transaction); ++i) a.committer.insert(transaction, *collection, all[i]);
+        for (size_t i = at; i < std::min(documents, at + per_transaction); ++i)
+          a.committer.insert(transaction, *collection, all[i]);
       });
     }
     const double inserting = cpu_us() - start;
@@ -99,6 +105,12 @@ void apply(benchmark::State& state) {
   }
 }
 
-BENCHMARK(apply)->ArgNames({"documents", "bytes", "per_transaction"})->Args({20000, 500, 1})->Args({20000, 500, 100})->Args({5000, 16000, 1})->Args({5000, 16000, 100})->Iterations(1);
+BENCHMARK(apply)
+    ->ArgNames({"documents", "bytes", "per_transaction"})
+    ->Args({20000, 500, 1})
+    ->Args({20000, 500, 100})
+    ->Args({5000, 16000, 1})
+    ->Args({5000, 16000, 100})
+    ->Iterations(1);
 
 }  // namespace

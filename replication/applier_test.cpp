@@ -23,14 +23,21 @@ namespace {
 
 struct Member {
   explicit Member(const std::string& path)
-      : engine(options(path)), oplog(engine, 100 << 20), committer(engine, oplog), sessions(engine, oplog), applier(engine, oplog, committer, sessions), reader(engine, oplog) {}
+      : engine(options(path)),
+        oplog(engine, 100 << 20),
+        committer(engine, oplog),
+        sessions(engine, oplog),
+        applier(engine, oplog, committer, sessions),
+        reader(engine, oplog) {}
   static storage::EngineOptions options(const std::string& path) {
     storage::EngineOptions options = storage::test_options(path);
     options.replicated = true;
     return options;
   }
 
-  std::vector<LogRecord> records(Stamp from = 1, size_t bytes_max = SIZE_MAX) { return reader.read(from, engine.all_committed(), bytes_max); }
+  std::vector<LogRecord> records(Stamp from = 1, size_t bytes_max = SIZE_MAX) {
+    return reader.read(from, engine.all_committed(), bytes_max);
+  }
   void write(const std::function<void(Transaction&)>& work) { storage::in_transaction(engine, work); }
 
   Engine engine;
@@ -48,7 +55,9 @@ std::vector<LogRecord> sent(const std::vector<LogRecord>& records) {
   return received;
 }
 
-std::string id_text(bson::DocumentView document) { return bson::to_json(static_cast<bson::ValueView>(document["_id"])); }
+std::string id_text(bson::DocumentView document) {
+  return bson::to_json(static_cast<bson::ValueView>(document["_id"]));
+}
 
 std::vector<std::string> documents_of(Engine& engine, storage::Collection& collection) {
   Transaction transaction(engine, Transaction::Mode::read);
@@ -66,9 +75,9 @@ std::vector<std::string> picture(Member& member) {
   for (const std::string& db : catalog.databases()) {
     if (db == "local") continue;
     for (const auto& collection : catalog.collections(db)) {
-      all.push_back(collection->ns() + " " + base::to_hex(collection->uuid_bytes()) + " " + bson::to_json(collection->options().document) + " " +
-                    std::to_string(collection->options().capped_bytes) + " " + std::to_string(collection->record_count()) + " " +
-                    std::to_string(collection->logical_bytes()));
+      all.push_back(collection->ns() + " " + base::to_hex(collection->uuid_bytes()) + " " +
+                    bson::to_json(collection->options().document) + " " + std::to_string(collection->options().capped_bytes) +
+                    " " + std::to_string(collection->record_count()) + " " + std::to_string(collection->logical_bytes()));
       for (const auto& index : collection->indexes()) all.push_back("  index " + bson::to_json(index->spec().document));
       for (std::string& document : documents_of(member.engine, *collection)) all.push_back("  " + document);
     }
@@ -121,8 +130,8 @@ class User {
  private:
   static bool expected(base::ErrorCode code) {
     using enum base::ErrorCode;
-    for (const auto one : {duplicate_key, namespace_exists, namespace_not_found, index_options_conflict, index_key_specs_conflict, index_not_found,
-                           illegal_operation, invalid_options}) {
+    for (const auto one : {duplicate_key, namespace_exists, namespace_not_found, index_options_conflict, index_key_specs_conflict,
+                           index_not_found, illegal_operation, invalid_options}) {
       if (code == one) return true;
     }
     UNSCOPED_INFO(static_cast<int>(code));
@@ -132,7 +141,8 @@ class User {
   std::string name() { return (random_.below(4) ? "shop.c" : "store.c") + number(4); }
   bson::Document document(const std::string& id) {
     const std::string tags = random_.below(3) ? number(50) : "[" + number(50) + ", " + number(50) + "]";
-    return json("{_id: " + id + ", n: " + number(40) + ", tags: " + tags + ", pad: '" + std::string(random_.below(300), 'p') + "', k" + number(3) + ": 1}");
+    return json("{_id: " + id + ", n: " + number(40) + ", tags: " + tags + ", pad: '" + std::string(random_.below(300), 'p') +
+                "', k" + number(3) + ": 1}");
   }
 
   std::shared_ptr<storage::Collection> some_collection() { return catalog_.open_or_create(name()); }
@@ -156,17 +166,20 @@ class User {
     });
   }
 
-  Stamp write_one(Transaction& transaction, storage::Collection& collection, SessionWrite* session, std::optional<bson::Document>* image = nullptr) {
+  Stamp write_one(Transaction& transaction, storage::Collection& collection, SessionWrite* session,
+                  std::optional<bson::Document>* image = nullptr) {
     const auto after = document(number(25));
     const auto record = collection.find_id(transaction, after["_id"]);
     if (session && !record) session->image = SessionWrite::Image::none;
     if (!record) return member_.committer.insert(transaction, collection, after, session).generation;
     const auto before = *collection.find(transaction, *record);
-    if (image && session->image != SessionWrite::Image::none) *image = session->image == SessionWrite::Image::before ? before : after;
+    if (image && session->image != SessionWrite::Image::none)
+      *image = session->image == SessionWrite::Image::before ? before : after;
     if (!(session && session->image == SessionWrite::Image::after) && random_.below(4) == 0) {
       return member_.committer.remove(transaction, collection, *record, before, session);
     }
-    return member_.committer.update(transaction, collection, *record, before, after, random_.below(2) ? UpdateForm::smallest : UpdateForm::replacement, session);
+    return member_.committer.update(transaction, collection, *record, before, after,
+                                    random_.below(2) ? UpdateForm::smallest : UpdateForm::replacement, session);
   }
 
   void session_write() {
@@ -206,21 +219,19 @@ class User {
         catalog_.create(name(), options);
         return;
       }
-      case 1:
-        catalog_.drop(name());
-        return;
+      case 1: catalog_.drop(name()); return;
       case 2:
         if (random_.below(3) == 0) catalog_.drop_database(random_.below(2) ? "shop" : "store");
         return;
-      case 3:
-        catalog_.rename(name(), name(), random_.below(2));
-        return;
+      case 3: catalog_.rename(name(), name(), random_.below(2)); return;
       case 4:
       case 5: {
-        const char* kinds[] = {"{key: {n: 1}, name: 'n_1', unique: true}", "{key: {tags: 1}, name: 'tags_1'}", "{key: {n: -1, tags: 1}, name: 'both'}",
+        const char* kinds[] = {"{key: {n: 1}, name: 'n_1', unique: true}", "{key: {tags: 1}, name: 'tags_1'}",
+                               "{key: {n: -1, tags: 1}, name: 'both'}",
                                "{key: {k1: 1}, name: 'k1', sparse: true, expireAfterSeconds: 100000}"};
         std::vector<storage::IndexSpec> specs;
-        for (uint64_t i = 1 + random_.below(2); i > 0; --i) specs.push_back(storage::parse_index_spec(json(kinds[random_.below(4)])));
+        for (uint64_t i = 1 + random_.below(2); i > 0; --i)
+          specs.push_back(storage::parse_index_spec(json(kinds[random_.below(4)])));
         catalog_.create_indexes(some_collection(), specs);
         return;
       }
@@ -240,8 +251,7 @@ class User {
         catalog_.alter_index(collection, spec);
         return;
       }
-      default:
-        catalog_.alter_dedup(some_collection(), json("{enabled: true, key: 'n'}"));
+      default: catalog_.alter_dedup(some_collection(), json("{enabled: true, key: 'n'}"));
     }
   }
 
@@ -371,7 +381,11 @@ TEST_CASE("a retry after a fail-over finds what was executed") {
     member.write([&](Transaction& transaction) {
       history->begin();
       const SessionWrite as = history->next(statement);
-      history->wrote(statement, {member.committer.insert(transaction, *collection, json("{_id: " + std::to_string(number * 10 + statement) + "}"), &as).generation, 1});
+      history->wrote(
+          statement,
+          {member.committer.insert(transaction, *collection, json("{_id: " + std::to_string(number * 10 + statement) + "}"), &as)
+               .generation,
+           1});
       history->save(transaction);
     });
     return true;
@@ -399,7 +413,9 @@ TEST_CASE("a session that is forgotten is forgotten on all members") {
       history->begin();
       const auto statement = static_cast<int32_t>(collection->record_count());
       const SessionWrite as = history->next(statement);
-      history->wrote(statement, {a.committer.insert(transaction, *collection, json("{_id: " + std::to_string(statement) + "}"), &as).generation, 1});
+      history->wrote(
+          statement,
+          {a.committer.insert(transaction, *collection, json("{_id: " + std::to_string(statement) + "}"), &as).generation, 1});
       history->save(transaction);
     });
     history.reset();
@@ -415,9 +431,12 @@ TEST_CASE("an entry that doesn't fit what is here is named and changes nothing")
   Member a(at_a.path()), b(at_b.path());
   const auto collection = a.engine.catalog().create("shop.orders", {});
   storage::RecordId record = 0;
-  a.write([&](Transaction& t) { record = a.committer.insert(t, *collection, json("{_id: 7, a: 1, pad: 'ppppppppppppppppppppppppppppppppppppppppppp'}")).id; });
   a.write([&](Transaction& t) {
-    a.committer.update(t, *collection, record, *collection->find(t, record), json("{_id: 7, a: 2, pad: 'ppppppppppppppppppppppppppppppppppppppppppp'}"));
+    record = a.committer.insert(t, *collection, json("{_id: 7, a: 1, pad: 'ppppppppppppppppppppppppppppppppppppppppppp'}")).id;
+  });
+  a.write([&](Transaction& t) {
+    a.committer.update(t, *collection, record, *collection->find(t, record),
+                       json("{_id: 7, a: 2, pad: 'ppppppppppppppppppppppppppppppppppppppppppp'}"));
   });
   const auto records = sent(a.records());
   REQUIRE(records.size() == 3);
@@ -439,6 +458,8 @@ TEST_CASE("an entry that doesn't fit what is here is named and changes nothing")
   CHECK_FALSE(b.oplog.passed(records[2].first()));
   CHECK(message({records[1]}).empty());
   const auto other = b.engine.catalog().open("shop.orders");
-  b.write([&](Transaction& t) { other->remove(t, *other->find_id(t, json("{_id: 7}")["_id"]), *other->find(t, *other->find_id(t, json("{_id: 7}")["_id"]))); });
+  b.write([&](Transaction& t) {
+    other->remove(t, *other->find_id(t, json("{_id: 7}")["_id"]), *other->find(t, *other->find_id(t, json("{_id: 7}")["_id"])));
+  });
   CHECK(message({records[2]}).find("there is no such document") != std::string::npos);
 }

@@ -110,7 +110,9 @@ void LocalCommitter::schema_changed(storage::Transaction& transaction, std::stri
   command(transaction, db, uuid, document);
 }
 
-LocalCommitter::MadeAgain::MadeAgain(LocalCommitter& committer, const LogRecord& record) : committer_(committer), record_(record) { made_again = this; }
+LocalCommitter::MadeAgain::MadeAgain(LocalCommitter& committer, const LogRecord& record) : committer_(committer), record_(record) {
+  made_again = this;
+}
 LocalCommitter::MadeAgain::~MadeAgain() { made_again = nullptr; }
 
 // Found by what it says, not by its turn: after a conflict the change is made from its beginning.

@@ -13,9 +13,10 @@ using storage::Stamp;
 namespace {
 
 [[noreturn]] void missing(Stamp stamp, const Entry& entry) {
-  throw OperationError(ErrorCode::data_corruption_detected,
-                       "the content of an oplog entry is missing: record " + std::to_string(entry.record) + " of " + std::string(entry.ns) +
-                           ", written at Timestamp(" + std::to_string(stamp >> 32) + ", " + std::to_string(static_cast<uint32_t>(stamp)) + ")");
+  throw OperationError(ErrorCode::data_corruption_detected, "the content of an oplog entry is missing: record " +
+                                                                std::to_string(entry.record) + " of " + std::string(entry.ns) +
+                                                                ", written at Timestamp(" + std::to_string(stamp >> 32) + ", " +
+                                                                std::to_string(static_cast<uint32_t>(stamp)) + ")");
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ void Performer::write(Entry& entry, Stamp stamp, Stamp given) {
 
 // The document stands in its collection: the entry names it. A capped collection's documents go without
 // being asked for, so there the entry has it whole.
-void Performer::write_document(storage::Collection& collection, Entry& entry, storage::RecordId record, Stamp stamp, Stamp given) {
+void Performer::write_document(storage::Collection& collection, Entry& entry, storage::RecordId record, Stamp stamp,
+                               Stamp given) {
   entry.form = collection.options().capped ? Entry::Form::whole : Entry::Form::named;
   entry.collection = collection.id();
   entry.record = record;
@@ -36,8 +37,8 @@ storage::Stored Performer::insert(storage::Collection& collection, Entry entry, 
   return stored;
 }
 
-Stamp Performer::update(storage::Collection& collection, storage::RecordId record, bson::DocumentView before, bson::DocumentView after, Entry entry,
-                        Stamp given) {
+Stamp Performer::update(storage::Collection& collection, storage::RecordId record, bson::DocumentView before,
+                        bson::DocumentView after, Entry entry, Stamp given) {
   transaction_.set_next_stamp(given);
   const storage::Updated updated = collection.update(transaction_, record, before, after);
   oplog_.keep_content(transaction_, collection.id(), record, updated.before);
@@ -49,7 +50,8 @@ Stamp Performer::update(storage::Collection& collection, storage::RecordId recor
   return updated.generation;
 }
 
-Stamp Performer::remove(storage::Collection& collection, storage::RecordId record, bson::DocumentView before, Entry entry, Stamp given) {
+Stamp Performer::remove(storage::Collection& collection, storage::RecordId record, bson::DocumentView before, Entry entry,
+                        Stamp given) {
   const storage::Superseded superseded = collection.remove(transaction_, record, before);
   oplog_.keep_content(transaction_, collection.id(), record, superseded);
   return append(entry, given);

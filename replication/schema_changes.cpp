@@ -10,12 +10,18 @@ using base::OperationError;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) { throw OperationError(ErrorCode::data_corruption_detected, what); }
+[[noreturn]] void refuse(const std::string& what) {
+  throw OperationError(ErrorCode::data_corruption_detected, what);
+}
 
 class Change {
  public:
   Change(storage::Catalog& catalog, const LogRecord& record)
-      : catalog_(catalog), record_(record), entry_(record.entries.back().entry), db_(storage::database_of(entry_.ns)), command_(entry_.o) {}
+      : catalog_(catalog),
+        record_(record),
+        entry_(record.entries.back().entry),
+        db_(storage::database_of(entry_.ns)),
+        command_(entry_.o) {}
 
   // The last entry says it all: those before it are of the same kind, or dropped on the way.
   void make() {
@@ -108,7 +114,8 @@ class Change {
     const auto index = name.is_string() ? found->index(name.as_string()) : nullptr;
     if (!index) refuse("there is no such index");
     storage::IndexSpec spec = index->spec();
-    if (const auto seconds = change.as_document().find("expireAfterSeconds"); seconds.is_number()) storage::set_expiry(spec, seconds.to_int64());
+    if (const auto seconds = change.as_document().find("expireAfterSeconds"); seconds.is_number())
+      storage::set_expiry(spec, seconds.to_int64());
     if (const auto hidden = change.as_document().find("hidden"); hidden.exists()) storage::set_hidden(spec, hidden.truthy());
     catalog_.alter_index(found, spec);
   }
@@ -122,6 +129,8 @@ class Change {
 
 }  // namespace
 
-void change_schema(storage::Catalog& catalog, const LogRecord& record) { Change(catalog, record).make(); }
+void change_schema(storage::Catalog& catalog, const LogRecord& record) {
+  Change(catalog, record).make();
+}
 
 }  // namespace replication

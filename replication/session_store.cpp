@@ -220,7 +220,8 @@ void SessionStore::load(SessionHistory::State& state) {
   }
 }
 
-void SessionStore::keep_image(Transaction& transaction, storage::Collection& images, const SessionWrite& write, Stamp stamp, bson::DocumentView document) {
+void SessionStore::keep_image(Transaction& transaction, storage::Collection& images, const SessionWrite& write, Stamp stamp,
+                              bson::DocumentView document) {
   put_image(transaction, images, write, stamp, document);
 }
 

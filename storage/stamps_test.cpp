@@ -108,8 +108,8 @@ TEST_CASE("stamps apart from the log leave it as it is") {
   CHECK(source.all_committed() == a + 1);
 }
 
-// What others had committed when a transaction took its first stamp is in its snapshot or has nothing to do with it: so changes can be
-// made again in the order of their stamps.
+// What others had committed when a transaction took its first stamp is in its snapshot or has nothing to do with it: so changes
+// can be made again in the order of their stamps.
 TEST_CASE("a transaction sees nothing that was committed after it took its first stamp") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
