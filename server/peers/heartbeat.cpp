@@ -155,7 +155,9 @@ HeartbeatReply answer_heartbeat(const HeartbeatRequest& request, const replicati
                                                      " reported by remote node");
   }
   const replication::Standing now = set.standing();
-  if (now.config && !now.self) {
+  // One whose sender has a newer configuration is answered: that may name this member, and comes with the next heartbeat.
+  const ConfigPlace own = place_of(now.config.get());
+  if (now.config && !now.self && !request.config.newer_than(own)) {
     throw OperationError(replication::error::invalid_replica_set_config,
                          "Our replica set configuration is invalid or does not include us");
   }
@@ -166,7 +168,7 @@ HeartbeatReply answer_heartbeat(const HeartbeatRequest& request, const replicati
   HeartbeatReply reply;
   reply.set = set.set_name();
   reply.state = now.state;
-  reply.config = place_of(now.config.get());
+  reply.config = own;
   reply.term = now.term;
   if (now.primary) reply.primary_id = now.primary->id;
   const replication::Progress progress = set.progress();
@@ -175,7 +177,8 @@ HeartbeatReply answer_heartbeat(const HeartbeatRequest& request, const replicati
   reply.sync_source = sync_source(now);
   if (now.state == MemberState::primary) reply.election_time = election_time(now);
   if (!now.config) return reply;
-  reply.electable = now.self->electable() && (now.state == MemberState::primary || now.state == MemberState::secondary);
+  reply.electable =
+      now.self && now.self->electable() && (now.state == MemberState::primary || now.state == MemberState::secondary);
   reply.set_id = now.config->set_id;
   if (reply.config.newer_than(request.config)) reply.new_config = now.config->document();
   return reply;

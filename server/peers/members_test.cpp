@@ -44,7 +44,7 @@ class SaidMember final : public Coordinator {
   void when_acknowledged(OpTime, const WriteConcern&, std::function<void(std::optional<WriteConcernFailure>)> done) override {
     done(std::nullopt);
   }
-  void when_read_stands(OpTime, std::function<void(std::optional<WriteConcernFailure>)> done) { done(std::nullopt); }
+  void when_read_stands(OpTime, std::function<void(std::optional<WriteConcernFailure>)> done) override { done(std::nullopt); }
   void write_noop(storage::Stamp, std::string_view) override {}
 
   void say(const SetConfig& config, MemberState state, const std::string& primary = "") {
@@ -260,7 +260,7 @@ TEST_CASE("heartbeats that can't be right are refused as MongoDB does") {
   twin.from_id = 0;
   CHECK(thrown([&] { answer_heartbeat(twin, set); }).first == ErrorCode::bad_value);
   set.host = "c:1";
-  set.say(config_of({"a:1", "b:1"}), MemberState::removed);
+  set.say(config_of({"a:1", "b:1"}, 3), MemberState::removed);
   CHECK(thrown([&] { answer_heartbeat(question(), set); }).first == error::invalid_replica_set_config);
 }
 
@@ -353,6 +353,16 @@ TEST_CASE("who has no configuration or an older one is told by heartbeats, from 
   CHECK(a.set.learned_from() == c.host());
   CHECK(wait_until([&] { return b.set.version() == 4; }));  // a's heartbeat brought it
   CHECK(b.set.learned_from() == a.host());
+  CHECK(b.set.standing().self->host == b.host());
+}
+
+TEST_CASE("a member that its own configuration doesn't name learns of one that does") {
+  Machine a, b;
+  b.set.say(config_of({a.host()}, 3), MemberState::removed);
+  a.set.say(config_of({a.host(), b.host()}, 4), MemberState::secondary);
+  CHECK(b.set.standing().self == nullptr);
+  a.members.start();
+  CHECK(wait_until([&] { return b.set.version() == 4; }));
   CHECK(b.set.standing().self->host == b.host());
 }
 

@@ -3,6 +3,7 @@ import json
 import pathlib
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -89,3 +90,39 @@ def test_a_replica_set_is_made_and_looked_at():
             things.insertOne({b: 1}); things.find({b: 1}).count()
         """) == 1
         assert shell(member, "db.adminCommand({replSetStepDown: 1, force: true}).ok") == 1
+
+
+def test_members_are_added_looked_at_and_removed():
+    direct = "?directConnection=true"
+    with Server("--replSet", "rs0") as one, Server("--replSet", "rs0") as two, Server("--replSet", "rs0") as three:
+        hosts = [f"127.0.0.1:{server.port}" for server in (one, two, three)]
+
+        def states(wanted, seconds=40):
+            end = time.monotonic() + seconds
+            while (seen := shell(one, "rs.status().members.map(m => m.stateStr)", direct)) != wanted:
+                assert time.monotonic() < end, f"{seen}\n{one.tail()}"
+
+        shell(one, f"rs.initiate({{_id: 'rs0', members: [{{_id: 0, host: '{hosts[0]}'}}]}})", direct)
+        states(["PRIMARY"])
+        assert shell(one, f"rs.add('{hosts[1]}').ok", direct) == 1
+        states(["PRIMARY", "SECONDARY"])
+        assert shell(one, f"rs.add({{host: '{hosts[2]}', priority: 0, hidden: true}}).ok", direct) == 1
+        states(["PRIMARY", "SECONDARY", "SECONDARY"])
+        assert shell(one, "db.things.insertOne({a: 1}).acknowledged", direct) is True
+
+        def printed(server, script):
+            done = subprocess.run([str(SHELL), "--quiet", "--norc", server.uri + direct, "--eval", script], capture_output=True, text=True, timeout=120)
+            assert done.returncode == 0, done.stdout + done.stderr
+            return done.stdout
+
+        for server in (one, two):
+            text = printed(server, "rs.printSecondaryReplicationInfo()")
+            assert text.count("source: ") == 2 and text.count("behind the primary") == 2
+            assert "oplog last event time" in printed(server, "rs.printReplicationInfo()")
+        three.kill()
+        states(["PRIMARY", "SECONDARY", "(not reachable/healthy)"])
+        text = printed(one, "rs.printSecondaryReplicationInfo()")
+        assert text.count("behind the primary") == 1 and "'no replication info, yet.  State': '(not reachable/healthy)'" in text
+        assert shell(one, f"rs.remove('{hosts[2]}').ok", direct) == 1
+        states(["PRIMARY", "SECONDARY"])
+        assert shell(two, "rs.conf().members.map(m => m.host)", direct) == hosts[:2]
