@@ -61,7 +61,8 @@ bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupt
   const StoreTables& tables = store.tables();
   for (const Table* table : {&tables.records, &tables.packed, &tables.heads, &tables.chains}) {
     if (interrupted()) return any;
-    any |= asked_ && rewrite_if_worth(*table, interrupted);
+    const bool settled = table == &tables.packed || table == &tables.chains;
+    any |= asked_ && rewrite_if_worth(*table, interrupted, settled ? store.layout().settled_page_bytes : small_page_bytes);
   }
   return any;
 }
@@ -147,12 +148,15 @@ bool TablePacker::compact_if_worth(const std::string& table) {
   return engine_.file_bytes(table) < file;
 }
 
-// Every page is written again: behind the others at first, then to the space that those have left.
-bool TablePacker::rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted) {
+// Every page is written again: behind the others at first, then to the space that those have left. A hole that no page
+// fits into is no use: the pages would stay behind, and the file twice as long.
+bool TablePacker::rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted, int64_t page_bytes) {
   const int64_t before = engine_.file_bytes(table.name());
+  const int64_t hole_min = std::min(page_bytes, (before - engine_.reusable_bytes(table.name())) / 2);
   const auto worth = [&](bool begun) {
     const int64_t file = engine_.file_bytes(table.name()), reusable = engine_.reusable_bytes(table.name());
-    return file <= small_file_max && reusable >= small_reusable_min && reusable >= file / small_reusable_share && (!begun || file > before - before / 20 || reusable > file / 3);
+    if (file > small_file_max || reusable < std::max({small_reusable_min, file / small_reusable_share, hole_min})) return false;
+    return !begun || file > before - before / 20 || reusable > file / 3;
   };
   if (!worth(false)) return false;
   cut_off();

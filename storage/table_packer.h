@@ -20,6 +20,9 @@
 
 namespace storage {
 
+// Of tables that say nothing else (TableOptions).
+constexpr int64_t small_page_bytes = 32 << 10;
+
 // Not thread-safe.
 class TablePacker {
  public:
@@ -32,8 +35,8 @@ class TablePacker {
   bool pack(ChainStore& store, bool back, const std::function<bool()>& interrupted);
   // True: the file has become shorter.
   bool compact_if_worth(const std::string& table);
-  // The same for files that WiredTiger won't compact.
-  bool rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted);
+  // The same for files that WiredTiger won't compact. `page_bytes`: of the table's pages, at most.
+  bool rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted, int64_t page_bytes = small_page_bytes);
 
   uint64_t packed() const { return packed_; }            // rows
   uint64_t compactions() const { return compactions_; }

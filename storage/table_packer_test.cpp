@@ -136,6 +136,28 @@ TEST_CASE("a file without holes, a large one and an interrupted one are left alo
     CHECK(large.file() < 4 << 20);
     CHECK(read_all(large.engine, large.table) == large.model);
   }
+  SECTION("holes that no page of it fits into") {
+    TemporaryDirectory directory;
+    base::Random random(2);
+    Model model;
+    for (uint64_t i = 0; i < 600; ++i) model[key_of(i)] = noise(random, 1000);
+    {
+      Engine engine(quiet(directory.path()));
+      put_all(engine, engine.open_table("things"), model);
+    }
+    Engine engine(quiet(directory.path()));  // its pages are read one by one, and only those of the rows put are written
+    const Table table = engine.open_table("things");
+    put_all(engine, table, {model.begin(), std::next(model.begin(), 100)});
+    engine.checkpoint();
+    const int64_t before = engine.file_bytes("things");
+    REQUIRE(engine.reusable_bytes("things") > before / 12);
+    REQUIRE(engine.reusable_bytes("things") < before / 3);
+    TablePacker packer(engine, true);
+    CHECK_FALSE(packer.rewrite_if_worth(table, never, 1 << 20));
+    CHECK(engine.file_bytes("things") == before);
+    CHECK(packer.rewrite_if_worth(table, never));
+    CHECK(read_all(engine, table) == model);
+  }
   SECTION("interrupted") {
     Thinned thinned(600, 1000, 40);
     TablePacker packer(thinned.engine, true);
