@@ -98,6 +98,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void begin_node();                              // with mutex_
   void connect_peers();                           // with mutex_
   void decided(const consensus::Output& out) override;
+  void note_replaced();
   void apply_loop();
   void apply(const std::vector<consensus::EntryPtr>& entries);
   void adopt_logged_configs(const std::vector<LogRecord>& records, bool in_use);

@@ -121,12 +121,7 @@ void ReplicaSet::start_over(const std::string& why) {
 void ReplicaSet::decided(const consensus::Output& out) {
   bool stepped_down = false;
   // Its own writes that the set has decided against stand in this member's data.
-  if (out.replaced_from && *out.replaced_from <= pump_->proposed_index()) {
-    std::scoped_lock lock(mutex_, apply_mutex_);
-    apply_held_ = true;
-    replaced_ = true;
-    woken_.notify_all();
-  }
+  if (out.replaced_from && *out.replaced_from <= pump_->proposed_index()) note_replaced();
   if (out.standing) {
     std::lock_guard lock(mutex_);
     const bool led = led_.role == Role::leader;
@@ -170,6 +165,13 @@ void ReplicaSet::decided(const consensus::Output& out) {
   }
 }
 
+void ReplicaSet::note_replaced() {
+  std::scoped_lock lock(mutex_, apply_mutex_);
+  apply_held_ = true;
+  replaced_ = true;
+  woken_.notify_all();
+}
+
 void ReplicaSet::apply_loop() {
   base::LogContext context("ReplApplier");
   std::unique_lock lock(apply_mutex_);
@@ -203,7 +205,10 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
     std::lock_guard lock(apply_mutex_);
     own_terms = led_terms_;
   }
+  const Index proposed = pump_->proposed_index();
   for (const EntryPtr& entry : entries) {
+    // Somebody else's stands where this member had put its own, which never got as far as its log.
+    if (entry->index <= proposed && !own_terms.contains(entry->term)) return note_replaced();
     if (entry->kind != EntryKind::data) continue;
     if (entry->data.empty()) {
       if (entry->context.empty()) begun = entry->term;
