@@ -35,6 +35,7 @@ using base::Severity;
 namespace {
 
 constexpr int64_t hand_over_ms = 5000;
+constexpr int64_t source_call_ms = 60'000;  // it may take a checkpoint first
 
 // A copy of another member's data has just taken this directory's place: what was promised in elections stays this member's, and
 // what the other keeps for itself goes.
@@ -96,7 +97,9 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
   };
   out.interrupt_writers = [this] { services.operations.kill_writers(replication::error::interrupted_due_to_state_change); };
   out.became_primary = [this] { write::drop_unfinished_output(engine.catalog()); };
-  out.check_others = [this](const replication::SetConfig& config, bool initiating) { peers::check_quorum(config, initiating, [this](const std::string& host) { return leads_here(host, options); }); };
+  out.check_others = [is_self = out.is_self](const replication::SetConfig& config, bool initiating) {
+    peers::check_quorum(config, initiating, is_self);
+  };
   out.copy = [this](auto from, auto stop_voting) { copy(std::move(from), std::move(stop_voting)); };
   out.restart = [this](const std::string& why) { services.restart(why); };
   return out;
@@ -124,7 +127,12 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
       if (ending) throw base::OperationError(base::ErrorCode::shutdown_in_progress, "the server is shutting down");
       if (!source || source->address() != host) source = std::make_unique<peers::PeerClient>(host);
     }
-    return source->run("admin", command);
+    return source->run("admin", command, source_call_ms);
+  };
+  // A primary that others have left behind may lack what this member has acknowledged since.
+  needs.refuse = [this](bson::DocumentView begun) -> std::string {
+    const int64_t own = member.standing().term, its = begun["term"].to_int64();
+    return its >= own ? "" : "it is in term " + std::to_string(its) + ", this member in " + std::to_string(own);
   };
   peers::InitialSyncOptions how;
   how.dbpath = options.dbpath;
@@ -132,6 +140,7 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
   peers::InitialSync* running = nullptr;
   {
     std::lock_guard lock(sync_mutex);
+    if (ending) throw base::OperationError(base::ErrorCode::shutdown_in_progress, "the server is shutting down");
     sync = std::make_unique<peers::InitialSync>(how, std::move(needs), services.clock);
     running = sync.get();
   }
