@@ -120,6 +120,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   bool hand_over(int64_t deadline_us, consensus::MemberId target);
   std::optional<consensus::MemberId> best_caught_up(double above) const;
   void forget_places();
+  void renew_agreed();
   void advance_time(int64_t now_us);
   void ask_reads_again();
   void answer_all_reads(bool leads);

@@ -77,6 +77,7 @@ void ReplicaSet::duty_loop() {
           if (now - handed_over >= hand_over_every_us) handed_over = now, hand_over_to_better();
         }
         ask_reads_again();
+        renew_agreed();
         if (now - shortened >= shorten_every_us) shortened = now, shorten_log();
         set_electable(electable);
       }
@@ -307,6 +308,15 @@ void ReplicaSet::advance_time(int64_t now) {
   if (!quiet) advance_seen_ = newest, advance_seen_us_ = now;
   const bool behind = quiet && std::max(engine_.last_stamp(), known_time()) > newest;
   if (behind || now - advance_seen_us_ >= noop_every_us) write_noop(known_time(), "periodic noop");
+}
+
+void ReplicaSet::renew_agreed() {
+  Stamp agreed = 0;
+  {
+    std::lock_guard lock(apply_mutex_);
+    agreed = committed_.optime.ts;
+  }
+  engine_.set_agreed(agreed);
 }
 
 // Of the places everybody in reach is past the newest is enough.

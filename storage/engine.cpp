@@ -61,7 +61,8 @@ Engine::Internals::~Internals() = default;
 
 StableCommits::Point Engine::Internals::advance_stable() {
   const auto lock = base::spin_lock(commit_mutex);
-  return stable->advance();
+  stable->advance();
+  return stable->stable();
 }
 
 // Noted when it is true: a crash in between leaves an older note, which is as true.
@@ -168,6 +169,8 @@ void Engine::raise_stamp(Stamp at_least) { internals_->stamps.raise(at_least); }
 void Engine::set_agreed(Stamp upto) {
   const auto lock = base::spin_lock(internals_->commit_mutex);
   internals_->stable->agreed(upto);
+  // At once: what was overwritten before the stable point is kept for nobody, and would go to the history file.
+  internals_->stable->advance();
 }
 Stamp Engine::recovered_stamp() const { return internals_->recovered_stamp; }
 Stamp Engine::checkpointed_stamp() const { return internals_->checkpointed_stamp; }

@@ -76,7 +76,8 @@ class Engine {
   // At start: stamps go on above the newest that was used.
   void raise_stamp(Stamp at_least);
 
-  // Replicated. The set has agreed on everything stamped up to here.
+  // Replicated. The set has agreed on everything stamped up to here. Background work since then becomes stable with the next call,
+  // with the same stamp too.
   void set_agreed(Stamp upto);
   // Everything stamped up to here was there when the directory was opened, or is in a checkpoint by now. Later stamps may be too.
   Stamp recovered_stamp() const;

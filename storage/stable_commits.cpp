@@ -39,7 +39,7 @@ void StableCommits::committed(Stamp newest) {
   else unstable_.push_back({last_, newest});
 }
 
-StableCommits::Point StableCommits::advance() {
+void StableCommits::advance() {
   uint64_t stable = stable_;
   while (!unstable_.empty() && unstable_.front().newest <= agreed_) {
     stable = unstable_.front().commit;
@@ -47,6 +47,9 @@ StableCommits::Point StableCommits::advance() {
   }
   if (stable != stable_) set_stable(connection_, stable);
   stable_ = stable;
+}
+
+StableCommits::Point StableCommits::stable() const {
   Point point{stable_, agreed_};
   for (const Unstable& waits : unstable_) {
     if (waits.newest != 0) point.stamp = std::min(point.stamp, waits.newest - 1);

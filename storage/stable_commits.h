@@ -30,12 +30,15 @@ class StableCommits {
 
   void agreed(Stamp upto) { agreed_ = std::max(agreed_, upto); }
 
+  // Moves WiredTiger's stable timestamp as far as it may go.
+  void advance();
+
   struct Point {
     uint64_t commit = 0;  // stable are this one and those before
     Stamp stamp = 0;      // everything stamped up to here is among them
   };
-  // Moves WiredTiger's stable timestamp as far as it may go.
-  Point advance();
+  // Looks at every commit that isn't stable.
+  Point stable() const;
   uint64_t last() const { return last_; }
 
  private:
