@@ -1,9 +1,7 @@
 // What a member is in its replica set, and what the set lets it do.
 //
 // The server asks here before it writes, when it answers hello, and when a
-// client wants to know that others have its write. One form serves a set of one
-// member (single_member.h); what decides among several stands behind the same
-// calls.
+// client wants to know that others have its write (replica_set.h).
 #pragma once
 
 #include <atomic>
