@@ -1,0 +1,172 @@
+// A replica set through the official Java driver. Says `ask …` where a member is to be killed, paused or brought back, and
+// goes on when it is told `done`; leaves with 0 when everything is as it should be.  java ReplicaSetProgram URI-OF-ONE-MEMBER
+import com.mongodb.*;
+import com.mongodb.bulk.BulkWriteResult;
+import com.mongodb.client.*;
+import com.mongodb.client.model.*;
+import com.mongodb.connection.*;
+import com.mongodb.event.*;
+import java.io.*;
+import java.util.*;
+import java.util.concurrent.*;
+import java.util.concurrent.atomic.*;
+import java.util.stream.*;
+import org.bson.Document;
+
+public class ReplicaSetProgram {
+  interface Condition { boolean holds() throws Exception; }
+  interface Work { void run() throws Exception; }
+
+  static final BufferedReader answers = new BufferedReader(new InputStreamReader(System.in));
+  static volatile ClusterDescription seen;
+  static final List<String> primaries = new CopyOnWriteArrayList<>();
+  static MongoDatabase db;
+
+  static void check(boolean holds, String what) {
+    if (!holds) throw new AssertionError(what);
+  }
+
+  static void ask(String what) throws Exception {
+    System.out.println("ask " + what);
+    check("done".equals(answers.readLine()), what);
+  }
+
+  static void until(String what, Condition condition) throws Exception {
+    for (long end = System.nanoTime() + 30_000_000_000L; !condition.holds(); Thread.sleep(20)) check(System.nanoTime() < end, "never: " + what);
+  }
+
+  static List<String> of(ServerType type) {
+    if (seen == null) return List.of();
+    return seen.getServerDescriptions().stream().filter(each -> each.getType() == type).map(each -> each.getAddress().toString()).collect(Collectors.toList());
+  }
+
+  static boolean whole() { return of(ServerType.REPLICA_SET_PRIMARY).size() == 1 && of(ServerType.REPLICA_SET_SECONDARY).size() == 2; }
+
+  static void changed(ClusterDescriptionChangedEvent event) {
+    synchronized (primaries) {
+      seen = event.getNewDescription();
+      for (String primary : of(ServerType.REPLICA_SET_PRIMARY)) {
+        if (primaries.isEmpty() || !primaries.get(primaries.size() - 1).equals(primary)) primaries.add(primary);
+      }
+    }
+  }
+
+  static String primary() { return primaries.get(primaries.size() - 1); }
+
+  static MongoCollection<Document> coll(String name) { return db.getCollection(name); }
+
+  static Document id(Object id) { return new Document("_id", id); }
+
+  static int refused(Work work) throws Exception {
+    try {
+      work.run();
+    } catch (MongoWriteConcernException error) {
+      return error.getWriteConcernError().getCode();
+    } catch (MongoException error) {
+      return error.getCode();
+    }
+    throw new AssertionError("nothing was refused");
+  }
+
+  // The driver's one retry hides a change of primary, and nothing is done twice. Returns who was primary before.
+  static String whileWriting(String name, Work change) throws Exception {
+    MongoCollection<Document> target = coll(name);
+    String before = primary();
+    AtomicBoolean stop = new AtomicBoolean();
+    AtomicInteger count = new AtomicInteger();
+    target.insertOne(id("sum").append("n", 0));
+    ExecutorService pool = Executors.newSingleThreadExecutor();
+    Future<?> writing = pool.submit(() -> {
+      while (!stop.get()) {
+        target.insertOne(id(count.get()));
+        target.updateOne(id("sum"), Updates.inc("n", 1));
+        count.incrementAndGet();
+      }
+    });
+    Thread.sleep(300);
+    change.run();
+    until("another primary is seen", () -> writing.isDone() || !primary().equals(before));
+    Thread.sleep(500);
+    stop.set(true);
+    writing.get();
+    pool.shutdown();
+    check(target.countDocuments() == count.get() + 1, "a write is missing");
+    check(target.find(id("sum")).first().getInteger("n") == count.get(), "an update was lost or done twice");
+    check(count.get() > 20, "only " + count.get() + " writes");
+    return before;
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    java.util.logging.LogManager.getLogManager().reset();
+    MongoClientSettings settings = MongoClientSettings.builder()
+        .applyConnectionString(new ConnectionString(arguments[0]))
+        .applyToServerSettings(each -> each.heartbeatFrequency(500, TimeUnit.MILLISECONDS))
+        .applyToClusterSettings(each -> each.serverSelectionTimeout(30, TimeUnit.SECONDS).addClusterListener(new ClusterListener() {
+          @Override public void clusterDescriptionChanged(ClusterDescriptionChangedEvent event) { changed(event); }
+        }))
+        .build();
+    try (MongoClient client = MongoClients.create(settings)) {
+      until("three members are found from one", ReplicaSetProgram::whole);
+      db = client.getDatabase("drivers_java");
+      db.drop();
+
+      // Who answers.
+      Document hello = new Document("hello", 1);
+      check(primary().equals(db.runCommand(hello, ReadPreference.primary()).getString("me")), "the primary answers");
+      for (int i = 0; i < 5; ++i) check(db.runCommand(hello, ReadPreference.secondary()).getBoolean("secondary"), "a secondary answers");
+      check(db.runCommand(hello, ReadPreference.nearest()).getString("setName").equals("rs"), "someone near answers");
+      for (String n : List.of("0", "1", "2")) {
+        Document answer = db.runCommand(hello, ReadPreference.nearest(new TagSet(new Tag("n", n))));
+        check(answer.get("tags", Document.class).getString("n").equals(n), "who has the tag answers");
+      }
+
+      // A session reads what it wrote, wherever it reads.
+      try (ClientSession session = client.startSession(ClientSessionOptions.builder().causallyConsistent(true).build())) {
+        MongoCollection<Document> causal = coll("causal"), far = causal.withReadPreference(ReadPreference.secondary());
+        for (int i = 0; i < 40; ++i) {
+          causal.insertOne(session, id(i));
+          check(far.find(session, id(i)).first() != null, i + " is not read back");
+        }
+        check(session.getOperationTime() != null, "the session has a time");
+      }
+
+      // Many writes in one command, in order and not.
+      BulkWriteResult bulk = coll("bulk").bulkWrite(List.of(
+          new InsertOneModel<>(id(1).append("n", 1)), new InsertOneModel<>(id(2).append("n", 2)),
+          new UpdateManyModel<>(new Document(), Updates.inc("n", 10)),
+          new ReplaceOneModel<>(id(3), new Document("n", 3), new ReplaceOptions().upsert(true)), new DeleteOneModel<>(id(1))));
+      check(bulk.getInsertedCount() == 2 && bulk.getModifiedCount() == 2 && bulk.getUpserts().size() == 1 && bulk.getDeletedCount() == 1, bulk.toString());
+      try {
+        coll("bulk").insertMany(List.of(id(2), id(4), id(3)), new InsertManyOptions().ordered(false));
+        check(false, "duplicates were taken");
+      } catch (MongoBulkWriteException error) {
+        check(error.getWriteErrors().stream().allMatch(each -> each.getCode() == 11000) && error.getWriteErrors().size() == 2, error.toString());
+      }
+      check(coll("bulk").countDocuments() == 3, "the third of them was inserted");
+
+      // Write concerns that can't be met, at once and in time.
+      coll("concern").withWriteConcern(WriteConcern.MAJORITY.withJournal(true)).insertOne(id(1));
+      coll("concern").withWriteConcern(WriteConcern.W3).insertOne(id(2));
+      check(refused(() -> coll("concern").withWriteConcern(new WriteConcern(5)).insertOne(id(3))) == 100, "five of three");
+      String paused = of(ServerType.REPLICA_SET_SECONDARY).get(0);
+      ask("pause " + paused);
+      int late = refused(() -> coll("concern").withWriteConcern(WriteConcern.W3.withWTimeout(300, TimeUnit.MILLISECONDS)).insertOne(id(4)));
+      check(late == 64, "three of two: " + late);
+      coll("concern").withWriteConcern(WriteConcern.MAJORITY.withWTimeout(10, TimeUnit.SECONDS)).insertOne(id(5));
+      ask("continue " + paused);
+      until("all are back", ReplicaSetProgram::whole);
+
+      // Writes go on while the primary changes.
+      MongoDatabase admin = client.getDatabase("admin");
+      whileWriting("stepped", () -> admin.runCommand(new Document("replSetStepDown", 5).append("secondaryCatchUpPeriodSecs", 5)));
+      until("all are back", ReplicaSetProgram::whole);
+      String leader = primary();
+      String killed = whileWriting("killed", () -> ask("kill " + leader));
+      ask("start " + killed);
+      until("all are back", ReplicaSetProgram::whole);
+      coll("concern").withWriteConcern(WriteConcern.W3.withWTimeout(20, TimeUnit.SECONDS)).insertOne(id(6));
+    }
+    System.out.println("passed");
+    System.exit(0);
+  }
+}
