@@ -310,7 +310,7 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
   if (config.members[self].arbiter) {
     write_local(engine_, set_config_ns, config.document());
     if (!joins) return;
-    if (!disk_.load()) start_log(disk_, {}, {});
+    if (!disk_.load()) start_log(disk_, log_begins, {});  // an empty log would seem to have what is before the first entry
     become(MemberState::arbiter);
     begin_node();
   } else if (joins) {

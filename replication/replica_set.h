@@ -99,6 +99,8 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void connect_peers();                           // with mutex_
   void decided(const consensus::Output& out) override;
   void note_replaced();
+  using Records = std::vector<LogRecord>::iterator;
+  Records due(Records from, Records end);
   void apply_loop();
   void apply(const std::vector<consensus::EntryPtr>& entries);
   void adopt_logged_configs(const std::vector<LogRecord>& records, bool in_use);
@@ -166,6 +168,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   bool apply_held_ = false;                      // until it is known what of this member's own writes stays
   std::deque<consensus::EntryPtr> to_apply_;
   std::vector<consensus::ReadState> to_answer_;
+  std::vector<consensus::ReadState> early_reads_;  // of what isn't applied yet
   consensus::Index applied_ = 0;
   consensus::Term caught_up_ = 0;                // everything before this term's first entry is applied
   std::set<consensus::Term> led_terms_;          // by this process: these terms' entries are here already

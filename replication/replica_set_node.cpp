@@ -28,6 +28,7 @@ namespace {
 
 // Bytes of entries that wait to be applied, and more come only when some have been.
 constexpr uint64_t committed_bytes_max = 16 << 20;
+constexpr int64_t election_ticks_min = 6;  // three heartbeats
 
 Progress::Place newest_of(const LogRecord& record) {
   const LogRecord::Item& newest = record.entries.back();
@@ -63,6 +64,7 @@ void ReplicaSet::begin_node() {
   consensus::NodeOptions options;
   options.core.id = network.self;
   options.core.committed_bytes_max = committed_bytes_max;
+  options.core.election_ticks = static_cast<uint32_t>(std::max(election_ticks_min, config_->election_timeout_ms / options.tick_ms));
   {
     const auto image = disk_.load();
     options.core.applied = newest_index_with(engine_.recovered_stamp(), image->meta.compacted.index, image->last,
@@ -180,8 +182,11 @@ void ReplicaSet::apply_loop() {
     if (apply_stopping_) return;
     std::vector<EntryPtr> entries(to_apply_.begin(), to_apply_.end());
     to_apply_.clear();
-    std::vector<consensus::ReadState> reads = std::move(to_answer_);
-    to_answer_.clear();
+    std::vector<consensus::ReadState> reads = std::exchange(to_answer_, {});
+    if (!entries.empty()) {
+      for (consensus::ReadState& early : early_reads_) reads.push_back(std::move(early));
+      early_reads_.clear();
+    }
     lock.unlock();
     try {
       if (!entries.empty()) apply(entries);
@@ -220,10 +225,14 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
     records.push_back(decode_record(entry->data).or_throw());
     last = newest_of(records.back());
   }
-  if (!records.empty()) {
-    adopt_logged_configs(records, false);
-    applier_.apply(records);
-    adopt_logged_configs(records, true);
+  for (auto from = records.begin(); from != records.end();) {
+    const auto to = due(from, records.end());
+    if (to == from) return;  // this member ends first
+    const std::vector<LogRecord> some(std::make_move_iterator(from), std::make_move_iterator(to));
+    adopt_logged_configs(some, false);
+    applier_.apply(some);
+    adopt_logged_configs(some, true);
+    from = to;
   }
   if (!last && agreed != 0) {
     std::lock_guard lock(mutex_);
@@ -243,6 +252,23 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
   }
   node_->applied(entries.back()->index);
   if (begun != 0) woken_.notify_all();
+}
+
+// A delayed member makes a change so long after it was made first: up to where its time has come, after waiting for the first.
+ReplicaSet::Records ReplicaSet::due(Records from, Records end) {
+  int64_t delay_ms = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (self_ < config_->members.size()) delay_ms = config_->members[self_].delay_seconds * 1000;
+  }
+  if (delay_ms == 0) return end;
+  std::unique_lock lock(apply_mutex_);
+  for (;;) {
+    const int64_t past = base::system_clock().wall_ms() - delay_ms;
+    const auto to = std::find_if(from, end, [past](const LogRecord& record) { return record.entries.front().entry.wall_ms > past; });
+    if (to != from || apply_stopping_) return to;
+    to_apply_woken_.wait_for(lock, std::chrono::milliseconds(std::min<int64_t>(from->entries.front().entry.wall_ms - past, 1000)));
+  }
 }
 
 // Written before the entry is made here, so that a member that has the entry has the configuration; in use after it.
@@ -272,7 +298,7 @@ void ReplicaSet::answer_reads(std::vector<consensus::ReadState> reads) {
     std::lock_guard lock(apply_mutex_);
     for (consensus::ReadState& read : reads) {
       if (read.index > applied_) {
-        to_answer_.push_back(std::move(read));
+        early_reads_.push_back(std::move(read));
         continue;
       }
       const auto asked = asked_.find(std::string(read.context));

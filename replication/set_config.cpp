@@ -155,6 +155,7 @@ MemberConfig parse_member(bson::DocumentView document) {
   if (member.votes == 0 && member.priority > 0) invalid("priority must be 0 when non-voting (votes:0)");
   if (member.hidden && member.priority > 0) invalid("priority must be 0 when hidden=true");
   if (!member.build_indexes && member.priority > 0) invalid("priority must be 0 when buildIndexes=false");
+  if (!member.build_indexes) invalid("members without indexes (buildIndexes: false) are not supported");
   return member;
 }
 
@@ -173,7 +174,7 @@ void parse_settings(bson::DocumentView document, SetConfig& config) {
   config.chaining = fields.boolean("chainingAllowed", true);
   config.heartbeat_interval_ms = at_least(fields.integer("heartbeatIntervalMillis", 2000), 1, "heartbeatIntervalMillis");
   config.heartbeat_timeout_s = at_least(fields.integer("heartbeatTimeoutSecs", 10), 1, "heartbeatTimeoutSecs");
-  config.election_timeout_ms = at_least(fields.integer("electionTimeoutMillis", 10'000), 1, "electionTimeoutMillis");
+  config.election_timeout_ms = at_least(fields.integer("electionTimeoutMillis", config.election_timeout_ms), 1, "electionTimeoutMillis");
   config.catch_up_timeout_ms = at_least(fields.integer("catchUpTimeoutMillis", -1), -1, "catchUpTimeoutMillis");
   config.catch_up_takeover_ms = at_least(fields.integer("catchUpTakeoverDelayMillis", 30'000), -1, "catchUpTakeoverDelayMillis");
   config.write_modes = fields.object("getLastErrorModes");

@@ -36,7 +36,7 @@ struct SetConfig {
   bool chaining = true;
   int64_t heartbeat_interval_ms = 2000;
   int64_t heartbeat_timeout_s = 10;
-  int64_t election_timeout_ms = 10'000;
+  int64_t election_timeout_ms = 800;   // of silence, before another member stands; mongod's is 10'000
   int64_t catch_up_timeout_ms = -1;
   int64_t catch_up_takeover_ms = 30'000;
   bson::Document write_modes;   // getLastErrorModes: {mode: {tag: count}}
