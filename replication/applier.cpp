@@ -36,7 +36,8 @@ bson::ValueView id_of(const Entry& entry) {
   std::string text = "cannot apply the log's entry '" + std::string(1, entry.op) + "' of " + std::string(entry.ns) +
                      " at Timestamp(" + std::to_string(item.stamp >> 32) + ", " +
                      std::to_string(static_cast<uint32_t>(item.stamp)) + ")";
-  if (entry.op == 'i' || entry.op == 'u' || entry.op == 'd') text += ", _id " + bson::to_json(id_of(entry));
+  if (entry.form == Entry::Form::delta) text += ", a delta of _id " + bson::to_json(static_cast<bson::ValueView>(entry.delta.base_id.find("_id")));
+  else if (entry.op == 'i' || entry.op == 'u' || entry.op == 'd') text += ", _id " + bson::to_json(id_of(entry));
   if (entry.op == 'c') text += ", " + bson::to_json(entry.o);
   const bool differs = error.code() == ErrorCode::duplicate_key;
   throw OperationError(differs ? ErrorCode::data_corruption_detected : error.code(), text + ": " + error.what());
@@ -106,6 +107,17 @@ class Applier::Batch {
 
  private:
   void apply(const LogRecord::Item& item) {
+    if (item.entry.form == Entry::Form::delta) {
+      const Bytes content = applier_.forward_.content(transaction_, targets_.find(item.entry), item);
+      make({item.stamp, made_whole(item.entry, bson::DocumentView(content))});
+    } else {
+      make(item);
+    }
+    if (item.entry.session && item.entry.op != 'n') sessions_[Bytes(item.entry.session->session)] = &item;
+  }
+
+  // `item` is whole.
+  void make(const LogRecord::Item& item) {
     const Entry& entry = item.entry;
     if (entry.ns == session_records_ns) save_sessions();  // one of them is removed
     switch (entry.op) {
@@ -115,7 +127,7 @@ class Applier::Batch {
       case 'd': remove(item); break;
       default: not_as_others("an entry of this kind can't stand here");
     }
-    if (entry.session) sessions_[Bytes(entry.session->session)] = &item;
+    applier_.forward_.applied(item.stamp, entry);
   }
 
   void update(const LogRecord::Item& item) {
@@ -169,7 +181,7 @@ class Applier::Batch {
 };
 
 Applier::Applier(storage::Engine& engine, Oplog& oplog, LocalCommitter& committer, SessionStore& sessions)
-    : engine_(engine), oplog_(oplog), committer_(committer), sessions_(sessions) {}
+    : engine_(engine), oplog_(oplog), committer_(committer), sessions_(sessions), forward_(oplog) {}
 
 // One look decides for the whole record, which was one transaction here too.
 bool Applier::passed(const LogRecord& record) {
@@ -179,11 +191,13 @@ bool Applier::passed(const LogRecord& record) {
 void Applier::apply(const std::vector<LogRecord>& records) {
   for (size_t at = 0; at < records.size();) {
     if (passed(records[at])) {
+      forward_.skipped();
       ++at;
       continue;
     }
     if (records[at].changes_schema()) {
       apply_schema(records[at++]);
+      forward_.skipped();
       continue;
     }
     size_t end = at, entries = 0, bytes = 0;

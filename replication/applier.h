@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "replication/committer.h"
+#include "replication/forward_log.h"
 #include "replication/log_record.h"
 #include "replication/session_store.h"
 
@@ -26,6 +27,8 @@ class Applier {
   // The message names entry, namespace and _id; records before the failing one may have been applied.
   void apply(const std::vector<LogRecord>& records);
 
+  ForwardLog& forward() { return forward_; }
+
  private:
   class Batch;
   bool passed(const LogRecord& record);
@@ -35,6 +38,7 @@ class Applier {
   Oplog& oplog_;
   LocalCommitter& committer_;
   SessionStore& sessions_;
+  ForwardLog forward_;
 };
 
 }  // namespace replication

@@ -7,11 +7,12 @@
 
 #include "base/random.h"
 #include "bson/json.h"
-#include "replication/log_reader.h"
+#include "replication/test_support.h"
 #include "storage/index_options.h"
 #include "storage/temporary_engine.h"
 
 using namespace replication;
+using namespace replication::test;
 using bson::json;
 using storage::Direction;
 using storage::Engine;
@@ -20,92 +21,6 @@ using storage::TemporaryDirectory;
 using storage::Transaction;
 
 namespace {
-
-struct Member {
-  explicit Member(const std::string& path)
-      : engine(options(path)),
-        oplog(engine, 100 << 20),
-        committer(engine, oplog),
-        sessions(engine, oplog),
-        applier(engine, oplog, committer, sessions),
-        reader(engine, oplog) {}
-  static storage::EngineOptions options(const std::string& path) {
-    storage::EngineOptions options = storage::test_options(path);
-    options.replicated = true;
-    return options;
-  }
-
-  std::vector<LogRecord> records(Stamp from = 1, size_t bytes_max = SIZE_MAX) {
-    return reader.read(from, engine.all_committed(), bytes_max);
-  }
-  void write(const std::function<void(Transaction&)>& work) { storage::in_transaction(engine, work); }
-
-  Engine engine;
-  Oplog oplog;
-  LocalCommitter committer;
-  SessionStore sessions;
-  Applier applier;
-  LogReader reader;
-};
-
-// As they come over the wire.
-std::vector<LogRecord> sent(const std::vector<LogRecord>& records) {
-  std::vector<LogRecord> received;
-  for (const LogRecord& record : records) received.push_back(decode_record(encode(record)).or_throw());
-  return received;
-}
-
-std::string id_text(bson::DocumentView document) {
-  return bson::to_json(static_cast<bson::ValueView>(document["_id"]));
-}
-
-std::vector<std::string> documents_of(Engine& engine, storage::Collection& collection) {
-  Transaction transaction(engine, Transaction::Mode::read);
-  std::vector<std::string> documents;
-  const auto scan = collection.scan(transaction, Direction::forward);
-  while (scan->next()) documents.push_back(id_text(scan->document()) + " " + bson::to_json(scan->document()));
-  if (!collection.options().capped) std::sort(documents.begin(), documents.end());
-  return documents;
-}
-
-// Everything users can tell members apart by.
-std::vector<std::string> picture(Member& member) {
-  std::vector<std::string> all;
-  storage::Catalog& catalog = member.engine.catalog();
-  for (const std::string& db : catalog.databases()) {
-    if (db == "local") continue;
-    for (const auto& collection : catalog.collections(db)) {
-      all.push_back(collection->ns() + " " + base::to_hex(collection->uuid_bytes()) + " " +
-                    bson::to_json(collection->options().document) + " " + std::to_string(collection->options().capped_bytes) +
-                    " " + std::to_string(collection->record_count()) + " " + std::to_string(collection->logical_bytes()));
-      for (const auto& index : collection->indexes()) all.push_back("  index " + bson::to_json(index->spec().document));
-      for (std::string& document : documents_of(member.engine, *collection)) all.push_back("  " + document);
-    }
-  }
-  for (std::string& entry : documents_of(member.engine, *member.oplog.collection())) all.push_back(std::move(entry));
-  return all;
-}
-
-void require_same(Member& a, Member& b) {
-  const auto first = picture(a), second = picture(b);
-  for (size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
-    if (first[i] == second[i]) continue;
-    INFO(first[i] << "\n" << second[i]);
-    FAIL("members differ");
-  }
-  REQUIRE(first.size() == second.size());
-}
-
-void require_valid(Member& member) {
-  for (const std::string& db : member.engine.catalog().databases()) {
-    for (const auto& collection : member.engine.catalog().collections(db)) {
-      if (collection->read_only()) continue;
-      const auto report = member.engine.catalog().validate(collection, true);
-      for (const auto& error : report.errors) UNSCOPED_INFO(error);
-      REQUIRE(report.valid);
-    }
-  }
-}
 
 // Does to a member what users do.
 class User {
@@ -141,7 +56,7 @@ class User {
   std::string name() { return (random_.below(4) ? "shop.c" : "store.c") + number(4); }
   bson::Document document(const std::string& id) {
     const std::string tags = random_.below(3) ? number(50) : "[" + number(50) + ", " + number(50) + "]";
-    return json("{_id: " + id + ", n: " + number(40) + ", tags: " + tags + ", pad: '" + std::string(random_.below(300), 'p') +
+    return json("{_id: " + id + ", n: " + number(40) + ", tags: " + tags + ", pad: '" + std::string(random_.below(900), 'p') +
                 "', k" + number(3) + ": 1}");
   }
 
@@ -274,7 +189,7 @@ TEST_CASE("a member that applies the log becomes like the one that wrote it, wha
     for (int round = 0; round < 12; ++round) {
       for (int i = 0; i < 60; ++i) user.act();
       for (;;) {
-        const auto records = sent(a.records(from, 1 + random.below(20000)));
+        const auto records = sent(a, a.records(from, 1 + random.below(20000)));
         if (records.empty()) break;
         b.applier.apply(records);
         if (random.below(4) == 0) b.applier.apply(records);  // again, as after a restart
@@ -355,7 +270,7 @@ TEST_CASE("after a restart what a checkpoint held is passed over and the rest ma
   Member a(at_a.path());
   User user(a, 42);
   for (int i = 0; i < 200; ++i) user.act();
-  const auto records = sent(a.records());
+  const auto records = sent(a, a.records());
   for (const size_t held : {size_t{0}, records.size() / 3, records.size() / 2}) {
     {
       Member b(at_b.path());

@@ -74,21 +74,46 @@ void encode(const Entry& entry, Bytes& out) {
     base::append_varint(out, entry.collection);
     base::append_varint(out, static_cast<uint64_t>(entry.record));
     base::append_varint(out, entry.content_bytes);
+  } else if (entry.form == Entry::Form::delta) {
+    base::append_varint(out, entry.delta.base_behind);
+    base::append_le(out, entry.delta.base_checksum);
+    base::append_le(out, entry.delta.content_hash);
+    out.append(entry.delta.base_id.bytes());
+    out.append(entry.delta.instructions);
   } else {
     out.append(entry.o.bytes());
     if (entry.o2) out.append(entry.o2->bytes());
   }
 }
 
-base::Result<Entry> decode(BytesView value) {
+namespace {
+
+// Takes it off the front, all of it; nullopt where it is damaged.
+std::optional<Entry::Delta> read_delta(BytesView value) {
+  constexpr size_t hashes = sizeof(uint32_t) + sizeof(uint64_t);
+  Entry::Delta delta;
+  const auto behind = base::take_varint(value);
+  if (!behind || *behind == 0 || value.size() < hashes) return std::nullopt;
+  delta.base_behind = *behind;
+  delta.base_checksum = base::load_le<uint32_t>(value.data());
+  delta.content_hash = base::load_le<uint64_t>(value.data() + sizeof(uint32_t));
+  value.remove_prefix(hashes);
+  const auto id = bson::validate(value);
+  if (!id.ok() || !id.value().find("_id").exists()) return std::nullopt;
+  delta.base_id = id.value();
+  delta.instructions = value.substr(delta.base_id.size());
+  return delta;
+}
+
+base::Result<Entry> decode_as(BytesView value, Entry::Form one, Entry::Form other) {
   constexpr size_t fixed = 2 + 8 + uuid_bytes;
   if (value.size() < fixed) return damaged("too short");
   Entry entry;
   const auto form = static_cast<uint8_t>(value[0]) & ~(session_flag | behind_flag);
   const bool in_session = static_cast<uint8_t>(value[0]) & session_flag;
   const bool is_behind = static_cast<uint8_t>(value[0]) & behind_flag;
-  if (form != 1 && form != 2) return damaged("unknown form");
   entry.form = static_cast<Entry::Form>(form);
+  if (entry.form != one && entry.form != other) return damaged("unknown form");
   entry.op = value[1];
   entry.wall_ms = base::load_le<int64_t>(value.data() + 2);
   entry.uuid = value.substr(10, uuid_bytes);
@@ -116,6 +141,12 @@ base::Result<Entry> decode(BytesView value) {
     entry.content_bytes = *bytes;
     return entry;
   }
+  if (entry.form == Entry::Form::delta) {
+    const auto delta = read_delta(value);
+    if (!delta || !names_its_document(entry)) return damaged("delta");
+    entry.delta = *delta;
+    return entry;
+  }
   // Entries go a little over a document's limit: an update's diff wraps what it carries.
   const bson::ValidateOptions options{.bytes_max = 2 * bson::document_bytes_max_internal};
   const auto o = bson::validate(value, options);
@@ -128,6 +159,11 @@ base::Result<Entry> decode(BytesView value) {
   entry.o2 = o2.value();
   return entry;
 }
+
+}  // namespace
+
+base::Result<Entry> decode(BytesView value) { return decode_as(value, Entry::Form::named, Entry::Form::whole); }
+base::Result<Entry> decode_logged(BytesView value) { return decode_as(value, Entry::Form::whole, Entry::Form::delta); }
 
 Entry made_whole(const Entry& named, bson::DocumentView content) {
   Entry whole = named;

@@ -9,6 +9,7 @@
 //   value  | form | op | wall ms, 8 | uuid, 16 | term | session | ns: length, text | body |
 //          form 1, named  body = collection, record, bytes of the content       (varints)
 //          form 2, whole  body = o, then o2 where there is one                  (BSON)
+//          form 3, delta  in the set's log alone: instead of o, what makes it of another content
 //          form + 128: a retryable write, with `session`; else there is none of it
 //          form + 64: not the first of its transaction; before `session` stands how far behind that it is stamped (varint)
 //
@@ -40,7 +41,15 @@ struct SessionWrite {
 };
 
 struct Entry {
-  enum class Form : uint8_t { named = 1, whole = 2 };
+  // delta: only in the set's log, where the content travels as what makes it of an earlier one (log-record.md).
+  enum class Form : uint8_t { named = 1, whole = 2, delta = 3 };
+  struct Delta {
+    uint64_t base_behind = 0;     // how far the base's stamp, which is its own entry's, lies behind this entry's
+    uint32_t base_checksum = 0;   // base::checksum32 of its content
+    uint64_t content_hash = 0;    // base::hash64 of what comes out
+    bson::DocumentView base_id;   // {_id} of the base, a document of the same collection
+    BytesView instructions;       // dedup/delta.h
+  };
 
   Form form = Form::whole;
   char op = 'n';                  // i, u, d, c, n
@@ -58,12 +67,14 @@ struct Entry {
   // whole
   bson::DocumentView o;
   std::optional<bson::DocumentView> o2;
+  Delta delta;
 };
 
 // Appends to `out`.
 void encode(const Entry& entry, Bytes& out);
 // Views into `value`. Fails with DataCorruptionDetected.
-base::Result<Entry> decode(BytesView value);
+base::Result<Entry> decode(BytesView value);          // of a row of the oplog: never a delta
+base::Result<Entry> decode_logged(BytesView value);   // of a record of the set's log: never named
 
 // The entry with its content taken in.
 Entry made_whole(const Entry& named, bson::DocumentView content);

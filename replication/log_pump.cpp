@@ -26,8 +26,8 @@ base::Bytes stamp_context(Stamp stamp) {
 
 Stamp stamp_of_context(base::BytesView context) { return context.size() == sizeof(Stamp) ? base::load_be64(context.data()) : 0; }
 
-LogPump::LogPump(storage::Engine& engine, Oplog& oplog, Propose propose, Placed placed)
-    : engine_(engine), reader_(engine, oplog), propose_(std::move(propose)), placed_(std::move(placed)), thread_([this] { run(); }) {}
+LogPump::LogPump(storage::Engine& engine, Oplog& oplog, ForwardLog& forward, Propose propose, Placed placed)
+    : engine_(engine), reader_(engine, oplog), forward_(forward), propose_(std::move(propose)), placed_(std::move(placed)), thread_([this] { run(); }) {}
 
 LogPump::~LogPump() {
   {
@@ -46,6 +46,7 @@ void LogPump::wake() {
 }
 
 void LogPump::lead(consensus::Term term, Stamp after) {
+  forward_.lead();
   {
     std::lock_guard lock(mutex_);
     term_ = term;
@@ -112,7 +113,8 @@ bool LogPump::pump_some(std::unique_lock<std::mutex>& lock) {
     pumping_ = true;
     const consensus::Term term = term_;
     lock.unlock();
-    const base::Bytes data = encode(record), context = stamp_context(record.last());
+    const base::Bytes data = encode(forward_.encode(record)), context = stamp_context(record.last());
+    forward_.figures().sent_bytes.add(static_cast<int64_t>(data.size()));
     std::optional<consensus::Position> place;
     for (;;) {
       place = propose_(data, context);

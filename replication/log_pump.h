@@ -3,7 +3,7 @@
 //
 // It reads behind the writers, up to the oldest stamp whose transaction is still
 // open, so that nothing is proposed that might be taken back, and nothing later
-// goes before something earlier.
+// goes before something earlier. Contents go as deltas where that is worth it.
 #pragma once
 
 #include <condition_variable>
@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "replication/consensus/types.h"
+#include "replication/forward_log.h"
 #include "replication/log_reader.h"
 
 namespace replication {
@@ -23,7 +24,7 @@ class LogPump {
   // Told, in order, of each record that has its place.
   using Placed = std::function<void(consensus::Position place, const LogRecord& record)>;
 
-  LogPump(storage::Engine& engine, Oplog& oplog, Propose propose, Placed placed);
+  LogPump(storage::Engine& engine, Oplog& oplog, ForwardLog& forward, Propose propose, Placed placed);
   ~LogPump();
 
   // From here on what is stamped above `after` is proposed, in this term.
@@ -45,6 +46,7 @@ class LogPump {
 
   storage::Engine& engine_;
   LogReader reader_;
+  ForwardLog& forward_;
   const Propose propose_;
   const Placed placed_;
   mutable std::mutex mutex_;

@@ -51,11 +51,11 @@ base::Result<LogRecord> parse(std::shared_ptr<const Bytes> body) {
   for (uint64_t i = 0; i < *count; ++i) {
     const auto bytes = base::take_varint(rest);
     if (!bytes || *bytes > rest.size()) return damaged("an entry is cut short");
-    auto entry = decode(rest.substr(0, *bytes));
+    auto entry = decode_logged(rest.substr(0, *bytes));
     if (!entry.ok()) return damaged(entry.failure().message);
-    if (entry.value().form != Entry::Form::whole) return damaged("an entry without its content");
     rest.remove_prefix(*bytes);
     const Stamp stamp = *first + entry.value().behind_first;
+    if (entry.value().form == Entry::Form::delta && entry.value().delta.base_behind >= stamp) return damaged("a base before all others");
     if (stamp < *first || (!record.entries.empty() && stamp <= record.last())) return damaged("stamps out of order");
     record.entries.push_back({stamp, std::move(entry).value()});
   }
@@ -67,7 +67,7 @@ base::Result<LogRecord> parse(std::shared_ptr<const Bytes> body) {
 }  // namespace
 
 void LogRecordBuilder::add(Stamp stamp, const Entry& entry) {
-  base::check(entry.form == Entry::Form::whole, "an entry of the set's log has its content");
+  base::check(entry.form != Entry::Form::named, "an entry of the set's log has its content");
   if (count_ == 0) first_ = stamp - entry.behind_first;
   base::check(stamp - entry.behind_first == first_, "entries of one record are of one transaction");
   scratch_.clear();

@@ -1,5 +1,5 @@
 // What members agree on at one place of the set's log: a transaction, as its
-// oplog entries in whole form, each under its stamp.
+// oplog entries with their contents, each under its stamp.
 //
 //   record   | form, 1 | body |
 //            form 1, plain        body as it is
@@ -7,7 +7,7 @@
 //   body     | first stamp | entries | { bytes, entry (entry.h) } … |          numbers are varints
 //
 // An entry's stamp is the first one and what the entry says it lies behind it.
-// Every entry begins with a form of its own, so that one may later carry a delta.
+// A content is whole, or a delta of another one (forward_encoder.h).
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ struct LogRecord {
 // Collects the entries of one transaction.
 class LogRecordBuilder {
  public:
-  // `entry` is whole. In the order of the stamps, of one transaction.
+  // `entry` is whole or a delta. In the order of the stamps, of one transaction.
   void add(storage::Stamp stamp, const Entry& entry);
   bool empty() const { return count_ == 0; }
   size_t bytes() const { return entries_.size(); }

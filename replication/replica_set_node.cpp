@@ -85,7 +85,7 @@ void ReplicaSet::begin_node() {
   node_ = std::make_unique<consensus::RaftNode>(options, disk_, *transport_, static_cast<consensus::NodeOwner&>(*this));
   term_ = static_cast<int64_t>(node_->status().standing.term);
   pump_ = std::make_unique<LogPump>(
-      engine_, oplog_, [this](base::BytesView data, base::BytesView context) { return node_->propose(data, context); },
+      engine_, oplog_, applier_.forward(), [this](base::BytesView data, base::BytesView context) { return node_->propose(data, context); },
       [this](consensus::Position place, const LogRecord& record) {
         std::lock_guard lock(mutex_);
         places_.push_back({place.index, newest_of(record)});

@@ -13,6 +13,7 @@
 #include "server/operation.h"
 #include "server/options.h"
 #include "server/own_address.h"
+#include "server/parameters.h"
 #include "server/peers/backup_host.h"
 #include "server/peers/initial_sync.h"
 #include "server/peers/members.h"
@@ -159,6 +160,8 @@ ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, stora
   services.members = &state.members;
   services.peer_connection = [&member = state.member](int descriptor, base::Bytes read) { member.adopt_connection(descriptor, std::move(read)); };
   services.status.add("repl", [&member = state.member](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", member); });
+  services.status.add("forwardLog", [&forward = state.applier.forward()](OperationContext&, bson::Builder& out) { forward.append_status(out); });
+  services.parameters.add_boolean("dedupForwardLog", state.applier.forward().enabled);
   services.append_initial_sync = [&state](bson::Builder& out) {
     std::lock_guard lock(state.sync_mutex);
     if (!state.sync) return;

@@ -1,0 +1,71 @@
+// Contents in the set's log as deltas (dbDedup §4.1.1): of the document's own last
+// version where it is replaced, of what resembles it where it is new.
+//
+//   primary    record of the log, whole --encode--> the same, with deltas where that is worth it
+//   members    delta --content--> the content, checked, before it is applied
+//
+// Rule: a base is what its document is as of the entry before. It is named by the
+// stamp of its own entry and its _id, for record ids differ between members. So
+// every member has it when the entry's turn comes. One that goes through the log
+// again, and had later entries already, finds it in the oplog's row, which has
+// taken it in.
+#pragma once
+
+#include "base/counters.h"
+#include "replication/log_sources.h"
+#include "replication/oplog.h"
+
+namespace replication {
+
+// Since the start.
+struct ForwardFigures {
+  // As primary.
+  base::Counter records, record_bytes, forward_bytes;  // bodies before and after
+  base::Counter sent_bytes;                            // and compressed
+  base::Counter contents, content_bytes;               // in inserts and replacements
+  base::Counter deltas, delta_content_bytes, delta_bytes;
+  base::Counter same_document, similar;                // where the bases were found
+  base::Counter small, unlike, not_worth;              // why a content went whole
+  // As member.
+  base::Counter decoded, decoded_bytes, from_recent, from_records, from_oplog;
+};
+
+// Thread-safe: as primary one thread encodes, as another member one applies.
+class ForwardLog {
+ public:
+  static constexpr size_t recent_bytes_max = 32 << 20;
+
+  explicit ForwardLog(Oplog& oplog) : oplog_(oplog), sources_(recent_bytes_max) {}
+
+  std::atomic<bool> enabled = true;  // as primary
+
+  // From here on this member proposes: what it has applied serves as base.
+  void lead();
+  // In the order of the log, and each exactly once. The result stands in for the record.
+  LogRecord encode(const LogRecord& record);
+
+  // Of an entry that is a delta, before it is applied: BSON. Reads within `transaction`, which has everything applied that lies before.
+  // Throws DataCorruptionDetected where the base isn't here, is another, or makes something else of the delta.
+  Bytes content(storage::Transaction& transaction, storage::Collection& target, const LogRecord::Item& item);
+  // The entry, whole, was applied here.
+  void applied(storage::Stamp stamp, const Entry& entry);
+  // Entries went by that were not looked at.
+  void skipped();
+
+  ForwardFigures& figures() { return figures_; }
+  // serverStatus().forwardLog
+  void append_status(bson::Builder& out) const;
+
+ private:
+  std::optional<Entry> delta_of(storage::Stamp stamp, const Entry& entry, bson::Document& base_id, Bytes& instructions,
+                                dedup::Features& features);
+  void pass(storage::Stamp stamp, const Entry& entry, const dedup::Features* features);
+  std::optional<Bytes> base_in_records(storage::Transaction& transaction, storage::Collection& target, const Entry& entry, storage::Stamp base);
+  std::optional<Bytes> base_in_oplog(storage::Transaction& transaction, storage::Collection& target, storage::Stamp base);
+
+  Oplog& oplog_;
+  LogSources sources_;
+  ForwardFigures figures_;
+};
+
+}  // namespace replication

@@ -1,0 +1,107 @@
+// A member without its set: engine, oplog, and what brings the one to the other.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "bson/json.h"
+#include "replication/applier.h"
+#include "replication/log_reader.h"
+#include "storage/temporary_engine.h"
+
+namespace replication::test {
+
+struct Member {
+  explicit Member(const std::string& path)
+      : engine(options(path)),
+        oplog(engine, 100 << 20),
+        committer(engine, oplog),
+        sessions(engine, oplog),
+        applier(engine, oplog, committer, sessions),
+        reader(engine, oplog) {}
+  static storage::EngineOptions options(const std::string& path) {
+    storage::EngineOptions options = storage::test_options(path);
+    options.replicated = true;
+    return options;
+  }
+
+  std::vector<LogRecord> records(storage::Stamp from = 1, size_t bytes_max = SIZE_MAX) {
+    return reader.read(from, engine.all_committed(), bytes_max);
+  }
+  void write(const std::function<void(storage::Transaction&)>& work) { storage::in_transaction(engine, work); }
+
+  storage::Engine engine;
+  Oplog oplog;
+  LocalCommitter committer;
+  SessionStore sessions;
+  Applier applier;
+  LogReader reader;
+};
+
+// As they come over the wire.
+inline std::vector<LogRecord> sent(const std::vector<LogRecord>& records) {
+  std::vector<LogRecord> received;
+  for (const LogRecord& record : records) received.push_back(decode_record(encode(record)).or_throw());
+  return received;
+}
+// With deltas; each record once, and in order.
+inline std::vector<LogRecord> sent(Member& from, const std::vector<LogRecord>& records) {
+  std::vector<LogRecord> received;
+  for (const LogRecord& record : records) received.push_back(decode_record(encode(from.applier.forward().encode(record))).or_throw());
+  return received;
+}
+
+inline std::string id_text(bson::DocumentView document) {
+  return bson::to_json(static_cast<bson::ValueView>(document["_id"]));
+}
+
+inline std::vector<std::string> documents_of(storage::Engine& engine, storage::Collection& collection) {
+  storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+  std::vector<std::string> documents;
+  const auto scan = collection.scan(transaction, storage::Direction::forward);
+  while (scan->next()) documents.push_back(id_text(scan->document()) + " " + bson::to_json(scan->document()));
+  if (!collection.options().capped) std::sort(documents.begin(), documents.end());
+  return documents;
+}
+
+// Everything users can tell members apart by.
+inline std::vector<std::string> picture(Member& member) {
+  std::vector<std::string> all;
+  storage::Catalog& catalog = member.engine.catalog();
+  for (const std::string& db : catalog.databases()) {
+    if (db == "local") continue;
+    for (const auto& collection : catalog.collections(db)) {
+      all.push_back(collection->ns() + " " + base::to_hex(collection->uuid_bytes()) + " " +
+                    bson::to_json(collection->options().document) + " " + std::to_string(collection->options().capped_bytes) +
+                    " " + std::to_string(collection->record_count()) + " " + std::to_string(collection->logical_bytes()));
+      for (const auto& index : collection->indexes()) all.push_back("  index " + bson::to_json(index->spec().document));
+      for (std::string& document : documents_of(member.engine, *collection)) all.push_back("  " + document);
+    }
+  }
+  for (std::string& entry : documents_of(member.engine, *member.oplog.collection())) all.push_back(std::move(entry));
+  return all;
+}
+
+inline void require_same(Member& a, Member& b) {
+  const auto first = picture(a), second = picture(b);
+  for (size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
+    if (first[i] == second[i]) continue;
+    INFO(first[i] << "\n" << second[i]);
+    FAIL("members differ");
+  }
+  REQUIRE(first.size() == second.size());
+}
+
+inline void require_valid(Member& member) {
+  for (const std::string& db : member.engine.catalog().databases()) {
+    for (const auto& collection : member.engine.catalog().collections(db)) {
+      if (collection->read_only()) continue;
+      const auto report = member.engine.catalog().validate(collection, true);
+      for (const auto& error : report.errors) UNSCOPED_INFO(error);
+      REQUIRE(report.valid);
+    }
+  }
+}
+
+}  // namespace replication::test
