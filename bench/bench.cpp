@@ -1,12 +1,15 @@
 #include "bench/bench.h"
 
 #include "bench/chapter6/command.h"
+#include "bench/sets/command.h"
 
 namespace bench {
 
 const std::vector<Benchmark>& all() {
   static const std::vector<Benchmark> benchmarks = {
       {"dedup", "chapter 6 of dbDedup: each figure and table, the goals, and other programs on the same bytes", chapter6::add_options},
+      {"bandwidth", "inserts into a replica set over lines of 1, 5, 20, 100 Mbit/s (dbDedup, figure 6.5); needs root", sets::add_bandwidth},
+      {"majority", "writes acknowledged by the majority of a replica set, beside consensus alone", sets::add_majority},
   };
   return benchmarks;
 }

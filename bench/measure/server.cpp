@@ -20,17 +20,17 @@ extern char** environ;
 namespace bench {
 namespace {
 
-sockaddr_in loopback(int port) {
+sockaddr_in at(const std::string& host, int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) throw std::runtime_error(host + " is no address");
   return address;
 }
 
 int free_port() {
   const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = loopback(0);
+  sockaddr_in address = at("127.0.0.1", 0);
   socklen_t bytes = sizeof address;
   const bool bound = bind(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
                      getsockname(probe, reinterpret_cast<sockaddr*>(&address), &bytes) == 0;
@@ -39,9 +39,9 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-bool listens(int port) {
+bool listens(const std::string& host, int port) {
   const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_in address = loopback(port);
+  const sockaddr_in address = at(host, port);
   const bool answered = connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   close(probe);
   return answered;
@@ -49,10 +49,15 @@ bool listens(int port) {
 
 }  // namespace
 
-Server::Server(const std::string& program, const std::vector<std::string>& arguments, const std::string& scratch) : folder_(scratch), port_(free_port()) {
+Server::Server(const std::string& program, const std::vector<std::string>& arguments, const std::string& scratch, Place place)
+    : folder_(scratch), place_(std::move(place)), port_(free_port()) {
   const std::string log = folder_.path() + "/log";
   std::filesystem::create_directory(folder_.path() + "/db");
-  std::vector<std::string> words{program, "--dbpath", folder_.path() + "/db", "--port", std::to_string(port_), "--bind_ip", "127.0.0.1", "--nounixsocket"};
+  std::vector<std::string> words = place_.command;
+  for (const std::string& word : {program, std::string("--dbpath"), folder_.path() + "/db", std::string("--port"), std::to_string(port_),
+                                  std::string("--bind_ip"), place_.address, std::string("--nounixsocket")}) {
+    words.push_back(word);
+  }
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -63,13 +68,13 @@ Server::Server(const std::string& program, const std::vector<std::string>& argum
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  const int error = posix_spawn(&pid_, program.c_str(), &actions, nullptr, pointers.data(), environ);
+  const int error = posix_spawn(&pid_, words.front().c_str(), &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error(program + " cannot be started");
   at_interrupt_.emplace([pid = pid_] { kill(pid, SIGKILL); });
 
   for (int tries = 0; tries < 600; ++tries) {
-    if (listens(port_)) return;
+    if (listens(place_.address, port_)) return;
     int status = 0;
     if (waitpid(pid_, &status, WNOHANG) == pid_) {
       pid_ = -1;

@@ -11,14 +11,21 @@
 
 namespace bench {
 
+// Where it runs: the command that stands before its own, and the address it listens on.
+struct Place {
+  std::vector<std::string> command;
+  std::string address = "127.0.0.1";
+};
+
 class Server {
  public:
   // Waits until it listens; throws std::runtime_error with the end of its log where it doesn't.
-  Server(const std::string& program, const std::vector<std::string>& arguments, const std::string& scratch);
+  Server(const std::string& program, const std::vector<std::string>& arguments, const std::string& scratch, Place place = {});
   ~Server();
   Server(const Server&) = delete;
 
-  std::string uri() const { return "mongodb://127.0.0.1:" + std::to_string(port_) + "/"; }
+  std::string host() const { return place_.address + ":" + std::to_string(port_); }
+  std::string uri() const { return "mongodb://" + host() + "/"; }
   // CPU time of the process so far.
   double cpu_seconds() const;
 
@@ -26,6 +33,7 @@ class Server {
   void stop();
 
   Scratch folder_;
+  Place place_;
   int port_ = 0;
   pid_t pid_ = -1;
   std::optional<AtInterrupt> at_interrupt_;

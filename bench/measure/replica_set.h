@@ -1,0 +1,38 @@
+// A replica set of its own, gone with the object. The first member is its primary.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/measure/network.h"
+#include "bench/measure/server.h"
+#include "datasets/replay/client.h"
+
+namespace bench {
+
+struct SetOptions {
+  std::string program;                 // palimpsestd
+  size_t members = 3;
+  std::vector<std::string> arguments;  // of every member
+  std::string scratch;
+  const Network* network = nullptr;    // a host for each member; null: all on 127.0.0.1
+};
+
+class ReplicaSet {
+ public:
+  // Waits until there are a primary and secondaries. Throws std::runtime_error, datasets::replay::ClientError.
+  explicit ReplicaSet(const SetOptions& options);
+
+  // Of the primary alone, without discovery; `options` as in a connection string: "w=majority&journal=true".
+  std::string uri(const std::string& options = {}) const;
+  size_t members() const { return members_.size(); }
+  double cpu_seconds() const;
+  // Waits until every member has what was written so far.
+  void synchronize();
+
+ private:
+  std::vector<std::unique_ptr<Server>> members_;
+};
+
+}  // namespace bench

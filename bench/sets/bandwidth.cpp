@@ -1,0 +1,148 @@
+// Figure 6.5: inserts while the log is shipped over lines of a bandwidth.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "bench/data/workload.h"
+#include "bench/measure/interrupt.h"
+#include "bench/measure/network.h"
+#include "bench/measure/replica_set.h"
+#include "bench/sets/command.h"
+#include "datasets/replay/client.h"
+#include "datasets/version_key.h"
+
+namespace bench::sets {
+namespace {
+
+using datasets::replay::Client;
+
+struct Arguments {
+  Common common;
+  std::string workload = "wiki", data, concern = "1";
+  std::vector<double> mbits{1, 5, 20, 100};
+  size_t members = 3, records = 4000, batch = 10, synchronize = 100;
+  double seconds = 20;
+  bool synthetic = false;
+};
+
+struct Outcome {
+  double rate = 0;          // records a second, until all members had them
+  double line_bytes = 0;    // sent by the primary, a record
+  double content_bytes = 0; // a record
+};
+
+// Inserts for a while; every so many records all members are waited for, as dbDedup §6.4.1 does.
+Outcome replay(const Arguments& arguments, const Workload& workload, ReplicaSet& set, const Network& network) {
+  const std::string database = "wan";
+  Client client(set.uri("w=" + arguments.concern));
+  const uint64_t sent = network.sent_bytes(0);
+  uint64_t content = 0;
+  size_t done = 0, synchronized = 0;
+  const auto begun = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); };
+  const size_t records = std::min(arguments.records, workload.records.size());
+  while (done < records && seconds() < arguments.seconds) {
+    std::vector<bson::DocumentView> documents;
+    const uint32_t collection = workload.records[done].collection;
+    for (; done < records && documents.size() < arguments.batch && workload.records[done].collection == collection; ++done) {
+      documents.emplace_back(workload.records[done].document);
+      content += workload.records[done].document.size();
+    }
+    const auto failures = client.insert(database, workload.collections[collection], documents);
+    if (!failures.empty()) throw std::runtime_error("an insert failed: " + failures.front().message);
+    if (done - synchronized < arguments.synchronize) continue;
+    set.synchronize();
+    synchronized = done;
+  }
+  set.synchronize();
+  const auto count = static_cast<double>(done);
+  return {count / seconds(), static_cast<double>(network.sent_bytes(0) - sent) / count, static_cast<double>(content) / count};
+}
+
+struct Kind {
+  const char* name;
+  std::vector<std::string> arguments;
+};
+
+int run(const Arguments& arguments) {
+  Report report;
+  report.title = "Insertion throughput under limited bandwidth (dbDedup, figure 6.5)";
+  report.command = fmt::format("palimpsest bench bandwidth --workload {} --members {} --batch {} --synchronize {} --w {} --records {} --seconds {}", arguments.workload,
+                               arguments.members, arguments.batch, arguments.synchronize, arguments.concern, arguments.records, arguments.seconds);
+  const std::string server = server_of(arguments.common);
+  begin(report);
+  clean_up_when_interrupted();
+  Network network(arguments.members, Network::Lines::shaped);
+  WorkloadOptions from;
+  constexpr uint64_t record_bytes = 20'000;  // about; the largest workload's
+  from.synthetic_bytes = arguments.records * record_bytes;
+  if (!arguments.synthetic) from.data = arguments.data.empty() ? find_data() : arguments.data;
+  const Workload workload = load(arguments.workload, from);
+  report.about.emplace_back("data", workload.source);
+
+  const std::vector<Kind> kinds = {{"dedup on", {}}, {"dedup off", {"--nodedup"}}};
+  std::vector<std::optional<double>> lines{std::nullopt};
+  for (const double mbit : arguments.mbits) lines.emplace_back(mbit);
+
+  Plot plot{"Inserts a second over lines of so many Mbit/s", "Mbit/s", "inserts/s", true, {}};
+  Table table{"", {"Mbit/s", "", "inserts/s", "of unlimited, %", "on the line, B a record", "line used, Mbit/s", "content over line"}, {}};
+  std::map<std::string, double> unlimited;
+  for (const Kind& kind : kinds) plot.series.push_back({kind.name, {}});
+  for (const auto& mbit : lines) {
+    for (size_t i = 0; i < kinds.size(); ++i) {
+      const Kind& kind = kinds[i];
+      network.limit(std::nullopt);
+      SetOptions options{.program = server, .members = arguments.members, .arguments = kind.arguments, .scratch = arguments.common.scratch, .network = &network};
+      options.arguments.insert(options.arguments.end(), {"--wiredTigerCacheSizeGB", "0.5", "--quiet"});
+      ReplicaSet set(options);
+      network.limit(mbit);
+      const Outcome outcome = replay(arguments, workload, set, network);
+      network.limit(std::nullopt);
+      if (!mbit) unlimited[kind.name] = outcome.rate;
+      const double share = 100 * outcome.rate / unlimited[kind.name];
+      const std::string line = mbit ? number_text(*mbit) : "unlimited";
+      table.rows.push_back({line, kind.name, number_text(outcome.rate), number_text(share), number_text(outcome.line_bytes),
+                            number_text(outcome.line_bytes * outcome.rate * 8 / 1e6), number_text(outcome.content_bytes / outcome.line_bytes) + "x"});
+      std::cerr << fmt::format("{} Mbit/s, {}: {:.0f} inserts/s, {:.1f} % of unlimited, {:.0f} B a record on the line\n", line, kind.name, outcome.rate, share, outcome.line_bytes);
+      if (!mbit) continue;
+      plot.series[i].points.emplace_back(*mbit, outcome.rate);
+      if (*mbit == 20 && i == 0) {
+        report.goals.push_back({"insert rate at 20 Mbit/s, of unlimited", "%", share, 95, false, fmt::format("{}, {} members on one line of the primary", workload.name, arguments.members)});
+      }
+    }
+  }
+  Figure figure{"6.5", "Insertion throughput under limited bandwidth", {}, {}, {}, {}};
+  figure.plots.push_back(std::move(plot));
+  figure.tables.push_back(std::move(table));
+  figure.notes.push_back(fmt::format("Every member in a network namespace, tc tbf on what each sends; all secondaries share the primary's line. One connection on the primary's host, {} documents a "
+                                     "command, w: {}; all members waited for every {} records and at the end.", arguments.batch, arguments.concern, arguments.synchronize));
+  report.figures.push_back(std::move(figure));
+  report.about.emplace_back("load", fmt::format("{:.1f} after", load_average()));
+  publish(report, arguments.common);
+  return 0;
+}
+
+}  // namespace
+
+Run add_bandwidth(CLI::App& parser) {
+  auto arguments = std::make_shared<Arguments>();
+  add_common(parser, arguments->common);
+  parser.add_option("--workload", arguments->workload, "what is inserted")->capture_default_str()->check(CLI::IsMember({"wiki", "mail", "stackexchange", "boards", "versions"}));
+  parser.add_option("--data", arguments->data, "the folder with the data sets (default: shared/datasets above)");
+  parser.add_flag("--synthetic", arguments->synthetic, "made-up data, whatever data there is");
+  parser.add_option("--mbit", arguments->mbits, "of the lines, beside unlimited ones")->capture_default_str()->check(CLI::PositiveNumber);
+  parser.add_option("--members", arguments->members, "of the set")->capture_default_str()->check(CLI::Range(2, 7));
+  parser.add_option("--records", arguments->records, "at most, in each run")->capture_default_str()->check(CLI::PositiveNumber);
+  parser.add_option("--seconds", arguments->seconds, "no insert begins after this time, in each run")->capture_default_str()->check(CLI::PositiveNumber);
+  parser.add_option("--batch", arguments->batch, "documents in one command")->capture_default_str()->check(CLI::Range(1, 1000));
+  parser.add_option("--synchronize", arguments->synchronize, "wait for all members every so many records (dbDedup: 1000)")->capture_default_str()->check(CLI::PositiveNumber);
+  parser.add_option("--w", arguments->concern, "write concern of the inserts")->capture_default_str();
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace bench::sets
