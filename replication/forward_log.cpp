@@ -12,7 +12,9 @@ using storage::Stamp;
 namespace {
 
 constexpr size_t content_bytes_min = 256;  // below it names and hashes take what a delta would save
-constexpr size_t worth_share = 2;          // compressed, a longer delta is hardly shorter than the content
+constexpr size_t worth_percent = 75;       // compressed, a longer delta is hardly shorter than the content
+constexpr size_t good_percent = 10;        // then no other base is tried
+constexpr size_t bases_tried = 3;
 
 [[noreturn]] void damaged(const std::string& what) {
   throw base::OperationError(base::ErrorCode::data_corruption_detected, what);
@@ -66,19 +68,32 @@ std::optional<Entry> ForwardLog::delta_of(Stamp stamp, const Entry& entry, bson:
   figures_.content_bytes.add(static_cast<int64_t>(content.size()));
   if (content.size() < content_bytes_min) return figures_.small.add(), std::nullopt;
   features = sources_.sketch(entry.uuid, content);
-  const LogSources::Content* base = entry.op == 'u' ? sources_.find(LogSources::key_of(entry.uuid, id_of(entry))) : nullptr;
-  const bool same_document = base != nullptr;
-  if (!base) base = sources_.find_similar(features);
-  if (base && !BytesView(base->key).starts_with(entry.uuid)) base = nullptr;  // features that are the same by chance
-  if (!base) return figures_.unlike.add(), std::nullopt;
-  auto found = dedup::encode(base->bytes, content, {.literal_bytes_max = content.size() / worth_share});
-  if (!found || found->size() > content.size() / worth_share) return figures_.not_worth.add(), std::nullopt;
-  instructions = std::move(*found);
+  std::vector<const LogSources::Content*> bases;
+  if (entry.op == 'u') {
+    if (const auto* before = sources_.find(LogSources::key_of(entry.uuid, id_of(entry)))) bases.push_back(before);
+  }
+  const bool replaces = !bases.empty();
+  if (!replaces) bases = sources_.find_similar(features, bases_tried);
+  const LogSources::Content* base = nullptr;
+  size_t bytes_max = content.size() * worth_percent / 100;
+  bool some = false;
+  for (const LogSources::Content* candidate : bases) {
+    if (!BytesView(candidate->key).starts_with(entry.uuid)) continue;  // features that are the same by chance
+    some = true;
+    auto found = dedup::encode(candidate->bytes, content, {.literal_bytes_max = bytes_max});
+    if (!found || found->size() > bytes_max) continue;
+    base = candidate;
+    instructions = std::move(*found);
+    if (instructions.size() <= content.size() * good_percent / 100) break;
+    bytes_max = instructions.size() - 1;
+  }
+  if (!base) return (some ? figures_.not_worth : figures_.unlike).add(), std::nullopt;
+  base = sources_.find(base->stamp);  // used
   base_id = named(base->document().find("_id"));
   Entry made = entry;
   made.form = Entry::Form::delta;
   made.delta = {stamp - base->stamp, base::checksum32(base->bytes), base::hash64(content), base_id, instructions};
-  (same_document ? figures_.same_document : figures_.similar).add();
+  (replaces ? figures_.same_document : figures_.similar).add();
   figures_.deltas.add();
   figures_.delta_content_bytes.add(static_cast<int64_t>(content.size()));
   figures_.delta_bytes.add(static_cast<int64_t>(instructions.size()));

@@ -46,22 +46,23 @@ const LogSources::Content* LogSources::find(Stamp stamp) {
   return found == by_stamp_.end() ? nullptr : used(found->second);
 }
 
-const LogSources::Content* LogSources::find_similar(const dedup::Features& features) {
+std::vector<const LogSources::Content*> LogSources::find_similar(const dedup::Features& features, size_t count) {
   std::array<std::pair<uint32_t, Stamp>, dedup::Features::max * matches_max> votes;
-  size_t count = 0;
+  auto end = votes.begin();
   for (const uint32_t feature : features) {
     const auto found = by_feature_.find(feature);
     if (found == by_feature_.end()) continue;
     for (const Stamp stamp : found->second) {
       if (stamp == 0) break;
-      const auto end = votes.begin() + static_cast<std::ptrdiff_t>(count);
       const auto vote = std::find_if(votes.begin(), end, [&](const auto& one) { return one.second == stamp; });
       if (vote != end) ++vote->first;
-      else votes[count++] = {1, stamp};
+      else *end++ = {1, stamp};
     }
   }
-  if (count == 0) return nullptr;
-  return find(std::max_element(votes.begin(), votes.begin() + static_cast<std::ptrdiff_t>(count))->second);
+  std::sort(votes.begin(), end, std::greater<>());
+  std::vector<const Content*> found;
+  for (auto vote = votes.begin(); vote != end && found.size() < count; ++vote) found.push_back(&*by_stamp_.at(vote->second));
+  return found;
 }
 
 void LogSources::index(Place place) {

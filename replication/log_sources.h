@@ -13,6 +13,7 @@
 #include <list>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "dedup/sketch.h"
 #include "replication/log_record.h"
@@ -41,8 +42,8 @@ class LogSources {
   static Bytes key_of(BytesView uuid, const bson::ValueView& id);
   const Content* find(const Bytes& key);
   const Content* find(storage::Stamp stamp);
-  // The one of the same collection that shares the most features, the newest of equals.
-  const Content* find_similar(const dedup::Features& features);
+  // Those that share the most features, best first, the newest of equals: `count` at most. Of another collection only by chance.
+  std::vector<const Content*> find_similar(const dedup::Features& features, size_t count);
   dedup::Features sketch(BytesView uuid, BytesView content) const;
 
   // The document is this now. `features`: where they are known.
