@@ -18,7 +18,7 @@ constexpr Named more_names[] = {
     {104, "NodeNotElectable"},            {123, "NotAReplicaSet"},             {189, "PrimarySteppedDown"},
     {205, "ClusterTimeFailsRateLimiter"}, {217, "IncompleteTransactionHistory"}, {246, "SnapshotUnavailable"},
     {262, "ExceededTimeLimit"},           {9001, "SocketException"},           {11602, "InterruptedDueToReplStateChange"},
-    {13435, "NotPrimaryNoSecondaryOk"},   {13436, "NotPrimaryOrSecondary"}};
+    {13435, "NotPrimaryNoSecondaryOk"},   {13436, "NotPrimaryOrSecondary"},   {134, "ReadConcernMajorityNotAvailableYet"}};
 
 }  // namespace
 

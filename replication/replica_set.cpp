@@ -26,6 +26,8 @@ using consensus::Role;
 namespace {
 
 constexpr auto initiate_wait = std::chrono::seconds(10);
+constexpr int64_t read_stands_wait_ms = 1000;
+constexpr auto read_concern_majority_not_available_yet = ErrorCode{134};
 constexpr consensus::Position log_begins{1, 0};  // behind nothing at all: whoever joins needs a copy first
 
 int64_t now_us() { return base::system_clock().monotonic_us(); }
@@ -298,10 +300,11 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
   if (config.name != options_.set_name) return;
   const bool newer = !config_ || std::pair(config.term, config.version) > std::pair(config_->term, config_->version);
   if (!newer || stopping_) return;
-  // A member that has the log learns its configurations from there.
-  if (node_ && state_ != MemberState::removed && state_ != MemberState::arbiter) return;
   size_t self = 0;
   while (self < config.members.size() && !options_.is_self(config.members[self].host)) ++self;
+  // A member that has the log learns its configurations from there, up to the one that it isn't sent any more.
+  if (node_ && self < config.members.size() && state_ != MemberState::removed && state_ != MemberState::arbiter) return;
+  if (state_ == MemberState::primary) return;
   if (self == config.members.size() && !config_) return;
   const bool joins = !node_;
   base::log(Severity::info, LogComponent::repl, 7100036, "Another member told of the configuration", Attributes().add("member", from));
@@ -310,7 +313,9 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
   if (config.members[self].arbiter) {
     write_local(engine_, set_config_ns, config.document());
     if (!joins) return;
-    if (!disk_.load()) start_log(disk_, log_begins, {});  // an empty log would seem to have what is before the first entry
+    // With an entry that nobody has, so that the leader sends where its log begins, and who votes there. An empty log would
+    // seem to have what comes before the first entry.
+    if (!disk_.load()) start_log(disk_, {log_begins.index, log_begins.term + 1}, {});
     become(MemberState::arbiter);
     begin_node();
   } else if (joins) {
@@ -362,7 +367,22 @@ void ReplicaSet::write_noop(storage::Stamp at_least, std::string_view why) {
 }
 
 void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) {
-  if (state() != MemberState::primary) return done(std::nullopt);  // has nothing but what was agreed on
+  if (state() != MemberState::primary) {
+    bool settled = false;
+    {
+      std::lock_guard lock(apply_mutex_);
+      settled = !apply_held_ && committed_.optime.ts >= own_upto_;
+    }
+    if (settled) return done(std::nullopt);  // has nothing but what was agreed on
+    // What it wrote last as primary may yet be undone.
+    WriteConcern majority;
+    majority.mode = "majority";
+    majority.timeout_ms = read_stands_wait_ms;
+    return acks_.wait(read_at, majority, now_us(), [done = std::move(done)](std::optional<WriteConcernFailure> failure) {
+      if (failure) failure = {read_concern_majority_not_available_yet, "Read concern majority reads are currently not possible."};
+      done(std::move(failure));
+    });
+  }
   const auto then = [this, read_at, done = std::move(done)](bool leads) {
     if (!leads) return done(WriteConcernFailure{error::primary_stepped_down, "Primary stepped down while confirming a read"});
     WriteConcern majority;

@@ -120,7 +120,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   consensus::HardState stop_voting();
   void roll_back(const std::string& why);
   bool hand_over(int64_t deadline_us, consensus::MemberId target);
-  std::optional<consensus::MemberId> best_caught_up(double above) const;
+  std::optional<consensus::MemberId> best_caught_up(double above, const std::set<consensus::MemberId>& but = {}) const;
   void forget_places();
   void renew_agreed();
   void advance_time(int64_t now_us);
@@ -166,6 +166,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::condition_variable to_apply_woken_;
   bool apply_stopping_ = false;
   bool apply_held_ = false;                      // until it is known what of this member's own writes stays
+  storage::Stamp own_upto_ = 0;                  // its newest write as primary, agreed on or not
   std::deque<consensus::EntryPtr> to_apply_;
   std::vector<consensus::ReadState> to_answer_;
   std::vector<consensus::ReadState> early_reads_;  // of what isn't applied yet

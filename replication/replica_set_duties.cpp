@@ -141,7 +141,9 @@ void ReplicaSet::end_leadership() {
   // What was committed here and has no place in the log is nobody else's; what has one may still be agreed on.
   if (std::exchange(took_over_, false) && pump_->left_over()) return roll_back("some of this member's last writes had not reached the log");
   {
+    const Stamp newest = oplog_.newest().optime.ts;
     std::scoped_lock lock(mutex_, apply_mutex_);
+    own_upto_ = newest;
     if (!starting_over_ && !replaced_ && !demoted_) apply_held_ = false;
   }
   to_apply_woken_.notify_one();
@@ -213,7 +215,7 @@ void ReplicaSet::hand_over_to_better() {
 }
 
 // The electable voter with the highest priority above `above` that is in reach and has about all of the log.
-std::optional<MemberId> ReplicaSet::best_caught_up(double above) const {
+std::optional<MemberId> ReplicaSet::best_caught_up(double above, const std::set<MemberId>& but) const {
   std::lock_guard lock(mutex_);
   const consensus::CoreStatus status = node_->status();
   const consensus::Membership members = node_->members();
@@ -222,7 +224,7 @@ std::optional<MemberId> ReplicaSet::best_caught_up(double above) const {
   for (size_t i = 0; i < config_->members.size(); ++i) {
     const MemberConfig& member = config_->members[i];
     const MemberId id = consensus_id(member);
-    if (i == self_ || !member.electable() || member.priority <= above || !contains(members.voters, id)) continue;
+    if (i == self_ || !member.electable() || member.priority <= above || !contains(members.voters, id) || but.contains(id)) continue;
     const PeerProgress* reached = progress_of(progress, id);
     if (!reached || !reached->recently_active || reached->matched + joins_within < status.last) continue;
     above = member.priority;
@@ -255,8 +257,14 @@ void ReplicaSet::step_down(const StepDown& how) {
   if (state() != MemberState::primary) throw OperationError(ErrorCode::not_writable_primary, "not primary so can't step down");
   const int64_t began = now_us(), deadline = began + how.catch_up_ms * 1000;
   bool done = false;
+  std::set<MemberId> refused;  // frozen, say
   for (;;) {
-    if (const auto target = best_caught_up(-1)) done = hand_over(std::max(deadline, now_us() + second_us), *target);
+    if (const auto target = best_caught_up(-1, refused)) {
+      done = hand_over(std::max(deadline, now_us() + second_us), *target);
+      if (!done) refused.insert(*target);
+    } else {
+      refused.clear();
+    }
     if (done || now_us() >= deadline || state() != MemberState::primary) break;
     std::this_thread::sleep_for(round);
   }

@@ -203,6 +203,7 @@ void ReplicaSet::apply_loop() {
 void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
   std::vector<LogRecord> records;
   Stamp agreed = 0;
+  int64_t agreed_term = 0;
   consensus::Term begun = 0;
   std::optional<Progress::Place> last;
   std::set<consensus::Term> own_terms;
@@ -220,6 +221,7 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
       continue;
     }
     agreed = stamp_of_context(entry->context);
+    agreed_term = static_cast<int64_t>(entry->term);
     last.reset();
     if (own_terms.contains(entry->term)) continue;  // this member's own: it is here already
     records.push_back(decode_record(entry->data).or_throw());
@@ -239,6 +241,8 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
     const auto behind = std::upper_bound(places_.begin(), places_.end(), agreed,
                                          [](Stamp stamp, const Place& place) { return stamp < place.last.optime.ts; });
     if (behind != places_.begin()) last = std::prev(behind)->last;
+    // The set may have agreed before the pump has noted the place, and nothing else may follow for long.
+    if (!last || last->optime.ts < agreed) last = Progress::Place{{agreed, agreed_term}, static_cast<int64_t>(agreed >> 32) * 1000};
   }
   {
     std::lock_guard lock(apply_mutex_);

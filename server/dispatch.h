@@ -37,6 +37,7 @@ class Dispatcher {
       replication::WriteConcern concern;
       bool retryable = false;
       bool read = false;           // it stands, or there is no answer
+      bool primary_only = false;   // and the member that read still leads, in the same term
     };
     std::optional<Acknowledgement> acknowledgement;
     bool close_connection = false;  // without an answer

@@ -144,6 +144,7 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
   } else if (op.read_concern.level == "majority" || op.read_concern.level == "linearizable" || op.read_concern.level == "snapshot") {
     // What is read is what is there; it is shown when it is the majority's.
     asked.read = true;
+    asked.primary_only = op.read_concern.level == "linearizable";
   } else {
     return std::nullopt;
   }
@@ -202,6 +203,7 @@ bson::Document with_write_concern_error(bson::DocumentView reply, const Dispatch
       auto error = out.object("writeConcernError");
       error.append("code", static_cast<int32_t>(failure.code)).append("codeName", base::code_name(failure.code)).append("errmsg", failure.message);
       auto info = error.object("errInfo");
+      if (failure.code == ErrorCode::write_concern_failed) info.append("wtimeout", true);
       auto concern = info.object("writeConcern");
       if (!asked.concern.mode.empty()) concern.append("w", asked.concern.mode);
       else if (!asked.concern.tags.empty()) concern.append("w", asked.concern.tags);

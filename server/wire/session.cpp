@@ -14,6 +14,8 @@
 
 #include "base/log.h"
 #include "replication/consensus/frame.h"
+#include "replication/coordinator.h"
+#include "replication/error_codes.h"
 #include "server/command_registry.h"
 #include "server/metrics.h"
 #include "server/operation.h"
@@ -308,7 +310,13 @@ awaitable<void> Session::await_acknowledgement(Dispatcher::Reply& reply) {
     if (asked.read) services_.replica_set->when_read_stands(asked.optime, std::move(done));
     else services_.replica_set->when_acknowledged(asked.optime, asked.concern, std::move(done));
   };
-  const Failure failure = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Failure)>(std::move(start), use_awaitable);
+  Failure failure = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Failure)>(std::move(start), use_awaitable);
+  if (!failure && reply.acknowledgement->primary_only) {
+    const replication::Standing now = services_.replica_set->standing();
+    if (now.state != replication::MemberState::primary || now.term != reply.acknowledgement->optime.term) {
+      failure = replication::WriteConcernFailure{replication::error::primary_stepped_down, "Primary stepped down while confirming a read"};
+    }
+  }
   if (!failure) co_return;
   if (!reply.acknowledgement->read) reply.body = with_write_concern_error(reply.body, *reply.acknowledgement, *failure);
   else reply.body = failed_read(services_, *failure);
