@@ -39,6 +39,11 @@ std::vector<Given> random_entries(base::Random& random) {
     entry.ns = given.ns;
     entry.o = given.o;
     if (random.below(2)) entry.o2 = given.o2.view();
+    if ((entry.op == 'i' || entry.op == 'u') && random.below(2)) {
+      entry.form = Entry::Form::delta;
+      entry.o2.reset();
+      entry.delta = {1 + random.below(given.stamp - 1), static_cast<uint32_t>(random()), random(), given.o2, given.session};
+    }
     if (random.below(2)) entry.session = SessionWrite{given.session, 7, 3, {5, 1}, SessionWrite::Image::after};
     behind += 1 + random.below(3);
   }
@@ -59,6 +64,8 @@ Bytes encoded_record(const std::vector<Given>& entries, size_t compress_from) {
     entry.ns = given.ns;
     entry.o = given.o;
     if (entry.o2) entry.o2 = given.o2.view();
+    entry.delta.base_id = given.o2;
+    entry.delta.instructions = given.session;
     if (entry.session) entry.session->session = given.session;
     builder.add(given.stamp, entry);
   }
@@ -80,7 +87,18 @@ TEST_CASE("a record gives back its entries and their stamps, compressed or not")
         RC_ASSERT(record.entries[i].stamp == entries[i].stamp);
         RC_ASSERT(record.entries[i].entry.op == entries[i].entry.op);
         RC_ASSERT(record.entries[i].entry.ns == entries[i].ns);
-        RC_ASSERT(record.entries[i].entry.o.bytes() == BytesView(entries[i].o.bytes()));
+        const Entry& back = record.entries[i].entry;
+        const Entry& given = entries[i].entry;
+        RC_ASSERT(back.form == given.form);
+        if (back.form == Entry::Form::delta) {
+          RC_ASSERT(back.delta.base_behind == given.delta.base_behind);
+          RC_ASSERT(back.delta.base_checksum == given.delta.base_checksum);
+          RC_ASSERT(back.delta.content_hash == given.delta.content_hash);
+          RC_ASSERT(back.delta.base_id.bytes() == BytesView(entries[i].o2.bytes()));
+          RC_ASSERT(back.delta.instructions == BytesView(entries[i].session));
+        } else {
+          RC_ASSERT(back.o.bytes() == BytesView(entries[i].o.bytes()));
+        }
         RC_ASSERT(record.entries[i].entry.session.has_value() == entries[i].entry.session.has_value());
       }
       RC_ASSERT(encode(record, SIZE_MAX) == plain);
