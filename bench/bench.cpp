@@ -9,6 +9,7 @@ const std::vector<Benchmark>& all() {
   static const std::vector<Benchmark> benchmarks = {
       {"dedup", "chapter 6 of dbDedup: each figure and table, the goals, and other programs on the same bytes", chapter6::add_options},
       {"bandwidth", "inserts into a replica set over lines of 1, 5, 20, 100 Mbit/s (dbDedup, figure 6.5); needs root", sets::add_bandwidth},
+      {"shards", "records routed by key over 1, 3, 5, 9 pairs of servers (dbDedup, table 6.2)", sets::add_shards},
       {"majority", "writes acknowledged by the majority of a replica set, beside consensus alone", sets::add_majority},
   };
   return benchmarks;

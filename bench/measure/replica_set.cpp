@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "bson/builder.h"
+#include "bson/path.h"
 
 namespace bench {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using datasets::replay::Client;
 
 constexpr const char* direct = "?directConnection=true";
-constexpr int seconds_max = 60;
+constexpr int seconds_max = 60, settle_seconds_max = 300;
 
 bson::Document configuration(const std::vector<std::unique_ptr<Server>>& members) {
   bson::Builder command;
@@ -73,6 +74,25 @@ void ReplicaSet::synchronize() {
   note.append("note", "synchronized");
   const bson::Document document = note.done();
   Client(uri("w=" + std::to_string(members_.size()))).insert("bench", "synchronized", {document});
+}
+
+bson::Document ReplicaSet::settle() {
+  bson::Builder ask;
+  ask.append("serverStatus", 1);
+  const bson::Document command = ask.done();
+  bson::Document primary;
+  for (auto member = members_.rbegin(); member != members_.rend(); ++member) {
+    Client client((*member)->uri() + direct);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(settle_seconds_max);
+    for (;;) {
+      primary = client.command("admin", command);
+      const auto left = [&](const char* path) { return bson::value_at(primary, path).to_int64(); };
+      if (left("dedup.queue.records") == 0 && left("dedup.queue.collectionsBehind") == 0 && left("dedup.writeBack.records") == 0) break;
+      if (std::chrono::steady_clock::now() > until) throw std::runtime_error((*member)->host() + " still has records to encode or to write back");
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+  return primary;
 }
 
 }  // namespace bench

@@ -30,6 +30,9 @@ class ReplicaSet {
   double cpu_seconds() const;
   // Waits until every member has what was written so far.
   void synchronize();
+  // Waits until no member has records left to encode or to write back; the primary's serverStatus then. Throws
+  // std::runtime_error after some minutes.
+  bson::Document settle();
 
  private:
   std::vector<std::unique_ptr<Server>> members_;

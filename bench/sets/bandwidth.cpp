@@ -85,7 +85,7 @@ int run(const Arguments& arguments) {
   const Workload workload = load(arguments.workload, from);
   report.about.emplace_back("data", workload.source);
 
-  const std::vector<Kind> kinds = {{"dedup on", {}}, {"dedup off", {"--nodedup"}}};
+  const std::vector<Kind> kinds = {{"dedup on", {}}, {"dedup off", {"--nodedup", "--setParameter", "dedupForwardLog=false"}}};
   std::vector<std::optional<double>> lines{std::nullopt};
   for (const double mbit : arguments.mbits) lines.emplace_back(mbit);
 
