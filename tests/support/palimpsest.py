@@ -4,6 +4,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -18,29 +19,48 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class Server:
-    """palimpsestd on 127.0.0.1 with a data directory of its own.
+def raw_command(host, port, command):
+    """The reply to a command that is sent as it stands: a driver would put in sessions and numbers of its own."""
+    import bson
 
-    Use it as a context manager: it is stopped, and its directory removed, on the way out.
+    body = bson.encode(command)
+    with socket.create_connection((host, port)) as connection:
+        connection.sendall(struct.pack("<iiiiI", 16 + 4 + 1 + len(body), 1, 0, 2013, 0) + b"\0" + body)
+        data = b""
+        while len(data) < 4 or len(data) < struct.unpack("<i", data[:4])[0]:
+            part = connection.recv(65536)
+            if not part:
+                raise EOFError("closed")
+            data += part
+    return bson.decode(data[21:])
+
+
+class Server:
+    """palimpsestd with a data directory of its own.
+
+    Use it as a context manager: it is stopped, and its directory removed, on the way out. `host` is where it listens, and
+    `before` what stands in front of its command (`ip netns exec NAME`, say).
     """
 
-    def __init__(self, *arguments, dbpath=None, port=None, env=None):
+    def __init__(self, *arguments, dbpath=None, port=None, env=None, host="127.0.0.1", before=()):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="palimpsest-test-"))
         self.dbpath = pathlib.Path(dbpath) if dbpath else self.directory / "db"
         self.dbpath.mkdir(parents=True, exist_ok=True)
         self.log = self.directory / "log"
+        self.host = host
         self.port = port or free_port()
+        self.before = list(before)
         self.arguments = list(arguments)
         self.env = env
         self.process = None
 
     @property
     def uri(self):
-        return f"mongodb://127.0.0.1:{self.port}/"
+        return f"mongodb://{self.host}:{self.port}/"
 
     def start(self, wait=True):
-        command = [str(BIN / "palimpsestd"), "--dbpath", str(self.dbpath), "--port", str(self.port),
-                   "--bind_ip", "127.0.0.1", "--nounixsocket", *self.arguments]
+        command = [*self.before, str(BIN / "palimpsestd"), "--dbpath", str(self.dbpath), "--port", str(self.port),
+                   "--bind_ip", self.host, "--nounixsocket", *self.arguments]
         with open(self.log, "ab") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=out, env=self.env)
         if wait:
@@ -53,7 +73,7 @@ class Server:
             if self.process.poll() is not None:
                 raise RuntimeError(f"the server left with {self.process.returncode}:\n{self.tail()}")
             try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                socket.create_connection((self.host, self.port), timeout=1).close()
                 return
             except OSError:
                 time.sleep(0.02)

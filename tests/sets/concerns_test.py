@@ -1,0 +1,115 @@
+"""What a write waits for, what a read shows, and from whom."""
+import time
+
+import bson
+import pymongo
+import pytest
+from pymongo import ReadPreference
+from pymongo.errors import PyMongoError, WriteConcernError
+from pymongo.read_concern import ReadConcern
+from pymongo.read_preferences import Nearest, Secondary
+from pymongo.write_concern import WriteConcern
+
+from tests.support.replica_set import ReplicaSet
+
+
+@pytest.fixture(scope="module")
+def three():
+    plans = [{"tags": {"dc": "east", "use": "app"}}, {"tags": {"dc": "west", "use": "app"}}, {"tags": {"dc": "west", "use": "report"}}]
+    with ReplicaSet(plans, settings={"getLastErrorModes": {"both": {"dc": 2}, "all": {"use": 2}}}) as running:
+        yield running
+
+
+@pytest.mark.parametrize("concern", [{"w": 0}, {"w": 1}, {"w": 2}, {"w": 3}, {"w": "majority"}, {"w": "both"}, {"w": "all"}, {"w": 1, "j": True},
+                                     {"w": 3, "j": True, "wtimeout": 5000}, {"w": "majority", "j": True}], ids=str)
+def test_write_concerns_are_met(three, concern):
+    began = time.monotonic()
+    three.client().t.get_collection("c", write_concern=WriteConcern(**concern)).insert_one({"concern": str(concern)})
+    assert time.monotonic() - began < 2
+    if concern["w"] == 3:
+        for member in three.members:  # they have it; that it is agreed on, so that it shows, they hear a moment later
+            three.wait_same_place()
+            assert member.direct.t.c.find_one({"concern": str(concern)}), member.name
+
+
+def test_who_waits_for_too_many_is_told_so(three):
+    client = three.client()
+    for w, code in [(4, 100), ("nowhere", 79)]:
+        with pytest.raises(WriteConcernError) as failure:
+            client.t.get_collection("c", write_concern=WriteConcern(w=w, wtimeout=200)).insert_one({})
+        assert failure.value.code == code
+    held = three.secondaries()[0]
+    held.hold()
+    try:
+        began = time.monotonic()
+        with pytest.raises(WriteConcernError) as failure:
+            client.t.get_collection("c", write_concern=WriteConcern(w=3, wtimeout=300)).insert_one({"_id": "too late"})
+        assert 0.25 < time.monotonic() - began < 2
+        assert failure.value.code == 64 and failure.value.details["errInfo"]["wtimeout"] is True
+        assert client.t.c.find_one({"_id": "too late"})  # the write itself was done
+        client.t.c.insert_one({})  # two are a majority
+    finally:
+        held.let_go()
+    three.wait_settled()
+    three.check_same()
+
+
+@pytest.mark.parametrize("mode", ["primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest"])
+def test_read_preferences(three, mode):
+    client = three.client(readPreference=mode, w=3)
+    client.t.c.insert_one({"_id": bson.ObjectId()})
+    assert client.t.c.count_documents({}) == three.client().t.c.count_documents({})
+    primary = three.primary().port
+    cursor = client.t.c.find().batch_size(1)
+    cursor.next()
+    port = cursor.address[1]
+    assert (port == primary) if mode in ("primary", "primaryPreferred") else (port != primary) if mode.startswith("secondary") else True
+    cursor.close()
+
+
+def test_read_preferences_with_tags(three):
+    report = three.members[2]
+    if report.state() == "PRIMARY":
+        report.command("replSetStepDown", 5)
+        three.wait_settled()
+    client = three.client()
+    client.t.get_collection("c", write_concern=WriteConcern(w=3)).insert_one({})
+    for preference in (Secondary(tag_sets=[{"use": "report"}]), Nearest(tag_sets=[{"dc": "north"}, {"use": "report"}])):
+        cursor = client.t.get_collection("c", read_preference=preference).find().batch_size(1)
+        cursor.next()
+        assert cursor.address[1] == report.port
+        cursor.close()
+
+
+@pytest.mark.parametrize("level", ["local", "available", "majority", "linearizable"])
+def test_read_concerns_on_every_member(three, level):
+    three.client().t.get_collection("c", write_concern=WriteConcern(w=3)).insert_one({"_id": f"level {level}"})
+    three.wait_same_place()
+    for member in three.members:
+        read = lambda: member.direct.t.get_collection("c", read_concern=ReadConcern(level)).find_one({"_id": f"level {level}"})
+        if level == "linearizable" and member.state() != "PRIMARY":
+            with pytest.raises(PyMongoError) as failure:
+                read()
+            assert failure.value.details["code"] == 10107
+        else:
+            assert read(), member.name
+
+
+def test_causal_sessions_read_their_writes_from_secondaries(three):
+    client = three.client()
+    with client.start_session(causal_consistency=True) as session:
+        for i in range(100):
+            client.t.causal.insert_one({"_id": i}, session=session)
+            found = client.t.get_collection("causal", read_preference=ReadPreference.SECONDARY).find_one({"_id": i}, session=session)
+            assert found, i
+
+
+def test_secondaries_refuse_writes_and_unasked_reads(three):
+    secondary = three.secondaries()[0]
+    with pymongo.MongoClient(secondary.host, secondary.port, directConnection=True, retryWrites=False) as client:
+        with pytest.raises(PyMongoError) as failure:
+            client.t.c.insert_one({})
+        assert failure.value.details["code"] == 10107
+        with pytest.raises(PyMongoError) as failure:
+            client.admin.command("replSetStepDown", 1)
+        assert failure.value.details["code"] == 10107

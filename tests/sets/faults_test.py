@@ -1,0 +1,251 @@
+"""Members that are killed, held up, restarted and added while clients write."""
+import datetime
+import os
+import threading
+import time
+import uuid
+
+import bson
+import pymongo
+import pytest
+from pymongo.errors import PyMongoError
+from pymongo.read_concern import ReadConcern
+from pymongo.write_concern import WriteConcern
+
+from tests.support.palimpsest import raw_command
+from tests.support.replica_set import SCALE, Load, ReplicaSet
+
+long_run = pytest.mark.skipif(SCALE <= 1, reason="only with PALIMPSEST_SETS_SCALE above 1")
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with ReplicaSet(3) as running:
+        yield running
+
+
+@pytest.fixture
+def three(shared):
+    shared.wait_settled()
+    yield shared
+    shared.check_nobody_failed()
+
+
+def test_members_are_killed_under_load(three):
+    with Load(three) as load:
+        for round in range(int(2 * SCALE)):
+            time.sleep(0.7)
+            victim = three.primary() if round % 3 != 1 else three.secondaries()[0]
+            victim.kill()
+            time.sleep(2)
+            victim.start()
+            three.wait_settled()
+        time.sleep(0.5)
+    assert not load.errors, load.errors
+    assert len(load.acknowledged) > 50
+    three.check_same()
+    load.check_kept()
+
+
+def test_all_members_are_killed_at_once(three):
+    with Load(three) as load:
+        time.sleep(1)
+        for member in three.members:
+            member.kill()
+        for member in three.members:
+            member.start()
+        three.wait_settled()
+        time.sleep(0.5)
+    three.check_same()
+    load.check_kept()
+
+
+def test_a_rolling_restart_shows_no_error(three):
+    with Load(three) as load:
+        for member in three.members:
+            time.sleep(0.3)
+            assert member.stop() == 0
+            member.start()
+            three.wait_settled()
+    assert not load.errors, load.errors
+    three.check_same()
+    load.check_kept()
+
+
+def test_a_held_up_primary_shows_nothing_stale(three):
+    old = three.primary()
+    client = three.client()
+    client.t.get_collection("stale", write_concern=WriteConcern(w=3)).insert_one({"_id": 1, "n": "old"})
+    others = three.secondaries()
+    for other in others:
+        other.hold()
+    alone = old.direct.t.get_collection("stale", write_concern=WriteConcern(w=1))
+    alone.update_one({"_id": 1}, {"$set": {"n": "changed only here"}})
+    old.hold()
+    answers = {}
+
+    def read(level):
+        # Asked while it is held up: it answers first thing after that, thinking that it leads.
+        own = pymongo.MongoClient(old.host, old.port, directConnection=True, retryReads=False, socketTimeoutMS=20000)
+        try:
+            own.admin.command("ping")
+            ready[level].set()
+            go.wait()
+            answers[level] = own.t.get_collection("stale", read_concern=ReadConcern(level)).find_one({"_id": 1})
+        except PyMongoError as error:
+            answers[level] = error
+        finally:
+            ready[level].set()
+            own.close()
+    old.let_go()
+    ready, go = {level: threading.Event() for level in ("linearizable", "majority")}, threading.Event()
+    readers = [threading.Thread(target=read, args=(level,)) for level in ready]
+    [reader.start() for reader in readers]
+    [event.wait(10) for event in ready.values()]
+    old.hold()
+    go.set()
+    for other in others:
+        other.let_go()
+    three.primary()
+    client.t.stale.update_one({"_id": 1}, {"$set": {"n": "new"}}, upsert=True)
+    old.let_go()
+    [reader.join(30) for reader in readers]
+    for level, answer in answers.items():
+        assert isinstance(answer, PyMongoError) or answer["n"] == "new", (level, answer)
+    assert len(answers) == 2
+    three.check_same()
+
+
+def test_schemas_times_and_sizes_follow_through_a_fail_over(three):
+    client = three.client()
+    database = client.schema
+    database.create_collection("capped", capped=True, size=40960, max=50)
+    database.timed.create_index("at", expireAfterSeconds=50)
+    database.plain.insert_many([{"_id": i, "n": i % 7, "text": f"text {i}"} for i in range(300)])
+    database.plain.create_index([("n", 1), ("text", -1)], name="both", unique=False)
+    database.plain.create_index("text", name="unique", unique=True, partialFilterExpression={"n": {"$gt": 2}})
+    database.going.insert_one({})
+    database.going.drop()
+    database.named.insert_many([{"_id": i} for i in range(20)])
+    database.named.rename("renamed")
+    database.command("collMod", "timed", index={"keyPattern": {"at": 1}, "expireAfterSeconds": 100})
+    database.capped.insert_many([{"_id": i, "text": "x" * 100} for i in range(200)])
+    old = three.primary()
+    old.kill()
+    database.capped.insert_many([{"_id": i, "text": "y" * 100} for i in range(1000, 1100)])
+    database.plain.drop_index("both")
+    database.plain.update_many({"n": 3}, {"$set": {"seen": True}})
+    database.plain.delete_many({"n": 4})
+    client.gone.c.insert_one({})
+    client.drop_database("gone")
+    old.start()
+    three.check_same()
+    for member in three.members:
+        own = member.direct.schema
+        assert set(own.plain.index_information()) == {"_id_", "unique"} and "renamed" in own.list_collection_names()
+        assert "named" not in own.list_collection_names() and "going" not in own.list_collection_names()
+        assert own.capped.count_documents({}) == 50
+        options = {one["name"]: one["options"] for one in own.list_collections()}
+        assert options["capped"]["max"] == 50 and own.timed.index_information()["at_1"]["expireAfterSeconds"] == 100
+        assert "gone" not in member.direct.list_database_names()
+
+
+def test_a_retried_statement_runs_once_across_a_fail_over(three):
+    client = three.client()
+    client.t.retried.insert_one({"_id": 1, "n": 0})
+    session = {"id": bson.Binary(uuid.uuid4().bytes, 4)}
+    commands = [
+        {"insert": "retried", "documents": [{"a": 1}, {"a": 2}]},
+        {"update": "retried", "updates": [{"q": {"_id": 1}, "u": {"$inc": {"n": 1}}}]},
+        {"findAndModify": "retried", "query": {"_id": 1}, "update": {"$inc": {"n": 10}}, "new": True},
+        {"delete": "retried", "deletes": [{"q": {"a": 1}, "limit": 1}]},
+    ]
+
+    def run(member, number, command):
+        return raw_command(member.host, member.port, {**command, "lsid": session, "txnNumber": bson.Int64(number), "$db": "t"})
+    old = three.primary()
+    first = []
+    for number, command in enumerate(commands):
+        first.append(run(old, number, command))
+        if number < len(commands) - 1:
+            assert run(old, number, command).get("value") == first[-1].get("value")
+    old.kill()
+    new = three.primary()
+    again = run(new, len(commands) - 1, commands[-1])
+    assert again["n"] == first[-1]["n"] == 1 and again["retriedStmtIds"] == [0]
+    assert run(new, 0, commands[0])["code"] == 225
+    assert client.t.retried.find_one({"_id": 1})["n"] == 11 and client.t.retried.count_documents({}) == 2
+    old.start()
+    three.check_same()
+
+
+def test_a_member_joins_while_writes_go_on(three):
+    with Load(three) as load:
+        fourth = three.start_another()
+        three.reconfigure(lambda config: config["members"].append({"_id": 9, "host": fourth.name}))
+        three.wait_settled()
+        time.sleep(0.5)
+    assert not load.errors, load.errors
+    three.check_same()
+    load.check_kept()
+
+    def without(config):
+        config["members"] = [one for one in config["members"] if one["host"] != fourth.name]
+    if three.primary() is fourth:
+        fourth.command("replSetStepDown", 30)
+    three.reconfigure(without)
+    three.members.remove(fourth)
+    fourth.close()
+
+
+@long_run
+def test_expired_documents_go_on_all_members(three):
+    client = three.client()
+    client.t.timed.create_index("at", expireAfterSeconds=0)
+    client.t.timed.insert_many([{"at": datetime.datetime(2020, 1, 1)} for _ in range(20)])
+    end = time.monotonic() + 130
+    while client.t.timed.count_documents({}) and time.monotonic() < end:
+        time.sleep(1)
+    assert client.t.timed.count_documents({}) == 0
+    three.check_same()
+
+
+@long_run
+def test_a_member_that_is_away_for_longer_than_the_log_copies_anew(three):
+    away = three.secondaries()[0]
+    away.kill()
+    client = three.client()
+    chunk = os.urandom(1 << 20)
+    for i in range(330):  # the log is kept for members that lag up to 256 MB
+        client.t.big.insert_one({"_id": i, "data": chunk[i:] + chunk[:i]})
+        if i % 5 == 0:
+            chunk = os.urandom(1 << 20)
+    for member in three.members:
+        if member is not away:
+            member.command("fsync")
+    time.sleep(11)
+    away.start()
+    three.wait_settled(seconds=120)
+    assert away.log_lines(21163), "it was not copied"
+    three.check_same()
+
+
+@long_run
+def test_many_fail_overs_leave_no_threads_and_connections_behind(three):
+    three.wait_settled()
+    client = three.client()
+    client.t.c.insert_one({})
+    before = None
+    for i in range(int(10 * SCALE)):
+        try:
+            three.wait_settled().command("replSetStepDown", 1)
+        except PyMongoError:
+            pass
+        three.wait_settled()
+        client.t.c.insert_one({})
+        if i == 2:
+            before = [(member.threads(), member.descriptors()) for member in three.members]
+    time.sleep(2)
+    for (threads, descriptors), member in zip(before, three.members):
+        assert member.threads() <= threads + 4 and member.descriptors() <= descriptors + 10, (member.name, before)
+    three.check_same()

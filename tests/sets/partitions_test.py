@@ -1,0 +1,112 @@
+"""Members that don't hear each other, in network namespaces of their own."""
+import time
+
+import bson
+import pytest
+from pymongo.errors import PyMongoError
+from pymongo.read_concern import ReadConcern
+from pymongo.write_concern import WriteConcern
+
+from tests.support.network import Network, NotPermitted
+from tests.support.replica_set import ELECTION_TIMEOUT, Load, ReplicaSet
+
+
+@pytest.fixture(scope="module")
+def network():
+    try:
+        made = Network(3).__enter__()
+    except NotPermitted as why:
+        pytest.skip(f"network namespaces are not permitted here: {why}")
+    yield made
+    made.__exit__()
+
+
+@pytest.fixture(scope="module")
+def shared(network):
+    with ReplicaSet(3, hosts=[network.place(i) for i in range(3)]) as running:
+        yield running
+
+
+@pytest.fixture
+def three(shared, network):
+    shared.wait_settled()
+    yield shared
+    network.heal()
+    shared.check_same()
+    shared.check_nobody_failed()
+
+
+def test_a_primary_that_is_cut_off_from_the_others_steps_down_and_they_go_on(three, network):
+    old = three.primary()
+    at = three.members.index(old)
+    others = [i for i in range(3) if i != at]
+    client = three.client()
+    client.t.c.insert_one({"_id": "before"})
+    network.part(at, others)
+    cut = time.monotonic()
+    old.direct.t.get_collection("c", write_concern=WriteConcern(w=1)).insert_one({"_id": "only here"})
+    while old.state() == "PRIMARY":
+        assert time.monotonic() - cut < 2 * ELECTION_TIMEOUT
+        time.sleep(0.02)
+    with pytest.raises(PyMongoError) as failure:
+        old.direct.t.c.insert_one({})
+    assert failure.value.details["code"] == 10107
+    with pytest.raises(PyMongoError) as failure:
+        old.direct.t.get_collection("c", read_concern=ReadConcern("linearizable")).find_one()
+    assert failure.value.details["code"] == 10107
+    new = three.primary()
+    assert new is not old
+    client.t.c.insert_one({"_id": "after"})
+    # It still has what only it has, and doesn't show it to who asks for what the majority has.
+    with pytest.raises(PyMongoError) as failure:
+        old.direct.t.get_collection("c", read_concern=ReadConcern("majority")).find_one({"_id": "only here"})
+    assert failure.value.details["code"] == 134
+    network.heal()
+    three.wait_settled()
+    three.check_same()
+    assert {d["_id"] for d in client.t.c.find()} == {"before", "after"}
+    kept = [document for file in (old.dbpath / "rollback").rglob("*.bson") for document in bson.decode_all(file.read_bytes())]
+    assert {"_id": "only here"} in kept
+
+
+def test_a_secondary_that_comes_back_from_a_partition_disturbs_nobody(three, network):
+    primary = three.primary()
+    other = three.secondaries()[0]
+    at = three.members.index(other)
+    term = primary.command("replSetGetStatus")["term"]
+    with Load(three) as load:
+        network.part(at, [i for i in range(3) if i != at])
+        time.sleep(3)
+        network.heal()
+        three.wait_settled()
+        time.sleep(1)
+    assert primary.state() == "PRIMARY" and primary.command("replSetGetStatus")["term"] == term
+    assert not load.errors, load.errors
+    load.check_kept()
+
+
+def test_a_primary_that_hears_nobody_but_is_heard_gives_up(three, network):
+    old = three.primary()
+    at = three.members.index(old)
+    for i in range(3):
+        if i != at:
+            network.cut(i, at)
+    cut = time.monotonic()
+    while old.state() == "PRIMARY":
+        assert time.monotonic() - cut < 2 * ELECTION_TIMEOUT
+        time.sleep(0.02)
+    three.client().t.c.insert_one({"_id": bson.ObjectId()})
+    assert three.primary() is not old
+
+
+def test_a_primary_without_clients_leads_on_for_the_others(three, network):
+    primary = three.primary()
+    at = three.members.index(primary)
+    term = primary.command("replSetGetStatus")["term"]
+    network.cut(None, at)
+    time.sleep(2.5)
+    follower = three.members[(at + 1) % 3]
+    assert follower.command("hello")["primary"] == primary.name
+    network.heal()
+    time.sleep(0.5)
+    assert primary.command("replSetGetStatus")["term"] == term
