@@ -144,7 +144,7 @@ void append_progress(bson::Builder& reply, const replication::Progress& progress
 
 void append_set(bson::Builder& reply, std::string_view primary_field, const replication::Coordinator& set) {
   const replication::Standing now = set.standing();
-  if (!now.config) {
+  if (!now.config || !now.self) {  // none, or removed
     reply.append(primary_field, false).append("secondary", false).append("info", "Does not have a valid replica set config").append("isreplicaset", true);
     return;
   }
