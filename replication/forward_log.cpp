@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t content_bytes_min = 256;  // below it names and hashes take what a delta would save
 constexpr size_t worth_percent = 75;       // compressed, a longer delta is hardly shorter than the content
-constexpr size_t good_percent = 10;        // then no other base is tried
+constexpr size_t good_percent = 10;        // then no other base is tried, and this one has had its successor
 constexpr size_t bases_tried = 3;
 
 [[noreturn]] void damaged(const std::string& what) {
@@ -22,6 +22,8 @@ constexpr size_t bases_tried = 3;
 
 bson::ValueView id_of(const Entry& entry) { return (entry.o2 ? *entry.o2 : entry.o).find("_id"); }
 bool brings_content(const Entry& entry) { return entry.op == 'i' || (entry.op == 'u' && !entry.o2); }
+
+bool good(size_t delta_bytes, size_t content_bytes) { return delta_bytes <= content_bytes * good_percent / 100; }
 
 bson::Document named(const bson::ValueView& id) {
   bson::Builder out;
@@ -84,7 +86,7 @@ std::optional<Entry> ForwardLog::delta_of(Stamp stamp, const Entry& entry, bson:
     if (!found || found->size() > bytes_max) continue;
     base = candidate;
     instructions = std::move(*found);
-    if (instructions.size() <= content.size() * good_percent / 100) break;
+    if (good(instructions.size(), content.size())) break;
     bytes_max = instructions.size() - 1;
   }
   if (!base) return (some ? figures_.not_worth : figures_.unlike).add(), std::nullopt;
@@ -97,6 +99,7 @@ std::optional<Entry> ForwardLog::delta_of(Stamp stamp, const Entry& entry, bson:
   figures_.deltas.add();
   figures_.delta_content_bytes.add(static_cast<int64_t>(content.size()));
   figures_.delta_bytes.add(static_cast<int64_t>(instructions.size()));
+  if (good(instructions.size(), content.size())) sources_.forget(Bytes(base->key));
   return made;
 }
 
@@ -165,6 +168,7 @@ Bytes ForwardLog::content(storage::Transaction& transaction, storage::Collection
   if (base::hash64(made.value()) != delta.content_hash) damaged("its delta makes another content");
   const auto valid = bson::validate(made.value());
   if (!valid.ok() || valid.value().size() != made.value().size()) damaged("its delta makes no document");
+  if (!read && good(delta.instructions.size(), made.value().size())) sources_.forget(Bytes(sources_.find(base_stamp)->key));
   figures_.decoded.add();
   figures_.decoded_bytes.add(static_cast<int64_t>(made.value().size()));
   return std::move(made).value();

@@ -6,7 +6,8 @@
 //   features (dedup/sketch.h) +
 //
 // A primary fills it with what it proposes, every member with what it applies, so
-// that whoever takes over has it too. Sketches are made where something is looked for.
+// that whoever takes over has it too. What a near copy has followed makes room
+// (dbDedup, Algorithm 3). Sketches are made where something is looked for.
 #pragma once
 
 #include <atomic>
