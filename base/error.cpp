@@ -16,7 +16,7 @@ constexpr Named more_names[] = {
     {93, "InvalidReplicaSetConfig"},      {94, "NotYetInitialized"},           {95, "NotSecondary"},
     {100, "UnsatisfiableWriteConcern"},   {103, "NewReplicaSetConfigurationIncompatible"},
     {104, "NodeNotElectable"},            {123, "NotAReplicaSet"},             {189, "PrimarySteppedDown"},
-    {205, "ClusterTimeFailsRateLimiter"}, {217, "IncompleteTransactionHistory"}, {246, "SnapshotUnavailable"},
+    {205, "ClusterTimeFailsRateLimiter"}, {217, "IncompleteTransactionHistory"}, {239, "SnapshotTooOld"},
     {262, "ExceededTimeLimit"},           {9001, "SocketException"},           {11602, "InterruptedDueToReplStateChange"},
     {13435, "NotPrimaryNoSecondaryOk"},   {13436, "NotPrimaryOrSecondary"},   {134, "ReadConcernMajorityNotAvailableYet"}};
 

@@ -79,6 +79,7 @@ class Command {
   virtual bool writes() const { return false; }
   virtual bool takes_write_concern() const { return writes(); }
   virtual bool takes_read_concern() const { return kind() == OpKind::query; }
+  virtual bool takes_snapshot() const { return false; }  // readConcern snapshot outside of a transaction
   // The first field is a collection name, checked before run().
   virtual bool takes_collection() const { return false; }
   virtual OpKind kind() const { return OpKind::command; }

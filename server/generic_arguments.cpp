@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "replication/error_codes.h"
 #include "server/arguments.h"
 #include "server/command.h"
 #include "server/operation.h"
@@ -152,13 +151,13 @@ void apply_read_concern(OperationContext& op, bson::DocumentView given, const Co
   check_times(op.read_concern, given.has("afterOpTime"));
   const bool replicated = given.has("afterClusterTime") || given.has("afterOpTime") || given.has("atClusterTime") ||
                           (level && (*level == "linearizable" || *level == "snapshot"));
-  if (level && *level != "local" && !command.takes_read_concern()) {
+  if (level && *level != "local" && !command.takes_read_concern() && !(*level == "snapshot" && command.takes_snapshot())) {
     throw OperationError(ErrorCode::invalid_options, "Command " + std::string(command.name()) + " does not support { readConcern: { level: \"" +
                                                          std::string(*level) + "\" } }");
   }
   if (replicated && !op.services().replica_set) throw OperationError(123, "node needs to be a replica set member to use read concern");
-  if (op.read_concern.level == "snapshot") {
-    throw OperationError(replication::error::snapshot_unavailable, "Unable to read from a snapshot: snapshots of the past are not kept");
+  if (op.read_concern.level == "snapshot" && !command.takes_snapshot()) {
+    throw OperationError(ErrorCode::invalid_options, "readConcern level snapshot is not valid for command " + std::string(command.name()) + " outside of a transaction");
   }
 }
 

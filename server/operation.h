@@ -20,6 +20,10 @@
 #include "replication/coordinator.h"
 #include "server/client.h"
 
+namespace storage {
+struct Snapshot;
+}
+
 namespace server {
 
 namespace write {
@@ -91,6 +95,7 @@ class OperationContext {
   ApiParameters api;
   WriteConcern write_concern;
   ReadConcern read_concern;
+  std::shared_ptr<const storage::Snapshot> snapshot;  // readConcern snapshot: what is read is as of it; a cursor's, with its getMores
   // The session and transaction number the client sent; missing when none.
   bson::ValueView lsid;
   std::optional<int64_t> txn_number;

@@ -8,11 +8,13 @@
 #include "replication/coordinator.h"
 #include "replication/error_codes.h"
 #include "server/operation.h"
+#include "server/query/cursor_registry.h"
 #include "server/services.h"
 #include "server/session_registry.h"
 #include "server/topology.h"
 #include "server/write/retry.h"
 #include "storage/engine.h"
+#include "storage/transaction.h"
 
 namespace server {
 
@@ -105,13 +107,28 @@ void await_read_concern(OperationContext& op) {
   if (concern.level == "linearizable" && op.services().replica_set->state() != MemberState::primary) {
     throw OperationError(ErrorCode::not_writable_primary, "cannot satisfy linearizable read concern on non-primary node");
   }
+  const bool snapshot = concern.level == "snapshot";
+  const auto take = [&] { op.snapshot = op.services().cursors->snapshots.newest(*op.services().engine, op.services().clock.wall_ms()); };
+  if (concern.at_cluster_time) {
+    op.snapshot = op.services().cursors->snapshots.find(replication::stamp_of(*concern.at_cluster_time));
+    if (!op.snapshot) {
+      throw OperationError(replication::error::snapshot_too_old, "Read timestamp " + shown(*concern.at_cluster_time) +
+                                                                     " is none that a read was answered at in the last minutes; others are not kept");
+    }
+    return;
+  }
+  if (snapshot) take();
   if (!concern.after_cluster_time) return;
   const Stamp wanted = replication::stamp_of(*concern.after_cluster_time);
   if (const Stamp now = cluster_time(op.services()); wanted > now) {
     throw OperationError(ErrorCode::invalid_options, "readConcern afterClusterTime value must not be greater than the current clusterTime. Requested clusterTime: " +
                                                          shown(*concern.after_cluster_time) + "; current clusterTime: " + shown(timestamp_of(now)));
   }
-  for (auto step = std::chrono::milliseconds(1); !reached(op.services(), wanted); step = std::min(step * 2, wait_step_max)) op.sleep(step);
+  const auto here = [&] { return snapshot ? op.snapshot->stamp >= wanted : reached(op.services(), wanted); };
+  for (auto step = std::chrono::milliseconds(1); !here(); step = std::min(step * 2, wait_step_max)) {
+    op.sleep(step);
+    if (snapshot) take();
+  }
 }
 
 void begin_retryable(OperationContext& op, const Command& command) {
@@ -141,7 +158,7 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
     // Since MongoDB 5.0: who doesn't say gets the majority.
     if (!op.write_concern.w_given) asked.concern.mode = "majority";
     if (asked.concern.mode.empty() && asked.concern.tags.empty() && asked.concern.members == 0 && !asked.concern.journal) return std::nullopt;
-  } else if (op.read_concern.level == "majority" || op.read_concern.level == "linearizable" || op.read_concern.level == "snapshot") {
+  } else if (op.read_concern.level == "majority" || op.read_concern.level == "linearizable") {
     // What is read is what is there; it is shown when it is the majority's.
     asked.read = true;
     asked.primary_only = op.read_concern.level == "linearizable";

@@ -172,6 +172,20 @@ void Engine::set_agreed(Stamp upto) {
   // At once: what was overwritten before the stable point is kept for nobody, and would go to the history file.
   internals_->stable->advance();
 }
+std::shared_ptr<const Snapshot> Engine::keep_snapshot() {
+  Internals& internals = *internals_;
+  const auto lock = base::spin_lock(internals.commit_mutex);
+  const StableCommits::Point point = internals.stable->stable();
+  internals.stable->keep(point.commit);
+  return {new Snapshot{point.commit, point.stamp}, [&internals](const Snapshot* snapshot) {
+            {
+              const auto again = base::spin_lock(internals.commit_mutex);
+              internals.stable->let_go(snapshot->commit);
+            }
+            delete snapshot;
+          }};
+}
+
 Stamp Engine::recovered_stamp() const { return internals_->recovered_stamp; }
 Stamp Engine::checkpointed_stamp() const { return internals_->checkpointed_stamp; }
 void Engine::on_settled(std::function<void()> told) { internals_->settled = std::move(told); }

@@ -82,6 +82,10 @@ class Engine {
   // Everything stamped up to here was there when the directory was opened, or is in a checkpoint by now. Later stamps may be too.
   Stamp recovered_stamp() const;
   Stamp checkpointed_stamp() const;
+  // Replicated. The newest moment that the set has agreed on, kept readable until the last holder lets go. Costs space for what changes
+  // meanwhile. Not to be held beyond the engine's life.
+  std::shared_ptr<const Snapshot> keep_snapshot();
+
   // Called, from any thread, after a transaction that took stamps is over: all_committed may have moved. Set before there are any.
   void on_settled(std::function<void()> told);
 

@@ -7,12 +7,12 @@
 namespace storage {
 namespace {
 
-void set_stable(wt::Connection& connection, uint64_t commit) {
-  char text[64] = "oldest_timestamp=";
-  char* at = std::to_chars(text + std::strlen(text), text + sizeof text, commit, 16).ptr;
-  constexpr std::string_view stable = ",stable_timestamp=";
-  at = std::copy(stable.begin(), stable.end(), at);
-  *std::to_chars(at, text + sizeof text - 1, commit, 16).ptr = '\0';
+void set_timestamps(wt::Connection& connection, uint64_t oldest, uint64_t stable) {
+  char text[80] = "oldest_timestamp=";
+  char* at = std::to_chars(text + std::strlen(text), text + sizeof text, oldest, 16).ptr;
+  constexpr std::string_view second = ",stable_timestamp=";
+  at = std::copy(second.begin(), second.end(), at);
+  *std::to_chars(at, text + sizeof text - 1, stable, 16).ptr = '\0';
   wt::check(connection.get()->set_timestamp(connection.get(), text), "moving the stable timestamp");
 }
 
@@ -29,7 +29,16 @@ uint64_t recovered(wt::Connection& connection) {
 // Without a stable timestamp a checkpoint would hold everything: there is one from the start.
 StableCommits::StableCommits(wt::Connection& connection)
     : connection_(connection), last_(std::max<uint64_t>(1, recovered(connection))), stable_(last_) {
-  set_stable(connection_, stable_);
+  tell_engine();
+}
+
+void StableCommits::tell_engine() {
+  set_timestamps(connection_, kept_.empty() ? stable_ : std::min(stable_, *kept_.begin()), stable_);
+}
+
+void StableCommits::let_go(uint64_t commit) {
+  kept_.erase(kept_.find(commit));
+  tell_engine();
 }
 
 void StableCommits::committed(Stamp newest) {
@@ -45,8 +54,9 @@ void StableCommits::advance() {
     stable = unstable_.front().commit;
     unstable_.pop_front();
   }
-  if (stable != stable_) set_stable(connection_, stable);
+  if (stable == stable_) return;
   stable_ = stable;
+  tell_engine();
 }
 
 StableCommits::Point StableCommits::stable() const {

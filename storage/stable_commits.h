@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "storage/record_id.h"
 #include "storage/wt.h"
@@ -39,6 +40,9 @@ class StableCommits {
   };
   // Looks at every commit that isn't stable.
   Point stable() const;
+  // From then on what was stable at `commit` can be read as of it, until it is let go of as often.
+  void keep(uint64_t commit) { kept_.insert(commit); }
+  void let_go(uint64_t commit);
   uint64_t last() const { return last_; }
 
  private:
@@ -46,10 +50,13 @@ class StableCommits {
     uint64_t commit;
     Stamp newest;
   };
+  void tell_engine();
+
   wt::Connection& connection_;
   uint64_t last_ = 0;
   uint64_t stable_ = 0;
   Stamp agreed_ = 0;
+  std::multiset<uint64_t> kept_;
   std::deque<Unstable> unstable_;
 };
 

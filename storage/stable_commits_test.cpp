@@ -100,6 +100,28 @@ TEST_CASE("what is agreed on may be stamped out of the order it was committed in
   CHECK(engine.checkpointed_stamp() == late);
 }
 
+TEST_CASE("a kept snapshot is read as it was, and what was stable is in it") {
+  const TemporaryDirectory directory;
+  Engine engine(member_options(directory.path()));
+  const Table table = engine.open_table("t");
+  engine.set_agreed(put(engine, table, "a", "1"));
+  put(engine, table, "b", "not agreed on");
+  const auto kept = engine.keep_snapshot();
+  const auto as_of = [&](const Snapshot& snapshot) {
+    Transaction transaction(engine, snapshot);
+    return std::string(table.get(transaction, "a").value_or("none")) + (table.get(transaction, "b") ? " b" : "");
+  };
+  CHECK(as_of(*kept) == "1");
+  for (int i = 2; i < 50; ++i) {
+    engine.set_agreed(put(engine, table, "a", std::to_string(i)));
+    if (i % 20 == 0) engine.checkpoint();
+  }
+  CHECK(as_of(*kept) == "1");
+  const auto later = engine.keep_snapshot();
+  CHECK(later->stamp > kept->stamp);
+  CHECK(as_of(*later) == "49 b");
+}
+
 TEST_CASE("a dropped table's file stays until a checkpoint holds the drop") {
   const TemporaryDirectory directory;
   Engine engine(member_options(directory.path()));

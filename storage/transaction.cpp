@@ -1,7 +1,9 @@
 #include "storage/transaction.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -38,8 +40,22 @@ Transaction::Transaction(Engine& engine, Mode mode)
       }) {
   // Before the snapshot: what is committed in between is in it, though not counted.
   visible_below_ = engine.internals().stamps.all_committed();
+  begin(nullptr);
+}
+
+Transaction::Transaction(Engine& engine, const Snapshot& snapshot)
+    : engine_(engine), mode_(Mode::read), session_(engine.internals().sessions.take(), [](Session* session) {
+        session->pool.give_back(session);
+      }) {
+  visible_below_ = snapshot.stamp + 1;
+  char settings[40] = "read_timestamp=";
+  *std::to_chars(settings + std::strlen(settings), settings + sizeof settings - 1, snapshot.commit, 16).ptr = '\0';
+  begin(settings);
+}
+
+void Transaction::begin(const char* settings) {
   WT_SESSION* raw = session_->session.get();
-  wt::check(raw->begin_transaction(raw, nullptr), "beginning a transaction");
+  wt::check(raw->begin_transaction(raw, settings), "beginning a transaction");
 }
 
 Transaction::~Transaction() {

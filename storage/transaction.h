@@ -32,11 +32,19 @@ class WriteConflict : public base::OperationError {
   uint64_t stamps_;
 };
 
+// A moment that stays readable for as long as somebody holds it (Engine::keep_snapshot).
+struct Snapshot {
+  uint64_t commit = 0;
+  Stamp stamp = 0;  // everything stamped up to here is in it
+};
+
 class Transaction {
  public:
   enum class Mode { read, write };
 
   Transaction(Engine& engine, Mode mode);
+  // Reads as of `snapshot`.
+  Transaction(Engine& engine, const Snapshot& snapshot);
   ~Transaction();  // rolls back what was not committed
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
@@ -75,6 +83,7 @@ class Transaction {
   Session& session() { return *session_; }
 
  private:
+  void begin(const char* settings);
   void finish();
 
   Engine& engine_;

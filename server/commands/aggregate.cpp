@@ -45,6 +45,7 @@ class Aggregate final : public Command, public Explainable {
   std::optional<FieldNames> fields() const override { return known_fields; }
   OpKind kind() const override { return OpKind::command; }
   bool takes_read_concern() const override { return true; }
+  bool takes_snapshot() const override { return true; }
   bool takes_write_concern() const override { return true; }
   bool stable_api() const override { return true; }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "bson/compare.h"
+#include "replication/optime.h"
 #include "server/arguments.h"
 #include "server/command.h"
 #include "server/commands/collection_options.h"
@@ -14,6 +15,7 @@
 #include "server/query/reader.h"
 #include "server/services.h"
 #include "storage/engine.h"
+#include "storage/transaction.h"
 
 namespace server {
 namespace {
@@ -83,6 +85,7 @@ class Distinct : public Command, public Explainable {
   }
   bool takes_collection() const override { return true; }
   bool takes_read_concern() const override { return true; }
+  bool takes_snapshot() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const DistinctRequest distinct = parse_distinct(request);
@@ -95,6 +98,7 @@ class Distinct : public Command, public Explainable {
     op.counts.keys_examined = stats.keys_examined;
     op.counts.docs_examined = stats.docs_examined;
     values.append(reply);
+    if (op.snapshot) reply.append("atClusterTime", replication::timestamp_of(op.snapshot->stamp));
   }
 
   void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {

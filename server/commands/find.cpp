@@ -46,6 +46,7 @@ class Find : public Command, public Explainable {
   }
   bool takes_collection() const override { return true; }
   OpKind kind() const override { return OpKind::query; }
+  bool takes_snapshot() const override { return true; }
   bool stable_api() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {

@@ -3,11 +3,13 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "replication/optime.h"
 #include "server/arguments.h"
 #include "server/command.h"
 #include "server/operation.h"
 #include "server/query/cursor_registry.h"
 #include "server/services.h"
+#include "storage/transaction.h"
 
 namespace server {
 namespace {
@@ -69,6 +71,8 @@ class GetMore : public Command {
   }
   OpKind kind() const override { return OpKind::get_more; }
   bool stable_api() const override { return true; }
+  // Drivers name it with every command of a snapshot session; the cursor has its own.
+  bool takes_snapshot() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     query::CursorRegistry& registry = *op.services().cursors;
@@ -89,6 +93,7 @@ class GetMore : public Command {
     bool more = false;
     {
       auto batch = out.array("nextBatch");
+      op.snapshot = cursor->snapshot;
       cursor->source->begin(op);
       // 0 means no limit here, other than with find.
       const int64_t documents_max = batch_size.value_or(0) > 0 ? *batch_size : -1;
@@ -97,6 +102,7 @@ class GetMore : public Command {
       query::count_batch(op, *cursor, batch.count());
       op.counts.cursor_id = id;
     }
+    if (op.snapshot) out.append("atClusterTime", replication::timestamp_of(op.snapshot->stamp));
     int64_t next_id = 0;
     if (more || cursor->tailable) {
       cursor->source->end();

@@ -3,9 +3,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "replication/optime.h"
 #include "server/operation.h"
 #include "server/query/text.h"
 #include "server/services.h"
+#include "storage/transaction.h"
 
 namespace server::query {
 
@@ -122,6 +124,7 @@ void CursorRegistry::kill_session(bson::DocumentView lsid) {
 }
 
 size_t CursorRegistry::expire(int64_t now_ms) {
+  snapshots.expire(now_ms);
   std::vector<std::unique_ptr<Cursor>> dead;
   std::lock_guard lock(mutex_);
   for (auto it = slots_.begin(); it != slots_.end();) {
@@ -186,9 +189,11 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
   if ((more || cursor->tailable) && !single_batch) {
     cursor->source->end();
     if (op.deadline()) cursor->time_left = *op.remaining();
+    cursor->snapshot = op.snapshot;
     id = registry.add(std::move(cursor), op.services().clock.wall_ms());
     op.counts.cursor_id = id;
   }
+  if (op.snapshot) out.append("atClusterTime", replication::timestamp_of(op.snapshot->stamp));
   out.append("id", id).append("ns", ns);
 }
 

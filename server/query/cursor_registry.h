@@ -14,6 +14,7 @@
 
 #include "bson/builder.h"
 #include "bson/document.h"
+#include "server/query/recent_snapshots.h"
 
 namespace server {
 class OperationContext;
@@ -53,6 +54,7 @@ struct Cursor {
   bool no_timeout = false;
   // Time left of the maxTimeMS that find gave; getMores share it.
   std::optional<std::chrono::microseconds> time_left;
+  std::shared_ptr<const storage::Snapshot> snapshot;  // of readConcern snapshot
   std::string plan_summary;
   CursorSource::Examined reported;         // by the operations before
 };
@@ -61,6 +63,8 @@ struct Cursor {
 class CursorRegistry {
  public:
   static constexpr size_t cursors_max = 50'000;
+
+  RecentSnapshots snapshots;  // that cursors, and sessions, go on reading from
 
   // The parameter cursorTimeoutMillis.
   std::atomic<int64_t> timeout_ms{600'000};

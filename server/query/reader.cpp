@@ -26,7 +26,9 @@ Reader::~Reader() {
 
 void Reader::open() {
   if (collection_) schema_ = std::shared_lock(collection_->schema_mutex());
-  transaction_ = std::make_unique<storage::Transaction>(*op_->services().engine, storage::Transaction::Mode::read);
+  storage::Engine& engine = *op_->services().engine;
+  if (op_->snapshot) transaction_ = std::make_unique<storage::Transaction>(engine, *op_->snapshot);
+  else transaction_ = std::make_unique<storage::Transaction>(engine, storage::Transaction::Mode::read);
 }
 
 void Reader::close() {

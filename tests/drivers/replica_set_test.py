@@ -282,7 +282,7 @@ def test_after_cluster_time_waits_and_refuses_what_is_to_come(client):
     too_far = {**gossip, "clusterTime": bson.Timestamp(2**32 - 1, 1)}
     assert raw(port, {**find, "$clusterTime": too_far})["code"] == 205
     for concern, code in [({"level": "linearizable", "afterClusterTime": later}, 72), ({"atClusterTime": later}, 72), ({"level": "nonsense"}, 2),
-                          ({"afterClusterTime": bson.Timestamp(0, 0)}, 72), ({"afterClusterTime": 5}, 14), ({"level": "snapshot"}, 246)]:
+                          ({"afterClusterTime": bson.Timestamp(0, 0)}, 72), ({"afterClusterTime": 5}, 14), ({"level": "snapshot", "atClusterTime": bson.Timestamp(5, 1)}, 239)]:
         assert raw(port, {**find, "readConcern": concern})["code"] == code, concern
     assert raw(port, {"insert": "c", "documents": [{}], "readConcern": {"level": "majority"}, "$db": "t"})["code"] == 72
 
@@ -292,6 +292,33 @@ def test_read_concerns(client, level):
     client.t.c.insert_one({"_id": 1})
     coll = client.t.get_collection("c", read_concern=ReadConcern(level))
     assert coll.find_one() == {"_id": 1} and coll.count_documents({}) == 1 and coll.distinct("_id") == [1]
+
+
+def test_a_snapshot_is_one_moment_for_a_cursor_and_its_getmores(client):
+    client.t.s.insert_many([{"_id": i, "round": 0} for i in range(500)])
+    concern = {"level": "snapshot"}
+    first = client.t.command("find", "s", batchSize=10, sort={"_id": 1}, readConcern=concern)["cursor"]
+    client.t.s.update_many({}, {"$set": {"round": 1}})
+    client.t.s.delete_many({"_id": {"$gte": 400}})
+    client.t.s.insert_one({"_id": 1000, "round": 1})
+    got, at = first["firstBatch"], first["atClusterTime"]
+    cursor = first
+    while cursor["id"]:
+        cursor = client.t.command("getMore", cursor["id"], collection="s", batchSize=100)["cursor"]
+        assert cursor["atClusterTime"] == at
+        got += cursor["nextBatch"]
+    assert got == [{"_id": i, "round": 0} for i in range(500)]
+    rounds = client.t.command("distinct", "s", key="round", readConcern=concern)
+    assert rounds["values"] == [1] and rounds["atClusterTime"] > at
+    counted = client.t.command("aggregate", "s", pipeline=[{"$group": {"_id": "$round", "n": {"$sum": 1}}}], cursor={}, readConcern=concern)
+    assert counted["cursor"]["firstBatch"] == [{"_id": 1, "n": 401}]
+    refused(lambda: client.t.command("count", "s", readConcern=concern), 72)
+    with client.start_session(snapshot=True) as session:
+        assert client.t.s.find_one({"_id": 1000}, session=session)
+        client.t.s.delete_one({"_id": 1000})
+        assert len(list(client.t.s.find({}, session=session, batch_size=100))) == 401
+        assert client.t.s.find_one({"_id": 1000}) is None
+    client.t.s.drop()
 
 
 def test_causally_consistent_sessions_read_their_writes(client):
