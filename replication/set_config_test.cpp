@@ -38,7 +38,7 @@ TEST_CASE("a configuration gets its defaults, and reads back as what it shows") 
   const SetConfig config = of(R"({_id: "rs", members: [{_id: 3, host: "db", tags: {dc: "east"}}]})");
   CHECK(config.version == 1);
   CHECK(config.members.front().host == "db:27017");
-  CHECK(config.election_timeout_ms == 10000);
+  CHECK(config.election_timeout_ms == 800);
   CHECK(config.members.front().electable());
   const bson::Document shown = config.document();
   CHECK(bson::to_json(parse_set_config(shown).document()) == bson::to_json(shown));
