@@ -1,0 +1,155 @@
+"""Who is in the set, in which role, and who leads it."""
+import time
+
+import pytest
+from pymongo.errors import OperationFailure, PyMongoError
+
+from tests.support.replica_set import ReplicaSet
+
+
+@pytest.fixture(scope="module")
+def three():
+    with ReplicaSet(3) as running:
+        yield running
+
+
+def wait_until(true, seconds=20):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def member_of(config, member):
+    return next(one for one in config["members"] if one["host"] == member.name)
+
+
+def test_three_members_are_initiated_and_seen_by_each_other(three):
+    client = three.client()
+    client.t.c.insert_one({"_id": 1})
+    wait_until(lambda: len(client.secondaries) == 2)
+    assert {client.primary} | client.secondaries == {("127.0.0.1", member.port) for member in three.members}
+    for member in three.members:
+        wait_until(lambda: all(one["health"] == 1 and one["state"] in (1, 2) for one in member.command("replSetGetStatus")["members"]))
+        status = member.command("replSetGetStatus")
+        assert [one["name"] for one in status["members"]] == [one.name for one in three.members]
+        assert sum(one.get("self", False) for one in status["members"]) == 1
+        assert status["votingMembersCount"] == 3 and status["majorityVoteCount"] == 2
+        hello = member.command("hello")
+        assert hello["hosts"] == [one.name for one in three.members] and hello["primary"] == three.primary().name
+    three.check_same()
+
+
+def test_members_are_added_in_every_role_and_removed(three):
+    plain = three.start_another()
+    three.client().t.c.insert_many([{"n": i} for i in range(100)])
+    three.reconfigure(lambda c: c["members"].append({"_id": 10, "host": plain.name, "hidden": True, "priority": 0, "votes": 0, "tags": {"use": "report"}}))
+    three.wait_settled()
+    assert plain.name not in three.primary().command("hello")["hosts"] and plain.command("hello")["hidden"]
+    assert plain.direct.t.c.count_documents({"n": {"$exists": True}}) == 100
+    three.check_same()
+    assert three.primary().command("replSetGetStatus")["votingMembersCount"] == 3
+
+    def shown(config):
+        member_of(config, plain).update(hidden=False, votes=1)
+    three.reconfigure(shown)
+    wait_until(lambda: plain.name in (three.primary().command("hello").get("passives") or []))
+    three.reconfigure(without(plain))
+    wait_until(lambda: plain.state() == "REMOVED")
+    hello = plain.command("hello")
+    assert "hosts" not in hello and not hello["secondary"] and not hello["isWritablePrimary"]
+    with pytest.raises(PyMongoError):
+        plain.direct.t.c.insert_one({})
+
+    three.reconfigure(lambda c: c["members"].append({"_id": 10, "host": plain.name}))
+    three.wait_settled()
+    three.check_same()
+    three.reconfigure(without(plain))
+    three.members.remove(plain)
+    plain.close()
+    arbiter = three.start_another()
+    three.reconfigure(lambda c: c["members"].append({"_id": 12, "host": arbiter.name, "arbiterOnly": True}))
+    wait_until(lambda: arbiter.state() == "ARBITER")
+    assert arbiter.name in three.primary().command("hello")["arbiters"] and arbiter.command("hello")["arbiterOnly"]
+    with pytest.raises(PyMongoError):
+        arbiter.direct.t.c.find_one()
+
+    three.reconfigure(without(arbiter))
+    three.members.remove(arbiter)
+    arbiter.close()
+    three.check_same()
+    three.check_nobody_failed()
+
+
+def without(member):
+    def change(config):
+        config["members"] = [one for one in config["members"] if one["host"] != member.name]
+    return change
+
+
+def test_the_member_with_the_highest_priority_takes_over(three):
+    primary = three.primary()
+    heir = three.secondaries()[0]
+    three.reconfigure(lambda config: member_of(config, heir).update(priority=5))
+    wait_until(lambda: heir.state() == "PRIMARY", 15)
+    # One that may not lead never does.
+    never = next(member for member in three.members if member not in (primary, heir))
+
+    def change(config):
+        member_of(config, heir).update(priority=1)
+        member_of(config, never).update(priority=0)
+    three.reconfigure(change)
+    three.wait_settled()
+    heir.command("replSetStepDown", 10)
+    wait_until(lambda: primary.state() == "PRIMARY", 10)
+    three.wait_settled()
+    three.reconfigure(lambda config: member_of(config, never).update(priority=1))
+    assert heir.command("replSetFreeze", 0)["ok"] == 1
+    three.check_same()
+
+
+def test_who_stepped_down_or_is_frozen_does_not_stand(three):
+    primary = three.wait_settled()
+    others = three.secondaries()
+    assert others[0].command("replSetFreeze", 8)["ok"] == 1
+    primary.command("replSetStepDown", 8)
+    wait_until(lambda: others[1].state() == "PRIMARY", 10)
+    for member in three.members:
+        if member.state() == "SECONDARY":
+            member.command("replSetFreeze", 0)
+
+
+def test_configurations_that_cannot_be_are_refused(three):
+    config = three.config()
+    primary = three.primary()
+
+    def refused(change, code):
+        wrong = {**config, "version": config["version"] + 1, "members": [dict(one) for one in config["members"]]}
+        change(wrong)
+        with pytest.raises(OperationFailure) as failure:
+            primary.command("replSetReconfig", wrong)
+        assert failure.value.code == code, failure.value
+    refused(lambda c: c.update(version=config["version"]), 103)
+    refused(lambda c: c["members"].append({"_id": 9, "host": config["members"][0]["host"]}), 93)
+    refused(lambda c: c["members"][1].update(_id=0), 93)
+    refused(lambda c: [one.update(votes=0, priority=0) for one in c["members"]], 93)
+    secondary = three.secondaries()[0]
+    with pytest.raises(PyMongoError) as failure:
+        secondary.command("replSetReconfig", {**config, "version": config["version"] + 1})
+    assert failure.value.details["code"] == 10107
+
+
+def test_five_members_go_on_without_two():
+    with ReplicaSet(5) as five:
+        client = five.client(retryWrites=True)
+        client.t.c.insert_one({"_id": 0})
+        primary = five.primary()
+        other = five.secondaries()[0]
+        primary.kill()
+        other.kill()
+        client.t.c.insert_one({"_id": 1})
+        assert client.t.c.count_documents({}) == 2
+        primary.start()
+        other.start()
+        five.check_same()
+        five.check_nobody_failed()
