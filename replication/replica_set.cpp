@@ -163,6 +163,7 @@ int64_t ReplicaSet::write_term() const {
 }
 
 std::shared_lock<std::shared_mutex> ReplicaSet::hold_primary() {
+  while (writes_held_ && state() == MemberState::primary) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::shared_lock lock(primary_mutex_);
   if (state() != MemberState::primary) not_primary();
   return lock;

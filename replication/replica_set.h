@@ -118,6 +118,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void copy_anew();
   std::optional<std::string> copy_source();
   consensus::HardState stop_voting();
+  std::unique_lock<std::shared_mutex> stop_writes();
   void roll_back(const std::string& why);
   bool hand_over(int64_t deadline_us, consensus::MemberId target);
   std::optional<consensus::MemberId> best_caught_up(double above, const std::set<consensus::MemberId>& but = {}) const;
@@ -157,6 +158,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::atomic<MemberState> state_{MemberState::startup};
   std::atomic<int64_t> term_{0};
   std::shared_mutex primary_mutex_;              // shared: a write runs; alone: the end of being primary
+  std::atomic<bool> writes_held_{false};         // whoever waits for it alone goes first
 
   std::unique_ptr<consensus::TcpTransport> transport_;
   std::unique_ptr<consensus::RaftNode> node_;    // set once, under mutex_

@@ -133,9 +133,17 @@ void ReplicaSet::take_over() {
   options_.became_primary();
 }
 
-void ReplicaSet::end_leadership() {
+// None runs, and none begins while this is held. The mutex alone would let new ones in before who waits for it.
+std::unique_lock<std::shared_mutex> ReplicaSet::stop_writes() {
+  writes_held_ = true;
   options_.interrupt_writers();
-  { const std::lock_guard none_writes(primary_mutex_); }
+  std::unique_lock alone(primary_mutex_);
+  writes_held_ = false;
+  return alone;
+}
+
+void ReplicaSet::end_leadership() {
+  stop_writes();
   pump_->stop_leading();
   answer_all_reads(false);
   // What was committed here and has no place in the log is nobody else's; what has one may still be agreed on.
@@ -235,8 +243,7 @@ std::optional<MemberId> ReplicaSet::best_caught_up(double above, const std::set<
 
 // Writes stop, the target gets the rest of the log, and takes over. False: it didn't in time, and this member leads on.
 bool ReplicaSet::hand_over(int64_t deadline_us, MemberId target) {
-  options_.interrupt_writers();
-  const std::unique_lock none_writes(primary_mutex_);
+  const std::unique_lock none_writes = stop_writes();
   if (state() != MemberState::primary) return true;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(std::max<int64_t>(0, deadline_us - now_us()));
   if (!pump_->drain(deadline)) return state() != MemberState::primary;
@@ -273,8 +280,7 @@ void ReplicaSet::step_down(const StepDown& how) {
       throw OperationError(error::exceeded_time_limit, "No electable secondaries caught up as of " + base::iso_date(base::system_clock().wall_ms()) +
                                                            ". Please use the replSetStepDown command with the argument {force: true} to force node to step down.");
     }
-    options_.interrupt_writers();
-    const std::unique_lock none_writes(primary_mutex_);
+    const std::unique_lock none_writes = stop_writes();
     pump_->drain(std::chrono::steady_clock::now() + std::chrono::seconds(1));
     std::unique_lock lock(mutex_);
     electable_us_ = now_us() + how.period_ms * 1000;
