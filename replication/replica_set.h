@@ -109,6 +109,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
 
   // replica_set_duties.cpp: what has its time
   void duty_loop();
+  bool apply_ahead();
   void take_over();                               // elected: to PRIMARY once everything is applied
   void end_leadership();                          // no longer: what hasn't reached the log is lost
   void align_members();
@@ -142,6 +143,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::shared_ptr<const SetConfig> config_;
   size_t self_ = 0;                              // in config_->members; beyond: removed
   consensus::Standing led_;                      // who leads, as far as is known
+  int64_t led_since_us_ = 0;
   int64_t elected_ms_ = 0;
   int64_t since_us_ = 0;
   int64_t electable_us_ = 0;                     // not before, by the monotonic clock
@@ -174,12 +176,14 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::vector<consensus::ReadState> early_reads_;  // of what isn't applied yet
   consensus::Index applied_ = 0;
   consensus::Term caught_up_ = 0;                // everything before this term's first entry is applied
+  consensus::Index ahead_ = 0;                   // apply_ahead has made what is in the log up to here
   std::set<consensus::Term> led_terms_;          // by this process: these terms' entries are here already
   Progress::Place committed_;
   using Asked = std::function<void(bool leads)>;
   std::map<std::string, Asked> asked_;           // is this member still primary? By context
   uint64_t asked_last_ = 0;
 
+  std::mutex applying_mutex_;                    // one at a time makes what the log says; taken before the others
   std::atomic<bool> starting_over_{false};
   std::thread apply_thread_, duty_thread_;
 };

@@ -33,6 +33,7 @@ constexpr int64_t align_every_us = second_us / 5;
 constexpr int64_t hand_over_every_us = second_us;
 constexpr int64_t noop_every_us = 10 * second_us;  // as mongod's periodicNoopIntervalSecs
 constexpr int64_t shorten_every_us = 5 * second_us;
+constexpr int64_t agree_wait_us = second_us / 2;  // for a new primary's first entry, before it goes on without
 constexpr int64_t settled_us = 2 * second_us;     // as primary, before somebody better is looked for
 constexpr int64_t copy_again_us = 10 * second_us;
 constexpr Index joins_within = 1000;              // entries a new voter may lag
@@ -100,16 +101,27 @@ void ReplicaSet::set_electable(bool electable) {
   if (electable && members.voters == std::vector{consensus_id(self)} && members.voters_outgoing.empty()) node_->campaign();
 }
 
-// Everything up to the first entry of its term is applied: what it writes from here on comes after all that was agreed on before.
+// Everything up to the first entry of its term is applied, agreed on or ahead of that: what it writes from here on comes after all that
+// was agreed on before.
 void ReplicaSet::take_over() {
   consensus::Term term = 0;
   SetConfig config;
+  bool ahead = false;
   {
     std::lock_guard lock(mutex_);
     if (!elected_ || demoted_) return;
     term = led_.term;
     std::lock_guard applying(apply_mutex_);
-    if (caught_up_ != term || apply_held_) return;
+    if (apply_held_) return;
+    const bool arbiters = std::any_of(config_->members.begin(), config_->members.end(), [](const MemberConfig& member) { return member.arbiter; });
+    ahead = caught_up_ != term;
+    if (ahead && (!arbiters || now_us() - led_since_us_ < agree_wait_us)) return;
+  }
+  if (ahead && !apply_ahead()) return;
+  {
+    std::lock_guard lock(mutex_);
+    if (!elected_ || demoted_ || led_.term != term) return;
+    std::lock_guard applying(apply_mutex_);
     led_terms_.insert(term);
     took_over_ = true;
     config = *config_;

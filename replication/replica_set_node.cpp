@@ -28,6 +28,7 @@ namespace {
 
 // Bytes of entries that wait to be applied, and more come only when some have been.
 constexpr uint64_t committed_bytes_max = 16 << 20;
+constexpr uint64_t read_bytes = 1 << 20;
 constexpr int64_t election_ticks_min = 6;  // three heartbeats
 
 Progress::Place newest_of(const LogRecord& record) {
@@ -123,11 +124,19 @@ void ReplicaSet::start_over(const std::string& why) {
 void ReplicaSet::decided(const consensus::Output& out) {
   bool stepped_down = false;
   // Its own writes that the set has decided against stand in this member's data.
-  if (out.replaced_from && *out.replaced_from <= pump_->proposed_index()) note_replaced();
+  if (out.replaced_from) {
+    Index made = pump_->proposed_index();
+    {
+      std::lock_guard lock(apply_mutex_);
+      made = std::max(made, ahead_);
+    }
+    if (*out.replaced_from <= made) note_replaced();
+  }
   if (out.standing) {
     std::lock_guard lock(mutex_);
     const bool led = led_.role == Role::leader;
     led_ = *out.standing;
+    led_since_us_ = base::system_clock().monotonic_us();
     const bool leads = led_.role == Role::leader;
     if (led) {
       // What is agreed on from here on waits until this member knows what of its own writes is in the log.
@@ -201,20 +210,23 @@ void ReplicaSet::apply_loop() {
 }
 
 void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
+  const std::lock_guard turn(applying_mutex_);
   std::vector<LogRecord> records;
   Stamp agreed = 0;
   int64_t agreed_term = 0;
   consensus::Term begun = 0;
   std::optional<Progress::Place> last;
   std::set<consensus::Term> own_terms;
+  Index ahead = 0;
   {
     std::lock_guard lock(apply_mutex_);
     own_terms = led_terms_;
+    ahead = ahead_;
   }
   const Index proposed = pump_->proposed_index();
   for (const EntryPtr& entry : entries) {
     // Somebody else's stands where this member had put its own, which never got as far as its log.
-    if (entry->index <= proposed && !own_terms.contains(entry->term)) return note_replaced();
+    if (entry->index > ahead && entry->index <= proposed && !own_terms.contains(entry->term)) return note_replaced();
     if (entry->kind != EntryKind::data) continue;
     if (entry->data.empty()) {
       if (entry->context.empty()) begun = entry->term;
@@ -223,7 +235,7 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
     agreed = stamp_of_context(entry->context);
     agreed_term = static_cast<int64_t>(entry->term);
     last.reset();
-    if (own_terms.contains(entry->term)) continue;  // this member's own: it is here already
+    if (entry->index <= ahead || own_terms.contains(entry->term)) continue;  // this member's own: it is here already
     records.push_back(decode_record(entry->data).or_throw());
     last = newest_of(records.back());
   }
@@ -294,6 +306,35 @@ void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, boo
       }
     }
   }
+}
+
+// A new primary's first entry is agreed on when members with data have it; with an arbiter in their place that may be never, as long as
+// one is away. What this member's log has is made here then, as a primary's own writes are: agreed on later, or rolled back.
+bool ReplicaSet::apply_ahead() {
+  const std::lock_guard turn(applying_mutex_);
+  Index at = 0;
+  {
+    std::lock_guard lock(apply_mutex_);
+    at = applied_ + 1;
+  }
+  const Index last = node_->status().last;
+  std::vector<LogRecord> records;
+  while (at <= last) {
+    std::vector<EntryPtr> some;
+    if (node_->entries(at, last + 1, read_bytes, some) != consensus::Lookup::found || some.empty()) return false;
+    for (const EntryPtr& entry : some) {
+      if (entry->kind == EntryKind::data && !entry->data.empty()) records.push_back(decode_record(entry->data).or_throw());
+    }
+    at += some.size();
+  }
+  if (!records.empty()) {
+    adopt_logged_configs(records, false);
+    applier_.apply(records);
+    adopt_logged_configs(records, true);
+  }
+  std::lock_guard lock(apply_mutex_);
+  ahead_ = last;
+  return true;
 }
 
 void ReplicaSet::answer_reads(std::vector<consensus::ReadState> reads) {

@@ -2,7 +2,8 @@
 import time
 
 import pytest
-from pymongo.errors import OperationFailure, PyMongoError
+from pymongo.errors import OperationFailure, PyMongoError, WriteConcernError
+from pymongo.write_concern import WriteConcern
 
 from tests.support.replica_set import ReplicaSet
 
@@ -153,3 +154,35 @@ def test_five_members_go_on_without_two():
         other.start()
         five.check_same()
         five.check_nobody_failed()
+
+
+def test_two_and_an_arbiter_lead_on_without_one_but_agree_on_nothing():
+    with ReplicaSet([{}, {}, {"arbiterOnly": True}]) as small:
+        client = small.client()
+        client.t.c.insert_one({"_id": 0})
+        primary, secondary = small.primary(), small.secondaries()[0]
+        # Everybody votes when all three have joined and caught up.
+        wait_until(lambda: len(primary.log_lines(7100034)) == 4)
+        time.sleep(1)
+        secondary.kill()
+        time.sleep(2.5)  # longer than an election
+        assert primary.state() == "PRIMARY"
+        client.t.get_collection("c", write_concern=WriteConcern(w=1)).insert_one({"_id": 1})
+        # The arbiter has no data: two are what a majority of data is.
+        with pytest.raises(WriteConcernError) as failure:
+            client.t.get_collection("c", write_concern=WriteConcern(w=2, wtimeout=300)).insert_one({"_id": 2})
+        assert failure.value.code == 64 and failure.value.details["errInfo"]["wtimeout"] is True
+        secondary.start()
+        small.wait_settled()
+        client.t.c.insert_one({"_id": 3})
+        small.check_same()
+        primary.kill()
+        new = small.primary()
+        assert new is secondary
+        client.t.get_collection("c", write_concern=WriteConcern(w=1)).insert_one({"_id": 5})
+        primary.start()
+        small.wait_settled()
+        client.t.c.insert_one({"_id": 6})  # agreed on again
+        small.check_same()
+        assert client.t.c.count_documents({}) == 6
+        small.check_nobody_failed()

@@ -116,6 +116,7 @@ class ReplicaSet:
                 config["settings"] = self.settings
             self.members[0].command("replSetInitiate", config)
             self.wait_settled(self.members[:len(self.plans)])
+            self._wait_votes(sum(plan.get("votes", 1) for plan in self.plans[1:]))
         except BaseException:
             self.__exit__()
             raise
@@ -160,7 +161,7 @@ class ReplicaSet:
         return [member for member in self.members if member.state() == "SECONDARY"]
 
     def wait_settled(self, members=None, seconds=40):
-        """One primary, all others secondaries or arbiters, and the voters of consensus those of the configuration."""
+        """One primary, all others secondaries or arbiters."""
         members = members or self.members
         end = time.monotonic() + seconds
         while True:
@@ -169,6 +170,14 @@ class ReplicaSet:
                 return members[states.index("PRIMARY")]
             if time.monotonic() > end:
                 raise AssertionError(f"not settled: {states}\n{self.tails()}")
+            time.sleep(0.05)
+
+    def _wait_votes(self, others, seconds=40):
+        """Until the first member, which leads, has let so many others vote: who joins votes when it has caught up."""
+        end = time.monotonic() + seconds
+        while sum('"change":"votes"' in line for line in self.members[0].log_lines(7100034)) < others:
+            if time.monotonic() > end:
+                raise AssertionError(f"not all vote\n{self.tails()}")
             time.sleep(0.05)
 
     def config(self):
