@@ -100,6 +100,7 @@ ReplicaSet::~ReplicaSet() {
 void ReplicaSet::start() {
   {
     std::lock_guard lock(mutex_);
+    if (!config_) adopt_from_log();
     if (config_ && disk_.load()) {
       become(self_ < config_->members.size() ? config_->members[self_].arbiter ? MemberState::arbiter : MemberState::secondary
                                              : MemberState::removed);
@@ -107,6 +108,21 @@ void ReplicaSet::start() {
     }
   }
   duty_thread_ = std::thread([this] { duty_loop(); });
+}
+
+// A process lost before the first checkpoint that has the configuration finds it in the log alone.
+void ReplicaSet::adopt_from_log() {
+  const auto image = disk_.load();
+  if (!image) return;
+  for (consensus::Index at = image->last; at > image->meta.compacted.index; --at) {
+    const consensus::EntryPtr entry = disk_.read(at, at + 1, 1).front();
+    if (entry->kind != consensus::EntryKind::data || entry->data.empty()) continue;
+    const LogRecord record = decode_record(entry->data).or_throw();
+    for (const LogRecord::Item& item : record.entries) {
+      const auto config = item.entry.op == 'n' ? item.entry.o.find("config") : bson::Element();
+      if (config.is_object()) return adopt(parse_set_config(config.as_document()));
+    }
+  }
 }
 
 void ReplicaSet::become(MemberState state) {

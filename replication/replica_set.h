@@ -90,6 +90,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   // replica_set.cpp
   void become(MemberState state);                 // with mutex_
   void adopt(SetConfig config);                   // with mutex_
+  void adopt_from_log();                          // with mutex_
   void check_self(const SetConfig& config) const;
   void write_config(const SetConfig& config, std::string_view why);
   storage::Stamp append_noop(std::string_view why);
