@@ -57,7 +57,18 @@ namespace base {
   X(out_of_disk_space, 14031, "OutOfDiskSpace") X(data_corruption_detected, 269, "DataCorruptionDetected") \
   X(invalid_bson, 22, "InvalidBSON") X(object_is_busy, 314, "ObjectIsBusy") X(user_writes_blocked, 371, "UserWritesBlocked") \
   X(key_too_long, 17280, "KeyTooLong") X(conversion_failure, 241, "ConversionFailure") X(compressor_mismatch, 15975, "Location15975") \
-  X(invalid_regex, 51091, "Location51091")
+  X(invalid_regex, 51091, "Location51091") X(invalid_replica_set_config, 93, "InvalidReplicaSetConfig") \
+  X(not_yet_initialized, 94, "NotYetInitialized") X(not_secondary, 95, "NotSecondary")           \
+  X(unsatisfiable_write_concern, 100, "UnsatisfiableWriteConcern")                               \
+  X(new_config_incompatible, 103, "NewReplicaSetConfigurationIncompatible")                      \
+  X(node_not_electable, 104, "NodeNotElectable") X(inconsistent_set_names, 108, "InconsistentReplicaSetNames") \
+  X(cannot_initialize_node_with_data, 110, "CannotInitializeNodeWithData")                       \
+  X(not_a_replica_set, 123, "NotAReplicaSet") X(read_concern_majority_not_available_yet, 134, "ReadConcernMajorityNotAvailableYet") \
+  X(fail_point_set_failed, 169, "FailPointSetFailed") X(primary_stepped_down, 189, "PrimarySteppedDown") \
+  X(cluster_time_fails_rate_limiter, 205, "ClusterTimeFailsRateLimiter")                         \
+  X(incomplete_transaction_history, 217, "IncompleteTransactionHistory") X(exceeded_time_limit, 262, "ExceededTimeLimit") \
+  X(socket_exception, 9001, "SocketException") X(interrupted_due_to_state_change, 11602, "InterruptedDueToReplStateChange") \
+  X(not_primary_no_secondary_ok, 13435, "NotPrimaryNoSecondaryOk") X(not_primary_or_secondary, 13436, "NotPrimaryOrSecondary")
 
 // A code that has no name above is still a valid value: MongoDB numbers many
 // query errors without naming them ("Location40353").

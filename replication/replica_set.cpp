@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "bson/builder.h"
 #include "bson/json.h"
-#include "replication/error_codes.h"
 #include "replication/local_document.h"
 #include "replication/member_ids.h"
 #include "storage/transaction.h"
@@ -27,7 +26,6 @@ namespace {
 
 constexpr auto initiate_wait = std::chrono::seconds(10);
 constexpr int64_t read_stands_wait_ms = 1000;
-constexpr auto read_concern_majority_not_available_yet = ErrorCode{134};
 constexpr consensus::Position log_begins{1, 0};  // behind nothing at all: whoever joins needs a copy first
 
 int64_t now_us() { return base::system_clock().monotonic_us(); }
@@ -70,7 +68,7 @@ ReplicaSet::ReplicaSet(storage::Engine& engine, Oplog& oplog, Applier& applier, 
   if (!document) return;
   SetConfig config = parse_set_config(*document);
   if (config.name != options_.set_name) {
-    throw OperationError(error::invalid_replica_set_config, "Local replica set configuration document reports set name of " + config.name +
+    throw OperationError(ErrorCode::invalid_replica_set_config, "Local replica set configuration document reports set name of " + config.name +
                                                                 ", but command line reports " + options_.set_name);
   }
   adopt(std::move(config));
@@ -198,16 +196,16 @@ void ReplicaSet::check_self(const SetConfig& config) const {
   for (const MemberConfig& member : config.members) {
     if (!options_.is_self(member.host)) continue;
     if (self) {
-      throw OperationError(error::invalid_replica_set_config,
+      throw OperationError(ErrorCode::invalid_replica_set_config,
                            "The hosts " + self->host + " and " + member.host + " all map to this node in new configuration with " + shown(config));
     }
     self = &member;
   }
   if (!self) {
-    throw OperationError(error::invalid_replica_set_config, "No host described in new configuration with " + shown(config) + " maps to this node");
+    throw OperationError(ErrorCode::invalid_replica_set_config, "No host described in new configuration with " + shown(config) + " maps to this node");
   }
   if (!self->electable()) {
-    throw OperationError(error::node_not_electable, "This node, " + self->host + ", with _id " + std::to_string(self->id) +
+    throw OperationError(ErrorCode::node_not_electable, "This node, " + self->host + ", with _id " + std::to_string(self->id) +
                                                         " is not electable under the new configuration with " + shown(config));
   }
 }
@@ -251,15 +249,15 @@ void ReplicaSet::initiate(const SetConfig& given) {
     if (config_) throw OperationError(ErrorCode::already_initialized, "already initialized");
   }
   if (given.name != options_.set_name) {
-    throw OperationError(error::invalid_replica_set_config, "Attempting to initiate a replica set with name " + given.name +
+    throw OperationError(ErrorCode::invalid_replica_set_config, "Attempting to initiate a replica set with name " + given.name +
                                                                 ", but command line reports " + options_.set_name + "; rejecting");
   }
   if (given.version != 1) {
-    throw OperationError(error::new_config_incompatible,
+    throw OperationError(ErrorCode::new_config_incompatible,
                          "Configuration used to initiate a replica set must have version 1, but found " + std::to_string(given.version));
   }
   if (given.set_id != bson::ObjectId()) {
-    throw OperationError(error::invalid_replica_set_config,
+    throw OperationError(ErrorCode::invalid_replica_set_config,
                          "replica set configuration cannot contain 'replicaSetId' field when called from replSetInitiate: " + given.set_id.to_hex());
   }
   check_self(given);
@@ -279,7 +277,7 @@ void ReplicaSet::initiate(const SetConfig& given) {
   begin_node();
   node_->campaign();
   const bool elected = woken_.wait_for(lock, initiate_wait, [this] { return stopping_ || state_ == MemberState::primary; });
-  if (!elected || stopping_) throw OperationError(error::exceeded_time_limit, "the set was initiated, but this member has not become primary yet");
+  if (!elected || stopping_) throw OperationError(ErrorCode::exceeded_time_limit, "the set was initiated, but this member has not become primary yet");
 }
 
 void ReplicaSet::reconfigure(SetConfig next, bool force) {
@@ -288,7 +286,7 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
     std::lock_guard lock(mutex_);
     now = config_;
   }
-  if (!now) throw OperationError(error::not_yet_initialized, "Node not yet initialized; use the replSetInitiate command");
+  if (!now) throw OperationError(ErrorCode::not_yet_initialized, "Node not yet initialized; use the replSetInitiate command");
   if (state() != MemberState::primary) {
     if (force) {
       throw OperationError(ErrorCode::illegal_operation, "a forced reconfiguration is only possible on the primary: without a majority nothing can be agreed on");
@@ -303,7 +301,7 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
   const auto primary = hold_primary();
   std::lock_guard lock(mutex_);
   if (config_ != now) {
-    throw OperationError(error::new_config_incompatible, "the configuration was changed by another replSetReconfig at the same time");
+    throw OperationError(ErrorCode::new_config_incompatible, "the configuration was changed by another replSetReconfig at the same time");
   }
   next.set_id = now->set_id;
   next.term = term_;
@@ -345,9 +343,9 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
 void ReplicaSet::freeze(int64_t ms) {
   {
     std::lock_guard lock(mutex_);
-    if (!config_) throw OperationError(error::not_yet_initialized, "no replset config has been received");
+    if (!config_) throw OperationError(ErrorCode::not_yet_initialized, "no replset config has been received");
     if (state() == MemberState::primary) {
-      throw OperationError(error::not_secondary, "cannot freeze node when primary or running for election. state: Primary");
+      throw OperationError(ErrorCode::not_secondary, "cannot freeze node when primary or running for election. state: Primary");
     }
     electable_us_ = ms == 0 ? 0 : std::max(electable_us_, now_us() + ms * 1000);
   }
@@ -360,7 +358,7 @@ std::optional<WriteConcernFailure> ReplicaSet::unsatisfiable(const WriteConcern&
     std::lock_guard lock(mutex_);
     config = config_;
   }
-  if (!config) return WriteConcernFailure{error::not_yet_initialized, "Replica set not yet initialized"};
+  if (!config) return WriteConcernFailure{ErrorCode::not_yet_initialized, "Replica set not yet initialized"};
   return never_satisfied(*config, concern);
 }
 
@@ -374,7 +372,7 @@ void ReplicaSet::when_acknowledged(OpTime optime, const WriteConcern& concern, s
     if (!concern.majority()) woken_.notify_all();
     return;
   }
-  acks_.give_up({error::primary_stepped_down, "Primary stepped down while waiting for replication"});
+  acks_.give_up({ErrorCode::primary_stepped_down, "Primary stepped down while waiting for replication"});
 }
 
 void ReplicaSet::write_noop(storage::Stamp at_least, std::string_view why) {
@@ -396,12 +394,12 @@ void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::option
     majority.mode = "majority";
     majority.timeout_ms = read_stands_wait_ms;
     return acks_.wait(read_at, majority, now_us(), [done = std::move(done)](std::optional<WriteConcernFailure> failure) {
-      if (failure) failure = {read_concern_majority_not_available_yet, "Read concern majority reads are currently not possible."};
+      if (failure) failure = {ErrorCode::read_concern_majority_not_available_yet, "Read concern majority reads are currently not possible."};
       done(std::move(failure));
     });
   }
   const auto then = [this, read_at, done = std::move(done)](bool leads) {
-    if (!leads) return done(WriteConcernFailure{error::primary_stepped_down, "Primary stepped down while confirming a read"});
+    if (!leads) return done(WriteConcernFailure{ErrorCode::primary_stepped_down, "Primary stepped down while confirming a read"});
     WriteConcern majority;
     majority.mode = "majority";
     when_acknowledged(read_at, majority, done);

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "replication/error_codes.h"
 #include "replication/member_ids.h"
 #include "replication/replica_set.h"
 #include "replication/rollback_files.h"
@@ -289,7 +288,7 @@ void ReplicaSet::step_down(const StepDown& how) {
   }
   if (!done && state() == MemberState::primary) {
     if (!how.force) {
-      throw OperationError(error::exceeded_time_limit, "No electable secondaries caught up as of " + base::iso_date(base::system_clock().wall_ms()) +
+      throw OperationError(ErrorCode::exceeded_time_limit, "No electable secondaries caught up as of " + base::iso_date(base::system_clock().wall_ms()) +
                                                            ". Please use the replSetStepDown command with the argument {force: true} to force node to step down.");
     }
     const std::unique_lock none_writes = stop_writes();

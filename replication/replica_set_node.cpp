@@ -7,7 +7,6 @@
 #include "base/host_port.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "replication/error_codes.h"
 #include "replication/local_document.h"
 #include "replication/member_ids.h"
 #include "replication/replica_set.h"
@@ -15,6 +14,7 @@
 namespace replication {
 
 using base::Attributes;
+using base::ErrorCode;
 using base::LogComponent;
 using base::OperationError;
 using base::Severity;
@@ -156,7 +156,7 @@ void ReplicaSet::decided(const consensus::Output& out) {
   }
   if (stepped_down) {
     pump_->stop_leading();
-    acks_.give_up({error::primary_stepped_down, "Primary stepped down while waiting for replication"});
+    acks_.give_up({ErrorCode::primary_stepped_down, "Primary stepped down while waiting for replication"});
   }
   if (!out.committed.empty() || !out.reads.empty()) {
     std::lock_guard lock(apply_mutex_);

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "bson/builder.h"
 #include "replication/committer.h"
-#include "replication/error_codes.h"
 #include "storage/catalog.h"
 
 namespace replication {
@@ -112,7 +111,7 @@ std::optional<Stamp> SessionHistory::executed(int32_t statement) const {
   const auto found = state_->executed.find(statement);
   if (found != state_->executed.end()) return found->second;
   if (state_->incomplete) {
-    throw OperationError(error::incomplete_transaction_history, "Incomplete history detected for transaction " + std::to_string(state_->txn_number) +
+    throw OperationError(ErrorCode::incomplete_transaction_history, "Incomplete history detected for transaction " + std::to_string(state_->txn_number) +
                                                                     " on session " + base::to_hex(BytesView(state_->id).substr(0, 16)));
   }
   return std::nullopt;

@@ -8,7 +8,6 @@
 #include "base/random.h"
 #include "bson/json.h"
 #include "replication/committer.h"
-#include "replication/error_codes.h"
 #include "replication/session_store.h"
 #include "storage/temporary_engine.h"
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <initializer_list>
 
+#include "base/error.h"
 #include "bson/builder.h"
-#include "replication/error_codes.h"
 
 namespace replication {
 namespace {
@@ -20,8 +20,8 @@ constexpr int voters_max = 7;
 constexpr int64_t version_max = 2147483647;
 constexpr int64_t delay_seconds_max = 366LL * 24 * 60 * 60;
 
-[[noreturn]] void invalid(const std::string& why) { throw OperationError(error::invalid_replica_set_config, why); }
-[[noreturn]] void incompatible(const std::string& why) { throw OperationError(error::new_config_incompatible, why); }
+[[noreturn]] void invalid(const std::string& why) { throw OperationError(ErrorCode::invalid_replica_set_config, why); }
+[[noreturn]] void incompatible(const std::string& why) { throw OperationError(ErrorCode::new_config_incompatible, why); }
 
 std::string number(double value) {
   std::string text = std::to_string(value);

@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 
 #include "bson/json.h"
-#include "replication/error_codes.h"
 #include "replication/set_config.h"
 
 using namespace replication;

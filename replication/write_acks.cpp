@@ -4,7 +4,6 @@
 #include <set>
 #include <string>
 
-#include "replication/error_codes.h"
 
 namespace replication {
 
@@ -44,7 +43,7 @@ bool satisfied(const SetConfig& config, const WriteConcern& concern, Stamp stamp
 }  // namespace
 
 std::optional<WriteConcernFailure> never_satisfied(const SetConfig& config, const WriteConcern& concern) {
-  const WriteConcernFailure too_few{error::unsatisfiable_write_concern, "Not enough data-bearing nodes"};
+  const WriteConcernFailure too_few{ErrorCode::unsatisfiable_write_concern, "Not enough data-bearing nodes"};
   if (concern.majority()) return std::nullopt;
   if (!concern.mode.empty() && !config.write_modes.find(concern.mode).is_object()) {
     return WriteConcernFailure{ErrorCode::unknown_repl_write_concern,

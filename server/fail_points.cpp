@@ -10,7 +10,6 @@ using base::OperationError;
 
 namespace {
 
-constexpr auto fail_point_set_failed = ErrorCode{169};
 constexpr std::string_view known[] = {"failCommand", "onPrimaryTransactionalWrite"};
 
 // Concerns it this command? A list is named failCommands.
@@ -29,7 +28,7 @@ bool concerns(bson::DocumentView data, std::string_view command, std::string_vie
 int64_t FailPoints::configure(const std::string& name, const bson::ValueView& mode, bson::DocumentView data) {
   bool is_known = false;
   for (std::string_view one : known) is_known = is_known || one == name;
-  if (!is_known) throw OperationError(fail_point_set_failed, "The fail point '" + name + "' was not found");
+  if (!is_known) throw OperationError(ErrorCode::fail_point_set_failed, "The fail point '" + name + "' was not found");
   Point point;
   if (mode.is_string() && mode.as_string() == "off") {
     point.mode = Point::Mode::off;

@@ -1,6 +1,5 @@
 #include "server/operation.h"
 
-#include "replication/error_codes.h"
 #include "server/command.h"
 #include "server/services.h"
 #include "server/write/retry.h"
@@ -50,7 +49,7 @@ void OperationContext::check_interrupt() const {
     const auto why = static_cast<ErrorCode>(code);
     std::string message = "operation was interrupted";
     if (why == ErrorCode::interrupted_at_shutdown) message = "interrupted at shutdown";
-    if (why == replication::error::interrupted_due_to_state_change) message = "operation was interrupted due to a replica set state change";
+    if (why == ErrorCode::interrupted_due_to_state_change) message = "operation was interrupted due to a replica set state change";
     if (code == 279) message = "operation was interrupted because a client disconnected";
     throw OperationError(why, message);
   }

@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "replication/applier.h"
-#include "replication/error_codes.h"
 #include "replication/local_document.h"
 #include "replication/replica_set.h"
 #include "replication/session_store.h"
@@ -96,7 +95,7 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
     services.topology.changed();
     members.nudge();
   };
-  out.interrupt_writers = [this] { services.operations.kill_writers(replication::error::interrupted_due_to_state_change); };
+  out.interrupt_writers = [this] { services.operations.kill_writers(base::ErrorCode::interrupted_due_to_state_change); };
   out.became_primary = [this] { write::drop_unfinished_output(engine.catalog()); };
   out.check_others = [is_self = out.is_self](const replication::SetConfig& config, bool initiating) {
     peers::check_quorum(config, initiating, is_self);

@@ -6,7 +6,6 @@
 #include "bson/json.h"
 #include "replication/committer.h"
 #include "replication/coordinator.h"
-#include "replication/error_codes.h"
 #include "server/operation.h"
 #include "server/query/cursor_registry.h"
 #include "server/services.h"
@@ -72,7 +71,7 @@ void learn_cluster_time(OperationContext& op) {
   const bson::Timestamp told = time.as_timestamp();
   const int64_t now = op.services().clock.wall_ms() / 1000;
   if (told.seconds > now + drift_seconds_max) {
-    throw OperationError(replication::error::cluster_time_fails_rate_limiter, "New cluster time, " + std::to_string(told.seconds) +
+    throw OperationError(ErrorCode::cluster_time_fails_rate_limiter, "New cluster time, " + std::to_string(told.seconds) +
                                                                                   ", is too far from this node's wall clock time, " + std::to_string(now) + ".");
   }
   const Stamp given_time = replication::stamp_of(told);
@@ -93,10 +92,10 @@ void check_member(const OperationContext& op, const Command& command) {
   if (rule == Command::OnSecondary::never) throw OperationError(ErrorCode::not_writable_primary, "not primary");
   if (rule == Command::OnSecondary::opted_in) {
     if (!opted_in(op.request())) {
-      throw OperationError(replication::error::not_primary_no_secondary_ok, "not primary and secondaryOk=false");
+      throw OperationError(ErrorCode::not_primary_no_secondary_ok, "not primary and secondaryOk=false");
     }
     if (state != MemberState::secondary) {
-      throw OperationError(replication::error::not_primary_or_secondary, "node is not in primary or recovering state");
+      throw OperationError(ErrorCode::not_primary_or_secondary, "node is not in primary or recovering state");
     }
   }
 }
@@ -112,7 +111,7 @@ void await_read_concern(OperationContext& op) {
   if (concern.at_cluster_time) {
     op.snapshot = op.services().cursors->snapshots.find(replication::stamp_of(*concern.at_cluster_time));
     if (!op.snapshot) {
-      throw OperationError(replication::error::snapshot_too_old, "Read timestamp " + shown(*concern.at_cluster_time) +
+      throw OperationError(ErrorCode::snapshot_too_old, "Read timestamp " + shown(*concern.at_cluster_time) +
                                                                      " is none that a read was answered at in the last minutes; others are not kept");
     }
     return;

@@ -4,7 +4,6 @@
 //   read  -> part of a file: data, how many zeros follow it, checksum     end
 #include "base/hash.h"
 #include "replication/entry.h"
-#include "replication/error_codes.h"
 #include "server/arguments.h"
 #include "server/commands/replica_set.h"
 #include "server/operation.h"
@@ -32,7 +31,7 @@ class InitialSyncSource : public ReplicaSetCommand {
   static BackupHost& host_of(OperationContext& op) {
     const MemberState state = set_of(op).state();
     if (state != MemberState::primary && state != MemberState::secondary) {
-      throw base::OperationError(replication::error::not_primary_or_secondary,
+      throw base::OperationError(base::ErrorCode::not_primary_or_secondary,
                                  "a member in state " + std::string(replication::state_name(state)) + " can't be copied from");
     }
     return *op.services().backups;
@@ -55,7 +54,7 @@ class InitialSyncBegin : public InitialSyncSource {
     replication::Progress progress = set.progress();
     const replication::OpTime wanted = progress.applied.optime;
     for (auto left = agree_rounds; progress.committed.optime < wanted; progress = set.progress()) {
-      if (left-- == 0) throw base::OperationError(replication::error::exceeded_time_limit, "the set agrees on nothing at present");
+      if (left-- == 0) throw base::OperationError(base::ErrorCode::exceeded_time_limit, "the set agrees on nothing at present");
       op.sleep(agree_round);
     }
     const int64_t term = set.standing().term;

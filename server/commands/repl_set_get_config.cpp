@@ -1,5 +1,4 @@
 // replSetGetConfig: the configuration in use.
-#include "replication/error_codes.h"
 #include "server/commands/replica_set.h"
 #include "server/operation.h"
 
@@ -14,7 +13,7 @@ class ReplSetGetConfig : public ReplicaSetCommand {
 
   void run(OperationContext& op, const Request&, bson::Builder& reply) override {
     const replication::Standing now = set_of(op).standing();
-    if (!now.config) throw base::OperationError(replication::error::not_yet_initialized, "no replset config has been received");
+    if (!now.config) throw base::OperationError(base::ErrorCode::not_yet_initialized, "no replset config has been received");
     reply.append("config", now.config->document());
   }
 };

@@ -1,7 +1,6 @@
 // replSetGetStatus: how every member is, as this one sees it.
 #include "base/clock.h"
 #include "replication/entry.h"
-#include "replication/error_codes.h"
 #include "server/commands/replica_set.h"
 #include "server/operation.h"
 #include "server/peers/members.h"
@@ -19,8 +18,8 @@ class ReplSetGetStatus : public ReplicaSetCommand {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const replication::Coordinator& set = set_of(op);
     const replication::Standing now = set.standing();
-    if (!now.config) throw base::OperationError(replication::error::not_yet_initialized, "no replset config has been received");
-    if (!now.self) throw base::OperationError(replication::error::invalid_replica_set_config, "Our replica set config is invalid or we are not a member of it");
+    if (!now.config) throw base::OperationError(base::ErrorCode::not_yet_initialized, "no replset config has been received");
+    if (!now.self) throw base::OperationError(base::ErrorCode::invalid_replica_set_config, "Our replica set config is invalid or we are not a member of it");
     const Services& services = op.services();
     const replication::Progress progress = set.progress();
     const replication::SetConfig& config = *now.config;

@@ -4,7 +4,6 @@
 
 #include "bson/builder.h"
 #include "replication/entry.h"
-#include "replication/error_codes.h"
 #include "server/arguments.h"
 
 namespace server::peers {
@@ -16,7 +15,6 @@ using replication::OpTime;
 
 namespace {
 
-constexpr auto inconsistent_set_names = ErrorCode{108};
 
 // The fields of a reply; whatever is of another type than it should be is a ProtocolError.
 class ReplyFields {
@@ -151,14 +149,14 @@ HeartbeatReply HeartbeatReply::parse(bson::DocumentView document) {
 
 HeartbeatReply answer_heartbeat(const HeartbeatRequest& request, const replication::Coordinator& set) {
   if (request.set != set.set_name()) {
-    throw OperationError(inconsistent_set_names, "Our set name of " + set.set_name() + " does not match name " + request.set +
+    throw OperationError(ErrorCode::inconsistent_set_names, "Our set name of " + set.set_name() + " does not match name " + request.set +
                                                      " reported by remote node");
   }
   const replication::Standing now = set.standing();
   // One whose sender has a newer configuration is answered: that may name this member, and comes with the next heartbeat.
   const ConfigPlace own = place_of(now.config.get());
   if (now.config && !now.self && !request.config.newer_than(own)) {
-    throw OperationError(replication::error::invalid_replica_set_config,
+    throw OperationError(ErrorCode::invalid_replica_set_config,
                          "Our replica set configuration is invalid or does not include us");
   }
   if (now.self && request.from_id == now.self->id) {

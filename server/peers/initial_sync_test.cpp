@@ -228,7 +228,7 @@ TEST_CASE("after the last attempt the reason of each is told, and nothing is lef
   int calls = 0, source = 0;
   InitialSyncNeeds asked = needs([&](const std::string& from, bson::DocumentView) -> bson::Document {
     ++calls;
-    throw OperationError(base::ErrorCode{13436}, "no data at " + from);
+    throw OperationError(base::ErrorCode::not_primary_or_secondary, "no data at " + from);
   });
   asked.source = [&]() -> std::optional<std::string> {
     if (++source % 2) return std::nullopt;  // none for now isn't a failure

@@ -4,7 +4,6 @@
 
 #include "base/random.h"
 #include "bson/json.h"
-#include "replication/error_codes.h"
 #include "server/peers/quorum_check.h"
 #include "server/wire/test_server.h"
 
@@ -261,7 +260,7 @@ TEST_CASE("heartbeats that can't be right are refused as MongoDB does") {
   CHECK(thrown([&] { answer_heartbeat(twin, set); }).first == ErrorCode::bad_value);
   set.host = "c:1";
   set.say(config_of({"a:1", "b:1"}, 3), MemberState::removed);
-  CHECK(thrown([&] { answer_heartbeat(question(), set); }).first == error::invalid_replica_set_config);
+  CHECK(thrown([&] { answer_heartbeat(question(), set); }).first == ErrorCode::invalid_replica_set_config);
 }
 
 TEST_CASE("a newer configuration comes with the answer, an older one doesn't") {
@@ -442,7 +441,7 @@ TEST_CASE("a set is initiated with members that are there and free") {
   CHECK(thrown([&] { check_quorum(config, true, self); }).second == "");
   CHECK(b.set.version() == -2);  // asked, not told
   CHECK(thrown([&] { check_quorum(config, true, [](const std::string&) { return false; }); }).first ==
-        error::invalid_replica_set_config);
+        ErrorCode::invalid_replica_set_config);
 
   const std::string nobody = free_host();
   CHECK(thrown([&] {
@@ -453,11 +452,11 @@ TEST_CASE("a set is initiated with members that are there and free") {
                       " failed with Error connecting to " + nobody + " (" + nobody + ") :: caused by :: Connection refused"));
   c.set.name = "another";
   CHECK(thrown([&] { check_quorum(config, true, self); }) ==
-        std::pair(error::new_config_incompatible, "Our set name did not match that of " + c.host()));
+        std::pair(ErrorCode::new_config_incompatible, "Our set name did not match that of " + c.host()));
   c.set.name = "rs";
   c.set.say(config, MemberState::secondary);
   CHECK(thrown([&] { check_quorum(config, true, self); }) ==
-        std::pair(error::new_config_incompatible,
+        std::pair(ErrorCode::new_config_incompatible,
                   "Our config version of 1 is no larger than the version on " + c.host() + ", which is 1"));
 }
 
@@ -494,7 +493,7 @@ TEST_CASE("another configuration needs a majority of the voters, and somebody to
   theirs.set_id = bson::ObjectId::generate();
   b.set.say(theirs, MemberState::secondary);
   CHECK(thrown([&] { check_quorum(other_set, false, self); }) ==
-        std::pair(error::new_config_incompatible, "Our replica set ID of " + other_set.set_id.to_hex() +
+        std::pair(ErrorCode::new_config_incompatible, "Our replica set ID of " + other_set.set_id.to_hex() +
                                                       " did not match that of " + b.host() + ", which is " +
                                                       theirs.set_id.to_hex()));
 }

@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "base/log.h"
-#include "replication/error_codes.h"
 #include "server/peers/heartbeat.h"
 #include "server/peers/peer_client.h"
 
@@ -20,8 +19,6 @@ using replication::SetConfig;
 
 namespace {
 
-constexpr auto cannot_initialize_node_with_data = ErrorCode{110};
-constexpr auto inconsistent_set_names = ErrorCode{108};
 
 std::string joined(const std::vector<std::string>& parts, const char* between) {
   std::string out;
@@ -91,8 +88,8 @@ class QuorumCheck {
   }
 
   void note_failure(const MemberConfig& member, const OperationError& error) {
-    if (error.code() == inconsistent_set_names)
-      return refuse(replication::error::new_config_incompatible, "Our set name did not match that of " + member.host);
+    if (error.code() == ErrorCode::inconsistent_set_names)
+      return refuse(ErrorCode::new_config_incompatible, "Our set name did not match that of " + member.host);
     base::log(base::Severity::warning, base::LogComponent::repl, 23722, "Failed to complete heartbeat request to target",
               base::Attributes().add("hostAndPort", member.host).add("error", error.what()));
     failures_.push_back(member.host + " failed with " + error.what());
@@ -100,17 +97,17 @@ class QuorumCheck {
 
   void note(const MemberConfig& member, const HeartbeatReply& reply) {
     if (reply.config.version >= config_.version) {
-      return refuse(replication::error::new_config_incompatible, "Our config version of " + std::to_string(config_.version) +
+      return refuse(ErrorCode::new_config_incompatible, "Our config version of " + std::to_string(config_.version) +
                                                                      " is no larger than the version on " + member.host +
                                                                      ", which is " + std::to_string(reply.config.version));
     }
     if (config_.set_id != bson::ObjectId() && reply.set_id != bson::ObjectId() && reply.set_id != config_.set_id) {
-      return refuse(replication::error::new_config_incompatible, "Our replica set ID of " + config_.set_id.to_hex() +
+      return refuse(ErrorCode::new_config_incompatible, "Our replica set ID of " + config_.set_id.to_hex() +
                                                                      " did not match that of " + member.host + ", which is " +
                                                                      reply.set_id.to_hex());
     }
     if (initiating_ && reply.has_data) {
-      return refuse(cannot_initialize_node_with_data, "'" + member.host + "' has data already, cannot initiate set.");
+      return refuse(ErrorCode::cannot_initialize_node_with_data, "'" + member.host + "' has data already, cannot initiate set.");
     }
     count(member);
   }
@@ -164,7 +161,7 @@ void check_quorum(const SetConfig& config, bool initiating, const std::function<
     if (!self && is_self(member.host)) self = &member;
   }
   if (!self) {
-    throw OperationError(replication::error::invalid_replica_set_config,
+    throw OperationError(ErrorCode::invalid_replica_set_config,
                          "No host described in the new configuration for replica set " + config.name + " maps to this node");
   }
   QuorumCheck(config, initiating, *self).run();

@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "replication/consensus/frame.h"
 #include "replication/coordinator.h"
-#include "replication/error_codes.h"
 #include "server/command_registry.h"
 #include "server/metrics.h"
 #include "server/operation.h"
@@ -314,7 +313,7 @@ awaitable<void> Session::await_acknowledgement(Dispatcher::Reply& reply) {
   if (!failure && reply.acknowledgement->primary_only) {
     const replication::Standing now = services_.replica_set->standing();
     if (now.state != replication::MemberState::primary || now.term != reply.acknowledgement->optime.term) {
-      failure = replication::WriteConcernFailure{replication::error::primary_stepped_down, "Primary stepped down while confirming a read"};
+      failure = replication::WriteConcernFailure{base::ErrorCode::primary_stepped_down, "Primary stepped down while confirming a read"};
     }
   }
   if (!failure) co_return;

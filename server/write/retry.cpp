@@ -1,7 +1,6 @@
 #include "server/write/retry.h"
 
 #include "replication/coordinator.h"
-#include "replication/error_codes.h"
 #include "server/command.h"
 #include "server/fail_points.h"
 #include "server/operation.h"
@@ -41,7 +40,7 @@ bson::Document Retry::entry() const {
   const auto stamp = history_->executed(statement());
   auto entry = stamp ? op_.services().oplog->find(*stamp) : std::nullopt;
   if (!entry) {
-    throw OperationError(replication::error::incomplete_transaction_history, "oplog no longer contains the complete write history of this transaction, log with "
+    throw OperationError(ErrorCode::incomplete_transaction_history, "oplog no longer contains the complete write history of this transaction, log with "
                                                                              "statement " + std::to_string(statement()) + " cannot be found");
   }
   return std::move(*entry);
@@ -51,7 +50,7 @@ bson::Document Retry::image() const {
   const auto stamp = history_->executed(statement());
   auto image = stamp ? history_->image(*stamp) : std::nullopt;
   if (!image) {
-    throw OperationError(replication::error::incomplete_transaction_history,
+    throw OperationError(ErrorCode::incomplete_transaction_history,
                          "the image of a retried findAndModify is no longer kept: the session has gone on since");
   }
   return std::move(*image);
