@@ -76,9 +76,17 @@ class Targets {
   std::map<std::string, Target, std::less<>> targets_;
 };
 
+// The entry with its content, which stands in `content` if it came as a delta.
+Entry whole(ForwardLog& forward, Transaction& transaction, Targets& targets, const LogRecord::Item& item, Bytes& content) {
+  if (item.entry.form != Entry::Form::delta) return item.entry;
+  content = forward.content(transaction, targets.find(item.entry), item);
+  return made_whole(item.entry, bson::DocumentView(content));
+}
+
 }  // namespace
 
-// The records of one storage transaction.
+// The records of one storage transaction. After a conflict they are gone through again: what the forward log was told then, it is told
+// again, and ends with the same contents.
 class Applier::Batch {
  public:
   Batch(Applier& applier, Transaction& transaction, Targets& targets)
@@ -107,12 +115,8 @@ class Applier::Batch {
 
  private:
   void apply(const LogRecord::Item& item) {
-    if (item.entry.form == Entry::Form::delta) {
-      const Bytes content = applier_.forward_.content(transaction_, targets_.find(item.entry), item);
-      make({item.stamp, made_whole(item.entry, bson::DocumentView(content))});
-    } else {
-      make(item);
-    }
+    Bytes content;
+    make({item.stamp, whole(applier_.forward_, transaction_, targets_, item, content)});
     if (item.entry.session && item.entry.op != 'n') sessions_[Bytes(item.entry.session->session)] = &item;
   }
 
@@ -188,16 +192,30 @@ bool Applier::passed(const LogRecord& record) {
   return record.first() <= engine_.last_stamp() && oplog_.passed(record.first());
 }
 
+// Its contents are bases for what follows all the same. Where one can't be told any more, its collection being gone, say, no recent
+// content is sure to be its document's newest.
+void Applier::pass_over(const LogRecord& record) {
+  if (record.changes_schema()) return;
+  Targets targets(engine_.catalog());
+  Transaction transaction(engine_, Transaction::Mode::read);
+  for (const LogRecord::Item& item : record.entries) {
+    try {
+      Bytes content;
+      forward_.applied(item.stamp, whole(forward_, transaction, targets, item, content));
+    } catch (const OperationError&) {
+      forward_.skipped();
+    }
+  }
+}
+
 void Applier::apply(const std::vector<LogRecord>& records) {
   for (size_t at = 0; at < records.size();) {
     if (passed(records[at])) {
-      forward_.skipped();
-      ++at;
+      pass_over(records[at++]);
       continue;
     }
     if (records[at].changes_schema()) {
-      apply_schema(records[at++]);
-      forward_.skipped();
+      apply_schema(records[at++]);  // documents stay what they are, and collections' uuids
       continue;
     }
     size_t end = at, entries = 0, bytes = 0;

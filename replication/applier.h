@@ -32,6 +32,7 @@ class Applier {
  private:
   class Batch;
   bool passed(const LogRecord& record);
+  void pass_over(const LogRecord& record);
   void apply_schema(const LogRecord& record);
 
   storage::Engine& engine_;

@@ -378,3 +378,98 @@ TEST_CASE("an entry that doesn't fit what is here is named and changes nothing")
   });
   CHECK(message({records[2]}).find("there is no such document") != std::string::npos);
 }
+
+namespace {
+
+bson::Document big(int id, const std::string& what) {
+  base::Random random(static_cast<uint64_t>(id) + 1);
+  std::string text = what;
+  while (text.size() < 3000) text += std::to_string(random());
+  return json("{_id: " + std::to_string(id) + ", text: '" + text + "'}");
+}
+
+void replace(Member& member, const std::string& ns, const bson::Document& after) {
+  const auto collection = member.engine.catalog().open(ns);
+  member.write([&](Transaction& t) {
+    const auto record = collection->find_id(t, after["_id"]);
+    member.committer.update(t, *collection, *record, *collection->find(t, *record), after, UpdateForm::replacement);
+  });
+}
+
+// `member` leads from here on: is its next content of this document a delta, and do others make the same of it?
+void require_warm(Member& member, Member& other, const bson::Document& after) {
+  const Stamp from = member.engine.all_committed();
+  member.applier.forward().lead();
+  replace(member, "t.c", after);
+  const int64_t deltas = member.applier.forward().figures().deltas.get();
+  const auto records = sent(member, member.records(from));
+  CHECK(member.applier.forward().figures().deltas.get() == deltas + 1);
+  other.applier.apply(records);
+  require_same(member, other);
+}
+
+}  // namespace
+
+TEST_CASE("whoever takes over makes deltas of what it had before a schema changed, or went by again") {
+  TemporaryDirectory at_a, at_b;
+  Member a(at_a.path()), b(at_b.path());
+  const auto collection = a.engine.catalog().create("t.c", {});
+  a.write([&](Transaction& t) { a.committer.insert(t, *collection, big(1, "first")); });
+  replace(a, "t.c", big(1, "second"));
+  std::vector<LogRecord> records;
+  SECTION("another collection is made") {
+    a.engine.catalog().create("t.other", {});
+    records = sent(a, a.records());
+    b.applier.apply(records);
+  }
+  SECTION("what is here goes by once more") {
+    records = sent(a, a.records());
+    b.applier.apply(records);
+    b.applier.apply(records);
+    CHECK(b.applier.forward().figures().decoded.get() == 2);
+  }
+  require_warm(b, a, big(1, "third"));
+}
+
+TEST_CASE("what goes by of a collection that is gone leaves no base behind that is out of date") {
+  TemporaryDirectory at_a, at_b;
+  Member a(at_a.path()), b(at_b.path());
+  for (const char* ns : {"t.c", "t.gone"}) {
+    const auto collection = a.engine.catalog().create(ns, {});
+    a.write([&](Transaction& t) { a.committer.insert(t, *collection, big(1, "first")); });
+    replace(a, ns, big(1, "second"));
+  }
+  a.engine.catalog().drop("t.gone");
+  const auto records = sent(a, a.records());
+  b.applier.apply(records);
+  b.applier.apply(records);
+  replace(a, "t.c", big(1, "third"));
+  b.applier.apply(sent(a.records(records.back().last() + 1)));
+  require_warm(b, a, big(1, "fourth"));
+}
+
+TEST_CASE("a batch that runs into another writer is made again, and its deltas with it") {
+  TemporaryDirectory at_a, at_b;
+  Member a(at_a.path()), b(at_b.path());
+  const auto collection = a.engine.catalog().create("t.c", {});
+  a.write([&](Transaction& t) { a.committer.insert(t, *collection, json("{_id: 9}")); });
+  b.applier.apply(sent(a, a.records()));
+  const Stamp from = a.records().back().last() + 1;
+  a.write([&](Transaction& t) { a.committer.insert(t, *collection, big(1, "first")); });
+  replace(a, "t.c", big(1, "second"));
+  replace(a, "t.c", big(1, "third"));
+  replace(a, "t.c", json("{_id: 9, b: 1}"));
+  const auto records = sent(a, a.records(from));
+  std::thread applies;
+  {
+    Transaction other(b.engine, Transaction::Mode::write);
+    const auto here = b.engine.catalog().open("t.c");
+    const auto record = here->find_id(other, json("{_id: 9}")["_id"]);
+    here->update(other, *record, json("{_id: 9}"), json("{_id: 9, c: 1}"));
+    applies = std::thread([&] { b.applier.apply(records); });
+    while (b.applier.forward().figures().decoded.get() < 4) std::this_thread::yield();  // two in each round
+  }
+  applies.join();
+  require_same(a, b);
+  require_warm(b, a, big(1, "fourth"));
+}
