@@ -7,6 +7,7 @@
 #include "bson/builder.h"
 #include "bson/json.h"
 #include "bson/path.h"
+#include "storage/engine_option.h"
 
 namespace storage {
 namespace {
@@ -141,6 +142,10 @@ void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
     spec.partial_filter = bson::Document(field.as_document());
     return;
   }
+  if (name == "storageEngine") {
+    if (!field.is_object()) wrong_type(field, "an object");
+    return check_engine_option(field.as_document());
+  }
   if (name == "clustered" || name == "prepareUnique") {
     if (flag(field)) cannot("The option '" + std::string(name) + "' is not supported for an index");
     return;
@@ -192,6 +197,9 @@ IndexSpec parse_index_spec(DocumentView given) {
     }
   }
   for (const Element& field : given) parse_option(field, spec, given);
+  if (given.has("wildcardProjection")) {
+    throw OperationError(ErrorCode::bad_value, "The field 'wildcardProjection' is only allowed in an 'wildcard' index");
+  }
   const bool has_filter = given.has("partialFilterExpression");
   if (is_id_pattern(spec)) {
     settle_id_index(spec, given);

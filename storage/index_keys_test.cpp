@@ -192,6 +192,13 @@ TEST_CASE("specifications are checked as MongoDB checks them") {
   CHECK(refused("{key: {a: 1, b: 1}, name: 'a', expireAfterSeconds: 5}") == "CannotCreateIndex");
   CHECK(refused("{key: {a: 1}, name: 'a', sparse: true, partialFilterExpression: {a: 1}}") == "CannotCreateIndex");
   CHECK(refused("{key: {a: 1}, name: 'a', collation: {locale: 'de'}}") == "CannotCreateIndex");
+  CHECK(refused("{key: {a: 1}, name: 'a', wildcardProjection: {b: 1}}") == "BadValue");
+  CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {wiredTiger: {}}}") == "accepted");
+  CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {wiredTiger: {configString: ''}}}") == "accepted");
+  CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {wiredTiger: {configString: 'block_compressor=none'}}}") == "InvalidOptions");
+  CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {wiredTiger: 1}}") == "InvalidOptions");
+  CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {mmapv1: {}}}") == "InvalidOptions");
+  CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: 'x'}") == "TypeMismatch");
   CHECK(parse_index_spec(json("{key: {_id: 1}, name: 'mine'}")).name == "_id_");
   CHECK(bson::to_json(parse_index_spec(json("{name: 'a', unique: true, key: {a: 1}, sparse: false}")).document) ==
         bson::to_json(json("{v: 2, key: {a: 1}, name: 'a', unique: true}")));

@@ -11,6 +11,7 @@
 #include "server/write/target.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
+#include "storage/engine_option.h"
 
 namespace server {
 namespace {
@@ -104,7 +105,7 @@ class Create : public Command {
     const Arguments arguments(request);
     refuse_kinds(arguments);
     check_collation(arguments.any("collation"));
-    arguments.object("storageEngine");
+    if (const auto engine = arguments.object("storageEngine")) storage::check_engine_option(*engine);
     const auto options = parse_options(arguments);
     const std::string ns = request.ns();
     write::check_creatable(ns);
