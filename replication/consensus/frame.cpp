@@ -2,15 +2,19 @@
 
 #include <zstd.h>
 
+#include <algorithm>
+
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/varint.h"
 
 namespace replication::consensus {
 namespace {
 
-constexpr uint64_t hello_version = 1;
-constexpr size_t compress_bytes_min = 512;
-constexpr int compression_level = 1;
+constexpr uint64_t hello_version = 2;
+constexpr size_t compress_bytes_min = 64;
+constexpr int compression_level = 3;
+constexpr int window_log = 21;  // 2 MB remembered, on each side
 constexpr size_t checked_header_bytes = 16;
 
 uint64_t checksum(BytesView header, BytesView payload) {
@@ -21,25 +25,65 @@ base::Failure wrong(const char* what) {
   return {base::ErrorCode::protocol_error, std::string("a frame between members ") + what};
 }
 
-Bytes compressed(BytesView payload) {
-  Bytes out(ZSTD_compressBound(payload.size()), '\0');
-  const size_t bytes = ZSTD_compress(out.data(), out.size(), payload.data(), payload.size(), compression_level);
-  if (ZSTD_isError(bytes) || bytes >= payload.size()) return {};
-  out.resize(bytes);
+}  // namespace
+
+struct FrameCompressor::Stream {
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ~Stream() { ZSTD_freeCCtx(context); }
+};
+
+FrameCompressor::FrameCompressor() : stream_(std::make_unique<Stream>()) {
+  ZSTD_CCtx_setParameter(stream_->context, ZSTD_c_compressionLevel, compression_level);
+  ZSTD_CCtx_setParameter(stream_->context, ZSTD_c_windowLog, window_log);
+}
+FrameCompressor::~FrameCompressor() = default;
+
+Bytes FrameCompressor::next(BytesView payload) {
+  Bytes out(ZSTD_compressBound(payload.size()) + 64, '\0');
+  ZSTD_inBuffer from{payload.data(), payload.size(), 0};
+  ZSTD_outBuffer to{out.data(), out.size(), 0};
+  const size_t left = ZSTD_compressStream2(stream_->context, &to, &from, ZSTD_e_flush);
+  base::check(left == 0 && from.pos == from.size, "a payload fits into what it can become at most");
+  out.resize(to.pos);
   return out;
 }
 
-}  // namespace
+struct FrameDecompressor::Stream {
+  ZSTD_DCtx* context = ZSTD_createDCtx();
+  ~Stream() { ZSTD_freeDCtx(context); }
+};
 
-Bytes encode_frame(FrameKind kind, BytesView payload, bool compress) {
-  const Bytes smaller = compress && payload.size() >= compress_bytes_min ? compressed(payload) : Bytes();
-  const BytesView body = smaller.empty() ? payload : BytesView(smaller);
+FrameDecompressor::FrameDecompressor() : stream_(std::make_unique<Stream>()) {
+  ZSTD_DCtx_setParameter(stream_->context, ZSTD_d_windowLogMax, window_log);
+}
+FrameDecompressor::~FrameDecompressor() = default;
+
+std::optional<Bytes> FrameDecompressor::next(BytesView part, size_t raw_bytes) {
+  // Memory for what comes, not for what was announced.
+  constexpr size_t step = 1 << 20;
+  Bytes out;
+  ZSTD_inBuffer from{part.data(), part.size(), 0};
+  for (;;) {
+    const size_t before = out.size(), most = std::min(raw_bytes + 1 - before, step);  // one more: it must not come
+    out.resize(before + most);
+    ZSTD_outBuffer to{out.data() + before, most, 0};
+    const size_t result = ZSTD_decompressStream(stream_->context, &to, &from);
+    out.resize(before + to.pos);
+    if (ZSTD_isError(result) || out.size() > raw_bytes) return std::nullopt;
+    if (from.pos == from.size && to.pos < most) break;
+  }
+  return out.size() == raw_bytes ? std::optional(std::move(out)) : std::nullopt;
+}
+
+Bytes encode_frame(FrameKind kind, BytesView payload, FrameCompressor* compressor) {
+  const Bytes part = compressor && payload.size() >= compress_bytes_min ? compressor->next(payload) : Bytes();
+  const BytesView body = part.empty() ? payload : BytesView(part);
   Bytes out;
   out.reserve(frame_header_bytes + body.size());
   base::append_le(out, frame_magic);
   base::append_le(out, static_cast<uint32_t>(body.size()));
   out.push_back(static_cast<char>(kind));
-  out.push_back(smaller.empty() ? 0 : 1);
+  out.push_back(part.empty() ? 0 : 1);
   base::append_le(out, uint16_t{0});
   base::append_le(out, static_cast<uint32_t>(payload.size()));
   base::append_le(out, checksum(out, body));
@@ -59,16 +103,16 @@ base::Result<FrameHeader> decode_header(BytesView bytes) {
   return header;
 }
 
-base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, BytesView payload) {
+base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, BytesView payload,
+                                   FrameDecompressor& decompressor) {
   if (payload.size() != header.payload_bytes ||
       base::load_le<uint64_t>(header_bytes.data() + 16) != checksum(header_bytes, payload)) {
     return wrong("was damaged on its way");
   }
   if (!header.compressed) return Bytes(payload);
-  Bytes out(header.raw_bytes, '\0');
-  const size_t bytes = ZSTD_decompress(out.data(), out.size(), payload.data(), payload.size());
-  if (ZSTD_isError(bytes) || bytes != out.size()) return wrong("does not decompress");
-  return out;
+  std::optional<Bytes> out = decompressor.next(payload, header.raw_bytes);
+  if (!out) return wrong("does not decompress");
+  return std::move(*out);
 }
 
 Bytes encode_hello(const Hello& hello) {

@@ -2,9 +2,12 @@
 //
 //   | magic, 4 | payload bytes, 4 | kind, 1 | compressed, 1 | 0, 2 | raw bytes, 4 | checksum, 8 | payload … |
 //
-// The checksum covers the header before it and the payload. A message of MongoDB's begins with its length, and none is as
+// What is compressed is the next part of the connection's one zstd stream: a short entry is much like those before it, and
+// alone would hardly get smaller. The checksum covers the header before it and the payload. A message of MongoDB's begins with its length, and none is as
 // long as the magic would be: four bytes tell a member's connection from a client's.
 #pragma once
+
+#include <memory>
 
 #include "base/result.h"
 #include "replication/consensus/types.h"
@@ -33,11 +36,36 @@ struct Hello {
   uint32_t lane = 0;
 };
 
-Bytes encode_frame(FrameKind kind, BytesView payload, bool compress);
+// Of one connection, one way: everything that went over it so far, as far as it is remembered. Not thread-safe. After a
+// failure it is of no use any more.
+class FrameCompressor {
+ public:
+  FrameCompressor();
+  ~FrameCompressor();
+  Bytes next(BytesView payload);
+
+ private:
+  struct Stream;
+  std::unique_ptr<Stream> stream_;
+};
+class FrameDecompressor {
+ public:
+  FrameDecompressor();
+  ~FrameDecompressor();
+  // nullopt: damaged, or of another length.
+  std::optional<Bytes> next(BytesView part, size_t raw_bytes);
+
+ private:
+  struct Stream;
+  std::unique_ptr<Stream> stream_;
+};
+
+// With a compressor every frame it was given to must arrive, in order.
+Bytes encode_frame(FrameKind kind, BytesView payload, FrameCompressor* compressor = nullptr);
 // `bytes`: frame_header_bytes of them. ProtocolError for what is no header.
 base::Result<FrameHeader> decode_header(BytesView bytes);
 // The payload as it was handed to encode_frame.
-base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, BytesView payload);
+base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, BytesView payload, FrameDecompressor& decompressor);
 
 Bytes encode_hello(const Hello& hello);
 base::Result<Hello> decode_hello(BytesView payload);

@@ -8,12 +8,12 @@ using namespace replication::consensus;
 
 namespace {
 
-base::Result<Bytes> decode(BytesView bytes) {
+base::Result<Bytes> decode(BytesView bytes, FrameDecompressor&& decompressor = {}) {
   if (bytes.size() < frame_header_bytes) return base::Failure{base::ErrorCode::protocol_error, "short"};
   const BytesView head = bytes.substr(0, frame_header_bytes);
   const base::Result<FrameHeader> header = decode_header(head);
   if (!header) return header.failure();
-  return decode_payload(head, header.value(), bytes.substr(frame_header_bytes));
+  return decode_payload(head, header.value(), bytes.substr(frame_header_bytes), decompressor);
 }
 
 class Counting final : public MessageReceiver {
@@ -39,7 +39,8 @@ TEST_CASE("a frame comes out as it went in, and no changed byte goes unnoticed")
     Bytes payload;
     append_message(payload, "one");
     append_message(payload, Bytes(5000, 'x'));
-    const Bytes frame = encode_frame(FrameKind::messages, payload, compress);
+    FrameCompressor compressor;
+    const Bytes frame = encode_frame(FrameKind::messages, payload, compress ? &compressor : nullptr);
     CHECK((frame.size() < 1000) == compress);
     auto back = decode(frame);
     REQUIRE(back);
@@ -54,6 +55,27 @@ TEST_CASE("a frame comes out as it went in, and no changed byte goes unnoticed")
   }
 }
 
+TEST_CASE("frames of one connection share what they have in common") {
+  base::Random random(5);
+  Bytes text;
+  for (int i = 0; i < 5000; ++i) text.push_back(static_cast<char>(random.below(256)));
+  FrameCompressor compressor;
+  FrameDecompressor decompressor;
+  for (int i = 0; i < 20; ++i) {
+    Bytes payload;
+    append_message(payload, "entry " + std::to_string(i) + text);
+    const Bytes frame = encode_frame(FrameKind::messages, payload, &compressor);
+    if (i > 0) CHECK(frame.size() < 100);
+    const BytesView head = BytesView(frame).substr(0, frame_header_bytes);
+    const auto back = decode_payload(head, decode_header(head).value(), BytesView(frame).substr(frame_header_bytes), decompressor);
+    REQUIRE(back);
+    CHECK(back.value() == payload);
+  }
+  // One that comes without those before it is refused.
+  const Bytes late = encode_frame(FrameKind::messages, text, &compressor);
+  CHECK_FALSE(decode(late).ok());
+}
+
 TEST_CASE("garbage on the members' port is turned away, and members go on") {
   Counting at_a, at_b;
   TcpTransport a({.set_name = "set", .self = 1}), b({.set_name = "set", .self = 2});
@@ -66,11 +88,11 @@ TEST_CASE("garbage on the members' port is turned away, and members go on") {
     REQUIRE(stranger.open());
     Bytes bytes;
     const uint64_t kind = random.below(5);
-    if (kind == 0) bytes = encode_frame(FrameKind::hello, encode_hello({"another set", 1, 2, 0}), false);
-    if (kind == 1) bytes = encode_frame(FrameKind::hello, encode_hello({"set", 1, 9, 0}), false);
-    if (kind == 2) bytes = encode_frame(FrameKind::messages, "no greeting", false);
+    if (kind == 0) bytes = encode_frame(FrameKind::hello, encode_hello({"another set", 1, 2, 0}));
+    if (kind == 1) bytes = encode_frame(FrameKind::hello, encode_hello({"set", 1, 9, 0}));
+    if (kind == 2) bytes = encode_frame(FrameKind::messages, "no greeting");
     if (kind == 3)
-      bytes = encode_frame(FrameKind::hello, encode_hello({"set", 1, 2, 0}), false) +
+      bytes = encode_frame(FrameKind::hello, encode_hello({"set", 1, 2, 0})) +
               "PRF1 and then nonsense, long enough for a header";
     for (uint64_t n = kind == 4 ? random.below(300) : 0; n > 0; --n) bytes.push_back(static_cast<char>(random.below(256)));
     stranger.write_all(bytes);
@@ -99,6 +121,41 @@ TEST_CASE("messages for a peer that isn't there are lost and told, and flow once
     return at_b.count() > 0;
   }));
   CHECK(a.lost() >= 1);
+}
+
+TEST_CASE("what goes to a connection that the other side has closed is told, not lost unseen") {
+  Counting at_a, at_b;
+  TcpTransport a({.set_name = "set", .self = 1});
+  a.set_receiver(&at_a);
+  auto b = std::make_unique<TcpTransport>(TcpOptions{.set_name = "set", .self = 2});
+  const uint16_t port = b->port();
+  b->set_receiver(&at_b);
+  a.set_peer(2, "127.0.0.1", port);
+  a.send({{2, true, "first"}});
+  REQUIRE(wait_until([&] { return at_b.count() == 1; }));
+  b.reset();
+  b = std::make_unique<TcpTransport>(TcpOptions{.set_name = "set", .self = 2, .host = "127.0.0.1", .port = port});
+  b->set_receiver(&at_b);
+  a.send({{2, true, "told"}});
+  CHECK(wait_until([&] { return at_a.lost > 0; }));
+  a.send({{2, true, "arrives"}});
+  CHECK(wait_until([&] { return at_b.count() == 2; }));
+  CHECK(wait_until([&] { return !a.under_way(2); }));
+}
+
+TEST_CASE("what a full queue doesn't take is told, and what waits is under way") {
+  Counting at_a;
+  TcpTransport a({.set_name = "set", .self = 1, .queue_bytes_max = 1 << 20});
+  a.set_receiver(&at_a);
+  const Socket nobody_reads = listen_on("127.0.0.1", 0);
+  a.set_peer(2, "127.0.0.1", port_of(nobody_reads));
+  CHECK_FALSE(a.under_way(2));
+  for (int i = 0; i < 64 && at_a.lost == 0; ++i) a.send({{2, true, Bytes(1 << 20, 'x')}});
+  CHECK(at_a.lost > 0);
+  CHECK(a.under_way(2));
+  // The same address again is no reason to begin anew.
+  a.set_peer(2, "127.0.0.1", port_of(nobody_reads));
+  CHECK(a.under_way(2));
 }
 
 TEST_CASE("a member's bytes that are no message are refused by the core") {

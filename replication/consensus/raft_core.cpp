@@ -95,6 +95,10 @@ RaftCore::RaftCore(const CoreOptions& options, LogStore& store) : options_(optio
   config.rank = options.rank;
   config.seed = options.seed;
   config.electable = options.electable && !is_arbiter(options.id);
+  config.flight_bytes_min = options.flight_bytes_min;
+  config.flight_bytes_first = options.flight_bytes_first;
+  config.flight_bytes_max = options.flight_bytes_max;
+  config.without_data = arbiter_bit;
   const RaftStorage storage = storage_of(store_);
   node_ = raft_new(&config, &storage);
   if (!node_) throw base::OperationError(base::ErrorCode::bad_value, "the member's settings are not sound; the log says why");
@@ -117,9 +121,9 @@ void RaftCore::tick() {
   }
 }
 
-StepResult RaftCore::step(MemberId from, BytesView message) {
+StepResult RaftCore::step(MemberId from, BytesView message, bool under_way) {
   Position place;
-  switch (raft_step(node_, from, raw(message), &place.index, &place.term)) {
+  switch (raft_step(node_, from, raw(message), under_way, &place.index, &place.term)) {
     case RAFT_OK: return StepResult::ok;
     case RAFT_UNKNOWN_PEER: return StepResult::unknown_peer;
     case RAFT_LOST_LOG: return StepResult::lost_log;
@@ -307,7 +311,8 @@ std::vector<PeerProgress> RaftCore::progress() const {
   std::vector<PeerProgress> out;
   raft_progress(node_, &out, [](void* self, const RaftProgress* raw) {
     static_cast<std::vector<PeerProgress>*>(self)->push_back(
-        {raw->id, raw->matched, raw->next, raw->recently_active, raw->receiving_snapshot});
+        {raw->id, raw->matched, raw->next, raw->recently_active, raw->receiving_snapshot, raw->flight_bytes, raw->window_bytes,
+         raw->resent_entries});
   });
   std::sort(out.begin(), out.end(), [](const PeerProgress& a, const PeerProgress& b) { return a.id < b.id; });
   return out;

@@ -28,8 +28,12 @@ struct CoreOptions {
   MemberId id = 0;
   uint32_t election_ticks = 16;  // a leader silent for this long is given up; elections within one to two of these
   uint32_t heartbeat_ticks = 2;
-  uint64_t message_bytes_max = 1 << 20;
+  uint64_t message_bytes_max = 64 << 10;
   uint64_t inflight_messages_max = 256;
+  // Of entries under way to one member: at first, and the ends between which that follows what its line carries.
+  uint64_t flight_bytes_min = 64 << 10;
+  uint64_t flight_bytes_first = 256 << 10;
+  uint64_t flight_bytes_max = 32 << 20;
   uint64_t uncommitted_bytes_max = 128 << 20;
   uint64_t committed_bytes_max = 16 << 20;
   uint32_t rank = 0;      // 0 to 3: 0 stands first when a leader is silent. A leader hands over to a better one by `transfer`
@@ -108,6 +112,9 @@ struct PeerProgress {
   Index next = 0;
   bool recently_active = false;
   bool behind = false;  // needs a copy
+  uint64_t flight_bytes = 0;    // of entries sent, neither acknowledged nor known to be lost
+  uint64_t window_bytes = 0;    // how much that may be
+  uint64_t resent_entries = 0;  // in this term
 };
 
 enum class StepResult { ok, bad_message, behind, lost_log, unknown_peer };
@@ -123,7 +130,8 @@ class RaftCore {
 
   void tick();
   // Any bytes may come in. lost_log: this member's disk has forgotten what it once promised; it must not go on.
-  StepResult step(MemberId from, BytesView message);
+  // `under_way`: as Transport's, to that member.
+  StepResult step(MemberId from, BytesView message, bool under_way = false);
 
   // nullopt: not the leader, leadership is being handed over, or too many uncommitted bytes.
   std::optional<Position> propose(BytesView data, BytesView context = {});

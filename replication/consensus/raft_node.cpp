@@ -90,7 +90,8 @@ void RaftNode::unreachable(MemberId to) {
 }
 
 void RaftNode::received(MemberId from, BytesView message) {
-  const StepResult result = with_core([&] { return core_.step(from, message); });
+  const bool under_way = transport_.under_way(from);
+  const StepResult result = with_core([&] { return core_.step(from, message, under_way); });
   if (result == StepResult::lost_log) {
     stop_process(7100021, "This member's log has lost entries that it once acknowledged; it must be emptied and copied anew",
                  "the leader knows of entries that are not here");

@@ -1,8 +1,10 @@
 #include "replication/consensus/socket.h"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -52,6 +54,22 @@ void Socket::set_timeouts(int read_ms, int write_ms) {
   const timeval read = time_of(read_ms), write = time_of(write_ms);
   ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &read, sizeof read);
   ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &write, sizeof write);
+}
+
+void Socket::set_patience(int ms) {
+  const unsigned patience = static_cast<unsigned>(ms);
+  ::setsockopt(descriptor_, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
+}
+
+int Socket::unacknowledged() const {
+  int bytes = 0;
+  return open() && ::ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
+}
+
+bool Socket::closed_by_peer() const {
+  char byte;
+  const ssize_t got = ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
 bool Socket::write_all(base::BytesView bytes) {

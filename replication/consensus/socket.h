@@ -25,6 +25,12 @@ class Socket {
   bool write_all(base::BytesView bytes);
   bool read_exactly(char* to, size_t bytes);
   void set_timeouts(int read_ms, int write_ms);  // 0: none
+  // What the other side hasn't acknowledged for so long breaks the connection.
+  void set_patience(int ms);
+  // Bytes written that have not arrived; 0 where it isn't open.
+  int unacknowledged() const;
+  // The other side, which sends nothing, has ended it.
+  bool closed_by_peer() const;
 
  private:
   std::atomic<int> descriptor_;

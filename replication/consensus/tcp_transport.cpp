@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <set>
 
 #include "base/log.h"
 #include "replication/consensus/frame.h"
@@ -21,6 +22,7 @@ constexpr auto pause_first = std::chrono::milliseconds(20);
 constexpr auto pause_max = std::chrono::milliseconds(500);
 constexpr size_t frame_bytes_wanted = 1 << 20;
 constexpr size_t read_step = 1 << 20;
+constexpr uint32_t control_lane = 0, bulk_lane = 1;
 
 // What comes in: first what somebody else has read of it.
 class Incoming {
@@ -42,7 +44,7 @@ class Incoming {
 };
 
 // nullopt: closed, or not what a member says.
-std::optional<std::pair<FrameKind, Bytes>> read_frame(Incoming& socket) {
+std::optional<std::pair<FrameKind, Bytes>> read_frame(Incoming& socket, FrameDecompressor& decompressor) {
   char bytes[frame_header_bytes];
   if (!socket.read_exactly(bytes, sizeof bytes)) return std::nullopt;
   const base::Result<FrameHeader> header = decode_header({bytes, sizeof bytes});
@@ -55,7 +57,7 @@ std::optional<std::pair<FrameKind, Bytes>> read_frame(Incoming& socket) {
     if (!socket.read_exactly(payload.data() + at, step)) return std::nullopt;
     left -= step;
   }
-  base::Result<Bytes> body = decode_payload({bytes, sizeof bytes}, header.value(), payload);
+  base::Result<Bytes> body = decode_payload({bytes, sizeof bytes}, header.value(), payload, decompressor);
   if (!body) return std::nullopt;
   return std::pair(header.value().kind, std::move(body).value());
 }
@@ -88,6 +90,11 @@ class TcpTransport::Lane {
     return true;
   }
 
+  bool under_way() const {
+    std::lock_guard lock(mutex_);
+    return !queue_.empty() || writing_ || socket_.unacknowledged() > 0;
+  }
+
  private:
   void run() {
     base::LogContext context("replica-out");
@@ -98,11 +105,13 @@ class TcpTransport::Lane {
       if (stopping_) return;
       size_t count = 0;
       const Bytes payload = take(count);
+      writing_ = true;
       lock.unlock();
       const bool sent =
-          ensure_connected() && socket_.write_all(encode_frame(FrameKind::messages, payload, owner_.options_.compress));
+          ensure_connected() && socket_.write_all(encode_frame(FrameKind::messages, payload, compressor_.get()));
       if (!sent) owner_.tell_unreachable(to_);
       lock.lock();
+      writing_ = false;
       if (sent) {
         pause = pause_first;
         continue;
@@ -128,15 +137,19 @@ class TcpTransport::Lane {
   }
 
   bool ensure_connected() {
+    // What went to a connection that the other side has closed may be lost, and a write would only tell the next time.
+    if (socket_.open() && socket_.closed_by_peer()) return false;
     if (socket_.open()) return true;
     Socket fresh = connect_to(host_, port_, connect_ms);
     if (!fresh.open()) return false;
     fresh.set_timeouts(0, write_stall_ms);
+    fresh.set_patience(write_stall_ms);
     const Hello hello{owner_.options_.set_name, owner_.options_.self, to_, number_};
-    if (!fresh.write_all(encode_frame(FrameKind::hello, encode_hello(hello), false))) return false;
+    if (!fresh.write_all(encode_frame(FrameKind::hello, encode_hello(hello)))) return false;
     std::lock_guard lock(mutex_);
     if (stopping_) return false;
     socket_ = std::move(fresh);
+    compressor_ = owner_.options_.compress && number_ == bulk_lane ? std::make_unique<FrameCompressor>() : nullptr;
     return true;
   }
 
@@ -145,12 +158,14 @@ class TcpTransport::Lane {
   const uint32_t number_;
   const std::string host_;
   const uint16_t port_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable woken_;
   std::deque<Bytes> queue_;
+  bool writing_ = false;  // what was taken off the queue
   uint64_t queue_bytes_ = 0;
   bool stopping_ = false;
   Socket socket_;  // replaced by the lane's thread alone, under mutex_
+  std::unique_ptr<FrameCompressor> compressor_;  // of this connection; the lane's thread's
   std::thread thread_;
 };
 
@@ -160,7 +175,7 @@ struct TcpTransport::Peer {
   Lane control;
   Lane bulk;
   Peer(TcpTransport& owner, MemberId id, const std::string& at, uint16_t on)
-      : host(at), port(on), control(owner, id, 0, at, on), bulk(owner, id, 1, at, on) {}
+      : host(at), port(on), control(owner, id, control_lane, at, on), bulk(owner, id, bulk_lane, at, on) {}
 };
 
 struct TcpTransport::Connection {
@@ -205,6 +220,11 @@ void TcpTransport::set_receiver(MessageReceiver* receiver) {
 
 void TcpTransport::set_peer(MemberId id, const std::string& host, uint16_t port) {
   std::shared_ptr<Peer> before;  // let go of outside the lock: its threads are joined
+  {
+    std::lock_guard lock(mutex_);
+    const auto known = peers_.find(id);
+    if (known != peers_.end() && known->second->host == host && known->second->port == port) return;
+  }
   const auto fresh = std::make_shared<Peer>(*this, id, host, port);
   std::lock_guard lock(mutex_);
   std::shared_ptr<Peer>& place = peers_[id];
@@ -221,6 +241,7 @@ void TcpTransport::remove_peer(MemberId id) {
 }
 
 void TcpTransport::send(std::vector<Outgoing> messages) {
+  std::set<MemberId> full;
   for (Outgoing& message : messages) {
     std::shared_ptr<Peer> peer;
     {
@@ -230,7 +251,18 @@ void TcpTransport::send(std::vector<Outgoing> messages) {
     Lane* lane = !peer ? nullptr : message.bulk ? &peer->bulk : &peer->control;
     if (lane && lane->push(std::move(message.bytes))) continue;
     ++lost_;
+    if (lane) full.insert(message.to);
   }
+  for (const MemberId to : full) tell_unreachable(to);
+}
+
+bool TcpTransport::under_way(MemberId to) const {
+  std::shared_ptr<Peer> peer;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto found = peers_.find(to); found != peers_.end()) peer = found->second;
+  }
+  return peer && peer->bulk.under_way();
 }
 
 int64_t TcpTransport::lost() const {
@@ -284,9 +316,10 @@ void TcpTransport::serve(Connection& connection) {
   base::LogContext context("replica-in");
   Socket& socket = connection.socket;
   Incoming incoming(socket, std::move(connection.already_read));
+  FrameDecompressor decompressor;
   socket.set_timeouts(greeting_ms, write_stall_ms);
   MemberId from = 0;
-  if (const auto frame = read_frame(incoming); frame && frame->first == FrameKind::hello) {
+  if (const auto frame = read_frame(incoming, decompressor); frame && frame->first == FrameKind::hello) {
     const base::Result<Hello> hello = decode_hello(frame->second);
     const bool ours = hello && hello.value().set_name == options_.set_name && hello.value().to == options_.self &&
                       hello.value().from != options_.self;
@@ -297,7 +330,7 @@ void TcpTransport::serve(Connection& connection) {
               "Turned away a connection that is no member's of this set");
   } else {
     socket.set_timeouts(0, write_stall_ms);
-    while (const auto frame = read_frame(incoming)) {
+    while (const auto frame = read_frame(incoming, decompressor)) {
       if (frame->first != FrameKind::messages) break;
       BytesView payload = frame->second;
       std::optional<BytesView> message;

@@ -51,6 +51,7 @@ class TcpTransport final : public Transport {
   void adopt(int descriptor, Bytes already_read);
 
   void send(std::vector<Outgoing> messages) override;
+  bool under_way(MemberId to) const override;
   int64_t lost() const;  // messages, since the start
 
  private:

@@ -77,6 +77,11 @@ typedef struct {
   uint32_t rank;                   // 0 to 3: 0 is the first to stand when a leader is silent, 3 waits longest
   uint64_t seed;                   // of the jitter between elections
   bool electable;                  // false: never stands for election
+  // Bytes of entries under way to one member: at first, and the ends between which that follows what the line carries.
+  uint64_t flight_bytes_min;
+  uint64_t flight_bytes_first;
+  uint64_t flight_bytes_max;
+  uint64_t without_data;           // members whose id has this bit are sent entries without their data
 } RaftConfig;
 
 typedef struct {
@@ -122,6 +127,9 @@ typedef struct {
   uint64_t next;
   bool recently_active;
   bool receiving_snapshot;
+  uint64_t flight_bytes;    // sent, neither acknowledged nor known to be lost
+  uint64_t window_bytes;    // how much that may be
+  uint64_t resent_entries;  // in this term
 } RaftProgress;
 
 enum {
@@ -142,7 +150,8 @@ void raft_free(RaftNodeHandle* node);
 
 void raft_tick(RaftNodeHandle* node);
 // Checks the message before the library sees it: anything a peer may send comes back as one of the results above.
-int raft_step(RaftNodeHandle* node, uint64_t from, RaftBytes message, uint64_t* index, uint64_t* term);
+// `under_way`: entries sent to that peer are known not to have arrived yet, and the loss of one would be reported.
+int raft_step(RaftNodeHandle* node, uint64_t from, RaftBytes message, bool under_way, uint64_t* index, uint64_t* term);
 int raft_propose(RaftNodeHandle* node, RaftBytes data, RaftBytes context, uint64_t* index, uint64_t* term);
 // types: 0 add voter, 1 remove, 2 add learner. More than one: through a joint configuration, left by itself.
 int raft_propose_members(RaftNodeHandle* node, const uint32_t* types, const uint64_t* ids, size_t count, RaftBytes context,

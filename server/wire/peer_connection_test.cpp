@@ -62,13 +62,13 @@ bool wait_until(Holds holds) {
 }
 
 Bytes hello(MemberId from, MemberId to) {
-  return encode_frame(FrameKind::hello, encode_hello({"set", from, to, 0}), false);
+  return encode_frame(FrameKind::hello, encode_hello({"set", from, to, 0}));
 }
 
 Bytes messages(std::initializer_list<BytesView> each) {
   Bytes payload;
   for (BytesView one : each) append_message(payload, one);
-  return encode_frame(FrameKind::messages, payload, false);
+  return encode_frame(FrameKind::messages, payload);
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ TEST_CASE("garbage behind the members' magic ends its connection alone") {
     if (noise.size() >= frame_header_bytes) CHECK(stranger.receive().empty());
   }
   RawClient wrong_set(member.port());
-  wrong_set.send(encode_frame(FrameKind::hello, encode_hello({"another", 1, 2, 0}), false));
+  wrong_set.send(encode_frame(FrameKind::hello, encode_hello({"another", 1, 2, 0})));
   CHECK(wrong_set.receive().empty());
   CHECK(member.inbox.messages().empty());
   RawClient right(member.port());

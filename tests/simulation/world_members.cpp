@@ -15,6 +15,9 @@ void World::start(Member& member) {
   options.election_ticks = 10;
   options.message_bytes_max = 500;
   options.inflight_messages_max = 8;
+  options.flight_bytes_min = 500;
+  options.flight_bytes_first = 1000;
+  options.flight_bytes_max = 4000;
   options.uncommitted_bytes_max = 4000;
   options.committed_bytes_max = 500;
   options.seed = plan_.seed * 1000 + member.id % 100 * 100 + member.life;

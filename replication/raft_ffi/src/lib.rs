@@ -2,6 +2,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 mod check;
+mod flow;
 mod logging;
 mod storage;
 mod types;
@@ -11,6 +12,7 @@ use raft::eraftpb::{ConfChange, ConfChangeSingle, ConfChangeType, ConfChangeV2, 
 use raft::{Config, ProgressState, RawNode, ReadOnlyOption, SnapshotStatus, StateRole};
 use std::ffi::c_void;
 
+use flow::{Flow, Limits};
 use storage::{with_conf, with_entry, Store};
 use types::{BAD_MESSAGE, BEHIND, DROPPED, OK, UNKNOWN_PEER};
 
@@ -20,6 +22,7 @@ const TIMEOUT_NEVER: usize = 1 << 40;
 
 pub struct Node {
     raw: RawNode<Store>,
+    flow: Flow,
     seed: u64,
     drawn: u64,
     timeout: usize,
@@ -49,8 +52,57 @@ impl Node {
         self.raw.raft.set_randomized_election_timeout(self.timeout);
     }
 
+    /// Whatever may make the library send entries goes through here.
+    fn drive<T>(&mut self, call: impl FnOnce(&mut RawNode<Store>) -> T) -> T {
+        let raft = &mut self.raw.raft;
+        let (own, before) = (raft.id, raft.msgs.len());
+        if raft.state == StateRole::Leader {
+            self.flow.leads(raft.term);
+            for (id, progress) in raft.mut_prs().iter_mut().filter(|(id, _)| **id != own) {
+                self.flow.allow(*id, progress);
+            }
+        }
+        let result = call(&mut self.raw);
+        let raft = &self.raw.raft;
+        if raft.state == StateRole::Leader && raft.msgs.len() > before {
+            self.flow.leads(raft.term);
+            let waits = |id| raft.prs().get(id).map_or(true, |progress| progress.state != ProgressState::Replicate);
+            self.flow.left(&raft.msgs[before..], waits);
+        }
+        result
+    }
+
+    /// The library sends again what a member that answers heartbeats hasn't acknowledged. What is still on its way waits.
+    fn step_heartbeat_response(&mut self, message: Message, under_way: bool) -> raft::Result<()> {
+        let from = message.from;
+        let leads = self.raw.raft.state == StateRole::Leader && message.term == self.raw.raft.term;
+        let (paused, full) = match self.raw.raft.mut_prs().get_mut(from).filter(|_| leads) {
+            Some(progress) if progress.state == ProgressState::Probe => (progress.paused, false),
+            Some(progress) if progress.state == ProgressState::Replicate => (false, self.flow.full(from, progress)),
+            _ => (false, false),
+        };
+        if (!paused && !full) || self.flow.send_again(from, under_way) {
+            return self.drive(|raw| raw.step(message));
+        }
+        let before = self.raw.raft.msgs.len();
+        if full {
+            self.raw.raft.adjust_max_inflight_msgs(from, 0);
+        }
+        let stepped = self.raw.step(message);
+        let raft = &mut self.raw.raft;
+        if paused {
+            let mut at = 0;
+            raft.msgs.retain(|sent| {
+                at += 1;
+                at <= before || sent.to != from || sent.msg_type() != MessageType::MsgAppend
+            });
+            raft.mut_prs().get_mut(from).unwrap().pause();
+        }
+        stepped
+    }
+
     fn propose(&mut self, index: *mut u64, term: *mut u64, call: impl FnOnce(&mut RawNode<Store>) -> raft::Result<()>) -> i32 {
-        if self.raw.raft.state != StateRole::Leader || call(&mut self.raw).is_err() {
+        if self.raw.raft.state != StateRole::Leader || self.drive(call).is_err() {
             return DROPPED;
         }
         unsafe {
@@ -87,7 +139,16 @@ pub unsafe extern "C" fn raft_new(config: *const types::Config, storage: *const 
     let logger = logging::logger();
     match RawNode::new(&config, Store(*storage), &logger) {
         Ok(raw) => {
-            let mut node = Node { raw, seed: given.seed, drawn: 0, timeout: 0, electable: given.electable, rank: given.rank.min(3) };
+            let flow = Flow::new(Limits {
+                bytes_min: given.flight_bytes_min,
+                bytes_first: given.flight_bytes_first,
+                bytes_max: given.flight_bytes_max,
+                message_bytes_max: given.message_bytes_max,
+                messages_max: given.inflight_messages_max as usize,
+                election_ticks: given.election_ticks as u64,
+                without_data: given.without_data,
+            });
+            let mut node = Node { raw, flow, seed: given.seed, drawn: 0, timeout: 0, electable: given.electable, rank: given.rank.min(3) };
             node.settle_timeout();
             Box::into_raw(Box::new(node))
         }
@@ -105,12 +166,20 @@ pub unsafe extern "C" fn raft_free(node: *mut Node) {
 
 #[no_mangle]
 pub unsafe extern "C" fn raft_tick(node: *mut Node) {
-    (*node).raw.tick();
+    (*node).flow.tick();
+    (*node).drive(|raw| raw.tick());
     (*node).settle_timeout();
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn raft_step(node: *mut Node, from: u64, bytes: types::Bytes, index: *mut u64, term: *mut u64) -> i32 {
+pub unsafe extern "C" fn raft_step(
+    node: *mut Node,
+    from: u64,
+    bytes: types::Bytes,
+    under_way: bool,
+    index: *mut u64,
+    term: *mut u64,
+) -> i32 {
     let node = &mut *node;
     let message = match Message::decode(bytes.slice()) {
         Ok(message) => message,
@@ -132,7 +201,17 @@ pub unsafe extern "C" fn raft_step(node: *mut Node, from: u64, bytes: types::Byt
     if message.msg_type() == MessageType::MsgTimeoutNow && !node.electable {
         return OK;
     }
-    let stepped = node.raw.step(message);
+    let stepped = match message.msg_type() {
+        MessageType::MsgHeartbeatResponse => node.step_heartbeat_response(message, under_way),
+        MessageType::MsgAppendResponse if !message.reject && message.term == node.raw.raft.term => {
+            node.flow.acknowledged(message.from, message.index);
+            if let Some(progress) = node.raw.raft.mut_prs().get_mut(message.from) {
+                progress.ins.free_to(message.index); // what may go is counted from here
+            }
+            node.drive(|raw| raw.step(message))
+        }
+        _ => node.drive(|raw| raw.step(message)),
+    };
     node.settle_timeout();
     match stepped {
         Ok(()) => OK,
@@ -195,7 +274,7 @@ pub unsafe extern "C" fn raft_apply_members(
         ConfChangeV2::decode(data.slice())
     };
     let Ok(change) = decoded else { return BAD_MESSAGE };
-    let applied = (*node).raw.apply_conf_change(&change);
+    let applied = (*node).drive(|raw| raw.apply_conf_change(&change));
     (*node).settle_timeout();
     match applied {
         Ok(state) => {
@@ -225,7 +304,7 @@ fn raft_proto_v2(change: &ConfChange) -> ConfChangeV2 {
 
 #[no_mangle]
 pub unsafe extern "C" fn raft_applied(node: *mut Node, index: u64) {
-    (*node).raw.advance_apply_to(index);
+    (*node).drive(|raw| raw.advance_apply_to(index));
 }
 
 #[no_mangle]
@@ -235,17 +314,18 @@ pub unsafe extern "C" fn raft_read_index(node: *mut Node, context: types::Bytes)
 
 #[no_mangle]
 pub unsafe extern "C" fn raft_transfer(node: *mut Node, to: u64) {
-    (*node).raw.transfer_leader(to);
+    (*node).drive(|raw| raw.transfer_leader(to));
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn raft_campaign(node: *mut Node) {
-    let _ = (*node).raw.campaign();
+    let _ = (*node).drive(|raw| raw.campaign());
     (*node).settle_timeout();
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn raft_report_unreachable(node: *mut Node, id: u64) {
+    (*node).flow.lost(id);
     (*node).raw.report_unreachable(id);
 }
 
@@ -311,7 +391,7 @@ pub unsafe extern "C" fn raft_ready(node: *mut Node, sink: *const types::Sink) -
 
 #[no_mangle]
 pub unsafe extern "C" fn raft_persisted(node: *mut Node, number: u64) {
-    (*node).raw.on_persist_ready(number);
+    (*node).drive(|raw| raw.on_persist_ready(number));
 }
 
 #[no_mangle]
@@ -348,12 +428,16 @@ pub unsafe extern "C" fn raft_progress(
         return;
     }
     for (id, progress) in raft.prs().iter() {
+        let line = (*node).flow.line(*id);
         let raw = types::Progress {
             id: *id,
             matched: progress.matched,
             next: progress.next_idx,
             recently_active: progress.recent_active,
             receiving_snapshot: progress.state == ProgressState::Snapshot,
+            flight_bytes: line.map_or(0, |line| line.bytes),
+            window_bytes: line.map_or(0, |line| line.window),
+            resent_entries: line.map_or(0, |line| line.resent),
         };
         each(this, &raw);
     }

@@ -91,6 +91,10 @@ pub struct Config {
     pub rank: u32,
     pub seed: u64,
     pub electable: bool,
+    pub flight_bytes_min: u64,
+    pub flight_bytes_first: u64,
+    pub flight_bytes_max: u64,
+    pub without_data: u64,
 }
 
 #[repr(C)]
@@ -125,6 +129,9 @@ pub struct Progress {
     pub next: u64,
     pub recently_active: bool,
     pub receiving_snapshot: bool,
+    pub flight_bytes: u64,
+    pub window_bytes: u64,
+    pub resent_entries: u64,
 }
 
 pub const OK: i32 = 0;
