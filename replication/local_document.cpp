@@ -30,11 +30,8 @@ void put_local(Transaction& transaction, storage::Collection& collection, bson::
 
 void write_local(storage::Engine& engine, std::string_view ns, bson::DocumentView document) {
   const auto collection = engine.catalog().open_or_create(ns);
-  {
-    const std::shared_lock schema(collection->schema_mutex());
-    storage::in_transaction(engine, [&](Transaction& transaction) { put_local(transaction, *collection, document); });
-  }
-  engine.wait_durable();
+  const std::shared_lock schema(collection->schema_mutex());
+  storage::in_transaction(engine, [&](Transaction& transaction) { put_local(transaction, *collection, document); });
 }
 
 }  // namespace replication

@@ -16,6 +16,10 @@ const MemberConfig* member_of(const SetConfig& config, consensus::MemberId id) {
   return nullptr;
 }
 
+bool is_alone(const consensus::Membership& members, consensus::MemberId id) {
+  return members.voters == std::vector{id} && members.voters_outgoing.empty();
+}
+
 uint32_t election_rank(const SetConfig& config, const MemberConfig& member) {
   constexpr uint32_t worst = 3;
   uint32_t better = 0;

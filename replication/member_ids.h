@@ -10,6 +10,8 @@ namespace replication {
 consensus::MemberId consensus_id(const MemberConfig& member);
 // nullptr: no such member.
 const MemberConfig* member_of(const SetConfig& config, consensus::MemberId id);
+// Is this member the only one that votes?
+bool is_alone(const consensus::Membership& members, consensus::MemberId id);
 // How many are preferred to this member in elections, as far as consensus tells them apart: 0 to 3.
 uint32_t election_rank(const SetConfig& config, const MemberConfig& member);
 

@@ -100,8 +100,7 @@ void ReplicaSet::start() {
     std::lock_guard lock(mutex_);
     if (!config_) adopt_from_log();
     if (config_ && disk_.load()) {
-      become(self_ < config_->members.size() ? config_->members[self_].arbiter ? MemberState::arbiter : MemberState::secondary
-                                             : MemberState::removed);
+      become(own_state());
       if (self_ < config_->members.size()) begin_node();
     }
   }
@@ -132,19 +131,32 @@ void ReplicaSet::become(MemberState state) {
   options_.changed();
 }
 
-// In memory; where it is written is the caller's.
+MemberState ReplicaSet::own_state() const {
+  if (self_ >= config_->members.size()) return MemberState::removed;
+  return config_->members[self_].arbiter ? MemberState::arbiter : MemberState::secondary;
+}
+
+// In memory; where it is written is the caller's, and done before: it may end this process.
 void ReplicaSet::adopt(SetConfig config) {
-  self_ = 0;
-  while (self_ < config.members.size() && !options_.is_self(config.members[self_].host)) ++self_;
+  self_ = find_self(config);
   config_ = std::make_shared<const SetConfig>(std::move(config));
   base::log(Severity::info, LogComponent::repl, 21392, "New replica set config in use", Attributes().json("config", bson::to_json(config_->document())));
   if (node_) {
     connect_peers();
     const bool in = self_ < config_->members.size();
-    if (!in && state_ != MemberState::primary) become(MemberState::removed);
-    if (in && state_ == MemberState::removed) become(MemberState::secondary);
+    if (in ? state_ == MemberState::removed : state_ != MemberState::primary) become(own_state());
+    tell_electable();
+    // Consensus knows this member under an _id that is gone. An arbiter's log has no contents: whoever is one no more copies.
+    const bool another = in && consensus_id(config_->members[self_]) != node_id_;
+    if (another && (config_->members[self_].arbiter || !consensus::is_arbiter(node_id_))) start_over("it is in the set under another _id");
   }
   options_.changed();
+}
+
+// Who was removed never stands.
+void ReplicaSet::tell_electable() {
+  const MemberConfig* self = self_ < config_->members.size() ? &config_->members[self_] : nullptr;
+  node_->set_electable(self && electable_ && self->electable(), self ? election_rank(*config_, *self) : 0);
 }
 
 Standing ReplicaSet::standing() const {
@@ -189,6 +201,13 @@ SetConfig ReplicaSet::default_config() const {
   config.members.emplace_back();
   config.members.front().host = options_.default_host;
   return config;
+}
+
+// Beyond the members: it isn't among them.
+size_t ReplicaSet::find_self(const SetConfig& config) const {
+  size_t self = 0;
+  while (self < config.members.size() && !options_.is_self(config.members[self].host)) ++self;
+  return self;
 }
 
 void ReplicaSet::check_self(const SetConfig& config) const {
@@ -312,31 +331,30 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
 
 void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) {
   std::lock_guard lock(mutex_);
-  if (config.name != options_.set_name) return;
-  const bool newer = !config_ || std::pair(config.term, config.version) > std::pair(config_->term, config_->version);
-  if (!newer || stopping_) return;
-  size_t self = 0;
-  while (self < config.members.size() && !options_.is_self(config.members[self].host)) ++self;
+  if (config.name != options_.set_name || stopping_ || starting_over_ || state_ == MemberState::primary) return;
+  if (config_ && !config.place().newer_than(config_->place())) return;
+  const size_t at = find_self(config);
+  const MemberConfig* self = at < config.members.size() ? &config.members[at] : nullptr;
+  if (!self && !config_) return;
   // A member that has the log learns its configurations from there, up to the one that it isn't sent any more.
-  if (node_ && self < config.members.size() && state_ != MemberState::removed && state_ != MemberState::arbiter) return;
-  if (state_ == MemberState::primary) return;
-  if (self == config.members.size() && !config_) return;
+  const bool told_by_log = self && node_id_ == consensus_id(*self) && state_ != MemberState::removed && state_ != MemberState::arbiter;
+  if (told_by_log) return;
   const bool joins = !node_;
+  const bool copies = self && !self->arbiter && (joins || consensus::is_arbiter(node_id_));
   base::log(Severity::info, LogComponent::repl, 7100036, "Another member told of the configuration", Attributes().add("member", from));
+  if (!copies) write_local(engine_, set_config_ns, config.document());  // a copy brings its own
   adopt(config);
-  if (self == config.members.size()) return;
-  if (config.members[self].arbiter) {
-    write_local(engine_, set_config_ns, config.document());
-    if (!joins) return;
-    // With an entry that nobody has, so that the leader sends where its log begins, and who votes there. An empty log would
-    // seem to have what comes before the first entry.
-    if (!disk_.load()) start_log(disk_, {log_begins.index, log_begins.term + 1}, {});
-    become(MemberState::arbiter);
-    begin_node();
-  } else if (joins) {
+  if (copies) {
     become(MemberState::startup2);
     copy_wanted_ = true;
     woken_.notify_all();
+  } else if (joins && self) {
+    // With an entry that nobody has, so that the leader sends where its log begins, and who votes there. An empty log would
+    // seem to have what comes before the first entry.
+    const bool begins = !disk_.load();
+    if (begins) start_log(disk_, {log_begins.index, log_begins.term + 1}, {});
+    become(begins ? MemberState::startup2 : MemberState::arbiter);
+    begin_node();
   }
 }
 
@@ -386,10 +404,9 @@ void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::option
     bool settled = false;
     {
       std::lock_guard lock(apply_mutex_);
-      settled = !apply_held_ && committed_.optime.ts >= own_upto_;
+      settled = !apply_held_ && committed_.optime.ts >= unagreed_upto_;
     }
     if (settled) return done(std::nullopt);  // has nothing but what was agreed on
-    // What it wrote last as primary may yet be undone.
     WriteConcern majority;
     majority.mode = "majority";
     majority.timeout_ms = read_stands_wait_ms;

@@ -90,8 +90,11 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   // replica_set.cpp
   void become(MemberState state);                 // with mutex_
   void adopt(SetConfig config);                   // with mutex_
+  void tell_electable();                          // with mutex_
   void adopt_from_log();                          // with mutex_
+  size_t find_self(const SetConfig& config) const;
   void check_self(const SetConfig& config) const;
+  MemberState own_state() const;                  // with mutex_: of who doesn't lead
   void write_config(const SetConfig& config, std::string_view why);
   storage::Stamp append_noop(std::string_view why);
 
@@ -100,6 +103,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void connect_peers();                           // with mutex_
   void decided(const consensus::Output& out) override;
   void note_replaced();
+  std::optional<Progress::Place> place_noted(consensus::Index index) const;
   using Records = std::vector<LogRecord>::iterator;
   Records due(Records from, Records end);
   void apply_loop();
@@ -117,6 +121,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void hand_over_to_better();
   void shorten_log();
   void count_members();
+  void begin_log_anew(const consensus::Behind& behind);
   void copy_anew();
   std::optional<std::string> copy_source();
   consensus::HardState stop_voting();
@@ -148,13 +153,15 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   int64_t elected_ms_ = 0;
   int64_t since_us_ = 0;
   int64_t electable_us_ = 0;                     // not before, by the monotonic clock
-  bool electable_ = true;                        // as the node was told
+  bool electable_ = true;                        // as far as stepping down and freezing go; tell_electable adds the configuration
   bool elected_ = false;                         // led_ says so, and take_over is still to come
   bool demoted_ = false;                         // end_leadership is still to come
   bool took_over_ = false;                       // since it was elected: for the duties
   bool replaced_ = false;                        // roll_back is still to come
   std::set<consensus::MemberId> peers_;          // as the transport knows them
+  consensus::MemberId node_id_ = 0;              // under which node_ runs; 0: none runs
   bool copy_wanted_ = false;                     // of another's data
+  std::optional<consensus::Behind> log_begins_;  // where this arbiter's log is to begin anew
   storage::Stamp advance_seen_ = 0;              // of the oplog, by advance_time
   int64_t advance_seen_us_ = 0;
   std::deque<Place> places_;                     // of this leader's records, for those who count members
@@ -171,7 +178,9 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::condition_variable to_apply_woken_;
   bool apply_stopping_ = false;
   bool apply_held_ = false;                      // until it is known what of this member's own writes stays
-  storage::Stamp own_upto_ = 0;                  // its newest write as primary, agreed on or not
+  // What this member made before it was agreed on, as primary or about to be one, ends here. While committed_ lies before it, readers see
+  // what may be rolled back. Known from the end of leadership on; while it leads every read asks.
+  storage::Stamp unagreed_upto_ = 0;
   std::deque<consensus::EntryPtr> to_apply_;
   std::vector<consensus::ReadState> to_answer_;
   std::vector<consensus::ReadState> early_reads_;  // of what isn't applied yet

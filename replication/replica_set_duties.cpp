@@ -60,7 +60,8 @@ void ReplicaSet::duty_loop() {
     if (stopping_) return;
     const int64_t now = now_us();
     const bool replaced = std::exchange(replaced_, false), demoted = std::exchange(demoted_, false);
-    const bool copy = copy_wanted_ && now - copied >= copy_again_us;
+    const bool copy = copy_wanted_ && self_ < config_->members.size() && now - copied >= copy_again_us;
+    const std::optional<consensus::Behind> log_begins = log_begins_;
     const bool electable = now >= electable_us_;
     const bool has_node = node_ != nullptr;
     lock.unlock();
@@ -82,6 +83,7 @@ void ReplicaSet::duty_loop() {
         set_electable(electable);
       }
       acks_.expire(now);
+      if (log_begins && !starting_over_) begin_log_anew(*log_begins);
       if (copy && !starting_over_) copied = now, copy_anew();
     } catch (const OperationError& error) {
       base::log(Severity::warning, LogComponent::repl, 7100033, "A duty of this member failed; trying again", Attributes().add("error", error.what()));
@@ -92,12 +94,10 @@ void ReplicaSet::duty_loop() {
 
 void ReplicaSet::set_electable(bool electable) {
   std::lock_guard lock(mutex_);
-  if (electable == electable_ || self_ >= config_->members.size()) return;
+  if (electable == electable_) return;
   electable_ = electable;
-  const MemberConfig& self = config_->members[self_];
-  node_->set_electable(electable && self.electable(), election_rank(*config_, self));
-  const consensus::Membership members = node_->members();
-  if (electable && members.voters == std::vector{consensus_id(self)} && members.voters_outgoing.empty()) node_->campaign();
+  tell_electable();
+  if (electable && is_alone(node_->members(), node_id_)) node_->campaign();
 }
 
 // Everything up to the first entry of its term is applied, agreed on or ahead of that: what it writes from here on comes after all that
@@ -162,7 +162,7 @@ void ReplicaSet::end_leadership() {
   {
     const Stamp newest = oplog_.newest().optime.ts;
     std::scoped_lock lock(mutex_, apply_mutex_);
-    own_upto_ = newest;
+    unagreed_upto_ = newest;
     if (!starting_over_ && !replaced_ && !demoted_) apply_held_ = false;
   }
   to_apply_woken_.notify_one();
@@ -296,7 +296,7 @@ void ReplicaSet::step_down(const StepDown& how) {
     std::unique_lock lock(mutex_);
     electable_us_ = now_us() + how.period_ms * 1000;
     electable_ = false;
-    node_->set_electable(false, election_rank(*config_, config_->members[self_]));
+    tell_electable();
     node_->resign();
     woken_.wait_for(lock, take_over_wait, [this] { return state_ != MemberState::primary || stopping_; });
     return;
@@ -388,6 +388,13 @@ void ReplicaSet::shorten_log() {
   }
   upto = std::min(upto, status.applied);
   if (upto > meta.compacted.index) node_->compact(upto);
+}
+
+// An arbiter has nothing to copy: its log begins where the others' does.
+void ReplicaSet::begin_log_anew(const consensus::Behind& behind) {
+  stop_voting();  // nobody else writes the log from here on
+  start_log(disk_, behind.log_begins, behind.members);
+  start_over("this arbiter's log was too old");
 }
 
 void ReplicaSet::copy_anew() {

@@ -55,7 +55,7 @@ void ReplicaSet::begin_node() {
   const MemberConfig& self = config_->members[self_];
   consensus::TcpOptions network;
   network.set_name = config_->name;
-  network.self = consensus_id(self);
+  network.self = node_id_ = consensus_id(self);
   network.listen = false;  // members come in through the port of the clients
   network.compress = true;
   transport_ = std::make_unique<consensus::TcpTransport>(network);
@@ -96,8 +96,7 @@ void ReplicaSet::begin_node() {
   transport_->set_receiver(node_.get());
   node_->start();
   // Whoever is alone need not wait whether another speaks up.
-  const consensus::Membership members = node_->members();
-  if (members.voters == std::vector{network.self} && members.voters_outgoing.empty()) node_->campaign();
+  if (is_alone(node_->members(), node_id_)) node_->campaign();
 }
 
 void ReplicaSet::connect_peers() {
@@ -166,13 +165,9 @@ void ReplicaSet::decided(const consensus::Output& out) {
   }
   if (out.behind) {
     std::lock_guard lock(mutex_);
-    if (config_->members[self_].arbiter) {
-      start_log(disk_, out.behind->log_begins, out.behind->members);
-      start_over("this arbiter's log was too old");
-    } else {
-      copy_wanted_ = true;
-      woken_.notify_all();
-    }
+    if (consensus::is_arbiter(node_id_)) log_begins_ = out.behind;
+    else copy_wanted_ = true;
+    woken_.notify_all();
   }
 }
 
@@ -213,9 +208,8 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
   const std::lock_guard turn(applying_mutex_);
   std::vector<LogRecord> records;
   Stamp agreed = 0;
-  int64_t agreed_term = 0;
   consensus::Term begun = 0;
-  std::optional<Progress::Place> last;
+  EntryPtr newest;
   std::set<consensus::Term> own_terms;
   Index ahead = 0;
   {
@@ -233,11 +227,9 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
       continue;
     }
     agreed = stamp_of_context(entry->context);
-    agreed_term = static_cast<int64_t>(entry->term);
-    last.reset();
+    newest = entry;
     if (entry->index <= ahead || own_terms.contains(entry->term)) continue;  // this member's own: it is here already
     records.push_back(decode_record(entry->data).or_throw());
-    last = newest_of(records.back());
   }
   for (auto from = records.begin(); from != records.end();) {
     const auto to = due(from, records.end());
@@ -248,14 +240,9 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
     adopt_logged_configs(some, true);
     from = to;
   }
-  if (!last && agreed != 0) {
-    std::lock_guard lock(mutex_);
-    const auto behind = std::upper_bound(places_.begin(), places_.end(), agreed,
-                                         [](Stamp stamp, const Place& place) { return stamp < place.last.optime.ts; });
-    if (behind != places_.begin()) last = std::prev(behind)->last;
-    // The set may have agreed before the pump has noted the place, and nothing else may follow for long.
-    if (!last || last->optime.ts < agreed) last = Progress::Place{{agreed, agreed_term}, static_cast<int64_t>(agreed >> 32) * 1000};
-  }
+  std::optional<Progress::Place> last;
+  if (newest) last = place_noted(newest->index);
+  if (newest && !last) last = newest_of(decode_record(newest->data).or_throw());
   {
     std::lock_guard lock(apply_mutex_);
     applied_ = entries.back()->index;
@@ -268,6 +255,14 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
   }
   node_->applied(entries.back()->index);
   if (begun != 0) woken_.notify_all();
+}
+
+// The set may have agreed before the pump has noted the place.
+std::optional<Progress::Place> ReplicaSet::place_noted(Index index) const {
+  std::lock_guard lock(mutex_);
+  const auto at = std::lower_bound(places_.begin(), places_.end(), index, [](const Place& place, Index wanted) { return place.index < wanted; });
+  if (at == places_.end() || at->index != index) return std::nullopt;
+  return at->last;
 }
 
 // A delayed member makes a change so long after it was made first: up to where its time has come, after waiting for the first.
@@ -300,10 +295,6 @@ void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, boo
       }
       std::lock_guard lock(mutex_);
       adopt(parse_set_config(config.as_document()));
-      if (self_ < config_->members.size()) {
-        const MemberConfig& self = config_->members[self_];
-        node_->set_electable(electable_ && self.electable(), election_rank(*config_, self));
-      }
     }
   }
 }
@@ -328,6 +319,10 @@ bool ReplicaSet::apply_ahead() {
     at += some.size();
   }
   if (!records.empty()) {
+    {
+      std::lock_guard lock(apply_mutex_);
+      unagreed_upto_ = records.back().last();
+    }
     adopt_logged_configs(records, false);
     applier_.apply(records);
     adopt_logged_configs(records, true);

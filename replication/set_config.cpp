@@ -256,6 +256,11 @@ void check_whole(const SetConfig& config) {
 
 }  // namespace
 
+bool ConfigPlace::newer_than(const ConfigPlace& other) const {
+  if (term != -1 && other.term != -1 && term != other.term) return term > other.term;
+  return version > other.version;
+}
+
 SetConfig parse_set_config(bson::DocumentView document) {
   const Fields fields("ReplSetConfig", document,
                       {"_id", "version", "term", "members", "protocolVersion", "writeConcernMajorityJournalDefault", "settings", "configsvr"});

@@ -26,6 +26,14 @@ struct MemberConfig {
   bool electable() const { return !arbiter && priority > 0; }
 };
 
+// Which of two configurations is newer.
+struct ConfigPlace {
+  int64_t version = -2;  // -2: not initiated
+  int64_t term = -1;     // -1: none
+  // As MongoDB orders configurations: by term, where both have one, then by version.
+  bool newer_than(const ConfigPlace& other) const;
+};
+
 struct SetConfig {
   std::string name;
   int64_t version = 1;
@@ -43,6 +51,7 @@ struct SetConfig {
   bson::Document default_write; // getLastErrorDefaults
   bson::ObjectId set_id;        // zeros: none yet
 
+  ConfigPlace place() const { return {version, term}; }
   // With every default filled in.
   bson::Document document() const;
   // nullptr: no such member.

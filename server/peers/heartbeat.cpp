@@ -71,13 +71,8 @@ MemberState state_from(int64_t number) {
 
 }  // namespace
 
-bool ConfigPlace::newer_than(const ConfigPlace& other) const {
-  if (term != -1 && other.term != -1 && term != other.term) return term > other.term;
-  return version > other.version;
-}
-
 ConfigPlace place_of(const replication::SetConfig* config) {
-  return config ? ConfigPlace{config->version, config->term} : ConfigPlace{};
+  return config ? config->place() : ConfigPlace{};
 }
 
 bson::Document HeartbeatRequest::document() const {

@@ -17,12 +17,7 @@
 
 namespace server::peers {
 
-struct ConfigPlace {
-  int64_t version = -2;  // -2: not initiated
-  int64_t term = -1;     // -1: none
-  // As MongoDB orders configurations: by term, where both have one, then by version.
-  bool newer_than(const ConfigPlace& other) const;
-};
+using replication::ConfigPlace;
 ConfigPlace place_of(const replication::SetConfig* config);  // nullptr: not initiated
 
 struct HeartbeatRequest {

@@ -38,6 +38,10 @@ def test_three_members_are_initiated_and_seen_by_each_other(three):
         assert status["votingMembersCount"] == 3 and status["majorityVoteCount"] == 2
         hello = member.command("hello")
         assert hello["hosts"] == [one.name for one in three.members] and hello["primary"] == three.primary().name
+        # What is agreed on is an entry, with its own time.
+        agreed = member.command("replSetGetStatus")["optimes"]
+        entry = member.direct.local.oplog.rs.find_one({"ts": agreed["lastCommittedOpTime"]["ts"]})
+        assert entry["wall"] == agreed["lastCommittedWallTime"] and entry["t"] == agreed["lastCommittedOpTime"]["t"]
     three.check_same()
 
 
@@ -79,6 +83,52 @@ def test_members_are_added_in_every_role_and_removed(three):
     three.members.remove(arbiter)
     arbiter.close()
     three.check_same()
+    three.check_nobody_failed()
+
+
+def test_a_member_comes_back_under_another_id(three):
+    plain = three.start_another()
+    three.reconfigure(lambda c: c["members"].append({"_id": 20, "host": plain.name}))
+    three.wait_settled()
+    three.client().t.c.insert_one({"_id": "before"})
+    three.wait_same_place()
+    for another in (21, 22):
+        three.reconfigure(without(plain))
+        wait_until(lambda: plain.state() == "REMOVED")
+        three.client().t.c.insert_one({"away": another})
+        if another == 22:  # who was removed remembers it
+            plain.stop()
+            plain.start()
+            assert plain.state() == "REMOVED"
+        three.reconfigure(lambda c: c["members"].append({"_id": another, "host": plain.name}))
+        wait_until(lambda: plain.state() == "SECONDARY", 40)
+        three.wait_settled()
+        three.check_same()
+        wait_until(lambda: any(one["name"] == plain.name and one["_id"] == another for one in plain.command("replSetGetStatus")["members"]))
+    # It votes: with it, three of four.
+    wait_until(lambda: sum('"change":"votes"' in line for line in three.primary().log_lines(7100034)) >= 3)
+    other = three.secondaries()[0]
+    if other is plain:
+        other = three.secondaries()[1]
+    other.hold()
+    try:
+        three.client().t.c.insert_one({"_id": "with its vote"})
+    finally:
+        other.let_go()
+    three.reconfigure(without(plain))
+    wait_until(lambda: plain.state() == "REMOVED")
+    # An arbiter has no data: it is somebody else, and back again.
+    three.reconfigure(lambda c: c["members"].append({"_id": 23, "host": plain.name, "arbiterOnly": True}))
+    wait_until(lambda: plain.state() == "ARBITER", 40)
+    three.reconfigure(without(plain))
+    wait_until(lambda: plain.state() == "REMOVED")
+    three.reconfigure(lambda c: c["members"].append({"_id": 24, "host": plain.name}))
+    wait_until(lambda: plain.state() == "SECONDARY", 40)
+    three.check_same()
+    three.reconfigure(without(plain))
+    wait_until(lambda: plain.state() == "REMOVED")
+    three.members.remove(plain)
+    plain.close()
     three.check_nobody_failed()
 
 
