@@ -12,17 +12,21 @@ from tests.support.palimpsest import Server
 PARAMETERS = ("--setParameter", "enableTestCommands=1")
 
 
-def restart(server, reason="a test"):
-    """Asks for it, and waits until a new image serves."""
+def image(client):
+    return client.admin.command("hello")["topologyVersion"]["processId"]
+
+
+def restart(server, reason="a test", forked=False):
+    """Asks for it, and waits until a new image serves. `forked`: the process is no child of this one."""
     with server.client() as client:
-        topology = client.admin.command("hello")["topologyVersion"]["processId"]
+        before = image(client)
         client.admin.command("restartInPlace", reason=reason)
     end = time.monotonic() + 30
     while time.monotonic() < end:
-        assert server.process.poll() is None, server.tail()
+        assert forked or server.process.poll() is None, server.tail()
         try:
             with server.client(serverSelectionTimeoutMS=500) as client:
-                if client.admin.command("hello")["topologyVersion"]["processId"] != topology:
+                if image(client) != before:
                     return
         except pymongo.errors.PyMongoError:
             pass
@@ -97,16 +101,7 @@ def test_in_the_background_it_stays_there():
         try:
             with server.client() as client:
                 client.t.c.insert_one({"_id": 1})
-                before = client.admin.command("hello")["topologyVersion"]["processId"]
-                client.admin.command("restartInPlace")
-            end = time.monotonic() + 30
-            while time.monotonic() < end:
-                try:
-                    with server.client(serverSelectionTimeoutMS=500) as client:
-                        if client.admin.command("hello")["topologyVersion"]["processId"] != before:
-                            break
-                except pymongo.errors.PyMongoError:
-                    pass
+            restart(server, forked=True)
             assert int((server.dbpath / "mongod.lock").read_text()) == pid
             with server.client() as client:
                 assert client.t.c.count_documents({}) == 1

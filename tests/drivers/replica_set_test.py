@@ -1,6 +1,4 @@
 """A replica set of one member, as drivers see it: discovery, sessions, retries, concerns."""
-import socket
-import struct
 import threading
 import time
 import uuid
@@ -12,7 +10,7 @@ from pymongo.errors import NotPrimaryError, OperationFailure, PyMongoError, Writ
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
-from tests.support.palimpsest import Server
+from tests.support.palimpsest import Server, raw_command
 
 
 def member(**options):
@@ -62,18 +60,7 @@ def run(client, command, session, number):
 
 
 def raw(port, command):
-    """Sent as it stands: the driver would put in sessions and numbers of its own."""
-    body = bson.encode(command)
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        message = struct.pack("<iiiiI", 16 + 4 + 1 + len(body), 1, 0, 2013, 0) + b"\0" + body
-        connection.sendall(message)
-        data = b""
-        while len(data) < 4 or len(data) < struct.unpack("<i", data[:4])[0]:
-            part = connection.recv(65536)
-            if not part:
-                raise EOFError("closed")
-            data += part
-    return bson.decode(data[21:])
+    return raw_command("127.0.0.1", port, command)
 
 
 # ---- before and after initiation --------------------------------------------------------------
@@ -147,6 +134,8 @@ def test_a_standalone_knows_no_replica_set():
         refused(lambda: client.admin.command("replSetGetStatus"), 76)
         refused(lambda: client.admin.command("replSetInitiate"), 76)
         refused(lambda: client.admin.command("configureFailPoint", "failCommand", mode="off"), 59)
+        refused(lambda: client.admin.command("getDefaultRWConcern"), 51300)
+        refused(lambda: client.admin.command("setDefaultRWConcern", 1, defaultReadConcern={"level": "local"}), 51300)
         reply = raw(server.port, {"insert": "c", "documents": [{}], "lsid": lsid(), "txnNumber": bson.Int64(1), "$db": "t"})
         assert reply["code"] == 20 and "$clusterTime" not in reply
         client.close()
