@@ -4,6 +4,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace dedup {
@@ -137,6 +139,51 @@ size_t find_key_anywhere(const char* bytes, size_t places, uint64_t key) {
   return places;
 }
 
+#elif defined(__aarch64__)
+
+// One lane in four bits of a number, the first lowest; the lanes hold 0 or 255.
+[[gnu::always_inline]] inline uint64_t nibbles(uint8x16_t lanes) {
+  return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(lanes), 4)), 0);
+}
+[[gnu::always_inline]] inline uint8x16_t equal_neon(const char* a, const char* b) {
+  return vceqq_u8(vld1q_u8(reinterpret_cast<const uint8_t*>(a)), vld1q_u8(reinterpret_cast<const uint8_t*>(b)));
+}
+
+size_t forward_neon(const char* a, const char* b, size_t bytes_max) {
+  size_t n = 0;
+  for (; n + 16 <= bytes_max; n += 16) {
+    const uint64_t different = ~nibbles(equal_neon(a + n, b + n));
+    if (different) return n + static_cast<size_t>(std::countr_zero(different)) / 4;
+  }
+  return forward_words(a, b, n, bytes_max);
+}
+
+size_t backward_neon(const char* a, const char* b, size_t bytes_max) {
+  size_t n = 0;
+  for (; n + 16 <= bytes_max; n += 16) {
+    const uint64_t different = ~nibbles(equal_neon(a - n - 16, b - n - 16));
+    if (different) return n + static_cast<size_t>(std::countl_zero(different)) / 4;
+  }
+  return backward_words(a, b, n, bytes_max);
+}
+
+// As with AVX2.
+size_t find_key_neon(const char* bytes, size_t places, uint64_t key) {
+  const uint8x16_t k0 = vdupq_n_u8(static_cast<uint8_t>(key)), k2 = vdupq_n_u8(static_cast<uint8_t>(key >> 16)),
+                   k5 = vdupq_n_u8(static_cast<uint8_t>(key >> 40)), k7 = vdupq_n_u8(static_cast<uint8_t>(key >> 56));
+  const auto equal = [](const char* p, uint8x16_t k) { return vceqq_u8(vld1q_u8(reinterpret_cast<const uint8_t*>(p)), k); };
+  size_t at = 0;
+  for (; at + 16 <= places; at += 16) {
+    const char* p = bytes + at;
+    const uint8x16_t all = vandq_u8(vandq_u8(equal(p, k0), equal(p + 2, k2)), vandq_u8(equal(p + 5, k5), equal(p + 7, k7)));
+    for (uint64_t hits = nibbles(all) & 0x1111111111111111; hits; hits &= hits - 1) {
+      const size_t place = at + static_cast<size_t>(std::countr_zero(hits)) / 4;
+      if (load_le<uint64_t>(bytes + place) == key) return place;
+    }
+  }
+  return find_key_from(bytes, at, places, key);
+}
+
 #endif
 
 }  // namespace
@@ -147,6 +194,8 @@ std::vector<AgreeKernels> agree_kernels() {
   if (__builtin_cpu_supports("avx2")) all.push_back({"avx2", forward_avx2, backward_avx2, find_key_avx2});
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
     all.push_back({"avx512", forward_avx512, backward_avx512, find_key_avx512});
+#elif defined(__aarch64__)
+  all.push_back({"neon", forward_neon, backward_neon, find_key_neon});
 #endif
   return all;
 }
