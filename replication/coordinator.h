@@ -46,6 +46,13 @@ struct Progress {
   Place committed;              // survives with the majority
 };
 
+// The newest entry of a member's log, agreed on or not. Of two logs the one that ends later has all that was ever agreed on in the other.
+struct LogEnd {
+  int64_t term = -1;            // -1: no log
+  int64_t index = 0;
+  auto operator<=>(const LogEnd&) const = default;
+};
+
 // One consistent look at what changes together.
 struct Standing {
   MemberState state = MemberState::startup;
@@ -72,6 +79,7 @@ class Coordinator {
   virtual const std::string& set_name() const = 0;
   virtual Standing standing() const = 0;
   virtual Progress progress() const = 0;
+  virtual LogEnd log_end() const = 0;
 
   bool writable() const { return state() == MemberState::primary; }
   virtual MemberState state() const = 0;      // cheap: asked with each command
@@ -80,7 +88,8 @@ class Coordinator {
   // Held while a client's write runs: the member doesn't stop being primary meanwhile. Throws NotWritablePrimary.
   virtual std::shared_lock<std::shared_mutex> hold_primary() = 0;
 
-  // Each blocks until it is done and durable. Throw as mongod's commands answer.
+  // Each blocks until it is done and durable. Throw as mongod's commands answer. A forced reconfigure() on a member that isn't primary
+  // makes it the only one that votes: the process starts anew, leads, and the others of the configuration copy its data.
   virtual void initiate(const SetConfig& config) = 0;
   // The one that stands where replSetInitiate is given none.
   virtual SetConfig default_config() const = 0;

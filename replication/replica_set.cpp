@@ -26,6 +26,7 @@ namespace {
 
 constexpr auto initiate_wait = std::chrono::seconds(10);
 constexpr int64_t read_stands_wait_ms = 1000;
+constexpr consensus::Term terms_skipped = 10'000;  // by who goes on alone, as versions are
 constexpr consensus::Position log_begins{1, 0};  // behind nothing at all: whoever joins needs a copy first
 
 int64_t now_us() { return base::system_clock().monotonic_us(); }
@@ -183,6 +184,20 @@ Progress ReplicaSet::progress() const {
   return {applied, committed_, committed_};
 }
 
+LogEnd ReplicaSet::log_end() const {
+  consensus::RaftNode* node = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    node = node_.get();
+  }
+  if (!node) return {};
+  const consensus::Index last = node->status().last;
+  std::vector<consensus::EntryPtr> newest;
+  consensus::Position end = node->log_meta().compacted;
+  if (last > end.index && node->entries(last, last + 1, 1, newest) == consensus::Lookup::found) end = {last, newest.front()->term};
+  return {static_cast<int64_t>(end.term), static_cast<int64_t>(end.index)};
+}
+
 int64_t ReplicaSet::write_term() const {
   if (state() != MemberState::primary) not_primary();
   return term_;
@@ -306,27 +321,63 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
     now = config_;
   }
   if (!now) throw OperationError(ErrorCode::not_yet_initialized, "Node not yet initialized; use the replSetInitiate command");
-  if (state() != MemberState::primary) {
-    if (force) {
-      throw OperationError(ErrorCode::illegal_operation, "a forced reconfiguration is only possible on the primary: without a majority nothing can be agreed on");
-    }
-    not_primary("New config is only accepted by the primary. Use the \"force\" argument to force this node to accept it");
-  }
+  const bool leads = state() == MemberState::primary;
+  if (!leads && !force) not_primary("New config is only accepted by the primary. Use the \"force\" argument to force this node to accept it");
   // Skips versions, so that a forced one is newer than what others may have decided meanwhile.
   if (force) next.version = std::max(next.version, now->version + 1) + 10'000;
   check_reconfig(*now, next, force);
   check_self(next);
+  next.set_id = now->set_id;
+  if (!leads) {
+    next.term = -1;
+    return go_on_alone(now, next);
+  }
   if (next.members.size() > 1 && !force) options_.check_others(next, false);
   const auto primary = hold_primary();
   std::lock_guard lock(mutex_);
   if (config_ != now) {
     throw OperationError(ErrorCode::new_config_incompatible, "the configuration was changed by another replSetReconfig at the same time");
   }
-  next.set_id = now->set_id;
   next.term = term_;
   write_config(next, "Reconfig set");
   adopt(std::move(next));
   woken_.notify_all();
+}
+
+// With a majority gone for good nothing can be agreed on any more, and consensus has no way out. This member makes itself the only voter,
+// by a membership that no entry brings, in a term beyond those the others may have come to. Its log stays, and is agreed on once it leads;
+// the others of the configuration copy its data (others_may_join).
+void ReplicaSet::go_on_alone(const std::shared_ptr<const SetConfig>& now, const SetConfig& next) {
+  options_.check_alone(next, log_end());
+  {
+    std::scoped_lock lock(mutex_, apply_mutex_);
+    if (config_ != now) throw OperationError(ErrorCode::new_config_incompatible, "the configuration was changed at the same time");
+    const bool whole = node_ && !consensus::is_arbiter(node_id_) && !copy_wanted_ && !apply_held_;
+    if (!whole || elected_ || forced_ || starting_over_ || stopping_) {
+      throw OperationError(ErrorCode::illegal_operation, "this member can't go on alone: it is about to lead, copies data, starts anew, or has no log of the set");
+    }
+    forced_ = true;
+  }
+  base::log(Severity::warning, LogComponent::repl, 7100037, "A forced configuration: this member goes on without a majority",
+            Attributes().json("config", bson::to_json(next.document())));
+  const std::string why = "a configuration was forced";
+  try {
+    stop_voting();
+    const consensus::LogImage image = disk_.load().value();
+    consensus::LogBatch batch;
+    batch.meta = image.meta;
+    batch.meta.hard.term += terms_skipped;
+    batch.meta.hard.vote = 0;
+    batch.meta.members = {};
+    batch.meta.members.index = image.last + 1;  // what the log has up to there changes it no more
+    batch.meta.members.voters = {consensus_id(next.members[find_self(next)])};
+    disk_.write({batch});
+    write_local(engine_, set_config_ns, next.document());
+  } catch (...) {
+    start_over(why);
+    throw;
+  }
+  start_over(why);
 }
 
 void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) {

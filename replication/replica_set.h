@@ -46,6 +46,9 @@ struct ReplicaSetOptions {
   std::function<void()> became_primary = [] {};              // after clients may write
   // Are the others there, and free to join? Throws NodeNotFound and what else replSetInitiate and replSetReconfig answer.
   std::function<void(const SetConfig& config, bool initiating)> check_others = [](const SetConfig&, bool) {};
+  // May this member, whose log ends at `own`, go on with those of `next` though there is no majority? Throws
+  // NewReplicaSetConfigurationIncompatible where another one is in reach that leads, or has more of the log.
+  std::function<void(const SetConfig& next, LogEnd own)> check_alone = [](const SetConfig&, LogEnd) {};
   // Brings a copy of another member's data to where the next start finds it. `source` tells who leads, where that is known; from the call of
   // `stop_voting` on this member takes no part in anything. Blocks; throws after its last attempt.
   std::function<void(std::function<std::optional<std::string>()> source, std::function<consensus::HardState()> stop_voting)> copy;
@@ -64,6 +67,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   const std::string& set_name() const override { return options_.set_name; }
   Standing standing() const override;
   Progress progress() const override;
+  LogEnd log_end() const override;
   MemberState state() const override { return state_.load(std::memory_order_acquire); }
   int64_t write_term() const override;
   std::shared_lock<std::shared_mutex> hold_primary() override;
@@ -97,6 +101,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   MemberState own_state() const;                  // with mutex_: of who doesn't lead
   void write_config(const SetConfig& config, std::string_view why);
   storage::Stamp append_noop(std::string_view why);
+  void go_on_alone(const std::shared_ptr<const SetConfig>& now, const SetConfig& next);
 
   // replica_set_node.cpp: the node's life, what it decides, and what is made of it
   void begin_node();                              // with mutex_
@@ -118,6 +123,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void take_over();                               // elected: to PRIMARY once everything is applied
   void end_leadership();                          // no longer: what hasn't reached the log is lost
   void align_members();
+  bool others_may_join(const consensus::Membership& members);
   void hand_over_to_better();
   void shorten_log();
   void count_members();
@@ -162,6 +168,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   consensus::MemberId node_id_ = 0;              // under which node_ runs; 0: none runs
   bool copy_wanted_ = false;                     // of another's data
   std::optional<consensus::Behind> log_begins_;  // where this arbiter's log is to begin anew
+  bool forced_ = false;                          // node_ was stopped for go_on_alone
   storage::Stamp advance_seen_ = 0;              // of the oplog, by advance_time
   int64_t advance_seen_us_ = 0;
   std::deque<Place> places_;                     // of this leader's records, for those who count members

@@ -63,12 +63,12 @@ void ReplicaSet::duty_loop() {
     const bool copy = copy_wanted_ && self_ < config_->members.size() && now - copied >= copy_again_us;
     const std::optional<consensus::Behind> log_begins = log_begins_;
     const bool electable = now >= electable_us_;
-    const bool has_node = node_ != nullptr;
+    const bool runs = node_ != nullptr && !forced_;
     lock.unlock();
     try {
       if (replaced) roll_back("another primary's writes replaced some of this member's");
       if (demoted) end_leadership();
-      if (has_node && !starting_over_) {
+      if (runs && !starting_over_) {
         take_over();
         if (state() == MemberState::primary) {
           if (acks_.counts_members()) count_members();
@@ -195,7 +195,7 @@ void ReplicaSet::align_members() {
   }
   const consensus::CoreStatus status = node_->status();
   const consensus::Membership members = node_->members();
-  if (!status.may_read || status.members_changing || !members.voters_outgoing.empty()) return;
+  if (!status.may_read || status.members_changing || !members.voters_outgoing.empty() || !others_may_join(members)) return;
   const std::vector<PeerProgress> progress = node_->progress();
   const auto propose = [&](MemberChange::Kind kind, MemberId id, const char* what) {
     if (!node_->propose_members({{kind, id}})) return;
@@ -217,6 +217,18 @@ void ReplicaSet::align_members() {
       if (!member_of(*config, id) && id != self) return propose(MemberChange::Kind::remove, id, "leaves");
     }
   }
+}
+
+// A membership that no entry brought (go_on_alone) is this member's alone: others who have the entries before it would go on with the one
+// that they know. Once the log begins behind it, whoever joins copies, and has it with the copy.
+bool ReplicaSet::others_may_join(const consensus::Membership& members) {
+  if (members.index <= node_->log_meta().compacted.index) return true;
+  std::vector<consensus::EntryPtr> brought_by;
+  if (node_->entries(members.index, members.index + 1, 1, brought_by) != consensus::Lookup::found) return false;
+  if (brought_by.front()->kind != consensus::EntryKind::data) return true;
+  engine_.checkpoint();
+  shorten_log();
+  return false;
 }
 
 // Of two that both have the log, the one with the higher priority leads.

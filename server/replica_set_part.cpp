@@ -1,7 +1,9 @@
 #include "server/replica_set_part.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "base/log.h"
 #include "replication/applier.h"
@@ -35,6 +37,7 @@ using base::Severity;
 namespace {
 
 constexpr int64_t hand_over_ms = 5000;
+constexpr auto heartbeat_look = std::chrono::milliseconds(10);
 constexpr int64_t source_call_ms = 60'000;  // it may take a checkpoint first
 
 // A copy of another member's data has just taken this directory's place: what was promised in elections stays this member's, and
@@ -67,6 +70,7 @@ struct ReplicaSetPart::State {
         member(engine, oplog, applier, member_options()) {}
 
   replication::ReplicaSetOptions member_options();
+  void check_alone(const replication::SetConfig& next, replication::LogEnd own);
   void copy(std::function<std::optional<std::string>()> source, std::function<replication::consensus::HardState()> stop_voting);
 
   const Options& options;
@@ -100,9 +104,34 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
   out.check_others = [is_self = out.is_self](const replication::SetConfig& config, bool initiating) {
     peers::check_quorum(config, initiating, is_self);
   };
+  out.check_alone = [this](const replication::SetConfig& next, replication::LogEnd own) { check_alone(next, own); };
   out.copy = [this](auto from, auto stop_voting) { copy(std::move(from), std::move(stop_voting)); };
   out.restart = [this](const std::string& why) { services.restart(why); };
   return out;
+}
+
+void ReplicaSetPart::State::check_alone(const replication::SetConfig& next, replication::LogEnd own) {
+  const replication::Standing now = member.standing();
+  // As they are now, not two seconds ago.
+  const int64_t asked_ms = services.clock.wall_ms(), until_ms = asked_ms + now.config->heartbeat_timeout_s * 1000;
+  members.nudge();
+  const auto asked_all = [&] {
+    return std::all_of(now.config->members.begin(), now.config->members.end(),
+                       [&](const auto& other) { return &other == now.self || members.view(other.host).last_heartbeat_ms > asked_ms; });
+  };
+  while (now.self && !asked_all() && services.clock.wall_ms() < until_ms) std::this_thread::sleep_for(heartbeat_look);
+  for (const auto& other : now.config->members) {
+    if (&other == now.self) continue;
+    const peers::MemberView view = members.view(other.host);
+    if (view.health != peers::MemberView::Health::up) continue;
+    if (view.said.state == replication::MemberState::primary) {
+      throw base::OperationError(base::ErrorCode::new_config_incompatible, "The member " + other.host + " is primary; reconfigure there");
+    }
+    if (!other.arbiter && next.member(other.host) && view.said.log_end > own) {
+      throw base::OperationError(base::ErrorCode::new_config_incompatible,
+                                 "The member " + other.host + " has more of the log than this one; force the reconfiguration there");
+    }
+  }
 }
 
 void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> from,

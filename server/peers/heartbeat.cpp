@@ -109,6 +109,7 @@ void HeartbeatReply::append_to(bson::Builder& reply) const {
   reply.append("durableWallTime", bson::Date{durable.wall_ms});
   replication::append_optime(reply, "appliedOpTime", applied.optime);
   replication::append_optime(reply, "opTime", applied.optime);
+  reply.append("logTerm", log_end.term).append("logIndex", log_end.index);
   reply.append("wallTime", bson::Date{applied.wall_ms}).append("electable", electable);
   if (!sync_source.empty()) reply.append("syncingTo", sync_source);
   if (election_time) reply.append("electionTime", *election_time);
@@ -131,6 +132,7 @@ HeartbeatReply HeartbeatReply::parse(bson::DocumentView document) {
   reply.primary_id = static_cast<int32_t>(primary);
   reply.applied = {fields.optime("opTime"), fields.date("wallTime")};
   reply.durable = {fields.optime("durableOpTime"), fields.date("durableWallTime")};
+  reply.log_end = {fields.integer("logTerm", -1), fields.integer("logIndex", 0)};
   if (const auto time = fields.typed("electionTime", bson::Type::timestamp); time.exists())
     reply.election_time = time.as_timestamp();
   reply.sync_source = fields.text("syncingTo");
@@ -167,6 +169,7 @@ HeartbeatReply answer_heartbeat(const HeartbeatRequest& request, const replicati
   const replication::Progress progress = set.progress();
   reply.applied = progress.applied;
   reply.durable = progress.durable;
+  reply.log_end = set.log_end();
   reply.sync_source = sync_source(now);
   if (now.state == MemberState::primary) reply.election_time = election_time(now);
   if (!now.config) return reply;

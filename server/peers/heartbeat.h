@@ -43,6 +43,7 @@ struct HeartbeatReply {
   int32_t primary_id = -1;
   replication::Progress::Place applied;
   replication::Progress::Place durable;
+  replication::LogEnd log_end;
   std::optional<bson::Timestamp> election_time;  // of a primary
   std::string sync_source;                       // "host:port"; empty: none
   bool electable = false;

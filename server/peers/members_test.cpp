@@ -25,6 +25,7 @@ class SaidMember final : public Coordinator {
     std::lock_guard lock(mutex_);
     return progress_;
   }
+  LogEnd log_end() const override { return {7, 20}; }
   // The server, which has no storage here, shall ask nothing of it.
   MemberState state() const override { return MemberState::startup; }
   void learn_config(const SetConfig& config, const std::string& from) override {
@@ -180,6 +181,7 @@ HeartbeatReply full_reply() {
   reply.primary_id = 2;
   reply.applied = {{5ull << 32 | 3, 7}, 5000};
   reply.durable = {{5ull << 32 | 2, 7}, 4000};
+  reply.log_end = {7, 41};
   reply.election_time = bson::Timestamp{4, 1};
   reply.sync_source = "b:1";
   reply.electable = true;
@@ -225,7 +227,7 @@ TEST_CASE("a heartbeat and its answer come out as they went in") {
 TEST_CASE("an answer with a field of another type is no answer") {
   const bson::Document right = document_of(full_reply());
   for (const char* field : {"state", "v", "configTerm", "set", "term", "primaryId", "durableOpTime", "durableWallTime", "opTime",
-                            "wallTime", "syncingTo", "electionTime", "replicaSetId", "config"}) {
+                            "logTerm", "logIndex", "wallTime", "syncingTo", "electionTime", "replicaSetId", "config"}) {
     INFO(field);
     bson::Builder wrong;
     for (const auto& each : right) {

@@ -1,4 +1,5 @@
 """Who is in the set, in which role, and who leads it."""
+import os
 import time
 
 import pytest
@@ -236,3 +237,76 @@ def test_two_and_an_arbiter_lead_on_without_one_but_agree_on_nothing():
         small.check_same()
         assert client.t.c.count_documents({}) == 6
         small.check_nobody_failed()
+
+
+def count(member):
+    try:
+        return member.direct.t.c.count_documents({})
+    except PyMongoError:
+        return None
+
+
+def force(member, members):
+    """A forced configuration of these alone, once the member takes it: it may still believe that others are there."""
+    config = member.command("replSetGetConfig")["config"]
+    names = [one.name for one in members]
+    config["members"] = [one for one in config["members"] if one["host"] in names]
+    end = time.monotonic() + 20
+    while True:
+        try:
+            return member.command("replSetReconfig", config, force=True)
+        except OperationFailure as failure:
+            if "primary" not in str(failure) or time.monotonic() > end:
+                raise
+            time.sleep(0.2)
+
+
+def test_a_member_without_its_majority_goes_on_by_force():
+    with ReplicaSet(5) as five:
+        client = five.client()
+        client.t.c.insert_one({"_id": 0})
+        five.wait_same_place()
+        behind, ahead = five.secondaries()[:2]
+        behind.hold()
+        # More than what may be on its way to who is held up.
+        client.t.c.insert_many([{"_id": i, "pad": os.urandom(60_000)} for i in range(1, 200)])
+        lost = [member for member in five.members if member not in (behind, ahead)]
+        for member in lost:
+            member.kill()
+        behind.let_go()
+        # Nobody votes for who has less.
+        with pytest.raises(OperationFailure) as failure:
+            force(behind, [behind, ahead])
+        assert failure.value.code == 103 and f"{ahead.name} has more of the log" in str(failure.value)
+        force(ahead, [behind, ahead])
+        wait_until(lambda: ahead.state() == "PRIMARY", 40)
+        # The other one copies: what only its own set had is not asked for again.
+        wait_until(lambda: count(behind) == count(ahead) == 200, 60)
+        config = ahead.command("replSetGetConfig")["config"]
+        assert [one["host"] for one in config["members"]] == [one.name for one in five.members if one in (behind, ahead)]
+        assert config["version"] > 10_000 and config["term"] > 10_000
+        survivors = five.client()
+        survivors.t.c.insert_one({"_id": "after"})
+        five.check_same()
+        # Those that come back have no say, and no data of the set.
+        for member in lost:
+            member.start()
+        for member in lost:
+            wait_until(lambda: member.state() == "REMOVED", 40)
+        assert ahead.state() == "PRIMARY"
+        # Until they are taken in again, as copies.
+        ahead.command("replSetReconfig", {**config, "version": config["version"] + 1,
+                                          "members": config["members"] + [{"_id": 30, "host": lost[0].name}]})
+        wait_until(lambda: count(lost[0]) == 201, 90)
+        five.wait_same_place([ahead, behind, lost[0]])
+        five.check_nobody_failed()
+
+
+def test_a_secondary_that_has_a_primary_takes_no_force(three):
+    secondary = three.secondaries()[0]
+    config = three.config()
+    config["version"] += 1
+    wait_until(lambda: any(one["state"] == 1 for one in secondary.command("replSetGetStatus")["members"]))
+    with pytest.raises(OperationFailure) as failure:
+        secondary.command("replSetReconfig", config, force=True)
+    assert failure.value.code == 103 and "is primary; reconfigure there" in str(failure.value)
