@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "server/arguments.h"
 #include "server/command.h"
+#include "server/default_concerns.h"
 #include "server/operation.h"
 #include "server/services.h"
 
@@ -63,57 +64,6 @@ void check_api(const OperationContext& op, const Command& command) {
                              " is not in API Version 1. Information on supported commands and migrations in API Version 1 can be found at "
                              "https://dochub.mongodb.org/core/manual-versioned-api");
   }
-}
-
-void apply_write_concern(OperationContext& op, bson::DocumentView given) {
-  const bool replicated = op.services().replica_set != nullptr;
-  WriteConcern& concern = op.write_concern;
-  concern.given = !given.empty();
-  bool fsync = false;
-  for (const auto& field : given) {
-    if (field.name == "w" && field.is_number()) {
-      const double w = field.to_double();
-      if (!(w >= 0 && w <= 50)) {
-        throw OperationError(ErrorCode::failed_to_parse, "w has to be a non-negative number and not greater than 50; found: " +
-                                                             std::to_string(field.to_int64()));
-      }
-      concern.members = field.to_int64();
-      concern.w_given = true;
-    } else if (field.name == "w" && field.is_string()) {
-      concern.mode = field.as_string();
-      concern.w_given = true;
-      if (!concern.majority() && !replicated) {
-        throw OperationError(ErrorCode::bad_value, "cannot use non-majority 'w' mode " + std::string(field.as_string()) +
-                                                       " when a host is not replicated");
-      }
-    } else if (field.name == "w" && field.is_object() && replicated) {
-      concern.tags = bson::Document(field.as_document());
-      concern.w_given = true;
-      if (concern.tags.empty()) throw OperationError(ErrorCode::failed_to_parse, "tagged write concern requires tags");
-      for (const auto& tag : concern.tags) {
-        if (!tag.is_number()) {
-          throw OperationError(ErrorCode::failed_to_parse, "tags must be a single level document with only number values; found: " +
-                                                               std::string(bson::type_name(tag.type())));
-        }
-      }
-    } else if (field.name == "w") {
-      throw OperationError(ErrorCode::failed_to_parse, "w has to be a number, string, or object; found: " +
-                                                           std::string(bson::type_name(field.type())));
-    } else if (field.name == "j" || field.name == "fsync") {
-      if (!field.is_number() && field.type() != Type::boolean && !field.is_nullish()) {
-        throw OperationError(ErrorCode::failed_to_parse, std::string(field.name) + " must be numeric or a boolean value");
-      }
-      (field.name == "j" ? concern.journal : fsync) = field.truthy();
-    } else if (field.name == "wtimeout") {
-      concern.timeout_ms = field.to_int64();
-    } else if (field.name != "wElectionId" && field.name != "wOpTime" && field.name != "getLastError" && field.name != "provenance") {
-      throw OperationError(ErrorCode::failed_to_parse, "unrecognized write concern field: " + std::string(field.name));
-    }
-  }
-  if (concern.journal && fsync) throw OperationError(ErrorCode::failed_to_parse, "fsync and j options cannot be used together");
-  // An fsync of everything is more than the journal promises, and includes it.
-  concern.journal = concern.journal || fsync;
-  if (concern.members > 1 && !replicated) throw OperationError(ErrorCode::bad_value, "cannot use 'w' > 1 when a host is not replicated");
 }
 
 std::optional<bson::Timestamp> time_of(const Arguments& arguments, std::string_view name) {
@@ -186,11 +136,62 @@ void check_session(OperationContext& op, bool transaction) {
 
 }  // namespace
 
+WriteConcern parse_write_concern(bson::DocumentView given, bool replicated) {
+  WriteConcern concern;
+  concern.given = !given.empty();
+  bool fsync = false;
+  for (const auto& field : given) {
+    if (field.name == "w" && field.is_number()) {
+      const double w = field.to_double();
+      if (!(w >= 0 && w <= 50)) {
+        throw OperationError(ErrorCode::failed_to_parse, "w has to be a non-negative number and not greater than 50; found: " +
+                                                             std::to_string(field.to_int64()));
+      }
+      concern.members = field.to_int64();
+      concern.w_given = true;
+    } else if (field.name == "w" && field.is_string()) {
+      concern.mode = field.as_string();
+      concern.w_given = true;
+      if (!concern.majority() && !replicated) {
+        throw OperationError(ErrorCode::bad_value, "cannot use non-majority 'w' mode " + std::string(field.as_string()) +
+                                                       " when a host is not replicated");
+      }
+    } else if (field.name == "w" && field.is_object() && replicated) {
+      concern.tags = bson::Document(field.as_document());
+      concern.w_given = true;
+      if (concern.tags.empty()) throw OperationError(ErrorCode::failed_to_parse, "tagged write concern requires tags");
+      for (const auto& tag : concern.tags) {
+        if (!tag.is_number()) {
+          throw OperationError(ErrorCode::failed_to_parse, "tags must be a single level document with only number values; found: " +
+                                                               std::string(bson::type_name(tag.type())));
+        }
+      }
+    } else if (field.name == "w") {
+      throw OperationError(ErrorCode::failed_to_parse, "w has to be a number, string, or object; found: " +
+                                                           std::string(bson::type_name(field.type())));
+    } else if (field.name == "j" || field.name == "fsync") {
+      if (!field.is_number() && field.type() != Type::boolean && !field.is_nullish()) {
+        throw OperationError(ErrorCode::failed_to_parse, std::string(field.name) + " must be numeric or a boolean value");
+      }
+      (field.name == "j" ? concern.journal : fsync) = field.truthy();
+    } else if (field.name == "wtimeout") {
+      concern.timeout_ms = field.to_int64();
+    } else if (field.name != "wElectionId" && field.name != "wOpTime" && field.name != "getLastError" && field.name != "provenance") {
+      throw OperationError(ErrorCode::failed_to_parse, "unrecognized write concern field: " + std::string(field.name));
+    }
+  }
+  if (concern.journal && fsync) throw OperationError(ErrorCode::failed_to_parse, "fsync and j options cannot be used together");
+  // An fsync of everything is more than the journal promises, and includes it.
+  concern.journal = concern.journal || fsync;
+  if (concern.members > 1 && !replicated) throw OperationError(ErrorCode::bad_value, "cannot use 'w' > 1 when a host is not replicated");
+  return concern;
+}
+
 bool is_generic_argument(std::string_view name) { return std::binary_search(std::begin(known), std::end(known), name); }
 
 void apply_generic_arguments(OperationContext& op, const Command& command) {
   const Request& request = op.request();
-  bool transaction = false;
+  bool transaction = false, read_concern = false;
   auto at = request.body.begin();
   // The first field is the command itself, whatever its name.
   if (at != request.body.end()) ++at;
@@ -225,14 +226,18 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
                                                            std::string(bson::type_name(field.type())));
       }
       if (!command.takes_write_concern()) throw OperationError(ErrorCode::invalid_options, "Command does not support writeConcern");
-      apply_write_concern(op, field.as_document());
+      op.write_concern = parse_write_concern(field.as_document(), op.services().replica_set != nullptr);
     } else if (field.name == "readConcern") {
       if (!field.is_object()) {
         throw OperationError(ErrorCode::type_mismatch, "\"readConcern\" had the wrong type. Expected object, found " +
                                                            std::string(bson::type_name(field.type())));
       }
+      read_concern = !field.as_document().empty();
       apply_read_concern(op, field.as_document(), command);
     }
+  }
+  if (!read_concern && command.takes_read_concern() && op.services().default_concerns && request.db != "local") {
+    op.read_concern.level = op.services().default_concerns->current()->read_level;
   }
   check_api(op, command);
   check_session(op, transaction);

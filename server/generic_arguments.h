@@ -4,10 +4,13 @@
 
 #include <string_view>
 
+#include "bson/document.h"
+
 namespace server {
 
 class Command;
 class OperationContext;
+struct WriteConcern;
 
 // Known with any command, so never an "unknown field".
 bool is_generic_argument(std::string_view name);
@@ -16,6 +19,10 @@ bool is_generic_argument(std::string_view name);
 // Throws OperationError, worded as MongoDB 7.0 words it, for what is malformed
 // or not possible on this server or with this command.
 void apply_generic_arguments(OperationContext& op, const Command& command);
+
+// {w: 1, j: true, wtimeout: 1000}. Without a set neither more than one member nor a mode but the majority can be asked for.
+// Throws FailedToParse, BadValue.
+WriteConcern parse_write_concern(bson::DocumentView given, bool replicated);
 
 // Throws 40415 for a field the command doesn't know and 40413 for a repeated one.
 void check_known_fields(const Command& command, const OperationContext& op);

@@ -11,6 +11,7 @@
 #include "replication/replica_set.h"
 #include "replication/session_store.h"
 #include "server/commands/handshake.h"
+#include "server/default_concerns.h"
 #include "server/operation.h"
 #include "server/options.h"
 #include "server/own_address.h"
@@ -66,6 +67,7 @@ struct ReplicaSetPart::State {
         sessions(engine, oplog),
         applier(engine, oplog, committer, sessions),
         backups(engine, services.clock),
+        default_concerns(engine, services.clock),
         members(member, services.clock),
         member(engine, oplog, applier, member_options()) {}
 
@@ -79,6 +81,7 @@ struct ReplicaSetPart::State {
   replication::SessionStore sessions;
   replication::Applier applier;
   peers::BackupHost backups;
+  DefaultConcerns default_concerns;
 
   std::mutex sync_mutex;
   std::unique_ptr<peers::InitialSync> sync;            // while data is copied
@@ -100,7 +103,10 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
     members.nudge();
   };
   out.interrupt_writers = [this] { services.operations.kill_writers(base::ErrorCode::interrupted_due_to_state_change); };
-  out.became_primary = [this] { write::drop_unfinished_output(engine.catalog()); };
+  out.became_primary = [this] {
+    default_concerns.refresh();
+    write::drop_unfinished_output(engine.catalog());
+  };
   out.check_others = [is_self = out.is_self](const replication::SetConfig& config, bool initiating) {
     peers::check_quorum(config, initiating, is_self);
   };
@@ -185,6 +191,7 @@ ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, stora
   services.replica_set = &state.member;
   services.session_store = &state.sessions;
   services.backups = &state.backups;
+  services.default_concerns = &state.default_concerns;
   services.members = &state.members;
   services.peer_connection = [&member = state.member](int descriptor, base::Bytes read) { member.adopt_connection(descriptor, std::move(read)); };
   services.status.add("repl", [&member = state.member](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", member); });
@@ -211,7 +218,10 @@ void ReplicaSetPart::stop() {
   if (state_->source) state_->source->interrupt();
 }
 
-void ReplicaSetPart::keep_house() { state_->backups.expire(); }
+void ReplicaSetPart::keep_house() {
+  state_->backups.expire();
+  state_->default_concerns.refresh();
+}
 
 void ReplicaSetPart::hand_over() {
   if (!state_->member.writable()) return;

@@ -37,6 +37,7 @@ class Members;
 
 struct Options;
 class CommandRegistry;
+class DefaultConcerns;
 class FailPoints;
 class Metrics;
 class OperationContext;
@@ -66,6 +67,7 @@ struct Services {
   replication::SessionStore* session_store = nullptr;     // likewise
   peers::BackupHost* backups = nullptr;                   // likewise
   peers::Members* members = nullptr;                      // likewise: how the others are
+  DefaultConcerns* default_concerns = nullptr;            // likewise
 
   // Calls back, from any thread, once everything committed before the call
   // would survive a power loss. The connection awaits it before it answers a

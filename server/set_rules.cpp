@@ -6,6 +6,7 @@
 #include "bson/json.h"
 #include "replication/committer.h"
 #include "replication/coordinator.h"
+#include "server/default_concerns.h"
 #include "server/operation.h"
 #include "server/query/cursor_registry.h"
 #include "server/services.h"
@@ -42,6 +43,20 @@ void append_version(const Topology& topology, bson::Builder& reply) {
 }
 
 bool initiated(const Services& services) { return services.replica_set && services.replica_set->state() != MemberState::startup; }
+
+// Who doesn't say how many gets what was set for the whole set, or, since MongoDB 5.0, the majority.
+void apply_default(const OperationContext& op, replication::WriteConcern& concern) {
+  const auto defaults = op.services().default_concerns ? op.services().default_concerns->current() : nullptr;
+  if (!defaults || !defaults->write) {
+    concern.mode = "majority";
+  } else if (!op.write_concern.given) {
+    concern = *defaults->write;
+  } else {
+    concern.members = defaults->write->members;
+    concern.mode = defaults->write->mode;
+    concern.tags = defaults->write->tags;
+  }
+}
 
 std::string shown(bson::Timestamp time) {
   return "{ ts: Timestamp(" + std::to_string(time.seconds) + ", " + std::to_string(time.increment) + ") }";
@@ -154,8 +169,7 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
   if (wrote) {
     if (op.request().db == "local") return std::nullopt;
     asked.concern = op.write_concern;
-    // Since MongoDB 5.0: who doesn't say gets the majority.
-    if (!op.write_concern.w_given) asked.concern.mode = "majority";
+    if (!op.write_concern.w_given) apply_default(op, asked.concern);
     if (asked.concern.mode.empty() && asked.concern.tags.empty() && asked.concern.members == 0 && !asked.concern.journal) return std::nullopt;
   } else if (op.read_concern.level == "majority" || op.read_concern.level == "linearizable") {
     // What is read is what is there; it is shown when it is the majority's.

@@ -33,6 +33,7 @@
   X(fsync)                     \
   X(fsync_unlock)              \
   X(get_cmd_line_opts)         \
+  X(get_default_rw_concern)    \
   X(get_log)                   \
   X(get_more)                  \
   X(get_parameter)             \
@@ -67,6 +68,7 @@
   X(repl_set_step_down)        \
   X(restart_in_place)          \
   X(server_status)             \
+  X(set_default_rw_concern)    \
   X(set_parameter)             \
   X(shutdown)                  \
   X(start_session)             \

@@ -5,7 +5,7 @@ import bson
 import pymongo
 import pytest
 from pymongo import ReadPreference
-from pymongo.errors import PyMongoError, WriteConcernError
+from pymongo.errors import NotPrimaryError, OperationFailure, PyMongoError, WriteConcernError
 from pymongo.read_concern import ReadConcern
 from pymongo.read_preferences import Nearest, Secondary
 from pymongo.write_concern import WriteConcern
@@ -113,3 +113,58 @@ def test_secondaries_refuse_writes_and_unasked_reads(three):
         with pytest.raises(PyMongoError) as failure:
             client.admin.command("replSetStepDown", 1)
         assert failure.value.details["code"] == 10107
+
+
+def test_default_concerns_hold_for_all_members(three):
+    client = three.client()
+    primary = three.primary()
+
+    def refused(code, **given):
+        with pytest.raises(OperationFailure) as failure:
+            client.admin.command("setDefaultRWConcern", 1, **given)
+        assert failure.value.code == code, failure.value
+    implicit = client.admin.command("getDefaultRWConcern")
+    assert implicit["defaultReadConcern"] == {"level": "local"} and implicit["defaultReadConcernSource"] == "implicit"
+    assert implicit["defaultWriteConcern"] == {"w": "majority", "wtimeout": 0} and implicit["defaultWriteConcernSource"] == "implicit"
+    refused(2)
+    refused(2, defaultReadConcern={"level": "linearizable"})
+    refused(2, defaultReadConcern={"level": "snapshot"})
+    refused(2, defaultWriteConcern={"w": 0})
+    refused(100, defaultWriteConcern={"w": 9})
+    refused(79, defaultWriteConcern={"w": "nowhere"})
+    refused(40415, defaultWrites={"w": 1})
+    with pytest.raises(OperationFailure) as failure:
+        client.t.command("setDefaultRWConcern", 1, defaultReadConcern={"level": "local"})
+    assert failure.value.code == 13
+    with pytest.raises(NotPrimaryError):
+        three.secondaries()[0].command("setDefaultRWConcern", defaultReadConcern={"level": "local"})
+
+    client.admin.command("setDefaultRWConcern", 1, defaultReadConcern={"level": "majority"})
+    made = client.admin.command("setDefaultRWConcern", 1, defaultWriteConcern={"w": 3, "wtimeout": 300})
+    assert made["defaultReadConcern"] == {"level": "majority"} and made["defaultReadConcernSource"] == "global"
+    assert made["defaultWriteConcern"] == {"w": 3, "wtimeout": 300} and made["defaultWriteConcernSource"] == "global"
+    assert made["updateOpTime"] and made["updateWallClockTime"] and made["localUpdateWallClockTime"]
+    three.wait_same_place()
+    for member in three.members:
+        there = member.command("getDefaultRWConcern")
+        for field in ("defaultReadConcern", "defaultWriteConcern", "updateOpTime", "updateWallClockTime"):
+            assert there[field] == made[field]
+    held = three.secondaries()[0]
+    held.hold()
+    try:
+        with pytest.raises(WriteConcernError) as failure:
+            client.t.c.insert_one({"default": "three"})
+        assert failure.value.code == 64
+        client.t.get_collection("c", write_concern=WriteConcern(w=2)).insert_one({"its own": "two"})
+    finally:
+        held.let_go()
+    refused(20, defaultWriteConcern={})
+    # An empty read concern takes the default away.
+    assert client.admin.command("setDefaultRWConcern", 1, defaultReadConcern={})["defaultReadConcernSource"] == "implicit"
+    # Whoever takes over knows.
+    primary.command("replSetStepDown", 10)
+    three.wait_settled()
+    assert three.primary() is not primary
+    assert three.primary().command("getDefaultRWConcern", inMemory=True)["defaultWriteConcern"] == {"w": 3, "wtimeout": 300}
+    client.admin.command("setDefaultRWConcern", 1, defaultWriteConcern={"w": "majority"})
+    primary.command("replSetFreeze", 0)
