@@ -218,7 +218,8 @@ TEST_CASE("who has later entries already finds a base that was changed since") {
     const auto records = set.next();
     REQUIRE(records.size() == 4);
     set.b.applier.apply({records[0], records[1], records[3]});
-    set.b.applier.apply(records);  // as after a restart; the base isn't among what came lately
+    set.b.applier.forward().skipped();  // as after a restart
+    set.b.applier.apply({records[2], records[3]});
     require_same(set.a, set.b);
     CHECK(set.b.applier.forward().figures().from_oplog.get() == 1);
   }
