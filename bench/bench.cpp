@@ -2,6 +2,7 @@
 
 #include "bench/chapter6/command.h"
 #include "bench/sets/command.h"
+#include "bench/sizes/command.h"
 
 namespace bench {
 
@@ -11,6 +12,7 @@ const std::vector<Benchmark>& all() {
       {"bandwidth", "inserts into a replica set over lines of 1, 5, 20, 100 Mbit/s (dbDedup, figure 6.5); needs root", sets::add_bandwidth},
       {"shards", "records routed by key over 1, 3, 5, 9 pairs of servers (dbDedup, table 6.2)", sets::add_shards},
       {"majority", "writes acknowledged by the majority of a replica set, beside consensus alone", sets::add_majority},
+      {"sizes", "data directories of the sets, file by file, beside git gc --aggressive and zstd -19 --long=31", sizes::add_options},
   };
   return benchmarks;
 }
