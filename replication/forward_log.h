@@ -21,7 +21,7 @@ namespace replication {
 struct ForwardFigures {
   // As primary.
   base::Counter records, record_bytes, forward_bytes;  // bodies before and after
-  base::Counter sent_bytes;                            // and compressed
+  base::Counter sent_bytes;                            // as proposed: the large ones compressed
   base::Counter contents, content_bytes;               // in inserts and replacements
   base::Counter deltas, delta_content_bytes, delta_bytes;
   base::Counter same_document, similar;                // where the bases were found

@@ -11,7 +11,7 @@ using storage::Stamp;
 namespace {
 
 enum class RecordForm : uint8_t { plain = 1, compressed = 2 };
-constexpr int compression_level = 3;  // what is left besides deltas is little
+constexpr int compression_level = 3;  // contents that went whole, most likely
 constexpr uint64_t entry_bytes_min = 27;  // what decode of an entry wants at least
 
 base::Failure damaged(const std::string& what) {

@@ -48,8 +48,9 @@ class LogRecordBuilder {
   Bytes scratch_;
 };
 
-// Compressed where it is larger than `compress_from` bytes and gets smaller by it.
-Bytes encode(const LogRecord& record, size_t compress_from = 1024);
+// Compressed where it is larger than `compress_from` bytes and gets smaller by it. Smaller ones are better left to the
+// connection they go over, which knows those before them.
+Bytes encode(const LogRecord& record, size_t compress_from = 1 << 20);
 // Fails with DataCorruptionDetected.
 base::Result<LogRecord> decode_record(BytesView bytes);
 
