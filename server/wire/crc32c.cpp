@@ -4,6 +4,9 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_acle.h>
+#include <sys/auxv.h>
 #endif
 
 namespace server::wire {
@@ -36,16 +39,29 @@ __attribute__((target("sse4.2"))) uint32_t by_instruction(base::BytesView bytes,
   for (char c : bytes) crc = _mm_crc32_u8(crc, static_cast<uint8_t>(c));
   return crc;
 }
+bool has_instruction() { return __builtin_cpu_supports("sse4.2"); }
+#elif defined(__aarch64__)
+__attribute__((target("+crc"))) uint32_t by_instruction(base::BytesView bytes, uint32_t crc) {
+  while (bytes.size() >= 8) {
+    crc = __crc32cd(crc, base::load_le<uint64_t>(bytes.data()));
+    bytes.remove_prefix(8);
+  }
+  for (char c : bytes) crc = __crc32cb(crc, static_cast<uint8_t>(c));
+  return crc;
+}
+bool has_instruction() { return getauxval(AT_HWCAP) & HWCAP_CRC32; }
+#else
+uint32_t by_instruction(base::BytesView bytes, uint32_t crc) { return by_table(bytes, crc); }
+bool has_instruction() { return false; }
 #endif
 
 }  // namespace
 
 uint32_t crc32c(base::BytesView bytes, uint32_t before) {
-#if defined(__x86_64__)
-  static const bool fast = __builtin_cpu_supports("sse4.2");
-  if (fast) return ~by_instruction(bytes, ~before);
-#endif
-  return ~by_table(bytes, ~before);
+  static const bool fast = has_instruction();
+  return ~(fast ? by_instruction(bytes, ~before) : by_table(bytes, ~before));
 }
+
+uint32_t crc32c_by_table(base::BytesView bytes, uint32_t before) { return ~by_table(bytes, ~before); }
 
 }  // namespace server::wire
