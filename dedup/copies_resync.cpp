@@ -46,8 +46,9 @@ constexpr size_t copy_work = 40;
 constexpr size_t copy_work_many = 60, resync_work_many = 180;
 constexpr size_t search_work = 8, candidate_work = 12;
 constexpr size_t lookup_work = 2, lookup_work_distant = 8;
-constexpr size_t place_indexed_work_distant = 8;
+constexpr size_t place_indexed_work_distant = 6;
 constexpr size_t place_work_distant = 100;  // a source far larger than the caches is asked at random
+constexpr size_t short_copy_work_distant = 120;  // so many of them, and nothing of what they take is foreseen
 constexpr size_t work_per_byte = 2;         // of what is done; beyond it resyncs are hurried
 constexpr size_t work_per_byte_max = 4;     // of the whole target; beyond it nothing is looked up any more
 constexpr size_t resync_per_byte_max = 6;   // and nothing resynced where there are many copies
@@ -82,9 +83,21 @@ class SourceIndex {
     }
     if (source.size() < key_bytes) return places;
     // Backwards, so that the first of equal places stays: copies then tend to follow each other.
-    for (size_t place = (source.size() - key_bytes) / stride_ + 1; place > 0; --place) {
-      const uint64_t hash = hash_of(source.data() + (place - 1) * stride_);
-      slots_[hash >> shift_] = static_cast<uint32_t>(place | tag(hash) << place_bits);
+    const size_t last = (source.size() - key_bytes) / stride_ + 1;
+    const auto put = [&](size_t place, uint64_t hash) { slots_[hash >> shift_] = static_cast<uint32_t>(place | tag(hash) << place_bits); };
+    if (!distant() || last <= ahead) {
+      for (size_t place = last; place > 0; --place) put(place, hash_of(source.data() + (place - 1) * stride_));
+      return places;
+    }
+    std::array<uint64_t, ahead> announced;
+    const auto announce = [&](size_t place) {
+      const uint64_t hash = announced[place % ahead] = hash_of(source.data() + (place - 1) * stride_);
+      __builtin_prefetch(&slots_[hash >> shift_], 1);
+    };
+    for (size_t place = last; place > last - ahead; --place) announce(place);
+    for (size_t place = last; place > 0; --place) {
+      put(place, announced[place % ahead]);
+      if (place > ahead) announce(place - ahead);
     }
     return places;
   }
@@ -94,7 +107,8 @@ class SourceIndex {
   // A position that very likely holds the 8 bytes with this hash.
   std::optional<size_t> find(uint64_t hash) const {
     const uint32_t slot = slots_[hash >> shift_];
-    if (slot == 0 || slot >> place_bits != tag(hash)) return std::nullopt;
+    // In this order: whether a slot is empty can't be foreseen, that it holds another tag can.
+    if (slot >> place_bits != tag(hash) || slot == 0) [[likely]] return std::nullopt;
     return ((slot & (places_max - 1)) - 1) * stride_;
   }
 
@@ -240,6 +254,7 @@ class Finder {
       if (!place) continue;
       if (distant) work_ += place_work_distant;
       if (take(*place, t)) {
+        if (distant && copies_.back().bytes < convincing_bytes) work_ += short_copy_work_distant;
         // Passages in another order are all found here; resyncs between them would fail again and again.
         if (copies_.back().bytes >= convincing_bytes && wait_-- <= 0) credit_ = std::max(credit_, 1), wait_ = 0;
         return true;
@@ -254,16 +269,24 @@ class Finder {
     for (const Gap& gap : gaps_) bytes += gap.to - gap.from;
     if (gaps_.empty() || (!index_.built() && bytes < gap_bytes_min + source_.size() / index_share)) return;
     if (!index_.built()) build_index();
+    const bool distant = index_.distant();
+    const auto announce = [&](const Gap& gap) {
+      for (size_t t = gap.from; t < gap.from + ahead && t + key_bytes <= gap.to; ++t) index_.prefetch(SourceIndex::hash_of(target_.data() + t));
+    };
+    if (distant) announce(gaps_.front());
     std::vector<Copy> all;
+    all.reserve(copies_.size() + gaps_.size());
     size_t next = 0;
     for (const Gap& gap : gaps_) {
+      if (distant && &gap != &gaps_.back()) announce(*(&gap + 1));
       all.insert(all.end(), copies_.begin() + static_cast<ptrdiff_t>(next),
                  copies_.begin() + static_cast<ptrdiff_t>(gap.copies_before));
       next = gap.copies_before;
       size_t covered = gap.from;
       for (size_t t = gap.from; t + key_bytes <= gap.to && !exhausted();) {
-        work_ += index_.distant() ? lookup_work_distant : lookup_work;
+        work_ += distant ? lookup_work_distant : lookup_work;
         const auto s = index_.find(SourceIndex::hash_of(target_.data() + t));
+        if (s && distant) work_ += place_work_distant;
         const Copy copy = s ? longest(*s, t, covered, gap.to) : Copy{};
         if (copy.bytes < match_bytes_min) {
           ++t;
