@@ -119,16 +119,24 @@ size_t find_key_anywhere(const char* bytes, size_t places, uint64_t key) {
 }
 
 [[gnu::target(PALIMPSEST_AVX512)]] size_t find_key_avx512(const char* bytes, size_t places, uint64_t key) {
-  const __m512i k0 = _mm512_set1_epi8(static_cast<char>(key)), k2 = _mm512_set1_epi8(static_cast<char>(key >> 16)),
-                k5 = _mm512_set1_epi8(static_cast<char>(key >> 40)),
+  const __m512i k0 = _mm512_set1_epi8(static_cast<char>(key)), k5 = _mm512_set1_epi8(static_cast<char>(key >> 40)),
                 k7 = _mm512_set1_epi8(static_cast<char>(key >> 56));
-  for (size_t at = 0; at < places; at += 64) {
+  size_t at = 0;
+  for (; at + 64 <= places; at += 64) {
     const char* p = bytes + at;
-    const size_t left = places - at;
+    uint64_t hits = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(p), k0);
+    hits = _mm512_mask_cmpeq_epi8_mask(hits, _mm512_loadu_si512(p + 5), k5);
+    hits = _mm512_mask_cmpeq_epi8_mask(hits, _mm512_loadu_si512(p + 7), k7);
+    for (; hits; hits &= hits - 1) {
+      const size_t place = at + static_cast<size_t>(std::countr_zero(hits));
+      if (load_le<uint64_t>(bytes + place) == key) return place;
+    }
+  }
+  if (at < places) {
+    const char* p = bytes + at;
     // Bytes beyond the last place are not ours to read: masked out, a load doesn't touch them.
-    const uint64_t within = left >= 64 ? ~uint64_t{0} : (uint64_t{1} << left) - 1;
+    const uint64_t within = (uint64_t{1} << (places - at)) - 1;
     uint64_t hits = _mm512_mask_cmpeq_epi8_mask(within, _mm512_maskz_loadu_epi8(within, p), k0);
-    hits = _mm512_mask_cmpeq_epi8_mask(hits, _mm512_maskz_loadu_epi8(within, p + 2), k2);
     hits = _mm512_mask_cmpeq_epi8_mask(hits, _mm512_maskz_loadu_epi8(within, p + 5), k5);
     hits = _mm512_mask_cmpeq_epi8_mask(hits, _mm512_maskz_loadu_epi8(within, p + 7), k7);
     for (; hits; hits &= hits - 1) {

@@ -79,9 +79,14 @@ struct Encoder::State {
   std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records, Lineage lineage);
 
   bool try_source(Work& work, const Candidate& candidate);
-  std::optional<TwoWay> both_ways(BytesView source, BytesView target) const {
+  // nullopt, too, where neither is of use: forward not below `forward_bytes_max`, nor backward worth keeping.
+  std::optional<TwoWay> both_ways(BytesView source, BytesView target, size_t forward_bytes_max = SIZE_MAX) const {
     DeltaOptions bounded = delta;
     bounded.backward_bytes_max = source.size() * options.worth_percent / 100;
+    // A backward delta that is worth it inserts no more than that: the rest of the source stands in the target.
+    const size_t shared_bytes_min = source.size() - std::min(source.size(), bounded.backward_bytes_max);
+    const size_t for_backward = target.size() - std::min(target.size(), shared_bytes_min);
+    bounded.literal_bytes_max = std::max(forward_bytes_max, for_backward);
     return encode_two_way(source, target, bounded);
   }
   bool worth(size_t delta_bytes, size_t content_bytes) const { return delta_bytes > 0 && at_most(options.worth_percent, delta_bytes, content_bytes); }
@@ -178,9 +183,9 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
     finder.drop(candidate.pointer);
     return false;
   }
-  auto both = both_ways(*source, work.content);
-  if (!both) return true;
   Encoding& encoding = work.encoding;
+  auto both = both_ways(*source, work.content, encoding.source ? encoding.forward.size() : SIZE_MAX);
+  if (!both) return true;
   if (both->forward.size() < work.content.size() && (!encoding.source || both->forward.size() < encoding.forward.size())) {
     encoding.source = candidate.id;
     encoding.forward = std::move(both->forward);
@@ -299,7 +304,9 @@ void Encoder::State::re_encode_hop_base(Work& work, const ContentId& target, uin
   Bytes room;
   const Bytes* content = fetch(target, work.records, room);
   if (!content) return;
-  auto delta_of_base = dedup::encode(work.content, *content, delta);
+  DeltaOptions bounded = delta;
+  bounded.literal_bytes_max = content->size() * options.worth_percent / 100;
+  auto delta_of_base = dedup::encode(work.content, *content, bounded);
   if (!delta_of_base || !worth(delta_of_base->size(), content->size())) return;
   ++stats.hop_write_backs;
   const size_t saved = content->size() - delta_of_base->size();

@@ -119,8 +119,9 @@ void FeatureIndex::overwrite(uint32_t bucket, uint32_t pointer) {
 
 void FeatureIndex::clear(uint32_t bucket) {
   if (layout_ != IndexLayout::two_slots) return;
-  slots_[bucket / buckets].pointers[bucket % buckets] = 0;
-  --used_;
+  uint32_t& pointer = slots_[bucket / buckets].pointers[bucket % buckets];
+  used_ -= pointer != 0;
+  pointer = 0;
 }
 
 bool FeatureIndex::erase(uint32_t feature, uint32_t pointer) {

@@ -116,6 +116,19 @@ TEST_CASE("an entry can be led elsewhere in place") {
   }
 }
 
+TEST_CASE("an entry that two features led to is cleared once, and counted once") {
+  FeatureIndex index(1);
+  index.reset(100);
+  index.put(77, 5);
+  index.put(78, 6);
+  const FeatureMatches matches = index.find(77, 8);
+  REQUIRE(matches.size() == 1);
+  index.clear(matches[0].bucket);
+  index.clear(matches[0].bucket);
+  CHECK_FALSE(leads_to(index, 77, 5));
+  CHECK(index.used() == 1);
+}
+
 TEST_CASE("as published, matches come in the order they were put") {
   FeatureIndex index(3, IndexLayout::published);
   index.reset(400);

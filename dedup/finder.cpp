@@ -33,11 +33,14 @@ void Finder::sketch(uint32_t collection, BytesView content, Lineage lineage, Sim
 void Finder::find(uint32_t collection, Similar& similar) {
   const uint32_t own = similar.has_lineage ? similar.features[0] : 0;
   for (const uint32_t feature : similar.features) index_.prefetch(feature);
+  for (uint32_t i = 0; i < similar.features.size(); ++i) {
+    similar.matches[i] = index_.find(similar.features[i], options_.matches_per_feature + false_matches_max);
+    for (const FeatureMatch& match : similar.matches[i]) metadata_.prefetch(match.pointer);
+  }
   const uint64_t pages_read_before = metadata_.pages_read();
   for (uint32_t i = 0; i < similar.features.size(); ++i) {
     const uint32_t feature = similar.features[i];
     FeatureMatches& matches = similar.matches[i];
-    matches = index_.find(feature, options_.matches_per_feature + false_matches_max);
     for (uint32_t j = 0; j < matches.size();) {
       if (j == options_.matches_per_feature || metadata_.pages_read() - pages_read_before >= pages_read_max) {
         matches.truncate(j);

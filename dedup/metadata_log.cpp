@@ -337,6 +337,13 @@ std::optional<MetadataLog::Entry> MetadataLog::find(MetadataPointer pointer) {
   return slot ? std::optional(state_->pages[page_of(pointer)].page->entry(*slot)) : std::nullopt;
 }
 
+void MetadataLog::prefetch(MetadataPointer pointer) const {
+  const uint32_t number = page_of(pointer);
+  if (number >= state_->pages.size() || !state_->pages[number].page) return;
+  const auto& slots = state_->pages[number].page->slots;
+  if (slot_of(pointer) < slots.size()) __builtin_prefetch(&slots[slot_of(pointer)]);
+}
+
 void MetadataLog::supersede(MetadataPointer pointer, uint32_t delta_bytes) {
   Slot* slot = state_->slot(pointer);
   if (!slot) return;

@@ -69,6 +69,8 @@ class MetadataLog {
 
   MetadataPointer append(const Metadata& entry);
   std::optional<Entry> find(MetadataPointer pointer);
+  // `find` is about to follow.
+  void prefetch(MetadataPointer pointer) const;
   void supersede(MetadataPointer pointer, uint32_t delta_bytes);
   // It stays the newest of its chain, but as a delta; 0: whole again.
   void set_delta_bytes(MetadataPointer pointer, uint32_t bytes);

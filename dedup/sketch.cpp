@@ -67,6 +67,8 @@ class First {
     *place = value;
   }
   size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  bool full() const { return count_ == count_max_; }
   const T* begin() const { return values_.data(); }
   const T* end() const { return values_.data() + count_; }
 
@@ -113,7 +115,12 @@ Features Sketcher::windows(uint64_t salt, BytesView content) const {
 
   First<Window, ByHash> smallest(options_.features_max - supers);
   const auto add_all = [&](size_t at) {
-    for (size_t i = 0; i < sample.hashes.size(); ++i) smallest.add(Window{sample.hashes[i]} << 32 | (at + sample.positions[i]));
+    uint32_t largest = UINT32_MAX;  // that still has a place
+    for (size_t i = 0; i < sample.hashes.size(); ++i) {
+      if (sample.hashes[i] > largest) [[likely]] continue;
+      smallest.add(Window{sample.hashes[i]} << 32 | (at + sample.positions[i]));
+      if (smallest.full()) largest = smallest.empty() ? 0 : static_cast<uint32_t>(smallest.end()[-1] >> 32);
+    }
   };
   add_all(0);
   // Short, or monotonous: the smallest of all may not be in the sample.

@@ -162,8 +162,9 @@ void WindowKernel::window_hashes(BytesView content, const WindowHash& hash, uint
   const auto one_block = [&](const char* p, size_t count, size_t from) {
     const size_t kept = block_below(p, count, hash, limit, hashes, places);
     out.hashes.insert(out.hashes.end(), hashes.begin(), hashes.begin() + static_cast<ptrdiff_t>(kept));
-    for (size_t i = 0; i < kept; ++i)
-      out.positions.push_back(static_cast<uint32_t>(from + places[i] % lanes * 4 + places[i] / lanes));
+    out.positions.resize(out.hashes.size());
+    uint32_t* const positions = out.positions.data() + out.positions.size() - kept;
+    for (size_t i = 0; i < kept; ++i) positions[i] = static_cast<uint32_t>(from) + places[i] % lanes * 4 + places[i] / lanes;
   };
   size_t at = 0;
   for (; at + block <= windows; at += block) one_block(content.data() + at, block, at);
