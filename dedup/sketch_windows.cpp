@@ -11,6 +11,8 @@
 #else
 #define PALIMPSEST_AVX512 "avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"
 #endif
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -135,6 +137,26 @@ void rank_anywhere(const std::vector<uint32_t>& hashes, const Rankings& rankings
 [[gnu::target(PALIMPSEST_AVX512)]] void rank_avx512(const std::vector<uint32_t>& hashes, const Rankings& rankings, First& first) {
   rank_all(hashes, rankings, first);
 }
+#elif defined(__aarch64__)
+size_t block_below_neon(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes, Hashes& places) {
+  hash_block(p, windows, hash, hashes);
+  const uint32x4_t limits = vdupq_n_u32(limit);
+  size_t kept = 0;
+  for (size_t i = 0; i < block; i += 16) {
+    const auto two = [&](size_t at) {
+      return vcombine_u16(vmovn_u32(vcltq_u32(vld1q_u32(&hashes[at]), limits)), vmovn_u32(vcltq_u32(vld1q_u32(&hashes[at + 4]), limits)));
+    };
+    const uint8x16_t lanes_below = vcombine_u8(vmovn_u16(two(i)), vmovn_u16(two(i + 8)));
+    // Four bits a lane, of which one is taken.
+    uint64_t below = vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(lanes_below), 4)), 0) & 0x1111111111111111;
+    for (; below; below &= below - 1) {
+      const size_t place = i + static_cast<size_t>(std::countr_zero(below)) / 4;
+      hashes[kept] = hashes[place];
+      places[kept++] = static_cast<uint32_t>(place);
+    }
+  }
+  return kept;
+}
 #endif
 
 }  // namespace
@@ -146,6 +168,8 @@ std::span<const WindowKernel> window_kernels() {
     if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
       usable.push_back({"avx512", block_below_avx512, rank_avx512});
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")) usable.push_back({"avx2", block_below_avx2, rank_avx2});
+#elif defined(__aarch64__)
+    usable.push_back({"neon", block_below_neon, rank_anywhere});
 #endif
     usable.push_back({"baseline", block_below_anywhere, rank_anywhere});
     usable.push_back({"scalar", block_below_scalar, rank_scalar});
