@@ -280,8 +280,7 @@ void read_goals(Suite& suite) {
     for (const auto scan = stored.collections().front()->scan(transaction, storage::Direction::forward); scan->next();) ids.push_back(scan->record());
   }
   base::check(ids.size() == versions, "every version is there");
-  std::vector<double> micros;
-  double worst = 0;
+  std::vector<double> micros, best;  // of every read but the first of a version; of each version
   uint32_t hops_max = 0, latest_hops = 0;
   for (size_t version = 0; version < versions; ++version) {
     double least = 1e300;
@@ -291,10 +290,11 @@ void read_goals(Suite& suite) {
       hops_max = std::max(hops_max, one.hops);
       if (version + 1 == versions) latest_hops = one.hops;
     }
-    worst = std::max(worst, least);
+    best.push_back(least);
   }
   std::sort(micros.begin(), micros.end());
-  const double p99 = micros[micros.size() * 99 / 100];
+  std::sort(best.begin(), best.end());
+  const double p99 = micros[micros.size() * 99 / 100], best_p99 = best[best.size() * 99 / 100];
 
   uint64_t cold = 0;
   const size_t samples = std::min<size_t>(versions, 12);
@@ -307,8 +307,8 @@ void read_goals(Suite& suite) {
   }
   const std::string of = fmt::format("{} versions of a document of 64 KB, CPU time of the reading thread", versions);
   suite.goal({"read the latest version, warm: hops", "hops", static_cast<double>(latest_hops), 0, true, of});
-  suite.goal({"read any version, warm: p99", "µs", p99, 60, true, fmt::format("{}; at most {} hops", of, hops_max)});
-  suite.goal({"read any version, warm: worst", "µs", worst, 250, true, "the slowest version, the best of three reads of each"});
+  suite.goal({"read any version, warm: p99", "µs", p99, 60, true, fmt::format("{}; at most {} hops; {:.0f} of the best of three reads of each", of, hops_max, best_p99)});
+  suite.goal({"read any version, warm: worst", "µs", best.back(), 250, true, "the slowest version, the best of three reads of each"});
   suite.goal({"read any version, cold: blocks read from disk", "blocks", static_cast<double>(cold), 2, true, fmt::format("at most, of {} versions, each after the directory was opened again", samples)});
 }
 

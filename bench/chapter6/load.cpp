@@ -14,14 +14,19 @@ constexpr const char* database = "bench";
 
 double seconds_since(std::chrono::steady_clock::time_point begun) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); }
 
+constexpr const char* encoder_thread = "dedup";
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 }  // namespace
 
-double Rival::median_rate() const {
-  if (rates.empty()) return 0;
-  std::vector<double> sorted = rates;
-  std::sort(sorted.begin(), sorted.end());
-  return sorted[sorted.size() / 2];
-}
+double Rival::median_rate() const { return median(rates); }
+double Rival::median_answering() const { return median(answering); }
+double Rival::median_encoding() const { return median(encoding); }
 
 double Rival::quantile(double q) const {
   if (micros.empty()) return 0;
@@ -108,11 +113,11 @@ void Load::start(Rival& rival, const std::string& program, const std::string& sc
     for (uint32_t i = begin; i < populated_ && i < begin + 100; ++i) insert.records.push_back(i);
   }
   run(rival, list);
-  rival.rates.clear();
-  rival.micros.clear();
+  for (auto* measured : {&rival.rates, &rival.micros, &rival.answering, &rival.encoding}) measured->clear();
 }
 
 void Load::run(Rival& rival, const std::vector<Operation>& operations) const {
+  const double cpu = rival.server->cpu_seconds(), encoder_cpu = rival.server->thread_cpu_seconds(encoder_thread);
   const auto round = std::chrono::steady_clock::now();
   size_t records = 0;
   for (const Operation& operation : operations) {
@@ -146,11 +151,15 @@ void Load::run(Rival& rival, const std::vector<Operation>& operations) const {
     rival.micros.push_back(seconds_since(begun) * 1e6);
     records += operation.insert ? operation.records.size() : 1;
   }
-  if (records > 0) rival.rates.push_back(static_cast<double>(records) / seconds_since(round));
+  if (records == 0) return;
+  rival.rates.push_back(static_cast<double>(records) / seconds_since(round));
+  const double encoded = rival.server->thread_cpu_seconds(encoder_thread) - encoder_cpu, all = rival.server->cpu_seconds() - cpu;
+  rival.answering.push_back((all - encoded) * 1e6 / static_cast<double>(records));
+  rival.encoding.push_back(encoded * 1e6 / static_cast<double>(records));
 }
 
 void wait_until_idle(const std::vector<Rival>& rivals, double seconds_max) {
-  constexpr double step = 0.2, idle = 0.021;  // seconds; the clock ticks in hundredths
+  constexpr double step = 0.2, idle = 0.01;  // seconds
   auto cpu = [&] {
     double sum = 0;
     for (const Rival& rival : rivals) sum += rival.server->cpu_seconds();

@@ -22,8 +22,12 @@ struct Rival {
   std::unique_ptr<datasets::replay::Client> client;
   std::vector<double> rates;           // operations a second, one a round
   std::vector<double> micros;          // latencies of all rounds
+  // CPU time an operation, one a round, microseconds: of the server's threads but the encoder's, and of that.
+  std::vector<double> answering, encoding;
 
   double median_rate() const;
+  double median_answering() const;
+  double median_encoding() const;
   double quantile(double q) const;     // of the latencies, microseconds
 };
 
@@ -48,7 +52,7 @@ class Load {
 
   // Starts the rival's server and inserts what is to be there.
   void start(Rival& rival, const std::string& program, const std::string& scratch) const;
-  // One round; its rate and latencies are added to the rival's.
+  // One round; its rate, latencies and CPU times are added to the rival's.
   void run(Rival& rival, const std::vector<Operation>& operations) const;
 
  private:

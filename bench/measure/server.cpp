@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -108,15 +109,24 @@ void Server::stop() {
 }
 
 double Server::cpu_seconds() const {
-  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  std::istringstream fields(text.substr(text.rfind(')') + 1));
-  std::string field;
-  for (int i = 0; i < 11; ++i) fields >> field;
-  double user = 0, system = 0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  clockid_t clock = 0;
+  timespec time{};
+  if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double Server::thread_cpu_seconds(const std::string& name) const {
+  double seconds = 0;
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task", gone)) {
+    std::string named;
+    std::getline(std::ifstream(thread.path() / "comm"), named);
+    if (named != name) continue;
+    double run_ns = 0;
+    std::ifstream(thread.path() / "schedstat") >> run_ns;
+    seconds += run_ns * 1e-9;
+  }
+  return seconds;
 }
 
 }  // namespace bench
