@@ -87,6 +87,37 @@ RecordId RecordStore::insert(Transaction& transaction, BytesView content, Stamp 
   return record;
 }
 
+void RecordStore::insert_at(Transaction& transaction, RecordId id, BytesView content, Stamp generation) {
+  state_->chains.insert(transaction, id, content, generation);
+}
+
+bool RecordStore::keep_as_delta(Transaction& transaction, RecordId older, RecordId newer) {
+  constexpr uint32_t versions_max = 16;
+  if (newer <= older) return false;
+  const ChainStore& chains = state_->chains;
+  // The rows lie in one table: what one call found is gone with the next.
+  const auto whole = [&](RecordId id) -> std::optional<std::pair<Stamp, Bytes>> {
+    const auto place = find_row(chains.tables(), transaction, id, id < chains.packed_below());
+    if (!place || place->row.form != RecordRow::Form::raw) return std::nullopt;
+    return std::pair{place->row.generation, Bytes(place->row.content)};
+  };
+  const auto base = whole(newer), target = base ? whole(older) : std::nullopt;
+  if (!target) return false;
+  dedup::DeltaOptions options;
+  options.literal_bytes_max = target->second.size() / 2;
+  auto delta = dedup::encode(base->second, target->second, options);
+  if (!delta || delta->size() > target->second.size() / 2) return false;
+
+  dedup::Backward backward;
+  backward.target = {chains.collection(), older, target->first};
+  backward.base = {chains.collection(), newer, base->first};
+  backward.target_placement = chains.placement(transaction, {older, target->first}).value_or(dedup::Placement{older, 0});
+  backward.base_placement = {backward.target_placement.chain, backward.target_placement.ordinal + 1};
+  if (backward.base_placement.ordinal >= versions_max) return false;
+  backward.delta = std::move(*delta);
+  return state_->chains.write_back(transaction, backward) == WriteBackResult::written;
+}
+
 std::optional<Bytes> RecordStore::find(Transaction& transaction, RecordId id, ReadInfo* info) {
   const auto place = find_row(state_->chains.tables(), transaction, id, id < state_->chains.packed_below());
   if (!place) return std::nullopt;

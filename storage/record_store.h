@@ -49,6 +49,8 @@ class RecordStore {
 
   // `generation` comes from Transaction::next_stamp.
   RecordId insert(Transaction& transaction, BytesView content, Stamp generation);
+  // Under an id that the caller gives out: nobody's, and never anybody's before.
+  void insert_at(Transaction& transaction, RecordId id, BytesView content, Stamp generation);
   // The content, decoded and verified; nullopt: no such record. Throws
   // DataCorruptionDetected, naming the record, where its chain does not decode.
   std::optional<Bytes> find(Transaction& transaction, RecordId id, ReadInfo* info = nullptr);
@@ -57,6 +59,9 @@ class RecordStore {
   // Both keep the old content where another one is based on it (dbDedup §5.1).
   Superseded update(Transaction& transaction, RecordId id, BytesView content, Stamp generation);
   Superseded remove(Transaction& transaction, RecordId id);
+  // Keeps `older` as a delta of `newer`, another record that is a version of the same thing and has a higher id, where that is
+  // shorter. False: it stays as it is. After so many versions in a row one stays whole, so that none is far from one that is.
+  bool keep_as_delta(Transaction& transaction, RecordId older, RecordId newer);
 
   RecordCursor cursor(Transaction& transaction, Direction direction = Direction::forward);
 
