@@ -1,0 +1,32 @@
+// Tuple-first and hybrid (Decibel §3.2, §3.4): each state has bitmaps of the records it shows.
+//
+// The two are one but for the segments: with tuple-first all branches write into one heap, with
+// hybrid each has a head segment of its own, which becomes internal when a branch is made from
+// it. Whoever makes branches decides it (branches.h). A segment that a state has nothing in is
+// neither looked at nor stored for it.
+#pragma once
+
+#include "versions/branch/branch_store.h"
+
+namespace versions {
+
+class BitmapStore : public BranchStore {
+ public:
+  explicit BitmapStore(StoreParts parts, const std::vector<std::string>& more_tables = {});
+
+  void begin(Transaction& transaction, State state, RecordId newest) override;
+  bool shows(Transaction& transaction, const View& view, RecordId record) override;
+  RecordId find(Transaction& transaction, const View& view, BytesView key) override;
+  std::unique_ptr<Scan> scan(Transaction& transaction, const View& view) override;
+  std::unique_ptr<ManyScan> scan_many(Transaction& transaction, const std::vector<View>& views) override;
+  Difference diff(Transaction& transaction, const View& a, const View& b) override;
+
+ protected:
+  void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) override;
+  void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& written) override;
+  std::shared_ptr<const RecordSet> live(Transaction& transaction, const View& view);
+
+  CommitHistory history_;
+};
+
+}  // namespace versions

@@ -1,0 +1,291 @@
+#include "versions/branch/branch_store.h"
+
+#include "base/varint.h"
+#include "bson/keystring.h"
+#include "storage/engine.h"
+#include "versions/branch/bitmap_store.h"
+#include "versions/branch/scans.h"
+#include "versions/branch/tuple_oriented.h"
+#include "versions/branch/version_first.h"
+
+namespace versions {
+
+namespace {
+
+constexpr size_t record_bytes = 8;  // of a RecordId at the end of a key
+
+Table open_table(const StoreParts& parts, const std::string& kind) {
+  return parts.engine.open_table("versions-" + std::to_string(parts.collection) + "-" + kind, {.prefix_compression = true});
+}
+
+}  // namespace
+
+Bytes key_of(BytesView document) {
+  bson::KeyString key;
+  key.append(bson::DocumentView(document).find("_id"));
+  return std::move(key).bytes();
+}
+
+std::unique_ptr<BranchStore> BranchStore::open(Layout layout, StoreParts parts) {
+  switch (layout) {
+    case Layout::tuple_first_by_tuple: return std::make_unique<TupleOriented>(std::move(parts));
+    case Layout::version_first: return std::make_unique<VersionFirst>(std::move(parts));
+    case Layout::tuple_first:  // it is the segments, which all branches or none share
+    case Layout::hybrid: break;
+  }
+  return std::make_unique<BitmapStore>(std::move(parts));
+}
+
+BranchStore::BranchStore(StoreParts parts, const std::vector<std::string>& more_tables)
+    : parts_(std::move(parts)), keys_(open_table(parts_, "keys")), pending_(open_table(parts_, "pending")) {
+  for (const std::string& kind : more_tables) more_.push_back(open_table(parts_, kind));
+}
+
+std::vector<std::string> BranchStore::table_names() const {
+  std::vector<std::string> names{keys_.name(), pending_.name()};
+  for (const Table& table : more_) names.push_back(table.name());
+  return names;
+}
+
+// --- rows
+
+Bytes BranchStore::entry_key(BytesView key, RecordId record) {
+  Bytes bytes(key);
+  base::append_be64(bytes, static_cast<uint64_t>(record));
+  return bytes;
+}
+
+Bytes BranchStore::pending_key(BranchId branch, RecordId record) {
+  Bytes key;
+  base::append_be64(key, static_cast<uint64_t>(branch));
+  base::append_be64(key, static_cast<uint64_t>(record));
+  return key;
+}
+
+std::optional<BranchStore::PendingKind> BranchStore::pending_kind(Transaction& transaction, BranchId branch, RecordId record) {
+  const auto row = pending_.get(transaction, pending_key(branch, record));
+  if (!row) return std::nullopt;
+  return static_cast<PendingKind>(row->at(0));
+}
+
+BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId branch) {
+  Pending pending;
+  TableCursor cursor = pending_.cursor(transaction);
+  for (bool on = cursor.seek(pending_key(branch, 0)); on; on = cursor.next()) {
+    if (base::load_be64(cursor.key().data()) != static_cast<uint64_t>(branch)) break;
+    const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
+    (cursor.value().at(0) == static_cast<char>(PendingKind::added) ? pending.added : pending.removed).add(record);
+  }
+  return pending;
+}
+
+bool BranchStore::has_pending(Transaction& transaction, BranchId branch) {
+  TableCursor cursor = pending_.cursor(transaction);
+  return cursor.seek(pending_key(branch, 0)) && base::load_be64(cursor.key().data()) == static_cast<uint64_t>(branch);
+}
+
+void BranchStore::claim(Transaction& transaction, BranchId branch, BytesView key) {
+  // No record has such an id: they have their highest bit free.
+  const Bytes row = entry_key(key, static_cast<RecordId>(uint64_t{1} << 63 | static_cast<uint64_t>(branch)));
+  keys_.put(transaction, row, {});
+  keys_.remove(transaction, row);
+}
+
+void BranchStore::touch(Transaction& transaction, BranchId branch, RecordId record) {
+  const Bytes row = pending_key(branch, record);
+  pending_.put(transaction, row, {});
+  pending_.remove(transaction, row);
+}
+
+RecordId BranchStore::last_of(Transaction& transaction, Segment segment) {
+  auto cursor = parts_.records.cursor(transaction, storage::Direction::backward);
+  cursor.seek_after(record_at(segment + 1, 0));
+  return cursor.next() ? cursor.id() : 0;
+}
+
+RecordId BranchStore::allocate(Transaction& transaction, Segment segment) {
+  const std::lock_guard lock(mutex_);
+  const auto [last, is_first] = last_offset_.try_emplace(segment, 0);
+  if (is_first) {
+    try {
+      const RecordId record = last_of(transaction, segment);
+      if (record != 0 && segment_of(record) == segment) last->second = offset_of(record);
+    } catch (...) {
+      last_offset_.erase(last);
+      throw;
+    }
+  }
+  if (last->second == UINT32_MAX) throw base::OperationError(base::ErrorCode::operation_failed, "the branch's segment is full: 2^32 records");
+  return record_at(segment, ++last->second);
+}
+
+void BranchStore::each_entry(Transaction& transaction, BytesView key, const std::function<RecordId(RecordId, BytesView)>& each) {
+  TableCursor cursor = keys_.cursor(transaction);
+  bool on = cursor.seek_back(entry_key(key, storage::record_id_max));
+  while (on) {
+    const BytesView at = cursor.key();
+    if (at.size() != key.size() + record_bytes || !at.starts_with(key)) return;
+    const auto record = static_cast<RecordId>(base::load_be64(at.data() + key.size()));
+    const RecordId below = each(record, cursor.value());
+    if (below == 0) return;
+    on = below == record ? cursor.previous() : cursor.seek_back(entry_key(key, below - 1));
+  }
+}
+
+// --- reads
+
+RecordId BranchStore::find(Transaction& transaction, const View& view, BytesView key) {
+  RecordId found = 0;
+  each_entry(transaction, key, [&](RecordId record, BytesView) -> RecordId {
+    if (!shows(transaction, view, record)) return record;
+    found = record;
+    return 0;
+  });
+  if (found == 0 && parts_.first_records) {
+    const RecordId first = parts_.first_records(transaction, key);
+    if (first != 0 && shows(transaction, view, first)) found = first;
+  }
+  return found;
+}
+
+std::optional<Bytes> BranchStore::get(Transaction& transaction, const View& view, BytesView key) {
+  const RecordId record = find(transaction, view, key);
+  return record == 0 ? std::nullopt : content(transaction, record);
+}
+
+std::unique_ptr<Scan> BranchStore::scan_set(Transaction& transaction, RecordSet set) {
+  return std::make_unique<SetScan>(parts_.records, transaction, std::make_shared<const RecordSet>(std::move(set)));
+}
+
+std::vector<Version> BranchStore::history(Transaction& transaction, BytesView key) {
+  std::vector<Version> versions;
+  each_entry(transaction, key, [&](RecordId record, BytesView value) {
+    const auto commit = base::take_varint(value);
+    if (value.empty()) versions.push_back({record, commit.value_or(0)});  // else an entry that is no record
+    return record;
+  });
+  if (const RecordId first = parts_.first_records ? parts_.first_records(transaction, key) : 0; first != 0) versions.push_back({first, 0});
+  return versions;
+}
+
+// --- writes
+
+RecordId BranchStore::insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation,
+                                 uint64_t commit) {
+  base::check(view.branch != BranchId::none, "a write on a branch");
+  const RecordId record = allocate(transaction, view.segment);
+  parts_.records.insert_at(transaction, record, document, generation);
+  Bytes value;
+  base::append_varint(value, commit);
+  keys_.put(transaction, entry_key(key, record), value);
+  now_shown(transaction, view.branch, record);
+  return record;
+}
+
+RecordId BranchStore::insert(Transaction& transaction, const View& view, BytesView document, Stamp generation) {
+  const Bytes key = key_of(document);
+  claim(transaction, view.branch, key);
+  if (find(transaction, view, key) != 0) throw base::OperationError(base::ErrorCode::duplicate_key, "the branch has a document of this _id");
+  const RecordId record = insert_new(transaction, view, key, document, generation, 0);
+  pending_.put(transaction, pending_key(view.branch, record), BytesView("\x01", 1));
+  return record;
+}
+
+RecordId BranchStore::update(Transaction& transaction, const View& view, RecordId old, BytesView document, Stamp generation) {
+  const Bytes key = key_of(document);
+  const Bytes old_row = pending_key(view.branch, old);
+  if (pending_kind(transaction, view.branch, old) == PendingKind::added) {
+    pending_.put(transaction, old_row, BytesView("\x01", 1));  // a commit that folds it at the same time conflicts
+    parts_.records.update(transaction, old, document, generation);
+    return old;
+  }
+  pending_.put(transaction, old_row, BytesView("\x02", 1));
+  now_hidden(transaction, view, {}, old);
+  const RecordId record = insert_new(transaction, view, key, document, generation, 0);
+  pending_.put(transaction, pending_key(view.branch, record), BytesView("\x01", 1));
+  parts_.records.keep_as_delta(transaction, old, record);
+  return record;
+}
+
+void BranchStore::remove(Transaction& transaction, const View& view, BytesView key, RecordId old) {
+  const Bytes row = pending_key(view.branch, old);
+  if (pending_kind(transaction, view.branch, old) == PendingKind::added) {
+    parts_.records.remove(transaction, old);
+    keys_.remove(transaction, entry_key(key, old));
+    pending_.remove(transaction, row);
+  } else {
+    pending_.put(transaction, row, BytesView("\x02", 1));
+  }
+  now_hidden(transaction, view, key, old);
+}
+
+// --- versions
+
+Folded BranchStore::commit(Transaction& transaction, const View& view, State state) {
+  const Pending pending = this->pending(transaction, view.branch);
+  Folded folded;
+  folded.state = view.state;
+  if (pending.empty()) return folded;
+  folded.state = state;
+  Bytes commit;
+  base::append_varint(commit, state);
+  const auto whole = [&](RecordId record) {
+    auto content = this->content(transaction, record);
+    if (!content) throw base::OperationError(base::ErrorCode::data_corruption_detected, "record " + std::to_string(record) + " of a branch is missing");
+    return std::move(*content);
+  };
+  pending.added.for_each([&](RecordId record) {
+    const Bytes content = whole(record), key = key_of(content);
+    folded.added += digest_of(key, content);
+    ++folded.records_added;
+    keys_.put(transaction, entry_key(key, record), commit);
+    pending_.remove(transaction, pending_key(view.branch, record));
+  });
+  pending.removed.for_each([&](RecordId record) {
+    const Bytes content = whole(record);
+    folded.removed += digest_of(key_of(content), content);
+    ++folded.records_removed;
+    pending_.remove(transaction, pending_key(view.branch, record));
+  });
+  save_state(transaction, view, state, pending.added, pending.removed);
+  return folded;
+}
+
+void BranchStore::adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, Stamp generation) {
+  base::check(!has_pending(transaction, view.branch), "nothing pending under a merge");
+  RecordSet written;
+  adoption.removed.for_each([&](RecordId record) {
+    touch(transaction, view.branch, record);
+    now_hidden(transaction, view, {}, record);
+  });
+  for (const auto& [key, record] : adoption.adopted) {
+    claim(transaction, view.branch, key);
+    now_shown(transaction, view.branch, record);
+  }
+  for (const auto& [key, document] : adoption.written) {
+    claim(transaction, view.branch, key);
+    written.add(insert_new(transaction, view, key, document, generation, state));
+  }
+  save_adoption(transaction, view, state, adoption, written);
+}
+
+void BranchStore::discard(Transaction& transaction, const View& view) {
+  const Pending pending = this->pending(transaction, view.branch);
+  pending.added.for_each([&](RecordId record) {
+    const auto content = this->content(transaction, record);
+    if (content) keys_.remove(transaction, entry_key(key_of(*content), record));
+    parts_.records.remove(transaction, record);
+    pending_.remove(transaction, pending_key(view.branch, record));
+    now_hidden(transaction, view, {}, record);
+  });
+  pending.removed.for_each([&](RecordId record) {
+    pending_.remove(transaction, pending_key(view.branch, record));
+    now_shown(transaction, view.branch, record);
+  });
+  discarded(transaction, view);
+}
+
+void BranchStore::opened(Transaction&, BranchId, State) {}
+void BranchStore::closed(Transaction& transaction, const View& view) { discard(transaction, view); }
+
+}  // namespace versions

@@ -1,0 +1,197 @@
+// One collection on all its branches: the records, and who shows which of them.
+//
+// Records of all branches lie in one RecordStore and are never moved or copied when a branch is
+// made or merged. A branch shows the records of its last commit, and what was written on it since:
+//
+//   view = committed state, less what was removed, with what was added since
+//
+// Writes since the last commit are rows of their own (`pending`), so that writers of one branch
+// meet only where they touch the same document; a commit folds those it sees into a state. An
+// update of a committed record makes a new record, and the old one is kept as a delta of it where
+// that is shorter. What was added since the last commit is changed where it stands.
+//
+// Three layouts of Decibel (§3) stand behind this: they differ in which segments records lie in
+// and in how a state says what it shows. docs/design/0005-branches.md.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/record_store.h"
+#include "versions/branch/commit_history.h"
+#include "versions/branch/digest.h"
+
+namespace versions {
+
+using storage::Engine;
+using storage::RecordStore;
+using storage::Stamp;
+using storage::TableCursor;
+
+enum class Layout : uint8_t {
+  tuple_first,           // one heap for all branches; a bitmap a branch
+  tuple_first_by_tuple,  // the same with a row of branch bits a record
+  version_first,         // a segment a branch, chained where they branched; no bitmaps
+  hybrid,                // a segment a branch, frozen when it is branched from, with bitmaps
+};
+
+// What `_id` is told apart by: its key string (bson/keystring.h), so {_id: 1} and {_id: 1.0} are one document.
+Bytes key_of(BytesView document);
+
+// Numbers of branches go up and are never used again.
+enum class BranchId : uint32_t { none = 0 };
+
+// What is read, and where writes go. Borrowed knowledge: as the branch was in this transaction.
+struct View {
+  State state = 0;
+  BranchId branch = BranchId::none;  // none: the state alone, read-only
+  Segment segment = 0;               // where the branch's new records go
+};
+
+// Walks what a view shows; each record once, in no order that all layouts share.
+class Scan {
+ public:
+  virtual ~Scan() = default;
+  virtual bool next() = 0;
+  virtual RecordId record() const = 0;
+  virtual BytesView content() = 0;  // valid until the scan moves
+};
+
+// The same for many views at once: each record once, with the views that show it.
+class ManyScan : public Scan {
+ public:
+  // One bit a view, by its place in the list, 64 a word.
+  virtual const std::vector<uint64_t>& shown_in() const = 0;
+};
+
+// Records that one of two views shows and the other doesn't: the positive and the negative difference (§2.2.3).
+struct Difference {
+  RecordSet only_a, only_b;
+};
+
+// A version of one document.
+struct Version {
+  RecordId record = 0;
+  uint64_t commit = 0;  // the number of the commit it came with; 0: not committed yet, or there before the first
+};
+
+// What a commit folded.
+struct Folded {
+  State state = 0;   // the branch's new one; the old where nothing was pending
+  SetDigest added, removed;
+  uint64_t records_added = 0, records_removed = 0;
+};
+
+// Records from before the first branch, by key; 0: none. The collection's own `_id` index answers it, which goes on having an
+// entry for each of them.
+using FirstRecords = std::function<RecordId(Transaction&, BytesView key)>;
+
+struct StoreParts {
+  Engine& engine;
+  storage::CollectionId collection;
+  RecordStore& records;
+  FirstRecords first_records;
+};
+
+// Thread-safe; transactions are not. Everything is in tables, written in the caller's transaction; what is in memory may be lost.
+class BranchStore {
+ public:
+  // Opens or makes the tables. Not inside a transaction.
+  static std::unique_ptr<BranchStore> open(Layout layout, StoreParts parts);
+  virtual ~BranchStore() = default;
+  BranchStore(const BranchStore&) = delete;
+  BranchStore& operator=(const BranchStore&) = delete;
+
+  // The collection's first state: every record up to `newest`, whatever of it is there. Reads and copies none. Nobody
+  // else may write to the collection meanwhile.
+  virtual void begin(Transaction& transaction, State state, RecordId newest) = 0;
+
+  // --- reads
+  virtual bool shows(Transaction& transaction, const View& view, RecordId record) = 0;
+  // The record that has the key in this view; 0: none.
+  virtual RecordId find(Transaction& transaction, const View& view, BytesView key);
+  std::optional<Bytes> get(Transaction& transaction, const View& view, BytesView key);
+  std::optional<Bytes> content(Transaction& transaction, RecordId record) { return parts_.records.find(transaction, record); }
+  virtual std::unique_ptr<Scan> scan(Transaction& transaction, const View& view) = 0;
+  virtual std::unique_ptr<ManyScan> scan_many(Transaction& transaction, const std::vector<View>& views) = 0;
+  virtual Difference diff(Transaction& transaction, const View& a, const View& b) = 0;
+  // The records of a set, in the order of their ids.
+  std::unique_ptr<Scan> scan_set(Transaction& transaction, RecordSet set);
+  // Every version there is of the document, on whatever branch, newest record first.
+  std::vector<Version> history(Transaction& transaction, BytesView key);
+
+  // --- writes, on branches
+  // Throws DuplicateKey where the view has the key.
+  RecordId insert(Transaction& transaction, const View& view, BytesView document, Stamp generation);
+  // `old`: what the view shows under the document's key. Returns the record it is now.
+  RecordId update(Transaction& transaction, const View& view, RecordId old, BytesView document, Stamp generation);
+  void remove(Transaction& transaction, const View& view, BytesView key, RecordId old);
+
+  // --- versions
+  struct Pending {
+    RecordSet added, removed;
+    bool empty() const { return added.empty() && removed.empty(); }
+  };
+  Pending pending(Transaction& transaction, BranchId branch);
+  bool has_pending(Transaction& transaction, BranchId branch);
+  // Folds what is pending into `state`, a new number, which is the commit's.
+  Folded commit(Transaction& transaction, const View& view, State state);
+  // Writes `changed` over the branch's state, as what a merge decided; nothing may be pending. Whoever touches one of these documents
+  // at the same time conflicts. `keys` of the records that are new to the branch.
+  struct Adoption {
+    std::vector<std::pair<Bytes, RecordId>> adopted;  // shown elsewhere: by key
+    RecordSet removed;                                // shown here until now
+    std::vector<std::pair<Bytes, Bytes>> written;     // contents that no branch has yet: by key
+    bool empty() const { return adopted.empty() && removed.empty() && written.empty(); }
+  };
+  void adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, Stamp generation);
+  // Takes back what is pending. Nobody else may write to the branch meanwhile, as with the next two.
+  void discard(Transaction& transaction, const View& view);
+  // The branch shows this state from now on, or nothing at all any more.
+  virtual void opened(Transaction& transaction, BranchId branch, State state);
+  virtual void closed(Transaction& transaction, const View& view);
+
+  std::vector<std::string> table_names() const;
+
+ protected:
+  BranchStore(StoreParts parts, const std::vector<std::string>& more_tables);
+
+  enum class PendingKind : char { added = 1, removed = 2 };
+  std::optional<PendingKind> pending_kind(Transaction& transaction, BranchId branch, RecordId record);
+  // A place for a new record, or for what a layout keeps instead of one.
+  RecordId allocate(Transaction& transaction, Segment segment);
+
+  // What a layout does when a branch begins or stops to show a record, beside the pending row. `key`: of a document that is removed;
+  // empty where something else takes its place.
+  virtual void now_shown(Transaction&, BranchId, RecordId) {}
+  virtual void now_hidden(Transaction&, const View&, BytesView key, RecordId) { (void)key; }
+  virtual void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) = 0;
+  virtual void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& written) = 0;
+  virtual void discarded(Transaction&, const View&) {}
+  // The highest place given out in the segment, as its tables tell.
+  virtual RecordId last_of(Transaction& transaction, Segment segment);
+
+  // Entries of one key, newest record first. `each` tells below which id to go on: the record's own for the next, 0 to stop.
+  void each_entry(Transaction& transaction, BytesView key, const std::function<RecordId(RecordId, BytesView value)>& each);
+  static Bytes entry_key(BytesView key, RecordId record);
+
+  StoreParts parts_;
+  Table keys_;     // key, RecordId -> commit
+  Table pending_;  // branch, RecordId -> kind
+  std::vector<Table> more_;
+
+ private:
+  static Bytes pending_key(BranchId branch, RecordId record);
+  // Whoever else brings the key to the branch, or takes the record from it, at the same time conflicts.
+  void claim(Transaction& transaction, BranchId branch, BytesView key);
+  void touch(Transaction& transaction, BranchId branch, RecordId record);
+  RecordId insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation, uint64_t commit);
+
+  std::mutex mutex_;
+  std::unordered_map<Segment, uint32_t> last_offset_;
+};
+
+}  // namespace versions

@@ -1,0 +1,83 @@
+// The branches of one database: its version graph, and a BranchStore a collection.
+//
+//   Branches branches(engine, 1, Layout::hybrid, {{uuid, parts}});
+//   branches.begin(transaction, {newest}, info);                 // once: "main", with what is there
+//   branches.create(transaction, "dev", "main");
+//   View dev = branches.view(transaction, "dev", 0);
+//   branches.store(0).insert(transaction, dev, document, stamp);
+//   branches.commit(transaction, "dev", info);
+//   branches.merge(transaction, "main", branches.head("dev"), …);
+//
+// Everything happens in the caller's transaction, and so is atomic, durable and repeatable as that is.
+#pragma once
+
+#include "versions/branch/merge.h"
+#include "versions/branch/version_graph.h"
+
+namespace versions {
+
+struct CommitInfo {
+  int64_t time_ms = 0;
+  Bytes metadata;
+};
+
+struct Merged {
+  std::shared_ptr<const Commit> commit;   // nullptr: conflicts, or theirs had nothing new
+  struct Conflict {
+    size_t collection;
+    Bytes key;
+  };
+  std::vector<Conflict> conflicts;  // nothing was written
+  uint64_t touched_by_both = 0;
+  uint64_t changed_bytes = 0;
+};
+
+// Thread-safe; transactions are not. Unknown names throw BadValue. What stops a branch's writers is said in BranchStore.
+class Branches {
+ public:
+  struct Collection {
+    Bytes label;  // its name on every machine: the UUID
+    StoreParts parts;
+  };
+  // Not inside a transaction. `database`: see VersionGraph.
+  Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections);
+
+  VersionGraph& graph() { return graph_; }
+  size_t collections() const { return stores_.size(); }
+  BranchStore& store(size_t collection) { return *stores_[collection]; }
+
+  // The first commit, and "main" on it: of each collection everything up to its newest record.
+  std::shared_ptr<const Commit> begin(Transaction& transaction, const std::vector<RecordId>& newest, const CommitInfo& info);
+
+  // From another branch's last commit; what is pending there stays there alone. Throws NamespaceExists.
+  Branch create(Transaction& transaction, const std::string& name, const std::string& from);
+  Branch create(Transaction& transaction, const std::string& name, CommitNumber from);
+  // Its commits stay; what is pending is gone.
+  void drop(Transaction& transaction, const std::string& name);
+  // What is pending is gone, and the branch goes on from that commit.
+  void reset(Transaction& transaction, const std::string& name, CommitNumber to);
+
+  Branch head(Transaction& transaction, const std::string& name) const;
+  View view(Transaction& transaction, const Branch& branch, size_t collection) const;
+  View view(Transaction& transaction, CommitNumber commit, size_t collection) const;  // read-only
+
+  // nullptr: nothing was pending.
+  std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info);
+
+  // Into the branch, which gets a commit with two parents. Throws IllegalOperation where something is pending there.
+  // `generation`: of documents that the merge writes.
+  Merged merge(Transaction& transaction, const std::string& into, CommitNumber from, const Resolver& resolve, const CommitInfo& info,
+               Stamp generation);
+
+ private:
+  Branch add(Transaction& transaction, const std::string& name, CommitNumber from);
+  std::shared_ptr<const Commit> put(Transaction& transaction, Branch& branch, Commit commit, const CommitInfo& info);
+  bool segment_a_branch() const { return layout_ == Layout::hybrid || layout_ == Layout::version_first; }
+
+  VersionGraph graph_;
+  Layout layout_;
+  std::vector<Collection> collections_;
+  std::vector<std::unique_ptr<BranchStore>> stores_;
+};
+
+}  // namespace versions

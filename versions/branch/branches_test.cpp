@@ -1,0 +1,458 @@
+// One suite for all layouts: random histories against plain maps.
+#include "versions/branch/branches.h"
+
+#include <set>
+#include <thread>
+
+#include "base/random.h"
+#include "versions/branch/test_repository.h"
+
+using namespace versions;
+using namespace versions::test;
+
+namespace {
+
+// What the branches should show: a map a branch, a map a commit.
+class History {
+ public:
+  History(Layout layout, uint64_t seed) : layout_(layout), random_(seed), directory_(std::make_unique<storage::TemporaryDirectory>()) {
+    const int before = static_cast<int>(random_.below(2)) * 12;
+    open(before);
+    for (int id = 1; id <= before; ++id) {
+      working_["main"][id] = document(id, 0, 0);
+      first_ += digest_of(key_of_id(id), document(id, 0, 0));
+    }
+    Transaction transaction(engine(), Transaction::Mode::read);
+    heads_["main"] = repository_->branches->head(transaction, "main").head;
+    commits_[heads_["main"]] = working_["main"];
+  }
+
+  void step() {
+    const uint64_t dice = random_.below(100);
+    if (dice < 55) return write();
+    if (dice < 70) return commit();
+    if (dice < 77) return create();
+    if (dice < 87) return merge();
+    if (dice < 89) return reset();
+    if (dice < 90) return drop();
+    if (dice < 92) return reopen(random_.below(2) == 0);
+    check();
+  }
+
+  void check() {
+    Transaction transaction(engine(), Transaction::Mode::read);
+    std::vector<View> views;
+    std::vector<Documents> expected;
+    for (const auto& [name, documents] : working_) {
+      views.push_back(repository_->view(transaction, name));
+      expected.push_back(documents);
+    }
+    check_many(transaction, views, expected);
+    for (int i = 0; i < 2; ++i) {
+      const auto& [number, documents] = *std::next(commits_.begin(), static_cast<ptrdiff_t>(random_.below(commits_.size())));
+      views.push_back(repository_->branches->view(transaction, number, 0));
+      expected.push_back(documents);
+      check_digest(transaction, number, documents);
+    }
+    check_many(transaction, views, expected);
+    for (size_t i = 0; i < views.size(); ++i) {
+      CHECK(repository_->read(transaction, views[i]) == expected[i]);
+      for (int id = 1; id < next_id_; id += 1 + static_cast<int>(random_.below(4))) {
+        const auto found = repository_->store().get(transaction, views[i], key_of_id(id));
+        const auto wanted = expected[i].find(id);
+        CHECK(found.has_value() == (wanted != expected[i].end()));
+        if (found && wanted != expected[i].end()) CHECK(*found == wanted->second);
+      }
+    }
+    const size_t a = random_.below(views.size()), b = random_.below(views.size());
+    check_diff(transaction, views[a], expected[a], views[b], expected[b]);
+  }
+
+  size_t merges() const { return merges_; }
+  size_t branches() const { return branches_made_; }
+
+ private:
+  storage::Engine& engine() { return repository_->engine; }
+  void open(int before = 0) { repository_ = std::make_unique<Repository>(directory_->path(), layout_, before); }
+  CommitInfo info() { return {static_cast<int64_t>(random_.below(3)), "a commit"}; }
+  std::string any_branch() { return std::next(working_.begin(), static_cast<ptrdiff_t>(random_.below(working_.size())))->first; }
+  CommitNumber any_commit() { return std::next(commits_.begin(), static_cast<ptrdiff_t>(random_.below(commits_.size())))->first; }
+  template <class Work>
+  auto in_transaction(Work&& work) {
+    return storage::in_transaction(engine(), work);
+  }
+
+  // A few documents of one branch, and sometimes all of it taken back.
+  void write() {
+    const std::string name = any_branch();
+    Documents documents = working_[name];
+    Transaction transaction(engine(), Transaction::Mode::write);
+    for (uint64_t left = 1 + random_.below(4); left > 0; --left) {
+      const bool is_new = documents.empty() || random_.below(3) == 0;
+      const int id = is_new ? (random_.below(3) == 0 ? 1 + static_cast<int>(random_.below(static_cast<uint64_t>(next_id_))) : next_id_++)
+                            : std::next(documents.begin(), static_cast<ptrdiff_t>(random_.below(documents.size())))->first;
+      if (documents.count(id) && random_.below(4) == 0) {
+        repository_->remove(transaction, name, id);
+        documents.erase(id);
+      } else {
+        // Now this field, now that one, so that merges find fields changed on one side alone.
+        const auto before = documents.find(id);
+        const bson::DocumentView old = before == documents.end() ? bson::DocumentView() : bson::DocumentView(before->second);
+        const bool first = random_.below(2) == 0;
+        const int a = first || old.empty() ? ++serial_ : old["a"].as_int32(), b = !first || old.empty() ? ++serial_ : old["b"].as_int32();
+        documents[id] = document(id, a, b, Bytes(300, static_cast<char>('a' + id % 26)));
+        repository_->put(transaction, name, documents[id]);
+      }
+    }
+    if (random_.below(8) == 0) return;
+    transaction.commit();
+    working_[name] = std::move(documents);
+    dirty_.insert(name);
+  }
+
+  void commit() {
+    const std::string name = any_branch();
+    const auto made = in_transaction([&](Transaction& transaction) { return repository_->branches->commit(transaction, name, info()); });
+    // Something was written; whether anything of it is left to commit is another question.
+    if (made) {
+      CHECK(dirty_.count(name));
+      heads_[name] = made->number;
+      commits_[made->number] = working_[name];
+    } else {
+      CHECK(working_[name] == commits_[heads_[name]]);
+    }
+    dirty_.erase(name);
+  }
+
+  void create() {
+    if (working_.size() > 6) return;
+    const std::string name = "b" + std::to_string(++branches_made_);
+    if (random_.below(3) == 0) {
+      const CommitNumber from = any_commit();
+      in_transaction([&](Transaction& transaction) { repository_->branches->create(transaction, name, from); });
+      heads_[name] = from;
+    } else {
+      const std::string from = any_branch();
+      in_transaction([&](Transaction& transaction) { repository_->branches->create(transaction, name, from); });
+      heads_[name] = heads_[from];
+    }
+    working_[name] = commits_[heads_[name]];
+  }
+
+  void merge() {
+    const std::string into = any_branch(), from = any_branch();
+    const CommitNumber theirs = heads_[from];
+    const Resolver resolve = fields(random_.below(2) ? Prefer::ours : Prefer::theirs);
+    CommitNumber base = 0;
+    Merged merged;
+    try {
+      merged = in_transaction([&](Transaction& transaction) {
+        base = repository_->branches->graph().common_ancestor(transaction, heads_[into], theirs);
+        return repository_->branches->merge(transaction, into, theirs, resolve, info(), transaction.next_stamp());
+      });
+    } catch (const base::OperationError& refused) {
+      CHECK(refused.code() == base::ErrorCode::illegal_operation);
+      CHECK(dirty_.count(into));
+      return;
+    }
+    CHECK(merged.conflicts.empty());
+    if (!merged.commit) {
+      CHECK(base == theirs);
+      return;
+    }
+    ++merges_;
+    working_[into] = merged_documents(commits_[base], commits_[heads_[into]], commits_[theirs], resolve);
+    heads_[into] = merged.commit->number;
+    commits_[heads_[into]] = working_[into];
+    CHECK(merged.commit->parents.size() == 2);
+    dirty_.erase(into);
+  }
+
+  static Documents merged_documents(const Documents& base, const Documents& ours, const Documents& theirs, const Resolver& resolve) {
+    std::set<int> ids;
+    for (const Documents* side : {&base, &ours, &theirs}) {
+      for (const auto& [id, bytes] : *side) ids.insert(id);
+    }
+    const auto of = [](const Documents& side, int id) {
+      const auto found = side.find(id);
+      return found == side.end() ? std::nullopt : std::optional<Bytes>(found->second);
+    };
+    Documents merged;
+    for (const int id : ids) {
+      const auto b = of(base, id), o = of(ours, id), t = of(theirs, id);
+      auto result = o;
+      if (o == b) {
+        result = t;
+      } else if (t != b && t != o) {
+        const Resolution resolution = resolve({b, o, t});
+        if (resolution.kind == Resolution::Kind::theirs) result = t;
+        if (resolution.kind == Resolution::Kind::written) result = resolution.document;
+      }
+      if (result) merged[id] = *result;
+    }
+    return merged;
+  }
+
+  void reset() {
+    const std::string name = any_branch();
+    const CommitNumber to = any_commit();
+    in_transaction([&](Transaction& transaction) { repository_->branches->reset(transaction, name, to); });
+    heads_[name] = to;
+    working_[name] = commits_[to];
+    dirty_.erase(name);
+  }
+
+  void drop() {
+    const std::string name = any_branch();
+    if (name == "main") return;
+    in_transaction([&](Transaction& transaction) { repository_->branches->drop(transaction, name); });
+    working_.erase(name);
+    heads_.erase(name);
+    dirty_.erase(name);
+  }
+
+  // As after a stop, or as the loss of the process would leave it.
+  void reopen(bool crash) {
+    if (crash) {
+      auto copy = std::make_unique<storage::TemporaryDirectory>();
+      directory_->copy_to(*copy);
+      repository_.reset();
+      directory_ = std::move(copy);
+    }
+    repository_.reset();
+    open();
+  }
+
+  void check_many(Transaction& transaction, const std::vector<View>& views, const std::vector<Documents>& expected) {
+    std::vector<Documents> found(views.size());
+    std::set<RecordId> seen;
+    const auto scan = repository_->store().scan_many(transaction, views);
+    while (scan->next()) {
+      CHECK(seen.insert(scan->record()).second);
+      bool any = false;
+      for (size_t i = 0; i < views.size(); ++i) {
+        if (!(scan->shown_in()[i / 64] >> (i % 64) & 1)) continue;
+        found[i].emplace(id_of(scan->content()), scan->content());
+        CHECK(repository_->store().shows(transaction, views[i], scan->record()));
+        any = true;
+      }
+      CHECK(any);
+    }
+    CHECK(found == expected);
+  }
+
+  void check_digest(Transaction& transaction, CommitNumber number, const Documents& documents) {
+    SetDigest digest;
+    for (const auto& [id, bytes] : documents) digest += digest_of(key_of_id(id), bytes);
+    digest -= first_;
+    CHECK(repository_->branches->graph().commit(transaction, number)->collections[0].digest == digest);
+  }
+
+  // Taking the one side away and adding the other leads from view to view, and nothing is named that both show.
+  void check_diff(Transaction& transaction, const View& a, const Documents& in_a, const View& b, const Documents& in_b) {
+    const Difference difference = repository_->store().diff(transaction, a, b);
+    Documents documents = in_a;
+    difference.only_a.for_each([&](RecordId record) {
+      CHECK_FALSE(repository_->store().shows(transaction, b, record));
+      const int id = id_of(*repository_->store().content(transaction, record));
+      CHECK(documents.erase(id) == 1);
+    });
+    difference.only_b.for_each([&](RecordId record) {
+      CHECK_FALSE(repository_->store().shows(transaction, a, record));
+      const Bytes content = *repository_->store().content(transaction, record);
+      CHECK(documents.emplace(id_of(content), content).second);
+    });
+    CHECK(documents == in_b);
+  }
+
+  Layout layout_;
+  base::Random random_;
+  std::unique_ptr<storage::TemporaryDirectory> directory_;
+  std::unique_ptr<Repository> repository_;
+  SetDigest first_;
+  std::map<std::string, Documents> working_;
+  std::map<std::string, CommitNumber> heads_;
+  std::map<CommitNumber, Documents> commits_;
+  std::set<std::string> dirty_;
+  int next_id_ = 13, serial_ = 0;
+  size_t merges_ = 0, branches_made_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("any history of branches reads as maps do, in every layout") {
+  for (const Layout layout : all_layouts) {
+    size_t merges = 0, branches = 0;
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      INFO("layout " << static_cast<int>(layout) << ", seed " << seed);
+      History history(layout, seed);
+      for (int i = 0; i < 250; ++i) history.step();
+      history.check();
+      merges += history.merges();
+      branches += history.branches();
+    }
+    // The histories must have met what they are about.
+    CHECK(merges > 20);
+    CHECK(branches > 20);
+  }
+}
+
+TEST_CASE("writers of one branch meet only on the same document") {
+  for (const Layout layout : all_layouts) {
+    // 0: none is touched twice; else both touch a document that is committed, was added since, or is new.
+    for (const int twice : {0, 1, 20, 30}) {
+      storage::TemporaryDirectory directory;
+      Repository repository(directory.path(), layout, 12);
+      const auto put = [&](Transaction& transaction, int id, int a) { repository.put(transaction, "main", document(id, a, 0)); };
+      storage::in_transaction(repository.engine, [&](Transaction& transaction) { put(transaction, 20, 1); });
+
+      Transaction one(repository.engine, Transaction::Mode::write), other(repository.engine, Transaction::Mode::write);
+      put(one, 1, 1);
+      put(one, 20, 2);
+      put(one, 30, 1);
+      put(other, 2, 1);
+      put(other, 31, 1);
+      repository.remove(other, "main", 3);
+      if (twice != 0) {
+        CHECK_THROWS_AS(put(other, twice, 2), storage::WriteConflict);
+        continue;
+      }
+      one.commit();
+      other.commit();
+      Transaction after(repository.engine, Transaction::Mode::read);
+      CHECK(repository.read(after, repository.view(after, "main")).size() == 14);
+    }
+  }
+}
+
+TEST_CASE("a commit takes what it sees, and leaves to the next what was still open") {
+  for (const Layout layout : all_layouts) {
+    storage::TemporaryDirectory directory;
+    Repository repository(directory.path(), layout, 12);
+    Transaction open(repository.engine, Transaction::Mode::write);
+    repository.put(open, "main", document(1, 7, 7));
+    repository.put(open, "main", document(40, 7, 7));
+    const auto first = storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      repository.put(transaction, "main", document(2, 8, 8));
+      repository.put(transaction, "main", document(41, 8, 8));
+      return repository.branches->commit(transaction, "main", {});
+    });
+    open.commit();
+    const auto second = storage::in_transaction(repository.engine, [&](Transaction& transaction) { return repository.branches->commit(transaction, "main", {}); });
+    REQUIRE(first);
+    REQUIRE(second);
+    Transaction transaction(repository.engine, Transaction::Mode::read);
+    const Documents at_first = repository.read(transaction, repository.branches->view(transaction, first->number, 0));
+    const Documents at_second = repository.read(transaction, repository.branches->view(transaction, second->number, 0));
+    CHECK(at_first.at(1) == document(1, 0, 0));
+    CHECK(at_first.count(40) == 0);
+    CHECK(at_first.size() == 13);
+    CHECK(at_second.at(1) == document(1, 7, 7));
+    CHECK(at_second.at(41) == document(41, 8, 8));
+    CHECK(at_second.size() == 14);
+  }
+}
+
+TEST_CASE("a commit that meets a writer of what it folds conflicts, and so does the writer") {
+  for (const Layout layout : all_layouts) {
+    storage::TemporaryDirectory directory;
+    Repository repository(directory.path(), layout, 12);
+    storage::in_transaction(repository.engine, [&](Transaction& transaction) { repository.put(transaction, "main", document(20, 1, 1)); });
+    Transaction writer(repository.engine, Transaction::Mode::write);
+    Transaction committer(repository.engine, Transaction::Mode::write);
+    repository.put(writer, "main", document(20, 2, 2));  // where it stands: the commit would show it changed
+    CHECK_THROWS_AS(repository.branches->commit(committer, "main", {}), storage::WriteConflict);
+  }
+}
+
+TEST_CASE("many threads write and commit on one branch, and nothing is lost") {
+  for (const Layout layout : all_layouts) {
+    storage::TemporaryDirectory directory;
+    Repository repository(directory.path(), layout);
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 3; ++thread) {
+      threads.emplace_back([&, thread] {
+        for (int i = 0; i < 60; ++i) {
+          storage::in_transaction(repository.engine, [&](Transaction& transaction) { repository.put(transaction, "main", document(thread * 1000 + i % 40, i, thread)); });
+        }
+      });
+    }
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) storage::in_transaction(repository.engine, [&](Transaction& transaction) { repository.branches->commit(transaction, "main", {}); });
+    });
+    for (std::thread& thread : threads) thread.join();
+    storage::in_transaction(repository.engine, [&](Transaction& transaction) { repository.branches->commit(transaction, "main", {}); });
+    Transaction transaction(repository.engine, Transaction::Mode::read);
+    const Branch main = repository.branches->head(transaction, "main");
+    const Documents committed = repository.read(transaction, repository.branches->view(transaction, main.head, 0));
+    CHECK(committed == repository.read(transaction, repository.branches->view(transaction, main, 0)));
+    REQUIRE(committed.size() == 120);
+    for (const auto& [id, bytes] : committed) CHECK(bytes == document(id, id % 1000 < 20 ? id % 1000 + 40 : id % 1000, id / 1000));
+  }
+}
+
+TEST_CASE("the first branch of a collection copies no record, and a branch none of its parent's") {
+  for (const Layout layout : all_layouts) {
+    storage::TemporaryDirectory directory;
+    Repository repository(directory.path(), layout, 12);
+    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      repository.branches->create(transaction, "dev", "main");
+      repository.put(transaction, "dev", document(3, 9, 9));
+    });
+    CHECK(repository.collection->records().stats().records == 13);
+    Transaction transaction(repository.engine, Transaction::Mode::read);
+    CHECK(repository.store().get(transaction, repository.view(transaction, "main"), key_of_id(3)) == document(3, 0, 0));
+    CHECK(repository.store().get(transaction, repository.view(transaction, "dev"), key_of_id(3)) == document(3, 9, 9));
+    CHECK(repository.store().history(transaction, key_of_id(3)).size() == 2);
+  }
+}
+
+TEST_CASE("branches and commits are refused by name where they are unknown, twice there, or not to be merged") {
+  storage::TemporaryDirectory directory;
+  Repository repository(directory.path(), Layout::hybrid, 12);
+  Branches& branches = *repository.branches;
+  storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    branches.create(transaction, "dev", "main");
+    CHECK_THROWS_AS(branches.create(transaction, "dev", "main"), base::OperationError);
+    CHECK_THROWS_AS(branches.head(transaction, "nobody"), base::OperationError);
+    CHECK_FALSE(branches.commit(transaction, "dev", {}));
+    // Into itself, and what is there already: nothing to do.
+    CHECK_FALSE(branches.merge(transaction, "dev", branches.head(transaction, "dev").head, fields(Prefer::ours), {}, 1).commit);
+    CHECK_FALSE(branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {}, 1).commit);
+    CHECK_THROWS_AS(repository.store().insert(transaction, repository.view(transaction, "dev"), document(3, 1, 1), transaction.next_stamp()), base::OperationError);
+  });
+}
+
+TEST_CASE("a commit is found by the first digits of its id, and its log leads back to the first") {
+  storage::TemporaryDirectory directory;
+  Repository repository(directory.path(), Layout::hybrid, 12);
+  Branches& branches = *repository.branches;
+  std::vector<Bytes> ids;
+  storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    for (int i = 0; i < 5; ++i) {
+      repository.put(transaction, "main", document(1, i + 1, 0));
+      ids.push_back(base::to_hex(view(branches.commit(transaction, "main", {0, "same words"})->id)));
+    }
+    // The same change again, from the same commit, at the same time: another commit.
+    branches.reset(transaction, "main", *branches.graph().find(transaction, ids[3]));
+    repository.put(transaction, "main", document(1, 5, 0));
+    const auto again = branches.commit(transaction, "main", {0, "same words"});
+    CHECK(base::to_hex(view(again->id)) != ids[4]);
+    CHECK(again->collections[0].digest == branches.graph().commit(transaction, *branches.graph().find(transaction, ids[4]))->collections[0].digest);
+  });
+  Transaction transaction(repository.engine, Transaction::Mode::read);
+  const VersionGraph& graph = branches.graph();
+  for (const Bytes& id : ids) {
+    const auto number = graph.find(transaction, BytesView(id).substr(0, 9));
+    REQUIRE(number);
+    CHECK(base::to_hex(view(graph.commit(transaction, *number)->id)) == id);
+  }
+  CHECK_FALSE(graph.find(transaction, "0123456789abcdef0123456789abcdef"));
+  CHECK_THROWS_AS(graph.find(transaction, "0123456"), base::OperationError);
+  CHECK_THROWS_AS(graph.find(transaction, "0123456x"), base::OperationError);
+  Log log(graph, transaction, branches.head(transaction, "main").head);
+  size_t count = 0;
+  while (log.next()) ++count;
+  CHECK(count == 6);
+  CHECK(log.commit().parents.empty());
+}

@@ -1,0 +1,89 @@
+// Which records each committed state of a collection shows: deltas between commits.
+//
+// A state is kept as the XOR of its set with its parent's (Decibel §3.2). Every 16th of a line
+// also has one delta over 16 steps, every 256th one over 256, and so on, so that a state is put
+// together from O(log) rows however long its history is:
+//
+//   depth   1  2  3 ... 15  16  17 ...        layer 0: a step
+//                         +--->               layer 1: 16 steps
+//
+// States make a tree: a branch begins by having another line's state as its parent, which copies
+// nothing. Which segments a state has anything in is kept in the same rows, as one segment more:
+// the branch-segment bitmap (§3.4).
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "base/lru.h"
+#include "storage/table.h"
+#include "versions/branch/record_set.h"
+
+namespace versions {
+
+using storage::Table;
+using storage::Transaction;
+
+// The commit after which a collection looks so; 0: empty, before everything.
+using State = uint64_t;
+
+// What a state shows of one segment: an older state's bitmap, shared, and what changed since.
+struct LivePart {
+  std::shared_ptr<const Bitmap> base;
+  std::shared_ptr<const Bitmap> changed;
+
+  bool contains(uint32_t offset) const { return base->contains(offset) != changed->contains(offset); }
+  uint32_t maximum() const;  // no offset above it is in the part
+  uint64_t count() const;
+  Bitmap whole() const { return *base ^ *changed; }
+};
+
+// Thread-safe; transactions are not. Reads throw DataCorruptionDetected for rows that are damaged or missing.
+class CommitHistory {
+ public:
+  explicit CommitHistory(Table table, size_t cache_bytes = 16 << 20);
+
+  // `changed`: what is in one of the two states and not in the other. `state` is above `parent`, and new.
+  void append(Transaction& transaction, State state, State parent, const RecordSet& changed);
+
+  std::shared_ptr<const RecordSet> whole(Transaction& transaction, State state);
+  LivePart part(Transaction& transaction, State state, Segment segment);
+  // Whether the state has a record there: by the branch-segment bitmap.
+  bool has_any(Transaction& transaction, State state, Segment segment);
+  // What is in one and not in the other. Costs what lies between them, not what they hold.
+  RecordSet between(Transaction& transaction, State a, State b);
+
+ private:
+  static constexpr unsigned fan_in_bits = 4;
+  static constexpr unsigned layers_max = 8;  // above 2^32 steps
+
+  struct Step {
+    uint64_t depth = 0;  // of the state that was left
+    State target = 0;
+  };
+  // The state's row of that layer: `read` gets the bytes of its set.
+  template <class Read>
+  Step step(Transaction& transaction, State state, unsigned layer, Read&& read) const;
+  uint64_t depth(Transaction& transaction, State state) const;
+  static unsigned layer_at(uint64_t depth);
+  static uint64_t steps(unsigned layer) { return uint64_t{1} << (fan_in_bits * layer); }
+  void put(Transaction& transaction, State state, unsigned layer, const Step& step, const RecordSet& changed);
+  std::optional<LivePart> cached(State state, Segment segment);
+  LivePart keep(State state, Segment segment, const LivePart& base, Bitmap changed);
+
+  struct PartKey {
+    State state;
+    Segment segment;
+    bool operator==(const PartKey&) const = default;
+  };
+  struct PartHash {
+    size_t operator()(const PartKey& key) const { return (key.state * 0x9e3779b97f4a7c15ull) ^ (key.segment * 0xc2b2ae3d27d4eb4full); }
+  };
+
+  Table table_;
+  std::mutex mutex_;
+  base::Lru<PartKey, LivePart, PartHash> parts_;
+  base::Lru<State, std::shared_ptr<const RecordSet>> wholes_;
+};
+
+}  // namespace versions

@@ -1,0 +1,57 @@
+#include "versions/branch/digest.h"
+
+#include <openssl/sha.h>
+
+#include "base/error.h"
+#include "base/varint.h"
+
+namespace versions {
+
+Hash sha256(BytesView bytes) {
+  Hash hash;
+  SHA256(base::as_u8(bytes), bytes.size(), hash.data());
+  return hash;
+}
+
+SetDigest& SetDigest::operator+=(const SetDigest& other) {
+  unsigned __int128 carry = 0;
+  for (size_t i = 0; i < words.size(); ++i) {
+    carry += static_cast<unsigned __int128>(words[i]) + other.words[i];
+    words[i] = static_cast<uint64_t>(carry);
+    carry >>= 64;
+  }
+  return *this;
+}
+
+SetDigest& SetDigest::operator-=(const SetDigest& other) {
+  uint64_t borrow = 0;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const unsigned __int128 taken = static_cast<unsigned __int128>(other.words[i]) + borrow;
+    borrow = words[i] < taken ? 1 : 0;
+    words[i] -= static_cast<uint64_t>(taken);
+  }
+  return *this;
+}
+
+SetDigest digest_of(BytesView key, BytesView content) {
+  Bytes bytes;
+  bytes.reserve(key.size() + content.size() + 5);
+  base::append_varint(bytes, key.size());
+  bytes.append(key).append(content);
+  return read_digest(view(sha256(bytes)));
+}
+
+Bytes write_digest(const SetDigest& digest) {
+  Bytes out;
+  for (const uint64_t word : digest.words) base::append_le(out, word);
+  return out;
+}
+
+SetDigest read_digest(BytesView bytes) {
+  base::check(bytes.size() == 32, "a digest of 32 bytes");
+  SetDigest digest;
+  for (size_t i = 0; i < digest.words.size(); ++i) digest.words[i] = base::load_le<uint64_t>(bytes.data() + 8 * i);
+  return digest;
+}
+
+}  // namespace versions

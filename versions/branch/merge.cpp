@@ -1,0 +1,109 @@
+#include "versions/branch/merge.h"
+
+#include "versions/branch/scans.h"
+
+namespace versions {
+
+namespace {
+
+// The records of one document that two sides touched; 0: not there.
+struct Touched {
+  RecordId base = 0, ours = 0, theirs = 0;
+};
+
+class Planner {
+ public:
+  Planner(Transaction& transaction, BranchStore& store, const Resolver& resolve) : transaction_(transaction), store_(store), resolve_(resolve) {}
+
+  MergePlan plan(const View& base, const View& ours, const View& theirs) {
+    Difference mine = store_.diff(transaction_, base, ours), other = store_.diff(transaction_, base, theirs);
+    RecordSet gone_from_both = mine.only_a;
+    gone_from_both &= other.only_a;
+
+    std::unordered_map<Bytes, Touched> touched;
+    each(gone_from_both, [&](RecordId record, BytesView content) { touched[key_of(content)].base = record; });
+    std::unordered_map<Bytes, RecordId> new_here;
+    each(mine.only_b, [&](RecordId record, BytesView content) {
+      plan_.changed_bytes += content.size();
+      new_here.emplace(key_of(content), record);
+    });
+    each(other.only_b, [&](RecordId record, BytesView content) {
+      plan_.changed_bytes += content.size();
+      Bytes key = key_of(content);
+      const auto here = new_here.find(key);
+      const auto before = touched.find(key);
+      if (here == new_here.end() && before == touched.end()) {
+        plan_.adoption.adopted.emplace_back(std::move(key), record);
+      } else {
+        touched[std::move(key)].theirs = record;
+      }
+    });
+    for (auto& [key, records] : touched) {
+      if (const auto here = new_here.find(key); here != new_here.end()) records.ours = here->second;
+    }
+    plan_.adoption.removed = std::move(other.only_a);
+    plan_.adoption.removed -= mine.only_a;
+    for (const auto& [key, records] : touched) decide(key, records);
+    return std::move(plan_);
+  }
+
+ private:
+  template <class Each>
+  void each(const RecordSet& set, Each&& each) {
+    const auto scan = store_.scan_set(transaction_, set);
+    while (scan->next()) each(scan->record(), scan->content());
+  }
+
+  std::optional<Bytes> content(RecordId record) { return record == 0 ? std::nullopt : store_.content(transaction_, record); }
+
+  void decide(const Bytes& key, const Touched& records) {
+    ++plan_.touched_by_both;
+    const auto base = content(records.base), ours = content(records.ours), theirs = content(records.theirs);
+    std::optional<Bytes> result = ours;
+    if (records.ours != records.theirs && ours != theirs) {  // equal rewrites are no conflict, nor is what both removed
+      const Resolution resolution = resolve_({as_view(base), as_view(ours), as_view(theirs)});
+      if (resolution.kind == Resolution::Kind::conflict) {
+        plan_.conflicts.push_back(key);
+        return;
+      }
+      if (resolution.kind == Resolution::Kind::theirs) result = theirs;
+      if (resolution.kind == Resolution::Kind::written) result = resolution.document;
+      put(key, records, ours, theirs, result);
+    }
+    // Both sides' digests speak of this document; only the result counts.
+    add(plan_.added, key, result);
+    add(plan_.removed, key, ours);
+    add(plan_.removed, key, theirs);
+    add(plan_.added, key, base);
+  }
+
+  void put(const Bytes& key, const Touched& records, const std::optional<Bytes>& ours, const std::optional<Bytes>& theirs,
+           const std::optional<Bytes>& result) {
+    if (result == ours) return;
+    if (records.ours != 0) plan_.adoption.removed.add(records.ours);
+    if (!result) return;
+    if (result == theirs) {
+      plan_.adoption.adopted.emplace_back(key, records.theirs);
+    } else {
+      plan_.adoption.written.emplace_back(key, *result);
+    }
+  }
+
+  static std::optional<BytesView> as_view(const std::optional<Bytes>& bytes) { return bytes ? std::optional<BytesView>(*bytes) : std::nullopt; }
+  static void add(SetDigest& digest, const Bytes& key, const std::optional<Bytes>& content) {
+    if (content) digest += digest_of(key, *content);
+  }
+
+  Transaction& transaction_;
+  BranchStore& store_;
+  const Resolver& resolve_;
+  MergePlan plan_;
+};
+
+}  // namespace
+
+MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs, const Resolver& resolve) {
+  return Planner(transaction, store, resolve).plan(base, ours, theirs);
+}
+
+}  // namespace versions

@@ -1,0 +1,24 @@
+// Three sides of one collection become one (Decibel §3.2, merge).
+//
+// What each side changed since the common ancestor is known from bitmaps alone. A record of the ancestor that neither side
+// shows any more was touched by both, and so was a key that both have a new record for; only those documents are looked at
+// field by field. Everything else that theirs changed is adopted as it is: the record itself, not a copy.
+#pragma once
+
+#include "versions/branch/branch_store.h"
+#include "versions/branch/field_merge.h"
+
+namespace versions {
+
+struct MergePlan {
+  BranchStore::Adoption adoption;
+  std::vector<Bytes> conflicts;   // keys that the resolver left open
+  SetDigest added, removed;       // beside what theirs changed: see plan_merge
+  uint64_t touched_by_both = 0;
+  uint64_t changed_bytes = 0;     // contents of what either side has that the ancestor hasn't
+};
+
+// Decides; writes nothing. The merged digest is ours + (theirs - base) + added - removed.
+MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs, const Resolver& resolve);
+
+}  // namespace versions

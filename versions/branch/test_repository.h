@@ -1,0 +1,80 @@
+// What tests of branches have in common: an engine, a collection with a few documents, and branches over it.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "bson/builder.h"
+#include "storage/temporary_engine.h"
+#include "versions/branch/branches.h"
+
+namespace versions::test {
+
+using Documents = std::map<int, Bytes>;  // by _id
+
+inline Bytes document(int id, int a, int b, const Bytes& text = {}) {
+  bson::Builder builder;
+  builder.append("_id", id).append("a", a).append("b", b).append("text", text);
+  return builder.done().bytes();
+}
+inline int id_of(BytesView document) { return bson::DocumentView(document).find("_id").as_int32(); }
+inline Bytes key_of_id(int id) { return key_of(document(id, 0, 0)); }
+
+inline constexpr Layout all_layouts[] = {Layout::tuple_first, Layout::tuple_first_by_tuple, Layout::version_first, Layout::hybrid};
+
+struct Repository {
+  Repository(const std::string& path, Layout layout, int documents_before = 0) : engine(options(path)) {
+    collection = engine.catalog().open("test.things");
+    const bool is_new = !collection;
+    if (is_new) collection = engine.catalog().create("test.things", {});
+    FirstRecords first = [](Transaction&, BytesView key) -> RecordId {
+      // They were the first: their ids follow from their keys.
+      for (int id = 1; id <= 12; ++id) {
+        if (key == key_of_id(id)) return id;
+      }
+      return 0;
+    };
+    branches.emplace(engine, 1, layout, std::vector<Branches::Collection>{{"things", {engine, collection->id(), collection->records(), first}}});
+    if (!is_new) return;
+    storage::in_transaction(engine, [&](Transaction& transaction) {
+      RecordId newest = 0;
+      for (int id = 1; id <= documents_before; ++id) newest = collection->records().insert(transaction, document(id, 0, 0), transaction.next_stamp());
+      branches->begin(transaction, {newest}, {});
+    });
+  }
+  static storage::EngineOptions options(const std::string& path) {
+    storage::EngineOptions options = storage::test_options(path);
+    options.dedup.enabled = false;
+    return options;
+  }
+
+  BranchStore& store() { return branches->store(0); }
+  View view(Transaction& transaction, const std::string& branch) { return branches->view(transaction, branches->head(transaction, branch), 0); }
+
+  void put(Transaction& transaction, const std::string& branch, BytesView document) {
+    const View at = view(transaction, branch);
+    const RecordId old = store().find(transaction, at, key_of(document));
+    if (old == 0) store().insert(transaction, at, document, transaction.next_stamp());
+    else store().update(transaction, at, old, document, transaction.next_stamp());
+  }
+  void remove(Transaction& transaction, const std::string& branch, int id) {
+    const View at = view(transaction, branch);
+    const Bytes key = key_of_id(id);
+    store().remove(transaction, at, key, store().find(transaction, at, key));
+  }
+  Documents read(Transaction& transaction, const View& view) {
+    Documents all;
+    const auto scan = store().scan(transaction, view);
+    while (scan->next()) {
+      const auto [at, is_new] = all.emplace(id_of(scan->content()), scan->content());
+      CHECK(is_new);
+    }
+    return all;
+  }
+
+  storage::Engine engine;
+  std::shared_ptr<storage::Collection> collection;
+  std::optional<Branches> branches;
+};
+
+}  // namespace versions::test

@@ -1,0 +1,33 @@
+// Tuple-first with tuple-oriented bitmaps (Decibel §3.2): beside the states, which are as with
+// branch-oriented ones, a row a record with a bit a branch.
+//
+// One pass over the rows answers who shows what, for any number of branches; making a branch
+// writes a bit into every row that it shows, which is why this is not the default of anything.
+#pragma once
+
+#include "versions/branch/bitmap_store.h"
+
+namespace versions {
+
+class TupleOriented : public BitmapStore {
+ public:
+  explicit TupleOriented(StoreParts parts) : BitmapStore(std::move(parts), {"tuples"}) {}
+
+  bool shows(Transaction& transaction, const View& view, RecordId record) override;
+  std::unique_ptr<Scan> scan(Transaction& transaction, const View& view) override;
+  std::unique_ptr<ManyScan> scan_many(Transaction& transaction, const std::vector<View>& views) override;
+  void opened(Transaction& transaction, BranchId branch, State state) override;
+  void closed(Transaction& transaction, const View& view) override;
+
+ protected:
+  void now_shown(Transaction& transaction, BranchId branch, RecordId record) override { set_bit(transaction, record, branch, true); }
+  void now_hidden(Transaction& transaction, const View& view, BytesView, RecordId record) override {
+    set_bit(transaction, record, view.branch, false);
+  }
+
+ private:
+  const Table& tuples() const { return more_[1]; }
+  void set_bit(Transaction& transaction, RecordId record, BranchId branch, bool shown);
+};
+
+}  // namespace versions

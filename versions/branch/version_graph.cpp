@@ -1,0 +1,239 @@
+#include "versions/branch/version_graph.h"
+
+#include "base/varint.h"
+
+namespace versions {
+
+namespace {
+
+// Says how a collection's digest is made: a sum of documents' hashes. Another one, as the root of a tree, will have another number.
+constexpr char digest_of_sums = 1;
+constexpr char row_version = 1;
+
+Table open_table(storage::Engine& engine, uint32_t database, const std::string& kind) {
+  return engine.open_table("versions-db" + std::to_string(database) + "-" + kind, {});
+}
+
+Bytes number_key(CommitNumber number) {
+  Bytes key;
+  base::append_be64(key, number);
+  return key;
+}
+
+Bytes branch_key(const std::string& name) { return "b" + name; }
+
+void append_bytes(Bytes& out, BytesView bytes) {
+  base::append_varint(out, bytes.size());
+  out.append(bytes);
+}
+
+class Reader {
+ public:
+  explicit Reader(BytesView bytes) : bytes_(bytes) {}
+  uint64_t number() {
+    const auto taken = base::take_varint(bytes_);
+    if (!taken) fail();
+    return *taken;
+  }
+  BytesView bytes(uint64_t count) {
+    if (count > bytes_.size()) fail();
+    const BytesView taken = bytes_.substr(0, count);
+    bytes_.remove_prefix(count);
+    return taken;
+  }
+  BytesView bytes() { return bytes(number()); }
+  [[noreturn]] static void fail() { throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of the version graph can't be read"); }
+
+ private:
+  BytesView bytes_;
+};
+
+Bytes write_commit(const Commit& commit) {
+  Bytes out(1, row_version);
+  out.append(view(commit.id));
+  base::append_varint(out, commit.parents.size());
+  for (const CommitNumber parent : commit.parents) base::append_varint(out, commit.number - parent);
+  base::append_varint(out, base::zigzag(commit.time_ms));
+  append_bytes(out, commit.metadata);
+  base::append_varint(out, commit.collections.size());
+  for (const CollectionState& one : commit.collections) {
+    base::append_varint(out, one.collection);
+    append_bytes(out, one.label);
+    base::append_varint(out, commit.number - one.state);
+    out += write_digest(one.digest);
+  }
+  return out;
+}
+
+Commit read_commit(CommitNumber number, BytesView bytes) {
+  Reader reader(bytes);
+  if (reader.bytes(1)[0] != row_version) Reader::fail();
+  Commit commit{.number = number};
+  const BytesView id = reader.bytes(commit.id.size());
+  std::copy(id.begin(), id.end(), commit.id.begin());
+  for (uint64_t left = reader.number(); left > 0; --left) commit.parents.push_back(number - reader.number());
+  commit.time_ms = base::unzigzag(reader.number());
+  commit.metadata = reader.bytes();
+  for (uint64_t left = reader.number(); left > 0; --left) {
+    CollectionState one;
+    one.collection = static_cast<storage::CollectionId>(reader.number());
+    one.label = reader.bytes();
+    one.state = number - reader.number();
+    one.digest = read_digest(reader.bytes(32));
+    commit.collections.push_back(std::move(one));
+  }
+  return commit;
+}
+
+Branch read_branch(BytesView name, BytesView bytes) {
+  Reader reader(bytes);
+  Branch branch{.name = Bytes(name)};
+  branch.id = static_cast<BranchId>(reader.number());
+  branch.head = reader.number();
+  branch.segment = static_cast<Segment>(reader.number());
+  return branch;
+}
+
+int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+}  // namespace
+
+const CollectionState* Commit::state_of(storage::CollectionId collection) const {
+  for (const CollectionState& one : collections) {
+    if (one.collection == collection) return &one;
+  }
+  return nullptr;
+}
+
+VersionGraph::VersionGraph(storage::Engine& engine, uint32_t database)
+    : commits_(open_table(engine, database, "commits")),
+      ids_(open_table(engine, database, "ids")),
+      branches_(open_table(engine, database, "branches")),
+      cache_(1 << 20) {
+  Transaction transaction(engine, Transaction::Mode::read);
+  TableCursor cursor = commits_.cursor(transaction);
+  if (cursor.previous()) next_commit_ = base::load_be64(cursor.key().data());
+}
+
+// --- branches
+
+std::optional<Branch> VersionGraph::branch(Transaction& transaction, const std::string& name) const {
+  const auto row = branches_.get(transaction, branch_key(name));
+  if (!row) return std::nullopt;
+  return read_branch(name, *row);
+}
+
+std::vector<Branch> VersionGraph::branches(Transaction& transaction) const {
+  std::vector<Branch> all;
+  TableCursor cursor = branches_.cursor(transaction);
+  for (bool on = cursor.seek("b"); on && cursor.key().starts_with('b'); on = cursor.next()) {
+    all.push_back(read_branch(cursor.key().substr(1), cursor.value()));
+  }
+  return all;
+}
+
+void VersionGraph::put_branch(Transaction& transaction, const Branch& branch) {
+  Bytes row;
+  base::append_varint(row, static_cast<uint32_t>(branch.id));
+  base::append_varint(row, branch.head);
+  base::append_varint(row, branch.segment);
+  branches_.put(transaction, branch_key(branch.name), row);
+}
+
+void VersionGraph::remove_branch(Transaction& transaction, const std::string& name) { branches_.remove(transaction, branch_key(name)); }
+
+uint32_t VersionGraph::take(Transaction& transaction, BytesView counter, uint32_t first) {
+  const auto row = branches_.get(transaction, counter);
+  const auto taken = row ? static_cast<uint32_t>(Reader(*row).number()) : first;
+  Bytes next;
+  base::append_varint(next, uint64_t{taken} + 1);
+  branches_.put(transaction, counter, next);
+  return taken;
+}
+
+BranchId VersionGraph::new_branch_id(Transaction& transaction) { return static_cast<BranchId>(take(transaction, "#branch", 1)); }
+Segment VersionGraph::new_segment(Transaction& transaction) { return take(transaction, "#segment", first_segment); }
+
+// --- commits
+
+std::shared_ptr<const Commit> VersionGraph::commit(Transaction& transaction, CommitNumber number) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto* commit = cache_.get(number)) return *commit;
+  }
+  const auto row = commits_.get(transaction, number_key(number));
+  if (!row) throw base::OperationError(base::ErrorCode::data_corruption_detected, "commit " + std::to_string(number) + " is missing");
+  auto commit = std::make_shared<const Commit>(read_commit(number, *row));
+  const std::lock_guard lock(mutex_);
+  cache_.put(number, commit, 200 + row->size());
+  return commit;
+}
+
+std::optional<CommitNumber> VersionGraph::find(Transaction& transaction, std::string_view hex) const {
+  const auto refuse = [&](const char* why) { return base::OperationError(base::ErrorCode::bad_value, "'" + std::string(hex) + "' " + why); };
+  if (hex.size() < 8 || hex.size() > 64) throw refuse("is no commit's id: 8 to 64 hex digits");
+  Bytes first((hex.size() + 1) / 2, '\0');
+  for (size_t i = 0; i < hex.size(); ++i) {
+    const int digit = hex_digit(hex[i]);
+    if (digit < 0) throw refuse("is no commit's id: hex digits only");
+    first[i / 2] |= static_cast<char>(digit << (i % 2 == 0 ? 4 : 0));
+  }
+  const auto fits = [&](BytesView id) { return base::to_hex(id).starts_with(hex); };
+  TableCursor cursor = ids_.cursor(transaction);
+  if (!cursor.seek(first) || !fits(cursor.key())) return std::nullopt;
+  const CommitNumber number = base::load_be64(cursor.value().data());
+  if (cursor.next() && fits(cursor.key())) throw refuse("begins more than one commit's id");
+  return number;
+}
+
+void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {
+  Bytes said = "palimpsest commit";
+  said.push_back(digest_of_sums);
+  base::append_varint(said, commit.parents.size());
+  for (const CommitNumber parent : commit.parents) said.append(view(this->commit(transaction, parent)->id));
+  append_bytes(said, commit.metadata);
+  base::append_varint(said, commit.collections.size());
+  for (const CollectionState& one : commit.collections) {
+    append_bytes(said, one.label);
+    said += write_digest(one.digest);
+  }
+  for (;; ++commit.time_ms) {
+    Bytes timed = said;
+    base::append_le(timed, commit.time_ms);
+    commit.id = sha256(timed);
+    if (ids_.insert(transaction, view(commit.id), number_key(commit.number))) break;
+  }
+  commits_.put(transaction, number_key(commit.number), write_commit(commit));
+}
+
+// From the highest number down, each marked with who comes from it: the first that both do is the newest.
+CommitNumber VersionGraph::common_ancestor(Transaction& transaction, CommitNumber a, CommitNumber b) const {
+  std::map<CommitNumber, unsigned, std::greater<>> waiting{{a, 1}};
+  waiting[b] |= 2;
+  while (!waiting.empty()) {
+    const auto [number, seen_by] = *waiting.begin();
+    if (seen_by == 3) return number;
+    waiting.erase(waiting.begin());
+    for (const CommitNumber parent : commit(transaction, number)->parents) waiting[parent] |= seen_by;
+  }
+  return 0;
+}
+
+// --- the log
+
+Log::Log(const VersionGraph& graph, Transaction& transaction, CommitNumber from) : cursor_(graph.commits_.cursor(transaction)), waiting_{from} {}
+
+bool Log::next() {
+  if (waiting_.empty()) return false;
+  const CommitNumber number = *waiting_.begin();
+  waiting_.erase(waiting_.begin());
+  const Bytes key = number_key(number);
+  // The parent mostly lies just before.
+  const bool on = commit_.number == number + 1 ? cursor_.previous() : cursor_.seek_back(key);
+  if (!on || (cursor_.key() != key && !cursor_.seek_back(key)) || cursor_.key() != key) Reader::fail();
+  commit_ = read_commit(number, cursor_.value());
+  waiting_.insert(commit_.parents.begin(), commit_.parents.end());
+  return true;
+}
+
+}  // namespace versions

@@ -1,0 +1,101 @@
+// The version graph of a database: commits, the branches that name their newest, and who comes from whom.
+//
+//   commit  number -> id, parents, time, metadata, a state and a digest a collection
+//   id      SHA-256 over what the commit says, so that equal histories have equal names on every machine
+//
+// A number is this directory's short name for a commit: parents have lower ones, and they name states in the collections'
+// tables. docs/formats/branches.md.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "storage/engine.h"
+#include "versions/branch/branch_store.h"
+
+namespace versions {
+
+using CommitNumber = uint64_t;
+
+struct CollectionState {
+  storage::CollectionId collection = 0;
+  Bytes label;  // what it is called on every machine: its UUID
+  State state = 0;
+  SetDigest digest;
+};
+
+struct Commit {
+  Hash id{};
+  CommitNumber number = 0;
+  std::vector<CommitNumber> parents = {};  // the first is what its branch was before
+  int64_t time_ms = 0;                // since 1970
+  Bytes metadata = {};                // author, message: the caller's
+  std::vector<CollectionState> collections = {};
+
+  const CollectionState* state_of(storage::CollectionId collection) const;
+};
+
+struct Branch {
+  std::string name;
+  BranchId id = BranchId::none;
+  CommitNumber head = 0;
+  Segment segment = 0;  // its new records go there, in every collection
+};
+
+// Thread-safe; transactions are not.
+class VersionGraph {
+ public:
+  // `database`: a number that no other has. Opens or makes the tables, not inside a transaction.
+  VersionGraph(storage::Engine& engine, uint32_t database);
+
+  std::optional<Branch> branch(Transaction& transaction, const std::string& name) const;
+  std::vector<Branch> branches(Transaction& transaction) const;  // by name
+  void put_branch(Transaction& transaction, const Branch& branch);
+  void remove_branch(Transaction& transaction, const std::string& name);
+  // Both conflict with whoever takes one at the same time.
+  BranchId new_branch_id(Transaction& transaction);
+  Segment new_segment(Transaction& transaction);
+
+  // Throws DataCorruptionDetected where it isn't there: numbers come from rows.
+  std::shared_ptr<const Commit> commit(Transaction& transaction, CommitNumber number) const;
+  // By the first hex digits of its id, at least eight. Throws BadValue for what is no such thing, or fits several.
+  std::optional<CommitNumber> find(Transaction& transaction, std::string_view hex) const;
+  CommitNumber new_commit_number() { return next_commit_.fetch_add(1) + 1; }
+  // Fills in the id. Where one says just the same already, it is a millisecond later.
+  void put_commit(Transaction& transaction, Commit& commit);
+
+  // The newest commit that both come from, themselves included; 0: none. Of several that aren't each other's ancestors the
+  // one committed last here.
+  CommitNumber common_ancestor(Transaction& transaction, CommitNumber a, CommitNumber b) const;
+
+  std::vector<std::string> table_names() const { return {commits_.name(), ids_.name(), branches_.name()}; }
+
+ private:
+  friend class Log;
+  uint32_t take(Transaction& transaction, BytesView counter, uint32_t first);
+
+  Table commits_, ids_, branches_;
+  std::atomic<CommitNumber> next_commit_{0};
+  mutable std::mutex mutex_;
+  mutable base::Lru<CommitNumber, std::shared_ptr<const Commit>> cache_;
+};
+
+// A commit and all that it comes from, newest first.
+class Log {
+ public:
+  Log(const VersionGraph& graph, Transaction& transaction, CommitNumber from);
+  bool next();
+  const Commit& commit() const { return commit_; }
+
+ private:
+  TableCursor cursor_;
+  std::set<CommitNumber, std::greater<>> waiting_;
+  Commit commit_;
+};
+
+}  // namespace versions
