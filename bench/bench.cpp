@@ -1,5 +1,6 @@
 #include "bench/bench.h"
 
+#include "bench/branches/command.h"
 #include "bench/chapter6/command.h"
 #include "bench/sets/command.h"
 #include "bench/sizes/command.h"
@@ -13,6 +14,7 @@ const std::vector<Benchmark>& all() {
       {"shards", "records routed by key over 1, 3, 5, 9 pairs of servers (dbDedup, table 6.2)", sets::add_shards},
       {"majority", "writes acknowledged by the majority of a replica set, beside consensus alone", sets::add_majority},
       {"sizes", "data directories of the sets, file by file, beside git gc --aggressive and zstd -19 --long=31", sizes::add_options},
+      {"branches", "the versioning benchmark of Decibel over all layouts, git beside, and what branches, commits and merges cost", branches::add_options},
   };
   return benchmarks;
 }

@@ -1,0 +1,70 @@
+#include "bench/branches/command.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "bench/branches/figures.h"
+#include "bench/data/scratch.h"
+#include "bench/peers/programs.h"
+#include "bench/sets/command.h"
+
+namespace bench::branches {
+
+namespace {
+
+struct Arguments {
+  Settings settings;
+  std::string scratch, report_folder;
+  bool tiny = false, no_git = false, goals_only = false;
+};
+
+int run(Arguments& arguments) {
+  Settings& settings = arguments.settings;
+  if (arguments.tiny) {
+    settings = {.scratch = {}, .branches = {6}, .operations = 700, .commit_every = 40, .documents = 200, .many_branches = 230, .many_commits = 230,
+                .git_records = 60, .git_commits = 20, .rounds = 1};
+  }
+  clean_up_when_interrupted();
+  const Scratch scratch(arguments.scratch);
+  settings.scratch = scratch.path();
+  Report report;
+  report.title = "Branches: the versioning benchmark";
+  report.command = fmt::format("palimpsest bench branches --operations {} --commit-every {} --documents {} --many-branches {} --many-commits {}", settings.operations,
+                               settings.commit_every, settings.documents, settings.many_branches, settings.many_commits);
+  sets::begin(report);
+  if (!arguments.no_git) report.about.emplace_back("git", git_version());
+  if (!arguments.goals_only) {
+    run_layouts(settings, report);
+    if (!arguments.no_git) run_beside_git(settings, report);
+  }
+  run_goals(settings, report);
+  report.about.emplace_back("load", fmt::format("{:.1f} after", sets::load_average()));
+  if (!arguments.report_folder.empty()) write_all(arguments.report_folder, report);
+  std::cout << as_text(report);
+  return 0;
+}
+
+}  // namespace
+
+Run add_options(CLI::App& parser) {
+  auto arguments = std::make_shared<Arguments>();
+  Settings& settings = arguments->settings;
+  parser.add_option("--report", arguments->report_folder, "write report.txt, report.json and report.html into this folder");
+  parser.add_option("--scratch", arguments->scratch, "where temporary folders go (default: TMPDIR)");
+  parser.add_option("--branches", settings.branches, "of the generated data, one run each")->capture_default_str()->check(CLI::Range(2, 1000));
+  parser.add_option("--operations", settings.operations, "inserts and updates of 1 KB records, over all branches")->capture_default_str()->check(CLI::Range(100, 100'000'000));
+  parser.add_option("--commit-every", settings.commit_every, "operations on a branch")->capture_default_str()->check(CLI::Range(1, 1'000'000));
+  parser.add_option("--documents", settings.documents, "of the collection that the goals are measured on")->capture_default_str()->check(CLI::Range(100, 100'000'000));
+  parser.add_option("--many-branches", settings.many_branches, "made of it")->capture_default_str()->check(CLI::Range(200, 10'000'000));
+  parser.add_option("--many-commits", settings.many_commits, "made on it")->capture_default_str()->check(CLI::Range(200, 10'000'000));
+  parser.add_option("--git-records", settings.git_records, "operations that git is given")->capture_default_str()->check(CLI::Range(20, 1'000'000));
+  parser.add_option("--git-commits", settings.git_commits, "of them")->capture_default_str()->check(CLI::Range(10, 100'000));
+  parser.add_flag("--no-git", arguments->no_git, "without git beside");
+  parser.add_flag("--goals", arguments->goals_only, "the figures to reach alone, without the data sets and git");
+  parser.add_flag("--tiny", arguments->tiny, "a few hundred records: that it works, not how fast");
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace bench::branches

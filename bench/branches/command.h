@@ -1,0 +1,10 @@
+// `palimpsest bench branches`: the versioning benchmark of Decibel, and the figures to reach.
+#pragma once
+
+#include "bench/bench.h"
+
+namespace bench::branches {
+
+Run add_options(CLI::App& parser);
+
+}  // namespace bench::branches
