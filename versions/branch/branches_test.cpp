@@ -82,8 +82,18 @@ class History {
     return storage::in_transaction(engine(), work);
   }
 
-  // A few documents of one branch, and sometimes all of it taken back.
   void write() {
+    // The engine may refuse a transaction at any time; then it is another one.
+    for (;;) {
+      try {
+        return try_write();
+      } catch (const storage::WriteConflict&) {
+      }
+    }
+  }
+
+  // A few documents of one branch, and sometimes all of it taken back.
+  void try_write() {
     const std::string name = any_branch();
     Documents documents = working_[name];
     Transaction transaction(engine(), Transaction::Mode::write);

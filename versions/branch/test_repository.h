@@ -5,6 +5,7 @@
 #include <map>
 
 #include "bson/builder.h"
+#include "storage/dedup_service.h"
 #include "storage/temporary_engine.h"
 #include "versions/branch/branches.h"
 
@@ -23,7 +24,7 @@ inline Bytes key_of_id(int id) { return key_of(document(id, 0, 0)); }
 inline constexpr Layout all_layouts[] = {Layout::tuple_first, Layout::tuple_first_by_tuple, Layout::version_first, Layout::hybrid};
 
 struct Repository {
-  Repository(const std::string& path, Layout layout, int documents_before = 0) : engine(options(path)) {
+  Repository(const std::string& path, Layout layout, int documents_before = 0) : engine(options(path)), quiet(engine.dedup().hold()) {
     collection = engine.catalog().open("test.things");
     const bool is_new = !collection;
     if (is_new) collection = engine.catalog().create("test.things", {});
@@ -73,6 +74,7 @@ struct Repository {
   }
 
   storage::Engine engine;
+  std::unique_lock<std::mutex> quiet;  // rows that the background moves would conflict now and then
   std::shared_ptr<storage::Collection> collection;
   std::optional<Branches> branches;
 };
