@@ -1,5 +1,7 @@
 #include "storage/stored_index.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "bson/json.h"
 #include "storage/duplicate_key.h"
@@ -45,12 +47,13 @@ class StoredIndexCursor final : public IndexCursor {
   RecordId record() const override {
     if (index_->spec().unique) return record_from_key(rows_->value());
     const BytesView key = rows_->key();
+    if (key.size() < record_id_bytes) return 0;  // damaged: nobody's, as validate will say
     return static_cast<RecordId>(base::load_be64(key.data() + key.size() - record_id_bytes));
   }
 
   BytesView key() const override {
     BytesView key = rows_->key();
-    if (!index_->spec().unique) key.remove_suffix(record_id_bytes);
+    if (!index_->spec().unique) key.remove_suffix(std::min(key.size(), record_id_bytes));
     return key;
   }
 

@@ -72,6 +72,14 @@ TEST_CASE("validate names an index entry that is missing and one that leads nowh
   CHECK_FALSE(report.indexes[1].valid);
 }
 
+TEST_CASE("validate names an index entry that is too short to name a record") {
+  Fixture f;
+  in_transaction(f.engine, [&](Transaction& t) { f.index().put(t, "x", ""); });
+  const ValidateReport report = f.engine.catalog().validate(f.collection, false);
+  CHECK_FALSE(report.valid);
+  CHECK(told(report, "dangling entry in index n for record 0"));
+}
+
 TEST_CASE("validate names a damaged record and goes on; a read of it is refused, no other") {
   Fixture f;
   in_transaction(f.engine, [&](Transaction& t) {
