@@ -138,4 +138,19 @@ void OperationRegistry::visit(const std::function<void(const OperationContext&)>
   for (const OperationContext* op : running_) visitor(*op);
 }
 
+void OperationRegistry::add_client(const Client& client) {
+  std::lock_guard lock(mutex_);
+  clients_[client.id()] = &client;
+}
+
+void OperationRegistry::remove_client(const Client& client) {
+  std::lock_guard lock(mutex_);
+  clients_.erase(client.id());
+}
+
+void OperationRegistry::visit_clients(const std::function<void(const Client&)>& visitor) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, client] : clients_) visitor(*client);
+}
+
 }  // namespace server

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -165,6 +166,11 @@ class OperationRegistry {
   // The operations can't end while they are visited: be brief.
   void visit(const std::function<void(const OperationContext&)>& visitor) const;
 
+  // The connections they come from, busy or not; likewise.
+  void add_client(const Client& client);
+  void remove_client(const Client& client);
+  void visit_clients(const std::function<void(const Client&)>& visitor) const;
+
  private:
   friend class OperationContext;
   void add(OperationContext& op);  // numbers it
@@ -172,6 +178,7 @@ class OperationRegistry {
 
   mutable std::mutex mutex_;
   std::list<OperationContext*> running_;
+  std::map<ClientId, const Client*> clients_;
   int32_t last_id_ = 0;
 };
 

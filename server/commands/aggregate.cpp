@@ -71,6 +71,10 @@ class Aggregate final : public Command, public Explainable {
     const int64_t batch = cursor_arguments.unsigned_integer("batchSize").value_or(101);
 
     if (!pipeline->empty() && pipeline->specs().back()->writes()) {
+      if (op.read_concern.level == "linearizable") {
+        throw base::OperationError(base::ErrorCode::invalid_options, std::string(pipeline->specs().back()->name()) +
+                                                                         " cannot be used with a 'linearizable' read concern level");
+      }
       // At once, whatever the batch size: a client need not come back for what it wants written.
       PipelineSource(std::move(context), std::move(pipeline), hint).next();
       auto nothing = reply.object("cursor");
@@ -141,7 +145,7 @@ class Aggregate final : public Command, public Explainable {
 
   static void check_source(const query::Pipeline& pipeline, const query::PipelineContext& context) {
     const std::string_view source = !pipeline.empty() && pipeline.specs()[0]->is_source() ? pipeline.specs()[0]->name() : std::string_view();
-    const bool own_source = source == "$documents" || source == "$listLocalSessions";
+    const bool own_source = source == "$documents" || source == "$listLocalSessions" || source == "$currentOp";
     if (context.collection.empty() && !own_source) {
       const std::string first = pipeline.empty() ? "" : std::string(pipeline.specs()[0]->name());
       throw base::OperationError(base::ErrorCode::invalid_namespace,

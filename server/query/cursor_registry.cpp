@@ -48,7 +48,7 @@ int64_t CursorRegistry::add(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
   cursor->id = id;
   Slot& slot = slots_[id];
   slot.ns = cursor->ns;
-  slot.used_ms = now_ms;
+  slot.created_ms = slot.used_ms = now_ms;
   slot.no_timeout = cursor->no_timeout;
   slot.lsid = cursor->lsid;
   slot.cursor = std::move(cursor);
@@ -138,6 +138,18 @@ size_t CursorRegistry::expire(int64_t now_ms) {
   }
   counts_.timed_out += static_cast<int64_t>(dead.size());
   return dead.size();
+}
+
+std::vector<CursorRegistry::Waiting> CursorRegistry::waiting() const {
+  std::lock_guard lock(mutex_);
+  std::vector<Waiting> all;
+  for (const auto& [id, slot] : slots_) {
+    if (!slot.cursor || slot.killed) continue;
+    const Cursor& cursor = *slot.cursor;
+    all.push_back({id, slot.ns, cursor.command, slot.lsid, cursor.plan_summary, slot.created_ms, slot.used_ms, cursor.tailable, cursor.await_data,
+                   slot.no_timeout});
+  }
+  return all;
 }
 
 CursorRegistry::Counts CursorRegistry::counts() const {

@@ -92,6 +92,18 @@ class CursorRegistry {
   // Drops what was not used for timeout_ms; returns how many. Called every few seconds.
   size_t expire(int64_t now_ms);
 
+  // What nobody reads from at the moment.
+  struct Waiting {
+    int64_t id = 0;
+    std::string ns;
+    bson::Document command;
+    bson::Document lsid;        // empty: no session
+    std::string plan_summary;
+    int64_t created_ms = 0, used_ms = 0;
+    bool tailable = false, await_data = false, no_timeout = false;
+  };
+  std::vector<Waiting> waiting() const;
+
   struct Counts {
     int64_t open = 0;
     int64_t pinned = 0;
@@ -106,6 +118,7 @@ class CursorRegistry {
     std::string ns;
     std::unique_ptr<Cursor> cursor;        // nullptr: checked out
     int32_t operation = 0;                 // that has it
+    int64_t created_ms = 0;
     int64_t used_ms = 0;
     bool no_timeout = false;
     bool killed = false;

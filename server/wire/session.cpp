@@ -82,9 +82,11 @@ Session::Session(Services& services, Dispatcher& dispatcher, WorkerPool& pool, S
       pool_(pool),
       metrics_(services.metrics),
       socket_(std::move(socket)),
-      client_(id, std::move(remote), std::move(local), unix_socket) {}
+      client_(id, std::move(remote), std::move(local), unix_socket) {
+  services_.operations.add_client(client_);
+}
 
-Session::~Session() = default;
+Session::~Session() { services_.operations.remove_client(client_); }
 
 void Session::close() {
   closed_ = true;

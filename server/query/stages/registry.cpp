@@ -13,6 +13,7 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
       {"$bucketAuto", parse_bucket_auto},
       {"$collStats", parse_coll_stats},
       {"$count", parse_count},
+      {"$currentOp", parse_current_op},
       {"$documents", parse_documents},
       {"$facet", parse_facet},
       {"$graphLookup", parse_graph_lookup},

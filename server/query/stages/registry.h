@@ -14,6 +14,7 @@ StageSpecPtr parse_bucket(const bson::Element& specification, PipelineContext& c
 StageSpecPtr parse_bucket_auto(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_coll_stats(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_count(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_documents(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_facet(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_graph_lookup(const bson::Element& specification, PipelineContext& context);

@@ -1,0 +1,21 @@
+// What currentOp and $currentOp show: operations at work, and on demand connections and cursors that wait.
+#pragma once
+
+#include <vector>
+
+#include "bson/document.h"
+
+namespace server {
+
+struct Services;
+
+struct OperationViewOptions {
+  bool idle_connections = false;
+  bool idle_cursors = false;
+  bool whole_commands = false;  // else fields of more than a kilobyte are shown by their size
+};
+
+// Thread-safe.
+std::vector<bson::Document> view_operations(Services& services, const OperationViewOptions& options);
+
+}  // namespace server

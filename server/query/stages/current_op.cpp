@@ -1,0 +1,49 @@
+// $currentOp: what the server is busy with, as documents.
+#include "server/operation.h"
+#include "server/operation_view.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+
+namespace server::query {
+namespace {
+
+class CurrentOpStage final : public PlainSpec {
+ public:
+  CurrentOpStage(const bson::Element& specification, const OperationViewOptions& options) : PlainSpec("$currentOp", specification), options_(options) {}
+  bool is_source() const override { return true; }
+  bool in_facet() const override { return false; }
+
+  StagePtr start(StagePtr, PipelineContext& context) const override {
+    return std::make_unique<ListStage>(view_operations(context.op->services(), options_));
+  }
+
+ private:
+  const OperationViewOptions options_;
+};
+
+}  // namespace
+
+StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContext& context) {
+  if (!specification.is_object()) {
+    refuse(base::ErrorCode::failed_to_parse, "$currentOp options must be specified in an object, but found: " + type_of(specification));
+  }
+  if (context.db != "admin" || !context.collection.empty()) {
+    refuse(base::ErrorCode::invalid_namespace, "$currentOp must be run against the 'admin' database with {aggregate: 1}");
+  }
+  OperationViewOptions options{.whole_commands = true};
+  for (const bson::Element& field : specification.as_document()) {
+    // Without access control every operation is one's own; there are no other shards; and idle sessions are those with an open transaction.
+    const bool known = field.name == "allUsers" || field.name == "idleConnections" || field.name == "idleSessions" || field.name == "localOps" ||
+                       field.name == "truncateOps" || field.name == "idleCursors" || field.name == "backtrace";
+    if (!known) refuse(base::ErrorCode::failed_to_parse, "Unrecognized option '" + std::string(field.name) + "' in $currentOp stage.");
+    if (field.type() != bson::Type::boolean) {
+      refuse(base::ErrorCode::failed_to_parse, "The '" + std::string(field.name) + "' parameter of the $currentOp stage must be a boolean value, but found: " + type_of(field));
+    }
+    if (field.name == "idleConnections") options.idle_connections = field.as_bool();
+    if (field.name == "idleCursors") options.idle_cursors = field.as_bool();
+    if (field.name == "truncateOps") options.whole_commands = !field.as_bool();
+  }
+  return std::make_unique<CurrentOpStage>(specification, options);
+}
+
+}  // namespace server::query
