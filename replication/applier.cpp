@@ -215,7 +215,8 @@ void Applier::apply(const std::vector<LogRecord>& records) {
       continue;
     }
     if (records[at].changes_schema()) {
-      apply_schema(records[at++]);  // documents stay what they are, and collections' uuids
+      apply_schema(records[at]);  // documents stay what they are, and collections' uuids
+      count(records[at++]);
       continue;
     }
     size_t end = at, entries = 0, bytes = 0;
@@ -231,7 +232,19 @@ void Applier::apply(const std::vector<LogRecord>& records) {
       for (size_t i = at; i < end; ++i) batch.apply(records[i]);
       batch.save_sessions();
     });
-    at = end;
+    for (; at < end; ++at) count(records[at]);
+  }
+}
+
+void Applier::count(const LogRecord& record) {
+  for (const LogRecord::Item& item : record.entries) {
+    switch (item.entry.op) {
+      case 'i': counts_.inserts.add(); break;
+      case 'u': counts_.updates.add(); break;
+      case 'd': counts_.removes.add(); break;
+      case 'c': counts_.commands.add(); break;
+      default: break;
+    }
   }
 }
 

@@ -11,12 +11,18 @@
 
 #include <vector>
 
+#include "base/counters.h"
 #include "replication/committer.h"
 #include "replication/forward_log.h"
 #include "replication/log_record.h"
 #include "replication/session_store.h"
 
 namespace replication {
+
+// Entries that other members made first, by what they do.
+struct AppliedCounts {
+  base::Counter inserts, updates, removes, commands;
+};
 
 // Used by one thread at a time. Partial indexes need the catalog's predicate compiler.
 class Applier {
@@ -28,18 +34,21 @@ class Applier {
   void apply(const std::vector<LogRecord>& records);
 
   ForwardLog& forward() { return forward_; }
+  const AppliedCounts& counts() const { return counts_; }  // from any thread
 
  private:
   class Batch;
   bool passed(const LogRecord& record);
   void pass_over(const LogRecord& record);
   void apply_schema(const LogRecord& record);
+  void count(const LogRecord& record);
 
   storage::Engine& engine_;
   Oplog& oplog_;
   LocalCommitter& committer_;
   SessionStore& sessions_;
   ForwardLog forward_;
+  AppliedCounts counts_;
 };
 
 }  // namespace replication

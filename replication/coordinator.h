@@ -63,6 +63,7 @@ struct Standing {
   bson::ObjectId election_id;   // of the primary
   int64_t elected_ms = 0;       // wall clock; of the primary
   int64_t since_us = 0;         // monotonic: in this state since
+  storage::Stamp config_written = 0;         // on a primary: where `config` stands in its log
 };
 
 struct StepDown {
@@ -97,6 +98,8 @@ class Coordinator {
   virtual void step_down(const StepDown& how) = 0;
   // Not electable for so long; 0: electable again.
   virtual void freeze(int64_t ms) = 0;
+  // RECOVERING until as many calls have ended it as have begun it: not to be read from, and not electable; it follows the log meanwhile.
+  virtual void maintain(bool on) = 0;
 
   // Can the set as it is ever give this? Else why not.
   virtual std::optional<WriteConcernFailure> unsatisfiable(const WriteConcern& concern) const = 0;
@@ -118,8 +121,8 @@ class Coordinator {
   }
   storage::Stamp known_time() const { return known_time_.load(std::memory_order_relaxed); }
 
-  // An entry that says nothing: time in the log goes on to after `at_least`.
-  virtual void write_noop(storage::Stamp at_least, std::string_view why) = 0;
+  // An entry that changes nothing and says `message`; its stamp, which is after `at_least`.
+  virtual storage::Stamp write_noop(storage::Stamp at_least, bson::DocumentView message) = 0;
 
  private:
   std::atomic<storage::Stamp> known_time_{0};

@@ -105,8 +105,8 @@ std::optional<Entry> ForwardLog::delta_of(Stamp stamp, const Entry& entry, bson:
 
 // What its document is after the entry.
 void ForwardLog::pass(Stamp stamp, const Entry& entry, const dedup::Features* features) {
-  if (entry.op == 'c') return sources_.clear();
-  if (entry.op == 'n') return;
+  // Those of a collection that was dropped are nobody's base any more, and go as others come.
+  if (entry.op == 'c' || entry.op == 'n') return;
   Bytes key = LogSources::key_of(entry.uuid, id_of(entry));
   if (brings_content(entry) && entry.o.size() >= content_bytes_min) {
     sources_.put(std::move(key), stamp, entry.o.bytes(), features);

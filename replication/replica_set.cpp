@@ -134,7 +134,8 @@ void ReplicaSet::become(MemberState state) {
 
 MemberState ReplicaSet::own_state() const {
   if (self_ >= config_->members.size()) return MemberState::removed;
-  return config_->members[self_].arbiter ? MemberState::arbiter : MemberState::secondary;
+  if (config_->members[self_].arbiter) return MemberState::arbiter;
+  return maintenance_ > 0 ? MemberState::recovering : MemberState::secondary;
 }
 
 // In memory; where it is written is the caller's, and done before: it may end this process.
@@ -157,7 +158,7 @@ void ReplicaSet::adopt(SetConfig config) {
 // Who was removed never stands.
 void ReplicaSet::tell_electable() {
   const MemberConfig* self = self_ < config_->members.size() ? &config_->members[self_] : nullptr;
-  node_->set_electable(self && electable_ && self->electable(), self ? election_rank(*config_, *self) : 0);
+  node_->set_electable(self && electable_ && maintenance_ == 0 && self->electable(), self ? election_rank(*config_, *self) : 0);
 }
 
 Standing ReplicaSet::standing() const {
@@ -169,6 +170,7 @@ Standing ReplicaSet::standing() const {
   standing.config = config_;
   if (self_ < config_->members.size()) standing.self = &config_->members[self_];
   standing.since_us = since_us_;
+  standing.config_written = config_written_;
   if (standing.state == MemberState::primary) standing.primary = standing.self;
   else if (led_.leader != 0 && led_.role == Role::follower) standing.primary = member_of(*config_, led_.leader);
   standing.election_id = election_id(term_);
@@ -244,36 +246,27 @@ void ReplicaSet::check_self(const SetConfig& config) const {
   }
 }
 
-storage::Stamp ReplicaSet::append_noop(std::string_view why) {
-  bson::Builder o;
-  o.append("msg", why);
-  const bson::Document document = o.done();
-  return storage::in_transaction(engine_, [&](storage::Transaction& transaction) {
-    Entry entry;
-    entry.wall_ms = base::system_clock().wall_ms();
-    entry.term = term_;
-    entry.o = document;
-    const storage::Stamp stamp = transaction.next_stamp();
-    oplog_.append(transaction, stamp, entry);
-    return stamp;
-  });
+storage::Stamp ReplicaSet::append_message(storage::Transaction& transaction, bson::DocumentView message) {
+  Entry entry;
+  entry.wall_ms = base::system_clock().wall_ms();
+  entry.term = term_;
+  entry.o = message;
+  const storage::Stamp stamp = transaction.next_stamp();
+  oplog_.append(transaction, stamp, entry);
+  return stamp;
 }
 
 // The configuration and the entry that brings it to the others, in one transaction.
-void ReplicaSet::write_config(const SetConfig& config, std::string_view why) {
+storage::Stamp ReplicaSet::write_config(const SetConfig& config, std::string_view why) {
   const bson::Document document = config.document();
   bson::Builder o;
   o.append("msg", why).append("config", document);
   const bson::Document entry_document = o.done();
   const auto collection = engine_.catalog().open_or_create(set_config_ns);
   const std::shared_lock schema(collection->schema_mutex());
-  storage::in_transaction(engine_, [&](storage::Transaction& transaction) {
+  return storage::in_transaction(engine_, [&](storage::Transaction& transaction) {
     put_local(transaction, *collection, document);
-    Entry entry;
-    entry.wall_ms = base::system_clock().wall_ms();
-    entry.term = term_;
-    entry.o = entry_document;
-    oplog_.append(transaction, transaction.next_stamp(), entry);
+    return append_message(transaction, entry_document);
   });
 }
 
@@ -339,7 +332,7 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
     throw OperationError(ErrorCode::new_config_incompatible, "the configuration was changed by another replSetReconfig at the same time");
   }
   next.term = term_;
-  write_config(next, "Reconfig set");
+  config_written_ = write_config(next, "Reconfig set");
   adopt(std::move(next));
   woken_.notify_all();
 }
@@ -421,6 +414,22 @@ void ReplicaSet::freeze(int64_t ms) {
   woken_.notify_all();
 }
 
+void ReplicaSet::maintain(bool on) {
+  std::lock_guard lock(mutex_);
+  if (!config_ || !node_) throw OperationError(ErrorCode::not_yet_initialized, "no replset config has been received");
+  const MemberState now = state_;
+  if (now == MemberState::primary) throw OperationError(ErrorCode::not_secondary, "primaries can't modify maintenance mode");
+  if (now != MemberState::secondary && now != MemberState::recovering) {
+    throw OperationError(ErrorCode::operation_failed, "can't modify maintenance mode in state " + std::string(state_name(now)));
+  }
+  if (!on && maintenance_ == 0) throw OperationError(ErrorCode::operation_failed, "already out of maintenance mode");
+  maintenance_ += on ? 1 : -1;
+  base::log(Severity::info, LogComponent::repl, on ? 21334 : 21335, on ? "Going into maintenance mode" : "Leaving maintenance mode",
+            Attributes().add("otherMaintenanceModeTasksInProgress", maintenance_ - (on ? 1 : 0)));
+  tell_electable();
+  become(own_state());
+}
+
 std::optional<WriteConcernFailure> ReplicaSet::unsatisfiable(const WriteConcern& concern) const {
   std::shared_ptr<const SetConfig> config;
   {
@@ -444,10 +453,10 @@ void ReplicaSet::when_acknowledged(OpTime optime, const WriteConcern& concern, s
   acks_.give_up({ErrorCode::primary_stepped_down, "Primary stepped down while waiting for replication"});
 }
 
-void ReplicaSet::write_noop(storage::Stamp at_least, std::string_view why) {
+storage::Stamp ReplicaSet::write_noop(storage::Stamp at_least, bson::DocumentView message) {
   const auto lock = hold_primary();
   engine_.raise_stamp(at_least);
-  append_noop(why);
+  return storage::in_transaction(engine_, [&](storage::Transaction& transaction) { return append_message(transaction, message); });
 }
 
 void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) {

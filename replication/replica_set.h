@@ -76,10 +76,11 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void reconfigure(SetConfig config, bool force) override;
   void step_down(const StepDown& how) override;
   void freeze(int64_t ms) override;
+  void maintain(bool on) override;
   std::optional<WriteConcernFailure> unsatisfiable(const WriteConcern& concern) const override;
   void when_acknowledged(OpTime optime, const WriteConcern& concern, std::function<void(std::optional<WriteConcernFailure>)> done) override;
   void when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) override;
-  void write_noop(storage::Stamp at_least, std::string_view why) override;
+  storage::Stamp write_noop(storage::Stamp at_least, bson::DocumentView message) override;
   void learn_config(const SetConfig& config, const std::string& from) override;
 
   // A connection that another member opened to this one's port. Takes the descriptor.
@@ -99,8 +100,8 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   size_t find_self(const SetConfig& config) const;
   void check_self(const SetConfig& config) const;
   MemberState own_state() const;                  // with mutex_: of who doesn't lead
-  void write_config(const SetConfig& config, std::string_view why);
-  storage::Stamp append_noop(std::string_view why);
+  storage::Stamp write_config(const SetConfig& config, std::string_view why);
+  storage::Stamp append_message(storage::Transaction& transaction, bson::DocumentView message);
   void go_on_alone(const std::shared_ptr<const SetConfig>& now, const SetConfig& next);
 
   // replica_set_node.cpp: the node's life, what it decides, and what is made of it
@@ -159,7 +160,9 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   int64_t elected_ms_ = 0;
   int64_t since_us_ = 0;
   int64_t electable_us_ = 0;                     // not before, by the monotonic clock
-  bool electable_ = true;                        // as far as stepping down and freezing go; tell_electable adds the configuration
+  bool electable_ = true;                        // as far as stepping down and freezing go; tell_electable adds the rest
+  int maintenance_ = 0;                          // how often it was begun and not ended
+  storage::Stamp config_written_ = 0;            // by this member, as primary
   bool elected_ = false;                         // led_ says so, and take_over is still to come
   bool demoted_ = false;                         // end_leadership is still to come
   bool took_over_ = false;                       // since it was elected: for the duties

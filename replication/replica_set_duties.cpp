@@ -129,11 +129,12 @@ void ReplicaSet::take_over() {
   engine_.raise_stamp(newest);
   config.term = static_cast<int64_t>(term);
   pump_->lead(term, newest);
-  write_config(config, "new primary");
+  const Stamp written = write_config(config, "new primary");
   {
     std::lock_guard lock(mutex_);
     if (!elected_ || led_.term != term) return;  // over already; end_leadership finds what was written
     elected_ = false;
+    config_written_ = written;
     adopt(std::move(config));
     elected_ms_ = base::system_clock().wall_ms();
     become(MemberState::primary);
@@ -330,7 +331,13 @@ void ReplicaSet::count_members() {
     const MemberConfig& member = config->members[i];
     const PeerProgress* reached = member.arbiter ? nullptr : progress_of(progress, consensus_id(member));
     if (!reached) continue;
-    const auto behind = std::upper_bound(places_.begin(), places_.end(), reached->matched, [](Index index, const Place& place) { return index < place.index; });
+    // What it has on its disk, and shows: whoever waited for it may read it there.
+    Index shown = reached->matched;
+    if (i != self_) {
+      shown = std::min(shown, node_->applied_by(reached->id));
+      if (shown < reached->matched) node_->ask_applied(reached->id);
+    }
+    const auto behind = std::upper_bound(places_.begin(), places_.end(), shown, [](Index index, const Place& place) { return index < place.index; });
     const Stamp upto = behind == places_.begin() ? 0 : std::prev(behind)->last.optime.ts;
     members.push_back({&member, upto, i == self_ ? oplog_.newest().optime.ts : upto});
   }
@@ -344,7 +351,10 @@ void ReplicaSet::advance_time(int64_t now) {
   const bool quiet = newest == advance_seen_;
   if (!quiet) advance_seen_ = newest, advance_seen_us_ = now;
   const bool behind = quiet && std::max(engine_.last_stamp(), known_time()) > newest;
-  if (behind || now - advance_seen_us_ >= noop_every_us) write_noop(known_time(), "periodic noop");
+  if (!behind && now - advance_seen_us_ < noop_every_us) return;
+  bson::Builder message;
+  message.append("msg", "periodic noop");
+  write_noop(known_time(), message.done());
 }
 
 void ReplicaSet::renew_agreed() {

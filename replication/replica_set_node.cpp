@@ -147,7 +147,7 @@ void ReplicaSet::decided(const consensus::Output& out) {
     elected_ = leads;
     if (state_ == MemberState::primary) {
       stepped_down = true;
-      become(self_ < config_->members.size() ? MemberState::secondary : MemberState::removed);
+      become(own_state());
     } else {
       options_.changed();
     }

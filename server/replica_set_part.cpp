@@ -126,18 +126,16 @@ void ReplicaSetPart::State::check_alone(const replication::SetConfig& next, repl
                        [&](const auto& other) { return &other == now.self || members.view(other.host).last_heartbeat_ms > asked_ms; });
   };
   while (now.self && !asked_all() && services.clock.wall_ms() < until_ms) std::this_thread::sleep_for(heartbeat_look);
-  for (const auto& other : now.config->members) {
-    if (&other == now.self) continue;
-    const peers::MemberView view = members.view(other.host);
-    if (view.health != peers::MemberView::Health::up) continue;
-    if (view.said.state == replication::MemberState::primary) {
-      throw base::OperationError(base::ErrorCode::new_config_incompatible, "The member " + other.host + " is primary; reconfigure there");
+  const auto refuse_where = [&](auto applies, const char* why) {
+    for (const auto& other : now.config->members) {
+      const peers::MemberView view = members.view(other.host);
+      if (&other == now.self || view.health != peers::MemberView::Health::up || !applies(other, view.said)) continue;
+      throw base::OperationError(base::ErrorCode::new_config_incompatible, "The member " + other.host + why);
     }
-    if (!other.arbiter && next.member(other.host) && view.said.log_end > own) {
-      throw base::OperationError(base::ErrorCode::new_config_incompatible,
-                                 "The member " + other.host + " has more of the log than this one; force the reconfiguration there");
-    }
-  }
+  };
+  refuse_where([](const auto&, const auto& said) { return said.state == replication::MemberState::primary; }, " is primary; reconfigure there");
+  refuse_where([&](const auto& other, const auto& said) { return !other.arbiter && next.member(other.host) && said.log_end > own; },
+               " has more of the log than this one; force the reconfiguration there");
 }
 
 void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> from,
@@ -195,6 +193,10 @@ ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, stora
   services.members = &state.members;
   services.peer_connection = [&member = state.member](int descriptor, base::Bytes read) { member.adopt_connection(descriptor, std::move(read)); };
   services.status.add("repl", [&member = state.member](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", member); });
+  services.status.add("opcountersRepl", [&counts = state.applier.counts()](OperationContext&, bson::Builder& out) {
+    out.append("insert", counts.inserts.get()).append("query", int64_t{0}).append("update", counts.updates.get());
+    out.append("delete", counts.removes.get()).append("getmore", int64_t{0}).append("command", counts.commands.get());
+  });
   services.status.add("forwardLog", [&forward = state.applier.forward()](OperationContext&, bson::Builder& out) { forward.append_status(out); });
   services.parameters.add_boolean("dedupForwardLog", state.applier.forward().enabled);
   services.append_initial_sync = [&state](bson::Builder& out) {

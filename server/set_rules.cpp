@@ -174,7 +174,8 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
   } else if (op.read_concern.level == "majority" || op.read_concern.level == "linearizable") {
     // What is read is what is there; it is shown when it is the majority's.
     asked.read = true;
-    asked.primary_only = op.read_concern.level == "linearizable";
+    // Who asks the primary isn't shown what only one that was replaced meanwhile may have shown.
+    asked.primary_only = op.read_concern.level == "linearizable" || (command.on_secondary() == Command::OnSecondary::opted_in && !opted_in(op.request()));
   } else {
     return std::nullopt;
   }

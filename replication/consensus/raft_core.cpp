@@ -94,7 +94,7 @@ RaftCore::RaftCore(const CoreOptions& options, LogStore& store) : options_(optio
   config.committed_bytes_max = options.committed_bytes_max;
   config.rank = options.rank;
   config.seed = options.seed;
-  config.electable = options.electable && !is_arbiter(options.id);
+  config.electable = electable_ = options.electable && !is_arbiter(options.id);
   config.flight_bytes_min = options.flight_bytes_min;
   config.flight_bytes_first = options.flight_bytes_first;
   config.flight_bytes_max = options.flight_bytes_max;
@@ -174,7 +174,7 @@ bool RaftCore::transfer(MemberId to) {
 }
 
 void RaftCore::campaign() {
-  if (options_.electable && !is_arbiter(options_.id)) raft_campaign(node_);
+  if (electable_) raft_campaign(node_);
 }
 
 void RaftCore::resign() {
@@ -186,7 +186,8 @@ void RaftCore::report_unreachable(MemberId id) {
 }
 
 void RaftCore::set_electable(bool electable, uint32_t rank) {
-  raft_set_electable(node_, electable && !is_arbiter(options_.id), rank);
+  electable_ = electable && !is_arbiter(options_.id);
+  raft_set_electable(node_, electable_, rank);
 }
 
 void RaftCore::applied(Index index) {

@@ -172,6 +172,7 @@ class RaftCore {
   LogStore& store_;
   RaftNodeHandle* node_ = nullptr;
   Standing standing_;
+  bool electable_ = false;
   Index applied_floor_ = 0;  // the state machine has these already
   Index delivered_ = 0;
   uint64_t writes_ = 0;  // numbered by us: a compaction is one too

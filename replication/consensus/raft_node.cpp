@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "replication/consensus/applied_messages.h"
 
 namespace replication::consensus {
 namespace {
@@ -89,7 +90,29 @@ void RaftNode::unreachable(MemberId to) {
   with_core([&] { return core_.report_unreachable(to), true; });
 }
 
+Index RaftNode::applied_by(MemberId member) const {
+  std::lock_guard lock(mutex_);
+  const auto found = applied_by_.find(member);
+  return found == applied_by_.end() ? 0 : found->second;
+}
+
+void RaftNode::ask_applied(MemberId member) { transport_.send({{member, false, applied_question()}}); }
+
+void RaftNode::received_applied(MemberId from, BytesView message) {
+  const auto asked = decode_applied(message);
+  if (!asked) {
+    base::log(base::Severity::warning, base::LogComponent::repl, 7100022, "Refused a message that no sound member sends",
+              base::Attributes().add("from", from));
+  } else if (asked->question) {
+    transport_.send({{from, false, applied_answer(status().applied)}});
+  } else {
+    std::lock_guard lock(mutex_);
+    applied_by_[from] = asked->index;
+  }
+}
+
 void RaftNode::received(MemberId from, BytesView message) {
+  if (is_about_applied(message)) return received_applied(from, message);
   const bool under_way = transport_.under_way(from);
   const StepResult result = with_core([&] { return core_.step(from, message, under_way); });
   if (result == StepResult::lost_log) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -55,6 +56,9 @@ class RaftNode final : public MessageReceiver {
 
   CoreStatus status() const;
   std::vector<PeerProgress> progress() const;
+  // How far that member has applied the log, as far as it has told; what it is asked for may be lost.
+  Index applied_by(MemberId member) const;
+  void ask_applied(MemberId member);
   Membership members() const;
   LogMeta log_meta() const;
   // Committed or not, [low, high), at least one: for whoever reads the log beside consensus. Lookup as in LogStore.
@@ -66,6 +70,7 @@ class RaftNode final : public MessageReceiver {
  private:
   template <class Call>
   auto with_core(Call call);
+  void received_applied(MemberId from, BytesView message);
   void loop();
   void disk_loop();
   void handle(Output out);
@@ -78,6 +83,7 @@ class RaftNode final : public MessageReceiver {
   std::condition_variable woken_;
   LogStore store_;
   RaftCore core_;
+  std::map<MemberId, Index> applied_by_;
   bool stopping_ = false;
 
   std::mutex disk_mutex_;

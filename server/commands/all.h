@@ -5,6 +5,7 @@
 
 #define PALIMPSEST_COMMANDS(X) \
   X(aggregate)                 \
+  X(append_oplog_note)         \
   X(build_info)                \
   X(coll_mod)                  \
   X(coll_stats)                \
@@ -64,6 +65,7 @@
   X(repl_set_get_status)       \
   X(repl_set_heartbeat)        \
   X(repl_set_initiate)         \
+  X(repl_set_maintenance)      \
   X(repl_set_reconfig)         \
   X(repl_set_step_down)        \
   X(restart_in_place)          \

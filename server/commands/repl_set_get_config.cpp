@@ -1,4 +1,5 @@
 // replSetGetConfig: the configuration in use.
+#include "server/arguments.h"
 #include "server/commands/replica_set.h"
 #include "server/operation.h"
 
@@ -11,10 +12,17 @@ class ReplSetGetConfig : public ReplicaSetCommand {
   std::string_view help() const override { return "Returns the current replica set configuration"; }
   bool may_block() const override { return false; }
 
-  void run(OperationContext& op, const Request&, bson::Builder& reply) override {
-    const replication::Standing now = set_of(op).standing();
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const replication::Coordinator& set = set_of(op);
+    const bool commitment = Arguments(request).boolean("commitmentStatus").value_or(false);
+    const replication::Standing now = set.standing();
     if (!now.config) throw base::OperationError(base::ErrorCode::not_yet_initialized, "no replset config has been received");
+    if (commitment && now.state != replication::MemberState::primary) {
+      throw base::OperationError(base::ErrorCode::not_writable_primary, "commitmentStatus is only supported on primary.");
+    }
     reply.append("config", now.config->document());
+    // A majority has it, and so everything that was agreed on under the one before.
+    if (commitment) reply.append("commitmentStatus", set.progress().committed.optime.ts >= now.config_written);
   }
 };
 

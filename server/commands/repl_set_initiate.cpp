@@ -12,6 +12,7 @@ class ReplSetInitiate : public ReplicaSetCommand {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     replication::Coordinator& set = set_of(op, "This node was not started with replication enabled.");
+    if (set.standing().config) throw base::OperationError(base::ErrorCode::already_initialized, "already initialized");
     const auto given = request.body.first();
     if (!given.is_object() || given.as_document().empty()) {
       set.initiate(set.default_config());

@@ -45,7 +45,8 @@ class SaidMember final : public Coordinator {
     done(std::nullopt);
   }
   void when_read_stands(OpTime, std::function<void(std::optional<WriteConcernFailure>)> done) override { done(std::nullopt); }
-  void write_noop(storage::Stamp, std::string_view) override {}
+  void maintain(bool) override {}
+  storage::Stamp write_noop(storage::Stamp, bson::DocumentView) override { return 0; }
 
   void say(const SetConfig& config, MemberState state, const std::string& primary = "") {
     std::lock_guard lock(mutex_);

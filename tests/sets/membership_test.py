@@ -46,6 +46,52 @@ def test_three_members_are_initiated_and_seen_by_each_other(three):
     three.check_same()
 
 
+def test_a_member_under_maintenance_is_not_read_from_and_goes_on_following(three):
+    member = three.secondaries()[0]
+    with pytest.raises(OperationFailure) as refused:
+        member.command("replSetMaintenance", False)
+    assert refused.value.code == 96
+    with pytest.raises(OperationFailure) as refused:
+        three.primary().command("replSetMaintenance", True)
+    assert refused.value.code == 95
+    member.command("replSetMaintenance", True)
+    member.command("replSetMaintenance", True)
+    assert member.state() == "RECOVERING"
+    with pytest.raises(PyMongoError):
+        member.direct.t.c.find_one()
+    before = member.command("serverStatus")["opcountersRepl"]
+    three.client().t.get_collection("kept", write_concern=WriteConcern(w=3)).insert_one({"_id": 1})
+    after = member.command("serverStatus")["opcountersRepl"]
+    assert after["insert"] >= before["insert"] + 1
+    member.command("replSetMaintenance", False)
+    assert member.state() == "RECOVERING"
+    member.command("replSetMaintenance", False)
+    wait_until(lambda: member.state() == "SECONDARY")
+    assert member.direct.t.kept.find_one() == {"_id": 1}
+
+
+def test_what_all_members_acknowledged_shows_on_all(three):
+    for journal in (None, True):
+        everywhere = three.client().t.get_collection("everywhere", write_concern=WriteConcern(w=3, j=journal))
+        for n in range(100):
+            written = everywhere.insert_one({"n": n}).inserted_id
+            assert all(member.direct.t.everywhere.find_one({"_id": written}) for member in three.members)
+
+
+def test_notes_in_the_log_and_what_became_of_the_configuration(three):
+    primary, secondary = three.primary(), three.secondaries()[0]
+    wait_until(lambda: primary.command("replSetGetConfig", commitmentStatus=True)["commitmentStatus"])
+    with pytest.raises(PyMongoError) as refused:
+        secondary.command("replSetGetConfig", commitmentStatus=True)
+    assert refused.value.details["code"] == 10107
+    noted = primary.command("appendOplogNote", data={"from": "the test"})
+    assert primary.direct.local.oplog.rs.find_one({"ts": noted["operationTime"]})["o"] == {"from": "the test"}
+    with pytest.raises(PyMongoError) as refused:
+        secondary.command("appendOplogNote", data={"from": "the test"})
+    assert refused.value.details["code"] == 10107
+    three.check_same()
+
+
 def test_members_are_added_in_every_role_and_removed(three):
     plain = three.start_another()
     three.client().t.c.insert_many([{"n": i} for i in range(100)])
