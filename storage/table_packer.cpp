@@ -155,8 +155,9 @@ bool TablePacker::rewrite_if_worth(const Table& table, const std::function<bool(
   const int64_t hole_min = std::min(page_bytes, (before - engine_.reusable_bytes(table.name())) / 2);
   const auto worth = [&](bool begun) {
     const int64_t file = engine_.file_bytes(table.name()), reusable = engine_.reusable_bytes(table.name());
-    if (file > small_file_max || reusable < std::max({small_reusable_min, file / small_reusable_share, hole_min})) return false;
-    return !begun || file > before - before / 20 || reusable > file / 3;
+    if (reusable < std::max({small_reusable_min, file / small_reusable_share, hole_min})) return false;
+    if (!begun) return file <= small_file_max;  // on the way it may be twice as long
+    return file > before - before / 20 || reusable > file / 3;
   };
   if (!worth(false)) return false;
   cut_off();
@@ -170,6 +171,8 @@ bool TablePacker::rewrite_if_worth(const Table& table, const std::function<bool(
     cut_off();
   }
   ++compactions_;
+  // Pages that found no place in front: left so, the file would be compacted at the next turn, and written again, for ever.
+  if (engine_.file_bytes(table.name()) > before) compact_if_worth(table.name());
   return engine_.file_bytes(table.name()) < before;
 }
 

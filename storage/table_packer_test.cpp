@@ -108,6 +108,28 @@ TEST_CASE("rows larger than a page are written again too") {
   CHECK(read_all(thinned.engine, thinned.table) == thinned.model);
 }
 
+TEST_CASE("a file that is twice as long on the way is brought to its end, and packing again and again ends") {
+  Thinned thinned(2600, 1000, 1);
+  // One page in eight: the file is small enough to be written again, and what is in it more than half of that.
+  in_transaction(thinned.engine, [&](Transaction& transaction) {
+    for (uint64_t i = 0; i < 2600; ++i) {
+      if (i / 60 % 8 != 0) continue;
+      thinned.table.remove(transaction, key_of(i));
+      thinned.model.erase(key_of(i));
+    }
+  });
+  thinned.engine.checkpoint();
+  thinned.engine.checkpoint();
+  const int64_t before = thinned.file();
+  REQUIRE(before < 4 << 20);
+  REQUIRE(thinned.reusable() > before / 12);
+  TablePacker packer(thinned.engine, true);
+  int rounds = 0;
+  while (packer.compact_if_worth("things") || packer.rewrite_if_worth(thinned.table, never)) REQUIRE(++rounds < 10);
+  CHECK(thinned.file() <= before);
+  CHECK(read_all(thinned.engine, thinned.table) == thinned.model);
+}
+
 TEST_CASE("what was rewritten survives without another checkpoint") {
   TemporaryDirectory copy;
   Thinned thinned(600, 1000, 40);
