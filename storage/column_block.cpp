@@ -4,13 +4,11 @@
 #include <cstring>
 
 #include "base/varint.h"
-#include "dedup/block_sorting.h"
 
 namespace storage {
 namespace {
 
 constexpr char mark = 0x43;
-constexpr char mark_sorted = 0x44;
 constexpr int numbers_level_more = 4;  // a twentieth of the page, and what compresses best
 
 base::Failure corrupt(const std::string& what) { return {base::ErrorCode::data_corruption_detected, what}; }
@@ -21,12 +19,6 @@ base::Result<BytesView> take_frame(BytesView& in) {
   const BytesView frame = in.substr(0, bytes);
   in.remove_prefix(bytes);
   return frame;
-}
-
-base::Result<Bytes> unpack_sorted(BytesView packed, size_t bytes_max) {
-  auto out = dedup::sort_unpack(packed, bytes_max);
-  if (!out) return corrupt("its columns are not those that were written");
-  return std::move(*out);
 }
 
 base::Result<Bytes> unpack(ZSTD_DCtx* context, BytesView frame, const ZSTD_DDict* dictionary, size_t bytes_max) {
@@ -59,41 +51,16 @@ size_t write_column_block(ZSTD_CCtx* context, const PageColumns& columns, BytesV
   return static_cast<size_t>(at - to) + bodies;
 }
 
-size_t write_sorted_block(const PageColumns& columns, uint8_t* to, size_t to_bytes) {
-  if (std::max(columns.numbers.size(), columns.bodies.size()) > dedup::sorted_bytes_max) return 0;
-  Bytes block(1, mark_sorted);
-  base::append_varint(block, columns.plain.size());
-  block += columns.plain;
-  for (const Bytes* column : {&columns.numbers, &columns.bodies}) {
-    const Bytes sorted = dedup::sort_pack(*column);
-    base::append_varint(block, sorted.size());
-    block += sorted;
-  }
-  if (block.size() > to_bytes) return 0;
-  std::copy(block.begin(), block.end(), to);
-  return block.size();
-}
-
-bool is_column_block(BytesView block) { return !block.empty() && (block[0] == mark || block[0] == mark_sorted); }
+bool is_column_block(BytesView block) { return !block.empty() && block[0] == mark; }
 
 base::Result<ColumnBlock> parse_column_block(BytesView block) {
   if (!is_column_block(block)) return corrupt("it is not laid out by columns");
-  ColumnBlock parsed;
-  parsed.sorted = block[0] == mark_sorted;
   block.remove_prefix(1);
+  ColumnBlock parsed;
   const auto plain = base::take_varint(block);
   if (!plain || *plain > block.size()) return corrupt("it is cut short");
   parsed.plain = block.substr(0, *plain);
   block.remove_prefix(*plain);
-  if (parsed.sorted) {
-    for (BytesView* column : {&parsed.numbers, &parsed.bodies}) {
-      const auto bytes = base::take_varint(block);
-      if (!bytes || *bytes > block.size()) return corrupt("it is cut short");
-      *column = block.substr(0, *bytes);
-      block.remove_prefix(*bytes);
-    }
-    return parsed;
-  }
   auto numbers = take_frame(block);
   if (!numbers) return numbers.failure();
   parsed.numbers = *numbers;
@@ -105,10 +72,9 @@ base::Result<ColumnBlock> parse_column_block(BytesView block) {
 
 base::Result<Bytes> read_column_block(ZSTD_DCtx* context, const ColumnBlock& block, const ZSTD_DDict* dictionary, size_t page_bytes_max) {
   // A row's numbers take less than its bytes, but for a few at the begin.
-  const size_t numbers_max = 2 * page_bytes_max + 1024;
-  auto numbers = block.sorted ? unpack_sorted(block.numbers, numbers_max) : unpack(context, block.numbers, nullptr, numbers_max);
+  auto numbers = unpack(context, block.numbers, nullptr, 2 * page_bytes_max + 1024);
   if (!numbers) return numbers.failure();
-  auto bodies = block.sorted ? unpack_sorted(block.bodies, page_bytes_max) : unpack(context, block.bodies, dictionary, page_bytes_max);
+  auto bodies = unpack(context, block.bodies, dictionary, page_bytes_max);
   if (!bodies) return bodies.failure();
   auto page = join_page(*numbers, block.plain, *bodies, page_bytes_max);
   if (!page) return corrupt("its columns don't make a page");

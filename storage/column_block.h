@@ -1,9 +1,7 @@
 // A page as columns, compressed: what lies in a block of the file.
 //
 //   | 43 | plain bytes varint | plain ... | zstd frame: numbers | zstd frame: bodies |
-//   | 44 | plain bytes varint | plain ... | bytes varint | sorted: numbers | bytes varint | sorted: bodies |
 //
-// The second is dedup/block_sorting.h's, for what is seldom read.
 // A page that is not laid out by columns is one zstd frame, which begins otherwise.
 // docs/formats/pages.md
 #pragma once
@@ -18,16 +16,12 @@ namespace storage {
 // The block's length; 0: there is not so much room. `dictionary` is for the bodies.
 size_t write_column_block(ZSTD_CCtx* context, const PageColumns& columns, BytesView dictionary, int level, uint8_t* to, size_t to_bytes);
 
-// The second form, likewise.
-size_t write_sorted_block(const PageColumns& columns, uint8_t* to, size_t to_bytes);
-
-bool is_column_block(BytesView block);  // of either form
+bool is_column_block(BytesView block);
 
 // Where the bodies' frame begins, which names its dictionary; then the page itself. Block and page may end in zeroes
 // that were not written. Fails with DataCorruptionDetected.
 struct ColumnBlock {
   BytesView plain, numbers, bodies;  // the last two compressed
-  bool sorted = false;               // then without a dictionary
 };
 base::Result<ColumnBlock> parse_column_block(BytesView block);
 // `dictionary`: of the bodies; may be null.

@@ -61,18 +61,17 @@ std::optional<int> number_field(const std::string& text, const std::string& name
   return in >> number ? std::optional(number) : std::nullopt;
 }
 
-int check_marker(const std::string& path, const fs::path& marker) {
+void check_marker(const std::string& path, const fs::path& marker) {
   std::ifstream in(marker);
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   const auto version = number_field(text, "version");
   if (text.find("\"format\": \"" + std::string(format_name) + "\"") == text.npos || !version) {
     refuse("the file " + marker.string() + " is damaged: it does not name this program's format");
   }
-  if (*version < directory_version_oldest || *version > directory_version) {
-    refuse("the data directory " + path + " has format version " + std::to_string(*version) + "; this program reads versions " +
-           std::to_string(directory_version_oldest) + " to " + std::to_string(directory_version));
+  if (*version != directory_version) {
+    refuse("the data directory " + path + " has format version " + std::to_string(*version) + "; this program reads version " +
+           std::to_string(directory_version));
   }
-  return *version;
 }
 
 }  // namespace
@@ -93,15 +92,6 @@ void write_file(const std::string& directory, const std::string& name, const std
   }
 }
 
-namespace {
-
-void write_marker(const std::string& path) {
-  write_file(path, directory_file,
-             "{\"format\": \"" + std::string(format_name) + "\", \"version\": " + std::to_string(directory_version) + "}\n");
-}
-
-}  // namespace
-
 void prepare_directory(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -110,11 +100,11 @@ void prepare_directory(const std::string& path) {
   }
   const fs::path marker = fs::path(path) / directory_file;
   if (fs::exists(marker)) {
-    // Before anything is written that an older program can't read.
-    if (check_marker(path, marker) < directory_version) write_marker(path);
+    check_marker(path, marker);
   } else {
     check_unclaimed(path);
-    write_marker(path);
+    write_file(path, directory_file,
+               "{\"format\": \"" + std::string(format_name) + "\", \"version\": " + std::to_string(directory_version) + "}\n");
   }
   fs::create_directories(fs::path(path) / "journal", error);
   if (error) throw OperationError(ErrorCode::internal_error, "cannot create the journal in " + path + ": " + error.message());

@@ -6,13 +6,12 @@
 
 namespace storage {
 
-inline constexpr int directory_version = 4;
-inline constexpr int directory_version_oldest = 3;  // without sorted pages (column_block.h)
+inline constexpr int directory_version = 3;
 inline constexpr char directory_file[] = "palimpsest.json";
 
-// Makes the directory and its marker, or checks the one that is there. One of an
-// older version that can be read becomes one of this. Throws UnsupportedFormat for
-// any other version, a damaged marker, or a directory with somebody else's files in it.
+// Makes the directory and its marker, or checks the one that is there. Throws
+// UnsupportedFormat for a newer version, a damaged marker, or a directory with
+// somebody else's files in it.
 void prepare_directory(const std::string& path);
 
 // Writes a file of the directory: whole or not at all, and there after a power loss. Throws OutOfDiskSpace.

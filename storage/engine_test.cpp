@@ -62,13 +62,6 @@ TEST_CASE("a directory of another version or of another server is refused and le
     CHECK(code_of([&] { Engine engine(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
     CHECK(message.find("format version 999") != message.npos);
   }
-  SECTION("older than can be read") {
-    TemporaryDirectory directory;
-    { Engine engine(test_options(directory.path())); }
-    std::ofstream(directory.path() + "/palimpsest.json") << "{\"format\": \"palimpsest\", \"version\": 2}\n";
-    CHECK(code_of([&] { Engine engine(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
-    CHECK(message.find("reads versions 3 to 4") != message.npos);
-  }
   SECTION("damaged marker") {
     TemporaryDirectory directory;
     std::ofstream(directory.path() + "/palimpsest.json") << "\0\0\0";

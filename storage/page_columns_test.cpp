@@ -246,37 +246,3 @@ TEST_CASE("A block by columns comes back with its dictionary, and a damaged one 
   ZSTD_freeCCtx(packing);
   ZSTD_freeDCtx(unpacking);
 }
-
-TEST_CASE("A sorted block comes back, and a damaged one is refused or makes no more than a page") {
-  base::Random random(6);
-  const Bytes page = chains_page(random, 200);
-  const auto split = split_page(page, PageKind::contents);
-  REQUIRE(split);
-  Bytes block(page.size() + 100, '\0');  // zeroes behind it, as in a file
-  auto* to = reinterpret_cast<uint8_t*>(block.data());
-  const size_t bytes = write_sorted_block(*split, to, page.size());
-  REQUIRE(bytes > 0);
-  REQUIRE(write_sorted_block(*split, to, bytes - 1) == 0);
-  REQUIRE(is_column_block(block));
-  auto parsed = parse_column_block(block);
-  REQUIRE(parsed);
-  REQUIRE(parsed->sorted);
-  auto read = read_column_block(nullptr, *parsed, nullptr, page.size());
-  REQUIRE(read);
-  REQUIRE(*read == page);
-  REQUIRE(!read_column_block(nullptr, *parsed, nullptr, page.size() / 2));
-  size_t refused = 0;
-  for (int round = 0; round < 300; ++round) {
-    Bytes hurt = block.substr(0, bytes);
-    hurt[1 + random.below(bytes - 1)] ^= static_cast<char>(1 + random.below(255));
-    if (random.below(4) == 0) hurt.resize(1 + random.below(bytes - 1));
-    auto damaged = parse_column_block(hurt);
-    auto made = damaged ? read_column_block(nullptr, *damaged, nullptr, page.size()) : base::Result<Bytes>(damaged.failure());
-    if (made) {
-      REQUIRE(made->size() <= page.size());
-    } else {
-      ++refused;
-    }
-  }
-  REQUIRE(refused > 100);
-}

@@ -118,7 +118,7 @@ struct PageCompressors::Collection {
   CollectionId id = 0;
   Compressor fresh, settled;
   std::atomic<int> settled_level{level_settled};
-  std::atomic<bool> columns{false}, sorted{false};
+  std::atomic<bool> columns{false};
   std::atomic<std::shared_ptr<const Digested>> digested{std::make_shared<const Digested>()};
 
   static int compress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes, size_t* made,
@@ -164,12 +164,8 @@ int PageCompressors::Collection::compress(WT_COMPRESSOR* self, WT_SESSION*, uint
     const int level = collection.settled_level.load(std::memory_order_relaxed);
     std::optional<PageColumns> columns;
     if (collection.columns.load(std::memory_order_relaxed)) columns = split_page({reinterpret_cast<char*>(from), from_bytes}, PageKind::contents);
-    if (columns && collection.sorted.load(std::memory_order_relaxed)) {
-      bytes = write_sorted_block(*columns, to, to_bytes);
-    } else {
-      bytes = columns ? write_column_block(lease.get(), *columns, dictionary, level, to, to_bytes)
-                      : ZSTD_compress_usingDict(lease.get(), to, to_bytes, from, from_bytes, dictionary.data(), dictionary.size(), level);
-    }
+    bytes = columns ? write_column_block(lease.get(), *columns, dictionary, level, to, to_bytes)
+                    : ZSTD_compress_usingDict(lease.get(), to, to_bytes, from, from_bytes, dictionary.data(), dictionary.size(), level);
   } else {
     bytes = digested->fresh ? ZSTD_compress_usingCDict(lease.get(), to, to_bytes, from, from_bytes, digested->fresh.get())
                             : ZSTD_compressCCtx(lease.get(), to, to_bytes, from, from_bytes, level_fresh);
@@ -189,7 +185,7 @@ std::string read_block(BytesView block, const Digested& digested, uint8_t* to, s
     columns = *parsed;
   }
   const BytesView named = by_columns ? columns.bodies : block;
-  const unsigned number = columns.sorted ? 0 : ZSTD_getDictID_fromFrame(named.data(), named.size());
+  const unsigned number = ZSTD_getDictID_fromFrame(named.data(), named.size());
   if (number > digested.reading.size()) {
     return "it needs dictionary " + std::to_string(number) + ", and there are " + std::to_string(digested.reading.size());
   }
@@ -353,13 +349,12 @@ void PageCompressors::add(CollectionId id) {
 
 std::string PageCompressors::entries_name() { return entries_compressor; }
 
-void PageCompressors::set_settled(CollectionId id, int level, bool columns, bool sorted) {
+void PageCompressors::set_settled(CollectionId id, int level, bool columns) {
   std::lock_guard lock(mutex_);
   const auto found = collections_.find(id);
   base::check(found != collections_.end(), "a level for a collection without compressors");
   found->second->settled_level = level;
   found->second->columns = columns;
-  found->second->sorted = sorted;
 }
 
 size_t PageCompressors::dictionaries(CollectionId id) const {

@@ -6,7 +6,7 @@
 // Both use the collection's newest dictionary, and read with any of them.
 //
 //   records-17        block_compressor=fresh-17      level 3
-//   packed-17 ...     block_compressor=settled-17    level 12; archive: sorted (dedup/block_sorting.h)
+//   packed-17 ...     block_compressor=settled-17    level 12, archive 19
 //   pages-17.dict     the dictionaries, durable before the first page that needs one
 //   index-17-1        block_compressor=entries       level 3
 //
@@ -49,9 +49,8 @@ class PageCompressors {
   // For tables of indexes, one for all: rows by columns (page_columns.h), fast.
   static std::string entries_name();
 
-  // Of the pages of tables whose rows stay, from now on: level 1 to 22, whether rows are laid out by columns, and whether columns
-  // are sorted instead of given to zstd.
-  void set_settled(CollectionId collection, int level, bool columns, bool sorted);
+  // Of the pages of tables whose rows stay, from now on: level 1 to 22, and whether rows are laid out by columns.
+  void set_settled(CollectionId collection, int level, bool columns);
 
   size_t dictionaries(CollectionId collection) const;
   // Makes another dictionary, and lets new pages use it once it is durable. False: the samples are not worth one.

@@ -8,8 +8,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "bson/builder.h"
-#include "dedup/block_sorting.h"
-#include "storage/column_block.h"
 #include "storage/dedup_service.h"
 #include "storage/internals.h"
 #include "storage/temporary_engine.h"
@@ -175,64 +173,4 @@ TEST_CASE("A copy of the open directory opens with the dictionaries that its pag
   }
   Engine engine(test_options(copy.path()));
   filled.check(engine);
-}
-
-namespace {
-
-// How many sorted blocks lie in the file of the collection's settled rows. Behind 64 bytes that WiredTiger keeps as they are.
-size_t sorted_blocks(const std::string& directory, CollectionId id) {
-  constexpr size_t block_begin = 512, kept = 64;
-  const Bytes file = read_whole(directory + "/packed-" + std::to_string(id) + ".wt");
-  size_t found = 0;
-  for (size_t at = block_begin; at + kept < file.size(); at += block_begin) {
-    const auto block = parse_column_block(BytesView(file).substr(at + kept));
-    found += block && block.value().sorted && dedup::sort_unpack(block.value().numbers, 1 << 20);
-  }
-  return found;
-}
-
-}  // namespace
-
-TEST_CASE("Pages that were written before archive sorted them are read, and become sorted ones when they are written again") {
-  base::Random random(7);
-  TemporaryDirectory directory;
-  EngineOptions options = test_options(directory.path());
-  options.dedup.profile = "archive";
-  const auto texts = letters(random, 600);
-  CollectionId id = 0;
-  const auto insert = [&](Engine& engine, size_t from) {
-    const auto collection = engine.catalog().open("shop.letters");
-    in_transaction(engine, [&](Transaction& transaction) {
-      for (size_t i = from; i < from + 300; ++i) {
-        bson::Builder document;
-        document.append("_id", static_cast<int64_t>(i)).append("text", texts[i]);
-        collection->insert(transaction, document.done());
-      }
-    });
-    engine.dedup().drain();
-    engine.dedup().tidy(*collection);
-    engine.checkpoint();
-  };
-  {
-    Engine engine(options);
-    id = engine.catalog().create("shop.letters", {})->id();
-    engine.internals().page_compressors.set_settled(id, level_archived, true, false);
-    insert(engine, 0);
-  }
-  REQUIRE(sorted_blocks(directory.path(), id) == 0);
-  write_whole(directory.path() + "/palimpsest.json", "{\"format\": \"palimpsest\", \"version\": 3}\n");
-  {
-    Engine engine(options);
-    REQUIRE(read_whole(directory.path() + "/palimpsest.json").find("\"version\": 4") != std::string::npos);
-    insert(engine, 300);
-  }
-  REQUIRE(sorted_blocks(directory.path(), id) > 0);
-  Engine engine(options);
-  const auto collection = engine.catalog().open("shop.letters");
-  REQUIRE(engine.catalog().validate(collection, true).valid);
-  Transaction transaction(engine, Transaction::Mode::read);
-  const auto scan = collection->scan(transaction, Direction::forward);
-  size_t at = 0;
-  for (; scan->next(); ++at) REQUIRE(scan->document()["text"].as_string() == texts.at(at));
-  REQUIRE(at == texts.size());
 }

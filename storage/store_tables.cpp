@@ -21,7 +21,7 @@ std::vector<std::string> store_table_names(CollectionId collection) {
 
 PageLayout page_layout(const std::string& profile) {
   if (profile == "thesis") return {.settled_level = level_fresh, .dictionaries = false, .columns = false};
-  if (profile == "archive") return {.settled_page_bytes = 512 << 10, .settled_level = level_archived, .sorted = true};
+  if (profile == "archive") return {.settled_page_bytes = 512 << 10, .settled_level = level_archived};
   return {};
 }
 
@@ -31,7 +31,7 @@ StoreTables StoreTables::open(Engine& engine, CollectionId collection, const std
   std::string fresh = engine.options().block_compressor, stays = fresh;
   PageCompressors& compressors = engine.internals().page_compressors;
   compressors.add(collection);
-  compressors.set_settled(collection, layout.settled_level, layout.columns, layout.sorted);
+  compressors.set_settled(collection, layout.settled_level, layout.columns);
   if (fresh == "zstd") {
     fresh = PageCompressors::fresh_name(collection);
     stays = PageCompressors::settled_name(collection);

@@ -29,7 +29,6 @@ struct PageLayout {
   int settled_level = level_settled;
   bool dictionaries = true;
   bool columns = true;  // page_columns.h
-  bool sorted = false;  // ... packed by dedup/block_sorting.h: the level is for pages that have none
 };
 PageLayout page_layout(const std::string& profile);
 

@@ -3,11 +3,9 @@
 #include <fmt/core.h>
 #include <zstd.h>
 
-#include <functional>
 #include <map>
 
 #include "bench/chapter6/pairs.h"
-#include "dedup/block_sorting.h"
 #include "dedup/delta.h"
 #include "dedup/delta_dictionary.h"
 #include "dedup/entropy.h"
@@ -23,13 +21,13 @@ size_t zstd_bytes(BytesView page) {
   return ZSTD_compress(out.data(), out.size(), page.data(), page.size(), page_level);
 }
 
-uint64_t in_pages(const std::vector<Bytes>& deltas, const std::function<size_t(BytesView)>& packed_bytes) {
+uint64_t in_pages(const std::vector<Bytes>& deltas) {
   uint64_t bytes = 0;
   Bytes page;
   for (size_t i = 0; i < deltas.size(); ++i) {
     page += deltas[i];
     if (page.size() < page_bytes && i + 1 < deltas.size()) continue;
-    bytes += packed_bytes(page);
+    bytes += zstd_bytes(page);
     page.clear();
   }
   return bytes;
@@ -44,7 +42,7 @@ uint64_t sum(const std::vector<Bytes>& all) {
 }  // namespace
 
 Table deltas_table() {
-  return {"Deltas of each version against the next, KB", {"set", "deltas", "plain", "each packed", "plain, zstd 12 pages", "packed, zstd 12 pages", "plain, sorted pages", "packed, sorted pages"}, {}};
+  return {"Deltas of each version against the next, KB", {"set", "deltas", "plain", "each packed", "plain, in pages", "packed, in pages"}, {}};
 }
 
 void add_deltas(const Workload& workload, Table& table) {
@@ -69,10 +67,8 @@ void add_deltas(const Workload& workload, Table& table) {
       plain.push_back(std::move(delta));
     }
   }
-  const auto sorted_bytes = [](BytesView page) { return dedup::sort_pack(page).size(); };
   const auto kb = [](uint64_t bytes) { return fmt::format("{:.0f}", static_cast<double>(bytes) / 1e3); };
-  table.rows.push_back({workload.name, std::to_string(plain.size()), kb(sum(plain)), kb(sum(packed)), kb(in_pages(plain, zstd_bytes)), kb(in_pages(packed, zstd_bytes)),
-                        kb(in_pages(plain, sorted_bytes)), kb(in_pages(packed, sorted_bytes))});
+  table.rows.push_back({workload.name, std::to_string(plain.size()), kb(sum(plain)), kb(sum(packed)), kb(in_pages(plain)), kb(in_pages(packed))});
 }
 
 }  // namespace bench::sizes
