@@ -85,7 +85,7 @@ struct Lines {
           queue.pop_front();
           Member& at = *members[to - 1];
           const bool under_way = !at.bulk[member->id].empty() || !at.moving[member->id].empty();
-          REQUIRE(at.core->step(member->id, arrived.message.bytes, under_way) == StepResult::ok);
+          REQUIRE(at.core->step(member->id, arrived.message.bytes, [&] { return under_way; }) == StepResult::ok);
           take(*members[to - 1]);
         }
       }

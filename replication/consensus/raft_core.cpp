@@ -121,9 +121,11 @@ void RaftCore::tick() {
   }
 }
 
-StepResult RaftCore::step(MemberId from, BytesView message, bool under_way) {
+StepResult RaftCore::step(MemberId from, BytesView message, const std::function<bool()>& under_way) {
   Position place;
-  switch (raft_step(node_, from, raw(message), under_way, &place.index, &place.term)) {
+  const auto ask = [](void* self) { return (*static_cast<const std::function<bool()>*>(self))(); };
+  void* const self = const_cast<std::function<bool()>*>(&under_way);
+  switch (raft_step(node_, from, raw(message), self, ask, &place.index, &place.term)) {
     case RAFT_OK: return StepResult::ok;
     case RAFT_UNKNOWN_PEER: return StepResult::unknown_peer;
     case RAFT_LOST_LOG: return StepResult::lost_log;

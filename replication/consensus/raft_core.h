@@ -13,6 +13,7 @@
 // work (Ongaro's thesis, 10.2.1); a follower's word is given only after.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -130,8 +131,8 @@ class RaftCore {
 
   void tick();
   // Any bytes may come in. lost_log: this member's disk has forgotten what it once promised; it must not go on.
-  // `under_way`: as Transport's, to that member.
-  StepResult step(MemberId from, BytesView message, bool under_way = false);
+  // `under_way`: as Transport's, to that member; asked within the call, where it matters.
+  StepResult step(MemberId from, BytesView message, const std::function<bool()>& under_way = [] { return false; });
 
   // nullopt: not the leader, leadership is being handed over, or too many uncommitted bytes.
   std::optional<Position> propose(BytesView data, BytesView context = {});

@@ -113,8 +113,7 @@ void RaftNode::received_applied(MemberId from, BytesView message) {
 
 void RaftNode::received(MemberId from, BytesView message) {
   if (is_about_applied(message)) return received_applied(from, message);
-  const bool under_way = transport_.under_way(from);
-  const StepResult result = with_core([&] { return core_.step(from, message, under_way); });
+  const StepResult result = with_core([&] { return core_.step(from, message, [&] { return transport_.under_way(from); }); });
   if (result == StepResult::lost_log) {
     stop_process(7100021, "This member's log has lost entries that it once acknowledged; it must be emptied and copied anew",
                  "the leader knows of entries that are not here");

@@ -150,8 +150,9 @@ void raft_free(RaftNodeHandle* node);
 
 void raft_tick(RaftNodeHandle* node);
 // Checks the message before the library sees it: anything a peer may send comes back as one of the results above.
-// `under_way`: entries sent to that peer are known not to have arrived yet, and the loss of one would be reported.
-int raft_step(RaftNodeHandle* node, uint64_t from, RaftBytes message, bool under_way, uint64_t* index, uint64_t* term);
+// `under_way`, asked where it matters: are entries sent to that peer known not to have arrived yet, and would the loss of one be reported?
+int raft_step(RaftNodeHandle* node, uint64_t from, RaftBytes message, void* self, bool (*under_way)(void* self), uint64_t* index,
+              uint64_t* term);
 int raft_propose(RaftNodeHandle* node, RaftBytes data, RaftBytes context, uint64_t* index, uint64_t* term);
 // types: 0 add voter, 1 remove, 2 add learner. More than one: through a joint configuration, left by itself.
 int raft_propose_members(RaftNodeHandle* node, const uint32_t* types, const uint64_t* ids, size_t count, RaftBytes context,

@@ -189,13 +189,13 @@ impl Flow {
 
     /// A heartbeat was answered while something isn't acknowledged: may that be sent again? `under_way`: the transport
     /// knows that it hasn't arrived yet, and will tell if it doesn't. Else true once in a while, for what is lost unseen.
-    pub fn send_again(&mut self, id: u64, under_way: bool) -> bool {
+    pub fn send_again(&mut self, id: u64, under_way: impl FnOnce() -> bool) -> bool {
         let (tick, limits) = (self.tick, self.limits);
         let line = self.of(id);
         if line.sent.is_empty() {
             return true;
         }
-        if under_way || tick - line.asked < limits.election_ticks << line.tries {
+        if tick - line.asked < limits.election_ticks << line.tries || under_way() {
             return false;
         }
         line.asked = tick;

@@ -73,7 +73,7 @@ impl Node {
     }
 
     /// The library sends again what a member that answers heartbeats hasn't acknowledged. What is still on its way waits.
-    fn step_heartbeat_response(&mut self, message: Message, under_way: bool) -> raft::Result<()> {
+    fn step_heartbeat_response(&mut self, message: Message, under_way: impl FnOnce() -> bool) -> raft::Result<()> {
         let from = message.from;
         let leads = self.raw.raft.state == StateRole::Leader && message.term == self.raw.raft.term;
         let (paused, full) = match self.raw.raft.mut_prs().get_mut(from).filter(|_| leads) {
@@ -176,7 +176,8 @@ pub unsafe extern "C" fn raft_step(
     node: *mut Node,
     from: u64,
     bytes: types::Bytes,
-    under_way: bool,
+    this: *mut c_void,
+    under_way: extern "C" fn(*mut c_void) -> bool,
     index: *mut u64,
     term: *mut u64,
 ) -> i32 {
@@ -202,7 +203,7 @@ pub unsafe extern "C" fn raft_step(
         return OK;
     }
     let stepped = match message.msg_type() {
-        MessageType::MsgHeartbeatResponse => node.step_heartbeat_response(message, under_way),
+        MessageType::MsgHeartbeatResponse => node.step_heartbeat_response(message, || under_way(this)),
         MessageType::MsgAppendResponse if !message.reject && message.term == node.raw.raft.term => {
             node.flow.acknowledged(message.from, message.index);
             if let Some(progress) = node.raw.raft.mut_prs().get_mut(message.from) {
