@@ -196,6 +196,7 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, Fault& faul
   learn_cluster_time(op);
   check_member(op, *command);
   await_read_concern(op);
+  begin_read(op);
   begin_retryable(op, *command);
   if (command->writes() && replication::has_history(request.db)) op.hold_primary();
   command->run(op, request, reply);

@@ -36,8 +36,8 @@ class Dispatcher {
       replication::OpTime optime;
       replication::WriteConcern concern;
       bool retryable = false;
-      bool read = false;           // it stands, or there is no answer
-      bool primary_only = false;   // and the member that read still leads, in the same term
+      bool read = false;                // it stands, or there is no answer
+      std::optional<int64_t> led_term;  // and the member that read still leads, in this term
     };
     std::optional<Acknowledgement> acknowledgement;
     bool close_connection = false;  // without an answer

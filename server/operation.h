@@ -54,6 +54,9 @@ struct ReadConcern {
   std::string level;     // empty: none given, which is "local"
   std::optional<bson::Timestamp> after_cluster_time;
   std::optional<bson::Timestamp> at_cluster_time;
+
+  // Shows nothing but what the majority has.
+  bool agreed() const { return level == "majority" || level == "linearizable"; }
 };
 
 class OperationContext {
@@ -96,6 +99,8 @@ class OperationContext {
   ApiParameters api;
   WriteConcern write_concern;
   ReadConcern read_concern;
+  // Where what is read has to be the majority's: this member led, in that term, when the read began.
+  std::optional<int64_t> led_term;
   std::shared_ptr<const storage::Snapshot> snapshot;  // readConcern snapshot: what is read is as of it; a cursor's, with its getMores
   // The session and transaction number the client sent; missing when none.
   bson::ValueView lsid;

@@ -96,6 +96,12 @@ void learn_cluster_time(OperationContext& op) {
   if (op.services().replica_set->writable() && given_time > engine.last_stamp()) engine.raise_stamp(given_time);
 }
 
+void begin_read(OperationContext& op) {
+  if (!initiated(op.services()) || !op.read_concern.agreed()) return;
+  const replication::Standing now = op.services().replica_set->standing();
+  if (now.state == MemberState::primary) op.led_term = now.term;
+}
+
 void check_member(const OperationContext& op, const Command& command) {
   replication::Coordinator* set = op.services().replica_set;
   if (!set) return;
@@ -171,11 +177,11 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
     asked.concern = op.write_concern;
     if (!op.write_concern.w_given) apply_default(op, asked.concern);
     if (asked.concern.mode.empty() && asked.concern.tags.empty() && asked.concern.members == 0 && !asked.concern.journal) return std::nullopt;
-  } else if (op.read_concern.level == "majority" || op.read_concern.level == "linearizable") {
+  } else if (op.read_concern.agreed()) {
     // What is read is what is there; it is shown when it is the majority's.
     asked.read = true;
-    // Who asks the primary isn't shown what only one that was replaced meanwhile may have shown.
-    asked.primary_only = op.read_concern.level == "linearizable" || (command.on_secondary() == Command::OnSecondary::opted_in && !opted_in(op.request()));
+    // What a primary has may be taken back when it is replaced, and is old then.
+    asked.led_term = op.led_term;
   } else {
     return std::nullopt;
   }

@@ -11,6 +11,8 @@ namespace server {
 void learn_cluster_time(OperationContext& op);
 // May this member run it? Throws NotWritablePrimary, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary.
 void check_member(const OperationContext& op, const Command& command);
+// Before anything is read whose readConcern asks for what the majority has.
+void begin_read(OperationContext& op);
 // Until what the readConcern asks for can be read. Throws InvalidOptions for a time to come, MaxTimeMSExpired.
 void await_read_concern(OperationContext& op);
 // What the client's writes need to be retried safely.

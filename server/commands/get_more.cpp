@@ -9,6 +9,7 @@
 #include "server/operation.h"
 #include "server/query/cursor_registry.h"
 #include "server/services.h"
+#include "server/set_rules.h"
 #include "storage/transaction.h"
 
 namespace server {
@@ -94,6 +95,8 @@ class GetMore : public Command {
     {
       auto batch = out.array("nextBatch");
       op.snapshot = cursor->snapshot;
+      if (cursor->agreed_only) op.read_concern.level = "majority";
+      begin_read(op);
       cursor->source->begin(op);
       // 0 means no limit here, other than with find.
       const int64_t documents_max = batch_size.value_or(0) > 0 ? *batch_size : -1;

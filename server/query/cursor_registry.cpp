@@ -202,6 +202,7 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
     cursor->source->end();
     if (op.deadline()) cursor->time_left = *op.remaining();
     cursor->snapshot = op.snapshot;
+    cursor->agreed_only = op.read_concern.agreed();
     id = registry.add(std::move(cursor), op.services().clock.wall_ms());
     op.counts.cursor_id = id;
   }

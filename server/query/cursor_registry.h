@@ -55,6 +55,7 @@ struct Cursor {
   // Time left of the maxTimeMS that find gave; getMores share it.
   std::optional<std::chrono::microseconds> time_left;
   std::shared_ptr<const storage::Snapshot> snapshot;  // of readConcern snapshot
+  bool agreed_only = false;  // readConcern majority, or stronger: so is every batch
   std::string plan_summary;
   CursorSource::Examined reported;         // by the operations before
 };

@@ -312,9 +312,9 @@ awaitable<void> Session::await_acknowledgement(Dispatcher::Reply& reply) {
     else services_.replica_set->when_acknowledged(asked.optime, asked.concern, std::move(done));
   };
   Failure failure = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Failure)>(std::move(start), use_awaitable);
-  if (!failure && reply.acknowledgement->primary_only) {
+  if (!failure && reply.acknowledgement->led_term) {
     const replication::Standing now = services_.replica_set->standing();
-    if (now.state != replication::MemberState::primary || now.term != reply.acknowledgement->optime.term) {
+    if (now.state != replication::MemberState::primary || now.term != *reply.acknowledgement->led_term) {
       failure = replication::WriteConcernFailure{base::ErrorCode::primary_stepped_down, "Primary stepped down while confirming a read"};
     }
   }

@@ -1,6 +1,7 @@
 """Members that are killed, held up, restarted and added while clients write."""
 import datetime
 import os
+import socket
 import threading
 import time
 import uuid
@@ -9,10 +10,9 @@ import bson
 import pymongo
 import pytest
 from pymongo.errors import PyMongoError
-from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
-from tests.support.palimpsest import raw_command
+from tests.support.palimpsest import raw_command, receive_raw, send_raw
 from tests.support.replica_set import SCALE, Load, ReplicaSet
 
 long_run = pytest.mark.skipif(SCALE <= 1, reason="only with PALIMPSEST_SETS_SCALE above 1")
@@ -75,45 +75,49 @@ def test_a_rolling_restart_shows_no_error(three):
 def test_a_held_up_primary_shows_nothing_stale(three):
     old = three.primary()
     client = three.client()
-    client.t.get_collection("stale", write_concern=WriteConcern(w=3)).insert_one({"_id": 1, "n": "old"})
+    client.t.get_collection("stale", write_concern=WriteConcern(w=3)).insert_many([{"_id": 0, "n": "old"}, {"_id": 1, "n": "old"}])
+
+    def find(level, **more):
+        return {"find": "stale", "readConcern": {"level": level}, "$db": "t", **more}
+
+    # Read preference "primary", but for the getMore, which only asks who has the cursor.
+    reads = {level: find(level, filter={"_id": 1}) for level in ("linearizable", "majority")}
+    reads["next batch"] = {"getMore": None, "collection": "stale", "$db": "t"}
+    lines = {how: socket.create_connection((old.host, old.port), timeout=30) for how in reads}
+    for how, line in lines.items():
+        send_raw(line, find("majority", sort={"_id": 1}, batchSize=1))
+        reply = receive_raw(line)
+        if how == "next batch":
+            reads[how]["getMore"] = bson.Int64(reply["cursor"]["id"])
     others = three.secondaries()
     for other in others:
         other.hold()
     alone = old.direct.t.get_collection("stale", write_concern=WriteConcern(w=1))
     alone.update_one({"_id": 1}, {"$set": {"n": "changed only here"}})
     old.hold()
-    answers = {}
-
-    def read(level):
-        # Asked while it is held up: it answers first thing after that, thinking that it leads.
-        own = pymongo.MongoClient(old.host, old.port, directConnection=True, retryReads=False, socketTimeoutMS=20000)
-        try:
-            own.admin.command("ping")
-            ready[level].set()
-            go.wait()
-            answers[level] = own.t.get_collection("stale", read_concern=ReadConcern(level)).find_one({"_id": 1})
-        except PyMongoError as error:
-            answers[level] = error
-        finally:
-            ready[level].set()
-            own.close()
-    old.let_go()
-    ready, go = {level: threading.Event() for level in ("linearizable", "majority")}, threading.Event()
-    readers = [threading.Thread(target=read, args=(level,)) for level in ready]
-    [reader.start() for reader in readers]
-    [event.wait(10) for event in ready.values()]
-    old.hold()
-    go.set()
     for other in others:
         other.let_go()
     three.primary()
     client.t.stale.update_one({"_id": 1}, {"$set": {"n": "new"}}, upsert=True)
+    # Answered first thing when it runs again, by one that thinks that it leads.
+    for how, line in lines.items():
+        send_raw(line, reads[how])
     old.let_go()
-    [reader.join(30) for reader in readers]
-    for level, answer in answers.items():
-        assert isinstance(answer, PyMongoError) or answer["n"] == "new", (level, answer)
-    assert len(answers) == 2
+    replies = {}
+    for how, line in lines.items():
+        try:
+            replies[how] = receive_raw(line)
+        except (EOFError, ConnectionError):  # it begins anew where it has something to take back
+            pass
+        line.close()
     three.check_same()
+    # The others may have had the change in their sockets when they were held up: then it is the set's, and a secondary may show it.
+    agreed = [entry["o"]["n"] for entry in client.local.oplog.rs.find({"ns": "t.stale", "o._id": 1})]
+    for how, reply in replies.items():
+        if reply["ok"] == 0:
+            continue
+        found = reply["cursor"]["nextBatch" if how == "next batch" else "firstBatch"][-1]["n"]
+        assert found in (agreed if how == "next batch" else ["new"]), (how, reply)
 
 
 def test_schemas_times_and_sizes_follow_through_a_fail_over(three):

@@ -21,17 +21,27 @@ def free_port():
 
 def raw_command(host, port, command):
     """The reply to a command that is sent as it stands: a driver would put in sessions and numbers of its own."""
+    with socket.create_connection((host, port)) as connection:
+        send_raw(connection, command)
+        return receive_raw(connection)
+
+
+def send_raw(connection, command):
     import bson
 
     body = bson.encode(command)
-    with socket.create_connection((host, port)) as connection:
-        connection.sendall(struct.pack("<iiiiI", 16 + 4 + 1 + len(body), 1, 0, 2013, 0) + b"\0" + body)
-        data = b""
-        while len(data) < 4 or len(data) < struct.unpack("<i", data[:4])[0]:
-            part = connection.recv(65536)
-            if not part:
-                raise EOFError("closed")
-            data += part
+    connection.sendall(struct.pack("<iiiiI", 16 + 4 + 1 + len(body), 1, 0, 2013, 0) + b"\0" + body)
+
+
+def receive_raw(connection):
+    import bson
+
+    data = b""
+    while len(data) < 4 or len(data) < struct.unpack("<i", data[:4])[0]:
+        part = connection.recv(65536)
+        if not part:
+            raise EOFError("closed")
+        data += part
     return bson.decode(data[21:])
 
 
