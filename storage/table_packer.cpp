@@ -157,7 +157,7 @@ bool TablePacker::rewrite_if_worth(const Table& table, const std::function<bool(
     const int64_t file = engine_.file_bytes(table.name()), reusable = engine_.reusable_bytes(table.name());
     if (reusable < std::max({small_reusable_min, file / small_reusable_share, hole_min})) return false;
     if (!begun) return file <= small_file_max;  // on the way it may be twice as long
-    return file > before - before / 20 || reusable > file / 3;
+    return file > before || reusable > file / 3;  // pages lie behind still
   };
   if (!worth(false)) return false;
   cut_off();
