@@ -15,6 +15,9 @@ constexpr uint64_t hello_version = 2;
 constexpr size_t compress_bytes_min = 64;
 constexpr int compression_level = 3;
 constexpr int window_log = 21;  // 2 MB remembered, on each side
+constexpr size_t part_kept_max = 2 << 20;
+constexpr size_t worth_share = 16;       // saves at least this part
+constexpr size_t in_vain_max = 64 << 10;
 constexpr size_t checked_header_bytes = 16;
 
 uint64_t checksum(BytesView header, BytesView payload) {
@@ -38,14 +41,26 @@ FrameCompressor::FrameCompressor() : stream_(std::make_unique<Stream>()) {
 }
 FrameCompressor::~FrameCompressor() = default;
 
-Bytes FrameCompressor::next(BytesView payload) {
-  Bytes out(ZSTD_compressBound(payload.size()) + 64, '\0');
+std::optional<BytesView> FrameCompressor::next(BytesView payload) {
+  if (skip_ > 0) {
+    skip_ -= std::min(skip_, payload.size());
+    return std::nullopt;
+  }
+  const size_t most = ZSTD_compressBound(payload.size()) + 64;
+  if (part_.size() < most || part_.size() > std::max(most, part_kept_max)) part_ = Bytes(most, '\0');
   ZSTD_inBuffer from{payload.data(), payload.size(), 0};
-  ZSTD_outBuffer to{out.data(), out.size(), 0};
+  ZSTD_outBuffer to{part_.data(), part_.size(), 0};
   const size_t left = ZSTD_compressStream2(stream_->context, &to, &from, ZSTD_e_flush);
   base::check(left == 0 && from.pos == from.size, "a payload fits into what it can become at most");
-  out.resize(to.pos);
-  return out;
+  if (to.pos < payload.size() - payload.size() / worth_share) {
+    in_vain_ = 0;
+    skip_next_ = skip_bytes_min;
+  } else if ((in_vain_ += payload.size()) >= in_vain_max) {
+    in_vain_ = 0;
+    skip_ = skip_next_;
+    skip_next_ = std::min(skip_next_ * 2, skip_bytes_max);
+  }
+  return BytesView(part_).substr(0, to.pos);
 }
 
 struct FrameDecompressor::Stream {
@@ -76,14 +91,15 @@ std::optional<Bytes> FrameDecompressor::next(BytesView part, size_t raw_bytes) {
 }
 
 Bytes encode_frame(FrameKind kind, BytesView payload, FrameCompressor* compressor) {
-  const Bytes part = compressor && payload.size() >= compress_bytes_min ? compressor->next(payload) : Bytes();
-  const BytesView body = part.empty() ? payload : BytesView(part);
+  std::optional<BytesView> part;
+  if (compressor && payload.size() >= compress_bytes_min) part = compressor->next(payload);
+  const BytesView body = part.value_or(payload);
   Bytes out;
   out.reserve(frame_header_bytes + body.size());
   base::append_le(out, frame_magic);
   base::append_le(out, static_cast<uint32_t>(body.size()));
   out.push_back(static_cast<char>(kind));
-  out.push_back(part.empty() ? 0 : 1);
+  out.push_back(part ? 1 : 0);
   base::append_le(out, uint16_t{0});
   base::append_le(out, static_cast<uint32_t>(payload.size()));
   base::append_le(out, checksum(out, body));
@@ -103,13 +119,13 @@ base::Result<FrameHeader> decode_header(BytesView bytes) {
   return header;
 }
 
-base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, BytesView payload,
+base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, Bytes payload,
                                    FrameDecompressor& decompressor) {
   if (payload.size() != header.payload_bytes ||
       base::load_le<uint64_t>(header_bytes.data() + 16) != checksum(header_bytes, payload)) {
     return wrong("was damaged on its way");
   }
-  if (!header.compressed) return Bytes(payload);
+  if (!header.compressed) return payload;
   std::optional<Bytes> out = decompressor.next(payload, header.raw_bytes);
   if (!out) return wrong("does not decompress");
   return std::move(*out);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/result.h"
 #include "replication/consensus/types.h"
@@ -42,11 +43,17 @@ class FrameCompressor {
  public:
   FrameCompressor();
   ~FrameCompressor();
-  Bytes next(BytesView payload);
+  // Valid until the next call. nullopt: what came last hardly got smaller, and this isn't tried; for ever more bytes, up to skip_bytes_max.
+  std::optional<BytesView> next(BytesView payload);
+
+  static constexpr size_t skip_bytes_min = 256 << 10, skip_bytes_max = 4 << 20;
 
  private:
   struct Stream;
   std::unique_ptr<Stream> stream_;
+  Bytes part_;
+  size_t in_vain_ = 0;  // bytes, since something got smaller
+  size_t skip_ = 0, skip_next_ = skip_bytes_min;
 };
 class FrameDecompressor {
  public:
@@ -65,7 +72,7 @@ Bytes encode_frame(FrameKind kind, BytesView payload, FrameCompressor* compresso
 // `bytes`: frame_header_bytes of them. ProtocolError for what is no header.
 base::Result<FrameHeader> decode_header(BytesView bytes);
 // The payload as it was handed to encode_frame.
-base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, BytesView payload, FrameDecompressor& decompressor);
+base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, Bytes payload, FrameDecompressor& decompressor);
 
 Bytes encode_hello(const Hello& hello);
 base::Result<Hello> decode_hello(BytesView payload);

@@ -13,7 +13,7 @@ base::Result<Bytes> decode(BytesView bytes, FrameDecompressor&& decompressor = {
   const BytesView head = bytes.substr(0, frame_header_bytes);
   const base::Result<FrameHeader> header = decode_header(head);
   if (!header) return header.failure();
-  return decode_payload(head, header.value(), bytes.substr(frame_header_bytes), decompressor);
+  return decode_payload(head, header.value(), Bytes(bytes.substr(frame_header_bytes)), decompressor);
 }
 
 class Counting final : public MessageReceiver {
@@ -67,13 +67,42 @@ TEST_CASE("frames of one connection share what they have in common") {
     const Bytes frame = encode_frame(FrameKind::messages, payload, &compressor);
     if (i > 0) CHECK(frame.size() < 100);
     const BytesView head = BytesView(frame).substr(0, frame_header_bytes);
-    const auto back = decode_payload(head, decode_header(head).value(), BytesView(frame).substr(frame_header_bytes), decompressor);
+    const auto back = decode_payload(head, decode_header(head).value(), frame.substr(frame_header_bytes), decompressor);
     REQUIRE(back);
     CHECK(back.value() == payload);
   }
   // One that comes without those before it is refused.
   const Bytes late = encode_frame(FrameKind::messages, text, &compressor);
   CHECK_FALSE(decode(late).ok());
+}
+
+TEST_CASE("what does not get smaller is sent as it is, until something does again") {
+  base::Random random(6);
+  FrameCompressor compressor;
+  FrameDecompressor decompressor;
+  const auto compressed = [&](const Bytes& payload) {
+    const Bytes frame = encode_frame(FrameKind::messages, payload, &compressor);
+    const BytesView head = BytesView(frame).substr(0, frame_header_bytes);
+    const FrameHeader header = decode_header(head).value();
+    const auto back = decode_payload(head, header, frame.substr(frame_header_bytes), decompressor);
+    REQUIRE(back);
+    CHECK(back.value() == payload);
+    return header.compressed;
+  };
+  const auto noise = [&] {
+    Bytes bytes(16'000, ' ');
+    for (char& byte : bytes) byte = static_cast<char>(random.below(256));
+    return bytes;
+  };
+  size_t tried = 0, frames = 2000;
+  for (size_t i = 0; i < frames; ++i) tried += compressed(noise());
+  CHECK(tried < frames / 20);
+  size_t missed = 0;
+  while (missed < FrameCompressor::skip_bytes_max && !compressed(Bytes(16'000, 'a'))) missed += 16'000;
+  CHECK(missed < FrameCompressor::skip_bytes_max);
+  for (int i = 0; i < 100; ++i) CHECK(compressed(Bytes(16'000, 'b')));
+  // A frame in between is no reason to stop.
+  for (int i = 0; i < 20; ++i) CHECK(compressed(i % 2 == 0 ? noise() : Bytes(16'000, 'c')));
 }
 
 TEST_CASE("garbage on the members' port is turned away, and members go on") {

@@ -57,7 +57,7 @@ std::optional<std::pair<FrameKind, Bytes>> read_frame(Incoming& socket, FrameDec
     if (!socket.read_exactly(payload.data() + at, step)) return std::nullopt;
     left -= step;
   }
-  base::Result<Bytes> body = decode_payload({bytes, sizeof bytes}, header.value(), payload, decompressor);
+  base::Result<Bytes> body = decode_payload({bytes, sizeof bytes}, header.value(), std::move(payload), decompressor);
   if (!body) return std::nullopt;
   return std::pair(header.value().kind, std::move(body).value());
 }
