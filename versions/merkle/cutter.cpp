@@ -1,0 +1,66 @@
+#include "versions/merkle/cutter.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/hash.h"
+#include "base/random.h"
+
+namespace versions::merkle {
+namespace {
+
+// A gear hash: each byte's number is added to twice the sum so far, so that a byte is forgotten after 64 more.
+std::array<uint64_t, 256> make_gear() {
+  std::array<uint64_t, 256> gear;
+  base::Random random(0x6d65726b6c65);
+  for (uint64_t& number : gear) number = random();
+  return gear;
+}
+
+// A node that finds no end ends here all the same: a multiple of what it is to have. It takes keys, or values, that were made for it.
+constexpr uint64_t longest = 64;
+
+}  // namespace
+
+bool Cutter::ends_after(base::BytesView key, base::BytesView value, uint64_t before, uint64_t entry) {
+  bool ends = false;
+  if (cut_ == Cut::key_hash) {
+    ends = key_hash_ends(key, before, entry);
+  } else if (level_ == 0) {
+    const bool in_key = window_ends(key), in_value = window_ends(value);
+    ends = in_key || in_value || before + entry >= longest * target_;
+  } else {
+    ends = base::load_le<uint32_t>(value.data()) < (uint64_t{1} << 32) * entry / target_ || before + entry >= longest * target_;
+    // A tree of nodes with one child each would have no top.
+    if (before == 0) ends = false;
+  }
+  if (ends) window_ = 0;
+  return ends;
+}
+
+// The longer the node is already, the likelier it ends: with probability 2.136 e s (s + e) / target^3 after s bytes and an entry of
+// e, which makes lengths a Weibull distribution of shape 3 with that mean. Where every end is as likely, a change meets nodes of
+// twice the mean; here it meets some of 1.2 times. Never likelier than even: where long entries made all nodes end after the
+// second, a record more would shift them all. In whole numbers, for the same nodes on every machine.
+bool Cutter::key_hash_ends(base::BytesView key, uint64_t before, uint64_t entry) const {
+  if (before == 0) return false;  // two entries at least: every level has half as many nodes as the one below
+  if (before + entry >= longest * target_) return true;
+  constexpr uint64_t factor = 2187, even = uint64_t{1} << 31;                                           // / 2^10, / 2^32
+  const auto parts = [&](uint64_t bytes) { return std::min<uint64_t>((bytes << 10) / target_, 1 << 12); };  // / 2^10
+  const uint64_t e = std::min<uint64_t>((entry << 20) / target_, 1 << 22);                               // / 2^20
+  const uint64_t threshold = (factor * parts(before) * parts(before + entry) * e) >> (10 + 10 + 10 + 20 - 32);
+  return (base::hash64(key, level_) >> 32) < std::min(threshold, even);
+}
+
+bool Cutter::window_ends(base::BytesView bytes) {
+  static const std::array<uint64_t, 256> gear = make_gear();
+  const uint64_t threshold = ~uint64_t{0} / target_;
+  bool ends = false;
+  for (const char c : bytes) {
+    window_ = (window_ << 1) + gear[static_cast<uint8_t>(c)];
+    ends |= window_ < threshold;
+  }
+  return ends;
+}
+
+}  // namespace versions::merkle

@@ -1,0 +1,28 @@
+// SHA-256: what nodes are called by.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "base/bytes.h"
+
+namespace versions::merkle {
+
+using base::Bytes;
+using base::BytesView;
+
+using Hash = std::array<uint8_t, 32>;
+
+inline BytesView view(const Hash& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
+
+Hash sha256(BytesView bytes);
+
+// The same of many messages, side by side where the processor has wide registers and no instructions for SHA: several times
+// as fast as one after the other.
+struct Message {
+  BytesView bytes;
+  Hash* hash;  // where it goes
+};
+void sha256_many(std::span<const Message> messages);
+
+}  // namespace versions::merkle

@@ -1,0 +1,44 @@
+#include "versions/merkle/level_writer.h"
+
+#include <algorithm>
+
+namespace versions::merkle {
+
+void LevelWriter::add(BytesView key, BytesView value) {
+  if (cut_ == Cut::overflow) return items_.push_back({nullptr, 0, key, value, entry_bytes(key, value)});
+  const size_t before = builder_.bytes();
+  builder_.add(key, value);
+  if (cutter_.ends_after(key, value, before, builder_.bytes() - before)) nodes_.push_back(builder_.finish());
+}
+
+void LevelWriter::add(const Node& from, size_t entry) {
+  if (cut_ == Cut::overflow) return items_.push_back({&from, entry, {}, {}, from.entry(entry).size()});
+  const size_t before = builder_.bytes();
+  builder_.add(from, entry);
+  if (cutter_.ends_after(from.key(entry), from.value(entry), before, builder_.bytes() - before)) nodes_.push_back(builder_.finish());
+}
+
+void LevelWriter::split() {
+  size_t total = 0;
+  for (const Item& item : items_) total += item.bytes;
+  // One that nothing changed in stays, even if it is too full by a long entry.
+  const bool as_it_was = !items_.empty() && items_[0].from != nullptr && items_.size() == items_[0].from->size() &&
+                         std::all_of(items_.begin(), items_.end(), [&](const Item& item) { return item.from == items_[0].from; });
+  const size_t parts = as_it_was ? 1 : total / (uint64_t{node_bytes_} * 3 / 2) + 1;
+  size_t written = 0, part = 1, in_node = 0;
+  for (const Item& item : items_) {
+    if (item.from != nullptr) builder_.add(*item.from, item.entry);
+    else builder_.add(item.key, item.value);
+    written += item.bytes;
+    // Two entries at least: every level has half as many nodes as the one below.
+    if (++in_node >= 2 && written * parts >= total * part) {
+      nodes_.push_back(builder_.finish());
+      in_node = 0;
+      while (written * parts >= total * part) ++part;
+    }
+  }
+  end_level();
+  items_.clear();
+}
+
+}  // namespace versions::merkle

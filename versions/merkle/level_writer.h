@@ -1,0 +1,42 @@
+// One level of a search tree, written entry by entry.
+#pragma once
+
+#include "versions/merkle/cutter.h"
+#include "versions/merkle/node.h"
+
+namespace versions::merkle {
+
+class LevelWriter {
+ public:
+  LevelWriter(Cut cut, unsigned level, uint32_t node_bytes)
+      : cut_(cut), node_bytes_(node_bytes), builder_(level), cutter_(cut, level, node_bytes) {}
+
+  // Whatever the bytes are in stays until `end_old_node`, nodes until they are sealed.
+  void add(BytesView key, BytesView value);
+  void add(const Node& from, size_t entry);
+  // All entries that stood in one old node, or came between them, are there.
+  void end_old_node() { if (cut_ == Cut::overflow) split(); }
+  bool between_nodes() const { return builder_.empty(); }
+  void end_level() { if (!builder_.empty()) nodes_.push_back(builder_.finish()); }
+
+  // So far, not sealed.
+  std::vector<std::shared_ptr<Node>>& nodes() { return nodes_; }
+
+ private:
+  struct Item {
+    const Node* from = nullptr;  // nullptr: `key` and `value`
+    size_t entry = 0;
+    BytesView key, value;
+    size_t bytes = 0;
+  };
+  void split();
+
+  Cut cut_;
+  uint32_t node_bytes_;
+  NodeBuilder builder_;
+  Cutter cutter_;
+  std::vector<std::shared_ptr<Node>> nodes_;
+  std::vector<Item> items_;  // of `overflow`
+};
+
+}  // namespace versions::merkle

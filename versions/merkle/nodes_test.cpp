@@ -1,0 +1,151 @@
+#include "versions/merkle/nodes.h"
+
+#include "storage/temporary_engine.h"
+#include "versions/merkle/test_support.h"
+
+using namespace versions::merkle;
+using namespace versions::merkle::test;
+
+namespace {
+
+Contents some_contents() {
+  base::Random random(31);
+  Contents contents;
+  while (contents.size() < 1000) contents[random_key(random, 100'000)] = random_value(random);
+  return contents;
+}
+
+NodePtr leaf_of(BytesView key) {
+  NodeBuilder builder(0);
+  builder.add(key, "value");
+  const std::shared_ptr<Node> leaf = builder.finish();
+  NodeBuilder::seal(std::span(&leaf, 1));
+  return leaf;
+}
+
+}  // namespace
+
+TEST_CASE("nodes are read back from their bytes, and a flipped bit shows in their hash") {
+  for (const Named& named : all_indexes) {
+    INFO(named.name);
+    const auto index = make_index(named.options);
+    MemoryNodes nodes;
+    const Hash root = index->build(nodes, as_changes(some_contents()));
+    size_t unnoticed = 0, read_back = 0;
+    base::Random random(32);
+    for (const Hash& hash : nodes_of(nodes, root)) {
+      const NodePtr node = nodes.get(hash);
+      const auto again = Node::decode(Bytes(node->bytes()));
+      read_back += again.ok() && again.value()->hash() == hash;
+      Bytes damaged(node->bytes());
+      damaged[random.below(damaged.size())] ^= static_cast<char>(1 << random.below(8));
+      const auto decoded = Node::decode(damaged);
+      unnoticed += decoded.ok() && decoded.value()->hash() == hash;
+      (void)Node::decode(damaged.substr(0, random.below(damaged.size())));
+    }
+    CHECK(read_back == nodes_of(nodes, root).size());
+    CHECK(unnoticed == 0);
+  }
+}
+
+TEST_CASE("sections that a new node takes over keep their digests") {
+  base::Random random(33);
+  NodeBuilder builder(0);
+  for (int i = 100; i < 160; ++i) builder.add("key" + std::to_string(i), random_value(random));
+  std::vector<std::shared_ptr<Node>> nodes{builder.finish()};
+  NodeBuilder::seal(nodes);
+  const Node& old = *nodes[0];
+  for (size_t changed = 0; changed < old.size(); ++changed) {
+    NodeBuilder taken(0), anew(0);
+    for (size_t i = 0; i < old.size(); ++i) {
+      if (i == changed) {
+        taken.add(old.key(i), "other");
+        anew.add(old.key(i), "other");
+      } else {
+        taken.add(old, i);
+        anew.add(old.key(i), old.value(i));
+      }
+    }
+    std::vector<std::shared_ptr<Node>> both{taken.finish(), anew.finish()};
+    NodeBuilder::seal(both);
+    CHECK(both[0]->hash() == both[1]->hash());
+  }
+}
+
+TEST_CASE("a table of nodes finds what was put in and not taken out") {
+  NodeTable table;
+  std::vector<NodePtr> nodes;
+  for (int i = 0; i < 3000; ++i) nodes.push_back(leaf_of(std::to_string(i)));
+  for (const NodePtr& node : nodes) CHECK(table.insert(node));
+  CHECK_FALSE(table.insert(nodes[7]));
+  // One out of two places, whoever is there.
+  std::set<Hash> gone;
+  for (size_t place = 0; place < table.places(); place += 2) {
+    if (!table.at(place)) continue;
+    gone.insert(table.at(place)->hash());
+    table.erase(place);
+  }
+  CHECK(table.size() == nodes.size() - gone.size());
+  for (const NodePtr& node : nodes) CHECK((table.find(node->hash()) != nullptr) == !gone.contains(node->hash()));
+}
+
+TEST_CASE("a cache of nodes stays within its bytes and keeps what is asked for") {
+  NodeCache cache(100'000);
+  const NodePtr hot = leaf_of("hot");
+  cache.put(hot);
+  for (int i = 0; i < 5000; ++i) {
+    cache.put(leaf_of(std::to_string(i)));
+    CHECK(cache.bytes() <= 100'000);
+    CHECK(cache.get(hot->hash()));
+  }
+  CHECK_FALSE(cache.get(leaf_of("0")->hash()));
+}
+
+TEST_CASE("nodes in a table are there after a restart, belong to the transaction, and damage is found") {
+  const storage::TemporaryDirectory directory;
+  const Contents contents = some_contents();
+  const auto index = make_index({});
+  Hash root{}, empty{};
+  {
+    storage::Engine engine(storage::test_options(directory.path()));
+    const storage::Table table = engine.open_table("versions-1-nodes");
+    NodeCache cache(50'000);
+    storage::in_transaction(engine, [&](storage::Transaction& transaction) {
+      TableNodes nodes(transaction, table, cache);
+      empty = index->empty(nodes);
+      root = index->update(nodes, empty, as_changes(contents));
+    });
+    {
+      storage::Transaction transaction(engine, storage::Transaction::Mode::write);
+      NodeCache own(50'000);
+      TableNodes nodes(transaction, table, own);
+      root = index->put(nodes, root, "rolled back", "");
+      transaction.rollback();
+    }
+    storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+    TableNodes nodes(transaction, table, cache);
+    CHECK_THROWS_AS(index->find(nodes, root, "rolled back"), base::OperationError);
+    MemoryNodes memory;
+    root = index->build(memory, as_changes(contents));
+    CHECK(read(*index, nodes, root) == contents);
+    CHECK(nodes.read_from_table() > 0);
+  }
+  storage::Engine engine(storage::test_options(directory.path()));
+  const storage::Table table = engine.open_table("versions-1-nodes");
+  NodeCache cache(1 << 20);
+  Hash leaf{};
+  storage::in_transaction(engine, [&](storage::Transaction& transaction) {
+    TableNodes nodes(transaction, table, cache);
+    CHECK(read(*index, nodes, root) == contents);
+    const auto first = index->find(nodes, root, contents.begin()->first);
+    REQUIRE(first);
+    leaf = first->node->hash();
+    Bytes damaged(first->node->bytes());
+    damaged[damaged.size() / 2] ^= 4;
+    table.put(transaction, view(leaf), damaged);
+  });
+  storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+  NodeCache fresh(1 << 20);
+  TableNodes nodes(transaction, table, fresh);
+  CHECK_THROWS_AS(index->find(nodes, root, contents.begin()->first), base::OperationError);
+}

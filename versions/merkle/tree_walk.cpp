@@ -1,0 +1,85 @@
+#include "versions/merkle/tree_walk.h"
+
+namespace versions::merkle {
+namespace {
+
+// A child as its parent's level says: what it is called by was checked, but not by whom.
+NodePtr child_of(Nodes& nodes, const Node& parent, size_t entry) {
+  NodePtr child = nodes.get(parent.child(entry));
+  if (child->kind() != NodeKind::search || child->level() + 1 != parent.level()) {
+    throw base::OperationError(base::ErrorCode::data_corruption_detected, "A hash tree has a node of another level below node " + base::to_hex(view(parent.hash())));
+  }
+  return child;
+}
+
+}  // namespace
+
+NodePtr search_node(Nodes& nodes, const Hash& hash) {
+  NodePtr node = nodes.get(hash);
+  if (node->kind() != NodeKind::search) throw base::OperationError(base::ErrorCode::bad_value, "Node " + base::to_hex(view(hash)) + " is not of a search tree");
+  return node;
+}
+
+TreeWalk::TreeWalk(Nodes& nodes, const Hash& root) : nodes_(nodes) {
+  path_.push_back({search_node(nodes_, root)});
+  pop_finished();
+}
+
+void TreeWalk::pop_finished() {
+  while (!path_.empty() && path_.back().entry >= path_.back().node->size()) {
+    path_.pop_back();
+    if (!path_.empty()) ++path_.back().entry;
+  }
+}
+
+void TreeWalk::next() {
+  ++path_.back().entry;
+  pop_finished();
+}
+
+void TreeWalk::down() { path_.push_back({child_of(nodes_, node(), entry())}); }
+
+void TreeWalk::seek(BytesView key) {
+  while (!done()) {
+    path_.back().entry = node().lower_bound(key);
+    if (entry() == node().size()) return pop_finished();
+    if (level() == 0) return;
+    down();
+  }
+}
+
+LevelWalk::LevelWalk(Nodes& nodes, NodePtr root, unsigned level) : nodes_(nodes), level_(level) {
+  path_.push_back({std::move(root)});
+  while (node()->level() > level_) push_child();
+}
+
+void LevelWalk::push_child() {
+  const Step& step = path_.back();
+  path_.push_back({child_of(nodes_, *step.node, step.entry)});
+}
+
+bool LevelWalk::is_last() const {
+  for (size_t i = 0; i + 1 < path_.size(); ++i) {
+    if (path_[i].entry + 1 < path_[i].node->size()) return false;
+  }
+  return true;
+}
+
+void LevelWalk::seek(BytesView key) {
+  while (path_.size() > 1 && node()->last_key() < key) path_.pop_back();
+  while (node()->level() > level_) {
+    Step& step = path_.back();
+    step.entry = std::min(step.node->lower_bound(key), step.node->size() - 1);
+    push_child();
+  }
+}
+
+void LevelWalk::next() {
+  do {
+    path_.pop_back();
+  } while (path_.back().entry + 1 >= path_.back().node->size());
+  ++path_.back().entry;
+  while (node()->level() > level_) push_child();
+}
+
+}  // namespace versions::merkle

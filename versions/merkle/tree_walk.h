@@ -1,0 +1,60 @@
+// Ways through ordered trees of search nodes.
+#pragma once
+
+#include "versions/merkle/nodes.h"
+
+namespace versions::merkle {
+
+NodePtr search_node(Nodes& nodes, const Hash& hash);  // throws BadValue where it is a node of another structure
+
+// Stands on an entry of a node of any level, and goes down or on from there.
+class TreeWalk {
+ public:
+  TreeWalk(Nodes& nodes, const Hash& root);
+
+  bool done() const { return path_.empty(); }
+  const Node& node() const { return *path_.back().node; }
+  size_t entry() const { return path_.back().entry; }
+  unsigned level() const { return node().level(); }
+  BytesView key() const { return node().key(entry()); }
+  BytesView value() const { return node().value(entry()); }
+
+  void next();  // behind the entry and all below it
+  void down();  // to the first entry of the child
+  void down_to_leaf() { while (level() > 0) down(); }
+  void seek(BytesView key);  // from the start: to the first entry of a leaf that isn't below `key`
+
+ private:
+  struct Step {
+    NodePtr node;
+    size_t entry = 0;
+  };
+  void pop_finished();
+
+  Nodes& nodes_;
+  std::vector<Step> path_;
+};
+
+// Stands on a node of one level, and goes forward. Of a tree with that level.
+class LevelWalk {
+ public:
+  LevelWalk(Nodes& nodes, NodePtr root, unsigned level);
+
+  const NodePtr& node() const { return path_.back().node; }
+  bool is_last() const;
+  void seek(BytesView key);  // forward, to the node that has the key or would; the last one, where it is behind all
+  void next();               // not from the last one
+
+ private:
+  struct Step {
+    NodePtr node;
+    size_t entry = 0;
+  };
+  void push_child();
+
+  Nodes& nodes_;
+  unsigned level_;
+  std::vector<Step> path_;  // the root first, down to the level
+};
+
+}  // namespace versions::merkle

@@ -1,0 +1,45 @@
+// Nodes of a Merkle Patricia Trie, and keys as half bytes.
+//
+//   leaf       | kind 4 | path | value |
+//   extension  | kind 5 | path | child 32 |
+//   branch     | kind 6 | children, a bit each, 2 | 00, or 01: has a value | child 32 … | value |
+//   path       | half bytes, varint | two a byte, high first, zero at the end |
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "versions/merkle/node.h"
+
+namespace versions::merkle {
+
+// A half byte a character, 0 to 15.
+using Path = std::string;
+Path path_of(BytesView key);
+Bytes key_of_path(const Path& path);  // of an even number
+
+// A key, half byte by half byte.
+class Nibbles {
+ public:
+  explicit Nibbles(BytesView key) : path_(path_of(key)) {}
+  size_t left() const { return path_.size() - at_; }
+  Path take(size_t count) { return path_.substr(std::exchange(at_, at_ + count), count); }
+
+ private:
+  Path path_;
+  size_t at_ = 0;
+};
+
+struct TrieNode {
+  NodeKind kind = NodeKind::trie_leaf;
+  Path path;                                     // leaf, extension
+  std::vector<std::pair<char, Hash>> children;   // ascending; an extension's one has no half byte
+  std::optional<BytesView> value;                // in the bytes it was read from
+};
+
+std::optional<TrieNode> read_trie_node(BytesView bytes);  // nullopt: is none
+Bytes write_trie_node(const TrieNode& node);
+std::vector<Hash> trie_children_of(const Node& node);  // throws DataCorruptionDetected
+
+}  // namespace versions::merkle
