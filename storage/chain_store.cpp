@@ -153,18 +153,19 @@ void ChainStore::drop_reference(Transaction& transaction, ChainKey base, StoreCo
 // --- reads
 
 Bytes ChainStore::content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info,
-                             std::vector<ContentReader::Dead>* dead) const {
+                             std::vector<ContentReader::Dead>* dead, ContentReader* reader) const {
   if (row.form == RecordRow::Form::raw) {
     if (base::checksum32(row.content) != row.checksum) throw_damaged(collection_, record, "its checksum does not hold");
     return Bytes(row.content);
   }
-  ContentReader reader(tables_, transaction, collection_);
-  auto content = reader.read({row.chain, {record, row.generation}}, info);
+  std::optional<ContentReader> own;
+  if (!reader) reader = &own.emplace(tables_, transaction, collection_);
+  auto content = reader->read({row.chain, {record, row.generation}}, info);
   if (!content) {
     if (content.failure().code != ErrorCode::data_corruption_detected) throw OperationError(content.failure().code, content.failure().message);
     throw_damaged(collection_, record, content.failure().message);
   }
-  if (dead && !reader.dead().empty()) *dead = reader.dead();
+  if (dead && !reader->dead().empty()) *dead = reader->dead();
   return std::move(*content);
 }
 

@@ -56,7 +56,7 @@ class ChainStore {
 
   // The content a row stands for.
   Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info = nullptr,
-                   std::vector<ContentReader::Dead>* dead = nullptr) const;
+                   std::vector<ContentReader::Dead>* dead = nullptr, ContentReader* reader = nullptr) const;
   // One content by name: the record's own, or one retained in its chain.
   std::optional<Bytes> find(Transaction& transaction, const ContentName& name) const;
 

@@ -51,16 +51,40 @@ base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
   return content;
 }
 
-// A base often lies right behind what is based on it.
+// A base often lies right behind what is based on it, or nowhere here; and the next content that is read behind that.
 bool ContentReader::find_chain_row(const ChainKey& key) {
   const Bytes wanted = chain_key(key);
-  if (!cursor_) {
-    cursor_ = tables_.chains.cursor(transaction_);
-  } else if (stands_ && (stands_ = cursor_->next()) && cursor_->key() == wanted) {
-    return true;
+  if (!cursor_) cursor_ = tables_.chains.cursor(transaction_);
+  if (stands_) {
+    int order = cursor_->key().compare(wanted);
+    if (order < 0) {
+      stands_ = cursor_->next();
+      order = stands_ ? cursor_->key().compare(wanted) : 1;
+      if (order > 0) return false;  // no row lies between the two
+    }
+    if (order == 0) return true;
   }
   stands_ = cursor_->seek(wanted);
   return stands_ && cursor_->key() == wanted;
+}
+
+// The first is looked up as any row is; from then on by a cursor in the same table, which tries the row behind the last one first.
+std::optional<RecordRow> ContentReader::find_base(RecordId record) {
+  if (base_table_) {
+    if (!bases_) bases_ = base_table_->cursor(transaction_);
+    const auto on_it = [&] { return record_from_key(bases_->key()) == record; };
+    const bool next = base_ != 0 && record > base_ && bases_->next() && on_it();
+    if (next || (bases_->seek(record_key(record)) && on_it())) {
+      base_ = record;
+      return parse_record_row(bases_->value(), record).or_throw();
+    }
+    base_ = 0;
+  }
+  const auto place = find_row(tables_, transaction_, record);
+  if (!place) return std::nullopt;
+  if (base_table_ != place->table) bases_.reset();
+  base_table_ = place->table;
+  return place->row;
 }
 
 base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId& id) {
@@ -90,19 +114,19 @@ base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId
     return form;
   }
   // Not among the chains: then it must be its record's newest, whole in its row.
-  std::optional<RowPlace> place;
+  std::optional<RecordRow> row;
   try {
-    place = find_row(tables_, transaction_, key.content.record);
+    row = find_base(key.content.record);
   } catch (const base::OperationError& error) {
     if (error.code() != base::ErrorCode::data_corruption_detected) throw;
     return corrupt("the row of record " + std::to_string(key.content.record) + ": " + error.what());
   }
-  if (!place || place->row.form != RecordRow::Form::raw || place->row.generation != key.content.generation) {
+  if (!row || row->form != RecordRow::Form::raw || row->generation != key.content.generation) {
     return corrupt("content " + to_string(key.content) + " in chain " + std::to_string(key.chain) + " is missing");
   }
-  form.borrowed = place->row.content;
-  form.checksum = place->row.checksum;
-  form.raw_bytes = static_cast<uint32_t>(place->row.content.size());
+  form.borrowed = row->content;
+  form.checksum = row->checksum;
+  form.raw_bytes = static_cast<uint32_t>(row->content.size());
   return form;
 }
 

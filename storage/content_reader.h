@@ -26,7 +26,8 @@ std::optional<RowPlace> find_sound_row(const StoreTables& tables, Transaction& t
 // Throws DataCorruptionDetected, naming collection and record.
 [[noreturn]] void throw_damaged(CollectionId collection, RecordId record, const std::string& what);
 
-// Not thread-safe; lives within its transaction.
+// Not thread-safe; lives within its transaction. Who reads many contents reads them with one reader: what comes next often lies
+// right behind what came before, among the deltas and among what they are based on.
 class ContentReader : public dedup::FormSource {
  public:
   ContentReader(const StoreTables& tables, Transaction& transaction, CollectionId collection)
@@ -47,6 +48,7 @@ class ContentReader : public dedup::FormSource {
 
  private:
   bool find_chain_row(const ChainKey& key);
+  std::optional<RecordRow> find_base(RecordId record);
   dedup::ContentId dedup_id(const ContentName& name) const { return {collection_, name.record, name.generation}; }
 
   const StoreTables& tables_;
@@ -56,6 +58,9 @@ class ContentReader : public dedup::FormSource {
   ChainKey dependent_;  // and who asks
   std::optional<TableCursor> cursor_;  // in the chain table
   bool stands_ = false;
+  const Table* base_table_ = nullptr;  // the last base lay there
+  std::optional<TableCursor> bases_;   // in that table, once there was a second
+  RecordId base_ = 0;                  // where it stands; 0: nowhere
   bool lent_ = false;   // what was asked for is a delta of another chain's
   std::vector<Dead> dead_;
 };

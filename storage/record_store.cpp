@@ -60,13 +60,14 @@ std::vector<ContentReader::Dead> RecordStore::State::take_dead() {
   return std::exchange(dead_, {});
 }
 
-Bytes RecordStore::State::content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info, bool alone) {
+Bytes RecordStore::State::content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info, ContentReader* reader) {
+  const bool alone = reader == nullptr;
   if (alone) reads.note(record);
   if (row.form == RecordRow::Form::raw) return chains.content_of(transaction, record, row, info);
   ReadInfo read;
   std::vector<ContentReader::Dead> dead;
   const int64_t start = base::system_clock().monotonic_us();
-  Bytes content = chains.content_of(transaction, record, row, &read, &dead);
+  Bytes content = chains.content_of(transaction, record, row, &read, &dead, reader);
   note_read(read, static_cast<uint64_t>(base::system_clock().monotonic_us() - start), std::move(dead));
   if (alone && read.lent && reads.wanted()) demoted_reads.note(record);
   if (info) {
@@ -121,7 +122,7 @@ bool RecordStore::keep_as_delta(Transaction& transaction, RecordId older, Record
 std::optional<Bytes> RecordStore::find(Transaction& transaction, RecordId id, ReadInfo* info) {
   const auto place = find_row(state_->chains.tables(), transaction, id, id < state_->chains.packed_below());
   if (!place) return std::nullopt;
-  return state_->content_of(transaction, id, place->row, info, true);
+  return state_->content_of(transaction, id, place->row, info);
 }
 
 std::optional<Bytes> RecordStore::find(Transaction& transaction, RecordId id, Stamp generation) {
@@ -156,6 +157,7 @@ struct RecordCursor::State {
   bool placed = false;    // both sides stand on what comes next
   Bytes decoded;
   bool has_decoded = false;  // `decoded` is of the current record
+  std::optional<ContentReader> reader;  // once something had to be decoded
   ReadInfo info;
 
   void placed_on(Side& side, bool on) {
@@ -183,7 +185,7 @@ RecordCursor::~RecordCursor() = default;
 RecordCursor RecordStore::cursor(Transaction& transaction, Direction direction) {
   const StoreTables& tables = state_->chains.tables();
   return RecordCursor(std::unique_ptr<RecordCursor::State>(new RecordCursor::State{
-      *state_, transaction, direction, {{tables.records.cursor(transaction)}, {tables.packed.cursor(transaction)}}, -1, false, {}, false, {}}));
+      *state_, transaction, direction, {{tables.records.cursor(transaction)}, {tables.packed.cursor(transaction)}}, -1, false, {}, false, {}, {}}));
 }
 
 bool RecordCursor::next() {
@@ -228,7 +230,8 @@ BytesView RecordCursor::content() {
     if (base::checksum32(row.content) != row.checksum) throw_damaged(state.store.chains.collection(), id(), "its checksum does not hold");
     return row.content;
   }
-  state.decoded = state.store.content_of(state.transaction, id(), row, &state.info);
+  if (!state.reader) state.reader.emplace(state.store.chains.tables(), state.transaction, state.store.chains.collection());
+  state.decoded = state.store.content_of(state.transaction, id(), row, &state.info, &*state.reader);
   state.has_decoded = true;
   return state.decoded;
 }

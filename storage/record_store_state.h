@@ -52,8 +52,8 @@ struct RecordStore::State {
   ReadHints demoted_reads;  // heads that are kept as deltas of others
   std::atomic<uint64_t> demoted{0}, promoted{0};  // heads, since the start
 
-  // `alone`: not in a scan.
-  Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info, bool alone = false);
+  // `reader`: of a scan, which reads many; nullptr: one alone.
+  Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info, ContentReader* reader = nullptr);
 
  private:
   std::mutex mutex_;

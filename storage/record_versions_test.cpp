@@ -47,3 +47,40 @@ TEST_CASE("versions under given ids are kept as deltas and read back whole") {
   Transaction transaction(engine, Transaction::Mode::read);
   for (size_t i = 0; i < versions.size(); ++i) CHECK(collection->records().find(transaction, id(i)) == versions[i]);
 }
+
+TEST_CASE("a scan reads the same as one record after the other, in either direction, however chains lie") {
+  TemporaryDirectory directory;
+  base::Random random(17);
+  Engine engine(without_dedup(directory.path()));
+  auto collection = engine.catalog().create("test.versions", {});
+  RecordStore& records = collection->records();
+  // Chains of one to five versions, some side by side and some across each other, and records between that are whole.
+  std::vector<std::pair<RecordId, std::string>> newest;
+  RecordId next = 1;
+  in_transaction(engine, [&](Transaction& transaction) {
+    for (int i = 0; i < 300; ++i) {
+      const bool another = newest.empty() || random.below(3) == 0;
+      const size_t which = another ? newest.size() : newest.size() - 1 - random.below(std::min<size_t>(newest.size(), 4));
+      if (another) newest.emplace_back(0, words(random, 800));
+      auto& [record, text] = newest[which];
+      text = edited(random, text);
+      records.insert_at(transaction, next, document(1, text).bytes(), transaction.next_stamp());
+      if (!another) records.keep_as_delta(transaction, record, next);
+      record = next++;
+    }
+  });
+  Transaction transaction(engine, Transaction::Mode::read);
+  for (const Direction direction : {Direction::forward, Direction::backward}) {
+    RecordCursor cursor = records.cursor(transaction, direction);
+    size_t deltas = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+      while (cursor.next()) {
+        deltas += !cursor.whole();
+        if (pass == 1 && random.below(3) == 0) continue;
+        CHECK(cursor.content() == *records.find(transaction, cursor.id()));
+      }
+      cursor.seek_after(direction == Direction::forward ? 20 : 280);
+    }
+    CHECK(deltas > 100);
+  }
+}
