@@ -126,9 +126,11 @@ class BranchStore {
   // --- writes, on branches
   // Throws DuplicateKey where the view has the key.
   RecordId insert(Transaction& transaction, const View& view, BytesView document, Stamp generation);
-  // `old`: what the view shows under the document's key. Returns the record it is now.
-  RecordId update(Transaction& transaction, const View& view, RecordId old, BytesView document, Stamp generation);
-  void remove(Transaction& transaction, const View& view, BytesView key, RecordId old);
+  // `old`: what the view shows under the document's key. Returns the record it is now. `superseded`: the content that is stored no
+  // longer, if it isn't: generation 0 where the old record stays, which others may show.
+  RecordId update(Transaction& transaction, const View& view, RecordId old, BytesView document, Stamp generation,
+                  storage::Superseded* superseded = nullptr);
+  void remove(Transaction& transaction, const View& view, BytesView key, RecordId old, storage::Superseded* superseded = nullptr);
 
   // --- versions
   struct Pending {
@@ -185,9 +187,12 @@ class BranchStore {
 
  private:
   static Bytes pending_key(BranchId branch, RecordId record);
-  // Whoever else brings the key to the branch, or takes the record from it, at the same time conflicts.
+  // Whoever else brings the key to the branch at the same time conflicts.
   void claim(Transaction& transaction, BranchId branch, BytesView key);
-  void touch(Transaction& transaction, BranchId branch, RecordId record);
+  // Whether one of the removed records has the key. May miss one that is old.
+  bool takes_the_place(Transaction& transaction, TableCursor& entries, BytesView key, const RecordSet& removed) const;
+  uint64_t fold(Transaction& transaction, BranchId branch, const RecordSet& records, SetDigest& digest,
+                const std::function<void(RecordId, BytesView key)>& each);
   RecordId insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation, uint64_t commit);
 
   std::mutex mutex_;

@@ -1,5 +1,7 @@
 #include "versions/branch/branches.h"
 
+#include <algorithm>
+
 namespace versions {
 
 using base::ErrorCode;
@@ -8,6 +10,21 @@ using base::OperationError;
 Branches::Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections)
     : graph_(engine, database), layout_(layout), collections_(std::move(collections)) {
   for (const Collection& collection : collections_) stores_.push_back(BranchStore::open(layout, collection.parts));
+}
+
+void Branches::add(Collection collection) {
+  stores_.push_back(BranchStore::open(layout_, collection.parts));
+  collections_.push_back(std::move(collection));
+}
+
+// Of every collection: those that came after the commit have nothing in it.
+std::vector<CollectionState> Branches::states(Transaction& transaction, CommitNumber commit) const {
+  std::vector<CollectionState> states = graph_.commit(transaction, commit)->collections;
+  for (const Collection& collection : collections_) {
+    const auto same = [&](const CollectionState& one) { return one.collection == collection.parts.collection; };
+    if (std::none_of(states.begin(), states.end(), same)) states.push_back({collection.parts.collection, collection.label, 0, {}});
+  }
+  return states;
 }
 
 Branch Branches::head(Transaction& transaction, const std::string& name) const {
@@ -92,7 +109,7 @@ void Branches::reset(Transaction& transaction, const std::string& name, CommitNu
 
 std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const std::string& name, const CommitInfo& info) {
   Branch branch = head(transaction, name);
-  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = graph_.commit(transaction, branch.head)->collections};
+  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head)};
   bool any = false;
   for (size_t i = 0; i < stores_.size(); ++i) {
     const Folded folded = stores_[i]->commit(transaction, view(transaction, branch, i), commit.number);
@@ -128,7 +145,7 @@ Merged Branches::merge(Transaction& transaction, const std::string& into, Commit
   }
   if (!merged.conflicts.empty()) return merged;
 
-  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head, from}, .collections = graph_.commit(transaction, branch.head)->collections};
+  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head, from}, .collections = states(transaction, branch.head)};
   for (size_t i = 0; i < stores_.size(); ++i) {
     const auto id = collections_[i].parts.collection;
     for (CollectionState& one : commit.collections) {

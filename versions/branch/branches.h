@@ -46,6 +46,9 @@ class Branches {
   size_t collections() const { return stores_.size(); }
   BranchStore& store(size_t collection) { return *stores_[collection]; }
 
+  // One more, which all states so far have nothing of. Nobody else may use the others meanwhile; not inside a transaction.
+  void add(Collection collection);
+
   // The first commit, and "main" on it: of each collection everything up to its newest record.
   std::shared_ptr<const Commit> begin(Transaction& transaction, const std::vector<RecordId>& newest, const CommitInfo& info);
 
@@ -72,6 +75,7 @@ class Branches {
  private:
   Branch add(Transaction& transaction, const std::string& name, CommitNumber from);
   std::shared_ptr<const Commit> put(Transaction& transaction, Branch& branch, Commit commit, const CommitInfo& info);
+  std::vector<CollectionState> states(Transaction& transaction, CommitNumber commit) const;
   bool segment_a_branch() const { return layout_ == Layout::hybrid || layout_ == Layout::version_first; }
 
   VersionGraph graph_;

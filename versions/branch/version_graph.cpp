@@ -21,6 +21,7 @@ Bytes number_key(CommitNumber number) {
 }
 
 Bytes branch_key(const std::string& name) { return "b" + name; }
+Bytes tag_key(const std::string& name) { return "t" + name; }
 
 void append_bytes(Bytes& out, BytesView bytes) {
   base::append_varint(out, bytes.size());
@@ -141,6 +142,29 @@ void VersionGraph::put_branch(Transaction& transaction, const Branch& branch) {
 }
 
 void VersionGraph::remove_branch(Transaction& transaction, const std::string& name) { branches_.remove(transaction, branch_key(name)); }
+
+std::optional<CommitNumber> VersionGraph::tag(Transaction& transaction, const std::string& name) const {
+  const auto row = branches_.get(transaction, tag_key(name));
+  if (!row) return std::nullopt;
+  return Reader(*row).number();
+}
+
+std::vector<std::pair<std::string, CommitNumber>> VersionGraph::tags(Transaction& transaction) const {
+  std::vector<std::pair<std::string, CommitNumber>> all;
+  TableCursor cursor = branches_.cursor(transaction);
+  for (bool on = cursor.seek("t"); on && cursor.key().starts_with('t'); on = cursor.next()) {
+    all.emplace_back(cursor.key().substr(1), Reader(cursor.value()).number());
+  }
+  return all;
+}
+
+void VersionGraph::put_tag(Transaction& transaction, const std::string& name, CommitNumber commit) {
+  Bytes row;
+  base::append_varint(row, commit);
+  branches_.put(transaction, tag_key(name), row);
+}
+
+void VersionGraph::remove_tag(Transaction& transaction, const std::string& name) { branches_.remove(transaction, tag_key(name)); }
 
 uint32_t VersionGraph::take(Transaction& transaction, BytesView counter, uint32_t first) {
   const auto row = branches_.get(transaction, counter);

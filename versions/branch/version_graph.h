@@ -57,6 +57,11 @@ class VersionGraph {
   std::vector<Branch> branches(Transaction& transaction) const;  // by name
   void put_branch(Transaction& transaction, const Branch& branch);
   void remove_branch(Transaction& transaction, const std::string& name);
+  // Names of commits that stay where they are.
+  std::optional<CommitNumber> tag(Transaction& transaction, const std::string& name) const;
+  std::vector<std::pair<std::string, CommitNumber>> tags(Transaction& transaction) const;  // by name
+  void put_tag(Transaction& transaction, const std::string& name, CommitNumber commit);
+  void remove_tag(Transaction& transaction, const std::string& name);
   // Both conflict with whoever takes one at the same time.
   BranchId new_branch_id(Transaction& transaction);
   Segment new_segment(Transaction& transaction);
