@@ -45,7 +45,7 @@ Stamp Performer::update(storage::Collection& collection, storage::RecordId recor
   if (entry.o2) {
     write(entry, updated.generation, given);
   } else {
-    write_document(collection, entry, record, updated.generation, given);
+    write_document(collection, entry, updated.record, updated.generation, given);
   }
   return updated.generation;
 }

@@ -18,6 +18,9 @@ class Builder;
 namespace storage {
 class Engine;
 }
+namespace versions {
+class Databases;
+}
 namespace replication {
 class Committer;
 class Coordinator;
@@ -60,6 +63,7 @@ struct Services {
   FailPoints& fail_points;
 
   storage::Engine* engine = nullptr;
+  versions::Databases* databases = nullptr;  // those that have branches
   query::CursorRegistry* cursors = nullptr;
   replication::Committer* committer = nullptr;  // through which every user's write goes
   replication::Oplog* oplog = nullptr;

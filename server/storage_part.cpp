@@ -26,6 +26,7 @@
 #include "storage/dedup_service.h"
 #include "storage/engine.h"
 #include "storage/replace_directory.h"
+#include "versions/database/databases.h"
 
 namespace server {
 
@@ -104,7 +105,7 @@ void append_cursors(const query::CursorRegistry::Counts& counts, bson::Builder& 
 // after things, then the cursors go, then the log, then the engine.
 struct StoragePart::State {
   State(const Options& options, Services& given_services)
-      : services(given_services), engine(engine_options(options)), oplog(engine, oplog_bytes(options)), committer(engine, oplog) {}
+      : services(given_services), engine(engine_options(options)), databases(engine), oplog(engine, oplog_bytes(options)), committer(engine, oplog) {}
 
   void add_sections();
   void add_parameters();
@@ -112,6 +113,7 @@ struct StoragePart::State {
 
   Services& services;
   storage::Engine engine;
+  versions::Databases databases;
   replication::Oplog oplog;
   replication::LocalCommitter committer;
   std::unique_ptr<ReplicaSetPart> set;                        // with --replSet
@@ -141,6 +143,10 @@ void StoragePart::State::join_set(const Options& options) {
     }
     return;
   }
+  if (databases.any()) {
+    throw base::OperationError(base::ErrorCode::illegal_operation,
+                               "the data directory has databases with branches, which a member of a replica set can't have: start without --replSet");
+  }
   set = std::make_unique<ReplicaSetPart>(options, services, engine, oplog, committer);
 }
 
@@ -162,6 +168,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   state.engine.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
   if (options.repl_set.empty()) write::drop_unfinished_output(state.engine.catalog());  // a member does so as primary
   services.engine = &state.engine;
+  services.databases = &state.databases;
   services.cursors = &state.cursors;
   services.committer = &state.committer;
   services.oplog = &state.oplog;

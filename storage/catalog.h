@@ -27,6 +27,28 @@ class SchemaSink {
   virtual void schema_changed(Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) = 0;
 };
 
+class StoredCollection;
+
+// Knows the databases whose name carries a ref (shop@dev): views of a database's collections. Thread-safe. What each throws is
+// what the catalog's call throws.
+class ViewSource {
+ public:
+  virtual ~ViewSource() = default;
+  // nullptr: no such collection. Throw NamespaceNotFound where there is no such ref.
+  virtual std::shared_ptr<Collection> open(std::string_view ns) = 0;
+  virtual std::vector<std::shared_ptr<Collection>> collections(std::string_view db) = 0;
+  // The collection that one of this name is a view of: "shop.c" of "shop@dev.c". Throws IllegalOperation where the ref is
+  // read-only.
+  virtual std::string home(std::string_view ns) = 0;
+  // Before a change of the schema. Throws IllegalOperation, saying `what` can't be, where the database has several views.
+  virtual void check_alone(std::string_view db, std::string_view what) = 0;
+  // A new collection, which nobody sees yet.
+  virtual void created(StoredCollection& collection) = 0;
+  // A database goes with all its views: in the transaction, and after it.
+  virtual void dropping(Transaction& transaction, std::string_view db) = 0;
+  virtual void dropped(std::string_view db) = 0;
+};
+
 // Thread-safe.
 class Catalog {
  public:
@@ -65,6 +87,11 @@ class Catalog {
   // Takes the schema lock itself, alone: the caller holds none. `full` reads the files' structure too.
   virtual ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full,
                                   const std::function<void()>& interrupted = nullptr) = 0;
+
+  // Runs `work` while nobody writes to the database's collections, reads in them, or changes its schema.
+  virtual void alone(std::string_view db, const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) = 0;
+  // Asked about databases whose name has an `@`, and before changes of the schema. nullptr: such a name is a name like any other.
+  virtual void set_view_source(ViewSource* views) = 0;
 
   virtual void set_predicate_compiler(PredicateCompiler compiler) = 0;
 

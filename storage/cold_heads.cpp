@@ -98,7 +98,7 @@ bool DedupWorker::begin_pass(Collection& collection, uint64_t asked) {
   const uint32_t after_secs = demotes(collection) ? options_in_force_.demote_after_secs : 0;
   const int64_t now = now_us(), after_us = after_secs * second_us;
   if (after_secs) {
-    state.reads.turn(now, after_secs, collection.record_count());
+    state.reads.turn(now, after_secs, collection.stored_records());
   } else {
     state.reads.stop();
   }

@@ -41,6 +41,7 @@ struct Stored {
 };
 
 struct Updated {
+  RecordId record = 0;           // where the document is now: another record where somebody else goes on showing the old one
   Stamp generation = 0;
   Superseded before;             // for who refers to the old content by name
 };
@@ -92,6 +93,11 @@ class Collection {
   virtual Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) = 0;
 
   virtual std::optional<bson::Document> find(Transaction& transaction, RecordId id, ReadInfo* info = nullptr) = 0;
+  // The record that a document is now which was found as `id` before; nullopt: it is gone. The same, but where `moves()`.
+  virtual std::optional<RecordId> current(Transaction&, RecordId id) { return id; }
+  // Several views share the records, and a document that changes may become another record: who reads on in a later
+  // transaction would miss documents, or meet them twice. Readers keep one transaction to their end.
+  virtual bool moves() const { return false; }
   // By _id, through its index: the express path.
   virtual std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) = 0;
 
@@ -100,9 +106,14 @@ class Collection {
 
   // The records themselves: for the dedup service and validate.
   virtual RecordStore& records() = 0;
+  // What a view is a view of; nullptr where it stands for itself.
+  virtual std::shared_ptr<Collection> home() const { return nullptr; }
 
   virtual int64_t record_count() const = 0;                 // without a scan, as count({}) gives it
   virtual int64_t logical_bytes() const = 0;
+  // The same of everything that is stored, whoever shows it.
+  virtual int64_t stored_records() const { return record_count(); }
+  virtual int64_t stored_bytes() const { return logical_bytes(); }
 };
 
 // What validate found. `errors` and `warnings` name record and index.

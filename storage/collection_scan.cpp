@@ -33,6 +33,9 @@ class StoredCollectionScan final : public CollectionScan {
     if (collection_->dropped()) {
       throw base::OperationError(base::ErrorCode::query_plan_killed, "collection dropped: '" + collection_->ns() + "'");
     }
+    if (collection_->moves()) {
+      throw base::OperationError(base::ErrorCode::query_plan_killed, "the first branch of its database was made: '" + collection_->ns() + "'");
+    }
     if (collection_->options().capped && direction_ == Direction::forward && last_ != 0 && !collection_->records().find(transaction, last_)) {
       throw base::OperationError(base::ErrorCode::capped_position_lost,
                                  "CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(" +

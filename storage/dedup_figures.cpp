@@ -39,8 +39,8 @@ void add_file(StoreSum& stored, const Engine& engine, const std::string& table) 
 void add(StoreSum& stored, Engine& engine, Collection& collection) {
   const auto& store = collection.records().state();
   stored.counts += store.chains.counters().get();
-  stored.records += collection.record_count();
-  stored.logical_bytes += collection.logical_bytes();
+  stored.records += collection.stored_records();
+  stored.logical_bytes += collection.stored_bytes();
   for (const auto& name : store_table_names(collection.id())) add_file(stored, engine, name);
   stored.decoded += store.hops.count();
   stored.hops += store.hops.sum();

@@ -331,8 +331,8 @@ namespace {
 // What was stored may be seconds older than a crash. The collection's own counts
 // are exact; what they have more than these was written since, and whole.
 StoreCounts counts_at_start(const Collection& collection, StoreCounts stored) {
-  const int64_t written_since = collection.logical_bytes() - stored.logical_bytes;
-  stored.records = collection.record_count();
+  const int64_t written_since = collection.stored_bytes() - stored.logical_bytes;
+  stored.records = collection.stored_records();
   stored.logical_bytes += written_since;
   stored.raw_bytes += written_since;
   return stored;

@@ -126,6 +126,9 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
   CollectionEntry entry = old;
   StoredIndexes begun;
   for (const IndexSpec& spec : missing) {
+    if (spec.unique && collection->moves()) {
+      throw OperationError(ErrorCode::cannot_create_index, "a unique index can't be made in a database that has branches: " + collection->ns());
+    }
     if (!spec.partial_filter.empty() && !compiler_) {
       throw OperationError(ErrorCode::cannot_create_index, "partial indexes are not available here");
     }

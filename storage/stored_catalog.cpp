@@ -43,6 +43,8 @@ bson::Document create_command(const CollectionEntry& entry) {
   return command.done();
 }
 
+bool has_ref(std::string_view ns) { return database_of(ns).find('@') != ns.npos; }
+
 bool same_but_for_case(std::string_view a, std::string_view b) {
   return a != b && std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
@@ -50,9 +52,13 @@ bool same_but_for_case(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::shared_ptr<Collection> StoredCatalog::open(std::string_view ns) const {
-  std::shared_lock lock(mutex_);
-  const auto found = by_name_.find(ns);
-  return found == by_name_.end() ? nullptr : found->second;
+  {
+    std::shared_lock lock(mutex_);
+    const auto found = by_name_.find(ns);
+    if (found != by_name_.end()) return found->second;
+  }
+  ViewSource* const views = views_;
+  return views && has_ref(ns) ? views->open(ns) : nullptr;
 }
 
 std::shared_ptr<Collection> StoredCatalog::open(CollectionId id) const {
@@ -77,8 +83,9 @@ bool StoredCatalog::tables_there(const StoredCollection& collection) const {
 StoredCatalog::Shared StoredCatalog::stored(std::string_view ns) const { return std::dynamic_pointer_cast<StoredCollection>(open(ns)); }
 
 StoredCatalog::Shared StoredCatalog::stored(const std::shared_ptr<Collection>& collection) {
-  Shared stored = std::dynamic_pointer_cast<StoredCollection>(collection);
-  if (!stored) throw OperationError(ErrorCode::illegal_operation, "cannot change the schema of " + collection->ns());
+  const std::shared_ptr<Collection> home = collection->home();
+  Shared stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection);
+  if (!stored || collection->read_only()) throw OperationError(ErrorCode::illegal_operation, "cannot change the schema of " + collection->ns());
   return stored;
 }
 
@@ -119,6 +126,13 @@ void StoredCatalog::log(Transaction& transaction, const StoredCollection& collec
 }
 
 std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options, BytesView uuid) {
+  ViewSource* const views = views_;
+  if (views && has_ref(ns)) {
+    if (open(ns)) throw OperationError(ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists.");
+    create(views->home(ns), options, uuid);
+    return open(ns);
+  }
+  if (views && options.capped) views->check_alone(database_of(ns), "capped collections");
   std::lock_guard ddl(ddl_mutex_);
   check_new_name(ns);
   if (open(ns)) throw OperationError(ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists.");
@@ -140,6 +154,7 @@ std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const Col
     throw;
   }
   next_collection_ = entry.id + 1;
+  if (views) views->created(*collection);
   std::unique_lock lock(mutex_);
   by_name_.emplace(entry.ns, collection);
   by_id_.emplace(entry.id, collection);
@@ -185,6 +200,7 @@ void StoredCatalog::gone(const Shared& collection) {
 }
 
 bool StoredCatalog::drop(std::string_view ns) {
+  if (ViewSource* const views = views_) views->check_alone(database_of(ns), "dropping a collection");
   for (;;) {
     const Shared collection = stored(ns);
     if (!collection) {
@@ -194,6 +210,7 @@ bool StoredCatalog::drop(std::string_view ns) {
     std::unique_lock schema(collection->schema_mutex());
     std::lock_guard ddl(ddl_mutex_);
     if (stored(ns) != collection) continue;  // dropped or renamed while this waited
+    if (ViewSource* const views = views_) views->check_alone(database_of(ns), "dropping a collection");
     bson::Builder command;
     command.append("drop", collection_of(ns));
     const bson::Document document = command.done();
@@ -207,6 +224,8 @@ bool StoredCatalog::drop(std::string_view ns) {
 }
 
 bool StoredCatalog::drop_database(std::string_view db) {
+  ViewSource* const views = views_;
+  if (views && db.find('@') != db.npos) views->check_alone(db, "dropping a database by the name of one of its refs");
   for (;;) {
     const std::vector<Shared> all = stored_of(db);
     if (all.empty()) return false;
@@ -224,16 +243,25 @@ bool StoredCatalog::drop_database(std::string_view db) {
       }
       bson::Builder command;
       command.append("dropDatabase", 1);
+      if (views) views->dropping(transaction, db);
       if (sink_) sink_->schema_changed(transaction, db, {}, command.done());
     });
     for (const Shared& collection : all) gone(collection);
+    if (views) views->dropped(db);
     return true;
   }
 }
 
 void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop_target) {
   if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
+  const auto check_views = [&] {
+    ViewSource* const views = views_;
+    if (!views) return;
+    views->check_alone(database_of(from), "renaming a collection");
+    views->check_alone(database_of(to), "renaming a collection");
+  };
   for (;;) {
+    check_views();
     const Shared source = stored(from);
     if (!source) throw OperationError(ErrorCode::namespace_not_found, "Source collection " + std::string(from) + " does not exist");
     const Shared target = stored(to);
@@ -245,6 +273,7 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
     if (!lock_all(both, schemas)) continue;
     std::lock_guard ddl(ddl_mutex_);
     if (stored(from) != source || stored(to) != target) continue;
+    check_views();
     check_new_name(to);
     CollectionEntry entry = source->entry();
     entry.ns = to;
@@ -300,6 +329,7 @@ std::vector<std::string> StoredCatalog::databases() const {
 }
 
 std::vector<std::shared_ptr<Collection>> StoredCatalog::collections(std::string_view db) const {
+  if (ViewSource* const views = views_; views && db.find('@') != db.npos) return views->collections(db);
   const std::string prefix = std::string(db) + ".";
   std::vector<std::shared_ptr<Collection>> found;
   std::shared_lock lock(mutex_);
@@ -308,8 +338,20 @@ std::vector<std::shared_ptr<Collection>> StoredCatalog::collections(std::string_
 }
 
 ValidateReport StoredCatalog::validate(const std::shared_ptr<Collection>& collection, bool full, const std::function<void()>& interrupted) {
-  if (auto stored = std::dynamic_pointer_cast<StoredCollection>(collection)) return validate_collection(engine_, *stored, full, interrupted);
+  const std::shared_ptr<Collection> home = collection->home();
+  if (auto stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection)) return validate_collection(engine_, *stored, full, interrupted);
   return validate_by_scan(engine_, *collection, interrupted);
+}
+
+void StoredCatalog::alone(std::string_view db, const std::function<void(const std::vector<Shared>&)>& work) {
+  for (;;) {
+    const std::vector<Shared> all = stored_of(db);
+    Held schemas;
+    if (!lock_all(all, schemas)) continue;
+    std::lock_guard ddl(ddl_mutex_);
+    if (stored_of(db) != all) continue;
+    return work(all);
+  }
 }
 
 void StoredCatalog::attach(std::shared_ptr<Collection> collection) {

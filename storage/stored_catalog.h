@@ -39,6 +39,8 @@ class StoredCatalog final : public Catalog {
   std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const override;
   ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full, const std::function<void()>& interrupted) override;
 
+  void alone(std::string_view db, const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) override;
+  void set_view_source(ViewSource* views) override { views_ = views; }
   void set_predicate_compiler(PredicateCompiler compiler) override;
   void set_schema_sink(SchemaSink* sink) override { sink_ = sink; }
   void attach(std::shared_ptr<Collection> collection) override;
@@ -55,7 +57,7 @@ class StoredCatalog final : public Catalog {
 
   // stored_catalog.cpp
   Shared stored(std::string_view ns) const;  // nullptr: none, or attached
-  static Shared stored(const std::shared_ptr<Collection>& collection);  // throws for an attached one
+  static Shared stored(const std::shared_ptr<Collection>& collection);  // of a view: what it is a view of; throws for an attached one
   std::vector<Shared> stored_of(std::string_view db) const;
   static bool lock_all(const std::vector<Shared>& collections, Held& held);
   void check_new_name(std::string_view ns) const;
@@ -75,6 +77,7 @@ class StoredCatalog final : public Catalog {
   std::mutex ddl_mutex_;  // one change of the schema at a time
   CollectionId next_collection_ = 1;
   SchemaSink* sink_ = nullptr;
+  std::atomic<ViewSource*> views_{nullptr};
   PredicateCompiler compiler_;
 
   mutable std::shared_mutex mutex_;  // of the maps

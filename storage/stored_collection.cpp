@@ -81,7 +81,31 @@ void StoredCollection::take_turn(Transaction& transaction) {
   transaction.after_rollback(give_back);
 }
 
+void StoredCollection::share(std::shared_ptr<Collection> view) {
+  base::check(!moves(), "a collection is shared once");
+  const auto indexes = stored_indexes();
+  for (const auto& index : *indexes) index->set_shared();
+  view_owned_ = std::move(view);
+  view_.store(view_owned_.get(), std::memory_order_release);
+}
+
+int64_t StoredCollection::record_count() const {
+  const Collection* const view = view_.load(std::memory_order_acquire);
+  return view ? view->record_count() : stored_records();
+}
+
+int64_t StoredCollection::logical_bytes() const {
+  const Collection* const view = view_.load(std::memory_order_acquire);
+  return view ? view->logical_bytes() : stored_bytes();
+}
+
+std::optional<RecordId> StoredCollection::current(Transaction& transaction, RecordId id) {
+  Collection* const view = view_.load(std::memory_order_acquire);
+  return view ? view->current(transaction, id) : id;
+}
+
 Stored StoredCollection::insert(Transaction& transaction, bson::DocumentView document) {
+  if (Collection* const view = view_.load(std::memory_order_acquire)) return view->insert(transaction, document);
   engine_.internals().space.require_room();
   const bool decides = !transaction.made_again();
   if (options().capped && decides) take_turn(transaction);
@@ -101,16 +125,18 @@ Stored StoredCollection::insert(Transaction& transaction, bson::DocumentView doc
 }
 
 Updated StoredCollection::update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) {
+  if (Collection* const view = view_.load(std::memory_order_acquire)) return view->update(transaction, id, before, after);
   if (after.size() > before.size()) engine_.internals().space.require_room();
   change_entries(transaction, id, before, after);
   const Stamp stamp = take_stamp(transaction);
   Superseded superseded = records_.update(transaction, id, after.bytes(), stamp);
   count(transaction, 0, static_cast<int64_t>(after.size()) - static_cast<int64_t>(before.size()), stamp);
   tell_dedup(transaction, id, superseded.generation, stamp, after);
-  return {stamp, std::move(superseded)};
+  return {id, stamp, std::move(superseded)};
 }
 
 Superseded StoredCollection::remove(Transaction& transaction, RecordId id, bson::DocumentView before) {
+  if (Collection* const view = view_.load(std::memory_order_acquire)) return view->remove(transaction, id, before);
   remove_entries(transaction, id, before);
   const int64_t bytes = static_cast<int64_t>(before.size());
   Superseded superseded = records_.remove(transaction, id);
@@ -151,6 +177,7 @@ std::optional<bson::Document> StoredCollection::find(Transaction& transaction, R
 }
 
 std::optional<RecordId> StoredCollection::find_id(Transaction& transaction, const bson::ValueView& id) {
+  if (Collection* const view = view_.load(std::memory_order_acquire)) return view->find_id(transaction, id);
   const auto indexes = stored_indexes();
   if (indexes->empty() || !indexes->front()->is_id()) return std::nullopt;
   bson::KeyString key;
@@ -159,10 +186,12 @@ std::optional<RecordId> StoredCollection::find_id(Transaction& transaction, cons
 }
 
 std::unique_ptr<CollectionScan> StoredCollection::scan(Transaction& transaction, Direction direction) {
+  if (Collection* const view = view_.load(std::memory_order_acquire)) return view->scan(transaction, direction);
   return make_collection_scan(shared_from_this(), transaction, direction);
 }
 
 std::unique_ptr<IndexCursor> StoredCollection::scan(Transaction& transaction, const Index& index, Direction direction) {
+  if (Collection* const view = view_.load(std::memory_order_acquire)) return view->scan(transaction, index, direction);
   return static_cast<const StoredIndex&>(index).cursor(transaction, direction);
 }
 

@@ -33,14 +33,28 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) override;
 
   std::optional<bson::Document> find(Transaction& transaction, RecordId id, ReadInfo* info) override;
+  std::optional<RecordId> current(Transaction& transaction, RecordId id) override;
+  bool moves() const override { return view_.load(std::memory_order_acquire) != nullptr; }
   std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) override;
 
   std::unique_ptr<CollectionScan> scan(Transaction& transaction, Direction direction) override;
   std::unique_ptr<IndexCursor> scan(Transaction& transaction, const Index& index, Direction direction) override;
 
   RecordStore& records() override { return records_; }
-  int64_t record_count() const override { return std::max<int64_t>(0, counts_->records.load(std::memory_order_relaxed)); }
-  int64_t logical_bytes() const override { return std::max<int64_t>(0, counts_->bytes.load(std::memory_order_relaxed)); }
+  int64_t record_count() const override;
+  int64_t logical_bytes() const override;
+  int64_t stored_records() const override { return std::max<int64_t>(0, counts_->records.load(std::memory_order_relaxed)); }
+  int64_t stored_bytes() const override { return std::max<int64_t>(0, counts_->bytes.load(std::memory_order_relaxed)); }
+
+  // From now on others show the records too: `view` answers instead for what this collection shows, and writes. It uses the
+  // records, the indexes and the calls below, and may not outlive the collection. Once, with the schema lock held exclusively
+  // or before anyone else sees the collection.
+  void share(std::shared_ptr<Collection> view);
+  // What a view's write has to do beside its records and entries.
+  Stamp take_stamp(Transaction& transaction) const;
+  void count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp);
+  void tell_dedup(Transaction& transaction, RecordId record, Stamp before, Stamp after, bson::DocumentView document);
+  Engine& engine() const { return engine_; }
 
   // For the catalog, which holds the schema lock exclusively or is alone with the collection.
   CollectionEntry entry() const;  // as it is to be stored
@@ -60,10 +74,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   void add_entries(Transaction& transaction, RecordId record, bson::DocumentView document);
   void remove_entries(Transaction& transaction, RecordId record, bson::DocumentView document);
   void change_entries(Transaction& transaction, RecordId record, bson::DocumentView before, bson::DocumentView after);
-  void count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp);
-  void tell_dedup(Transaction& transaction, RecordId record, Stamp before, Stamp after, bson::DocumentView document);
   std::vector<bson::Document> trim(Transaction& transaction, RecordId newest);
-  Stamp take_stamp(Transaction& transaction) const;
   void take_turn(Transaction& transaction);
 
   Engine& engine_;
@@ -83,6 +94,8 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   std::atomic<RecordId> oldest_hint_{0};  // capped: nothing older was there when last trimmed
   std::atomic<uint32_t> trims_{0};
   InsertTurn turn_;                       // capped
+  std::shared_ptr<Collection> view_owned_;
+  std::atomic<Collection*> view_{nullptr};
 };
 
 std::unique_ptr<CollectionScan> make_collection_scan(std::shared_ptr<StoredCollection> collection, Transaction& transaction,

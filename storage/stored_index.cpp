@@ -22,9 +22,10 @@ Bytes entry_key(BytesView key, RecordId record) {
 
 class StoredIndexCursor final : public IndexCursor {
  public:
-  StoredIndexCursor(std::shared_ptr<const StoredIndex> index, Transaction& transaction, Direction direction)
-      : index_(std::move(index)), direction_(direction) {
-    rows_.emplace(index_->table().cursor(transaction));
+  // `versions`: every row is one of a version, whatever its value says.
+  StoredIndexCursor(std::shared_ptr<const StoredIndex> index, Transaction& transaction, const Table& table, Direction direction, bool versions)
+      : index_(std::move(index)), table_(table), direction_(direction), versions_(versions) {
+    rows_.emplace(table_.cursor(transaction));
   }
 
   void seek(const KeyRange& range) override {
@@ -45,7 +46,7 @@ class StoredIndexCursor final : public IndexCursor {
   }
 
   RecordId record() const override {
-    if (index_->spec().unique) return record_from_key(rows_->value());
+    if (stands_alone()) return record_from_key(rows_->value());
     const BytesView key = rows_->key();
     if (key.size() < record_id_bytes) return 0;  // damaged: nobody's, as validate will say
     return static_cast<RecordId>(base::load_be64(key.data() + key.size() - record_id_bytes));
@@ -53,7 +54,7 @@ class StoredIndexCursor final : public IndexCursor {
 
   BytesView key() const override {
     BytesView key = rows_->key();
-    if (!index_->spec().unique) key.remove_suffix(std::min(key.size(), record_id_bytes));
+    if (!stands_alone()) key.remove_suffix(std::min(key.size(), record_id_bytes));
     return key;
   }
 
@@ -64,7 +65,8 @@ class StoredIndexCursor final : public IndexCursor {
 
   void restore(Transaction& transaction) override {
     if (index_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "index '" + index_->spec().name + "' dropped");
-    rows_.emplace(index_->table().cursor(transaction));
+    if (index_->shared()) throw base::OperationError(base::ErrorCode::query_plan_killed, "the first branch of the database was made");
+    rows_.emplace(table_.cursor(transaction));
     if (state_ != State::on && state_ != State::landed) return;
     const bool on = direction_ == Direction::forward ? rows_->seek(place_) : rows_->seek_back(place_);
     if (!on) {
@@ -85,17 +87,63 @@ class StoredIndexCursor final : public IndexCursor {
     if (!rows_->seek_back(range_.to)) return false;
     return rows_->key() < range_.to || rows_->previous();
   }
+  // The row's key is the whole key, and its value names the record.
+  bool stands_alone() const { return index_->spec().unique && !versions_ && (!index_->shared() || !rows_->value().empty()); }
   bool step() { return direction_ == Direction::forward ? rows_->next() : rows_->previous(); }
   bool in_range() const {
     return direction_ == Direction::forward ? range_.to.empty() || rows_->key() < range_.to : rows_->key() >= range_.from;
   }
 
   std::shared_ptr<const StoredIndex> index_;
+  const Table table_;
   const Direction direction_;
+  const bool versions_;
   std::optional<TableCursor> rows_;
   KeyRange range_;
   State state_ = State::before;
   Bytes place_;
+};
+
+// Two tables of one index, walked as one. Lives within one transaction.
+class TwoTableCursor final : public IndexCursor {
+ public:
+  TwoTableCursor(std::unique_ptr<IndexCursor> a, std::unique_ptr<IndexCursor> b, Direction direction)
+      : sides_{std::move(a), std::move(b)}, forward_(direction == Direction::forward) {}
+
+  void seek(const KeyRange& range) override {
+    for (auto& side : sides_) side->seek(range);
+    at_ = -1;
+  }
+
+  bool next() override {
+    if (at_ < 0) {
+      for (size_t i = 0; i < 2; ++i) on_[i] = sides_[i]->next();
+    } else if (on_[at_]) {
+      on_[at_] = sides_[at_]->next();
+    }
+    if (on_[0] && on_[1]) {
+      at_ = (sides_[0]->key() <= sides_[1]->key()) == forward_ ? 0 : 1;
+    } else {
+      at_ = on_[1] ? 1 : 0;
+    }
+    return on_[at_];
+  }
+
+  RecordId record() const override { return sides_[at_]->record(); }
+  BytesView key() const override { return sides_[at_]->key(); }
+
+  void save() override {
+    for (auto& side : sides_) side->save();
+  }
+  void restore(Transaction& transaction) override {
+    for (auto& side : sides_) side->restore(transaction);
+  }
+
+ private:
+  std::unique_ptr<IndexCursor> sides_[2];
+  const bool forward_;
+  bool on_[2] = {false, false};
+  int at_ = -1;  // the side that stands on the current entry; -1: before the first
 };
 
 }  // namespace
@@ -141,8 +189,9 @@ void StoredIndex::remove(Transaction& transaction, BytesView key, RecordId recor
 }
 
 bool StoredIndex::has(Transaction& transaction, BytesView key, RecordId record) const {
-  if (spec_.unique) return find(transaction, key) == record;
-  return table_.get(transaction, entry_key(key, record)).has_value();
+  if (spec_.unique && find(transaction, key) == record) return true;
+  const Table& versions = versions_.exists() ? versions_ : table_;
+  return versions.get(transaction, entry_key(key, record)).has_value();
 }
 
 std::optional<RecordId> StoredIndex::find(Transaction& transaction, BytesView key) const {
@@ -151,7 +200,37 @@ std::optional<RecordId> StoredIndex::find(Transaction& transaction, BytesView ke
 }
 
 std::unique_ptr<IndexCursor> StoredIndex::cursor(Transaction& transaction, Direction direction) const {
-  return std::make_unique<StoredIndexCursor>(shared_from_this(), transaction, direction);
+  auto own = std::make_unique<StoredIndexCursor>(shared_from_this(), transaction, table_, direction, false);
+  if (!versions_.exists()) return own;
+  auto versions = std::make_unique<StoredIndexCursor>(shared_from_this(), transaction, versions_, direction, true);
+  return std::make_unique<TwoTableCursor>(std::move(own), std::move(versions), direction);
+}
+
+void StoredIndex::add_version(Transaction& transaction, BytesView key, RecordId record) const {
+  table_.put(transaction, entry_key(key, record), {});
+}
+
+void StoredIndex::remove_version(Transaction& transaction, BytesView key, RecordId record) const {
+  table_.remove(transaction, entry_key(key, record));
+}
+
+void StoredIndex::each_version(Transaction& transaction, BytesView key, const std::function<bool(RecordId)>& each) const {
+  TableCursor cursor = table_.cursor(transaction);
+  for (bool on = cursor.seek(key); on; on = cursor.next()) {
+    const BytesView at = cursor.key();
+    if (!at.starts_with(key)) return;
+    const bool alone = at.size() == key.size();
+    if (!alone && at.size() != key.size() + record_id_bytes) return;  // no key string begins another
+    const RecordId record = alone ? record_from_key(cursor.value()) : static_cast<RecordId>(base::load_be64(at.data() + key.size()));
+    if (!each(record)) return;
+  }
+}
+
+void StoredIndex::claim(Transaction& transaction, BytesView key, uint32_t who) const {
+  // No record has such an id: they have their highest bit free.
+  const Bytes row = entry_key(key, static_cast<RecordId>(uint64_t{1} << 63 | who));
+  table_.put(transaction, row, {});
+  table_.remove(transaction, row);
 }
 
 void StoredIndex::duplicate(const std::string& ns, bson::DocumentView document, BytesView key) const {

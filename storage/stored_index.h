@@ -2,9 +2,15 @@
 //
 //   unique       key string                        -> record key
 //   not unique   key string, record id (8, BE)     -> nothing
+//   versions     key string, record id (8, BE)     -> nothing
 //
 // Since equal keys of a unique index are one row, WiredTiger itself sees that
 // two transactions want the same key.
+//
+// Where several views share the records, one of them may show another record
+// under a key than the next: from then on a unique index has its entries in the
+// form of the others, beside those it had. Whether a key is free is decided by
+// the view, and two transactions that want it write the same row (`claim`).
 #pragma once
 
 #include <atomic>
@@ -31,6 +37,12 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
 
   uint32_t number() const { return number_; }
   bool dropped() const { return dropped_.load(std::memory_order_acquire); }
+  // Cursors from before can't go on in a later transaction.
+  bool shared() const { return shared_.load(std::memory_order_acquire); }
+  void set_shared() { shared_.store(true, std::memory_order_release); }
+  // Entries of versions lie in this table, whose values say something else. Before there are any, with the schema lock held
+  // exclusively or nobody else seeing the index.
+  void set_versions(Table table) { versions_ = std::move(table); }
   uint32_t multikey_fields() const { return multikey_.load(std::memory_order_acquire); }
   void add_multikey_fields(uint32_t fields) { multikey_.fetch_or(fields, std::memory_order_acq_rel); }
   void set_ready() { ready_.store(true, std::memory_order_release); }
@@ -52,6 +64,14 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
 
   std::unique_ptr<IndexCursor> cursor(Transaction& transaction, Direction direction) const;
 
+  // Versions: several records under one key, in an index that has no table of its own for them.
+  void add_version(Transaction& transaction, BytesView key, RecordId record) const;
+  void remove_version(Transaction& transaction, BytesView key, RecordId record) const;
+  // Every record under the key, in whatever form, until `each` returns false.
+  void each_version(Transaction& transaction, BytesView key, const std::function<bool(RecordId)>& each) const;
+  // Whoever else claims the key for the same one at the same time conflicts.
+  void claim(Transaction& transaction, BytesView key, uint32_t who) const;
+
   // E11000 … with the values behind `key`.
   [[noreturn]] void duplicate(const std::string& ns, bson::DocumentView document, BytesView key) const;
 
@@ -63,6 +83,8 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
   std::atomic<uint32_t> multikey_{0};  // bit i: field i
   std::atomic<bool> ready_;
   std::atomic<bool> dropped_{false};
+  std::atomic<bool> shared_{false};
+  Table versions_;
   std::shared_ptr<const DocumentPredicate> predicate_;
 };
 

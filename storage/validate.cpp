@@ -43,7 +43,7 @@ class Validation {
     check_stored(transaction, said);
     for (size_t i = 0; i < indexes_.size(); ++i) walk_index(transaction, i);
     // The counter is read outside the snapshot: only with nobody writing it has to agree, and validate holds the schema lock.
-    report.records_said = collection_.record_count();
+    report.records_said = collection_.stored_records();
     if (report.corrupt_records == 0 && report.records_said != report.records) {
       report.warnings.push_back("the count of records says " + std::to_string(report.records_said) + ", there are " +
                                 std::to_string(report.records));

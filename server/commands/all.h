@@ -14,6 +14,7 @@
   X(connection_status)         \
   X(count)                     \
   X(create)                    \
+  X(create_branch)             \
   X(create_indexes)            \
   X(current_op)                \
   X(data_size)                 \
@@ -24,6 +25,7 @@
   X(delete)                    \
   X(distinct)                  \
   X(drop)                      \
+  X(drop_branch)               \
   X(drop_database)             \
   X(drop_indexes)              \
   X(end_sessions)              \
@@ -51,6 +53,7 @@
   X(kill_cursors)              \
   X(kill_op)                   \
   X(kill_sessions)             \
+  X(list_branches)             \
   X(list_collections)          \
   X(list_commands)             \
   X(list_databases)            \

@@ -4,9 +4,11 @@
 #include "server/commands/storage_sizes.h"
 #include "server/operation.h"
 #include "server/query/matcher.h"
+#include "server/services.h"
 #include "server/write/target.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
+#include "versions/database/databases.h"
 
 namespace server {
 namespace {
@@ -14,9 +16,9 @@ namespace {
 class ListDatabases : public Command {
  public:
   std::string_view name() const override { return "listDatabases"; }
-  std::string_view help() const override { return "{ listDatabases:1, [filter: <filterObject>] [, nameOnly: true ] }\nlist databases on this server"; }
+  std::string_view help() const override { return "{ listDatabases:1, [filter: <filterObject>] [, nameOnly: true ] [, branches: true ] }\nlist databases on this server"; }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"filter", "nameOnly", "authorizedDatabases"};
+    static constexpr std::string_view names[] = {"filter", "nameOnly", "authorizedDatabases", "branches"};
     return names;
   }
   bool admin_only() const override { return true; }
@@ -26,6 +28,7 @@ class ListDatabases : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const bool name_only = arguments.loose_boolean("nameOnly").value_or(false);
+    const bool branches = arguments.loose_boolean("branches").value_or(false);
     arguments.loose_boolean("authorizedDatabases");
     const auto filter = arguments.object("filter").value_or(bson::DocumentView());
     const auto matcher = query::Matcher::parse(filter, query::parse_context(op));
@@ -40,11 +43,31 @@ class ListDatabases : public Command {
         total += shown.find("sizeOnDisk").to_int64();
         list.append(shown);
       }
+      // Tools that go through all databases would go through all that they have in common again.
+      if (branches) append_branches(op, *matcher, name_only, list);
     }
     if (!name_only) reply.append("totalSize", total).append("totalSizeMb", total / (1024 * 1024));
   }
 
  private:
+  static void append_branches(OperationContext& op, const query::Matcher& matcher, bool name_only, bson::ArrayBuilder& list) {
+    storage::Engine& engine = write::engine_of(op);
+    storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+    for (const auto& db : engine.catalog().databases()) {
+      const auto database = op.services().databases->find(db);
+      if (!database) continue;
+      for (const versions::Branch& branch : database->branches().graph().branches(transaction)) {
+        op.check_interrupt();
+        if (branch.name == versions::BranchedDatabase::main) continue;
+        bson::Builder out;
+        out.append("name", db + "@" + versions::escaped(branch.name));
+        if (!name_only) out.append("sizeOnDisk", int64_t{0}).append("empty", engine.catalog().collections(db).empty());  // the database's
+        const bson::Document shown = out.done();
+        if (matcher.matches(shown)) list.append(shown);
+      }
+    }
+  }
+
   static bson::Document describe(storage::Engine& engine, const std::string& db, bool name_only) {
     bson::Builder out;
     out.append("name", db);

@@ -15,6 +15,7 @@ Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collec
     collection_ = nullptr;
     open();
   }
+  keeps_transaction_ = collection_ && collection_->moves();
   executor_ = make_executor(op, *transaction_, collection_, query);
 }
 
@@ -36,12 +37,22 @@ void Reader::close() {
   if (schema_.owns_lock()) schema_.unlock();
 }
 
+void Reader::lock() {
+  schema_ = std::shared_lock(collection_->schema_mutex());
+  if (collection_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "collection dropped: '" + ns_ + "'");
+}
+
 bool Reader::next() {
   for (;;) {
     switch (executor_->step()) {
       case Executor::Step::advanced: return true;
       case Executor::Step::end: return false;
       case Executor::Step::pause:
+        if (keeps_transaction_) {
+          schema_.unlock();
+          lock();
+          break;
+        }
         executor_->save();
         close();
         open();
@@ -51,6 +62,12 @@ bool Reader::next() {
 }
 
 void Reader::end() {
+  if (keeps_transaction_) {
+    executor_->detach();
+    if (schema_.owns_lock()) schema_.unlock();
+    op_ = nullptr;
+    return;
+  }
   executor_->save();
   executor_->detach();
   close();
@@ -59,6 +76,11 @@ void Reader::end() {
 
 void Reader::begin(OperationContext& op) {
   op_ = &op;
+  if (keeps_transaction_) {
+    lock();
+    executor_->attach(op);
+    return;
+  }
   open();
   executor_->attach(op);
   executor_->restore(*transaction_);

@@ -10,7 +10,9 @@
 namespace server::query {
 
 // Between begin and end (of a batch, say) it holds a transaction and the schema
-// lock, and renews both at every pause. May move between threads while ended.
+// lock, and renews both at every pause. Where documents move when they change
+// (storage::Collection::moves) it keeps the transaction to its own end: what it
+// shows is as of one moment. May move between threads while ended.
 class Reader {
  public:
   // Begins: plans the query and stands before the first document.
@@ -33,6 +35,7 @@ class Reader {
  private:
   void open();
   void close();
+  void lock();  // throws QueryPlanKilled where the collection is gone
 
   OperationContext* op_;
   std::shared_ptr<storage::Collection> collection_;
@@ -40,6 +43,7 @@ class Reader {
   std::shared_lock<std::shared_mutex> schema_;
   std::unique_ptr<storage::Transaction> transaction_;
   std::unique_ptr<Executor> executor_;
+  bool keeps_transaction_ = false;
 };
 
 }  // namespace server::query

@@ -134,10 +134,12 @@ class Changer {
 
  private:
   std::optional<Effect> change_if_matching(Transaction& transaction, const Target& target, DocumentWriter& writer, RecordId record) {
-    const auto document = target->find(transaction, record);
+    const auto now = target->current(transaction, record);
+    if (!now) return std::nullopt;
+    const auto document = target->find(transaction, *now);
     std::optional<std::string> position;
     if (!document || !matcher_->matches(*document, position)) return std::nullopt;
-    return change_(transaction, writer, {record, *document, position ? array_index(*position) : std::nullopt});
+    return change_(transaction, writer, {*now, *document, position ? array_index(*position) : std::nullopt});
   }
 
   void change_batch(const std::vector<RecordId>& records, Changed& changed) {

@@ -9,6 +9,7 @@
 #include "bson/path.h"
 #include "server/operation.h"
 #include "server/query/matcher.h"
+#include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
 #include "server/write/namespaces.h"
@@ -18,6 +19,7 @@
 #include "server/write/update/update.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
+#include "versions/database/databases.h"
 
 namespace server::write {
 
@@ -52,6 +54,8 @@ class OutSink final : public query::DocumentSink {
  public:
   OutSink(OperationContext& op, const OutputPlan& plan) : op_(op), catalog_(engine_of(op).catalog()), target_(plan.ns()) {
     check_writable(target_);
+    // It would replace the collection, on every branch.
+    if (op.services().databases) op.services().databases->check_alone(plan.db, "$out");
     storage::CollectionOptions options;
     std::vector<storage::IndexSpec> indexes;
     if (const auto existing = catalog_.open(target_)) {

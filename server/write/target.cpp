@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "server/operation.h"
 #include "server/services.h"
+#include "server/write/namespaces.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
 
@@ -24,6 +25,9 @@ Target Target::open(OperationContext& op, std::string_view ns) {
     // Between finding and locking it may have been dropped, or renamed away.
     if (target.collection_->dropped() || target.collection_->ns() != ns) continue;
     if (target.collection_->read_only()) {
+      if (database_of(ns).find('@') != ns.npos) {
+        throw base::OperationError(base::ErrorCode::illegal_operation, "cannot write to " + std::string(ns) + ": only branches can be written to");
+      }
       throw base::OperationError(base::ErrorCode::invalid_namespace, "cannot write to " + std::string(ns));
     }
     return target;

@@ -1,0 +1,45 @@
+#include "server/commands/branches.h"
+
+#include "base/error.h"
+#include "replication/oplog.h"
+#include "server/operation.h"
+#include "server/services.h"
+#include "server/write/target.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+
+std::string database_of(const Request& request) { return std::string(versions::split_name(request.db).database); }
+
+versions::Ref ref_of(const Request& request) {
+  const auto ref = versions::split_name(request.db).ref;
+  return ref ? versions::parse_ref(*ref) : versions::Ref{.name = std::string(versions::BranchedDatabase::main)};
+}
+
+versions::Ref ref_of(std::string_view argument) { return versions::parse_ref(argument); }
+
+void check_branches_supported(OperationContext& op) {
+  write::engine_of(op);
+  if (op.services().replica_set) throw OperationError(ErrorCode::command_not_supported, "branches aren't supported on a replica set");
+}
+
+std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const Request& request) {
+  check_branches_supported(op);
+  const std::string name = database_of(request);
+  auto database = op.services().databases->find(name);
+  if (!database) throw OperationError(ErrorCode::namespace_not_found, "database '" + name + "' has no branches");
+  return database;
+}
+
+versions::BranchedDatabase::Lost keep_for_log(OperationContext& op) {
+  return [oplog = op.services().oplog](storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
+                                       storage::Stamp generation, base::BytesView content) {
+    oplog->keep_content(transaction, collection, record, {generation, base::Bytes(content)});
+  };
+}
+
+std::string hex(const versions::Hash& id) { return base::to_hex(versions::view(id)); }
+
+}  // namespace server

@@ -1,0 +1,28 @@
+// What the commands about branches have in common.
+#pragma once
+
+#include <string>
+
+#include "server/command.h"
+#include "versions/database/databases.h"
+
+namespace server {
+
+// The database whose branches a command is about: its name without what stands behind an `@`.
+std::string database_of(const Request& request);
+// What stands there; "main" where nothing does.
+versions::Ref ref_of(const Request& request);
+// An argument that names a state.
+versions::Ref ref_of(std::string_view argument);
+
+// Throws CommandNotSupported on a member of a replica set.
+void check_branches_supported(OperationContext& op);
+// Throws NamespaceNotFound where the database has no branches.
+std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const Request& request);
+
+// A content that a branch loses is kept for the log that names it.
+versions::BranchedDatabase::Lost keep_for_log(OperationContext& op);
+
+std::string hex(const versions::Hash& id);
+
+}  // namespace server

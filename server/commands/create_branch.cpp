@@ -1,0 +1,59 @@
+// createBranch: another line of the database, which begins with what a state of it has.
+#include "base/clock.h"
+#include "server/arguments.h"
+#include "server/commands/branches.h"
+#include "server/operation.h"
+#include "server/services.h"
+#include "server/write/batch.h"
+#include "server/write/target.h"
+#include "storage/engine.h"
+
+namespace server {
+namespace {
+
+class CreateBranch : public Command {
+ public:
+  std::string_view name() const override { return "createBranch"; }
+  std::string_view help() const override {
+    return "make a branch of the database, which is used under the name <database>@<branch>\n"
+           "{ createBranch: <name>, from: <branch, tag or commit; default main> }\n"
+           "It begins with what was committed there last. The first branch of a database commits what is in it.";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"from"};
+    return names;
+  }
+  bool writes() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    check_branches_supported(op);
+    const Arguments arguments(request);
+    const std::string name(arguments.required_string("createBranch"));
+    versions::check_branch_name(name);
+    const auto given = arguments.string("from");
+    const versions::Ref from = given ? ref_of(*given) : ref_of(request);
+    bson::Builder metadata;
+    metadata.append("message", "before the first branch");
+    const versions::CommitInfo first{op.services().clock.wall_ms(), metadata.done().bytes()};
+    const auto database = op.services().databases->find_or_begin(database_of(request), first);
+    const bson::Document made = storage::in_transaction(
+        write::engine_of(op),
+        [&](storage::Transaction& transaction) {
+          const versions::Place parent = database->place(transaction, from);
+          database->create(transaction, name, from);
+          bson::Builder out;
+          out.append("branch", name).append("commit", hex(database->branches().graph().commit(transaction, parent.commit)->id));
+          // What is not committed there stays there.
+          out.append("uncommitted", parent.branch && database->has_pending(transaction, parent.branch->id));
+          return out.done();
+        },
+        write::on_conflict(op));
+    reply.append_all(made);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_create_branch_command() { return std::make_unique<CreateBranch>(); }
+
+}  // namespace server

@@ -1,0 +1,45 @@
+// listBranches: the branches of a database, by name.
+#include "bson/value.h"
+#include "server/commands/branches.h"
+#include "server/commands/list_cursor.h"
+#include "server/operation.h"
+#include "server/write/target.h"
+#include "storage/engine.h"
+
+namespace server {
+namespace {
+
+class ListBranches : public Command {
+ public:
+  std::string_view name() const override { return "listBranches"; }
+  std::string_view help() const override { return "the branches of the database\n{ listBranches: 1, cursor: { batchSize: <int> } }"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"cursor"};
+    return names;
+  }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const auto database = branched(op, request);
+    std::vector<bson::Document> documents;
+    {
+      storage::Transaction transaction(write::engine_of(op), storage::Transaction::Mode::read);
+      versions::VersionGraph& graph = database->branches().graph();
+      for (const versions::Branch& branch : graph.branches(transaction)) {
+        op.check_interrupt();
+        const auto head = graph.commit(transaction, branch.head);
+        bson::Builder out;
+        out.append("name", branch.name).append("database", database->name() + "@" + versions::escaped(branch.name));
+        out.append("commit", hex(head->id)).append("time", bson::Date{head->time_ms});
+        documents.push_back(out.done());
+      }
+    }
+    reply_list(op, request, request.db + ".$cmd.listBranches", std::move(documents), reply);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_list_branches_command() { return std::make_unique<ListBranches>(); }
+
+}  // namespace server

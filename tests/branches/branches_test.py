@@ -1,0 +1,375 @@
+"""Branches as clients see them: names with an `@`, and every command on them."""
+import threading
+import time
+
+import pymongo
+import pytest
+from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure
+
+from tests.branches.conftest import check_collection
+from tests.support.palimpsest import Server
+
+ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, BAD_VALUE, QUERY_PLAN_KILLED, CANNOT_CREATE_INDEX = 20, 26, 48, 2, 175, 67
+
+
+def fails(code, work):
+    with pytest.raises(OperationFailure) as failure:
+        work()
+    assert failure.value.code == code, failure.value
+    return failure.value
+
+
+def by_id(collection, **filter):
+    return {one["_id"]: one for one in collection.find(filter)}
+
+
+def test_a_branch_begins_with_what_is_there_and_goes_its_own_way(shop):
+    main = shop["main"].c
+    main.insert_many([{"_id": i, "a": i % 3, "s": "x" * 100} for i in range(20)])
+    made = shop.create("dev")
+    assert made["branch"] == "dev" and len(made["commit"]) == 64 and made["uncommitted"] is False
+    dev = shop["dev"].c
+    assert by_id(dev) == by_id(main)
+    dev.update_one({"_id": 1}, {"$set": {"a": 100}})
+    dev.insert_one({"_id": 50, "a": 1})
+    dev.delete_one({"_id": 2})
+    main.update_one({"_id": 3}, {"$inc": {"a": 7}})
+    main.insert_one({"_id": 50, "a": "other"})
+    assert dev.find_one({"_id": 1})["a"] == 100 and main.find_one({"_id": 1})["a"] == 1
+    assert dev.find_one({"_id": 50})["a"] == 1 and main.find_one({"_id": 50})["a"] == "other"
+    assert dev.find_one({"_id": 2}) is None and main.find_one({"_id": 2})
+    assert dev.find_one({"_id": 3})["a"] == 0 and main.find_one({"_id": 3})["a"] == 7
+    assert dev.count_documents({}) == dev.estimated_document_count() == 20
+    assert main.count_documents({}) == main.estimated_document_count() == 21
+    assert shop.names() == ["dev", "main"]
+    assert shop["dev"].list_collection_names() == ["c"]
+
+
+def test_what_was_deleted_before_the_first_branch_is_not_counted(shop):
+    main = shop["main"].c
+    main.insert_many([{"_id": i} for i in range(30)])
+    main.delete_many({"_id": {"$lt": 10}})
+    shop.create("dev")
+    assert main.estimated_document_count() == shop["dev"].c.estimated_document_count() == 20
+    shop["dev"].c.delete_one({"_id": 20})
+    assert shop["dev"].c.estimated_document_count() == 19 and main.estimated_document_count() == 20
+
+
+def test_main_by_its_name_and_a_branch_of_a_branch(shop):
+    shop["main"].c.insert_one({"_id": 1})
+    shop.create("feature/one.two")
+    feature = shop["feature%2Fone%2Etwo"].c
+    feature.insert_one({"_id": 2})
+    by_name = shop.client[f"{shop.name}@main"].c
+    by_name.insert_one({"_id": 3})
+    assert sorted(by_id(shop["main"].c)) == sorted(by_id(by_name)) == [1, 3]
+    assert sorted(by_id(feature)) == [1, 2]
+    # What is not committed stays where it is.
+    made = shop["feature%2Fone%2Etwo"].command("createBranch", "next")
+    assert made["uncommitted"] is True
+    assert sorted(by_id(shop["next"].c)) == [1]
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_indexes_show_what_the_branch_shows(shop, direction):
+    main = shop["main"].c
+    main.create_index([("a", 1)])
+    main.create_index([("tags", 1)])
+    main.insert_many([{"_id": i, "a": i % 5, "tags": [i % 2, "t"]} for i in range(50)])
+    shop.create("dev")
+    dev = shop["dev"].c
+    dev.update_many({"a": 1}, {"$set": {"a": 2}})
+    dev.update_many({"_id": {"$lt": 5}}, {"$inc": {"n": 1}})
+    dev.create_index([("n", 1)])  # for all branches
+    for collection, ones, twos in [(main, 10, 10), (dev, 0, 20)]:
+        for value, count in [(1, ones), (2, twos)]:
+            found = list(collection.find({"a": value}).hint([("a", 1)]).sort("a", direction))
+            assert len(found) == count == collection.count_documents({"a": value}) and {one["a"] for one in found} <= {value}
+        assert len(list(collection.find({"tags": "t"}).hint([("tags", 1)]))) == 50
+        assert [one["_id"] for one in collection.find().sort("_id", direction)] == list(range(50))[::direction]
+        assert len(list(collection.find().sort("$natural", direction))) == 50
+        assert collection.distinct("a") == sorted({one["a"] for one in collection.find()})
+    assert dev.count_documents({"n": 1}) == 5 and main.count_documents({"n": 1}) == 0
+    stage = dev.find({"a": 2}).explain()["queryPlanner"]["winningPlan"]
+    assert "IXSCAN" in str(stage)
+    dev.drop_index("a_1")
+    assert len(list(main.find({"a": 1}))) == 10
+
+
+def test_unique_indexes_hold_on_each_branch_by_itself(shop):
+    main = shop["main"].c
+    main.create_index("u", unique=True)
+    main.create_index("p", unique=True, partialFilterExpression={"p": {"$exists": True}})
+    main.insert_many([{"_id": i, "u": i} for i in range(5)])
+    shop.create("dev")
+    dev = shop["dev"].c
+    with pytest.raises(DuplicateKeyError) as duplicate:
+        dev.insert_one({"_id": 10, "u": 3})
+    assert duplicate.value.details["keyPattern"] == {"u": 1} and duplicate.value.details["keyValue"] == {"u": 3}
+    with pytest.raises(DuplicateKeyError):
+        dev.insert_one({"_id": 3, "u": 77})
+    assert dev.count_documents({}) == 5
+    dev.update_one({"_id": 3}, {"$set": {"u": 33}})
+    dev.insert_one({"_id": 10, "u": 3})       # free here
+    with pytest.raises(DuplicateKeyError):
+        main.insert_one({"_id": 10, "u": 3})  # not there
+    main.insert_one({"_id": 10, "u": 33})
+    with pytest.raises(DuplicateKeyError):
+        dev.update_one({"_id": 10}, {"$set": {"u": 4}})
+    assert dev.find_one({"_id": 10})["u"] == 3
+    dev.update_one({"_id": 10}, {"$set": {"n": 1}})  # keeps its key
+    dev.delete_one({"_id": 4})
+    dev.update_one({"_id": 10}, {"$set": {"u": 4}})
+    assert [one["u"] for one in dev.find().sort("u", 1)] == [0, 1, 2, 4, 33]
+    dev.insert_many([{"_id": "p1", "u": "p1", "p": 1}, {"_id": "p2", "u": "p2", "p": 2}])
+    with pytest.raises(BulkWriteError):
+        dev.insert_many([{"_id": "p3", "u": "p3", "p": 3}, {"_id": "p4", "u": "p4", "p": 1}])
+    assert dev.count_documents({"p": {"$exists": True}}) == 3
+    assert dev.find_one({"u": 33})["_id"] == 3 and main.find_one({"u": 33})["_id"] == 10
+
+
+def test_every_kind_of_write(shop):
+    main = shop["main"].c
+    main.insert_many([{"_id": i, "n": i} for i in range(10)])
+    shop.create("dev")
+    before, dev = by_id(main), shop["dev"].c
+    assert dev.replace_one({"_id": 0}, {"r": 1}).modified_count == 1
+    assert dev.update_one({"_id": 100}, {"$set": {"x": 1}}, upsert=True).upserted_id == 100
+    assert dev.find_one_and_update({"n": 5}, {"$inc": {"n": 100}}, return_document=pymongo.ReturnDocument.AFTER)["n"] == 105
+    assert dev.find_one_and_delete({"n": 6})["_id"] == 6
+    assert dev.update_many({"n": {"$gte": 7}}, [{"$set": {"twice": {"$multiply": ["$n", 2]}}}]).modified_count == 4
+    assert dev.delete_many({"n": {"$lt": 3}}).deleted_count == 2
+    dev.bulk_write([pymongo.InsertOne({"_id": "b"}), pymongo.UpdateOne({"_id": "b"}, {"$set": {"n": 1}}), pymongo.DeleteOne({"_id": 7})])
+    assert {key: {field: value for field, value in one.items() if field != "_id"} for key, one in by_id(dev).items()} == {
+        0: {"r": 1}, 3: {"n": 3}, 4: {"n": 4}, 5: {"n": 105, "twice": 210}, 8: {"n": 8, "twice": 16}, 9: {"n": 9, "twice": 18},
+        100: {"x": 1}, "b": {"n": 1}}
+    assert by_id(main) == before
+    dev.aggregate([{"$match": {"n": {"$lt": 5}}}, {"$merge": {"into": "other"}}])
+    assert sorted(one["n"] for one in shop["dev"].other.find()) == [1, 3, 4]
+    assert shop["main"].other.count_documents({}) == 0  # it is there, and empty
+    assert list(dev.aggregate([{"$group": {"_id": None, "n": {"$sum": "$n"}}}])) == [{"_id": None, "n": 1 + 3 + 4 + 105 + 8 + 9}]
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_an_update_of_many_changes_each_once(shop, indexed):
+    main = shop["main"].c
+    if indexed:
+        main.create_index("n")
+        main.create_index("k")
+    main.insert_many([{"_id": i, "n": i, "k": 0} for i in range(1000)])
+    shop.create("dev")
+    for collection in [shop["dev"].c, main]:
+        for filter in [{"n": {"$gte": 0}}, {"k": 0}]:
+            assert collection.update_many(filter, {"$inc": {"n": 1}}).modified_count == 1000
+        assert sum(one["n"] for one in collection.find()) == sum(range(1000)) + 2000
+
+
+def test_writers_of_one_branch_meet_on_documents_alone(shop):
+    shop["main"].c.create_index("k")
+    shop["main"].c.insert_many([{"_id": i, "n": 0, "k": i % 2} for i in range(4)])
+    shop.create("dev")
+    failures = []
+
+    def write(number):
+        try:
+            with pymongo.MongoClient(shop.client.address[0], shop.client.address[1]) as client:
+                dev = client[f"{shop.name}@dev"].c
+                for i in range(60):
+                    assert dev.update_one({"_id": i % 4}, {"$inc": {"n": 1}}).modified_count == 1
+                    assert dev.update_one({"k": i % 2}, {"$inc": {"n": 1}}).modified_count == 1
+                    dev.insert_one({"_id": f"{number}-{i}"})
+        except Exception as failure:  # noqa: BLE001
+            failures.append(failure)
+
+    threads = [threading.Thread(target=write, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    dev = shop["dev"].c
+    assert sum(one["n"] for one in dev.find({"n": {"$exists": True}})) == 4 * 60 * 2
+    assert dev.count_documents({}) == 4 + 4 * 60
+    assert sum(one["n"] for one in shop["main"].c.find()) == 0
+
+
+def test_two_who_want_one_key(shop):
+    shop["main"].c.create_index("u", unique=True)
+    shop["main"].c.insert_one({"_id": 0, "u": -1})
+    shop.create("dev")
+    won = []
+
+    def write(number):
+        with pymongo.MongoClient(shop.client.address[0], shop.client.address[1]) as client:
+            dev = client[f"{shop.name}@dev"].c
+            for i in range(50):
+                try:
+                    dev.insert_one({"u": i, "by": number})
+                    won.append(i)
+                except DuplicateKeyError:
+                    pass
+
+    threads = [threading.Thread(target=write, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(won) == list(range(50))
+    assert sorted(one["u"] for one in shop["dev"].c.find()) == list(range(-1, 50))
+
+
+def test_a_cursor_shows_one_moment(shop):
+    main = shop["main"].c
+    main.create_index("a")
+    main.insert_many([{"_id": i, "a": 0} for i in range(300)])
+    shop.create("dev")
+    for collection in [shop["dev"].c, main]:
+        for query in [collection.find({}, batch_size=10), collection.find({"a": 0}, batch_size=10).hint([("a", 1)]),
+                      collection.find({"a": 0}, batch_size=10).hint([("a", 1)]).sort("a", -1)]:
+            first = [next(query) for _ in range(15)]
+            collection.update_many({}, {"$inc": {"n": 1}})
+            collection.insert_one({"_id": "new", "a": 0})
+            rest = list(query)
+            assert len(first + rest) == 300 == len({one["_id"] for one in first + rest})
+            collection.delete_one({"_id": "new"})
+
+
+def test_cursors_when_branches_come_and_go(shop):
+    main = shop["main"].c
+    main.insert_many([{"_id": i, "a": 0} for i in range(100)])
+    main.create_index("a")
+    scan, index = main.find({}, batch_size=10), main.find({"a": 0}, batch_size=10).hint([("a", 1)])
+    next(scan), next(index)
+    shop.create("dev")
+    fails(QUERY_PLAN_KILLED, lambda: list(scan))
+    fails(QUERY_PLAN_KILLED, lambda: list(index))
+    on_main, on_dev = main.find({}, batch_size=10), shop["dev"].c.find({}, batch_size=10)
+    next(on_main), next(on_dev)
+    shop["main"].command("dropBranch", "dev")
+    assert len(list(on_main)) == 99
+    fails(QUERY_PLAN_KILLED, lambda: list(on_dev))
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["dev"].c.find_one())
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["dev"].c.insert_one({}))
+    shop.create("dev")  # another one
+    shop["dev"].c.insert_one({"_id": "x"})
+    assert shop["dev"].c.count_documents({}) == 101
+    fails(ILLEGAL_OPERATION, lambda: shop["main"].command("dropBranch", "dev"))
+    shop["main"].command("dropBranch", "dev", force=True)
+    assert shop.names() == ["main"] and main.count_documents({}) == 100
+
+
+def test_a_commit_can_be_read_and_not_written(shop):
+    shop["main"].c.insert_one({"_id": 1})
+    commit = shop.create("dev")["commit"]
+    shop["main"].c.insert_one({"_id": 2})
+    for ref in [commit[:8], commit[:20], commit]:
+        past = shop[ref].c
+        assert [one["_id"] for one in past.find()] == [1] and past.find_one({"_id": 2}) is None and past.estimated_document_count() == 1
+    for write in [lambda: past.insert_one({}), lambda: past.update_one({"_id": 1}, {"$set": {"a": 1}}), lambda: past.delete_many({}),
+                  lambda: past.create_index("a"), lambda: shop[commit].create_collection("d"), lambda: shop[commit].other.insert_one({})]:
+        fails(ILLEGAL_OPERATION, write)
+    assert "c" in shop[commit].list_collection_names()
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["00000000"].c.find_one())
+    fails(NAMESPACE_NOT_FOUND, lambda: shop[commit[:8] + "~1"].c.find_one())
+    fails(BAD_VALUE, lambda: shop["dev~x"].c.find_one())
+
+
+def test_what_is_refused(shop):
+    fails(NAMESPACE_NOT_FOUND, lambda: shop.create("dev"))  # there is no such database
+    shop["main"].c.insert_one({"_id": 1})
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["dev"].c.insert_one({}))
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["main"].command("listBranches"))
+    for name in ["", "a b", "a~1", "3f9a2c1b", "-x", "a@b", "x" * 101]:
+        fails(BAD_VALUE, lambda: shop.create(name))
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["main"].command("listBranches"))  # no trace of it
+    shop.create("dev")
+    fails(NAMESPACE_EXISTS, lambda: shop.create("dev"))
+    fails(NAMESPACE_EXISTS, lambda: shop.create("main"))
+    fails(NAMESPACE_NOT_FOUND, lambda: shop.create("x", **{"from": "nowhere"}))
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["main"].command("dropBranch", "nowhere"))
+    fails(ILLEGAL_OPERATION, lambda: shop["main"].command("dropBranch", "main"))
+    for ref in ["main", "dev"]:
+        database = shop[ref]
+        fails(ILLEGAL_OPERATION, lambda: database.drop_collection("c"))
+        fails(ILLEGAL_OPERATION, lambda: database.c.rename("d"))
+        fails(ILLEGAL_OPERATION, lambda: list(database.c.aggregate([{"$out": "d"}])))
+        fails(ILLEGAL_OPERATION, lambda: database.create_collection("k", capped=True, size=4096))
+        fails(CANNOT_CREATE_INDEX, lambda: database.c.create_index("u", unique=True))
+    fails(ILLEGAL_OPERATION, lambda: shop.client.drop_database(f"{shop.name}@dev"))
+    assert shop["main"].list_collection_names() == ["c"] and shop["dev"].c.count_documents({}) == 1
+    shop.client[shop.name + "k"].create_collection("k", capped=True, size=4096)
+    fails(ILLEGAL_OPERATION, lambda: shop.client[shop.name + "k"].command("createBranch", "dev"))
+    shop.client.drop_database(shop.name + "k")
+    for name in ["admin", "local", "config"]:
+        fails(ILLEGAL_OPERATION, lambda: shop.client[name].command("createBranch", "dev"))
+
+
+def test_lists_and_collections_of_all_branches(shop):
+    shop["main"].c.insert_one({"_id": 1})
+    shop.create("dev")
+    admin = shop.client.admin
+    assert shop.name in shop.client.list_database_names()
+    assert not [name for name in shop.client.list_database_names() if "@" in name]
+    named = {one["name"] for one in admin.command("listDatabases", branches=True, nameOnly=True)["databases"]}
+    assert {shop.name, f"{shop.name}@dev"} <= named and f"{shop.name}@main" not in named
+    shop["dev"].create_collection("made")
+    shop["dev"].made.create_index("a")
+    shop["dev"].made.insert_one({"_id": 1, "a": 1})
+    assert "made" in shop["main"].list_collection_names() and shop["main"].made.count_documents({}) == 0
+    assert "a_1" in shop["main"].made.index_information()
+    shop["main"].made.insert_one({"_id": 1, "a": 2})
+    assert shop["dev"].made.find_one({"a": 1}) and not shop["dev"].made.find_one({"a": 2})
+    assert shop["dev"].command("dbStats")["collections"] == 2
+    assert shop["dev"].command("collStats", "made")["count"] == 1
+
+
+def test_a_dropped_database_leaves_nothing(shop):
+    for _ in range(2):
+        shop["main"].c.insert_one({"_id": 1})
+        shop.create("dev")
+        shop["dev"].c.insert_one({"_id": 2})
+        shop.client.drop_database(shop.name)
+        fails(NAMESPACE_NOT_FOUND, lambda: shop["dev"].c.find_one())
+        assert shop["main"].list_collection_names() == []
+
+
+def test_branches_survive_the_process(tmp_path):
+    for ended in ["kill", "stop"]:
+        with Server(dbpath=tmp_path / ended) as server:
+            db, dev = server.client()["shop"], server.client()["shop@dev"]
+            db.c.create_index("a")
+            db.c.insert_many([{"_id": i, "a": i % 3} for i in range(100)])
+            db.command("createBranch", "dev")
+            dev.c.update_many({"a": 1}, {"$set": {"a": 7}})
+            dev.late.insert_one({"_id": 1})
+            db.c.delete_many({"a": 2})
+            dev.c.with_options(write_concern=pymongo.WriteConcern(j=True)).insert_one({"_id": "last", "a": 7})
+            getattr(server, ended)()
+            server.start()
+            db, dev = server.client()["shop"], server.client()["shop@dev"]
+            assert dev.c.count_documents({"a": 7}) == 34 and dev.c.count_documents({}) == 101 and db.c.count_documents({}) == 67
+            dev.c.insert_one({"_id": "after", "a": 7})
+            dev.c.update_many({}, {"$inc": {"n": 1}})
+            db.late.insert_one({"_id": 1})
+            assert dev.c.count_documents({"a": 7}) == 35 and dev.late.count_documents({}) == 1 and db.late.count_documents({}) == 1
+            for name in ["c", "late"]:
+                check_collection(db, name)
+            db.client.drop_database("shop")
+            server.stop()
+            server.start()
+            assert server.client()["shop"].list_collection_names() == []
+            left = lambda: [one.name for one in (tmp_path / ended).glob("versions-*") if one.name != "versions-databases.wt"]
+            end = time.monotonic() + 20
+            while left() and time.monotonic() < end:
+                time.sleep(0.05)
+            assert not left()
+
+
+def test_a_member_of_a_set_refuses_a_directory_with_branches(tmp_path):
+    with Server(dbpath=tmp_path) as server:
+        server.client()["shop"].c.insert_one({"_id": 1})
+        server.client()["shop"].command("createBranch", "dev")
+        server.stop()
+        server.arguments += ["--replSet", "rs"]
+        with pytest.raises(RuntimeError, match="branches"):
+            server.start()

@@ -1,0 +1,51 @@
+"""What tests of branches run against: one server for a file, and a database of its own for each test."""
+import random
+
+import pytest
+
+from tests.support.palimpsest import Server
+
+
+def check_collection(database, name):
+    """Every index says what the documents say, on all branches at once, and counts are what there is."""
+    report = database.command("validate", name, full=True)
+    said = [one for one in report["warnings"] if "actively in use" not in one]
+    assert report["valid"] and not report["errors"] and not said, report
+
+
+class Branched:
+    """A database and its branches, by their names."""
+
+    def __init__(self, client):
+        self.client = client
+        self.name = f"t{random.getrandbits(40):x}"
+
+    def __getitem__(self, ref):
+        return self.client[self.name if ref == "main" else f"{self.name}@{ref}"]
+
+    def create(self, branch, **arguments):
+        return self["main"].command("createBranch", branch, **arguments)
+
+    def names(self):
+        return [one["name"] for one in self["main"].command("listBranches")["cursor"]["firstBatch"]]
+
+    def check(self):
+        for collection in self["main"].list_collection_names():
+            check_collection(self["main"], collection)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture
+def shop(server):
+    client = server.client()
+    database = Branched(client)
+    yield database
+    if database["main"].list_collection_names():
+        database.check()
+    client.drop_database(database.name)
+    client.close()

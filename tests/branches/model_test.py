@@ -1,0 +1,143 @@
+"""Random histories of a database with branches, over the wire, against a plain model of it."""
+import random
+
+import pytest
+from pymongo.errors import BulkWriteError, DuplicateKeyError
+
+SEEDS = range(4)
+STEPS = 150
+
+
+class Model:
+    """What each branch should show: documents by _id. `committed` is what a branch made of it begins with."""
+
+    def __init__(self, documents):
+        self.heads = {"main": dict(documents)}
+        self.committed = {"main": dict(documents)}
+
+    def taken(self, branch, document):
+        return any(one["u"] == document["u"] for key, one in self.heads[branch].items() if key != document["_id"])
+
+
+class Run:
+    def __init__(self, shop, seed):
+        self.shop, self.random = shop, random.Random(seed)
+        shop["main"].c.create_index("a")
+        shop["main"].c.create_index("u", unique=True)
+        documents = [self.document(i) for i in range(self.random.choice([0, 1, 40]))]
+        shop["main"].create_collection("d")
+        if documents:
+            shop["main"].c.insert_many(documents)
+        if documents and self.random.random() < 0.5:
+            gone = documents.pop(0)
+            shop["main"].c.delete_one({"_id": gone["_id"]})
+        self.model = Model({one["_id"]: one for one in documents})
+        self.next_branch = 0
+        self.create()
+
+    def document(self, key):
+        return {"_id": key, "a": self.random.randrange(4), "u": f"{key}-{self.random.randrange(3)}", "s": "text " * self.random.randrange(30)}
+
+    def branch(self):
+        return self.random.choice(list(self.model.heads))
+
+    def create(self):
+        name, parent = f"b{self.next_branch}", self.branch()
+        self.next_branch += 1
+        self.shop[parent].command("createBranch", name)
+        self.model.heads[name] = dict(self.model.committed[parent])
+        self.model.committed[name] = dict(self.model.committed[parent])
+
+    def drop(self):
+        name = self.branch()
+        if name == "main":
+            return
+        self.shop["main"].command("dropBranch", name, force=True)
+        del self.model.heads[name], self.model.committed[name]
+
+    def insert(self):
+        branch = self.branch()
+        document, head = self.document(self.random.randrange(60)), self.model.heads[branch]
+        if self.random.random() < 0.2 and head:
+            document["u"] = self.random.choice(list(head.values()))["u"]
+        if document["_id"] in head or self.model.taken(branch, document):
+            with pytest.raises(DuplicateKeyError):
+                self.shop[branch].c.insert_one(document)
+        else:
+            self.shop[branch].c.insert_one(document)
+            head[document["_id"]] = document
+
+    def insert_many(self):
+        branch = self.branch()
+        head = self.model.heads[branch]
+        documents = [self.document(self.random.randrange(100)) for _ in range(8)]
+        try:
+            self.shop[branch].c.insert_many(documents, ordered=False)
+        except BulkWriteError:
+            pass
+        for document in documents:
+            if document["_id"] not in head and not self.model.taken(branch, document):
+                head[document["_id"]] = document
+
+    def update(self):
+        branch = self.branch()
+        key, value = self.random.randrange(60), self.random.randrange(4)
+        done = self.shop[branch].c.update_one({"_id": key}, {"$set": {"a": value}})
+        document = self.model.heads[branch].get(key)
+        assert done.matched_count == (document is not None)
+        if document:
+            self.model.heads[branch][key] = {**document, "a": value}
+
+    def update_many(self):
+        branch = self.branch()
+        value = self.random.randrange(4)
+        done = self.shop[branch].c.update_many({"a": value}, {"$set": {"a": (value + 1) % 4}, "$inc": {"n": 1}})
+        changed = {key: {**one, "a": (value + 1) % 4, "n": one.get("n", 0) + 1} for key, one in self.model.heads[branch].items() if one["a"] == value}
+        assert done.modified_count == len(changed)
+        self.model.heads[branch].update(changed)
+
+    def replace(self):
+        branch = self.branch()
+        document = self.document(self.random.randrange(60))
+        head = self.model.heads[branch]
+        if document["_id"] not in head:
+            return
+        if self.model.taken(branch, document):
+            with pytest.raises(DuplicateKeyError):
+                self.shop[branch].c.replace_one({"_id": document["_id"]}, document)
+        else:
+            self.shop[branch].c.replace_one({"_id": document["_id"]}, document)
+            head[document["_id"]] = document
+
+    def delete(self):
+        branch = self.branch()
+        key = self.random.randrange(60)
+        assert self.shop[branch].c.delete_one({"_id": key}).deleted_count == (self.model.heads[branch].pop(key, None) is not None)
+
+    def check(self):
+        for name, documents in self.model.heads.items():
+            collection = self.shop[name].c
+            assert {one["_id"]: one for one in collection.find()} == documents
+            assert {one["_id"]: one for one in collection.find().sort("$natural", -1)} == documents
+            assert collection.estimated_document_count() == len(documents)
+            assert [one["_id"] for one in collection.find().sort("_id", 1)] == sorted(documents)
+            assert [one["u"] for one in collection.find().sort("u", -1)] == sorted((one["u"] for one in documents.values()), reverse=True)
+            for value in range(4):
+                found = collection.find({"a": value}).hint([("a", 1)])
+                assert sorted(one["_id"] for one in found) == sorted(key for key, one in documents.items() if one["a"] == value)
+
+    def steps(self):
+        return [self.insert, self.insert_many, self.update, self.update, self.update_many, self.replace, self.delete, self.delete, self.create, self.drop]
+
+    def go(self):
+        for step in range(STEPS):
+            self.random.choice(self.steps())()
+            if step % 10 == 0:
+                self.check()
+        self.check()
+        self.shop.check()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_histories(shop, seed):
+    Run(shop, seed).go()

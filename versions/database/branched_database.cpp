@@ -1,0 +1,173 @@
+#include "versions/database/branched_database.h"
+
+#include "storage/engine.h"
+#include "storage/names.h"
+
+namespace versions {
+
+using base::ErrorCode;
+using base::OperationError;
+
+namespace {
+
+constexpr size_t views_max = 10'000;  // beyond it all are forgotten, and made again when they are asked for
+
+}  // namespace
+
+BranchedDatabase::BranchedDatabase(storage::Engine& engine, std::string name, uint32_t number)
+    : engine_(engine), name_(std::move(name)), number_(number), branches_(engine, number, Layout::hybrid, {}) {}
+
+BranchedDatabase::~BranchedDatabase() = default;
+
+void BranchedDatabase::add(storage::StoredCollection& collection, int64_t holes) {
+  const auto id_index = collection.stored_indexes()->front();
+  StoreParts parts{engine_, collection.id(), collection.records(),
+                   [id_index](Transaction& transaction, BytesView key) { return id_index->find(transaction, key).value_or(0); }};
+  const std::unique_lock lock(mutex_);
+  branches_.add({collection.uuid_bytes(), std::move(parts)});
+  BranchStore& store = branches_.store(branches_.collections() - 1);
+  // The BranchStore's own table tells which versions a key has.
+  id_index->set_versions(storage::Table(store.table_names().front()));
+  auto& shared = collections_[collection.id()] = std::make_unique<SharedCollection>(branches_.graph(), store, collection, holes);
+  in_order_.push_back(shared.get());
+}
+
+void BranchedDatabase::begin(Transaction& transaction, const CommitInfo& info) {
+  const std::shared_lock lock(mutex_);
+  std::vector<RecordId> newest;
+  for (const SharedCollection* shared : in_order_) {
+    auto cursor = shared->base.records().cursor(transaction, storage::Direction::backward);
+    newest.push_back(cursor.next() ? cursor.id() : 0);
+  }
+  branches_.begin(transaction, newest, info);
+}
+
+void BranchedDatabase::share(storage::StoredCollection& collection) {
+  // Of main, which is the first branch. The collection owns the view, so the view doesn't own the collection.
+  const std::shared_lock lock(mutex_);
+  collection.share(std::make_shared<CollectionView>(shared_from_this(), *collections_.at(collection.id()), nullptr, collection.ns(),
+                                                    ViewPlace{std::string(main), BranchId{1}, 0}));
+}
+
+Place BranchedDatabase::place(Transaction& transaction, const Ref& ref) const {
+  const VersionGraph& graph = const_cast<Branches&>(branches_).graph();
+  const auto unknown = [&](const std::string& what) { return OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no " + what); };
+  Place place{.branch = graph.branch(transaction, ref.name)};
+  if (place.branch) {
+    place.commit = place.branch->head;
+  } else {
+    const auto found = looks_like_commit(ref.name) ? graph.find(transaction, ref.name) : std::nullopt;
+    if (!found) throw unknown("branch, tag or commit '" + ref.name + "'");
+    place.commit = *found;
+  }
+  for (const Ref::Step& step : ref.steps) {
+    const uint32_t times = step.kind == '~' ? step.count : 1;
+    const uint32_t parent = step.kind == '~' ? 1 : step.count;
+    for (uint32_t i = 0; i < times && parent > 0; ++i) {
+      const auto commit = graph.commit(transaction, place.commit);
+      if (commit->parents.size() < parent) throw unknown("commit so far behind '" + ref.name + "'");
+      place.commit = commit->parents[parent - 1];
+    }
+  }
+  if (!ref.steps.empty()) place.branch.reset();
+  return place;
+}
+
+std::shared_ptr<CollectionView> BranchedDatabase::known_view(std::string_view ns) const {
+  const std::lock_guard lock(views_mutex_);
+  const auto found = views_.find(ns);
+  return found == views_.end() || found->second.view->dropped() ? nullptr : found->second.view;
+}
+
+std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction, const Ref& ref, const std::string& ns,
+                                                       std::shared_ptr<storage::StoredCollection> base) {
+  const Place place = this->place(transaction, ref);
+  SharedCollection* shared = nullptr;
+  {
+    const std::shared_lock lock(mutex_);
+    const auto found = collections_.find(base->id());
+    if (found == collections_.end()) return nullptr;
+    shared = found->second.get();
+  }
+  ViewPlace where;
+  where.commit = place.commit;
+  if (place.branch) where = {place.branch->name, place.branch->id, place.commit};
+  const std::lock_guard lock(views_mutex_);
+  if (const auto found = views_.find(ns); found != views_.end() && !found->second.view->dropped()) return found->second.view;
+  auto view = std::make_shared<CollectionView>(shared_from_this(), *shared, std::move(base), ns, where);
+  if (place.branch) {
+    if (views_.size() >= views_max) views_.clear();
+    views_[ns] = {where.branch, view};
+  }
+  return view;
+}
+
+Branch BranchedDatabase::create(Transaction& transaction, const std::string& name, const Ref& from) {
+  check_branch_name(name);
+  const std::shared_lock lock(mutex_);
+  const Place place = this->place(transaction, from);
+  return place.branch ? branches_.create(transaction, name, place.branch->name) : branches_.create(transaction, name, place.commit);
+}
+
+bool BranchedDatabase::has_pending(Transaction& transaction, BranchId branch) {
+  const std::shared_lock lock(mutex_);
+  for (const SharedCollection* shared : in_order_) {
+    if (shared->store.has_pending(transaction, branch)) return true;
+  }
+  return false;
+}
+
+// What nobody but the branch shows is stored no longer; the store takes the records away, this what belongs to them.
+void BranchedDatabase::lose_pending(Transaction& transaction, const Branch& branch, const Lost& lost) {
+  for (SharedCollection* shared : in_order_) {
+    const BranchStore::Pending pending = shared->store.pending(transaction, branch.id);
+    pending.added.for_each([&](RecordId record) {
+      auto cursor = shared->base.records().cursor(transaction);
+      cursor.seek_after(record - 1);
+      if (!cursor.next() || cursor.id() != record) return;
+      const Bytes content(cursor.content());
+      lost(transaction, shared->base.id(), record, cursor.generation(), content);
+      remove_entries(transaction, shared->base, record, bson::DocumentView(content));
+      shared->base.count(transaction, -1, -static_cast<int64_t>(content.size()), 0);
+      shared->base.tell_dedup(transaction, record, cursor.generation(), 0, {});
+    });
+  }
+}
+
+void BranchedDatabase::drop(Transaction& transaction, const std::string& name, const Lost& lost) {
+  const std::shared_lock lock(mutex_);
+  const Place place = this->place(transaction, {.name = name});
+  if (!place.branch) throw OperationError(ErrorCode::bad_value, "'" + name + "' is no branch");
+  if (name == main) throw OperationError(ErrorCode::illegal_operation, "main can't be dropped: it is the database itself");
+  lose_pending(transaction, *place.branch, lost);
+  branches_.drop(transaction, name);
+}
+
+void BranchedDatabase::forget_views(const std::string& branch) {
+  const std::lock_guard lock(views_mutex_);
+  for (auto at = views_.begin(); at != views_.end();) {
+    if (at->second.branch != branch) {
+      ++at;
+      continue;
+    }
+    at->second.view->set_dropped();
+    at = views_.erase(at);
+  }
+}
+
+void BranchedDatabase::forget_all_views() {
+  const std::lock_guard lock(views_mutex_);
+  views_.clear();
+}
+
+std::vector<std::string> BranchedDatabase::table_names() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::string> names = const_cast<Branches&>(branches_).graph().table_names();
+  for (const SharedCollection* shared : in_order_) {
+    const auto more = shared->store.table_names();
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  return names;
+}
+
+}  // namespace versions

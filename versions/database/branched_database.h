@@ -1,0 +1,81 @@
+// A database with branches: its collections in versions, and the names of states.
+//
+// Collections and indexes belong to the database, not to a branch: every branch has them all, and one that a state knows
+// nothing of is empty there.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <shared_mutex>
+
+#include "versions/branch/branches.h"
+#include "versions/database/collection_view.h"
+#include "versions/database/refs.h"
+
+namespace versions {
+
+// What a ref names.
+struct Place {
+  std::optional<Branch> branch;  // nullopt: a state that can't be written to
+  CommitNumber commit = 0;       // the branch's last, or that state
+};
+
+// Thread-safe; transactions are not. Names that aren't known throw NamespaceNotFound.
+class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
+ public:
+  static constexpr std::string_view main = "main";
+
+  // `number`: no other database has or had it. Opens or makes tables: not inside a transaction.
+  BranchedDatabase(storage::Engine& engine, std::string name, uint32_t number);
+  ~BranchedDatabase();
+
+  const std::string& name() const { return name_; }
+  uint32_t number() const { return number_; }
+  Branches& branches() { return branches_; }
+
+  // The collection's versions from now on; it must be shared (share()) before anyone writes to it. Nobody else may use it. Not inside
+  // a transaction.
+  void add(storage::StoredCollection& collection, int64_t holes);
+  // Its documents so far are what every branch begins with. Once for all collections that were added.
+  void begin(Transaction& transaction, const CommitInfo& info);
+  void share(storage::StoredCollection& collection);
+
+  Place place(Transaction& transaction, const Ref& ref) const;
+  // The view of a collection that this name stands for, with everything behind the `@`.
+  std::shared_ptr<CollectionView> view(Transaction& transaction, const Ref& ref, const std::string& ns, std::shared_ptr<storage::StoredCollection> base);
+  // One that was asked for before, where it is the same at any time.
+  std::shared_ptr<CollectionView> known_view(std::string_view ns) const;
+
+  // Told of each content that is stored no longer, before it goes.
+  using Lost = std::function<void(Transaction&, storage::CollectionId, RecordId, Stamp generation, BytesView content)>;
+
+  Branch create(Transaction& transaction, const std::string& name, const Ref& from);
+  // Nobody else may write to the branch. Throws IllegalOperation for main.
+  void drop(Transaction& transaction, const std::string& name, const Lost& lost);
+  bool has_pending(Transaction& transaction, BranchId branch);
+  // After a drop was committed: nobody reads or writes it any more.
+  void forget_views(const std::string& branch);
+  void forget_all_views();
+
+  std::vector<std::string> table_names() const;
+
+ private:
+  void lose_pending(Transaction& transaction, const Branch& branch, const Lost& lost);
+
+  storage::Engine& engine_;
+  const std::string name_;
+  const uint32_t number_;
+  Branches branches_;
+  mutable std::shared_mutex mutex_;  // of the list of collections, there and in branches_
+  std::map<storage::CollectionId, std::unique_ptr<SharedCollection>> collections_;
+  std::vector<SharedCollection*> in_order_;  // as branches_ has them
+  mutable std::mutex views_mutex_;
+  struct KnownView {
+    std::string branch;
+    std::shared_ptr<CollectionView> view;
+  };
+  std::map<std::string, KnownView, std::less<>> views_;
+};
+
+}  // namespace versions

@@ -1,0 +1,331 @@
+#include "versions/database/collection_view.h"
+
+#include <algorithm>
+
+#include "bson/keystring.h"
+#include "storage/engine.h"
+
+namespace versions {
+
+using base::ErrorCode;
+using base::OperationError;
+using storage::Direction;
+using storage::StoredIndex;
+
+namespace {
+
+[[noreturn]] void ended() {
+  throw OperationError(ErrorCode::query_plan_killed, "a cursor over a branch keeps its transaction to its end");
+}
+
+// Records in the order of their ids, or the other way round.
+class LiveScan final : public storage::CollectionScan {
+ public:
+  explicit LiveScan(std::unique_ptr<Scan> scan) : scan_(std::move(scan)) {}
+
+  bool next() override {
+    while (scan_->next()) {
+      if (scan_->record() >= from_) return true;
+    }
+    return false;
+  }
+  RecordId record() const override { return scan_->record(); }
+  bson::DocumentView document() override { return bson::DocumentView(scan_->content()); }
+  void save() override {}
+  void restore(Transaction&) override { ended(); }
+  void seek(RecordId id) override { from_ = id; }
+
+ private:
+  std::unique_ptr<Scan> scan_;
+  RecordId from_ = storage::record_id_min;
+};
+
+// States are walked forwards only: every record is looked at.
+class BackwardScan final : public storage::CollectionScan {
+ public:
+  BackwardScan(Transaction& transaction, BranchStore& store, RecordStore& records, const View& view)
+      : transaction_(transaction), store_(store), view_(view), cursor_(records.cursor(transaction, Direction::backward)) {}
+
+  bool next() override {
+    while (cursor_.next()) {
+      if (store_.shows(transaction_, view_, cursor_.id())) return true;
+    }
+    return false;
+  }
+  RecordId record() const override { return cursor_.id(); }
+  bson::DocumentView document() override { return bson::DocumentView(cursor_.content()); }
+  storage::ReadInfo read_info() const override { return cursor_.info(); }
+  void save() override {}
+  void restore(Transaction&) override { ended(); }
+  void seek(RecordId id) override {
+    if (id < storage::record_id_max) cursor_.seek_after(id + 1);
+  }
+
+ private:
+  Transaction& transaction_;
+  BranchStore& store_;
+  const View view_;
+  storage::RecordCursor cursor_;
+};
+
+class LiveIndexCursor final : public storage::IndexCursor {
+ public:
+  LiveIndexCursor(Transaction& transaction, BranchStore& store, const View& view, std::unique_ptr<storage::IndexCursor> entries)
+      : transaction_(transaction), store_(store), view_(view), entries_(std::move(entries)) {}
+
+  void seek(const storage::KeyRange& range) override { entries_->seek(range); }
+  bool next() override {
+    while (entries_->next()) {
+      if (store_.shows(transaction_, view_, entries_->record())) return true;
+    }
+    return false;
+  }
+  RecordId record() const override { return entries_->record(); }
+  BytesView key() const override { return entries_->key(); }
+  void save() override {}
+  void restore(Transaction&) override { ended(); }
+
+ private:
+  Transaction& transaction_;
+  BranchStore& store_;
+  const View view_;
+  std::unique_ptr<storage::IndexCursor> entries_;
+};
+
+// One index, and keys that a write brings to it or takes from it.
+struct Keys {
+  StoredIndex* index;
+  storage::IndexKeys keys;
+};
+
+// Of all indexes but that on _id, whose entries the BranchStore has.
+std::vector<Keys> keys_of(storage::StoredCollection& base, bson::DocumentView document) {
+  std::vector<Keys> all;
+  const auto indexes = base.stored_indexes();
+  for (const auto& index : *indexes) {
+    if (index->is_id()) continue;
+    Keys& one = all.emplace_back(Keys{index.get(), {}});
+    index->keys_of(document, one.keys);
+  }
+  return all;
+}
+
+void add(Transaction& transaction, storage::StoredCollection& base, const std::vector<Keys>& all, RecordId record) {
+  for (const Keys& one : all) {
+    base.note_multikey(*one.index, one.keys.multikey_fields);
+    for (const Bytes& key : one.keys.keys) one.index->add_version(transaction, key, record);
+  }
+}
+
+void remove(Transaction& transaction, const std::vector<Keys>& all, RecordId record) {
+  for (const Keys& one : all) {
+    for (const Bytes& key : one.keys.keys) one.index->remove_version(transaction, key, record);
+  }
+}
+
+void take_away(std::vector<Bytes>& keys, const std::vector<Bytes>& others) {
+  std::vector<Bytes> left;
+  std::set_difference(keys.begin(), keys.end(), others.begin(), others.end(), std::back_inserter(left));
+  keys = std::move(left);
+}
+
+}  // namespace
+
+// --- what views have in common
+
+View SharedCollection::view_of(Transaction& transaction, CommitNumber commit) const {
+  const CollectionState* state = graph.commit(transaction, commit)->state_of(base.id());
+  return {.state = state ? state->state : 0};
+}
+
+View SharedCollection::view_of(Transaction& transaction, const Branch& branch) const {
+  View view = view_of(transaction, branch.head);
+  view.branch = branch.id;
+  view.segment = branch.segment;
+  return view;
+}
+
+int64_t SharedCollection::records(Transaction& transaction, const View& view) {
+  int64_t count = 0;
+  if (view.state != 0) {
+    std::optional<int64_t> known;
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto* counted = counted_.get(view.state)) known = *counted;
+    }
+    if (!known) {
+      known = static_cast<int64_t>(store.diff(transaction, View{}, View{.state = view.state}).only_b.count()) - holes;
+      const std::lock_guard lock(mutex_);
+      counted_.put(view.state, *known, 32);
+    }
+    count = *known;
+  }
+  if (view.branch == BranchId::none) return count;
+  const BranchStore::Pending pending = store.pending(transaction, view.branch);
+  return count + static_cast<int64_t>(pending.added.count()) - static_cast<int64_t>(pending.removed.count());
+}
+
+// --- the view
+
+CollectionView::CollectionView(std::shared_ptr<void> alive, SharedCollection& shared, std::shared_ptr<storage::StoredCollection> base,
+                               std::string ns, ViewPlace place)
+    : alive_(std::move(alive)), shared_(shared), base_(std::move(base)), ns_(std::move(ns)), place_(std::move(place)) {}
+
+View CollectionView::view(Transaction& transaction) const {
+  if (place_.id == BranchId::none) return shared_.view_of(transaction, place_.commit);
+  const auto branch = shared_.graph.branch(transaction, place_.branch);
+  if (!branch || branch->id != place_.id) {
+    throw OperationError(ErrorCode::namespace_not_found, "branch '" + place_.branch + "' was dropped: " + ns_);
+  }
+  return shared_.view_of(transaction, *branch);
+}
+
+View CollectionView::readable(Transaction& transaction) const {
+  View view = this->view(transaction);
+  if (view.branch != BranchId::none && !shared_.store.has_pending(transaction, view.branch)) view.branch = BranchId::none;
+  return view;
+}
+
+View CollectionView::writable(Transaction& transaction) const {
+  if (read_only()) throw OperationError(ErrorCode::illegal_operation, "cannot write to " + ns_ + ": only branches can be written to");
+  return view(transaction);
+}
+
+namespace {
+
+// Throws DuplicateKey where the view shows another record than `but` under one of the keys.
+void check_unique(Transaction& transaction, BranchStore& store, const View& view, const std::string& ns, const std::vector<Keys>& all,
+                  bson::DocumentView document, RecordId but) {
+  for (const Keys& one : all) {
+    if (!one.index->spec().unique) continue;
+    for (const Bytes& key : one.keys.keys) {
+      one.index->claim(transaction, key, static_cast<uint32_t>(view.branch));
+      bool taken = false;
+      one.index->each_version(transaction, key, [&](RecordId record) {
+        taken = record != but && store.shows(transaction, view, record);
+        return !taken;
+      });
+      if (taken) one.index->duplicate(ns, document, key);
+    }
+  }
+}
+
+}  // namespace
+
+storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentView document) {
+  storage::StoredCollection& base = shared_.base;
+  const View view = writable(transaction);
+  const Bytes key = key_of(document.bytes());
+  const std::vector<Keys> keys = keys_of(base, document);
+  const Stamp stamp = base.take_stamp(transaction);
+  RecordId record = 0;
+  try {
+    record = shared_.store.insert(transaction, view, document.bytes(), stamp);
+  } catch (const OperationError& error) {
+    if (error.code() == ErrorCode::duplicate_key) base.stored_indexes()->front()->duplicate(ns_, document, key);
+    throw;
+  }
+  try {
+    check_unique(transaction, shared_.store, view, ns_, keys, document, record);
+  } catch (const storage::WriteConflict&) {
+    throw;
+  } catch (...) {
+    shared_.store.remove(transaction, view, key, record);
+    throw;
+  }
+  add(transaction, base, keys, record);
+  base.count(transaction, 1, static_cast<int64_t>(document.size()), stamp);
+  base.tell_dedup(transaction, record, 0, stamp, document);
+  return {record, stamp, {}};
+}
+
+storage::Updated CollectionView::update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) {
+  storage::StoredCollection& base = shared_.base;
+  const View view = writable(transaction);
+  const auto before_bytes = static_cast<int64_t>(before.size());
+  std::vector<Keys> gone = keys_of(base, before), come = keys_of(base, after), whole = come;
+  for (size_t i = 0; i < come.size(); ++i) {
+    take_away(come[i].keys.keys, gone[i].keys.keys);
+    take_away(gone[i].keys.keys, whole[i].keys.keys);
+  }
+  check_unique(transaction, shared_.store, view, ns_, come, after, id);
+  const Stamp stamp = base.take_stamp(transaction);
+  storage::Superseded superseded;
+  const RecordId now = shared_.store.update(transaction, view, id, after.bytes(), stamp, &superseded);
+  const auto after_bytes = static_cast<int64_t>(after.size());
+  if (now == id) {
+    versions::remove(transaction, gone, id);
+    add(transaction, base, come, id);
+    base.count(transaction, 0, after_bytes - before_bytes, stamp);
+    base.tell_dedup(transaction, id, superseded.generation, stamp, after);
+  } else {
+    add(transaction, base, whole, now);
+    base.count(transaction, 1, after_bytes, stamp);
+  }
+  return {now, stamp, std::move(superseded)};
+}
+
+storage::Superseded CollectionView::remove(Transaction& transaction, RecordId id, bson::DocumentView before) {
+  storage::StoredCollection& base = shared_.base;
+  const View view = writable(transaction);
+  const auto bytes = static_cast<int64_t>(before.size());
+  const std::vector<Keys> keys = keys_of(base, before);
+  storage::Superseded superseded;
+  shared_.store.remove(transaction, view, key_of(before.bytes()), id, &superseded);
+  if (superseded.generation == 0) return superseded;  // somebody else goes on showing it
+  versions::remove(transaction, keys, id);
+  base.count(transaction, -1, -bytes, 0);
+  base.tell_dedup(transaction, id, superseded.generation, 0, {});
+  return superseded;
+}
+
+std::optional<bson::Document> CollectionView::find(Transaction& transaction, RecordId id, storage::ReadInfo* info) {
+  return shared_.base.find(transaction, id, info);
+}
+
+std::optional<RecordId> CollectionView::current(Transaction& transaction, RecordId id) {
+  const View view = this->view(transaction);
+  if (shared_.store.shows(transaction, view, id)) return id;
+  const auto content = shared_.base.records().find(transaction, id);
+  if (!content) return std::nullopt;
+  const RecordId now = shared_.store.find(transaction, view, key_of(*content));
+  return now == 0 ? std::nullopt : std::optional(now);
+}
+
+std::optional<RecordId> CollectionView::find_id(Transaction& transaction, const bson::ValueView& id) {
+  bson::KeyString key;
+  key.append(id);
+  const RecordId record = shared_.store.find(transaction, readable(transaction), key.bytes());
+  return record == 0 ? std::nullopt : std::optional(record);
+}
+
+std::unique_ptr<storage::CollectionScan> CollectionView::scan(Transaction& transaction, Direction direction) {
+  const View view = readable(transaction);
+  if (direction == Direction::forward) return std::make_unique<LiveScan>(shared_.store.scan(transaction, view));
+  return std::make_unique<BackwardScan>(transaction, shared_.store, shared_.base.records(), view);
+}
+
+std::unique_ptr<storage::IndexCursor> CollectionView::scan(Transaction& transaction, const storage::Index& index, Direction direction) {
+  return std::make_unique<LiveIndexCursor>(transaction, shared_.store, readable(transaction),
+                                           static_cast<const StoredIndex&>(index).cursor(transaction, direction));
+}
+
+int64_t CollectionView::record_count() const {
+  Transaction transaction(shared_.base.engine(), Transaction::Mode::read);
+  return std::max<int64_t>(0, shared_.records(transaction, view(transaction)));
+}
+
+int64_t CollectionView::logical_bytes() const {
+  const int64_t records = stored_records();
+  return records == 0 ? 0 : static_cast<int64_t>(static_cast<double>(stored_bytes()) / static_cast<double>(records) * static_cast<double>(record_count()));
+}
+
+void remove_entries(Transaction& transaction, storage::StoredCollection& base, RecordId record, bson::DocumentView document) {
+  remove(transaction, keys_of(base, document), record);
+}
+
+void add_entries(Transaction& transaction, storage::StoredCollection& base, RecordId record, bson::DocumentView document) {
+  add(transaction, base, keys_of(base, document), record);
+}
+
+}  // namespace versions

@@ -1,0 +1,102 @@
+// A collection as one branch, or one commit, shows it.
+//
+//   records    the collection's own RecordStore: versions of all branches, filtered by what the view shows
+//   indexes    the collection's own: entries of all versions, filtered likewise
+//   writes     through the BranchStore: a document that others may show becomes another record
+//
+// Everything a command does to a collection it can do to a view. `shop.c` of a database that has branches answers by its view
+// of main (storage::StoredCollection::share).
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+#include "base/lru.h"
+#include "storage/stored_collection.h"
+#include "versions/branch/version_graph.h"
+
+namespace versions {
+
+// What all views of one collection have in common. Thread-safe.
+struct SharedCollection {
+  SharedCollection(VersionGraph& the_graph, BranchStore& the_store, storage::StoredCollection& the_base, int64_t the_holes)
+      : graph(the_graph), store(the_store), base(the_base), holes(the_holes) {}
+
+  VersionGraph& graph;
+  BranchStore& store;
+  storage::StoredCollection& base;
+  const int64_t holes;  // ids below the newest that no record had when the first branch was made
+
+  View view_of(Transaction& transaction, const Branch& branch) const;
+  View view_of(Transaction& transaction, CommitNumber commit) const;
+  int64_t records(Transaction& transaction, const View& view);
+
+ private:
+  std::mutex mutex_;
+  base::Lru<State, int64_t> counted_{64 << 10};  // records of states
+};
+
+// Which state a view is of.
+struct ViewPlace {
+  std::string branch;             // empty: a commit
+  BranchId id = BranchId::none;   // of the branch: another one of the same name is not it
+  CommitNumber commit = 0;
+};
+
+class CollectionView final : public storage::Collection {
+ public:
+  // `alive`: what `shared` lies in. `base`: nullptr where the collection itself owns the view.
+  CollectionView(std::shared_ptr<void> alive, SharedCollection& shared, std::shared_ptr<storage::StoredCollection> base, std::string ns,
+                 ViewPlace place);
+
+  storage::CollectionId id() const override { return shared_.base.id(); }
+  std::string ns() const override { return ns_; }
+  std::string uuid_bytes() const override { return shared_.base.uuid_bytes(); }
+  const storage::CollectionOptions& options() const override { return shared_.base.options(); }
+  bool dropped() const override { return dropped_.load(std::memory_order_acquire) || shared_.base.dropped(); }
+  bool read_only() const override { return place_.id == BranchId::none; }
+  std::shared_mutex& schema_mutex() override { return shared_.base.schema_mutex(); }
+  std::vector<std::shared_ptr<const storage::Index>> indexes() const override { return shared_.base.indexes(); }
+  std::shared_ptr<const storage::Index> index(std::string_view name) const override { return shared_.base.index(name); }
+
+  storage::Stored insert(Transaction& transaction, bson::DocumentView document) override;
+  storage::Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) override;
+  storage::Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) override;
+
+  std::optional<bson::Document> find(Transaction& transaction, RecordId id, storage::ReadInfo* info) override;
+  std::optional<RecordId> current(Transaction& transaction, RecordId id) override;
+  bool moves() const override { return true; }
+  std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) override;
+  std::unique_ptr<storage::CollectionScan> scan(Transaction& transaction, storage::Direction direction) override;
+  std::unique_ptr<storage::IndexCursor> scan(Transaction& transaction, const storage::Index& index, storage::Direction direction) override;
+
+  RecordStore& records() override { return shared_.base.records(); }
+  std::shared_ptr<storage::Collection> home() const override { return base_; }
+  int64_t record_count() const override;
+  int64_t logical_bytes() const override;  // an estimate: the collection's documents are taken to be equally long on average
+  int64_t stored_records() const override { return shared_.base.stored_records(); }
+  int64_t stored_bytes() const override { return shared_.base.stored_bytes(); }
+
+  // The branch is gone.
+  void set_dropped() { dropped_.store(true, std::memory_order_release); }
+
+ private:
+  View view(Transaction& transaction) const;
+  View readable(Transaction& transaction) const;  // as one that has nothing pending where that is so
+  View writable(Transaction& transaction) const;
+
+  const std::shared_ptr<void> alive_;
+  SharedCollection& shared_;
+  const std::shared_ptr<storage::StoredCollection> base_;
+  const std::string ns_;
+  const ViewPlace place_;
+  std::atomic<bool> dropped_{false};
+};
+
+// Entries of records that a view is about to lose for good (branches' pending additions): in the same transaction, before them.
+void remove_entries(Transaction& transaction, storage::StoredCollection& base, RecordId record, bson::DocumentView document);
+// Entries of a record that came about beside a view's writes, as a merge's do.
+void add_entries(Transaction& transaction, storage::StoredCollection& base, RecordId record, bson::DocumentView document);
+
+}  // namespace versions

@@ -1,0 +1,246 @@
+#include "versions/database/databases.h"
+
+#include <charconv>
+#include <set>
+
+#include "base/varint.h"
+#include "storage/engine.h"
+#include "storage/names.h"
+
+namespace versions {
+
+using base::ErrorCode;
+using base::OperationError;
+using storage::Catalog;
+using storage::StoredCollection;
+
+namespace {
+
+constexpr std::string_view table_name = "versions-databases";
+constexpr std::string_view next_key = "n";
+constexpr std::string_view unfinished_prefix = "tmp.agg_out.";  // becomes another collection when it is done
+
+Bytes database_key(std::string_view name) {
+  Bytes key(1, 'd');
+  key.append(name);
+  return key;
+}
+
+[[noreturn]] void damaged() { throw OperationError(ErrorCode::data_corruption_detected, "the list of branched databases can't be read"); }
+
+struct Row {
+  uint32_t number = 0;
+  std::map<storage::CollectionId, int64_t> holes;
+};
+
+Bytes write_row(const Row& row) {
+  Bytes out;
+  base::append_varint(out, row.number);
+  for (const auto& [collection, holes] : row.holes) {
+    base::append_varint(out, collection);
+    base::append_varint(out, static_cast<uint64_t>(holes));
+  }
+  return out;
+}
+
+uint64_t take(BytesView& bytes) {
+  const auto number = base::take_varint(bytes);
+  if (!number) damaged();
+  return *number;
+}
+
+Row read_row(BytesView bytes) {
+  Row row{.number = static_cast<uint32_t>(take(bytes)), .holes = {}};
+  while (!bytes.empty()) {
+    const auto collection = static_cast<storage::CollectionId>(take(bytes));
+    row.holes[collection] = static_cast<int64_t>(take(bytes));
+  }
+  return row;
+}
+
+std::string home_of(std::string_view ns) {
+  return std::string(split_name(storage::database_of(ns)).database) + "." + std::string(storage::collection_of(ns));
+}
+
+}  // namespace
+
+Databases::Databases(storage::Engine& engine) : engine_(engine) {
+  load();
+  remove_orphans();
+  engine_.catalog().set_view_source(this);
+}
+
+Databases::~Databases() {
+  engine_.catalog().set_view_source(nullptr);
+  for (const auto& [name, database] : databases_) database->forget_all_views();
+}
+
+void Databases::load() {
+  const std::vector<std::string> tables = engine_.table_names();
+  if (std::find(tables.begin(), tables.end(), table_name) == tables.end()) return;
+  table_ = engine_.open_table(std::string(table_name), {.allocation_bytes = 512});
+  std::map<std::string, Row> rows;
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    storage::TableCursor cursor = table_.cursor(transaction);
+    for (bool on = cursor.seek("d"); on && cursor.key().starts_with('d'); on = cursor.next()) {
+      rows.emplace(cursor.key().substr(1), read_row(cursor.value()));
+    }
+  }
+  for (const auto& [name, row] : rows) {
+    auto database = std::make_shared<BranchedDatabase>(engine_, name, row.number);
+    for (const auto& one : engine_.catalog().collections(name)) {
+      auto& collection = dynamic_cast<StoredCollection&>(*one);
+      const auto holes = row.holes.find(collection.id());
+      database->add(collection, holes == row.holes.end() ? 0 : holes->second);
+      database->share(collection);
+    }
+    databases_.emplace(name, std::move(database));
+  }
+}
+
+// Tables of a database that was dropped, or never begun, when the process ended.
+void Databases::remove_orphans() {
+  std::set<std::string> used{std::string(table_name)};
+  for (const auto& [name, database] : databases_) {
+    const auto names = database->table_names();
+    used.insert(names.begin(), names.end());
+  }
+  for (const std::string& table : engine_.table_names()) {
+    if (table.starts_with("versions-") && !used.contains(table)) engine_.drop_table(table);
+  }
+}
+
+std::shared_ptr<BranchedDatabase> Databases::find(std::string_view name) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = databases_.find(name);
+  return found == databases_.end() ? nullptr : found->second;
+}
+
+bool Databases::any() const {
+  const std::shared_lock lock(mutex_);
+  return !databases_.empty();
+}
+
+std::shared_ptr<BranchedDatabase> Databases::need(std::string_view db) const {
+  const DatabaseName name = split_name(db);
+  auto database = find(name.database);
+  if (database) return database;
+  throw OperationError(ErrorCode::namespace_not_found, "database '" + std::string(name.database) + "' has no branches, so there is no '" + std::string(db) + "'");
+}
+
+std::shared_ptr<BranchedDatabase> Databases::find_or_begin(const std::string& name, const CommitInfo& info) {
+  if (auto database = find(name)) return database;
+  if (name == "local" || name == "admin" || name == "config") {
+    throw OperationError(ErrorCode::illegal_operation, "database '" + name + "' can't have branches");
+  }
+  std::shared_ptr<BranchedDatabase> made;
+  engine_.catalog().alone(name, [&](const std::vector<std::shared_ptr<StoredCollection>>& collections) {
+    if ((made = find(name))) return;
+    if (collections.empty()) throw OperationError(ErrorCode::namespace_not_found, "database '" + name + "' does not exist");
+    for (const auto& collection : collections) {
+      if (storage::collection_of(collection->ns()).starts_with(unfinished_prefix)) {
+        throw OperationError(ErrorCode::object_is_busy, "an aggregation with $out is under way in the database; try again when it is done");
+      }
+      if (!collection->options().capped) continue;
+      throw OperationError(ErrorCode::illegal_operation, "capped collections can't have branches: " + collection->ns());
+    }
+    if (!table_.exists()) table_ = engine_.open_table(std::string(table_name), {.allocation_bytes = 512});
+    Row row;
+    {
+      Transaction transaction(engine_, Transaction::Mode::read);
+      auto next = table_.get(transaction, next_key);
+      row.number = next ? static_cast<uint32_t>(take(*next)) : 1;
+    }
+    auto database = std::make_shared<BranchedDatabase>(engine_, name, row.number);
+    for (const auto& collection : collections) {
+      Transaction transaction(engine_, Transaction::Mode::read);
+      auto cursor = collection->records().cursor(transaction, storage::Direction::backward);
+      const int64_t newest = cursor.next() ? cursor.id() : 0;
+      row.holes[collection->id()] = std::max<int64_t>(0, newest - collection->stored_records());
+    }
+    for (const auto& collection : collections) database->add(*collection, row.holes[collection->id()]);
+    storage::in_transaction(engine_, [&](Transaction& transaction) {
+      Bytes next;
+      base::append_varint(next, uint64_t{row.number} + 1);
+      table_.put(transaction, next_key, next);
+      table_.put(transaction, database_key(name), write_row(row));
+      database->begin(transaction, info);
+    });
+    for (const auto& collection : collections) database->share(*collection);
+    const std::unique_lock lock(mutex_);
+    databases_[name] = made = std::move(database);
+  });
+  return made;
+}
+
+std::shared_ptr<storage::Collection> Databases::open(std::string_view ns) {
+  const std::string_view db = storage::database_of(ns);
+  const auto database = need(db);
+  if (auto view = database->known_view(ns)) return view;
+  const Ref ref = parse_ref(*split_name(db).ref);
+  auto base = std::dynamic_pointer_cast<StoredCollection>(engine_.catalog().open(home_of(ns)));
+  Transaction transaction(engine_, Transaction::Mode::read);
+  if (!base) return database->place(transaction, ref), nullptr;
+  return database->view(transaction, ref, std::string(ns), std::move(base));
+}
+
+std::vector<std::shared_ptr<storage::Collection>> Databases::collections(std::string_view db) {
+  const auto database = need(db);
+  const Ref ref = parse_ref(*split_name(db).ref);
+  Transaction transaction(engine_, Transaction::Mode::read);
+  database->place(transaction, ref);
+  std::vector<std::shared_ptr<storage::Collection>> views;
+  for (const auto& one : engine_.catalog().collections(database->name())) {
+    auto base = std::dynamic_pointer_cast<StoredCollection>(one);
+    if (!base) continue;
+    const std::string own = base->ns();
+    auto view = database->view(transaction, ref, std::string(db) + "." + std::string(storage::collection_of(own)), std::move(base));
+    if (view) views.push_back(std::move(view));
+  }
+  return views;
+}
+
+std::string Databases::home(std::string_view ns) {
+  const std::string_view db = storage::database_of(ns);
+  const auto database = need(db);
+  Transaction transaction(engine_, Transaction::Mode::read);
+  if (!database->place(transaction, parse_ref(*split_name(db).ref)).branch) {
+    throw OperationError(ErrorCode::illegal_operation, "cannot write to " + std::string(ns) + ": only branches can be written to");
+  }
+  return home_of(ns);
+}
+
+void Databases::check_alone(std::string_view db, std::string_view what) {
+  const DatabaseName name = split_name(db);
+  if (name.ref) need(db);
+  if (!find(name.database)) return;
+  throw OperationError(ErrorCode::illegal_operation, std::string(what) + " isn't supported in a database that has branches: " + std::string(name.database));
+}
+
+void Databases::created(StoredCollection& collection) {
+  const std::string ns = collection.ns();
+  const auto database = find(storage::database_of(ns));
+  if (!database) return;
+  database->add(collection, 0);
+  database->share(collection);
+}
+
+void Databases::dropping(Transaction& transaction, std::string_view db) {
+  if (find(db)) table_.remove(transaction, database_key(db));
+}
+
+void Databases::dropped(std::string_view db) {
+  std::shared_ptr<BranchedDatabase> gone;
+  {
+    const std::unique_lock lock(mutex_);
+    const auto found = databases_.find(db);
+    if (found == databases_.end()) return;
+    gone = std::move(found->second);
+    databases_.erase(found);
+  }
+  gone->forget_all_views();
+  for (const std::string& table : gone->table_names()) engine_.drop_table(table);
+}
+
+}  // namespace versions

@@ -1,0 +1,48 @@
+// Which databases have branches, and what names with an `@` stand for.
+//
+//   versions-databases   'd' name -> number varint | (collection varint, holes varint) ...
+//                        'n'      -> next number varint
+//
+// A database that was never branched isn't known here, and has nothing of all this. The table is made with the first branch of
+// the first database.
+#pragma once
+
+#include "versions/database/branched_database.h"
+
+namespace versions {
+
+// Thread-safe. Lives as long as the engine is used, and is the catalog's ViewSource meanwhile.
+class Databases final : public storage::ViewSource {
+ public:
+  // Reads what there is, and takes away what a crash left.
+  explicit Databases(storage::Engine& engine);
+  ~Databases() override;
+
+  // nullptr: it has no branches.
+  std::shared_ptr<BranchedDatabase> find(std::string_view name) const;
+  bool any() const;
+  // The same, and makes it one that has where it isn't: its documents become main's first commit. Readers that are in it meet
+  // QueryPlanKilled at their next batch. Throws NamespaceNotFound where there is no such database, IllegalOperation where it can't
+  // have branches.
+  std::shared_ptr<BranchedDatabase> find_or_begin(const std::string& name, const CommitInfo& info);
+
+  std::shared_ptr<storage::Collection> open(std::string_view ns) override;
+  std::vector<std::shared_ptr<storage::Collection>> collections(std::string_view db) override;
+  std::string home(std::string_view ns) override;
+  void check_alone(std::string_view db, std::string_view what) override;
+  void created(storage::StoredCollection& collection) override;
+  void dropping(Transaction& transaction, std::string_view db) override;
+  void dropped(std::string_view db) override;
+
+ private:
+  void load();
+  void remove_orphans();
+  std::shared_ptr<BranchedDatabase> need(std::string_view db) const;
+
+  storage::Engine& engine_;
+  storage::Table table_;  // made when it is needed
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, std::shared_ptr<BranchedDatabase>, std::less<>> databases_;
+};
+
+}  // namespace versions

@@ -1,0 +1,96 @@
+#include "versions/database/refs.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace versions {
+
+namespace {
+
+constexpr size_t name_bytes_max = 100;
+constexpr uint32_t step_max = 1'000'000'000;
+
+[[noreturn]] void refuse(std::string_view text, const char* why) {
+  throw base::OperationError(base::ErrorCode::bad_value, "'" + std::string(text) + "' is no name of a branch, tag or commit: " + why);
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out.push_back(text[i]);
+      continue;
+    }
+    const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1, low = high < 0 ? -1 : hex_digit(text[i + 2]);
+    if (low < 0) refuse(text, "a % begins two hex digits");
+    out.push_back(static_cast<char>(high << 4 | low));
+    i += 2;
+  }
+  return out;
+}
+
+}  // namespace
+
+DatabaseName split_name(std::string_view name) {
+  const size_t at = name.find('@');
+  if (at == name.npos) return {name, std::nullopt};
+  return {name.substr(0, at), name.substr(at + 1)};
+}
+
+Ref parse_ref(std::string_view text) {
+  const size_t end = std::min(text.find_first_of("~^"), text.size());
+  Ref ref{.name = unescaped(text.substr(0, end))};
+  check_ref_name(ref.name);
+  for (size_t i = end; i < text.size();) {
+    Ref::Step step{text[i++], 0};
+    if (step.kind != '~' && step.kind != '^') refuse(text, "behind ~ and ^ there are digits");
+    const size_t digits = i;
+    for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
+      step.count = step.count * 10 + static_cast<uint32_t>(text[i] - '0');
+      if (step.count > step_max) refuse(text, "that far back there is nothing");
+    }
+    if (i == digits) step.count = 1;
+    ref.steps.push_back(step);
+  }
+  return ref;
+}
+
+bool looks_like_commit(std::string_view name) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return name.size() >= 8 && name.size() <= 64 && std::all_of(name.begin(), name.end(), is_digit);
+}
+
+void check_ref_name(std::string_view name) {
+  if (name.empty()) refuse(name, "it is empty");
+  if (name.size() > name_bytes_max) refuse(name, "it is longer than 100 bytes");
+  if (name.front() == '-' || name.front() == '.') refuse(name, "it begins with a - or a dot");
+  for (const char c : name) {
+    if (static_cast<unsigned char>(c) <= ' ' || c == 0x7f) refuse(name, "a blank or a control character is in it");
+    if (std::string_view("~^@:%$\"\\*?<>|[").find(c) != std::string_view::npos) refuse(name, "one of ~^@:%$\"\\*?<>|[ is in it");
+  }
+}
+
+void check_branch_name(std::string_view name) {
+  check_ref_name(name);
+  if (looks_like_commit(name)) refuse(name, "it could be taken for a commit's id");
+}
+
+std::string escaped(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (c == '.') out += "%2E";
+    else if (c == '/') out += "%2F";
+    else out.push_back(c);
+  }
+  return out;
+}
+
+}  // namespace versions

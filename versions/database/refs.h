@@ -1,0 +1,45 @@
+// Names of states of a database.
+//
+//   shop@dev          a branch
+//   shop@v1           a tag
+//   shop@3f9a2c1b     a commit, by the first hex digits of its id, eight at least
+//   shop@dev~2        two commits before dev's last, along first parents
+//   shop@dev^2        the second parent of dev's last commit
+//
+// A database's name can hold neither `.` nor `/`: there they are written %2E and %2F.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace versions {
+
+struct DatabaseName {
+  std::string_view database;
+  std::optional<std::string_view> ref;  // what stands behind the `@`
+};
+DatabaseName split_name(std::string_view name);
+
+struct Ref {
+  std::string name;  // of a branch or a tag, or the beginning of a commit's id
+  struct Step {
+    char kind;  // '~': `count` commits back along first parents; '^': to the parent of that number
+    uint32_t count;
+  };
+  std::vector<Step> steps = {};
+};
+
+// Throws BadValue.
+Ref parse_ref(std::string_view text);
+// Whether it could be the beginning of a commit's id.
+bool looks_like_commit(std::string_view name);
+// What can stand for a branch, a tag or a commit; and what a new branch or tag may be called. Throw BadValue.
+void check_ref_name(std::string_view name);
+void check_branch_name(std::string_view name);
+// As it stands in a database's name.
+std::string escaped(std::string_view name);
+
+}  // namespace versions
