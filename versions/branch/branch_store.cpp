@@ -3,6 +3,7 @@
 #include "base/varint.h"
 #include "bson/keystring.h"
 #include "storage/engine.h"
+#include "storage/touch.h"
 #include "versions/branch/bitmap_store.h"
 #include "versions/branch/scans.h"
 #include "versions/branch/tuple_oriented.h"
@@ -15,7 +16,10 @@ namespace {
 constexpr size_t record_bytes = 8;  // of a RecordId at the end of a key
 
 Table open_table(const StoreParts& parts, const std::string& kind) {
-  return parts.engine.open_table("versions-" + std::to_string(parts.collection) + "-" + kind, {.prefix_compression = true});
+  storage::TableOptions options{.prefix_compression = true};
+  // Its rows go again soon, and what is left of them is walked over until their page leaves memory.
+  if (kind == "pending") options.memory_page_bytes = 256 << 10;
+  return parts.engine.open_table("versions-" + std::to_string(parts.collection) + "-" + kind, options);
 }
 
 }  // namespace
@@ -86,15 +90,19 @@ bool BranchStore::has_pending(Transaction& transaction, BranchId branch) {
 
 void BranchStore::claim(Transaction& transaction, BranchId branch, BytesView key) {
   // No record has such an id: they have their highest bit free.
-  const Bytes row = entry_key(key, static_cast<RecordId>(uint64_t{1} << 63 | static_cast<uint64_t>(branch)));
-  keys_.put(transaction, row, {});
-  keys_.remove(transaction, row);
+  storage::touch(transaction, keys_, entry_key(key, static_cast<RecordId>(uint64_t{1} << 63 | static_cast<uint64_t>(branch))));
 }
 
-void BranchStore::touch(Transaction& transaction, BranchId branch, RecordId record) {
-  const Bytes row = pending_key(branch, record);
-  pending_.put(transaction, row, {});
-  pending_.remove(transaction, row);
+bool BranchStore::takes_the_place(Transaction& transaction, TableCursor& entries, BytesView key, const RecordSet& removed) const {
+  constexpr int newest = 4;  // further back a claim costs less than looking
+  bool on = entries.seek_back(entry_key(key, storage::record_id_max));
+  for (int i = 0; on && i < newest; ++i, on = entries.previous()) {
+    const BytesView at = entries.key();
+    if (at.size() != key.size() + record_bytes || !at.starts_with(key)) break;
+    if (removed.contains(static_cast<RecordId>(base::load_be64(at.data() + key.size())))) return true;
+  }
+  const RecordId first = parts_.first_records ? parts_.first_records(transaction, key) : 0;
+  return first != 0 && removed.contains(first);
 }
 
 RecordId BranchStore::last_of(Transaction& transaction, Segment segment) {
@@ -224,6 +232,21 @@ void BranchStore::remove(Transaction& transaction, const View& view, BytesView k
 
 // --- versions
 
+// Takes the rows of these records away, and counts their documents in.
+uint64_t BranchStore::fold(Transaction& transaction, BranchId branch, const RecordSet& records, SetDigest& digest,
+                           const std::function<void(RecordId, BytesView key)>& each) {
+  SetScan scan(parts_.records, transaction, std::make_shared<const RecordSet>(records));
+  uint64_t count = 0;
+  for (; scan.next(); ++count) {
+    const Bytes key = key_of(scan.content());
+    digest += digest_of(key, scan.content());
+    each(scan.record(), key);
+    pending_.remove(transaction, pending_key(branch, scan.record()));
+  }
+  if (count != records.count()) throw base::OperationError(base::ErrorCode::data_corruption_detected, "a record of a branch is missing");
+  return count;
+}
+
 Folded BranchStore::commit(Transaction& transaction, const View& view, State state) {
   const Pending pending = this->pending(transaction, view.branch);
   Folded folded;
@@ -232,24 +255,9 @@ Folded BranchStore::commit(Transaction& transaction, const View& view, State sta
   folded.state = state;
   Bytes commit;
   base::append_varint(commit, state);
-  const auto whole = [&](RecordId record) {
-    auto content = this->content(transaction, record);
-    if (!content) throw base::OperationError(base::ErrorCode::data_corruption_detected, "record " + std::to_string(record) + " of a branch is missing");
-    return std::move(*content);
-  };
-  pending.added.for_each([&](RecordId record) {
-    const Bytes content = whole(record), key = key_of(content);
-    folded.added += digest_of(key, content);
-    ++folded.records_added;
-    keys_.put(transaction, entry_key(key, record), commit);
-    pending_.remove(transaction, pending_key(view.branch, record));
-  });
-  pending.removed.for_each([&](RecordId record) {
-    const Bytes content = whole(record);
-    folded.removed += digest_of(key_of(content), content);
-    ++folded.records_removed;
-    pending_.remove(transaction, pending_key(view.branch, record));
-  });
+  folded.records_added = fold(transaction, view.branch, pending.added, folded.added,
+                              [&](RecordId record, BytesView key) { keys_.put(transaction, entry_key(key, record), commit); });
+  folded.records_removed = fold(transaction, view.branch, pending.removed, folded.removed, [](RecordId, BytesView) {});
   save_state(transaction, view, state, pending.added, pending.removed);
   return folded;
 }
@@ -258,15 +266,20 @@ void BranchStore::adopt(Transaction& transaction, const View& view, State state,
   base::check(!has_pending(transaction, view.branch), "nothing pending under a merge");
   RecordSet written;
   adoption.removed.for_each([&](RecordId record) {
-    touch(transaction, view.branch, record);
+    storage::touch(transaction, pending_, pending_key(view.branch, record));
     now_hidden(transaction, view, {}, record);
   });
+  // Who would insert a document that the branch has must remove it first, and so meets the rows above.
+  TableCursor entries = keys_.cursor(transaction);
+  const auto claim_new = [&](BytesView key) {
+    if (!takes_the_place(transaction, entries, key, adoption.removed)) claim(transaction, view.branch, key);
+  };
   for (const auto& [key, record] : adoption.adopted) {
-    claim(transaction, view.branch, key);
+    claim_new(key);
     now_shown(transaction, view.branch, record);
   }
   for (const auto& [key, document] : adoption.written) {
-    claim(transaction, view.branch, key);
+    claim_new(key);
     written.add(insert_new(transaction, view, key, document, generation, state));
   }
   save_adoption(transaction, view, state, adoption, written);

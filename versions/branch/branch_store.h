@@ -187,9 +187,12 @@ class BranchStore {
 
  private:
   static Bytes pending_key(BranchId branch, RecordId record);
-  // Whoever else brings the key to the branch, or takes the record from it, at the same time conflicts.
+  // Whoever else brings the key to the branch at the same time conflicts.
   void claim(Transaction& transaction, BranchId branch, BytesView key);
-  void touch(Transaction& transaction, BranchId branch, RecordId record);
+  // Whether one of the removed records has the key. May miss one that is old.
+  bool takes_the_place(Transaction& transaction, TableCursor& entries, BytesView key, const RecordSet& removed) const;
+  uint64_t fold(Transaction& transaction, BranchId branch, const RecordSet& records, SetDigest& digest,
+                const std::function<void(RecordId, BytesView key)>& each);
   RecordId insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation, uint64_t commit);
 
   std::mutex mutex_;
