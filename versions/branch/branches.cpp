@@ -17,14 +17,31 @@ void Branches::add(Collection collection) {
   collections_.push_back(std::move(collection));
 }
 
-// Of every collection: those that came after the commit have nothing in it.
-std::vector<CollectionState> Branches::states(Transaction& transaction, CommitNumber commit) const {
+// Of every collection, with the digests that commits behind this one begin with: those that came after it have nothing in it.
+std::vector<CollectionState> Branches::states(Transaction& transaction, CommitNumber commit) {
   std::vector<CollectionState> states = graph_.commit(transaction, commit)->collections;
-  for (const Collection& collection : collections_) {
+  for (size_t i = 0; i < collections_.size(); ++i) {
+    const Collection& collection = collections_[i];
     const auto same = [&](const CollectionState& one) { return one.collection == collection.parts.collection; };
-    if (std::none_of(states.begin(), states.end(), same)) states.push_back({collection.parts.collection, collection.label, 0, {}});
+    const auto found = std::find_if(states.begin(), states.end(), same);
+    if (found == states.end()) states.push_back({collection.parts.collection, collection.label, 0, {}});
+    else found->digest = digest(transaction, commit, i);
   }
   return states;
+}
+
+SetDigest Branches::digest(Transaction& transaction, CommitNumber number, size_t collection) {
+  const auto commit = graph_.commit(transaction, number);
+  const auto id = collections_[collection].parts.collection;
+  const CollectionState* state = commit->state_of(id);
+  if (!state) return {};
+  if (!commit->parents.empty()) return state->digest;
+  if (const auto known = graph_.first_digest(transaction, id)) return *known;
+  SetDigest digest;
+  const auto scan = stores_[collection]->scan(transaction, {.state = state->state});
+  while (scan->next()) digest += digest_of(key_of(scan->content()), scan->content());
+  if (transaction.writes()) graph_.put_first_digest(transaction, id, digest);
+  return digest;
 }
 
 Branch Branches::head(Transaction& transaction, const std::string& name) const {
@@ -61,7 +78,7 @@ std::shared_ptr<const Commit> Branches::begin(Transaction& transaction, const st
   Commit commit{.number = graph_.new_commit_number()};
   for (size_t i = 0; i < stores_.size(); ++i) {
     stores_[i]->begin(transaction, commit.number, newest[i]);
-    // What was there before is not read: the digest begins at nothing, and counts what changes from here on.
+    // What was there before is not read now: its digest is made for the second commit (digest).
     commit.collections.push_back({collections_[i].parts.collection, collections_[i].label, commit.number, {}});
     stores_[i]->opened(transaction, main.id, commit.number);
   }
@@ -150,9 +167,8 @@ Merged Branches::merge(Transaction& transaction, const std::string& into, Commit
     const auto id = collections_[i].parts.collection;
     for (CollectionState& one : commit.collections) {
       if (one.collection != id) continue;
-      if (const CollectionState* theirs = graph_.commit(transaction, from)->state_of(id)) one.digest += theirs->digest;
-      const CollectionState* before = base == 0 ? nullptr : graph_.commit(transaction, base)->state_of(id);
-      if (before) one.digest -= before->digest;
+      one.digest += digest(transaction, from, i);
+      if (base != 0) one.digest -= digest(transaction, base, i);
       one.digest += plans[i].added;
       one.digest -= plans[i].removed;
       if (plans[i].adoption.empty()) continue;

@@ -49,7 +49,8 @@ class Branches {
   // One more, which all states so far have nothing of. Nobody else may use the others meanwhile; not inside a transaction.
   void add(Collection collection);
 
-  // The first commit, and "main" on it: of each collection everything up to its newest record.
+  // The first commit, and "main" on it: of each collection everything up to its newest record. Nothing of that is read: its id says
+  // nothing of documents, and those of all later commits do.
   std::shared_ptr<const Commit> begin(Transaction& transaction, const std::vector<RecordId>& newest, const CommitInfo& info);
 
   // From another branch's last commit; what is pending there stays there alone. Throws NamespaceExists.
@@ -67,6 +68,9 @@ class Branches {
   // nullptr: nothing was pending.
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info);
 
+  // Of all documents that the commit shows. The first commit's reads them all, once: a write transaction remembers what came out.
+  SetDigest digest(Transaction& transaction, CommitNumber commit, size_t collection);
+
   // Into the branch, which gets a commit with two parents. Throws IllegalOperation where something is pending there.
   // `generation`: of documents that the merge writes.
   Merged merge(Transaction& transaction, const std::string& into, CommitNumber from, const Resolver& resolve, const CommitInfo& info,
@@ -75,7 +79,7 @@ class Branches {
  private:
   Branch add(Transaction& transaction, const std::string& name, CommitNumber from);
   std::shared_ptr<const Commit> put(Transaction& transaction, Branch& branch, Commit commit, const CommitInfo& info);
-  std::vector<CollectionState> states(Transaction& transaction, CommitNumber commit) const;
+  std::vector<CollectionState> states(Transaction& transaction, CommitNumber commit);
   bool segment_a_branch() const { return layout_ == Layout::hybrid || layout_ == Layout::version_first; }
 
   VersionGraph graph_;

@@ -22,6 +22,11 @@ Bytes number_key(CommitNumber number) {
 
 Bytes branch_key(const std::string& name) { return "b" + name; }
 Bytes tag_key(const std::string& name) { return "t" + name; }
+Bytes first_digest_key(storage::CollectionId collection) {
+  Bytes key = "#first";
+  base::append_be64(key, static_cast<uint64_t>(collection));
+  return key;
+}
 
 void append_bytes(Bytes& out, BytesView bytes) {
   base::append_varint(out, bytes.size());
@@ -177,6 +182,16 @@ uint32_t VersionGraph::take(Transaction& transaction, BytesView counter, uint32_
 
 BranchId VersionGraph::new_branch_id(Transaction& transaction) { return static_cast<BranchId>(take(transaction, "#branch", 1)); }
 Segment VersionGraph::new_segment(Transaction& transaction) { return take(transaction, "#segment", first_segment); }
+
+std::optional<SetDigest> VersionGraph::first_digest(Transaction& transaction, storage::CollectionId collection) const {
+  const auto row = branches_.get(transaction, first_digest_key(collection));
+  if (!row) return std::nullopt;
+  return read_digest(Reader(*row).bytes(32));
+}
+
+void VersionGraph::put_first_digest(Transaction& transaction, storage::CollectionId collection, const SetDigest& digest) {
+  branches_.put(transaction, first_digest_key(collection), write_digest(digest));
+}
 
 // --- commits
 

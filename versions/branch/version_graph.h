@@ -66,6 +66,10 @@ class VersionGraph {
   BranchId new_branch_id(Transaction& transaction);
   Segment new_segment(Transaction& transaction);
 
+  // Of the documents that were there before the first commit; nullopt: nobody has counted them yet.
+  std::optional<SetDigest> first_digest(Transaction& transaction, storage::CollectionId collection) const;
+  void put_first_digest(Transaction& transaction, storage::CollectionId collection, const SetDigest& digest);
+
   // Throws DataCorruptionDetected where it isn't there: numbers come from rows.
   std::shared_ptr<const Commit> commit(Transaction& transaction, CommitNumber number) const;
   // By the first hex digits of its id, at least eight. Throws BadValue for what is no such thing, or fits several.
