@@ -156,7 +156,7 @@ Merged Branches::merge(Transaction& transaction, const std::string& into, Commit
     }
     const View before = base == 0 ? View{} : view(transaction, base, i);
     plans.push_back(plan_merge(transaction, *stores_[i], before, view(transaction, branch.head, i), view(transaction, from, i), resolve));
-    for (const Bytes& key : plans.back().conflicts) merged.conflicts.push_back({i, key});
+    for (const MergePlan::Conflict& conflict : plans.back().conflicts) merged.conflicts.push_back({conflict, i});
     merged.touched_by_both += plans.back().touched_by_both;
     merged.changed_bytes += plans.back().changed_bytes;
   }

@@ -23,11 +23,10 @@ struct CommitInfo {
 
 struct Merged {
   std::shared_ptr<const Commit> commit;   // nullptr: conflicts, or theirs had nothing new
-  struct Conflict {
-    size_t collection;
-    Bytes key;
+  struct Conflict : MergePlan::Conflict {
+    size_t collection = 0;
   };
-  std::vector<Conflict> conflicts;  // nothing was written
+  std::vector<Conflict> conflicts;  // where there are any, nothing was written
   uint64_t touched_by_both = 0;
   uint64_t changed_bytes = 0;
 };

@@ -1,71 +1,151 @@
 #include "versions/branch/field_merge.h"
 
+#include <optional>
+
 #include "bson/builder.h"
+#include "bson/compare.h"
 
 namespace versions {
 
 namespace {
 
-bool same(const bson::Element& a, const bson::Element& b) { return a.exists() == b.exists() && (!a.exists() || a.identical(b)); }
+using bson::DocumentView;
+using bson::Element;
+using bson::ValueView;
 
-Resolution preferred(Prefer prefer) {
-  switch (prefer) {
-    case Prefer::ours: return {Resolution::Kind::ours, {}};
-    case Prefer::theirs: return {Resolution::Kind::theirs, {}};
+bool same(const ValueView& a, const ValueView& b) { return a.exists() == b.exists() && (!a.exists() || a.identical(b)); }
+bool object_or_nothing(const ValueView& value) { return !value.exists() || value.is_object(); }
+DocumentView as_document(const ValueView& value) { return value.exists() ? value.as_document() : DocumentView(); }
+
+// One document's fields; notes the paths in conflict.
+class FieldMerge {
+ public:
+  explicit FieldMerge(const MergeRules& rules) : rules_(rules) {}
+
+  bson::Document document(const std::string& path, DocumentView base, DocumentView ours, DocumentView theirs) {
+    bson::Builder out;
+    for (const Element& field : ours) append(out, path, field.name, base.find(field.name), field, theirs.find(field.name));
+    for (const Element& field : theirs) {
+      if (!ours.has(field.name)) append(out, path, field.name, base.find(field.name), {}, field);
+    }
+    return out.done();
+  }
+  std::vector<std::string>& conflicts() { return conflicts_; }
+
+ private:
+  void append(bson::Builder& out, const std::string& above, std::string_view name, const ValueView& base, const ValueView& ours, const ValueView& theirs) {
+    if (same(base, theirs)) return put(out, name, ours);
+    if (same(base, ours)) return put(out, name, theirs);
+    const std::string path = above.empty() ? std::string(name) : above + "." + std::string(name);
+    if (const auto rule = rules_.paths.find(path); rule != rules_.paths.end() && by_rule(out, path, name, rule->second, base, ours, theirs)) return;
+    if (object_or_nothing(base) && ours.is_object() && theirs.is_object()) {
+      out.append(name, document(path, as_document(base), ours.as_document(), theirs.as_document()).view());
+      return;
+    }
+    if (same(ours, theirs) && (rules_.mode == MergeMode::field_divergent || path == "_id")) return put(out, name, ours);
+    conflict(path);
+    put(out, name, rules_.prefer == Prefer::theirs ? theirs : ours);
+  }
+
+  static void put(bson::Builder& out, std::string_view name, const ValueView& value) {
+    if (value.exists()) out.append(name, value);
+  }
+  void conflict(const std::string& path) {
+    if (conflicts_.empty() || conflicts_.back() != path) conflicts_.push_back(path);
+  }
+
+  // False: the rule has no answer for these.
+  bool by_rule(bson::Builder& out, const std::string& path, std::string_view name, const PathRule& rule, const ValueView& base, const ValueView& ours,
+               const ValueView& theirs) {
+    switch (rule.kind) {
+      case PathRule::Kind::ours: return put(out, name, ours), true;
+      case PathRule::Kind::theirs: return put(out, name, theirs), true;
+      case PathRule::Kind::by_key: return by_key(out, path, name, rule.key, base, ours, theirs);
+      default: break;
+    }
+    const bson::Value together = put_together(rule.kind, base, ours, theirs);
+    if (together.exists()) out.append(name, together);
+    return together.exists();
+  }
+
+  using Keyed = std::map<bson::Value, ValueView, bson::ValueLess>;
+  // nullopt: not an array of objects that all have another key.
+  static std::optional<Keyed> keyed(const ValueView& array, const std::string& key) {
+    Keyed all;
+    if (!array.exists()) return all;
+    if (!array.is_array()) return std::nullopt;
+    for (const Element& element : array.as_document()) {
+      const Element field = element.is_object() ? element.as_document().find(key) : Element();
+      if (!field.exists() || !all.emplace(bson::Value(field), element).second) return std::nullopt;
+    }
+    return all;
+  }
+  static ValueView find(const Keyed& all, const ValueView& key) {
+    const auto found = all.find(key);
+    return found == all.end() ? ValueView() : found->second;
+  }
+
+  // In the order of ours, what theirs added behind it.
+  bool by_key(bson::Builder& out, const std::string& path, std::string_view name, const std::string& key, const ValueView& base, const ValueView& ours,
+              const ValueView& theirs) {
+    if (!ours.is_array() || !theirs.is_array()) return false;
+    const auto before = keyed(base, key), mine = keyed(ours, key), other = keyed(theirs, key);
+    if (!before || !mine || !other) return false;
+    bson::ArrayBuilder all = out.array(name);
+    const auto one = [&](const ValueView& which) {
+      const ValueView b = find(*before, which), o = find(*mine, which), t = find(*other, which);
+      if (same(b, t) || (same(o, t) && (!o.exists() || rules_.mode == MergeMode::field_divergent))) {
+        if (o.exists()) all.append(o);
+      } else if (same(b, o)) {
+        if (t.exists()) all.append(t);
+      } else if (o.exists() && t.exists()) {
+        all.append(document(path, as_document(b), o.as_document(), t.as_document()).view());
+      } else {
+        conflict(path);
+        const ValueView& taken = rules_.prefer == Prefer::theirs ? t : o;
+        if (taken.exists()) all.append(taken);
+      }
+    };
+    for (const Element& element : ours.as_document()) one(element.as_document().find(key));
+    for (const Element& element : theirs.as_document()) {
+      if (const Element which = element.as_document().find(key); !find(*mine, which).exists()) one(which);
+    }
+    return true;
+  }
+
+  const MergeRules& rules_;
+  std::vector<std::string> conflicts_;
+};
+
+Resolution in_conflict(const Sides& sides, const MergeRules& rules, std::vector<std::string> paths) {
+  if (rules.decide) return rules.decide(sides);
+  switch (rules.prefer) {
+    case Prefer::ours: return {Resolution::Kind::ours};
+    case Prefer::theirs: return {Resolution::Kind::theirs};
     case Prefer::neither: break;
   }
-  return {Resolution::Kind::conflict, {}};
-}
-
-// One field; false: a conflict.
-bool append_merged(bson::Builder& out, std::string_view name, const bson::Element& base, const bson::Element& ours, const bson::Element& theirs,
-                   Prefer prefer) {
-  const auto take = [&](const bson::Element& from) {
-    if (from.exists()) out.append(name, static_cast<const bson::ValueView&>(from));
-    return true;
-  };
-  if (same(ours, theirs) || same(base, theirs)) return take(ours);
-  if (same(base, ours)) return take(theirs);
-  if (ours.exists() && theirs.exists() && ours.is_object() && theirs.is_object()) {
-    const bson::DocumentView before = base.exists() && base.is_object() ? base.as_document() : bson::DocumentView();
-    const auto merged = merge_fields(before, ours.as_document(), theirs.as_document(), prefer);
-    if (!merged) return false;
-    out.append(name, merged->view());
-    return true;
-  }
-  if (prefer == Prefer::neither) return false;
-  return take(prefer == Prefer::ours ? ours : theirs);
+  return {Resolution::Kind::conflict, {}, std::move(paths)};
 }
 
 }  // namespace
 
-Resolver whole_documents(Prefer prefer) {
-  return [prefer](const Sides&) { return preferred(prefer); };
+Resolution merge_documents(const Sides& sides, const MergeRules& rules) {
+  // A side may have another record and the same document.
+  if (sides.ours == sides.base) return {Resolution::Kind::theirs};
+  if (sides.theirs == sides.base) return {Resolution::Kind::ours};
+  const bool touched = rules.mode == MergeMode::document_touched;
+  if (sides.ours == sides.theirs && (!sides.ours || !touched)) return {Resolution::Kind::ours};
+  if (!sides.ours || !sides.theirs || touched || rules.mode == MergeMode::document_divergent) return in_conflict(sides, rules, {});
+
+  FieldMerge merge(rules);
+  const DocumentView base = sides.base ? DocumentView(*sides.base) : DocumentView();
+  bson::Document merged = merge.document({}, base, DocumentView(*sides.ours), DocumentView(*sides.theirs));
+  if (!merge.conflicts().empty() && (rules.decide || rules.prefer == Prefer::neither)) return in_conflict(sides, rules, std::move(merge.conflicts()));
+  return {Resolution::Kind::written, std::move(merged).bytes()};
 }
 
-Resolver fields(Prefer prefer) {
-  return [prefer](const Sides& sides) -> Resolution {
-    // A side may have another record and the same document.
-    if (sides.ours == sides.base) return {Resolution::Kind::theirs, {}};
-    if (sides.theirs == sides.base) return {Resolution::Kind::ours, {}};
-    if (!sides.ours || !sides.theirs) return preferred(prefer);
-    const bson::DocumentView base = sides.base ? bson::DocumentView(*sides.base) : bson::DocumentView();
-    auto merged = merge_fields(base, bson::DocumentView(*sides.ours), bson::DocumentView(*sides.theirs), prefer);
-    if (!merged) return {Resolution::Kind::conflict, {}};
-    return {Resolution::Kind::written, std::move(*merged).bytes()};
-  };
-}
-
-std::optional<bson::Document> merge_fields(bson::DocumentView base, bson::DocumentView ours, bson::DocumentView theirs, Prefer prefer) {
-  bson::Builder out;
-  for (const bson::Element& field : ours) {
-    if (!append_merged(out, field.name, base.find(field.name), field, theirs.find(field.name), prefer)) return std::nullopt;
-  }
-  for (const bson::Element& field : theirs) {
-    if (ours.has(field.name)) continue;
-    if (!append_merged(out, field.name, base.find(field.name), {}, field, prefer)) return std::nullopt;
-  }
-  return out.done();
+Resolver resolver(MergeRules rules) {
+  return [rules = std::move(rules)](const Sides& sides) { return merge_documents(sides, rules); };
 }
 
 }  // namespace versions

@@ -60,10 +60,10 @@ class Planner {
     ++plan_.touched_by_both;
     const auto base = content(records.base), ours = content(records.ours), theirs = content(records.theirs);
     std::optional<Bytes> result = ours;
-    if (records.ours != records.theirs && ours != theirs) {  // equal rewrites are no conflict, nor is what both removed
-      const Resolution resolution = resolve_({as_view(base), as_view(ours), as_view(theirs)});
+    if (records.ours != records.theirs) {
+      Resolution resolution = resolve_({as_view(base), as_view(ours), as_view(theirs)});
       if (resolution.kind == Resolution::Kind::conflict) {
-        plan_.conflicts.push_back(key);
+        plan_.conflicts.push_back({key, records.base, records.ours, records.theirs, std::move(resolution.paths)});
         return;
       }
       if (resolution.kind == Resolution::Kind::theirs) result = theirs;

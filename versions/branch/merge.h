@@ -12,7 +12,12 @@ namespace versions {
 
 struct MergePlan {
   BranchStore::Adoption adoption;
-  std::vector<Bytes> conflicts;   // keys that the resolver left open
+  struct Conflict {
+    Bytes key;
+    RecordId base = 0, ours = 0, theirs = 0;  // 0: not there
+    std::vector<std::string> paths;           // none: the document as a whole
+  };
+  std::vector<Conflict> conflicts;  // what the resolver left open
   SetDigest added, removed;       // beside what theirs changed: see plan_merge
   uint64_t touched_by_both = 0;
   uint64_t changed_bytes = 0;     // contents of what either side has that the ancestor hasn't

@@ -8,32 +8,8 @@ using namespace versions::test;
 
 namespace {
 
-std::string merged(const char* base, const char* ours, const char* theirs, Prefer prefer = Prefer::neither) {
-  const auto result = merge_fields(bson::json(base), bson::json(ours), bson::json(theirs), prefer);
-  return result ? bson::to_json(*result) : "conflict";
-}
-std::string json(const char* text) { return bson::to_json(bson::json(text)); }
 
 }  // namespace
-
-TEST_CASE("fields that one side changed are taken from it") {
-  CHECK(merged("{a: 1, b: 1}", "{a: 2, b: 1}", "{a: 1, b: 2}") == json("{a: 2, b: 2}"));
-  CHECK(merged("{a: 1, b: 1}", "{a: 1}", "{a: 2, b: 1}") == json("{a: 2}"));
-  CHECK(merged("{a: 1}", "{a: 1, c: 1}", "{a: 1, d: 1}") == json("{a: 1, c: 1, d: 1}"));
-  CHECK(merged("{o: {x: 1, y: 1}}", "{o: {x: 2, y: 1}}", "{o: {x: 1, y: 2}}") == json("{o: {x: 2, y: 2}}"));
-}
-
-TEST_CASE("what both changed to the same is no conflict, what they changed differently is") {
-  CHECK(merged("{a: 1}", "{a: 2}", "{a: 2}") == json("{a: 2}"));
-  CHECK(merged("{a: 1}", "{}", "{}") == json("{}"));
-  CHECK(merged("{a: 1}", "{a: 2}", "{a: 3}") == "conflict");
-  CHECK(merged("{a: 1}", "{}", "{a: 3}") == "conflict");
-  CHECK(merged("{a: [1]}", "{a: [1, 2]}", "{a: [1, 3]}") == "conflict");
-  CHECK(merged("{o: {x: 1}}", "{o: {x: 2}}", "{o: {x: 3}}") == "conflict");
-  CHECK(merged("{a: 1, b: 1}", "{a: 2, b: 1}", "{a: 3, b: 2}", Prefer::ours) == json("{a: 2, b: 2}"));
-  CHECK(merged("{a: 1, b: 1}", "{a: 2, b: 1}", "{a: 3, b: 2}", Prefer::theirs) == json("{a: 3, b: 2}"));
-  CHECK(merged("{a: 1}", "{}", "{a: 3}", Prefer::ours) == json("{}"));
-}
 
 TEST_CASE("a merge leaves open what the resolver leaves open, and then writes nothing") {
   for (const Layout layout : all_layouts) {
