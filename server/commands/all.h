@@ -9,6 +9,7 @@
   X(build_info)                \
   X(coll_mod)                  \
   X(coll_stats)                \
+  X(commit)                    \
   X(compact)                   \
   X(configure_fail_point)      \
   X(connection_status)         \
@@ -16,6 +17,7 @@
   X(create)                    \
   X(create_branch)             \
   X(create_indexes)            \
+  X(create_tag)                \
   X(current_op)                \
   X(data_size)                 \
   X(db_hash)                   \
@@ -28,6 +30,7 @@
   X(drop_branch)               \
   X(drop_database)             \
   X(drop_indexes)              \
+  X(drop_tag)                  \
   X(end_sessions)              \
   X(explain)                   \
   X(features)                  \
@@ -58,10 +61,13 @@
   X(list_commands)             \
   X(list_databases)            \
   X(list_indexes)              \
+  X(list_tags)                 \
+  X(log)                       \
   X(log_rotate)                \
   X(ping)                      \
   X(refresh_sessions)          \
   X(refresh_logical_session_cache_now) \
+  X(rename_branch)             \
   X(rename_collection)         \
   X(repl_set_freeze)           \
   X(repl_set_get_config)       \
@@ -71,12 +77,14 @@
   X(repl_set_maintenance)      \
   X(repl_set_reconfig)         \
   X(repl_set_step_down)        \
+  X(reset_branch)              \
   X(restart_in_place)          \
   X(server_status)             \
   X(set_default_rw_concern)    \
   X(set_parameter)             \
   X(shutdown)                  \
   X(start_session)             \
+  X(status)                    \
   X(update)                    \
   X(validate)                  \
   X(whatsmyuri)

@@ -1,5 +1,6 @@
 #include "server/commands/branches.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "replication/oplog.h"
 #include "server/operation.h"
@@ -38,6 +39,30 @@ versions::BranchedDatabase::Lost keep_for_log(OperationContext& op) {
                                        storage::Stamp generation, base::BytesView content) {
     oplog->keep_content(transaction, collection, record, {generation, base::Bytes(content)});
   };
+}
+
+void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& branch, bool force) {
+  const versions::Place place = database.place(transaction, {.name = branch});
+  if (force || !place.branch || !database.has_pending(transaction, place.branch->id)) return;
+  throw OperationError(ErrorCode::illegal_operation, "branch '" + branch + "' has changes that are not committed; with force: true they are lost");
+}
+
+versions::CommitInfo commit_info(OperationContext& op, const Arguments& arguments, std::string_view message) {
+  bson::Builder metadata;
+  metadata.append("message", arguments.string("message").value_or(message));
+  if (const auto author = arguments.string("author")) metadata.append("author", *author);
+  return {op.services().clock.wall_ms(), metadata.done().bytes()};
+}
+
+bson::Document describe(storage::Transaction& transaction, const versions::VersionGraph& graph, const versions::Commit& commit) {
+  bson::Builder out;
+  out.append("commit", hex(commit.id));
+  {
+    auto parents = out.array("parents");
+    for (const versions::CommitNumber parent : commit.parents) parents.append(hex(graph.commit(transaction, parent)->id));
+  }
+  out.append("time", bson::Date{commit.time_ms}).append_all(bson::DocumentView(commit.metadata));
+  return out.done();
 }
 
 std::string hex(const versions::Hash& id) { return base::to_hex(versions::view(id)); }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "server/arguments.h"
 #include "server/command.h"
 #include "versions/database/databases.h"
 
@@ -22,6 +23,14 @@ std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const
 
 // A content that a branch loses is kept for the log that names it.
 versions::BranchedDatabase::Lost keep_for_log(OperationContext& op);
+
+// Throws IllegalOperation where the branch has changes that are not committed, unless they may go.
+void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& branch, bool force);
+
+// From the arguments `message` and `author`; the time is now.
+versions::CommitInfo commit_info(OperationContext& op, const Arguments& arguments, std::string_view message);
+// {commit, parents, time, message, author}
+bson::Document describe(storage::Transaction& transaction, const versions::VersionGraph& graph, const versions::Commit& commit);
 
 std::string hex(const versions::Hash& id);
 

@@ -32,9 +32,7 @@ class CreateBranch : public Command {
     versions::check_branch_name(name);
     const auto given = arguments.string("from");
     const versions::Ref from = given ? ref_of(*given) : ref_of(request);
-    bson::Builder metadata;
-    metadata.append("message", "before the first branch");
-    const versions::CommitInfo first{op.services().clock.wall_ms(), metadata.done().bytes()};
+    const versions::CommitInfo first = commit_info(op, arguments, "before the first branch");
     const auto database = op.services().databases->find_or_begin(database_of(request), first);
     const bson::Document made = storage::in_transaction(
         write::engine_of(op),

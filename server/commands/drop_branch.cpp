@@ -34,11 +34,7 @@ class DropBranch : public Command {
       storage::in_transaction(
           engine,
           [&](storage::Transaction& transaction) {
-            const versions::Place place = database->place(transaction, {.name = name});
-            if (!force && place.branch && database->has_pending(transaction, place.branch->id)) {
-              throw base::OperationError(base::ErrorCode::illegal_operation,
-                                         "branch '" + name + "' has changes that are not committed; force: true drops them too");
-            }
+            check_nothing_lost(transaction, *database, name, force);
             database->drop(transaction, name, keep_for_log(op));
           },
           write::on_conflict(op));

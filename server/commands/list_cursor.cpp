@@ -37,15 +37,28 @@ int64_t batch_size(const Request& request) {
 
 }  // namespace
 
-void reply_list(OperationContext& op, const Request& request, std::string ns, std::vector<bson::Document> documents,
-                bson::Builder& reply) {
+namespace {
+
+void reply_source(OperationContext& op, const Request& request, std::string ns, std::unique_ptr<query::CursorSource> source, bson::Builder& reply) {
   auto cursor = std::make_unique<query::Cursor>();
   cursor->ns = std::move(ns);
-  cursor->source = std::make_unique<ListSource>(std::move(documents));
+  cursor->source = std::move(source);
   cursor->command = bson::Document(request.body);
   if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
   base::check(op.services().cursors != nullptr, "a server with storage has cursors");
   query::reply_first_batch(op, *op.services().cursors, std::move(cursor), batch_size(request), false, reply);
+}
+
+}  // namespace
+
+void reply_list(OperationContext& op, const Request& request, std::string ns, std::vector<bson::Document> documents,
+                bson::Builder& reply) {
+  reply_source(op, request, std::move(ns), std::make_unique<ListSource>(std::move(documents)), reply);
+}
+
+void reply_cursor(OperationContext& op, const Request& request, const std::string& command, std::unique_ptr<query::CursorSource> source,
+                  bson::Builder& reply) {
+  reply_source(op, request, request.db + ".$cmd." + command, std::move(source), reply);
 }
 
 }  // namespace server

@@ -373,3 +373,136 @@ def test_a_member_of_a_set_refuses_a_directory_with_branches(tmp_path):
         server.arguments += ["--replSet", "rs"]
         with pytest.raises(RuntimeError, match="branches"):
             server.start()
+
+
+def log_of(database, **arguments):
+    return list(database.cursor_command("log", 1, **arguments))
+
+
+def test_commits_and_what_they_show(shop):
+    main = shop["main"]
+    main.c.insert_many([{"_id": i} for i in range(3)])
+    first = main.command("commit", 1, message="three")  # the first commit makes it a database with branches
+    assert first["changed"] is True and first["branch"] == "main"
+    assert main.command("commit", 1)["changed"] is False
+    shop.create("dev")
+    dev = shop["dev"]
+    dev.c.insert_one({"_id": 10})
+    dev.c.update_one({"_id": 1}, {"$set": {"a": 1}})
+    dev.c.delete_one({"_id": 2})
+    dev.d.insert_one({"_id": 1})
+    status = dev.command("status")
+    assert status["branch"] == "dev" and status["clean"] is False and status["readOnly"] is False and status["commit"] == first["commit"]
+    assert sorted(status["collections"], key=lambda one: one["name"]) == [
+        {"name": "c", "inserted": 1, "modified": 1, "deleted": 1}, {"name": "d", "inserted": 1, "modified": 0, "deleted": 0}]
+    assert main.command("status")["clean"] is True
+    second = dev.command("commit", 1, message="changed", author="me")
+    assert second["commit"] != first["commit"] and dev.command("status")["clean"] is True
+    dev.c.update_one({"_id": 1}, {"$set": {"a": 2}})
+    third = dev.command("commit", 1, message="again")
+    assert [one["message"] for one in log_of(dev)] == ["again", "changed", "three"]
+    assert [one["commit"] for one in log_of(dev, cursor={"batchSize": 1})] == [third["commit"], second["commit"], first["commit"]]
+    assert log_of(dev, limit=1)[0]["parents"] == [second["commit"]]
+    assert log_of(shop["dev~1"])[0]["author"] == "me" and len(log_of(main)) == 1
+    for ref, documents in [("dev", 2), ("dev~0", 2), ("dev~1", 1), ("dev^", 1), ("dev~2", None), (second["commit"][:12], 1), (first["commit"], None)]:
+        past = shop[ref]
+        one = past.c.find_one({"_id": 1})
+        assert one == ({"_id": 1, "a": documents} if documents else {"_id": 1}), ref
+        assert past.c.count_documents({}) == past.c.estimated_document_count() == 3
+        assert past.d.count_documents({}) == (1 if documents else 0)
+    for ref in ["dev~1", "dev^", "dev~0", second["commit"]]:
+        fails(ILLEGAL_OPERATION, lambda: shop[ref].c.insert_one({}))
+        fails(BAD_VALUE, lambda: shop[ref].command("commit", 1))
+        assert shop[ref].command("status")["readOnly"] is True
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["dev~3"].c.find_one())
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["dev^2"].c.find_one())
+    shop.create("old", **{"from": "dev~1"})
+    assert shop["old"].c.find_one({"_id": 1})["a"] == 1
+    shop["main"].command("dropBranch", "dev")
+    assert shop[third["commit"]].c.find_one({"_id": 1})["a"] == 2  # commits stay
+
+
+def test_tags(shop):
+    main = shop["main"]
+    main.c.insert_one({"_id": 1})
+    commit = main.command("commit", 1)["commit"]
+    assert main.command("createTag", "v1.0") == {"tag": "v1.0", "commit": commit, "ok": 1.0}
+    main.c.insert_one({"_id": 2})
+    shop["main"].command("commit", 1)
+    assert shop["v1%2E0"].c.count_documents({}) == 1 and main.c.count_documents({}) == 2
+    fails(ILLEGAL_OPERATION, lambda: shop["v1%2E0"].c.insert_one({}))
+    assert [(one["name"], one["commit"]) for one in main.cursor_command("listTags", 1)] == [("v1.0", commit)]
+    main.command("createTag", "v0", **{"from": "main~1"})
+    assert shop["v0"].c.count_documents({}) == 1
+    shop.create("dev", **{"from": "v1.0"})
+    assert shop["dev"].c.count_documents({}) == 1
+    # A name means one thing.
+    fails(NAMESPACE_EXISTS, lambda: main.command("createTag", "v0"))
+    fails(NAMESPACE_EXISTS, lambda: main.command("createTag", "dev"))
+    fails(NAMESPACE_EXISTS, lambda: shop.create("v0"))
+    fails(BAD_VALUE, lambda: main.command("dropBranch", "v0"))
+    fails(NAMESPACE_NOT_FOUND, lambda: main.command("dropTag", "dev"))
+    main.command("dropTag", "v0")
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["v0"].c.find_one())
+
+
+def test_reset_and_rename(shop):
+    main = shop["main"]
+    main.c.create_index("u", unique=True)
+    main.c.insert_many([{"_id": i, "u": i} for i in range(5)])
+    main.command("commit", 1)
+    main.c.update_many({}, {"$inc": {"u": 100}})
+    last = main.command("commit", 1)["commit"]
+    main.c.insert_one({"_id": "lost", "u": 1})
+    fails(ILLEGAL_OPERATION, lambda: main.command("resetBranch", "main", to="main~1"))
+    main.command("resetBranch", "main", to="main~1", force=True)
+    assert [one["u"] for one in main.c.find().sort("u", 1)] == [0, 1, 2, 3, 4] and main.c.estimated_document_count() == 5
+    with pytest.raises(DuplicateKeyError):
+        main.c.insert_one({"_id": 9, "u": 4})
+    main.c.insert_one({"_id": 9, "u": 104})
+    assert main.command("commit", 1)["changed"]
+    assert len(log_of(main)) == 2
+    main.command("resetBranch", "main", to=last)
+    assert main.c.count_documents({"u": {"$gte": 100}}) == 5
+    shop.create("dev")
+    shop["dev"].c.delete_one({"_id": 0})
+    shop["main"].command("renameBranch", "dev", to="next")
+    assert shop["next"].c.count_documents({}) == 4
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["dev"].c.find_one())
+    fails(ILLEGAL_OPERATION, lambda: main.command("renameBranch", "main", to="x"))
+    fails(NAMESPACE_EXISTS, lambda: main.command("renameBranch", "next", to="main"))
+    fails(NAMESPACE_NOT_FOUND, lambda: main.command("resetBranch", "next", to="nowhere", force=True))
+
+
+def test_commits_beside_writers(shop):
+    shop["main"].c.insert_many([{"_id": i, "n": 0} for i in range(8)])
+    shop.create("dev")
+    failures = []
+
+    def write(number):
+        try:
+            with pymongo.MongoClient(shop.client.address[0], shop.client.address[1]) as client:
+                dev = client[f"{shop.name}@dev"].c
+                for i in range(100):
+                    dev.update_one({"_id": (i + number) % 8}, {"$inc": {"n": 1}})
+                    dev.insert_one({"_id": f"{number}-{i}"})
+                    if i % 3 == 0:
+                        dev.delete_one({"_id": f"{number}-{i}"})
+        except Exception as failure:  # noqa: BLE001
+            failures.append(failure)
+
+    threads = [threading.Thread(target=write, args=[number]) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        shop["dev"].command("commit", 1)
+    shop["dev"].command("commit", 1)
+    assert not failures and shop["dev"].command("status")["clean"]
+    for ref in ["dev", "dev~0"]:
+        dev = shop[ref].c
+        assert sum(one["n"] for one in dev.find({"n": {"$exists": True}})) == 300
+        assert dev.count_documents({}) == dev.estimated_document_count() == 8 + 3 * (100 - 34)
+    # Each commit shows a moment: nobody was ever there twice.
+    for one in log_of(shop["dev"], limit=20):
+        ids = [document["_id"] for document in shop[one["commit"]].c.find()]
+        assert len(ids) == len(set(ids))

@@ -9,11 +9,12 @@ STEPS = 150
 
 
 class Model:
-    """What each branch should show: documents by _id. `committed` is what a branch made of it begins with."""
+    """What each branch should show: documents by _id. `committed` is what a branch made of it begins with; `commits` are all there ever were."""
 
     def __init__(self, documents):
         self.heads = {"main": dict(documents)}
         self.committed = {"main": dict(documents)}
+        self.commits = {}
 
     def taken(self, branch, document):
         return any(one["u"] == document["u"] for key, one in self.heads[branch].items() if key != document["_id"])
@@ -54,6 +55,21 @@ class Run:
             return
         self.shop["main"].command("dropBranch", name, force=True)
         del self.model.heads[name], self.model.committed[name]
+
+    def commit(self):
+        name = self.branch()
+        done = self.shop[name].command("commit", 1, message=name)
+        assert done["changed"] or self.model.heads[name] == self.model.committed[name]
+        self.model.committed[name] = self.model.commits[done["commit"]] = dict(self.model.heads[name])
+
+    def reset(self):
+        name = self.branch()
+        if not self.model.commits:
+            return
+        commit = self.random.choice(list(self.model.commits))
+        self.shop["main"].command("resetBranch", name, to=commit, force=True)
+        self.model.heads[name] = dict(self.model.commits[commit])
+        self.model.committed[name] = dict(self.model.commits[commit])
 
     def insert(self):
         branch = self.branch()
@@ -127,7 +143,8 @@ class Run:
                 assert sorted(one["_id"] for one in found) == sorted(key for key, one in documents.items() if one["a"] == value)
 
     def steps(self):
-        return [self.insert, self.insert_many, self.update, self.update, self.update_many, self.replace, self.delete, self.delete, self.create, self.drop]
+        return [self.insert, self.insert_many, self.update, self.update, self.update_many, self.replace, self.delete, self.delete, self.create, self.drop,
+                self.commit, self.commit, self.reset]
 
     def go(self):
         for step in range(STEPS):
@@ -135,6 +152,11 @@ class Run:
             if step % 10 == 0:
                 self.check()
         self.check()
+        for commit, documents in self.model.commits.items():
+            past = self.shop[commit[:16]].c
+            assert {one["_id"]: one for one in past.find()} == documents and past.estimated_document_count() == len(documents)
+            found = past.find({"a": {"$gte": 2}}).hint([("a", 1)])
+            assert sorted(one["_id"] for one in found) == sorted(key for key, one in documents.items() if one["a"] >= 2)
         self.shop.check()
 
 

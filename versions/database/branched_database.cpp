@@ -1,5 +1,7 @@
 #include "versions/database/branched_database.h"
 
+#include <unordered_set>
+
 #include "storage/engine.h"
 #include "storage/names.h"
 
@@ -56,7 +58,8 @@ Place BranchedDatabase::place(Transaction& transaction, const Ref& ref) const {
   if (place.branch) {
     place.commit = place.branch->head;
   } else {
-    const auto found = looks_like_commit(ref.name) ? graph.find(transaction, ref.name) : std::nullopt;
+    auto found = graph.tag(transaction, ref.name);
+    if (!found && looks_like_commit(ref.name)) found = graph.find(transaction, ref.name);
     if (!found) throw unknown("branch, tag or commit '" + ref.name + "'");
     place.commit = *found;
   }
@@ -102,8 +105,16 @@ std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction,
   return view;
 }
 
-Branch BranchedDatabase::create(Transaction& transaction, const std::string& name, const Ref& from) {
+// A name means one thing.
+void BranchedDatabase::check_free(Transaction& transaction, const std::string& name) const {
   check_branch_name(name);
+  const VersionGraph& graph = const_cast<Branches&>(branches_).graph();
+  const char* taken = graph.branch(transaction, name) ? "branch" : graph.tag(transaction, name) ? "tag" : nullptr;
+  if (taken) throw OperationError(ErrorCode::namespace_exists, std::string("there is a ") + taken + " '" + name + "'");
+}
+
+Branch BranchedDatabase::create(Transaction& transaction, const std::string& name, const Ref& from) {
+  check_free(transaction, name);
   const std::shared_lock lock(mutex_);
   const Place place = this->place(transaction, from);
   return place.branch ? branches_.create(transaction, name, place.branch->name) : branches_.create(transaction, name, place.commit);
@@ -141,6 +152,65 @@ void BranchedDatabase::drop(Transaction& transaction, const std::string& name, c
   if (name == main) throw OperationError(ErrorCode::illegal_operation, "main can't be dropped: it is the database itself");
   lose_pending(transaction, *place.branch, lost);
   branches_.drop(transaction, name);
+}
+
+Branch BranchedDatabase::branch(Transaction& transaction, const Ref& ref) const {
+  Place place = this->place(transaction, ref);
+  if (!place.branch) throw OperationError(ErrorCode::bad_value, "'" + ref.name + "' is no branch, or an older commit of one");
+  return std::move(*place.branch);
+}
+
+std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch, const CommitInfo& info) {
+  const std::shared_lock lock(mutex_);
+  return branches_.commit(transaction, branch, info);
+}
+
+std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, const Ref& to, const Lost& lost) {
+  const std::shared_lock lock(mutex_);
+  const Branch branch = this->branch(transaction, {.name = name});
+  const CommitNumber commit = place(transaction, to).commit;
+  lose_pending(transaction, branch, lost);
+  branches_.reset(transaction, name, commit);
+  return branches_.graph().commit(transaction, commit);
+}
+
+void BranchedDatabase::rename(Transaction& transaction, const std::string& name, const std::string& to) {
+  Branch branch = this->branch(transaction, {.name = name});
+  if (name == main) throw OperationError(ErrorCode::illegal_operation, "main can't be renamed: it is the database itself");
+  check_free(transaction, to);
+  branches_.graph().remove_branch(transaction, name);
+  branch.name = to;
+  branches_.graph().put_branch(transaction, branch);
+}
+
+std::shared_ptr<const Commit> BranchedDatabase::create_tag(Transaction& transaction, const std::string& name, const Ref& from) {
+  check_free(transaction, name);
+  const CommitNumber commit = place(transaction, from).commit;
+  branches_.graph().put_tag(transaction, name, commit);
+  return branches_.graph().commit(transaction, commit);
+}
+
+void BranchedDatabase::drop_tag(Transaction& transaction, const std::string& name) {
+  if (!branches_.graph().tag(transaction, name)) throw OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no tag '" + name + "'");
+  branches_.graph().remove_tag(transaction, name);
+}
+
+std::vector<BranchedDatabase::Changes> BranchedDatabase::changes(Transaction& transaction, const Branch& branch) {
+  const std::shared_lock lock(mutex_);
+  std::vector<Changes> all;
+  for (SharedCollection* shared : in_order_) {
+    const BranchStore::Pending pending = shared->store.pending(transaction, branch.id);
+    if (pending.empty()) continue;
+    Changes changes{.collection = std::string(storage::collection_of(shared->base.ns()))};
+    std::unordered_set<Bytes> gone;
+    const auto removed = shared->store.scan_set(transaction, pending.removed);
+    while (removed->next()) gone.insert(key_of(removed->content()));
+    const auto added = shared->store.scan_set(transaction, pending.added);
+    while (added->next()) ++(gone.erase(key_of(added->content())) > 0 ? changes.modified : changes.inserted);
+    changes.deleted = static_cast<int64_t>(gone.size());
+    all.push_back(std::move(changes));
+  }
+  return all;
 }
 
 void BranchedDatabase::forget_views(const std::string& branch) {

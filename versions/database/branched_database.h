@@ -54,6 +54,22 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // Nobody else may write to the branch. Throws IllegalOperation for main.
   void drop(Transaction& transaction, const std::string& name, const Lost& lost);
   bool has_pending(Transaction& transaction, BranchId branch);
+  // By name; throws BadValue for what is no branch.
+  Branch branch(Transaction& transaction, const Ref& ref) const;
+  // nullptr: nothing was written since the last one.
+  std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info);
+  // Both as with drop.
+  std::shared_ptr<const Commit> reset(Transaction& transaction, const std::string& branch, const Ref& to, const Lost& lost);
+  void rename(Transaction& transaction, const std::string& branch, const std::string& to);
+  std::shared_ptr<const Commit> create_tag(Transaction& transaction, const std::string& name, const Ref& from);
+  void drop_tag(Transaction& transaction, const std::string& name);
+
+  // What is not committed, of collections that have such: numbers of documents.
+  struct Changes {
+    std::string collection;
+    int64_t inserted = 0, modified = 0, deleted = 0;
+  };
+  std::vector<Changes> changes(Transaction& transaction, const Branch& branch);
   // After a drop was committed: nobody reads or writes it any more.
   void forget_views(const std::string& branch);
   void forget_all_views();
@@ -61,6 +77,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   std::vector<std::string> table_names() const;
 
  private:
+  void check_free(Transaction& transaction, const std::string& name) const;
   void lose_pending(Transaction& transaction, const Branch& branch, const Lost& lost);
 
   storage::Engine& engine_;

@@ -1,0 +1,37 @@
+// status: what was written on a branch since its last commit.
+#include "server/commands/branches.h"
+#include "server/operation.h"
+#include "server/write/target.h"
+#include "storage/engine.h"
+
+namespace server {
+namespace {
+
+class Status : public Command {
+ public:
+  std::string_view name() const override { return "status"; }
+  std::string_view help() const override { return "what is not committed on the branch\n{ status: 1 }"; }
+  std::optional<FieldNames> fields() const override { return FieldNames(); }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const auto database = branched(op, request);
+    storage::Transaction transaction(write::engine_of(op), storage::Transaction::Mode::read);
+    const versions::Place place = database->place(transaction, ref_of(request));
+    if (place.branch) reply.append("branch", place.branch->name);
+    reply.append("commit", hex(database->branches().graph().commit(transaction, place.commit)->id)).append("readOnly", !place.branch);
+    const auto changes = place.branch ? database->changes(transaction, *place.branch) : std::vector<versions::BranchedDatabase::Changes>();
+    reply.append("clean", changes.empty());
+    auto list = reply.array("collections");
+    for (const auto& one : changes) {
+      bson::Builder out = list.object();
+      out.append("name", one.collection).append("inserted", one.inserted).append("modified", one.modified).append("deleted", one.deleted);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_status_command() { return std::make_unique<Status>(); }
+
+}  // namespace server

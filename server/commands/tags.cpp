@@ -1,0 +1,97 @@
+// createTag, dropTag, listTags: names of commits that stay where they are.
+#include "base/error.h"
+#include "server/arguments.h"
+#include "server/commands/branches.h"
+#include "server/commands/list_cursor.h"
+#include "server/operation.h"
+#include "server/services.h"
+#include "server/write/batch.h"
+#include "server/write/target.h"
+#include "storage/engine.h"
+
+namespace server {
+namespace {
+
+class CreateTag : public Command {
+ public:
+  std::string_view name() const override { return "createTag"; }
+  std::string_view help() const override {
+    return "name a commit for good\n{ createTag: <name>, from: <branch, tag or commit; default what the database's name says> }\nOf a branch it is the last commit.";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"from"};
+    return names;
+  }
+  bool writes() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    const std::string name(arguments.required_string("createTag"));
+    versions::check_branch_name(name);
+    const auto given = arguments.string("from");
+    const versions::Ref from = given ? ref_of(*given) : ref_of(request);
+    const auto database = branched(op, request);
+    const bson::Document said = storage::in_transaction(
+        write::engine_of(op),
+        [&](storage::Transaction& transaction) {
+          bson::Builder out;
+          out.append("tag", name).append("commit", hex(database->create_tag(transaction, name, from)->id));
+          return out.done();
+        },
+        write::on_conflict(op));
+    reply.append_all(said);
+  }
+};
+
+class DropTag : public Command {
+ public:
+  std::string_view name() const override { return "dropTag"; }
+  std::string_view help() const override { return "forget a tag; its commit stays\n{ dropTag: <name> }"; }
+  std::optional<FieldNames> fields() const override { return FieldNames(); }
+  bool writes() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const std::string name(Arguments(request).required_string("dropTag"));
+    const auto database = branched(op, request);
+    storage::in_transaction(
+        write::engine_of(op), [&](storage::Transaction& transaction) { database->drop_tag(transaction, name); }, write::on_conflict(op));
+    reply.append("dropped", name);
+  }
+};
+
+class ListTags : public Command {
+ public:
+  std::string_view name() const override { return "listTags"; }
+  std::string_view help() const override { return "the tags of the database\n{ listTags: 1, cursor: { batchSize: <int> } }"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"cursor"};
+    return names;
+  }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const auto database = branched(op, request);
+    std::vector<bson::Document> documents;
+    {
+      storage::Transaction transaction(write::engine_of(op), storage::Transaction::Mode::read);
+      versions::VersionGraph& graph = database->branches().graph();
+      for (const auto& [name, number] : graph.tags(transaction)) {
+        op.check_interrupt();
+        const auto commit = graph.commit(transaction, number);
+        bson::Builder out;
+        out.append("name", name).append("database", database->name() + "@" + versions::escaped(name));
+        out.append("commit", hex(commit->id)).append("time", bson::Date{commit->time_ms});
+        documents.push_back(out.done());
+      }
+    }
+    reply_list(op, request, request.db + ".$cmd.listTags", std::move(documents), reply);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_create_tag_command() { return std::make_unique<CreateTag>(); }
+std::unique_ptr<Command> make_drop_tag_command() { return std::make_unique<DropTag>(); }
+std::unique_ptr<Command> make_list_tags_command() { return std::make_unique<ListTags>(); }
+
+}  // namespace server
