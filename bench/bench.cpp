@@ -2,6 +2,7 @@
 
 #include "bench/branches/command.h"
 #include "bench/chapter6/command.h"
+#include "bench/merkle/command.h"
 #include "bench/sets/command.h"
 #include "bench/sizes/command.h"
 
@@ -15,6 +16,7 @@ const std::vector<Benchmark>& all() {
       {"majority", "writes acknowledged by the majority of a replica set, beside consensus alone", sets::add_majority},
       {"sizes", "data directories of the sets, file by file, beside git gc --aggressive and zstd -19 --long=31", sizes::add_options},
       {"branches", "the versioning benchmark of Decibel over all layouts, git beside, and what branches, commits and merges cost", branches::add_options},
+      {"merkle", "indexes of immutable data side by side (Yue et al.): speed, sharing, differences, merges, proofs; the figures to reach", merkle::add_options},
   };
   return benchmarks;
 }

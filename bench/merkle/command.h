@@ -1,0 +1,10 @@
+// palimpsest bench merkle
+#pragma once
+
+#include "bench/bench.h"
+
+namespace bench::merkle {
+
+Run add_options(CLI::App& parser);
+
+}  // namespace bench::merkle

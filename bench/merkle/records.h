@@ -1,0 +1,55 @@
+// Records as YCSB makes them, and their ways into an index: keys of 5 to 15 bytes, values of 256.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "versions/merkle/index.h"
+
+namespace bench::merkle {
+
+namespace siri = versions::merkle;
+using base::Bytes;
+
+struct Record {
+  Bytes key, value;
+};
+// Distinct for numbers below 60 million. `version`: another value for each.
+Bytes key_of(uint64_t number, size_t longer = 0);
+Record record(uint64_t number, uint64_t version = 0);
+std::vector<Record> records(uint64_t first, uint64_t count);
+void shuffle(std::vector<Record>& records, base::Random& random);
+
+// Numbers below a bound, small ones more often: the k-th with 1 / k^theta (Gray et al., as in YCSB). 0: all alike.
+class Zipf {
+ public:
+  Zipf(uint64_t below, double theta);
+  uint64_t next(base::Random& random) const;
+
+ private:
+  uint64_t below_;
+  double theta_, zeta_ = 0, alpha_ = 0, eta_ = 0;
+};
+
+// An index and a state of it.
+struct Tree {
+  explicit Tree(const siri::IndexOptions& options) : index(siri::make_index(options)), root(index->empty(nodes)) {}
+
+  // In batches, in the order they come; CPU seconds. The root after each batch goes to `roots`, where that is given.
+  double put(const std::vector<Record>& records, size_t batch, std::vector<siri::Hash>* roots = nullptr);
+  double build(const std::vector<Record>& records);  // at once
+
+  siri::MemoryNodes nodes;
+  std::unique_ptr<siri::Index> index;
+  siri::Hash root;
+};
+
+struct NamedIndex {
+  std::string name;
+  siri::IndexOptions options;
+};
+// The paper's four, and the POS-Tree as the paper cuts it.
+std::vector<NamedIndex> all_indexes();
+
+}  // namespace bench::merkle
