@@ -76,23 +76,41 @@ void ReplicaSet::synchronize() {
   Client(uri("w=" + std::to_string(members_.size()))).insert("bench", "synchronized", {document});
 }
 
-bson::Document ReplicaSet::settle() {
+bson::Document ReplicaSet::settle(const Server& member) {
   bson::Builder ask;
   ask.append("serverStatus", 1);
   const bson::Document command = ask.done();
-  bson::Document primary;
-  for (auto member = members_.rbegin(); member != members_.rend(); ++member) {
-    Client client((*member)->uri() + direct);
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(settle_seconds_max);
-    for (;;) {
-      primary = client.command("admin", command);
-      const auto left = [&](const char* path) { return bson::value_at(primary, path).to_int64(); };
-      if (left("dedup.queue.records") == 0 && left("dedup.queue.collectionsBehind") == 0 && left("dedup.writeBack.records") == 0) break;
-      if (std::chrono::steady_clock::now() > until) throw std::runtime_error((*member)->host() + " still has records to encode or to write back");
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
+  Client client(member.uri() + direct);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(settle_seconds_max);
+  for (;;) {
+    bson::Document status = client.command("admin", command);
+    const auto left = [&](const char* path) { return bson::value_at(status, path).to_int64(); };
+    if (left("dedup.queue.records") == 0 && left("dedup.queue.collectionsBehind") == 0 && left("dedup.writeBack.records") == 0) return status;
+    if (std::chrono::steady_clock::now() > until) throw std::runtime_error(member.host() + " still has records to encode or to write back");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  return primary;
+}
+
+bson::Document ReplicaSet::settle() {
+  for (size_t i = members_.size(); i-- > 1;) settle(*members_[i]);
+  return settle(*members_.front());
+}
+
+bson::Document ReplicaSet::secondary_status() { return settle(*members_.back()); }
+
+void ReplicaSet::fail_over() {
+  members_.front()->kill();
+  members_.erase(members_.begin());
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds_max);
+  for (;;) {
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (!is(*members_[i], "isWritablePrimary")) continue;
+      std::swap(members_[0], members_[i]);
+      return;
+    }
+    if (std::chrono::steady_clock::now() > until) throw std::runtime_error("nobody takes over from the primary that was killed");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// A replica set of its own, gone with the object. The first member is its primary.
+// A replica set of its own, gone with the object.
 #pragma once
 
 #include <memory>
@@ -33,9 +33,14 @@ class ReplicaSet {
   // Waits until no member has records left to encode or to write back; the primary's serverStatus then. Throws
   // std::runtime_error after some minutes.
   bson::Document settle();
+  // Kills the primary; another one leads when this returns, and the set is without the old one from then on. Throws std::runtime_error.
+  void fail_over();
+  // serverStatus of a member that isn't the primary, settled.
+  bson::Document secondary_status();
 
  private:
-  std::vector<std::unique_ptr<Server>> members_;
+  bson::Document settle(const Server& member);
+  std::vector<std::unique_ptr<Server>> members_;  // the first is the primary
 };
 
 }  // namespace bench

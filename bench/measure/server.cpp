@@ -72,7 +72,7 @@ Server::Server(const std::string& program, const std::vector<std::string>& argum
   const int error = posix_spawn(&pid_, words.front().c_str(), &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error(program + " cannot be started");
-  at_interrupt_.emplace([pid = pid_] { kill(pid, SIGKILL); });
+  at_interrupt_.emplace([pid = pid_] { ::kill(pid, SIGKILL); });
 
   for (int tries = 0; tries < 600; ++tries) {
     if (listens(place_.address, port_)) return;
@@ -91,10 +91,18 @@ Server::Server(const std::string& program, const std::vector<std::string>& argum
 
 Server::~Server() { stop(); }
 
+void Server::kill() {
+  at_interrupt_.reset();
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
 void Server::stop() {
   at_interrupt_.reset();
   if (pid_ <= 0) return;
-  kill(pid_, SIGTERM);
+  ::kill(pid_, SIGTERM);
   int status = 0;
   for (int tries = 0; tries < 400; ++tries) {
     if (waitpid(pid_, &status, WNOHANG) == pid_) {
@@ -103,9 +111,7 @@ void Server::stop() {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  kill(pid_, SIGKILL);
-  waitpid(pid_, &status, 0);
-  pid_ = -1;
+  kill();
 }
 
 double Server::cpu_seconds() const {

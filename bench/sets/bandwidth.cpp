@@ -25,7 +25,7 @@ struct Arguments {
   Common common;
   std::string workload = "wiki", data, concern = "1";
   std::vector<double> mbits{1, 5, 20, 100};
-  size_t members = 3, records = 4000, batch = 10, synchronize = 100;
+  size_t members = 3, records = 4000, batch = 10, synchronize = 100, turns = 3;
   double seconds = 20;
   bool synthetic = false;
 };
@@ -64,6 +64,8 @@ Outcome replay(const Arguments& arguments, const Workload& workload, ReplicaSet&
   return {count / seconds(), static_cast<double>(network.sent_bytes(0) - sent) / count, static_cast<double>(content) / count};
 }
 
+std::string name_of(const std::optional<double>& mbit) { return mbit ? number_text(*mbit) : "unlimited"; }
+
 struct Kind {
   const char* name;
   std::vector<std::string> arguments;
@@ -72,8 +74,8 @@ struct Kind {
 int run(const Arguments& arguments) {
   Report report;
   report.title = "Insertion throughput under limited bandwidth (dbDedup, figure 6.5)";
-  report.command = fmt::format("palimpsest bench bandwidth --workload {} --members {} --batch {} --synchronize {} --w {} --records {} --seconds {}", arguments.workload,
-                               arguments.members, arguments.batch, arguments.synchronize, arguments.concern, arguments.records, arguments.seconds);
+  report.command = fmt::format("palimpsest bench bandwidth --workload {} --members {} --batch {} --synchronize {} --w {} --records {} --seconds {} --turns {}", arguments.workload,
+                               arguments.members, arguments.batch, arguments.synchronize, arguments.concern, arguments.records, arguments.seconds, arguments.turns);
   const std::string server = server_of(arguments.common);
   begin(report);
   clean_up_when_interrupted();
@@ -93,27 +95,39 @@ int run(const Arguments& arguments) {
   Table table{"", {"Mbit/s", "", "inserts/s", "of unlimited, %", "on the line, B a record", "line used, Mbit/s", "content over line"}, {}};
   std::map<std::string, double> unlimited;
   for (const Kind& kind : kinds) plot.series.push_back({kind.name, {}});
-  for (const auto& mbit : lines) {
-    for (size_t i = 0; i < kinds.size(); ++i) {
-      const Kind& kind = kinds[i];
-      network.limit(std::nullopt);
-      SetOptions options{.program = server, .members = arguments.members, .arguments = kind.arguments, .scratch = arguments.common.scratch, .network = &network};
-      options.arguments.insert(options.arguments.end(), {"--wiredTigerCacheSizeGB", "0.5", "--quiet"});
-      ReplicaSet set(options);
-      network.limit(mbit);
-      const Outcome outcome = replay(arguments, workload, set, network);
-      network.limit(std::nullopt);
-      if (!mbit) unlimited[kind.name] = outcome.rate;
-      const double share = 100 * outcome.rate / unlimited[kind.name];
-      const std::string line = mbit ? number_text(*mbit) : "unlimited";
-      table.rows.push_back({line, kind.name, number_text(outcome.rate), number_text(share), number_text(outcome.line_bytes),
-                            number_text(outcome.line_bytes * outcome.rate * 8 / 1e6), number_text(outcome.content_bytes / outcome.line_bytes) + "x"});
-      std::cerr << fmt::format("{} Mbit/s, {}: {:.0f} inserts/s, {:.1f} % of unlimited, {:.0f} B a record on the line\n", line, kind.name, outcome.rate, share, outcome.line_bytes);
-      if (!mbit) continue;
-      plot.series[i].points.emplace_back(*mbit, outcome.rate);
-      if (*mbit == 20 && i == 0) {
-        report.goals.push_back({"insert rate at 20 Mbit/s, of unlimited", "%", share, 95, false, fmt::format("{}, {} members on one line of the primary", workload.name, arguments.members)});
+  // Turn by turn, so that what else the machine does meets all of them.
+  std::map<std::pair<size_t, size_t>, std::vector<Outcome>> outcomes;  // by line and kind
+  for (size_t turn = 0; turn < arguments.turns; ++turn) {
+    for (size_t at = 0; at < lines.size(); ++at) {
+      for (size_t i = 0; i < kinds.size(); ++i) {
+        SetOptions options{.program = server, .members = arguments.members, .arguments = kinds[i].arguments, .scratch = arguments.common.scratch, .network = &network};
+        options.arguments.insert(options.arguments.end(), {"--wiredTigerCacheSizeGB", "0.5", "--quiet"});
+        ReplicaSet set(options);
+        network.limit(lines[at]);
+        const Outcome outcome = replay(arguments, workload, set, network);
+        network.limit(std::nullopt);
+        outcomes[{at, i}].push_back(outcome);
+        std::cerr << fmt::format("{} Mbit/s, {}: {:.0f} inserts/s, {:.0f} B a record on the line\n", name_of(lines[at]), kinds[i].name, outcome.rate, outcome.line_bytes);
       }
+    }
+  }
+  for (auto& [which, turns] : outcomes) {
+    const auto& mbit = lines[which.first];
+    const size_t i = which.second;
+    std::sort(turns.begin(), turns.end(), [](const Outcome& a, const Outcome& b) { return a.rate < b.rate; });
+    const Outcome outcome = turns[turns.size() / 2];
+    if (!mbit) unlimited[kinds[i].name] = outcome.rate;
+    const double share = 100 * outcome.rate / unlimited[kinds[i].name];
+    table.rows.push_back({name_of(mbit), kinds[i].name, number_text(outcome.rate), number_text(share), number_text(outcome.line_bytes),
+                          number_text(outcome.line_bytes * outcome.rate * 8 / 1e6), number_text(outcome.content_bytes / outcome.line_bytes) + "x"});
+    if (!mbit && i + 1 == kinds.size()) {
+      const double of_plain = 100 * unlimited[kinds.front().name] / outcome.rate;
+      report.goals.push_back({"insert rate with dedup and a log of deltas, of that without", "%", of_plain, 95, false, fmt::format("{}, {} members, unlimited lines", workload.name, arguments.members)});
+    }
+    if (!mbit) continue;
+    plot.series[i].points.emplace_back(*mbit, outcome.rate);
+    if (*mbit == 20 && i == 0) {
+      report.goals.push_back({"insert rate at 20 Mbit/s, of unlimited", "%", share, 95, false, fmt::format("{}, {} members on one line of the primary", workload.name, arguments.members)});
     }
   }
   Figure figure{"6.5", "Insertion throughput under limited bandwidth", {}, {}, {}, {}};
@@ -141,6 +155,7 @@ Run add_bandwidth(CLI::App& parser) {
   parser.add_option("--seconds", arguments->seconds, "no insert begins after this time, in each run")->capture_default_str()->check(CLI::PositiveNumber);
   parser.add_option("--batch", arguments->batch, "documents in one command")->capture_default_str()->check(CLI::Range(1, 1000));
   parser.add_option("--synchronize", arguments->synchronize, "wait for all members every so many records (dbDedup: 1000)")->capture_default_str()->check(CLI::PositiveNumber);
+  parser.add_option("--turns", arguments->turns, "runs of each, the median of which is told")->capture_default_str()->check(CLI::PositiveNumber);
   parser.add_option("--w", arguments->concern, "write concern of the inserts")->capture_default_str();
   return [arguments] { return run(*arguments); };
 }

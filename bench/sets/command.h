@@ -13,6 +13,7 @@ namespace bench::sets {
 
 Run add_bandwidth(CLI::App& parser);  // dbDedup Figure 6.5, on lines shaped by tc
 Run add_shards(CLI::App& parser);     // dbDedup Table 6.2, on pairs of servers
+Run add_fail_over(CLI::App& parser);  // compression in the inserts after the primary was lost (dbDedup §6.6)
 Run add_majority(CLI::App& parser);   // writes acknowledged by the majority, beside consensus alone
 
 // What they share.
