@@ -246,8 +246,8 @@ bool StoredCatalog::drop_database(std::string_view db) {
       if (views) views->dropping(transaction, db);
       if (sink_) sink_->schema_changed(transaction, db, {}, command.done());
     });
+    if (views) views->dropped(db);  // uses them until then
     for (const Shared& collection : all) gone(collection);
-    if (views) views->dropped(db);
     return true;
   }
 }

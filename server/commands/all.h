@@ -25,6 +25,7 @@
   X(dedup_advise)              \
   X(dedup_chain)               \
   X(delete)                    \
+  X(diff)                      \
   X(distinct)                  \
   X(drop)                      \
   X(drop_branch)               \
@@ -64,6 +65,7 @@
   X(list_tags)                 \
   X(log)                       \
   X(log_rotate)                \
+  X(merge)                     \
   X(ping)                      \
   X(refresh_sessions)          \
   X(refresh_logical_session_cache_now) \

@@ -1,12 +1,14 @@
 #include "server/write/write_errors.h"
 
 #include "base/error.h"
+#include "server/write/detailed_error.h"
 #include "storage/duplicate_key.h"
 
 namespace server::write {
 
 void append_error_details(const base::OperationError& error, bson::Builder& out) {
   const auto* duplicate = dynamic_cast<const storage::DuplicateKey*>(&error);
+  if (const auto* detailed = dynamic_cast<const DetailedError*>(&error)) out.append_all(detailed->details());
   if (duplicate) out.append("keyPattern", duplicate->pattern()).append("keyValue", duplicate->value());
 }
 

@@ -506,3 +506,115 @@ def test_commits_beside_writers(shop):
     for one in log_of(shop["dev"], limit=20):
         ids = [document["_id"] for document in shop[one["commit"]].c.find()]
         assert len(ids) == len(set(ids))
+
+
+def diff_of(database, **arguments):
+    return {(one["collection"], one["_id"]): one for one in database.cursor_command("diff", 1, **arguments)}
+
+
+def test_differences(shop):
+    main = shop["main"]
+    main.c.insert_many([{"_id": i, "a": 0} for i in range(20)])
+    shop.create("dev")
+    dev = shop["dev"]
+    dev.c.update_one({"_id": 1}, {"$set": {"a": 1}})
+    dev.c.delete_one({"_id": 2})
+    dev.c.insert_one({"_id": 30})
+    dev.d.insert_one({"_id": "x"})
+    found = diff_of(dev)
+    assert found == {
+        ("c", 1): {"collection": "c", "_id": 1, "change": "update", "before": {"_id": 1, "a": 0}, "after": {"_id": 1, "a": 1}},
+        ("c", 2): {"collection": "c", "_id": 2, "change": "delete", "before": {"_id": 2, "a": 0}},
+        ("c", 30): {"collection": "c", "_id": 30, "change": "insert", "after": {"_id": 30}},
+        ("d", "x"): {"collection": "d", "_id": "x", "change": "insert", "after": {"_id": "x"}}}
+    dev.command("commit", 1)
+    assert diff_of(dev) == {} and diff_of(dev, **{"from": "dev~1"}) == found == diff_of(main, **{"from": "main", "to": "dev"}, cursor={"batchSize": 1})
+    assert set(diff_of(dev, **{"from": "main"}, collection="d")) == {("d", "x")}
+    assert set(diff_of(dev, **{"from": "main"}, filter={"change": "update"})) == {("c", 1)}
+    back = diff_of(main, **{"from": "dev"})
+    assert back[("c", 1)]["after"] == {"_id": 1, "a": 0} and back[("c", 2)]["change"] == "insert" and back[("c", 30)]["change"] == "delete"
+    main.c.update_one({"_id": 5}, {"$set": {"a": 5}})  # not committed, and still seen
+    assert set(diff_of(main, **{"from": "dev"})) == set(found) | {("c", 5)}
+    fails(NAMESPACE_NOT_FOUND, lambda: diff_of(main, to="nowhere"))
+
+
+def test_merges_field_by_field(shop):
+    main = shop["main"]
+    main.c.create_index("a")
+    main.c.create_index("both.x")
+    main.c.insert_many([{"_id": i, "a": 0, "b": 0, "both": {"x": 0, "y": 0}} for i in range(6)])
+    shop.create("dev")
+    dev = shop["dev"]
+    dev.c.update_one({"_id": 0}, {"$set": {"a": 1}})
+    dev.c.update_one({"_id": 1}, {"$set": {"both.x": 1}})
+    dev.c.delete_one({"_id": 2})
+    dev.c.insert_one({"_id": "dev", "a": 7})
+    main.c.update_one({"_id": 1}, {"$set": {"both.y": 2, "b": 3}})
+    main.c.update_one({"_id": 3}, {"$set": {"a": 9}})
+    dev.command("commit", 1)
+    fails(ILLEGAL_OPERATION, lambda: main.command("merge", "dev"))  # main has changes that are not committed
+    main.command("commit", 1)
+    tried = main.command("merge", "dev", dryRun=True)
+    assert tried["changed"] is True and tried["conflictCount"] == 0 and main.c.find_one({"_id": 0})["a"] == 0
+    done = main.command("merge", "dev", message="dev is done")
+    assert done["changed"] is True and done["touchedByBoth"] == 1
+    assert by_id(main.c) == {0: {"_id": 0, "a": 1, "b": 0, "both": {"x": 0, "y": 0}}, 1: {"_id": 1, "a": 0, "b": 3, "both": {"x": 1, "y": 2}},
+                             3: {"_id": 3, "a": 9, "b": 0, "both": {"x": 0, "y": 0}}, 4: {"_id": 4, "a": 0, "b": 0, "both": {"x": 0, "y": 0}},
+                             5: {"_id": 5, "a": 0, "b": 0, "both": {"x": 0, "y": 0}}, "dev": {"_id": "dev", "a": 7}}
+    assert [one["_id"] for one in main.c.find({"both.x": 1}).hint([("both.x", 1)])] == [1]
+    assert sorted(one["a"] for one in main.c.find({"a": {"$gt": 0}}).hint([("a", 1)])) == [1, 7, 9]
+    assert main.c.estimated_document_count() == 6
+    newest = log_of(main)[0]
+    assert newest["message"] == "dev is done" and len(newest["parents"]) == 2
+    assert shop["main^2"].c.find_one({"_id": 1})["b"] == 0
+    assert main.command("merge", "dev")["changed"] is False
+    assert dev.command("merge", "main")["changed"] is True and by_id(dev.c) == by_id(main.c)
+    main.c.update_one({"_id": 1}, {"$inc": {"b": 1}})
+    main.c.delete_one({"_id": "dev"})
+
+
+def test_conflicts_merge_nothing(shop):
+    main = shop["main"]
+    main.c.insert_many([{"_id": i, "n": 5, "tags": ["a"]} for i in range(4)])
+    shop.create("dev")
+    dev = shop["dev"]
+    for database, by in [(main, 1), (dev, 2)]:
+        database.c.update_one({"_id": 0}, {"$inc": {"n": by}})
+        database.c.update_one({"_id": 1}, {"$push": {"tags": f"t{by}"}})
+        database.c.insert_one({"_id": f"only{by}"})
+    main.c.delete_one({"_id": 2})
+    dev.c.update_one({"_id": 2}, {"$set": {"n": 0}})
+    main.command("commit", 1), dev.command("commit", 1)
+    before = by_id(main.c)
+    conflicts = fails(96, lambda: main.command("merge", "dev")).details["conflicts"]
+    assert {one["_id"]: one.get("paths") for one in conflicts} == {0: ["n"], 1: ["tags"], 2: None}
+    assert main.command("merge", "dev", dryRun=True)["conflictCount"] == 3
+    assert by_id(main.c) == before and len(log_of(main)) == 2 and main.command("status")["clean"]
+    fails(BAD_VALUE, lambda: main.command("merge", "dev", resolve="mine"))
+    fails(BAD_VALUE, lambda: main.command("merge", "dev", paths={"n": "add"}))
+    fails(NAMESPACE_NOT_FOUND, lambda: main.command("merge", "nowhere"))
+    main.command("merge", "dev", resolve="theirs", paths={"n": "sum", "tags": "union"})
+    assert main.c.find_one({"_id": 0})["n"] == 8 and sorted(main.c.find_one({"_id": 1})["tags"]) == ["a", "t1", "t2"]
+    assert main.c.find_one({"_id": 2})["n"] == 0 and main.c.count_documents({}) == 6
+
+
+def test_a_merge_that_breaks_a_unique_index_is_a_conflict(shop):
+    main = shop["main"]
+    main.c.create_index("u", unique=True)
+    main.c.insert_many([{"_id": i, "u": i} for i in range(4)])
+    shop.create("dev")
+    dev = shop["dev"]
+    main.c.insert_one({"_id": "m", "u": 100})
+    dev.c.insert_one({"_id": "d", "u": 100})
+    dev.c.update_one({"_id": 1}, {"$set": {"u": 50}})
+    main.command("commit", 1), dev.command("commit", 1)
+    conflict, = fails(96, lambda: main.command("merge", "dev")).details["conflicts"]
+    assert conflict == {"collection": "c", "_id": "d", "index": "u_1", "key": {"u": 100}, "other": {"_id": "m"}}
+    assert main.c.find_one({"_id": 1})["u"] == 1 and main.c.count_documents({}) == 5
+    dev.c.update_one({"_id": "d"}, {"$set": {"u": 101}})
+    dev.command("commit", 1)
+    main.command("merge", "dev")
+    assert [one["u"] for one in main.c.find().sort("u", 1)] == [0, 2, 3, 50, 100, 101]
+    with pytest.raises(DuplicateKeyError):
+        main.c.insert_one({"_id": "x", "u": 50})
+    main.c.insert_one({"_id": "x", "u": 1})

@@ -2,7 +2,7 @@
 import random
 
 import pytest
-from pymongo.errors import BulkWriteError, DuplicateKeyError
+from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure
 
 SEEDS = range(4)
 STEPS = 150
@@ -70,6 +70,36 @@ class Run:
         self.shop["main"].command("resetBranch", name, to=commit, force=True)
         self.model.heads[name] = dict(self.model.commits[commit])
         self.model.committed[name] = dict(self.model.commits[commit])
+
+    def merge(self):
+        """Theirs wins in a conflict; of what a unique index forbids nothing is merged, and the server decides what that is."""
+        into, other = self.branch(), self.branch()
+        if self.model.heads[into] != self.model.committed[into]:
+            return
+        try:
+            done = self.shop[into].command("merge", other, resolve="theirs")
+        except OperationFailure as failure:
+            assert failure.code == 96 and all(one["index"] == "u_1" for one in failure.details["conflicts"]), failure.details
+            assert self.contents(into) == self.model.heads[into]
+            return
+        merged = self.contents(into)
+        assert len({one["u"] for one in merged.values()}) == len(merged)
+        theirs, ours = self.model.committed[other], self.model.heads[into]
+        for key in theirs.keys() | ours.keys() | merged.keys():
+            assert merged.get(key) in (theirs.get(key), ours.get(key)) or (key in theirs and key in ours), key
+        self.model.heads[into], self.model.committed[into] = dict(merged), dict(merged)
+        self.model.commits[done["commit"]] = dict(merged)
+
+    def contents(self, ref):
+        return {one["_id"]: one for one in self.shop[ref].c.find()}
+
+    def diff(self):
+        a, b = self.branch(), self.branch()
+        before, after = self.model.heads[a], self.model.heads[b]
+        found = {one["_id"]: (one.get("before"), one.get("after")) for one in self.shop[b].cursor_command("diff", 1, **{"from": a}, collection="c")}
+        differ = {key: (before.get(key), after.get(key)) for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+        # Equal documents may be different versions.
+        assert {key: pair for key, pair in found.items() if pair[0] != pair[1]} == differ
 
     def insert(self):
         branch = self.branch()
@@ -144,7 +174,7 @@ class Run:
 
     def steps(self):
         return [self.insert, self.insert_many, self.update, self.update, self.update_many, self.replace, self.delete, self.delete, self.create, self.drop,
-                self.commit, self.commit, self.reset]
+                self.commit, self.commit, self.reset, self.merge, self.diff]
 
     def go(self):
         for step in range(STEPS):

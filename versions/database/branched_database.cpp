@@ -2,7 +2,9 @@
 
 #include <unordered_set>
 
+#include "bson/builder.h"
 #include "storage/engine.h"
+#include "storage/index_keys.h"
 #include "storage/names.h"
 
 namespace versions {
@@ -21,6 +23,17 @@ BranchedDatabase::BranchedDatabase(storage::Engine& engine, std::string name, ui
 
 BranchedDatabase::~BranchedDatabase() = default;
 
+std::shared_lock<std::shared_mutex> BranchedDatabase::in_use() const {
+  std::shared_lock lock(mutex_);
+  if (closed_) throw OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' was dropped");
+  return lock;
+}
+
+void BranchedDatabase::close() {
+  const std::unique_lock lock(mutex_);
+  closed_ = true;
+}
+
 void BranchedDatabase::add(storage::StoredCollection& collection, int64_t holes) {
   const auto id_index = collection.stored_indexes()->front();
   StoreParts parts{engine_, collection.id(), collection.records(),
@@ -35,7 +48,7 @@ void BranchedDatabase::add(storage::StoredCollection& collection, int64_t holes)
 }
 
 void BranchedDatabase::begin(Transaction& transaction, const CommitInfo& info) {
-  const std::shared_lock lock(mutex_);
+  const auto lock = in_use();
   std::vector<RecordId> newest;
   for (const SharedCollection* shared : in_order_) {
     auto cursor = shared->base.records().cursor(transaction, storage::Direction::backward);
@@ -46,7 +59,7 @@ void BranchedDatabase::begin(Transaction& transaction, const CommitInfo& info) {
 
 void BranchedDatabase::share(storage::StoredCollection& collection) {
   // Of main, which is the first branch. The collection owns the view, so the view doesn't own the collection.
-  const std::shared_lock lock(mutex_);
+  const auto lock = in_use();
   collection.share(std::make_shared<CollectionView>(shared_from_this(), *collections_.at(collection.id()), nullptr, collection.ns(),
                                                     ViewPlace{std::string(main), BranchId{1}, 0}));
 }
@@ -87,7 +100,7 @@ std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction,
   const Place place = this->place(transaction, ref);
   SharedCollection* shared = nullptr;
   {
-    const std::shared_lock lock(mutex_);
+    const auto lock = in_use();
     const auto found = collections_.find(base->id());
     if (found == collections_.end()) return nullptr;
     shared = found->second.get();
@@ -115,13 +128,13 @@ void BranchedDatabase::check_free(Transaction& transaction, const std::string& n
 
 Branch BranchedDatabase::create(Transaction& transaction, const std::string& name, const Ref& from) {
   check_free(transaction, name);
-  const std::shared_lock lock(mutex_);
+  const auto lock = in_use();
   const Place place = this->place(transaction, from);
   return place.branch ? branches_.create(transaction, name, place.branch->name) : branches_.create(transaction, name, place.commit);
 }
 
 bool BranchedDatabase::has_pending(Transaction& transaction, BranchId branch) {
-  const std::shared_lock lock(mutex_);
+  const auto lock = in_use();
   for (const SharedCollection* shared : in_order_) {
     if (shared->store.has_pending(transaction, branch)) return true;
   }
@@ -146,7 +159,7 @@ void BranchedDatabase::lose_pending(Transaction& transaction, const Branch& bran
 }
 
 void BranchedDatabase::drop(Transaction& transaction, const std::string& name, const Lost& lost) {
-  const std::shared_lock lock(mutex_);
+  const auto lock = in_use();
   const Place place = this->place(transaction, {.name = name});
   if (!place.branch) throw OperationError(ErrorCode::bad_value, "'" + name + "' is no branch");
   if (name == main) throw OperationError(ErrorCode::illegal_operation, "main can't be dropped: it is the database itself");
@@ -161,12 +174,12 @@ Branch BranchedDatabase::branch(Transaction& transaction, const Ref& ref) const 
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch, const CommitInfo& info) {
-  const std::shared_lock lock(mutex_);
+  const auto lock = in_use();
   return branches_.commit(transaction, branch, info);
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, const Ref& to, const Lost& lost) {
-  const std::shared_lock lock(mutex_);
+  const auto lock = in_use();
   const Branch branch = this->branch(transaction, {.name = name});
   const CommitNumber commit = place(transaction, to).commit;
   lose_pending(transaction, branch, lost);
@@ -195,13 +208,97 @@ void BranchedDatabase::drop_tag(Transaction& transaction, const std::string& nam
   branches_.graph().remove_tag(transaction, name);
 }
 
+// --- merges and differences
+
+namespace {
+
+bson::Document id_of(bson::DocumentView document) {
+  bson::Builder out;
+  out.append("_id", static_cast<bson::ValueView>(document.find("_id")));
+  return out.done();
+}
+
+}  // namespace
+
+BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const std::string& into, const Ref& from, const Resolver& resolve,
+                                                const CommitInfo& info) {
+  const auto lock = in_use();
+  const Branch before = branch(transaction, {.name = into});
+  const Stamp generation = transaction.next_stamp();  // nobody else has it: what the merge writes is told by it
+  const Merged merged = branches_.merge(transaction, into, place(transaction, from).commit, resolve, info, generation);
+  Merge merge{.commit = merged.commit, .conflicts = {}, .touched_by_both = merged.touched_by_both};
+  for (const Merged::Conflict& one : merged.conflicts) {
+    const SharedCollection& shared = *in_order_[one.collection];
+    const RecordId record = one.ours != 0 ? one.ours : one.theirs != 0 ? one.theirs : one.base;
+    const auto content = shared.store.content(transaction, record);
+    merge.conflicts.push_back({.collection = collection_name(shared), .id = content ? id_of(bson::DocumentView(*content)) : bson::Document(), .paths = one.paths});
+  }
+  if (!merge.commit || !merge.conflicts.empty()) return merge;
+  const Branch after = branch(transaction, {.name = into});
+  for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, after, generation, merge);
+  return merge;
+}
+
+// What came to the branch: documents that the merge wrote have no entries yet, and unique keys may be taken.
+void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after, Stamp generation,
+                                    Merge& merge) {
+  const View old = shared.view_of(transaction, before.head), now = shared.view_of(transaction, after);
+  if (old.state == now.state) return;
+  std::vector<std::shared_ptr<storage::StoredIndex>> unique;
+  const auto indexes = shared.base.stored_indexes();
+  for (const auto& index : *indexes) {
+    if (index->spec().unique && !index->is_id()) unique.push_back(index);
+  }
+  const Difference difference = shared.store.diff(transaction, old, View{.state = now.state});
+  auto cursor = shared.base.records().cursor(transaction);
+  difference.only_b.for_each([&](RecordId record) {
+    const bool may_be_written = segment_of(record) == before.segment;
+    if (!may_be_written && unique.empty()) return;
+    cursor.seek_after(record - 1);
+    if (!cursor.next() || cursor.id() != record) throw OperationError(ErrorCode::data_corruption_detected, "a merged record is missing");
+    const bool written = may_be_written && cursor.generation() == generation;
+    if (!written && unique.empty()) return;
+    const bson::Document document{Bytes(cursor.content())};
+    if (written) {
+      add_entries(transaction, shared.base, record, document);
+      shared.base.count(transaction, 1, static_cast<int64_t>(document.size()), generation);
+    }
+    for (const auto& index : unique) {
+      storage::IndexKeys keys;
+      index->keys_of(document, keys);
+      for (const Bytes& key : keys.keys) {
+        index->claim(transaction, key, static_cast<uint32_t>(after.id));
+        index->each_version(transaction, key, [&](RecordId other) {
+          if (other == record || !shared.store.shows(transaction, now, other)) return true;
+          const auto content = shared.store.content(transaction, other);
+          merge.conflicts.push_back({.collection = collection_name(shared), .id = id_of(document), .index = index->spec().name,
+                                     .key = storage::index_key_values(index->spec(), document, key),
+                                     .other = content ? id_of(bson::DocumentView(*content)) : bson::Document()});
+          return true;
+        });
+      }
+    }
+  });
+}
+
+std::string BranchedDatabase::collection_name(const SharedCollection& shared) { return std::string(storage::collection_of(shared.base.ns())); }
+
+std::optional<BranchedDatabase::Compared> BranchedDatabase::diff(Transaction& transaction, const Place& from, const Place& to, storage::CollectionId collection) {
+  const auto lock = in_use();
+  const auto found = collections_.find(collection);
+  if (found == collections_.end()) return std::nullopt;
+  SharedCollection& shared = *found->second;
+  const auto view = [&](const Place& place) { return place.branch ? shared.view_of(transaction, *place.branch) : shared.view_of(transaction, place.commit); };
+  return Compared{shared.store, shared.store.diff(transaction, view(from), view(to))};
+}
+
 std::vector<BranchedDatabase::Changes> BranchedDatabase::changes(Transaction& transaction, const Branch& branch) {
-  const std::shared_lock lock(mutex_);
+  const auto lock = in_use();
   std::vector<Changes> all;
   for (SharedCollection* shared : in_order_) {
     const BranchStore::Pending pending = shared->store.pending(transaction, branch.id);
     if (pending.empty()) continue;
-    Changes changes{.collection = std::string(storage::collection_of(shared->base.ns()))};
+    Changes changes{.collection = collection_name(*shared)};
     std::unordered_set<Bytes> gone;
     const auto removed = shared->store.scan_set(transaction, pending.removed);
     while (removed->next()) gone.insert(key_of(removed->content()));

@@ -70,6 +70,33 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
     int64_t inserted = 0, modified = 0, deleted = 0;
   };
   std::vector<Changes> changes(Transaction& transaction, const Branch& branch);
+
+  struct Conflict {
+    std::string collection;
+    bson::Document id;                    // {_id: …}
+    std::vector<std::string> paths = {};  // what both sides changed; none: the document as a whole
+    // Of a unique index: two documents want the same key.
+    std::string index = {};
+    bson::Document key = {}, other = {};  // {email: …}; the other one's {_id: …}
+  };
+  struct Merge {
+    std::shared_ptr<const Commit> commit;  // nullptr: there was nothing new, or conflicts
+    std::vector<Conflict> conflicts;
+    uint64_t touched_by_both = 0;
+  };
+  // Where there are conflicts the transaction must not be committed. Throws IllegalOperation where something is pending on the branch.
+  Merge merge(Transaction& transaction, const std::string& into, const Ref& from, const Resolver& resolve, const CommitInfo& info);
+
+  // What two states show differently, uncommitted changes of branches included; nullopt: no such collection. Good for as long as
+  // somebody holds the collection.
+  struct Compared {
+    BranchStore& store;
+    Difference difference;
+  };
+  std::optional<Compared> diff(Transaction& transaction, const Place& from, const Place& to, storage::CollectionId collection);
+
+  // The database was dropped: waits for who is at work in it, and refuses whoever comes.
+  void close();
   // After a drop was committed: nobody reads or writes it any more.
   void forget_views(const std::string& branch);
   void forget_all_views();
@@ -77,6 +104,9 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   std::vector<std::string> table_names() const;
 
  private:
+  std::shared_lock<std::shared_mutex> in_use() const;
+  static std::string collection_name(const SharedCollection& shared);
+  void index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after, Stamp generation, Merge& merge);
   void check_free(Transaction& transaction, const std::string& name) const;
   void lose_pending(Transaction& transaction, const Branch& branch, const Lost& lost);
 
@@ -85,6 +115,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   const uint32_t number_;
   Branches branches_;
   mutable std::shared_mutex mutex_;  // of the list of collections, there and in branches_
+  bool closed_ = false;
   std::map<storage::CollectionId, std::unique_ptr<SharedCollection>> collections_;
   std::vector<SharedCollection*> in_order_;  // as branches_ has them
   mutable std::mutex views_mutex_;

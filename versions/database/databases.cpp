@@ -239,6 +239,7 @@ void Databases::dropped(std::string_view db) {
     gone = std::move(found->second);
     databases_.erase(found);
   }
+  gone->close();
   gone->forget_all_views();
   for (const std::string& table : gone->table_names()) engine_.drop_table(table);
 }
