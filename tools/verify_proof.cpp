@@ -160,7 +160,7 @@ class Proof {
       check(section.empty(), "a section is of no use");
       return end();
     }
-    check(sha256(Bytes(1, '\0').append(section)) == digest, "a section has another hash");
+    check(sha256(section) == digest, "a section has another hash");
     for (Reader entries{section}; !entries.left.empty();) {
       const BytesView key = entries.text(), value = entries.text();
       if (key < key_) continue;

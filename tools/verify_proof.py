@@ -101,7 +101,7 @@ def verify(root, key, proof):
                 check(not section, "a section is of no use")
                 answered = True
             else:
-                check(sha256(b"\0" + section) == digest, "a section has another hash")
+                check(sha256(section) == digest, "a section has another hash")
                 entries = Reader(section)
                 while True:
                     check(entries.left(), "a section ends before its last key")

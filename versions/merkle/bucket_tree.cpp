@@ -32,7 +32,7 @@ NodePtr bucket_at(Nodes& nodes, const Hash& hash) {
 Hash put_inner(Nodes& nodes, std::span<const Hash> children) {
   Bytes bytes(1, static_cast<char>(NodeKind::bucket_inner));
   for (const Hash& child : children) bytes.append(view(child));
-  NodePtr node = Node::whole(std::move(bytes));
+  NodePtr node = Node::whole(bytes);
   const Hash hash = node->hash();
   nodes.put(std::move(node));
   return hash;
@@ -43,7 +43,7 @@ Hash put_root(Nodes& nodes, const BucketRoot& root) {
   base::append_varint(bytes, root.buckets);
   base::append_varint(bytes, root.fan_out);
   bytes.append(view(root.top));
-  NodePtr node = Node::whole(std::move(bytes));
+  NodePtr node = Node::whole(bytes);
   const Hash hash = node->hash();
   nodes.put(std::move(node));
   return hash;

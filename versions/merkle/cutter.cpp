@@ -38,17 +38,18 @@ bool Cutter::ends_after(base::BytesView key, base::BytesView value, uint64_t bef
   return ends;
 }
 
-// The longer the node is already, the likelier it ends: with probability 2.136 e s (s + e) / target^3 after s bytes and an entry of
-// e, which makes lengths a Weibull distribution of shape 3 with that mean. Where every end is as likely, a change meets nodes of
-// twice the mean; here it meets some of 1.2 times. Never likelier than even: where long entries made all nodes end after the
-// second, a record more would shift them all. In whole numbers, for the same nodes on every machine.
+// The longer the node is already, the likelier it ends: with probability 1.571 e (s + e / 2) / target^2 after s bytes and an entry of
+// e, which makes lengths a Weibull distribution of shape 2 with that mean. Where every end is as likely, a change meets nodes of
+// twice the mean; here it meets some of 1.3 times. A higher shape would bring that closer to 1, but small nodes, which changes
+// miss, would be fewer, and fewer nodes shared. Never likelier than even: where long entries made all nodes end after the second,
+// a record more would shift them all. In whole numbers, for the same nodes on every machine.
 bool Cutter::key_hash_ends(base::BytesView key, uint64_t before, uint64_t entry) const {
   if (before == 0) return false;  // two entries at least: every level has half as many nodes as the one below
   if (before + entry >= longest * target_) return true;
-  constexpr uint64_t factor = 2187, even = uint64_t{1} << 31;                                           // / 2^10, / 2^32
+  constexpr uint64_t factor = 1609, even = uint64_t{1} << 31;                                           // / 2^10, / 2^32
   const auto parts = [&](uint64_t bytes) { return std::min<uint64_t>((bytes << 10) / target_, 1 << 12); };  // / 2^10
   const uint64_t e = std::min<uint64_t>((entry << 20) / target_, 1 << 22);                               // / 2^20
-  const uint64_t threshold = (factor * parts(before) * parts(before + entry) * e) >> (10 + 10 + 10 + 20 - 32);
+  const uint64_t threshold = (factor * (parts(before) + parts(before + entry)) * e) >> (10 + 1 + 10 + 20 - 32);
   return (base::hash64(key, level_) >> 32) < std::min(threshold, even);
 }
 

@@ -8,14 +8,31 @@ void LevelWriter::add(BytesView key, BytesView value) {
   if (cut_ == Cut::overflow) return items_.push_back({nullptr, 0, key, value, entry_bytes(key, value)});
   const size_t before = builder_.bytes();
   builder_.add(key, value);
-  if (cutter_.ends_after(key, value, before, builder_.bytes() - before)) nodes_.push_back(builder_.finish());
+  if (cutter_.ends_after(key, value, before, builder_.bytes() - before)) end_node();
 }
 
 void LevelWriter::add(const Node& from, size_t entry) {
   if (cut_ == Cut::overflow) return items_.push_back({&from, entry, {}, {}, from.entry(entry).size()});
   const size_t before = builder_.bytes();
   builder_.add(from, entry);
-  if (cutter_.ends_after(from.key(entry), from.value(entry), before, builder_.bytes() - before)) nodes_.push_back(builder_.finish());
+  if (cutter_.ends_after(from.key(entry), from.value(entry), before, builder_.bytes() - before)) end_node();
+}
+
+// Enough to hash side by side, few enough to be in the processor's cache still.
+void LevelWriter::end_node() {
+  nodes_.push_back(builder_.finish());
+  if (nodes_.size() - sealed_ >= 64) seal();
+}
+
+void LevelWriter::seal() {
+  NodeBuilder::seal(std::span(nodes_).subspan(sealed_));
+  sealed_ = nodes_.size();
+}
+
+std::vector<std::shared_ptr<Node>> LevelWriter::take() {
+  seal();
+  sealed_ = 0;
+  return std::exchange(nodes_, {});
 }
 
 void LevelWriter::split() {
@@ -32,7 +49,7 @@ void LevelWriter::split() {
     written += item.bytes;
     // Two entries at least: every level has half as many nodes as the one below.
     if (++in_node >= 2 && written * parts >= total * part) {
-      nodes_.push_back(builder_.finish());
+      end_node();
       in_node = 0;
       while (written * parts >= total * part) ++part;
     }

@@ -11,16 +11,17 @@ class LevelWriter {
   LevelWriter(Cut cut, unsigned level, uint32_t node_bytes)
       : cut_(cut), node_bytes_(node_bytes), builder_(level), cutter_(cut, level, node_bytes) {}
 
-  // Whatever the bytes are in stays until `end_old_node`, nodes until they are sealed.
+  // Whatever the bytes are in stays until `end_old_node` and the next `between_nodes`.
   void add(BytesView key, BytesView value);
   void add(const Node& from, size_t entry);
   // All entries that stood in one old node, or came between them, are there.
   void end_old_node() { if (cut_ == Cut::overflow) split(); }
   bool between_nodes() const { return builder_.empty(); }
-  void end_level() { if (!builder_.empty()) nodes_.push_back(builder_.finish()); }
+  void end_level() { if (!builder_.empty()) end_node(); }
 
-  // So far, not sealed.
-  std::vector<std::shared_ptr<Node>>& nodes() { return nodes_; }
+  size_t made() const { return nodes_.size(); }
+  // What was made since it was last called, sealed.
+  std::vector<std::shared_ptr<Node>> take();
 
  private:
   struct Item {
@@ -30,12 +31,15 @@ class LevelWriter {
     size_t bytes = 0;
   };
   void split();
+  void end_node();
+  void seal();
 
   Cut cut_;
   uint32_t node_bytes_;
   NodeBuilder builder_;
   Cutter cutter_;
   std::vector<std::shared_ptr<Node>> nodes_;
+  size_t sealed_ = 0;  // of them
   std::vector<Item> items_;  // of `overflow`
 };
 

@@ -34,32 +34,32 @@ using NodePtr = std::shared_ptr<const Node>;
 class Node {
  public:
   // Bytes that don't have to be a node, and what they are called by.
-  static base::Result<NodePtr> decode(Bytes bytes);
+  static base::Result<NodePtr> decode(BytesView bytes);
   // One that is called by the hash of its bytes, which are well-formed.
-  static NodePtr whole(Bytes bytes);
+  static NodePtr whole(BytesView bytes);
 
   const Hash& hash() const { return hash_; }
-  BytesView bytes() const { return bytes_; }
+  BytesView bytes() const { return {bytes_, bytes_size_}; }
   NodeKind kind() const { return static_cast<NodeKind>(bytes_[0]); }
   size_t memory_bytes() const;
 
   // Of search nodes alone. A leaf's entries are keys and values; an inner node's are the last key below a child, and its hash.
   unsigned level() const { return static_cast<uint8_t>(bytes_[1]); }
-  size_t size() const { return entries_.size(); }
-  BytesView key(size_t entry) const { return {bytes_.data() + entries_[entry].key, entries_[entry].key_bytes}; }
-  BytesView value(size_t entry) const { return {bytes_.data() + entries_[entry].value, end(entry) - entries_[entry].value}; }
-  BytesView entry(size_t entry) const { return {bytes_.data() + entries_[entry].begin, end(entry) - entries_[entry].begin}; }
+  size_t size() const { return entries_size_; }
+  BytesView key(size_t entry) const { return {bytes_ + entries_[entry].key, entries_[entry].key_bytes}; }
+  BytesView value(size_t entry) const { return {bytes_ + entries_[entry].value, end(entry) - entries_[entry].value}; }
+  BytesView entry(size_t entry) const { return {bytes_ + entries_[entry].begin, end(entry) - entries_[entry].begin}; }
   BytesView last_key() const { return key(size() - 1); }
   Hash child(size_t entry) const;
   size_t lower_bound(BytesView key) const;  // the first entry that isn't below `key`
 
-  size_t sections() const { return sections_.size(); }
+  size_t sections() const { return sections_size_; }
   size_t section_begin(size_t section) const { return section == 0 ? 0 : sections_[section - 1].end; }
   size_t section_end(size_t section) const { return sections_[section].end; }  // an entry
   const Hash& digest(size_t section) const { return sections_[section].digest; }
   size_t section_of(size_t entry) const;
   BytesView section_bytes(size_t section) const;
-  Bytes directory() const;
+  void append_directory(Bytes& out) const;
 
  private:
   friend class NodeBuilder;
@@ -70,24 +70,29 @@ class Node {
     uint32_t end;
     Hash digest;
   };
-  uint32_t end(size_t entry) const { return entry + 1 < entries_.size() ? entries_[entry + 1].begin : static_cast<uint32_t>(bytes_.size()); }
+  static std::shared_ptr<Node> make(BytesView bytes, const std::vector<Entry>& entries, const std::vector<Section>& sections);
+  uint32_t end(size_t entry) const { return entry + 1 < entries_size_ ? entries_[entry + 1].begin : bytes_size_; }
 
-  Bytes bytes_;
-  std::vector<Entry> entries_;
-  std::vector<Section> sections_;
   Hash hash_{};
+  uint32_t bytes_size_ = 0, entries_size_ = 0, sections_size_ = 0;
+  // All in one piece of memory. What a look-up asks first is in front: the keys' first 8 bytes, as numbers that sort as they do.
+  std::unique_ptr<char[]> memory_;
+  const uint64_t* prefixes_ = nullptr;
+  const Entry* entries_ = nullptr;
+  Section* sections_ = nullptr;
+  const char* bytes_ = nullptr;
 };
 
 // Search nodes, entry by entry in the order of their keys. Sections that stand in the new node as they stood in an old one
 // are not hashed again.
 class NodeBuilder {
  public:
-  explicit NodeBuilder(unsigned level) : level_(level) {}
+  explicit NodeBuilder(unsigned level);
 
   void add(BytesView key, BytesView value);
   void add(const Node& from, size_t entry);  // `from` stays until `seal`
-  bool empty() const { return !node_ || node_->entries_.empty(); }
-  size_t bytes() const { return node_ ? node_->bytes_.size() - 2 : 0; }  // of its entries
+  bool empty() const { return entries_.empty(); }
+  size_t bytes() const { return bytes_.size() - header_bytes; }  // of its entries
 
   // The node so far, which gets its name from `seal`; the next entry begins another.
   std::shared_ptr<Node> finish();
@@ -95,13 +100,20 @@ class NodeBuilder {
   static void seal(std::span<const std::shared_ptr<Node>> nodes);
 
  private:
-  void begin();
+  friend class Node;
+  static constexpr size_t header_bytes = 2;
   void end_entry();
   void close_section();
+  bool section_full() const { return bytes_.size() - section_begin_ >= section_bytes_target; }
 
-  unsigned level_;
-  std::shared_ptr<Node> node_;
-  uint32_t section_begin_ = 0;         // a byte of the node
+  // A section is full once it has so many bytes: one that is larger hashes more again after a change, and makes proofs longer;
+  // with smaller ones the directory does.
+  static constexpr size_t section_bytes_target = 192;
+
+  Bytes bytes_;  // of the node so far
+  std::vector<Node::Entry> entries_;
+  std::vector<Node::Section> sections_;
+  size_t section_begin_ = header_bytes;
   // The section so far is the beginning of a section of this node, up to an entry.
   const Node* source_ = nullptr;
   size_t source_section_ = 0, source_entry_ = 0;

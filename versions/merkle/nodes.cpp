@@ -106,7 +106,7 @@ NodePtr TableNodes::read(const Hash& hash) {
   ++read_from_table_;
   const auto row = table_.get(transaction_, view(hash));
   if (!row) not_there(hash, "is missing");
-  auto node = Node::decode(Bytes(*row));
+  auto node = Node::decode(*row);
   if (!node.ok() || (*node)->hash() != hash) not_there(hash, "is damaged");
   cache_.put(*node);
   return std::move(*node);

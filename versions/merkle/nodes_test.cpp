@@ -35,7 +35,7 @@ TEST_CASE("nodes are read back from their bytes, and a flipped bit shows in thei
     base::Random random(32);
     for (const Hash& hash : nodes_of(nodes, root)) {
       const NodePtr node = nodes.get(hash);
-      const auto again = Node::decode(Bytes(node->bytes()));
+      const auto again = Node::decode(node->bytes());
       read_back += again.ok() && again.value()->hash() == hash;
       Bytes damaged(node->bytes());
       damaged[random.below(damaged.size())] ^= static_cast<char>(1 << random.below(8));

@@ -12,7 +12,7 @@ constexpr BytesView magic("PMP\1", 4);
 struct Step {
   BytesView bytes;    // of a node, or a directory
   BytesView section;
-  Hash hash, digest;
+  Hash hash{}, digest{};
 };
 
 struct Invalid {
@@ -40,19 +40,17 @@ std::vector<Step> read_steps(BytesView proof) {
   if (!proof.starts_with(magic)) throw Invalid{"it is of no known format"};
   proof.remove_prefix(magic.size());
   std::vector<Step> steps;
-  std::vector<Bytes> tagged;
   while (!proof.empty()) {
     Step step;
     step.bytes = take_bytes(proof);
     if (step.bytes.empty()) throw Invalid{"a step is empty"};
     if (step.bytes[0] == static_cast<char>(NodeKind::search)) step.section = take_bytes(proof);
     steps.push_back(step);
-    tagged.push_back(Bytes(1, '\0').append(step.section));
   }
   std::vector<Message> messages;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    messages.push_back({steps[i].bytes, &steps[i].hash});
-    messages.push_back({tagged[i], &steps[i].digest});
+  for (Step& step : steps) {
+    messages.push_back({step.bytes, &step.hash});
+    if (!step.section.empty()) messages.push_back({step.section, &step.digest});
   }
   sha256_many(messages);
   return steps;
@@ -180,7 +178,8 @@ void ProofWriter::add(const Node& node) {
 }
 
 void ProofWriter::add(const Node& search, size_t entry) {
-  const Bytes directory = search.directory();
+  Bytes directory;
+  search.append_directory(directory);
   base::append_varint(out_, directory.size());
   out_.append(directory);
   const BytesView section = entry < search.size() ? search.section_bytes(search.section_of(entry)) : BytesView();

@@ -7,18 +7,10 @@
 namespace versions::merkle {
 namespace {
 
-// What one run of new nodes stands for: old nodes first to last, new ones likewise.
+// A run of old nodes, and how many nodes were made once it was over.
 struct Run {
-  size_t old_begin, old_end, new_begin, new_end;
+  size_t old_end, made_end;
 };
-
-// All entries, as nodes of that level.
-std::vector<NodePtr> write_level(Nodes& nodes, LevelWriter& writer) {
-  NodeBuilder::seal(writer.nodes());
-  std::vector<NodePtr> written(writer.nodes().begin(), writer.nodes().end());
-  for (const NodePtr& node : written) nodes.put(node);
-  return written;
-}
 
 }  // namespace
 
@@ -90,33 +82,54 @@ Hash SearchTree::update(Nodes& nodes, const Hash& root_hash, std::span<const Cha
   const NodePtr root = search_node(nodes, root_hash);
   Above above;
   for (unsigned level = 0; level <= root->level(); ++level) {
-    above = rewrite(nodes, root, level, level == 0 ? changes : above.changes);
-    if (above.changes.empty()) return root_hash;
+    above = rewrite(nodes, root, level, level == 0 ? changes : above.changes, level == root->level());
+    if (!above.changed) return root_hash;
   }
   // What came in place of the old root are all nodes there are on its level.
-  std::vector<NodePtr> tops = std::move(above.made);
-  for (unsigned level = root->level() + 1; tops.size() > 1; ++level) {
-    LevelWriter writer(cut_, level, node_bytes_);
-    for (const NodePtr& node : tops) writer.add(node->last_key(), view(node->hash()));
-    writer.end_old_node();
-    writer.end_level();
-    tops = write_level(nodes, writer);
-  }
-  if (tops.empty()) return empty(nodes);
+  std::erase_if(above.changes, [](const Change& change) { return !change.value; });
+  for (unsigned level = root->level() + 1; above.changes.size() > 1; ++level) above = write(nodes, level, above.changes);
+  if (above.changes.empty()) return empty(nodes);
   // The top is the lowest level that has one node.
-  NodePtr top = tops.front();
-  while (top->level() > 0 && top->size() == 1) top = search_node(nodes, top->child(0));
-  return top->hash();
+  Hash top;
+  std::memcpy(top.data(), above.changes[0].value->data(), top.size());
+  for (NodePtr node = search_node(nodes, top); node->level() > 0 && node->size() == 1; node = search_node(nodes, top)) top = node->child(0);
+  return top;
 }
 
-SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigned level, std::span<const Change> changes) const {
+SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigned level, std::span<const Change> changes, bool all) const {
   LevelWalk walk(nodes, root, level);
   LevelWriter writer(cut_, level, node_bytes_);
+  Above above;
+  const auto keep = [&](BytesView key, const Hash* hash) {
+    above.changes.push_back({above.bytes.keep(key), hash != nullptr ? std::optional(above.bytes.keep(view(*hash))) : std::nullopt});
+  };
   std::vector<NodePtr> old;
   std::vector<Run> runs;
+  const auto end_runs = [&] {
+    std::vector<std::shared_ptr<Node>> made = writer.take();
+    size_t i = 0, j = 0;
+    for (const Run& run : runs) {
+      while (i < run.old_end || j < run.made_end) {
+        if (i < run.old_end && old[i]->size() == 0) {
+          ++i;  // the empty root: nobody names it
+          continue;
+        }
+        const int order = i == run.old_end ? 1 : j == run.made_end ? -1 : old[i]->last_key().compare(made[j]->last_key());
+        const bool same = order == 0 && old[i]->hash() == made[j]->hash();
+        above.changed |= !same;
+        if (order < 0) keep(old[i]->last_key(), nullptr);
+        else if (!same || all) keep(made[j]->last_key(), &made[j]->hash());
+        if (order >= 0 && !same) nodes.put(std::move(made[j]));
+        if (order <= 0) ++i;
+        if (order >= 0) ++j;
+      }
+    }
+    old.clear();
+    runs.clear();
+  };
+
   for (size_t change = 0; change < changes.size();) {
     walk.seek(changes[change].key);
-    Run run{old.size(), 0, writer.nodes().size(), 0};
     for (;;) {
       const NodePtr& node = walk.node();
       const bool last = walk.is_last();
@@ -139,38 +152,23 @@ SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigne
       if (writer.between_nodes()) break;
       walk.next();
     }
-    run.old_end = old.size();
-    run.new_end = writer.nodes().size();
-    runs.push_back(run);
+    runs.push_back({old.size(), writer.made()});
+    if (writer.made() >= 64) end_runs();
   }
-  NodeBuilder::seal(writer.nodes());
+  end_runs();
+  return above;
+}
 
+SearchTree::Above SearchTree::write(Nodes& nodes, unsigned level, std::span<const Change> entries) const {
+  LevelWriter writer(cut_, level, node_bytes_);
+  for (const Change& entry : entries) writer.add(entry.key, *entry.value);
+  writer.end_old_node();
+  writer.end_level();
   Above above;
-  above.made.assign(writer.nodes().begin(), writer.nodes().end());
-  const auto& made = above.made;
-  for (const Run& run : runs) {
-    size_t i = run.old_begin, j = run.new_begin;
-    while (i < run.old_end || j < run.new_end) {
-      if (i < run.old_end && old[i]->size() == 0) {
-        ++i;  // the empty root: nobody names it
-        continue;
-      }
-      const int order = i == run.old_end ? 1 : j == run.new_end ? -1 : old[i]->last_key().compare(made[j]->last_key());
-      if (order == 0 && old[i]->hash() == made[j]->hash()) {
-        ++i, ++j;
-        continue;
-      }
-      if (order >= 0) {
-        above.changes.push_back({made[j]->last_key(), view(made[j]->hash())});
-        nodes.put(made[j]);
-        ++j;
-      } else {
-        above.changes.push_back({old[i]->last_key(), std::nullopt});
-      }
-      if (order <= 0) ++i;
-    }
+  for (std::shared_ptr<Node>& node : writer.take()) {
+    above.changes.push_back({above.bytes.keep(node->last_key()), above.bytes.keep(view(node->hash()))});
+    nodes.put(std::move(node));
   }
-  above.old = std::move(old);
   return above;
 }
 

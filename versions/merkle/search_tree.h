@@ -1,6 +1,7 @@
 // POS-Tree and MVMB+-Tree: ordered trees whose inner nodes hold the last key below each child, and its hash.
 #pragma once
 
+#include "versions/merkle/arena.h"
 #include "versions/merkle/cutter.h"
 #include "versions/merkle/index.h"
 
@@ -19,12 +20,15 @@ class SearchTree : public Index {
   Bytes prove(Nodes& nodes, const Hash& root, BytesView key) const override;
 
  private:
-  // The level's changes become nodes, and these changes for the level above.
+  // What became of a level, for the level above: its nodes that went and came.
   struct Above {
     std::vector<Change> changes;
-    std::vector<NodePtr> old, made;  // that the changes' bytes are in
+    Arena bytes;  // that they are in
+    bool changed = false;
   };
-  Above rewrite(Nodes& nodes, const NodePtr& root, unsigned level, std::span<const Change> changes) const;
+  // `all`: nodes that are as they were among those that were looked at, too.
+  Above rewrite(Nodes& nodes, const NodePtr& root, unsigned level, std::span<const Change> changes, bool all) const;
+  Above write(Nodes& nodes, unsigned level, std::span<const Change> entries) const;
 
   Cut cut_;
   uint32_t node_bytes_;
