@@ -1,0 +1,249 @@
+// Collections of branches as the catalog opens them: random histories against plain maps, restarts and crashes included.
+#include "versions/database/databases.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "base/random.h"
+#include "bson/json.h"
+#include "storage/dedup_service.h"
+#include "storage/temporary_engine.h"
+
+using namespace versions;
+using storage::Collection;
+using storage::Direction;
+
+namespace {
+
+using Documents = std::map<int, std::pair<int, int>>;  // _id -> a, u
+
+bson::Document document(int id, int a, int u) {
+  bson::Builder builder;
+  builder.append("_id", id).append("a", a).append("u", u).append("text", std::string(50, static_cast<char>('a' + a)));
+  return builder.done();
+}
+
+void put_into(Documents& documents, bson::DocumentView found) {
+  const auto [at, is_new] =
+      documents.emplace(found["_id"].as_int32(), std::pair{found["a"].as_int32(), found["u"].as_int32()});
+  CHECK(is_new);
+}
+
+class History {
+ public:
+  explicit History(uint64_t seed) : random_(seed), directory_(std::make_unique<storage::TemporaryDirectory>()) {
+    open();
+    engine_->catalog().create("shop.things", {});
+    engine_->catalog().create_indexes(collection("main"), {storage::parse_index_spec(bson::json("{key: {a: 1}, name: 'a'}")),
+                                                           storage::parse_index_spec(bson::json("{key: {u: 1}, name: 'u', unique: true}"))});
+    heads_["main"];
+    for (uint64_t left = random_.below(2) * 10; left > 0; --left) write();
+    databases_->find_or_begin("shop", {});
+    committed_["main"] = heads_["main"];
+  }
+
+  void step() {
+    const uint64_t dice = random_.below(100);
+    if (dice < 70) return write();
+    if (dice < 80) return commit();
+    if (dice < 86) return create();
+    if (dice < 88) return drop();
+    if (dice < 92) return reopen(random_.below(2) == 0);
+    check();
+  }
+
+  void check() {
+    Transaction transaction(*engine_, Transaction::Mode::read);
+    for (const auto& [name, documents] : heads_) check_one(transaction, *collection(name), documents);
+    for (const auto& [id, documents] : commits_) check_one(transaction, *collection(id.substr(0, 20)), documents);
+    const auto report = engine_->catalog().validate(collection("main"), false);
+    for (const std::string& error : report.errors) FAIL_CHECK(error);
+    for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
+  }
+
+ private:
+  void open() {
+    storage::EngineOptions options = storage::test_options(directory_->path());
+    engine_.emplace(options);
+    databases_.emplace(*engine_);
+    quiet_ = engine_->dedup().hold();
+  }
+
+  void reopen(bool crash) {
+    auto copy = std::make_unique<storage::TemporaryDirectory>();
+    if (crash) directory_->copy_to(*copy);
+    quiet_ = {};
+    databases_.reset();
+    engine_.reset();
+    if (crash) directory_ = std::move(copy);
+    open();
+  }
+
+  BranchedDatabase& database() { return *databases_->find("shop"); }
+  std::shared_ptr<Collection> collection(const std::string& ref) {
+    const auto found = engine_->catalog().open(ref == "main" ? "shop.things" : "shop@" + ref + ".things");
+    REQUIRE(found);
+    return found;
+  }
+  std::string branch() {
+    auto at = heads_.begin();
+    std::advance(at, static_cast<long>(random_.below(heads_.size())));
+    return at->first;
+  }
+
+  void write() {
+    const std::string name = branch();
+    const auto things = collection(name);
+    Documents& head = heads_[name];
+    const int id = static_cast<int>(random_.below(30)), a = static_cast<int>(random_.below(4)), u = static_cast<int>(random_.below(40));
+    const bool taken = std::any_of(head.begin(), head.end(), [&](const auto& one) { return one.first != id && one.second.second == u; });
+    const bson::Document after = document(id, a, u);
+    const bool remove = random_.below(3) == 0, keep = random_.below(10) == 0;
+    bool refused = false;
+    {
+      Transaction transaction(*engine_, Transaction::Mode::write);
+      const auto record = things->find_id(transaction, after["_id"]);
+      CHECK(record.has_value() == head.contains(id));
+      try {
+        if (!record) things->insert(transaction, after);
+        else if (remove) things->remove(transaction, *record, *things->find(transaction, *record));
+        else things->update(transaction, *record, *things->find(transaction, *record), after);
+      } catch (const base::OperationError& error) {
+        CHECK(error.code() == base::ErrorCode::duplicate_key);
+        refused = true;
+      }
+      if (keep) transaction.rollback();
+      else transaction.commit();
+    }
+    CHECK(refused == (taken && !(head.contains(id) && remove)));
+    if (refused || keep) return;
+    if (head.contains(id) && remove) head.erase(id);
+    else head[id] = {a, u};
+  }
+
+  void commit() {
+    const std::string name = branch();
+    storage::in_transaction(*engine_, [&](Transaction& transaction) {
+      const auto made = database().commit(transaction, name, {});
+      CHECK((made || heads_[name] == committed_[name]));
+      if (made) commits_[base::to_hex(view(made->id))] = heads_[name];
+    });
+    committed_[name] = heads_[name];
+  }
+
+  void create() {
+    const std::string name = "b" + std::to_string(next_++), from = branch();
+    storage::in_transaction(*engine_, [&](Transaction& transaction) { database().create(transaction, name, {.name = from}); });
+    heads_[name] = committed_[name] = committed_[from];
+  }
+
+  void drop() {
+    const std::string name = branch();
+    if (name == "main") return;
+    storage::in_transaction(*engine_, [&](Transaction& transaction) {
+      database().drop(transaction, name, [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {});
+    });
+    database().forget_views(name);
+    heads_.erase(name);
+    committed_.erase(name);
+  }
+
+  void check_one(Transaction& transaction, Collection& things, const Documents& expected) {
+    for (const Direction direction : {Direction::forward, Direction::backward}) {
+      Documents found;
+      const auto scan = things.scan(transaction, direction);
+      while (scan->next()) put_into(found, scan->document());
+      CHECK(found == expected);
+      for (const auto& index : things.indexes()) {
+        Documents by_index;
+        Bytes last;
+        const auto cursor = things.scan(transaction, *index, direction);
+        cursor->seek({});
+        while (cursor->next()) {
+          if (!last.empty()) CHECK((direction == Direction::forward ? BytesView(last) <= cursor->key() : BytesView(last) >= cursor->key()));
+          last = cursor->key();
+          put_into(by_index, *things.find(transaction, cursor->record()));
+        }
+        CHECK(by_index == expected);
+      }
+    }
+    CHECK(things.record_count() == static_cast<int64_t>(expected.size()));
+    for (int id = 0; id < 30; ++id) CHECK(things.find_id(transaction, document(id, 0, 0)["_id"]).has_value() == expected.contains(id));
+  }
+
+  base::Random random_;
+  std::unique_ptr<storage::TemporaryDirectory> directory_;
+  std::optional<storage::Engine> engine_;
+  std::optional<Databases> databases_;
+  std::unique_lock<std::mutex> quiet_;  // rows that the background moves would conflict now and then
+  std::map<std::string, Documents> heads_, committed_, commits_;
+  int next_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("collections of branches read as maps do, by every index, over restarts and crashes") {
+  const uint64_t seed = base::entropy64();
+  INFO("seed " << seed);
+  base::Random seeds(seed);
+  for (int run = 0; run < 6; ++run) {
+    History history(seeds());
+    for (int step = 0; step < 120; ++step) history.step();
+    history.check();
+  }
+}
+
+TEST_CASE("two transactions that want one unique key of a branch conflict, and those of two branches don't") {
+  storage::TemporaryDirectory directory;
+  storage::Engine engine(storage::test_options(directory.path()));
+  Databases databases(engine);
+  const auto things = engine.catalog().create("shop.things", {});
+  engine.catalog().create_indexes(things, {storage::parse_index_spec(bson::json("{key: {u: 1}, name: 'u', unique: true}"))});
+  const auto database = databases.find_or_begin("shop", {});
+  storage::in_transaction(engine, [&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); });
+  const auto dev = engine.catalog().open("shop@dev.things");
+  Transaction a(engine, Transaction::Mode::write), b(engine, Transaction::Mode::write), c(engine, Transaction::Mode::write);
+  dev->insert(a, document(1, 0, 7));
+  things->insert(b, document(2, 0, 7));
+  CHECK_THROWS_AS(dev->insert(c, document(3, 0, 7)), storage::WriteConflict);
+  c.rollback();
+  a.commit();
+  b.commit();
+  Transaction later(engine, Transaction::Mode::write);
+  CHECK_THROWS_AS(dev->insert(later, document(3, 0, 7)), base::OperationError);
+  dev->insert(later, document(3, 0, 8));  // the transaction goes on
+  later.commit();
+  CHECK(dev->record_count() == 2);
+  CHECK(things->record_count() == 1);
+}
+
+TEST_CASE("a database without branches has no table of them") {
+  storage::TemporaryDirectory directory;
+  storage::Engine engine(storage::test_options(directory.path()));
+  Databases databases(engine);
+  const auto things = engine.catalog().create("shop.things", {});
+  CHECK_FALSE(things->moves());
+  for (const std::string& table : engine.table_names()) CHECK_FALSE(table.starts_with("versions-"));
+  CHECK_THROWS_AS(engine.catalog().open("shop@dev.things"), base::OperationError);
+}
+
+TEST_CASE("names of states are read, and refused where they can't be any") {
+  CHECK(split_name("shop").ref == std::nullopt);
+  CHECK(split_name("shop@dev~2").database == "shop");
+  CHECK(*split_name("shop@dev~2").ref == "dev~2");
+  const Ref ref = parse_ref("a%2Fb%2Ec~~3^2");
+  CHECK(ref.name == "a/b.c");
+  REQUIRE(ref.steps.size() == 3);
+  CHECK((ref.steps[0].kind == '~' && ref.steps[0].count == 1));
+  CHECK((ref.steps[1].kind == '~' && ref.steps[1].count == 3));
+  CHECK((ref.steps[2].kind == '^' && ref.steps[2].count == 2));
+  CHECK(escaped("a/b.c") == "a%2Fb%2Ec");
+  CHECK(looks_like_commit("3f9a2c1b"));
+  CHECK_FALSE(looks_like_commit("3f9a2c1"));
+  CHECK_FALSE(looks_like_commit("3f9a2c1x"));
+  for (const char* bad : {"", "~1", "a b", "a~x", "a~1x", "%2", "%zz", "a~99999999999", "-a", ".a", "a*b"}) {
+    INFO(bad);
+    CHECK_THROWS_AS(parse_ref(bad), base::OperationError);
+  }
+  CHECK_THROWS_AS(check_branch_name("deadbeef"), base::OperationError);
+}
