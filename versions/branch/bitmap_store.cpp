@@ -99,6 +99,23 @@ Difference BitmapStore::diff(Transaction& transaction, const View& a, const View
   return difference;
 }
 
+RecordSet BitmapStore::shown_by_any(Transaction& transaction, const std::vector<State>& states, const RecordSet& records) {
+  RecordSet shown;
+  for (const auto& [segment, bitmap] : records.parts()) {
+    Bitmap left = bitmap, found;
+    for (const State state : states) {
+      if (left.isEmpty()) break;
+      const LivePart part = history_.part(transaction, state, segment);
+      Bitmap here = left & *part.base;
+      here ^= left & *part.changed;
+      left -= here;
+      found |= here;
+    }
+    shown.set_part(segment, std::move(found));
+  }
+  return shown;
+}
+
 void BitmapStore::save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) {
   RecordSet changed = added;
   changed |= removed;

@@ -20,6 +20,7 @@ class BitmapStore : public BranchStore {
   std::unique_ptr<Scan> scan(Transaction& transaction, const View& view) override;
   std::unique_ptr<ManyScan> scan_many(Transaction& transaction, const std::vector<View>& views) override;
   Difference diff(Transaction& transaction, const View& a, const View& b) override;
+  RecordSet shown_by_any(Transaction& transaction, const std::vector<State>& states, const RecordSet& records) override;
 
  protected:
   void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) override;

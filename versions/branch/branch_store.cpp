@@ -1,5 +1,7 @@
 #include "versions/branch/branch_store.h"
 
+#include <algorithm>
+
 #include "base/varint.h"
 #include "bson/keystring.h"
 #include "storage/engine.h"
@@ -116,7 +118,13 @@ RecordId BranchStore::allocate(Transaction& transaction, Segment segment) {
   const auto [last, is_first] = last_offset_.try_emplace(segment, 0);
   if (is_first) {
     try {
-      const RecordId record = last_of(transaction, segment);
+      RecordId record = last_of(transaction, segment);
+      // States may still name what was purged: its number is nobody else's.
+      TableCursor purged = pending_.cursor(transaction);
+      if (purged.seek_back(pending_key(BranchId::none, record_at(segment, UINT32_MAX))) && purged.key().size() == 16 &&
+          base::load_be64(purged.key().data()) == static_cast<uint64_t>(BranchId::none)) {
+        record = std::max(record, static_cast<RecordId>(base::load_be64(purged.key().data() + 8)));
+      }
       if (record != 0 && segment_of(record) == segment) last->second = offset_of(record);
     } catch (...) {
       last_offset_.erase(last);
@@ -243,7 +251,15 @@ uint64_t BranchStore::fold(Transaction& transaction, BranchId branch, const Reco
     each(scan.record(), key);
     pending_.remove(transaction, pending_key(branch, scan.record()));
   }
-  if (count != records.count()) throw base::OperationError(base::ErrorCode::data_corruption_detected, "a record of a branch is missing");
+  if (count == records.count()) return count;
+  records.for_each([&](RecordId record) {
+    if (parts_.records.find(transaction, record)) return;
+    const auto hash = purged(transaction, record);
+    if (!hash) throw base::OperationError(base::ErrorCode::data_corruption_detected, "record " + std::to_string(record) + " of a branch is missing");
+    digest += *hash;
+    pending_.remove(transaction, pending_key(branch, record));
+    ++count;
+  });
   return count;
 }
 
@@ -296,7 +312,7 @@ void BranchStore::discard(Transaction& transaction, const View& view) {
   });
   pending.removed.for_each([&](RecordId record) {
     pending_.remove(transaction, pending_key(view.branch, record));
-    now_shown(transaction, view.branch, record);
+    if (!purged(transaction, record)) now_shown(transaction, view.branch, record);
   });
   discarded(transaction, view);
 }

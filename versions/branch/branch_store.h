@@ -156,6 +156,19 @@ class BranchStore {
   virtual void opened(Transaction& transaction, BranchId branch, State state);
   virtual void closed(Transaction& transaction, const View& view);
 
+  // --- what goes from history
+  // Told of each content that is stored no longer, before it goes.
+  using Lost = std::function<void(RecordId, Stamp generation, BytesView content)>;
+  // Those of the records that at least one of the states shows.
+  virtual RecordSet shown_by_any(Transaction& transaction, const std::vector<State>& states, const RecordSet& records);
+  // Takes records away that no state shows any more which is still read, and no branch. Returns how many there were.
+  uint64_t free(Transaction& transaction, const RecordSet& records, const Lost& lost);
+  // Takes every version of a document away, whoever shows it: `branches` are all there are. Its hashes stay in the digests that
+  // count them, and are kept for those to come. Returns how many versions there were.
+  uint64_t purge(Transaction& transaction, BytesView key, const std::vector<BranchId>& branches, const Lost& lost);
+  // Of a record that was purged; nullopt: none was.
+  std::optional<SetDigest> purged(Transaction& transaction, RecordId record);
+
   std::vector<std::string> table_names() const;
 
  protected:
@@ -173,6 +186,8 @@ class BranchStore {
   virtual void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) = 0;
   virtual void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& written) = 0;
   virtual void discarded(Transaction&, const View&) {}
+  // A record, or what a layout keeps instead of one, is there no more, whatever states say.
+  virtual void forgotten(Transaction&, RecordId) {}
   // The highest place given out in the segment, as its tables tell.
   virtual RecordId last_of(Transaction& transaction, Segment segment);
 

@@ -1,6 +1,7 @@
 #include "versions/branch/branches.h"
 
 #include <algorithm>
+#include <set>
 
 namespace versions {
 
@@ -51,13 +52,18 @@ Branch Branches::head(Transaction& transaction, const std::string& name) const {
 }
 
 View Branches::view(Transaction& transaction, const Branch& branch, size_t collection) const {
-  View view = this->view(transaction, branch.head, collection);
+  View view = state_view(transaction, branch.head, collection);
   view.branch = branch.id;
   view.segment = branch.segment;
   return view;
 }
 
 View Branches::view(Transaction& transaction, CommitNumber commit, size_t collection) const {
+  if (graph_.dropped(transaction, commit)) throw OperationError(ErrorCode::bad_value, "the commit was dropped, and nothing is left of what it showed");
+  return state_view(transaction, commit, collection);
+}
+
+View Branches::state_view(Transaction& transaction, CommitNumber commit, size_t collection) const {
   const CollectionState* state = graph_.commit(transaction, commit)->state_of(collections_[collection].parts.collection);
   return {.state = state ? state->state : 0};
 }
@@ -89,6 +95,7 @@ Branch Branches::add(Transaction& transaction, const std::string& name, CommitNu
   if (graph_.branch(transaction, name)) throw OperationError(ErrorCode::namespace_exists, "there is a branch '" + name + "'");
   Branch branch{.name = name, .id = graph_.new_branch_id(transaction), .head = from, .segment = first_segment};
   if (segment_a_branch()) branch.segment = graph_.new_segment(transaction);
+  graph_.hold(transaction, from);
   graph_.put_branch(transaction, branch);
   for (size_t i = 0; i < stores_.size(); ++i) stores_[i]->opened(transaction, branch.id, view(transaction, from, i).state);
   return branch;
@@ -115,6 +122,7 @@ void Branches::drop(Transaction& transaction, const std::string& name) {
 
 void Branches::reset(Transaction& transaction, const std::string& name, CommitNumber to) {
   Branch branch = head(transaction, name);
+  graph_.hold(transaction, to);
   for (size_t i = 0; i < stores_.size(); ++i) {
     stores_[i]->closed(transaction, view(transaction, branch, i));
     stores_[i]->opened(transaction, branch.id, view(transaction, to, i).state);
@@ -146,29 +154,54 @@ std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const s
 Merged Branches::merge(Transaction& transaction, const std::string& into, CommitNumber from, const Resolver& resolve, const CommitInfo& info,
                        Stamp generation) {
   Branch branch = head(transaction, into);
-  Merged merged;
   const CommitNumber base = graph_.common_ancestor(transaction, branch.head, from);
-  if (base == from) return merged;
+  if (base == from) return {};
+  return bring_in(transaction, std::move(branch), {base, from, true}, resolve, info, generation);
+}
+
+CommitNumber Branches::first_parent(Transaction& transaction, CommitNumber commit) const {
+  const auto of = graph_.commit(transaction, commit);
+  if (of->parents.empty()) throw OperationError(ErrorCode::illegal_operation, "the first commit changed nothing");
+  return of->parents.front();
+}
+
+Merged Branches::cherry_pick(Transaction& transaction, const std::string& into, CommitNumber commit, const Resolver& resolve, const CommitInfo& info,
+                             Stamp generation) {
+  return bring_in(transaction, head(transaction, into), {first_parent(transaction, commit), commit, false}, resolve, info, generation);
+}
+
+Merged Branches::revert(Transaction& transaction, const std::string& on, CommitNumber commit, const Resolver& resolve, const CommitInfo& info,
+                        Stamp generation) {
+  return bring_in(transaction, head(transaction, on), {commit, first_parent(transaction, commit), false}, resolve, info, generation);
+}
+
+Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change& change, const Resolver& resolve, const CommitInfo& info,
+                          Stamp generation) {
+  Merged merged;
+  graph_.hold(transaction, change.theirs);
   std::vector<MergePlan> plans;
   for (size_t i = 0; i < stores_.size(); ++i) {
     if (stores_[i]->has_pending(transaction, branch.id)) {
-      throw OperationError(ErrorCode::illegal_operation, "branch '" + into + "' has changes that are not committed");
+      throw OperationError(ErrorCode::illegal_operation, "branch '" + branch.name + "' has changes that are not committed");
     }
-    const View before = base == 0 ? View{} : view(transaction, base, i);
-    plans.push_back(plan_merge(transaction, *stores_[i], before, view(transaction, branch.head, i), view(transaction, from, i), resolve));
+    const View before = change.base == 0 ? View{} : view(transaction, change.base, i);
+    plans.push_back(plan_merge(transaction, *stores_[i], before, view(transaction, branch.head, i), view(transaction, change.theirs, i), resolve));
     for (const MergePlan::Conflict& conflict : plans.back().conflicts) merged.conflicts.push_back({conflict, i});
     merged.touched_by_both += plans.back().touched_by_both;
     merged.changed_bytes += plans.back().changed_bytes;
   }
   if (!merged.conflicts.empty()) return merged;
+  const bool nothing = std::all_of(plans.begin(), plans.end(), [](const MergePlan& plan) { return plan.adoption.empty(); });
+  if (nothing && !change.has_two_parents) return merged;  // a merge says that the two have met, too
 
-  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head, from}, .collections = states(transaction, branch.head)};
+  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head)};
+  if (change.has_two_parents) commit.parents.push_back(change.theirs);
   for (size_t i = 0; i < stores_.size(); ++i) {
     const auto id = collections_[i].parts.collection;
     for (CollectionState& one : commit.collections) {
       if (one.collection != id) continue;
-      one.digest += digest(transaction, from, i);
-      if (base != 0) one.digest -= digest(transaction, base, i);
+      one.digest += digest(transaction, change.theirs, i);
+      if (change.base != 0) one.digest -= digest(transaction, change.base, i);
       one.digest += plans[i].added;
       one.digest -= plans[i].removed;
       if (plans[i].adoption.empty()) continue;
@@ -178,6 +211,45 @@ Merged Branches::merge(Transaction& transaction, const std::string& into, Commit
   }
   merged.commit = put(transaction, branch, std::move(commit), info);
   return merged;
+}
+
+Branches::Swept Branches::sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost) {
+  std::vector<CommitNumber> tips, names;
+  for (const Branch& branch : graph_.branches(transaction)) tips.push_back(branch.head);
+  for (const auto& [name, commit] : graph_.tags(transaction)) names.push_back(commit);
+  const Graph graph = graph_.graph(transaction);
+  std::vector<CommitNumber> goes = may_go(graph, tips, names, retention);
+  if (goes.size() > commits_max) goes.resize(commits_max);
+  Swept swept{.commits = goes.size()};
+  if (goes.empty()) return swept;
+  std::vector<CommitNumber> near;
+  for (const CommitNumber commit : goes) {
+    graph_.drop_commit(transaction, commit);
+    near.push_back(nearest_kept(graph, commit, goes));
+  }
+  for (size_t i = 0; i < stores_.size(); ++i) {
+    const auto state_of = [&](CommitNumber commit) { return commit == 0 ? View{} : state_view(transaction, commit, i); };
+    // What a commit alone shows is not in any that stays: one of them is enough to leave out most.
+    RecordSet records;
+    for (size_t at = 0; at < goes.size(); ++at) records |= stores_[i]->diff(transaction, state_of(goes[at]), state_of(near[at])).only_a;
+    std::set<State> kept;
+    for (const auto& [number, node] : graph) {
+      if (!node.dropped && !std::binary_search(goes.begin(), goes.end(), number)) kept.insert(state_of(number).state);
+    }
+    records -= stores_[i]->shown_by_any(transaction, {kept.rbegin(), kept.rend()}, records);
+    swept.records += stores_[i]->free(transaction, records, [&](RecordId record, Stamp generation, BytesView content) {
+      if (lost) lost(i, record, generation, content);
+    });
+  }
+  return swept;
+}
+
+uint64_t Branches::purge(Transaction& transaction, size_t collection, BytesView key, const Lost& lost) {
+  std::vector<BranchId> branches;
+  for (const Branch& branch : graph_.branches(transaction)) branches.push_back(branch.id);
+  return stores_[collection]->purge(transaction, key, branches, [&](RecordId record, Stamp generation, BytesView content) {
+    if (lost) lost(collection, record, generation, content);
+  });
 }
 
 }  // namespace versions

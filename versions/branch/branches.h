@@ -22,7 +22,7 @@ struct CommitInfo {
 };
 
 struct Merged {
-  std::shared_ptr<const Commit> commit;   // nullptr: conflicts, or theirs had nothing new
+  std::shared_ptr<const Commit> commit;  // nullptr: conflicts, or there was nothing new
   struct Conflict : MergePlan::Conflict {
     size_t collection = 0;
   };
@@ -62,7 +62,8 @@ class Branches {
 
   Branch head(Transaction& transaction, const std::string& name) const;
   View view(Transaction& transaction, const Branch& branch, size_t collection) const;
-  View view(Transaction& transaction, CommitNumber commit, size_t collection) const;  // read-only
+  // Read-only. Throws BadValue for a commit that was dropped.
+  View view(Transaction& transaction, CommitNumber commit, size_t collection) const;
 
   // nullptr: nothing was pending.
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info);
@@ -74,11 +75,37 @@ class Branches {
   // `generation`: of documents that the merge writes.
   Merged merge(Transaction& transaction, const std::string& into, CommitNumber from, const Resolver& resolve, const CommitInfo& info,
                Stamp generation);
+  // The same with what that commit changed against its first parent, or with the opposite of it, as a commit with one parent. No
+  // commit where the branch has it so already. Throw IllegalOperation for the first commit, which changed nothing.
+  Merged cherry_pick(Transaction& transaction, const std::string& into, CommitNumber commit, const Resolver& resolve, const CommitInfo& info, Stamp generation);
+  Merged revert(Transaction& transaction, const std::string& on, CommitNumber commit, const Resolver& resolve, const CommitInfo& info, Stamp generation);
+
+  // Told of each content that is stored no longer, before it goes.
+  using Lost = std::function<void(size_t collection, RecordId, Stamp generation, BytesView content)>;
+  struct Swept {
+    size_t commits = 0;
+    uint64_t records = 0;
+  };
+  // Drops some of the commits that need not stay, the oldest, and frees what they alone showed. To be called again, each time in a
+  // transaction of its own, until there are none; others may read and write meanwhile. Who begins to use a commit that is
+  // dropped at the same time conflicts.
+  Swept sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost);
+  // Takes a document out of all history, branches included, and returns how many versions of it there were. Commits keep their
+  // ids, and the document's hashes in them.
+  uint64_t purge(Transaction& transaction, size_t collection, BytesView key, const Lost& lost);
 
  private:
+  View state_view(Transaction& transaction, CommitNumber commit, size_t collection) const;
   Branch add(Transaction& transaction, const std::string& name, CommitNumber from);
   std::shared_ptr<const Commit> put(Transaction& transaction, Branch& branch, Commit commit, const CommitInfo& info);
   std::vector<CollectionState> states(Transaction& transaction, CommitNumber commit);
+  // What lies between `base` and `theirs` goes into the branch.
+  struct Change {
+    CommitNumber base, theirs;
+    bool has_two_parents;
+  };
+  Merged bring_in(Transaction& transaction, Branch branch, const Change& change, const Resolver& resolve, const CommitInfo& info, Stamp generation);
+  CommitNumber first_parent(Transaction& transaction, CommitNumber commit) const;
   bool segment_a_branch() const { return layout_ == Layout::hybrid || layout_ == Layout::version_first; }
 
   VersionGraph graph_;

@@ -29,10 +29,12 @@ class History {
     if (dice < 55) return write();
     if (dice < 70) return commit();
     if (dice < 77) return create();
-    if (dice < 87) return merge();
-    if (dice < 89) return reset();
-    if (dice < 90) return drop();
-    if (dice < 92) return reopen(random_.below(2) == 0);
+    if (dice < 86) return merge();
+    if (dice < 90) return pick_or_revert();
+    if (dice < 92) return reset();
+    if (dice < 93) return drop();
+    if (dice < 95) return reopen(random_.below(2) == 0);
+    if (dice < 97) return static_cast<void>(sweep({.newest = 1 + random_.below(6)}, 1 + random_.below(5)));
     check();
   }
 
@@ -65,7 +67,27 @@ class History {
     check_diff(transaction, views[a], expected[a], views[b], expected[b]);
   }
 
+  // What is stored afterwards is what is shown.
+  void sweep_all() {
+    while (sweep({.newest = 1}, 3)) {
+    }
+    Transaction transaction(engine(), Transaction::Mode::read);
+    std::set<RecordId> shown;
+    const auto note = [&](const View& view) {
+      const auto scan = repository_->store().scan(transaction, view);
+      while (scan->next()) shown.insert(scan->record());
+    };
+    for (const auto& [number, documents] : commits_) note(repository_->branches->view(transaction, number, 0));
+    for (const auto& [name, documents] : working_) note(repository_->view(transaction, name));
+    std::set<RecordId> stored;
+    auto cursor = repository_->collection->records().cursor(transaction);
+    while (cursor.next()) stored.insert(cursor.id());
+    CHECK(stored == shown);
+  }
+
+  size_t swept() const { return swept_; }
   size_t merges() const { return merges_; }
+  size_t picks() const { return picks_; }
   size_t branches() const { return branches_made_; }
 
  private:
@@ -175,6 +197,40 @@ class History {
     dirty_.erase(into);
   }
 
+  void pick_or_revert() {
+    const std::string on = any_branch();
+    const CommitNumber commit = any_commit();
+    const Resolver resolve = fields(random_.below(2) ? Prefer::ours : Prefer::theirs);
+    const bool back = random_.below(2) == 0;
+    CommitNumber parent = 0;
+    Merged merged;
+    try {
+      merged = in_transaction([&](Transaction& transaction) {
+        Branches& branches = *repository_->branches;
+        const auto parents = branches.graph().commit(transaction, commit)->parents;
+        parent = parents.empty() || branches.graph().dropped(transaction, parents.front()) ? 0 : parents.front();
+        return back ? branches.revert(transaction, on, commit, resolve, info(), transaction.next_stamp())
+                    : branches.cherry_pick(transaction, on, commit, resolve, info(), transaction.next_stamp());
+      });
+    } catch (const base::OperationError& refused) {
+      // What the commit is held against may have been dropped.
+      CHECK((refused.code() == base::ErrorCode::illegal_operation || refused.code() == base::ErrorCode::bad_value));
+      CHECK((dirty_.count(on) || parent == 0));
+      return;
+    }
+    const Documents expected = merged_documents(commits_[back ? commit : parent], commits_[heads_[on]], commits_[back ? parent : commit], resolve);
+    if (!merged.commit) {
+      CHECK(expected == commits_[heads_[on]]);
+      return;
+    }
+    ++picks_;
+    CHECK(merged.commit->parents == std::vector<CommitNumber>{heads_[on]});
+    working_[on] = expected;
+    heads_[on] = merged.commit->number;
+    commits_[heads_[on]] = working_[on];
+    dirty_.erase(on);
+  }
+
   static Documents merged_documents(const Documents& base, const Documents& ours, const Documents& theirs, const Resolver& resolve) {
     std::set<int> ids;
     for (const Documents* side : {&base, &ours, &theirs}) {
@@ -198,6 +254,27 @@ class History {
       if (result) merged[id] = *result;
     }
     return merged;
+  }
+
+  bool sweep(const Retention& retention, size_t commits_max) {
+    uint64_t lost = 0;
+    const Branches::Swept swept = in_transaction([&](Transaction& transaction) {
+      lost = 0;
+      return repository_->branches->sweep(transaction, retention, commits_max, [&](size_t, RecordId, Stamp, BytesView) { ++lost; });
+    });
+    CHECK(swept.commits <= commits_max);
+    CHECK(lost == swept.records);
+    size_t gone = 0;
+    Transaction transaction(engine(), Transaction::Mode::read);
+    for (auto at = commits_.begin(); at != commits_.end();) {
+      const bool dropped = repository_->branches->graph().dropped(transaction, at->first);
+      if (dropped) CHECK_THROWS_AS(repository_->branches->view(transaction, at->first, 0), base::OperationError);
+      gone += dropped;
+      at = dropped ? commits_.erase(at) : std::next(at);
+    }
+    CHECK(gone == swept.commits);
+    swept_ += gone;
+    return swept.commits > 0;
   }
 
   void reset() {
@@ -283,24 +360,30 @@ class History {
   std::map<CommitNumber, Documents> commits_;
   std::set<std::string> dirty_;
   int next_id_ = 13, serial_ = 0;
-  size_t merges_ = 0, branches_made_ = 0;
+  size_t merges_ = 0, picks_ = 0, swept_ = 0, branches_made_ = 0;
 };
 
 }  // namespace
 
 TEST_CASE("any history of branches reads as maps do, in every layout") {
   for (const Layout layout : all_layouts) {
-    size_t merges = 0, branches = 0;
+    size_t merges = 0, picks = 0, swept = 0, branches = 0;
     for (uint64_t seed = 1; seed <= 5; ++seed) {
       INFO("layout " << static_cast<int>(layout) << ", seed " << seed);
       History history(layout, seed);
-      for (int i = 0; i < 250; ++i) history.step();
+      for (int i = 0; i < 300; ++i) history.step();
+      history.check();
+      history.sweep_all();
       history.check();
       merges += history.merges();
+      picks += history.picks();
+      swept += history.swept();
       branches += history.branches();
     }
     // The histories must have met what they are about.
-    CHECK(merges > 20);
+    CHECK(merges > 15);
+    CHECK(picks > 5);
+    CHECK(swept > 50);
     CHECK(branches > 20);
   }
 }
@@ -463,4 +546,137 @@ TEST_CASE("a commit is found by the first digits of its id, and its log leads ba
   while (log.next()) ++count;
   CHECK(count == 6);
   CHECK(log.commit().parents.empty());
+}
+
+TEST_CASE("a commit is taken to another branch, and taken back, without what came before and after it") {
+  for (const Layout layout : all_layouts) {
+    storage::TemporaryDirectory directory;
+    Repository repository(directory.path(), layout, 12);
+    Branches& branches = *repository.branches;
+    std::vector<CommitNumber> commits;
+    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      branches.create(transaction, "dev", "main");
+      for (int i = 1; i <= 3; ++i) {
+        repository.put(transaction, "dev", document(i, i, i));
+        repository.put(transaction, "dev", document(20, i, 0));
+        commits.push_back(branches.commit(transaction, "dev", {i, {}})->number);
+      }
+      const Merged none = branches.cherry_pick(transaction, "main", commits[1], fields(Prefer::neither), {5, {}}, transaction.next_stamp());
+      CHECK_FALSE(none.commit);
+      REQUIRE(none.conflicts.size() == 1);  // 20 is not there to be changed
+      CHECK(none.conflicts[0].key == key_of_id(20));
+      CHECK(none.conflicts[0].ours == 0);
+      CHECK(branches.cherry_pick(transaction, "main", commits[1], fields(Prefer::ours), {5, {}}, transaction.next_stamp()).commit);
+      CHECK_FALSE(branches.cherry_pick(transaction, "main", commits[1], fields(Prefer::ours), {6, {}}, transaction.next_stamp()).commit);
+      CHECK(branches.revert(transaction, "dev", commits[0], fields(Prefer::ours), {7, {}}, transaction.next_stamp()).commit);
+      CHECK_THROWS_AS(branches.revert(transaction, "dev", 1, fields(Prefer::ours), {7, {}}, transaction.next_stamp()), base::OperationError);
+    });
+    Transaction transaction(repository.engine, Transaction::Mode::read);
+    const Documents main = repository.read(transaction, repository.view(transaction, "main")), dev = repository.read(transaction, repository.view(transaction, "dev"));
+    CHECK(main.at(1) == document(1, 0, 0));
+    CHECK(main.at(2) == document(2, 2, 2));
+    CHECK(main.count(20) == 0);
+    CHECK(dev.at(1) == document(1, 0, 0));
+    CHECK(dev.at(3) == document(3, 3, 3));
+    CHECK(dev.at(20) == document(20, 3, 0));
+  }
+}
+
+TEST_CASE("tags are there by name until they are taken away, over a restart too") {
+  storage::TemporaryDirectory directory;
+  CommitNumber first = 0;
+  {
+    Repository repository(directory.path(), Layout::hybrid, 12);
+    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      first = repository.branches->head(transaction, "main").head;
+      VersionGraph& graph = repository.branches->graph();
+      graph.put_tag(transaction, "v1", first);
+      graph.put_tag(transaction, "v2", first);
+      graph.remove_tag(transaction, "v2");
+      repository.put(transaction, "main", document(1, 1, 1));
+      repository.branches->commit(transaction, "main", {});
+    });
+  }
+  Repository repository(directory.path(), Layout::hybrid);
+  Transaction transaction(repository.engine, Transaction::Mode::read);
+  const VersionGraph& graph = repository.branches->graph();
+  CHECK(graph.tag(transaction, "v1") == first);
+  CHECK_FALSE(graph.tag(transaction, "v2"));
+  CHECK_FALSE(graph.tag(transaction, "main"));
+  CHECK(graph.tags(transaction) == std::vector<std::pair<std::string, CommitNumber>>{{"v1", first}});
+  CHECK(graph.branches(transaction).size() == 1);
+  CHECK(repository.store().get(transaction, repository.branches->view(transaction, first, 0), key_of_id(1)) == document(1, 0, 0));
+}
+
+TEST_CASE("a purged document is in no version of anything, and nothing else is touched, over a restart too") {
+  for (const Layout layout : all_layouts) {
+    INFO("layout " << static_cast<int>(layout));
+    storage::TemporaryDirectory directory;
+    Documents main, dev;
+    CommitNumber old = 0;
+    {
+      Repository repository(directory.path(), layout, 12);
+      Branches& branches = *repository.branches;
+      storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+        branches.create(transaction, "dev", "main");
+        for (const char* branch : {"dev", "main"}) {
+          for (int i = 1; i < 4; ++i) {
+            repository.put(transaction, branch, document(1, i, branch[0]));
+            repository.put(transaction, branch, document(20, i, branch[0]));
+            repository.put(transaction, branch, document(30 + i, i, branch[0]));
+            old = branches.commit(transaction, branch, {i, {}})->number;
+          }
+          repository.remove(transaction, branch, 20);
+          branches.commit(transaction, branch, {9, {}});
+        }
+        repository.put(transaction, "dev", document(1, 7, 7));  // not committed
+        repository.put(transaction, "dev", document(2, 7, 7));
+      });
+      storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+        main = repository.read(transaction, repository.view(transaction, "main"));
+        dev = repository.read(transaction, repository.view(transaction, "dev"));
+        uint64_t lost = 0;
+        const auto count = [&](size_t, RecordId, Stamp, BytesView content) { lost += id_of(content) == 1 || id_of(content) == 20; };
+        CHECK(branches.purge(transaction, 0, key_of_id(1), count) == 8);
+        CHECK(branches.purge(transaction, 0, key_of_id(20), count) == 6);
+        CHECK(branches.purge(transaction, 0, key_of_id(20), count) == 0);
+        CHECK(lost == 14);
+        main.erase(1);
+        dev.erase(1);
+      });
+    }
+    Repository repository(directory.path(), layout);
+    Branches& branches = *repository.branches;
+    const auto check = [&](Transaction& transaction) {
+      CHECK(repository.read(transaction, repository.view(transaction, "main")) == main);
+      CHECK(repository.read(transaction, repository.view(transaction, "dev")) == dev);
+      const auto scan = repository.store().scan_many(transaction, {repository.view(transaction, "main"), repository.view(transaction, "dev")});
+      size_t records = 0;
+      while (scan->next()) ++records;
+      CHECK(records > 12);
+    };
+    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      check(transaction);
+      const Documents past = repository.read(transaction, branches.view(transaction, old, 0));
+      CHECK(past.count(1) + past.count(20) == 0);
+      CHECK(past.size() == 14);
+      CHECK(repository.store().history(transaction, key_of_id(1)).empty());
+      // Numbers of what went are not given out again: it would be shown where that was.
+      for (int id = 1; id < 6; ++id) {
+        main[60 + id] = document(60 + id, 1, 1);
+        repository.put(transaction, "main", main[60 + id]);
+        CHECK(repository.read(transaction, branches.view(transaction, branches.head(transaction, "main").head, 0)).count(60 + id) == 0);
+      }
+      main[1] = dev[1] = document(1, 99, 99);
+      repository.put(transaction, "main", main[1]);
+      repository.put(transaction, "dev", dev[1]);
+      branches.commit(transaction, "dev", {10, {}});
+      branches.commit(transaction, "main", {11, {}});
+      check(transaction);
+      const Merged merged = branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {12, {}}, transaction.next_stamp());
+      REQUIRE(merged.commit);
+      main[2] = document(2, 7, 7);
+      check(transaction);
+    });
+  }
 }

@@ -21,13 +21,13 @@ class Planner {
     gone_from_both &= other.only_a;
 
     std::unordered_map<Bytes, Touched> touched;
-    each(gone_from_both, [&](RecordId record, BytesView content) { touched[key_of(content)].base = record; });
+    if (!each(gone_from_both, [&](RecordId record, BytesView content) { touched[key_of(content)].base = record; })) add_purged(gone_from_both, plan_.added);
     std::unordered_map<Bytes, RecordId> new_here;
     each(mine.only_b, [&](RecordId record, BytesView content) {
       plan_.changed_bytes += content.size();
       new_here.emplace(key_of(content), record);
     });
-    each(other.only_b, [&](RecordId record, BytesView content) {
+    const bool all = each(other.only_b, [&](RecordId record, BytesView content) {
       plan_.changed_bytes += content.size();
       Bytes key = key_of(content);
       const auto here = new_here.find(key);
@@ -38,6 +38,7 @@ class Planner {
         touched[std::move(key)].theirs = record;
       }
     });
+    if (!all) add_purged(other.only_b, plan_.removed);
     for (auto& [key, records] : touched) {
       if (const auto here = new_here.find(key); here != new_here.end()) records.ours = here->second;
     }
@@ -48,10 +49,20 @@ class Planner {
   }
 
  private:
+  // False: some of them are there no more.
   template <class Each>
-  void each(const RecordSet& set, Each&& each) {
+  bool each(const RecordSet& set, Each&& each) {
     const auto scan = store_.scan_set(transaction_, set);
-    while (scan->next()) each(scan->record(), scan->content());
+    uint64_t met = 0;
+    for (; scan->next(); ++met) each(scan->record(), scan->content());
+    return met == set.count();
+  }
+
+  // What was purged is counted by the digests of the states that showed it, and is in no document's way.
+  void add_purged(const RecordSet& set, SetDigest& digest) {
+    set.for_each([&](RecordId record) {
+      if (const auto hash = store_.purged(transaction_, record)) digest += *hash;
+    });
   }
 
   std::optional<Bytes> content(RecordId record) { return record == 0 ? std::nullopt : store_.content(transaction_, record); }

@@ -28,10 +28,10 @@ struct Repository {
     collection = engine.catalog().open("test.things");
     const bool is_new = !collection;
     if (is_new) collection = engine.catalog().create("test.things", {});
-    FirstRecords first = [](Transaction&, BytesView key) -> RecordId {
-      // They were the first: their ids follow from their keys.
+    FirstRecords first = [this](Transaction& transaction, BytesView key) -> RecordId {
+      // They were the first: their ids follow from their keys, as long as they are there.
       for (int id = 1; id <= 12; ++id) {
-        if (key == key_of_id(id)) return id;
+        if (key == key_of_id(id) && collection->records().find(transaction, id)) return id;
       }
       return 0;
     };

@@ -24,6 +24,7 @@ class TupleOriented : public BitmapStore {
   void now_hidden(Transaction& transaction, const View& view, BytesView, RecordId record) override {
     set_bit(transaction, record, view.branch, false);
   }
+  void forgotten(Transaction& transaction, RecordId record) override { tuples().remove(transaction, storage::record_key(record)); }
 
  private:
   const Table& tuples() const { return more_[1]; }

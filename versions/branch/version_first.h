@@ -55,6 +55,7 @@ class VersionFirst : public BranchStore {
   void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& written) override;
   void discarded(Transaction& transaction, const View& view) override;
   RecordId last_of(Transaction& transaction, Segment segment) override;
+  void forgotten(Transaction& transaction, RecordId record) override { entries().remove(transaction, storage::record_key(record)); }
 
  private:
   struct Row {

@@ -1,6 +1,7 @@
 #include "versions/branch/version_graph.h"
 
 #include "base/varint.h"
+#include "storage/touch.h"
 
 namespace versions {
 
@@ -8,7 +9,7 @@ namespace {
 
 // Says how a collection's digest is made: a sum of documents' hashes. Another one, as the root of a tree, will have another number.
 constexpr char digest_of_sums = 1;
-constexpr char row_version = 1;
+constexpr char row_version = 1, dropped_row_version = 2;
 
 Table open_table(storage::Engine& engine, uint32_t database, const std::string& kind) {
   return engine.open_table("versions-db" + std::to_string(database) + "-" + kind, {});
@@ -19,6 +20,8 @@ Bytes number_key(CommitNumber number) {
   base::append_be64(key, number);
   return key;
 }
+
+Bytes held_key(CommitNumber number) { return number_key(number) + "h"; }
 
 Bytes branch_key(const std::string& name) { return "b" + name; }
 Bytes tag_key(const std::string& name) { return "t" + name; }
@@ -55,7 +58,7 @@ class Reader {
 };
 
 Bytes write_commit(const Commit& commit) {
-  Bytes out(1, row_version);
+  Bytes out(1, commit.dropped ? dropped_row_version : row_version);
   out.append(view(commit.id));
   base::append_varint(out, commit.parents.size());
   for (const CommitNumber parent : commit.parents) base::append_varint(out, commit.number - parent);
@@ -73,8 +76,9 @@ Bytes write_commit(const Commit& commit) {
 
 Commit read_commit(CommitNumber number, BytesView bytes) {
   Reader reader(bytes);
-  if (reader.bytes(1)[0] != row_version) Reader::fail();
-  Commit commit{.number = number};
+  const char version = reader.bytes(1)[0];
+  if (version != row_version && version != dropped_row_version) Reader::fail();
+  Commit commit{.number = number, .dropped = version == dropped_row_version};
   const BytesView id = reader.bytes(commit.id.size());
   std::copy(id.begin(), id.end(), commit.id.begin());
   for (uint64_t left = reader.number(); left > 0; --left) commit.parents.push_back(number - reader.number());
@@ -164,6 +168,7 @@ std::vector<std::pair<std::string, CommitNumber>> VersionGraph::tags(Transaction
 }
 
 void VersionGraph::put_tag(Transaction& transaction, const std::string& name, CommitNumber commit) {
+  hold(transaction, commit);
   Bytes row;
   base::append_varint(row, commit);
   branches_.put(transaction, tag_key(name), row);
@@ -245,6 +250,36 @@ void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {
   commits_.put(transaction, number_key(commit.number), write_commit(commit));
 }
 
+// What is in memory of a commit stays as it was: that it was dropped is asked of its row.
+bool VersionGraph::dropped(Transaction& transaction, CommitNumber number) const {
+  const auto row = commits_.get(transaction, number_key(number));
+  return row && row->starts_with(dropped_row_version);
+}
+
+void VersionGraph::drop_commit(Transaction& transaction, CommitNumber number) {
+  storage::touch(transaction, commits_, held_key(number));
+  Commit commit = *this->commit(transaction, number);
+  commit.dropped = true;
+  commit.metadata.clear();
+  commits_.put(transaction, number_key(number), write_commit(commit));
+}
+
+void VersionGraph::hold(Transaction& transaction, CommitNumber number) const {
+  if (dropped(transaction, number)) throw base::OperationError(base::ErrorCode::bad_value, "the commit was dropped, and nothing is left of what it showed");
+  storage::touch(transaction, commits_, held_key(number));
+}
+
+Graph VersionGraph::graph(Transaction& transaction) const {
+  Graph graph;
+  TableCursor cursor = commits_.cursor(transaction);
+  while (cursor.next()) {
+    const CommitNumber number = base::load_be64(cursor.key().data());
+    Commit commit = read_commit(number, cursor.value());
+    graph[number] = {std::move(commit.parents), commit.time_ms, commit.dropped};
+  }
+  return graph;
+}
+
 // From the highest number down, each marked with who comes from it: the first that both do is the newest.
 CommitNumber VersionGraph::common_ancestor(Transaction& transaction, CommitNumber a, CommitNumber b) const {
   std::map<CommitNumber, unsigned, std::greater<>> waiting{{a, 1}};
@@ -263,6 +298,13 @@ CommitNumber VersionGraph::common_ancestor(Transaction& transaction, CommitNumbe
 Log::Log(const VersionGraph& graph, Transaction& transaction, CommitNumber from) : cursor_(graph.commits_.cursor(transaction)), waiting_{from} {}
 
 bool Log::next() {
+  while (step()) {
+    if (!commit_.dropped) return true;
+  }
+  return false;
+}
+
+bool Log::step() {
   if (waiting_.empty()) return false;
   const CommitNumber number = *waiting_.begin();
   waiting_.erase(waiting_.begin());

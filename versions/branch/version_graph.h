@@ -17,10 +17,9 @@
 
 #include "storage/engine.h"
 #include "versions/branch/branch_store.h"
+#include "versions/branch/retention.h"
 
 namespace versions {
-
-using CommitNumber = uint64_t;
 
 struct CollectionState {
   storage::CollectionId collection = 0;
@@ -36,6 +35,7 @@ struct Commit {
   int64_t time_ms = 0;                // since 1970
   Bytes metadata = {};                // author, message: the caller's
   std::vector<CollectionState> collections = {};
+  bool dropped = false;  // as its row was read: VersionGraph::dropped
 
   const CollectionState* state_of(storage::CollectionId collection) const;
 };
@@ -60,7 +60,7 @@ class VersionGraph {
   // Names of commits that stay where they are.
   std::optional<CommitNumber> tag(Transaction& transaction, const std::string& name) const;
   std::vector<std::pair<std::string, CommitNumber>> tags(Transaction& transaction) const;  // by name
-  void put_tag(Transaction& transaction, const std::string& name, CommitNumber commit);
+  void put_tag(Transaction& transaction, const std::string& name, CommitNumber commit);  // holds it
   void remove_tag(Transaction& transaction, const std::string& name);
   // Both conflict with whoever takes one at the same time.
   BranchId new_branch_id(Transaction& transaction);
@@ -78,6 +78,13 @@ class VersionGraph {
   // Fills in the id. Where one says just the same already, it is a millisecond later.
   void put_commit(Transaction& transaction, Commit& commit);
 
+  // --- retention: a dropped commit keeps its name and its place, and says nothing else
+  bool dropped(Transaction& transaction, CommitNumber number) const;
+  void drop_commit(Transaction& transaction, CommitNumber number);
+  // Whoever drops the commit at the same time conflicts. Throws BadValue where it is dropped already.
+  void hold(Transaction& transaction, CommitNumber number) const;
+  Graph graph(Transaction& transaction) const;
+
   // The newest commit that both come from, themselves included; 0: none. Of several that aren't each other's ancestors the
   // one committed last here.
   CommitNumber common_ancestor(Transaction& transaction, CommitNumber a, CommitNumber b) const;
@@ -94,7 +101,7 @@ class VersionGraph {
   mutable base::Lru<CommitNumber, std::shared_ptr<const Commit>> cache_;
 };
 
-// A commit and all that it comes from, newest first.
+// A commit and all that it comes from, newest first, without those that were dropped.
 class Log {
  public:
   Log(const VersionGraph& graph, Transaction& transaction, CommitNumber from);
@@ -102,6 +109,7 @@ class Log {
   const Commit& commit() const { return commit_; }
 
  private:
+  bool step();
   TableCursor cursor_;
   std::set<CommitNumber, std::greater<>> waiting_;
   Commit commit_;
