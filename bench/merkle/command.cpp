@@ -15,7 +15,7 @@ namespace {
 struct Arguments {
   Settings settings;
   std::string report_folder;
-  bool tiny = false;
+  bool tiny = false, goals_only = false;
 };
 
 int run(Arguments& arguments) {
@@ -25,6 +25,7 @@ int run(Arguments& arguments) {
   report.title = "Hash trees: indexes of immutable data";
   report.command = fmt::format("palimpsest bench merkle --records {} --records-max {} --scale {}", settings.records, settings.records_max, settings.scale);
   sets::begin(report);
+  if (!arguments.goals_only) run_experiments(settings, report);
   run_goals(settings, report);
   report.about.emplace_back("load", fmt::format("{:.1f} after", sets::load_average()));
   if (!arguments.report_folder.empty()) write_all(arguments.report_folder, report);
@@ -41,7 +42,9 @@ Run add_options(CLI::App& parser) {
   parser.add_option("--records", settings.records, "of 256 B, of the figures to reach, latencies and path lengths")->capture_default_str()->check(CLI::Range(1'000, 20'000'000));
   parser.add_option("--records-max", settings.records_max, "of the figures by size: 10,000, doubled up to here")->capture_default_str()->check(CLI::Range(1'000, 20'000'000));
   parser.add_option("--scale", settings.scale, "of 40,000 and 160,000 records a group, and batches of 4,000")->capture_default_str()->check(CLI::Range(0.001, 10.0));
+  parser.add_option("--operations", settings.operations, "of each workload of figures 6 and 10")->capture_default_str()->check(CLI::Range(100, 10'000'000));
   parser.add_option("--rounds", settings.rounds, "of which medians are taken")->capture_default_str()->check(CLI::Range(1, 100));
+  parser.add_flag("--goals", arguments->goals_only, "the figures to reach alone");
   parser.add_flag("--tiny", arguments->tiny, "a few thousand records: that it works, not how fast");
   return [arguments] { return run(*arguments); };
 }

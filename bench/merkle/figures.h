@@ -14,6 +14,8 @@ struct Settings {
   int rounds = 3;
 };
 
+// Figures 6, 8, 9, 10, 14, 17 and 18, and Table 3 of the paper.
+void run_experiments(const Settings& settings, Report& report);
 // The figures to reach.
 void run_goals(const Settings& settings, Report& report);
 

@@ -30,7 +30,7 @@ TriePart load(Nodes& nodes, TriePart part) {
     default:
       // The root of what is empty.
       if (content.children.empty() && !content.value) return {};
-      return {TriePart::Kind::branch, {}, part.hash, {}, nullptr};
+      return {TriePart::Kind::branch, {}, part.hash, {}, std::move(node)};
   }
 }
 
@@ -48,7 +48,7 @@ TrieFork fork_at(Nodes& nodes, const TriePart& part, size_t path_length) {
     fork.node = part.node;
     return fork;
   }
-  fork.node = nodes.get(part.hash);
+  fork.node = part.node ? part.node : nodes.get(part.hash);
   const TrieNode content = read(fork.node);
   for (const auto& [nibble, hash] : content.children) fork.children[static_cast<size_t>(nibble)] = TriePart::of_stored(hash);
   fork.value = content.value;

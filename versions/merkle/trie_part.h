@@ -20,7 +20,7 @@ struct TriePart {
   Path path;
   Hash hash{};      // stored, branch
   BytesView value;  // leaf
-  NodePtr node;     // that `value` is in; nullptr: it is the caller's
+  NodePtr node;     // leaf: that `value` is in, nullptr: it is the caller's; branch: where it was read already
 
   static TriePart of_stored(const Hash& hash) { return {Kind::stored, {}, hash, {}, nullptr}; }
   static TriePart of_leaf(Path path, BytesView value, NodePtr node = nullptr) { return {Kind::leaf, std::move(path), {}, value, std::move(node)}; }
