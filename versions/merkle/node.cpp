@@ -123,6 +123,9 @@ size_t entry_bytes(BytesView key, BytesView value) {
 }
 
 NodeBuilder::NodeBuilder(unsigned level) {
+  bytes_.reserve(2048);
+  entries_.reserve(32);
+  sections_.reserve(8);
   bytes_.push_back(static_cast<char>(NodeKind::search));
   bytes_.push_back(static_cast<char>(level));
 }
