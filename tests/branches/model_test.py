@@ -4,8 +4,8 @@ import random
 import pytest
 from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure
 
-SEEDS = range(4)
-STEPS = 150
+SEEDS = range(3)
+STEPS = 100
 
 
 class Model:

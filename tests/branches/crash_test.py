@@ -1,0 +1,115 @@
+"""Branches, commits and merges, killed in the middle: what was acknowledged is there, what got no answer is there whole or not at all."""
+import random
+import threading
+
+import pymongo
+from pymongo.errors import OperationFailure, PyMongoError
+
+from tests.branches.conftest import check_collection
+from tests.support.palimpsest import Server
+
+ROUNDS = 3
+
+
+class Client:
+    def __init__(self, server):
+        self.client = pymongo.MongoClient(server.uri, serverSelectionTimeoutMS=500, retryWrites=False, retryReads=False)
+
+    def __getitem__(self, ref):
+        return self.client["shop" if ref == "main" else f"shop@{ref}"]
+
+    def contents(self, ref):
+        return {one["_id"]: one for one in self[ref].c.find()}
+
+    def log(self, ref):
+        return [one["commit"] for one in self[ref].cursor_command("log", 1)]
+
+
+class Worker:
+    """`heads` is what was acknowledged; `unclear` the branch, and what it may be instead, by the command without an answer."""
+
+    def __init__(self, seed, heads):
+        self.random, self.heads = random.Random(seed), heads
+        self.unclear, self.made, self.commits = None, 0, {}
+
+    def step(self, shop):
+        branch = self.random.choice(list(self.heads))
+        head, kind = self.heads[branch], self.random.randrange(10)
+        self.unclear = None
+        if kind < 4:
+            key = self.random.randrange(60)
+            after = dict(head)
+            if key in head and self.random.random() < 0.3:
+                del after[key]
+                change = lambda: shop[branch].c.delete_one({"_id": key})
+            else:
+                after[key] = {"_id": key, "a": self.random.randrange(5), "u": f"{branch}{self.random.getrandbits(40)}", "text": "text " * 50}
+                change = lambda: shop[branch].c.replace_one({"_id": key}, after[key], upsert=True)
+            self.unclear = (branch, after)
+            change()
+            self.heads[branch] = after
+        elif kind < 6:
+            done = shop[branch].command("commit", 1)
+            self.commits[done["commit"]] = dict(head)
+        elif kind < 7:
+            name = f"b{self.random.getrandbits(40):x}x"
+            shop[branch].command("commit", 1)
+            self.unclear = (name, dict(head))
+            shop[branch].command("createBranch", name)
+            self.heads[name] = dict(head)
+        elif kind < 8 and branch != "main" and len(self.heads) > 3:
+            self.unclear = (branch, None)
+            shop["main"].command("dropBranch", branch, force=True)
+            del self.heads[branch]
+        else:
+            other = self.random.choice(list(self.heads))
+            shop[branch].command("commit", 1)
+            shop[other].command("commit", 1)
+            self.unclear = (branch, "merged")
+            try:
+                shop[branch].command("merge", other, resolve="theirs")
+            except OperationFailure as failure:
+                assert failure.code == 96, failure  # a unique key is taken
+            self.heads[branch] = shop.contents(branch)
+        self.unclear = None
+
+
+def test_killed_in_the_middle(tmp_path):
+    with Server(dbpath=tmp_path) as server:
+        shop = Client(server)
+        shop["main"].c.create_index("a")
+        shop["main"].c.create_index("u", unique=True)
+        shop["main"].c.insert_many([{"_id": i, "a": i % 5, "u": f"first{i}"} for i in range(30)])
+        shop["main"].command("createBranch", "dev")
+        worker = Worker(random.getrandbits(40), {"main": shop.contents("main"), "dev": shop.contents("dev")})
+        for _ in range(ROUNDS):
+            killer = threading.Timer(random.uniform(0.3, 1.2), server.process.kill)
+            killer.start()
+            steps = 0
+            try:
+                while True:
+                    worker.step(shop)
+                    steps += 1
+            except (PyMongoError, OSError) as ended:
+                assert not isinstance(ended, OperationFailure), ended
+            killer.join()
+            server.process.wait()
+            server.start()
+            shop = Client(server)
+            check_collection(shop["main"], "c")
+            names = {one["name"] for one in shop["main"].cursor_command("listBranches", 1)}
+            branch, after = worker.unclear or (None, None)
+            assert names ^ set(worker.heads) <= {branch}
+            for name in names & (set(worker.heads) | {branch}):
+                found, known = shop.contents(name), worker.heads.get(name)
+                if name == branch:
+                    assert found in (known, after) or after == "merged", (name, steps)
+                    assert len({one["u"] for one in found.values()}) == len(found)
+                else:
+                    assert found == known, (name, steps)
+                worker.heads[name] = found
+            for gone in set(worker.heads) - names:
+                del worker.heads[gone]
+            for commit, documents in random.sample(sorted(worker.commits.items()), min(5, len(worker.commits))):
+                assert shop.contents(commit) == documents
+            assert shop.log("main")
