@@ -24,11 +24,18 @@ TemporaryDirectory::~TemporaryDirectory() {
 
 namespace {
 
-// What tells of a checkpoint: the file that points to it, and the journal's files.
+// What tells of a checkpoint, also of one that has only begun: the journal knows its blocks before any file points to them.
 std::string state_of(const std::string& path) {
-  std::ifstream turtle(path + "/WiredTiger.turtle");
-  std::string state((std::istreambuf_iterator<char>(turtle)), std::istreambuf_iterator<char>());
+  std::string state;
   std::set<std::string> files;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    std::error_code gone;
+    const auto bytes = fs::file_size(entry.path(), gone);
+    const auto written = fs::last_write_time(entry.path(), gone).time_since_epoch().count();
+    if (!gone) files.insert(entry.path().filename().string() + " " + std::to_string(bytes) + " " + std::to_string(written));
+  }
+  for (const std::string& file : files) state += file + "\n";
+  files.clear();
   for (const auto& entry : fs::directory_iterator(path + "/journal")) files.insert(entry.path().filename());
   for (const std::string& file : files) {
     if (file.starts_with("WiredTigerLog.")) state += file + " ";
