@@ -42,6 +42,7 @@ constexpr auto accept_pause = std::chrono::milliseconds(50);  // when descriptor
 // Members get in though clients fill the server: so many connections beyond the limit may wait so long for their first bytes.
 constexpr int undecided_max = 64;
 constexpr auto undecided_patience = std::chrono::seconds(1);
+constexpr auto answers_out_max = std::chrono::seconds(1);  // when stopping
 
 int io_threads(const Options& options) {
   if (options.io_threads > 0) return options.io_threads;
@@ -298,11 +299,14 @@ void Listener::State::close_all() {
     accepting_ended.set_value();
   });
   accepting_ended.get_future().wait();
+  // Whoever is being answered still is, if it takes the answer.
+  const auto patience = std::chrono::steady_clock::now() + answers_out_max;
   while (open > 0 || undecided > 0) {
     services.operations.kill_all(base::ErrorCode::interrupted_at_shutdown);
+    const auto close = std::chrono::steady_clock::now() < patience ? &Session::end : &Session::close;
     for (auto& thread : threads) {
-      asio::post(thread->context, [&thread] {
-        for (const auto& session : thread->sessions) session->close();
+      asio::post(thread->context, [&thread, close] {
+        for (const auto& session : thread->sessions) ((*session).*close)();
       });
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -309,6 +309,9 @@ TEST_CASE("stopping interrupts what runs and closes every connection") {
   while (server->assembly.services().operations.size() == 0) std::this_thread::yield();
   server->listener.stop();
   CHECK(idle.receive().empty());
+  // What was interrupted is told so.
+  CHECK(busy.reply().find("code").as_int32() == 11600);
+  CHECK(busy.receive().empty());
   CHECK(server->assembly.services().metrics.connections.current.get() == 0);
   server.reset();
 }

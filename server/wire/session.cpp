@@ -96,14 +96,22 @@ void Session::close() {
   if (waiting_) waiting_->cancel();
 }
 
+void Session::end() {
+  if (!answering_) return close();
+  ending_ = true;
+  if (waiting_) waiting_->cancel();
+}
+
 awaitable<void> Session::serve(bool members_only) {
   auto self = shared_from_this();
   members_only_ = members_only;
   in_.resize(read_bytes_min);
-  while (co_await read_message()) {
+  while (!ending_ && co_await read_message()) {
+    answering_ = true;
     metrics_.network.physical_in.add(static_cast<int64_t>(message_bytes_));
     if (!co_await handle(BytesView(in_).substr(0, message_bytes_))) break;
     drop_message();
+    answering_ = false;
   }
   if (!closed_) close();
 }
@@ -230,7 +238,7 @@ awaitable<bool> Session::answer(const Message& message, std::optional<Compressor
   bson::Document body;
   for (;;) {
     std::optional<bson::Document> next;
-    if (exhaust) next = next_invocation(again.command.empty() ? message.request : again, reply);
+    if (exhaust && !ending_) next = next_invocation(again.command.empty() ? message.request : again, reply);
     const int32_t reply_id = next_message_id();
     co_await write_reply(message, reply_id, response_to, next ? uint32_t{more_to_come} : 0, reply.body, compressor);
     reply_memory_ = std::move(reply.body).bytes();
@@ -285,7 +293,7 @@ awaitable<void> Session::await_topology(int64_t ms) {
   waiting_ = timer;
   const uint64_t subscription = services_.topology.on_change([timer] { asio::post(timer->get_executor(), [timer] { timer->cancel(); }); });
   asio::error_code ended;
-  if (!closed_) co_await timer->async_wait(redirect_error(use_awaitable, ended));
+  if (!closed_ && !ending_) co_await timer->async_wait(redirect_error(use_awaitable, ended));
   services_.topology.forget(subscription);
   waiting_.reset();
   metrics_.connections.awaiting_topology.add(-1);

@@ -32,8 +32,9 @@ class Session : public std::enable_shared_from_this<Session> {
   asio::awaitable<void> serve(bool members_only = false);
   bool was_handed_over() const { return handed_over_; }
 
-  // On the session's own thread.
+  // On the session's own thread. `end`: once what is being answered has been.
   void close();
+  void end();
 
   const Client& client() const { return client_; }
 
@@ -68,6 +69,8 @@ class Session : public std::enable_shared_from_this<Session> {
   size_t message_bytes_ = 0;
   Bytes reply_memory_;
   bool closed_ = false;
+  bool ending_ = false;
+  bool answering_ = false;
   bool undecided_ = true;  // client or member?
   bool members_only_ = false;
   bool handed_over_ = false;

@@ -3,7 +3,7 @@ import os
 import time
 
 import pytest
-from pymongo.errors import AutoReconnect, OperationFailure, PyMongoError, WriteConcernError
+from pymongo.errors import OperationFailure, PyMongoError, WriteConcernError
 from pymongo.write_concern import WriteConcern
 
 from tests.support.replica_set import ReplicaSet
@@ -301,8 +301,6 @@ def force(member, members):
     while True:
         try:
             return member.command("replSetReconfig", config, force=True)
-        except AutoReconnect:  # it begins anew with it, and the answer may be lost by that
-            return None
         except OperationFailure as failure:
             if "primary" not in str(failure) or time.monotonic() > end:
                 raise
