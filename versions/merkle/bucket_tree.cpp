@@ -98,14 +98,15 @@ bool diff_buckets(const Node& a, const Node& b, const VisitDifference& visit) {
   return true;
 }
 
-bool diff_below(Nodes& nodes, const Hash& a, const Hash& b, const VisitDifference& visit) {
+// `span`: buckets below each child.
+bool diff_below(Nodes& nodes, const Hash& a, const Hash& b, uint64_t span, uint64_t fan_out, const VisitDifference& visit) {
   if (a == b) return true;
+  if (span == 0) return diff_buckets(*bucket_at(nodes, a), *bucket_at(nodes, b), visit);
   const NodePtr left = nodes.get(a), right = nodes.get(b);
-  if (left->kind() == NodeKind::search && right->kind() == NodeKind::search) return diff_buckets(*left, *right, visit);
   const std::vector<Hash> from = bucket_children_of(*left), to = bucket_children_of(*right);
   if (from.size() != to.size()) damaged(*right);
   for (size_t i = 0; i < from.size(); ++i) {
-    if (!diff_below(nodes, from[i], to[i], visit)) return false;
+    if (!diff_below(nodes, from[i], to[i], span / fan_out, fan_out, visit)) return false;
   }
   return true;
 }
@@ -228,7 +229,7 @@ void BucketTree::diff(Nodes& nodes, const Hash& a, const Hash& b, const VisitDif
   if (left.buckets != right.buckets || left.fan_out != right.fan_out) {
     throw base::OperationError(base::ErrorCode::bad_value, "bucket trees of different numbers of buckets have nothing in common");
   }
-  diff_below(nodes, left.top, right.top, visit);
+  diff_below(nodes, left.top, right.top, top_span(left.buckets, left.fan_out), left.fan_out, visit);
 }
 
 Bytes BucketTree::prove(Nodes& nodes, const Hash& root_hash, BytesView key) const {

@@ -43,7 +43,7 @@ struct Tail {
   explicit Tail(BytesView message) : whole(message.size() / 64) {
     const size_t rest = message.size() % 64, length = blocks_of(message) * 64 - whole * 64;
     std::memset(bytes.data(), 0, bytes.size());
-    std::memcpy(bytes.data(), message.data() + whole * 64, rest);
+    std::copy_n(message.data() + whole * 64, rest, bytes.data());
     bytes[rest] = 0x80;
     base::store_le(bytes.data() + length - 8, base::byte_swap(uint64_t{message.size()} * 8));
   }

@@ -59,7 +59,9 @@ std::vector<Hash> children_of(const Node& node) {
     case NodeKind::bucket_inner: return bucket_children_of(node);
     case NodeKind::trie_leaf: break;
     case NodeKind::trie_extension:
-    case NodeKind::trie_branch: return trie_children_of(node);
+    case NodeKind::trie_branch:
+      for (const auto& child : trie_node_of(node).children) children.push_back(child.second);
+      break;
   }
   return children;
 }

@@ -59,7 +59,8 @@ class Index {
   virtual ~Index() = default;
 
   virtual Hash empty(Nodes& nodes) const = 0;
-  // `changes`: ascending by key, each key once. Writes the nodes that are new.
+  // `changes`: ascending by key, each key once. Writes the nodes that are new. Throws BadValue for keys that a trie doesn't
+  // take: longer than 1,024 bytes.
   virtual Hash update(Nodes& nodes, const Hash& root, std::span<const Change> changes) const = 0;
   Hash build(Nodes& nodes, std::span<const Change> entries) const { return update(nodes, empty(nodes), entries); }
   Hash put(Nodes& nodes, const Hash& root, BytesView key, BytesView value) const;

@@ -10,12 +10,13 @@ namespace versions::merkle {
 namespace {
 
 constexpr Hash unknown{};  // until it is computed
+constexpr size_t node_bytes_max = std::numeric_limits<uint32_t>::max();
 
 // The first 8 bytes, zeros behind a shorter key: where they differ, they sort as the keys do.
 uint64_t prefix_of(BytesView key) {
   if (key.size() >= 8) return base::load_be64(key.data());
   char bytes[8] = {};
-  std::memcpy(bytes, key.data(), key.size());
+  std::copy(key.begin(), key.end(), bytes);
   return base::load_be64(bytes);
 }
 
@@ -51,8 +52,10 @@ NodePtr Node::whole(BytesView bytes) {
 }
 
 base::Result<NodePtr> Node::decode(BytesView bytes) {
-  if (bytes.empty() || bytes.size() > std::numeric_limits<uint32_t>::max()) return damaged("its length");
-  if (bytes[0] != static_cast<char>(NodeKind::search)) return whole(bytes);
+  if (bytes.empty() || bytes.size() > node_bytes_max) return damaged("its length");
+  const auto kind = static_cast<NodeKind>(bytes[0]);
+  if (kind < NodeKind::search || kind > NodeKind::trie_branch) return damaged("its kind");
+  if (kind != NodeKind::search) return whole(bytes);
   if (bytes.size() < NodeBuilder::header_bytes) return damaged("its length");
   const auto level = static_cast<uint8_t>(bytes[1]);
   NodeBuilder builder(level);
@@ -131,7 +134,7 @@ NodeBuilder::NodeBuilder(unsigned level) {
 }
 
 void NodeBuilder::add(BytesView key, BytesView value) {
-  base::check(bytes_.size() + key.size() + value.size() + 32 < std::numeric_limits<uint32_t>::max(), "a node is too large");
+  base::check(bytes_.size() + entry_bytes(key, value) <= node_bytes_max, "a node is too large");
   Node::Entry entry{};
   entry.begin = static_cast<uint32_t>(bytes_.size());
   base::append_varint(bytes_, key.size());
@@ -148,7 +151,7 @@ void NodeBuilder::add(BytesView key, BytesView value) {
 
 void NodeBuilder::add(const Node& from, size_t at) {
   const BytesView whole = from.entry(at);
-  base::check(bytes_.size() + whole.size() < std::numeric_limits<uint32_t>::max(), "a node is too large");
+  base::check(bytes_.size() + whole.size() <= node_bytes_max, "a node is too large");
   const auto moved = static_cast<uint32_t>(bytes_.size()) - from.entries_[at].begin;  // maybe backwards: modulo 2^32
   if (bytes_.size() == section_begin_) {
     source_section_ = from.section_of(at);

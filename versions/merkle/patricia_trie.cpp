@@ -44,9 +44,16 @@ TriePart apply(Nodes& nodes, TriePart part, std::span<const PathChange> changes,
   return joined;
 }
 
+// Nodes that were made from no keys go on for longer than keys do, or have a value in the middle of a byte.
+void check_place(const Path& place, bool has_value) {
+  if (place.size() <= 2 * trie_key_bytes_max && !(has_value && place.size() % 2 != 0)) return;
+  throw base::OperationError(base::ErrorCode::data_corruption_detected, "A trie has nodes where no key leads");
+}
+
 bool visit_all(Nodes& nodes, TriePart part, Path& place, const std::optional<Path>& from, const VisitEntry& visit);
 
 bool visit_fork(Nodes& nodes, const TrieFork& fork, Path& place, const std::optional<Path>& from, const VisitEntry& visit) {
+  check_place(place, fork.value.has_value());
   if (fork.value && (!from || place >= *from) && !visit(key_of_path(place), *fork.value)) return false;
   for (size_t i = 0; i < fork.children.size(); ++i) {
     place.push_back(static_cast<char>(i));
@@ -79,6 +86,7 @@ bool diff_parts(Nodes& nodes, TriePart a, TriePart b, Path& place, const VisitDi
   const size_t shared = a.none() ? b.path.size() : b.none() ? a.path.size() : common_length(a.path, b.path);
   place.append(a.none() ? b.path : a.path, 0, shared);
   const TrieFork left = fork_at(nodes, a, shared), right = fork_at(nodes, b, shared);
+  check_place(place, left.value || right.value);
   bool go_on = true;
   if (left.value != right.value) go_on = visit({key_of_path(place), left.value, right.value});
   for (size_t i = 0; go_on && i < left.children.size(); ++i) {
@@ -98,7 +106,10 @@ Hash PatriciaTrie::update(Nodes& nodes, const Hash& root, std::span<const Change
   if (changes.empty()) return root;
   std::vector<PathChange> paths;
   paths.reserve(changes.size());
-  for (const Change& change : changes) paths.push_back({path_of(change.key), change.value});
+  for (const Change& change : changes) {
+    if (change.key.size() > trie_key_bytes_max) throw base::OperationError(base::ErrorCode::bad_value, "keys of a trie have at most 1024 bytes");
+    paths.push_back({path_of(change.key), change.value});
+  }
   return store(nodes, apply(nodes, load(nodes, TriePart::of_stored(root)), paths, 0));
 }
 
@@ -132,17 +143,17 @@ Bytes PatriciaTrie::prove(Nodes& nodes, const Hash& root, BytesView key) const {
   for (;;) {
     const NodePtr node = nodes.get(hash);
     proof.add(*node);
-    const auto content = read_trie_node(node->bytes());
-    if (!content || content->kind == NodeKind::trie_leaf) break;
-    if (way.left() < content->path.size() || way.take(content->path.size()) != content->path) break;
-    if (content->kind == NodeKind::trie_extension) {
-      hash = content->children[0].second;
+    const TrieNode content = trie_node_of(*node);
+    if (content.kind == NodeKind::trie_leaf) break;
+    if (way.left() < content.path.size() || way.take(content.path.size()) != content.path) break;
+    if (content.kind == NodeKind::trie_extension) {
+      hash = content.children[0].second;
       continue;
     }
     if (way.left() == 0) break;
     const char nibble = way.take(1)[0];
     const Hash* next = nullptr;
-    for (const auto& child : content->children) {
+    for (const auto& child : content.children) {
       if (child.first == nibble) next = &child.second;
     }
     if (next == nullptr) break;

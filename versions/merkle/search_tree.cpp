@@ -31,7 +31,7 @@ std::optional<Found> SearchTree::find(Nodes& nodes, const Hash& root, BytesView 
       const BytesView value = node->value(at);
       return Found{std::move(node), value};
     }
-    node = search_node(nodes, node->child(at));
+    node = search_child(nodes, *node, at);
   }
 }
 
@@ -92,8 +92,9 @@ Hash SearchTree::update(Nodes& nodes, const Hash& root_hash, std::span<const Cha
   // The top is the lowest level that has one node.
   Hash top;
   std::memcpy(top.data(), above.changes[0].value->data(), top.size());
-  for (NodePtr node = search_node(nodes, top); node->level() > 0 && node->size() == 1; node = search_node(nodes, top)) top = node->child(0);
-  return top;
+  NodePtr node = search_node(nodes, top);
+  while (node->level() > 0 && node->size() == 1) node = search_child(nodes, *node, 0);
+  return node->hash();
 }
 
 SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigned level, std::span<const Change> changes, bool all) const {
@@ -174,13 +175,11 @@ SearchTree::Above SearchTree::write(Nodes& nodes, unsigned level, std::span<cons
 
 Bytes SearchTree::prove(Nodes& nodes, const Hash& root, BytesView key) const {
   ProofWriter proof;
-  Hash hash = root;
-  for (;;) {
-    const NodePtr node = search_node(nodes, hash);
+  for (NodePtr node = search_node(nodes, root);;) {
     const size_t at = node->lower_bound(key);
     proof.add(*node, at);
     if (at == node->size() || node->level() == 0) return proof.done();
-    hash = node->child(at);
+    node = search_child(nodes, *node, at);
   }
 }
 

@@ -1,23 +1,19 @@
 #include "versions/merkle/tree_walk.h"
 
 namespace versions::merkle {
-namespace {
-
-// A child as its parent's level says: what it is called by was checked, but not by whom.
-NodePtr child_of(Nodes& nodes, const Node& parent, size_t entry) {
-  NodePtr child = nodes.get(parent.child(entry));
-  if (child->kind() != NodeKind::search || child->level() + 1 != parent.level()) {
-    throw base::OperationError(base::ErrorCode::data_corruption_detected, "A hash tree has a node of another level below node " + base::to_hex(view(parent.hash())));
-  }
-  return child;
-}
-
-}  // namespace
 
 NodePtr search_node(Nodes& nodes, const Hash& hash) {
   NodePtr node = nodes.get(hash);
   if (node->kind() != NodeKind::search) throw base::OperationError(base::ErrorCode::bad_value, "Node " + base::to_hex(view(hash)) + " is not of a search tree");
   return node;
+}
+
+NodePtr search_child(Nodes& nodes, const Node& parent, size_t entry) {
+  NodePtr child = nodes.get(parent.child(entry));
+  if (child->kind() != NodeKind::search || child->level() + 1 != parent.level() || child->size() == 0) {
+    throw base::OperationError(base::ErrorCode::data_corruption_detected, "A hash tree has an empty node, or one of another level, below node " + base::to_hex(view(parent.hash())));
+  }
+  return child;
 }
 
 TreeWalk::TreeWalk(Nodes& nodes, const Hash& root) : nodes_(nodes) {
@@ -37,7 +33,7 @@ void TreeWalk::next() {
   pop_finished();
 }
 
-void TreeWalk::down() { path_.push_back({child_of(nodes_, node(), entry())}); }
+void TreeWalk::down() { path_.push_back({search_child(nodes_, node(), entry())}); }
 
 void TreeWalk::seek(BytesView key) {
   while (!done()) {
@@ -55,7 +51,7 @@ LevelWalk::LevelWalk(Nodes& nodes, NodePtr root, unsigned level) : nodes_(nodes)
 
 void LevelWalk::push_child() {
   const Step& step = path_.back();
-  path_.push_back({child_of(nodes_, *step.node, step.entry)});
+  path_.push_back({search_child(nodes_, *step.node, step.entry)});
 }
 
 bool LevelWalk::is_last() const {

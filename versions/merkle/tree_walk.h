@@ -6,6 +6,9 @@
 namespace versions::merkle {
 
 NodePtr search_node(Nodes& nodes, const Hash& hash);  // throws BadValue where it is a node of another structure
+// What the parent says is below it: one level lower, with entries. Its name was checked, but not who made it: throws
+// DataCorruptionDetected.
+NodePtr search_child(Nodes& nodes, const Node& parent, size_t entry);
 
 // Stands on an entry of a node of any level, and goes down or on from there.
 class TreeWalk {

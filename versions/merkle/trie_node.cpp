@@ -96,12 +96,10 @@ Bytes write_trie_node(const TrieNode& node) {
   return out;
 }
 
-std::vector<Hash> trie_children_of(const Node& node) {
-  const auto read = read_trie_node(node.bytes());
-  if (!read) throw base::OperationError(base::ErrorCode::data_corruption_detected, "Node " + base::to_hex(view(node.hash())) + " of a hash tree is damaged");
-  std::vector<Hash> children;
-  for (const auto& child : read->children) children.push_back(child.second);
-  return children;
+TrieNode trie_node_of(const Node& node) {
+  auto read = read_trie_node(node.bytes());
+  if (!read) throw base::OperationError(base::ErrorCode::data_corruption_detected, "Node " + base::to_hex(view(node.hash())) + " is not of a trie, or damaged");
+  return std::move(*read);
 }
 
 }  // namespace versions::merkle

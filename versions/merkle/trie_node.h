@@ -19,6 +19,8 @@ using Path = std::string;
 Path path_of(BytesView key);
 Bytes key_of_path(const Path& path);  // of an even number
 
+constexpr size_t trie_key_bytes_max = 1024;  // a trie is as deep as its keys are long
+
 // A key, half byte by half byte.
 class Nibbles {
  public:
@@ -40,6 +42,6 @@ struct TrieNode {
 
 std::optional<TrieNode> read_trie_node(BytesView bytes);  // nullopt: is none
 Bytes write_trie_node(const TrieNode& node);
-std::vector<Hash> trie_children_of(const Node& node);  // throws DataCorruptionDetected
+TrieNode trie_node_of(const Node& node);                  // throws DataCorruptionDetected
 
 }  // namespace versions::merkle

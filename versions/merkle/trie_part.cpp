@@ -5,12 +5,6 @@
 namespace versions::merkle {
 namespace {
 
-TrieNode read(const NodePtr& node) {
-  auto read = read_trie_node(node->bytes());
-  if (!read) throw base::OperationError(base::ErrorCode::data_corruption_detected, "Node " + base::to_hex(view(node->hash())) + " is not of a trie, or damaged");
-  return std::move(*read);
-}
-
 Hash put(Nodes& nodes, const TrieNode& node) {
   NodePtr made = Node::whole(write_trie_node(node));
   const Hash hash = made->hash();
@@ -23,7 +17,7 @@ Hash put(Nodes& nodes, const TrieNode& node) {
 TriePart load(Nodes& nodes, TriePart part) {
   if (part.kind != TriePart::Kind::stored) return part;
   NodePtr node = nodes.get(part.hash);
-  TrieNode content = read(node);
+  TrieNode content = trie_node_of(*node);
   switch (content.kind) {
     case NodeKind::trie_leaf: return TriePart::of_leaf(std::move(content.path), *content.value, std::move(node));
     case NodeKind::trie_extension: return {TriePart::Kind::branch, std::move(content.path), content.children[0].second, {}, nullptr};
@@ -49,7 +43,7 @@ TrieFork fork_at(Nodes& nodes, const TriePart& part, size_t path_length) {
     return fork;
   }
   fork.node = part.node ? part.node : nodes.get(part.hash);
-  const TrieNode content = read(fork.node);
+  const TrieNode content = trie_node_of(*fork.node);
   for (const auto& [nibble, hash] : content.children) fork.children[static_cast<size_t>(nibble)] = TriePart::of_stored(hash);
   fork.value = content.value;
   return fork;

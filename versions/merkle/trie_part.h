@@ -1,8 +1,6 @@
 // A part of a trie as it is worked on: a path, and what is at its end.
 #pragma once
 
-#include <array>
-
 #include "versions/merkle/nodes.h"
 #include "versions/merkle/trie_node.h"
 
@@ -29,7 +27,7 @@ struct TriePart {
 
 // A part seen as a branch at a place on its path.
 struct TrieFork {
-  std::array<TriePart, 16> children;
+  std::vector<TriePart> children = std::vector<TriePart>(16);  // not in the frame: there is a fork a level of the recursion
   std::optional<BytesView> value;
   NodePtr node;  // that `value` is in
 };
