@@ -32,10 +32,7 @@ NodePtr bucket_at(Nodes& nodes, const Hash& hash) {
 Hash put_inner(Nodes& nodes, std::span<const Hash> children) {
   Bytes bytes(1, static_cast<char>(NodeKind::bucket_inner));
   for (const Hash& child : children) bytes.append(view(child));
-  NodePtr node = Node::whole(bytes);
-  const Hash hash = node->hash();
-  nodes.put(std::move(node));
-  return hash;
+  return nodes.put(Node::whole(bytes));
 }
 
 Hash put_root(Nodes& nodes, const BucketRoot& root) {
@@ -43,17 +40,12 @@ Hash put_root(Nodes& nodes, const BucketRoot& root) {
   base::append_varint(bytes, root.buckets);
   base::append_varint(bytes, root.fan_out);
   bytes.append(view(root.top));
-  NodePtr node = Node::whole(bytes);
-  const Hash hash = node->hash();
-  nodes.put(std::move(node));
-  return hash;
+  return nodes.put(Node::whole(bytes));
 }
 
 Hash child_at(const Node& inner, uint64_t place) {
   if (inner.kind() != NodeKind::bucket_inner || inner.bytes().size() < 1 + (place + 1) * sizeof(Hash)) damaged(inner);
-  Hash hash;
-  std::memcpy(hash.data(), inner.bytes().data() + 1 + place * sizeof(Hash), hash.size());
-  return hash;
+  return read_hash(inner.bytes().data() + 1 + place * sizeof(Hash));
 }
 
 // The bucket's hash, by the way down.
@@ -122,9 +114,7 @@ std::optional<BucketRoot> read_bucket_root(BytesView bytes) {
   if (!buckets || *buckets == 0 || *buckets > UINT32_MAX) return std::nullopt;
   const auto fan_out = base::take_varint(bytes);
   if (!fan_out || *fan_out < 2 || *fan_out > UINT32_MAX || bytes.size() != sizeof(Hash)) return std::nullopt;
-  BucketRoot root{*buckets, *fan_out, {}};
-  std::memcpy(root.top.data(), bytes.data(), root.top.size());
-  return root;
+  return BucketRoot{*buckets, *fan_out, read_hash(bytes.data())};
 }
 
 BucketRoot bucket_root_of(const Node& node) {
@@ -149,10 +139,7 @@ std::optional<uint64_t> BucketPath::place() const {
 }
 
 Hash BucketTree::empty(Nodes& nodes) const {
-  const std::shared_ptr<Node> bucket = NodeBuilder(0).finish();
-  NodeBuilder::seal(std::span(&bucket, 1));
-  nodes.put(bucket);
-  std::vector<Hash> level(buckets_, bucket->hash());
+  std::vector<Hash> level(buckets_, nodes.put(NodeBuilder(0).finish_sealed()));
   while (level.size() > 1) {
     std::vector<Hash> above;
     for (size_t i = 0; i < level.size(); i += fan_out_) above.push_back(put_inner(nodes, std::span(level).subspan(i, std::min<size_t>(fan_out_, level.size() - i))));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstring>
+#include <optional>
 #include <span>
 
 #include "base/bytes.h"
@@ -14,6 +16,19 @@ using base::BytesView;
 using Hash = std::array<uint8_t, 32>;
 
 inline BytesView view(const Hash& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
+
+inline Hash read_hash(const char* bytes) {
+  Hash hash;
+  std::memcpy(hash.data(), bytes, hash.size());
+  return hash;
+}
+// Off the front; nullopt where it is cut short.
+inline std::optional<Hash> take_hash(BytesView& in) {
+  if (in.size() < sizeof(Hash)) return std::nullopt;
+  const Hash hash = read_hash(in.data());
+  in.remove_prefix(sizeof(Hash));
+  return hash;
+}
 
 Hash sha256(BytesView bytes);
 

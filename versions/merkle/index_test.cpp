@@ -9,12 +9,6 @@ using namespace versions::merkle::test;
 
 namespace {
 
-Contents random_contents(base::Random& random, uint64_t keys, size_t count) {
-  Contents contents;
-  while (contents.size() < count) contents[random_key(random, keys)] = random_value(random);
-  return contents;
-}
-
 std::map<Bytes, std::pair<std::optional<Bytes>, std::optional<Bytes>>> read_diff(const Index& index, Nodes& nodes, const Hash& a, const Hash& b) {
   std::map<Bytes, std::pair<std::optional<Bytes>, std::optional<Bytes>>> all;
   index.diff(nodes, a, b, [&](const Difference& difference) {
@@ -79,11 +73,8 @@ TEST_CASE("an index holds what a map holds, through any history, and past versio
 TEST_CASE("a scan begins where it is told and stops when it is told") {
   for (const Named& named : all_indexes) {
     INFO(named.name);
-    base::Random random(11);
-    const auto index = make_index(named.options);
-    MemoryNodes nodes;
-    const Contents contents = random_contents(random, 2000, 500);
-    const Hash root = index->build(nodes, as_changes(contents));
+    Example example(named, 11, 2000, 500);
+    auto& [random, index, nodes, contents, root] = example;
     std::vector<Bytes> order;
     index->scan(nodes, root, std::nullopt, [&](BytesView key, BytesView) { return order.emplace_back(key), true; });
     REQUIRE(order.size() == contents.size());
@@ -140,11 +131,8 @@ TEST_CASE("recursively identical, universally reusable: a record more leaves nea
   for (const Named& named : all_indexes) {
     if (named.options.structure == Structure::bucket_tree && named.options.buckets == 1) continue;
     INFO(named.name);
-    base::Random random(13);
-    const auto index = make_index(named.options);
-    MemoryNodes nodes;
-    const Contents contents = random_contents(random, 1'000'000, 5000);
-    const Hash root = index->build(nodes, as_changes(contents));
+    Example example(named, 13, 1'000'000, 5000);
+    auto& [random, index, nodes, contents, root] = example;
     const std::set<Hash> before = nodes_of(nodes, root);
     size_t shared = 0, different = 0;
     for (int i = 0; i < 30; ++i) {
@@ -158,11 +146,8 @@ TEST_CASE("recursively identical, universally reusable: a record more leaves nea
 TEST_CASE("what changes nothing writes nothing and keeps the root") {
   for (const Named& named : all_indexes) {
     INFO(named.name);
-    base::Random random(14);
-    const auto index = make_index(named.options);
-    MemoryNodes nodes;
-    const Contents contents = random_contents(random, 2000, 500);
-    const Hash root = index->build(nodes, as_changes(contents));
+    Example example(named, 14, 2000, 500);
+    auto& [random, index, nodes, contents, root] = example;
     const size_t count = nodes.count();
     CHECK(index->update(nodes, root, {}) == root);
     CHECK(index->remove(nodes, root, "nobody") == root);
@@ -249,11 +234,8 @@ TEST_CASE("a merge is what both sides changed, and a strategy decides where they
 TEST_CASE("a large batch into a large tree, and out of it") {
   for (const Named& named : all_indexes) {
     INFO(named.name);
-    const auto index = make_index(named.options);
-    MemoryNodes nodes;
-    base::Random random(17);
-    Contents contents = random_contents(random, 10'000'000, 6000);
-    const Hash first = index->build(nodes, as_changes(contents));
+    Example example(named, 17, 10'000'000, 6000);
+    auto& [random, index, nodes, contents, first] = example;
     Edit more, less;
     for (int i = 0; i < 3000; ++i) {
       const Bytes key = "m" + std::to_string(random());

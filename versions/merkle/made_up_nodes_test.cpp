@@ -10,11 +10,7 @@ namespace {
 
 const auto damage = Catch::Matchers::Predicate<base::OperationError>([](const base::OperationError& error) { return error.code() == base::ErrorCode::data_corruption_detected; });
 
-Hash put(Nodes& nodes, BytesView bytes) {
-  const NodePtr node = Node::decode(bytes).or_throw();
-  nodes.put(node);
-  return node->hash();
-}
+Hash put(Nodes& nodes, BytesView bytes) { return nodes.put(Node::decode(bytes).or_throw()); }
 
 Bytes search_bytes(unsigned level, const std::vector<std::pair<Bytes, Bytes>>& entries) {
   Bytes bytes{static_cast<char>(NodeKind::search), static_cast<char>(level)};

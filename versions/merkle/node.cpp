@@ -74,20 +74,12 @@ base::Result<NodePtr> Node::decode(BytesView bytes) {
     builder.add(key, value);
   }
   if (level != 0 && builder.empty()) return damaged("it has no children");
-  const std::shared_ptr<Node> node = builder.finish();
-  NodeBuilder::seal(std::span(&node, 1));
-  return NodePtr(node);
+  return builder.finish_sealed();
 }
 
 size_t Node::memory_bytes() const {
   constexpr size_t allocations = 64;
   return sizeof(Node) + allocations + bytes_size_ + entries_size_ * (sizeof(uint64_t) + sizeof(Entry)) + sections_size_ * sizeof(Section);
-}
-
-Hash Node::child(size_t entry) const {
-  Hash hash;
-  std::memcpy(hash.data(), bytes_ + entries_[entry].value, hash.size());
-  return hash;
 }
 
 size_t Node::lower_bound(BytesView key) const {
@@ -184,6 +176,12 @@ std::shared_ptr<Node> NodeBuilder::finish() {
   entries_.clear();
   sections_.clear();
   section_begin_ = header_bytes;
+  return node;
+}
+
+NodePtr NodeBuilder::finish_sealed() {
+  const std::shared_ptr<Node> node = finish();
+  seal(std::span(&node, 1));
   return node;
 }
 

@@ -50,7 +50,7 @@ class Node {
   BytesView value(size_t entry) const { return {bytes_ + entries_[entry].value, end(entry) - entries_[entry].value}; }
   BytesView entry(size_t entry) const { return {bytes_ + entries_[entry].begin, end(entry) - entries_[entry].begin}; }
   BytesView last_key() const { return key(size() - 1); }
-  Hash child(size_t entry) const;
+  Hash child(size_t entry) const { return read_hash(bytes_ + entries_[entry].value); }
   size_t lower_bound(BytesView key) const;  // the first entry that isn't below `key`
 
   size_t sections() const { return sections_size_; }
@@ -98,6 +98,7 @@ class NodeBuilder {
   std::shared_ptr<Node> finish();
   // Hashes what is new in all of them, side by side.
   static void seal(std::span<const std::shared_ptr<Node>> nodes);
+  NodePtr finish_sealed();  // one alone
 
  private:
   friend class Node;

@@ -21,21 +21,21 @@ class Nodes {
     ++visits_;
     return read(hash);
   }
-  // There may be one already.
-  void put(NodePtr node) {
-    ++written_;
+  // Its hash. There may be one already.
+  Hash put(NodePtr node) {
+    const Hash hash = node->hash();
     write(std::move(node));
+    return hash;
   }
 
-  uint64_t visits() const { return visits_; }    // nodes asked for
-  uint64_t written() const { return written_; }  // nodes given, new or not
+  uint64_t visits() const { return visits_; }  // nodes asked for
 
  protected:
   virtual NodePtr read(const Hash& hash) = 0;
   virtual void write(NodePtr node) = 0;
 
  private:
-  uint64_t visits_ = 0, written_ = 0;
+  uint64_t visits_ = 0;
 };
 
 // hash -> node, by open addressing: a look-up is one or two lines of memory. Not thread-safe.

@@ -10,17 +10,13 @@ namespace {
 
 Contents some_contents() {
   base::Random random(31);
-  Contents contents;
-  while (contents.size() < 1000) contents[random_key(random, 100'000)] = random_value(random);
-  return contents;
+  return random_contents(random, 100'000, 1000);
 }
 
 NodePtr leaf_of(BytesView key) {
   NodeBuilder builder(0);
   builder.add(key, "value");
-  const std::shared_ptr<Node> leaf = builder.finish();
-  NodeBuilder::seal(std::span(&leaf, 1));
-  return leaf;
+  return builder.finish_sealed();
 }
 
 }  // namespace

@@ -27,12 +27,10 @@ BytesView take_bytes(BytesView& rest) {
   return bytes;
 }
 
-Hash take_hash(BytesView& rest) {
-  Hash hash;
-  if (rest.size() < hash.size()) throw Invalid{"a hash is cut short"};
-  std::memcpy(hash.data(), rest.data(), hash.size());
-  rest.remove_prefix(hash.size());
-  return hash;
+Hash next_hash(BytesView& rest) {
+  const auto hash = take_hash(rest);
+  if (!hash) throw Invalid{"a hash is cut short"};
+  return *hash;
 }
 
 // The steps with their hashes, computed side by side.
@@ -100,7 +98,7 @@ class Verifier {
     std::optional<Hash> digest;
     while (!rest.empty() && !digest) {
       const BytesView last = take_bytes(rest);
-      const Hash hash = take_hash(rest);
+      const Hash hash = next_hash(rest);
       if (last >= key_) digest = hash;
     }
     if (!digest) {
@@ -113,7 +111,7 @@ class Verifier {
       if (key < key_) continue;
       if (level > 0) {
         BytesView hash = value;
-        return {take_hash(hash), {}};
+        return {next_hash(hash), {}};
       }
       if (key != key_) return {};
       return {{}, Bytes(value)};
@@ -137,7 +135,7 @@ class Verifier {
     if (!place || step.bytes.size() < 1 + (*place + 1) * sizeof(Hash)) throw Invalid{"a node of the buckets is damaged"};
     path_.down();
     BytesView rest = step.bytes.substr(1 + *place * sizeof(Hash));
-    return {take_hash(rest), {}};
+    return {next_hash(rest), {}};
   }
 
   Way trie(const Step& step) {

@@ -7,35 +7,26 @@ using namespace versions::merkle::test;
 
 namespace {
 
-struct Example {
-  explicit Example(const Named& named, size_t records = 800) : index(make_index(named.options)) {
-    base::Random random(21);
-    while (contents.size() < records) contents[random_key(random, 10'000)] = random_value(random);
-    root = index->build(nodes, as_changes(contents));
-  }
-  std::optional<Bytes> truth(BytesView key) const {
-    const auto found = contents.find(Bytes(key));
-    return found == contents.end() ? std::nullopt : std::optional(found->second);
-  }
-  std::unique_ptr<Index> index;
-  MemoryNodes nodes;
-  Contents contents;
-  Hash root{};
-};
+Example example_of(const Named& named) { return Example(named, 21, 10'000, 800); }
+
+std::optional<Bytes> truth(const Example& example, BytesView key) {
+  const auto found = example.contents.find(Bytes(key));
+  return found == example.contents.end() ? std::nullopt : std::optional(found->second);
+}
 
 }  // namespace
 
 TEST_CASE("every key has a proof that it is there, or isn't") {
   for (const Named& named : all_indexes) {
     INFO(named.name);
-    Example example(named);
+    Example example = example_of(named);
     base::Random random(22);
     for (int i = 0; i < 400; ++i) {
       const Bytes key = i % 2 == 0 ? random_key(random, 10'000) : std::next(example.contents.begin(), static_cast<ptrdiff_t>(random.below(example.contents.size())))->first;
-      CHECK(verify(example.root, key, example.index->prove(example.nodes, example.root, key)).or_throw() == example.truth(key));
+      CHECK(verify(example.root, key, example.index->prove(example.nodes, example.root, key)).or_throw() == truth(example, key));
     }
     for (const Bytes& key : {Bytes(), Bytes("~behind all"), Bytes(1, '\0')}) {
-      CHECK(verify(example.root, key, example.index->prove(example.nodes, example.root, key)).or_throw() == example.truth(key));
+      CHECK(verify(example.root, key, example.index->prove(example.nodes, example.root, key)).or_throw() == truth(example, key));
     }
   }
 }
@@ -53,7 +44,7 @@ TEST_CASE("nothing is proven to be absent from what is empty") {
 TEST_CASE("a bit flipped anywhere in a proof is found, and so is a byte too few or too many") {
   for (const Named& named : all_indexes) {
     INFO(named.name);
-    Example example(named);
+    Example example = example_of(named);
     base::Random random(23);
     for (int i = 0; i < 2; ++i) {
       const Bytes key = random_key(random, 10'000);
@@ -78,12 +69,12 @@ TEST_CASE("a bit flipped anywhere in a proof is found, and so is a byte too few 
 TEST_CASE("a proof for one key says nothing false about another") {
   for (const Named& named : all_indexes) {
     INFO(named.name);
-    Example example(named);
+    Example example = example_of(named);
     base::Random random(24);
     for (int i = 0; i < 300; ++i) {
       const Bytes key = random_key(random, 10'000), other = random_key(random, 10'000);
       const auto answer = verify(example.root, other, example.index->prove(example.nodes, example.root, key));
-      if (answer.ok()) CHECK(answer.value() == example.truth(other));
+      if (answer.ok()) CHECK(answer.value() == truth(example, other));
     }
   }
 }
@@ -91,7 +82,7 @@ TEST_CASE("a proof for one key says nothing false about another") {
 TEST_CASE("a step of another tree does not fit") {
   for (const Named& named : all_indexes) {
     INFO(named.name);
-    Example example(named);
+    Example example = example_of(named);
     const Bytes key = example.contents.begin()->first;
     const Hash changed = example.index->put(example.nodes, example.root, key, "forged");
     const Bytes proof = example.index->prove(example.nodes, changed, key);
@@ -104,7 +95,7 @@ TEST_CASE("bytes that somebody made up are refused, not followed") {
   base::Random random(25);
   size_t accepted = 0;
   for (const Named& named : all_indexes) {
-    Example example(named);
+    Example example = example_of(named);
     for (int i = 0; i < 2000; ++i) {
       const Bytes key = random_key(random, 10'000);
       Bytes proof = example.index->prove(example.nodes, example.root, key);
@@ -118,7 +109,7 @@ TEST_CASE("bytes that somebody made up are refused, not followed") {
         if (proof.empty()) proof = "PMP";
       }
       const auto answer = verify(example.root, key, proof);
-      if (answer.ok()) CHECK(answer.value() == example.truth(key));
+      if (answer.ok()) CHECK(answer.value() == truth(example, key));
       // With a root that fits the first step, so that what it says is followed.
       const BytesView rest = BytesView(proof).substr(std::min<size_t>(proof.size(), 5));
       for (const size_t length : {size_t{34}, size_t{100}, rest.size()}) accepted += verify(sha256(rest.substr(0, length)), key, proof).ok();

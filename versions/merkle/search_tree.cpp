@@ -15,10 +15,7 @@ struct Run {
 }  // namespace
 
 Hash SearchTree::empty(Nodes& nodes) const {
-  const std::shared_ptr<Node> leaf = NodeBuilder(0).finish();
-  NodeBuilder::seal(std::span(&leaf, 1));
-  nodes.put(leaf);
-  return leaf->hash();
+  return nodes.put(NodeBuilder(0).finish_sealed());
 }
 
 std::optional<Found> SearchTree::find(Nodes& nodes, const Hash& root, BytesView key) const {
@@ -90,9 +87,7 @@ Hash SearchTree::update(Nodes& nodes, const Hash& root_hash, std::span<const Cha
   for (unsigned level = root->level() + 1; above.changes.size() > 1; ++level) above = write(nodes, level, above.changes);
   if (above.changes.empty()) return empty(nodes);
   // The top is the lowest level that has one node.
-  Hash top;
-  std::memcpy(top.data(), above.changes[0].value->data(), top.size());
-  NodePtr node = search_node(nodes, top);
+  NodePtr node = search_node(nodes, read_hash(above.changes[0].value->data()));
   while (node->level() > 0 && node->size() == 1) node = search_child(nodes, *node, 0);
   return node->hash();
 }

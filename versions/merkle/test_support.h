@@ -50,6 +50,24 @@ inline Bytes random_value(base::Random& random) {
   return value;
 }
 
+inline Contents random_contents(base::Random& random, uint64_t keys, size_t count) {
+  Contents contents;
+  while (contents.size() < count) contents[random_key(random, keys)] = random_value(random);
+  return contents;
+}
+
+// An index of some contents.
+struct Example {
+  Example(const Named& named, uint64_t seed, uint64_t keys, size_t records)
+      : random(seed), index(make_index(named.options)), contents(random_contents(random, keys, records)), root(index->build(nodes, as_changes(contents))) {}
+
+  base::Random random;
+  std::unique_ptr<Index> index;
+  MemoryNodes nodes;
+  const Contents contents;
+  const Hash root;
+};
+
 // Changes of the contents, in order, with removals of what is there and what isn't.
 using Edit = std::map<Bytes, std::optional<Bytes>>;
 inline Edit random_edit(base::Random& random, uint64_t keys, size_t count) {

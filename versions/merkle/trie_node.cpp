@@ -22,14 +22,6 @@ std::optional<Path> take_path(BytesView& rest) {
   return path;
 }
 
-std::optional<Hash> take_hash(BytesView& rest) {
-  Hash hash;
-  if (rest.size() < hash.size()) return std::nullopt;
-  std::memcpy(hash.data(), rest.data(), hash.size());
-  rest.remove_prefix(hash.size());
-  return hash;
-}
-
 }  // namespace
 
 Path path_of(BytesView key) {

@@ -5,12 +5,7 @@
 namespace versions::merkle {
 namespace {
 
-Hash put(Nodes& nodes, const TrieNode& node) {
-  NodePtr made = Node::whole(write_trie_node(node));
-  const Hash hash = made->hash();
-  nodes.put(std::move(made));
-  return hash;
-}
+Hash put(Nodes& nodes, const TrieNode& node) { return nodes.put(Node::whole(write_trie_node(node))); }
 
 }  // namespace
 
