@@ -39,5 +39,7 @@ struct Message {
   Hash* hash;  // where it goes
 };
 void sha256_many(std::span<const Message> messages);
+// So many at a time, 8 or 16, where the processor has registers for that; else one after the other.
+void sha256_many(std::span<const Message> messages, size_t lanes);
 
 }  // namespace versions::merkle
