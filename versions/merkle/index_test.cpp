@@ -227,6 +227,11 @@ TEST_CASE("a merge is what both sides changed, and a strategy decides where they
       const Merged for_them = merge(*index, nodes, base_root, ours_root, theirs_root, select_theirs);
       CHECK(read(*index, nodes, *for_them.root) == expected_theirs);
       if (named.invariant) CHECK(*for_them.root == index->build(nodes, as_changes(expected_theirs)));
+      // Where one side is the base, nothing has to be read.
+      const uint64_t visits = nodes.visits();
+      CHECK(merge(*index, nodes, base_root, base_root, theirs_root, select_neither).root == theirs_root);
+      CHECK(merge(*index, nodes, base_root, ours_root, base_root, select_neither).root == ours_root);
+      CHECK(nodes.visits() == visits);
     }
   }
 }

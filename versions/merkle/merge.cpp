@@ -29,9 +29,9 @@ Selected select_ours(const Conflict& conflict) { return {true, own(conflict.ours
 Selected select_theirs(const Conflict& conflict) { return {true, own(conflict.theirs)}; }
 
 Merged merge(const Index& index, Nodes& nodes, const Hash& base, const Hash& ours, const Hash& theirs, const Select& select) {
-  if (ours == theirs || theirs == base) return {ours, {}, 0};
+  if (ours == theirs || theirs == base) return {ours, {}};
+  if (ours == base) return {theirs, {}};
   std::vector<Touched> wanted = changes_since(index, nodes, base, theirs);
-  if (ours == base) return {theirs, {}, wanted.size()};
   std::unordered_map<BytesView, const Touched*> by_us;
   const std::vector<Touched> changed = changes_since(index, nodes, base, ours);
   by_us.reserve(changed.size());
@@ -55,7 +55,6 @@ Merged merge(const Index& index, Nodes& nodes, const Hash& base, const Hash& our
   }
   if (!merged.conflicts.empty()) return merged;
   std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.key < b.key; });
-  merged.taken = changes.size();
   merged.root = index.update(nodes, ours, changes);
   return merged;
 }

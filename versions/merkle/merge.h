@@ -23,9 +23,8 @@ Selected select_ours(const Conflict& conflict);
 Selected select_theirs(const Conflict& conflict);
 
 struct Merged {
-  std::optional<Hash> root;       // nullopt: conflicts, and no node was written
-  std::vector<Bytes> conflicts;   // keys that were not decided
-  uint64_t taken = 0;             // changes of theirs that ours got
+  std::optional<Hash> root;      // nullopt: conflicts, and no node was written
+  std::vector<Bytes> conflicts;  // keys that were not decided
 };
 
 Merged merge(const Index& index, Nodes& nodes, const Hash& base, const Hash& ours, const Hash& theirs, const Select& select);
