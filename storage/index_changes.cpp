@@ -253,7 +253,7 @@ void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const 
     });
   }
   auto after = make_index(entry.id, {before->number(), spec.document, true});
-  after->add_multikey_fields(before->multikey_fields());
+  after->go_on_from(*before);
   *found = std::move(after);
   collection->set_entry(entry);
   collection->set_indexes(std::move(indexes));

@@ -6,6 +6,7 @@
 #include "bson/json.h"
 #include "storage/duplicate_key.h"
 #include "storage/engine.h"
+#include "storage/touch.h"
 
 namespace storage {
 namespace {
@@ -206,6 +207,12 @@ std::unique_ptr<IndexCursor> StoredIndex::cursor(Transaction& transaction, Direc
   return std::make_unique<TwoTableCursor>(std::move(own), std::move(versions), direction);
 }
 
+void StoredIndex::go_on_from(const StoredIndex& before) {
+  add_multikey_fields(before.multikey_fields());
+  set_versions(before.versions_);
+  if (before.shared()) set_shared();
+}
+
 void StoredIndex::add_version(Transaction& transaction, BytesView key, RecordId record) const {
   table_.put(transaction, entry_key(key, record), {});
 }
@@ -228,9 +235,7 @@ void StoredIndex::each_version(Transaction& transaction, BytesView key, const st
 
 void StoredIndex::claim(Transaction& transaction, BytesView key, uint32_t who) const {
   // No record has such an id: they have their highest bit free.
-  const Bytes row = entry_key(key, static_cast<RecordId>(uint64_t{1} << 63 | who));
-  table_.put(transaction, row, {});
-  table_.remove(transaction, row);
+  touch(transaction, table_, entry_key(key, static_cast<RecordId>(uint64_t{1} << 63 | who)));
 }
 
 void StoredIndex::duplicate(const std::string& ns, bson::DocumentView document, BytesView key) const {

@@ -43,6 +43,8 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
   // Entries of versions lie in this table, whose values say something else. Before there are any, with the schema lock held
   // exclusively or nobody else seeing the index.
   void set_versions(Table table) { versions_ = std::move(table); }
+  // In place of another object over the same table, whose description changes. Likewise.
+  void go_on_from(const StoredIndex& before);
   uint32_t multikey_fields() const { return multikey_.load(std::memory_order_acquire); }
   void add_multikey_fields(uint32_t fields) { multikey_.fetch_or(fields, std::memory_order_acq_rel); }
   void set_ready() { ready_.store(true, std::memory_order_release); }

@@ -128,6 +128,22 @@ def test_unique_indexes_hold_on_each_branch_by_itself(shop):
     assert dev.find_one({"u": 33})["_id"] == 3 and main.find_one({"u": 33})["_id"] == 10
 
 
+def test_an_index_that_is_changed_goes_on_showing_what_the_branch_shows(shop):
+    main = shop["main"].c
+    main.create_index("u", unique=True)
+    main.insert_many([{"_id": i, "u": i} for i in range(5)])
+    shop.create("dev")
+    dev = shop["dev"].c
+    dev.update_one({"_id": 3}, {"$set": {"u": 33}})
+    dev.insert_one({"_id": 10, "u": 3})
+    for hidden in [True, False]:
+        shop["dev"].command("collMod", "c", index={"name": "u_1", "hidden": hidden})
+    assert [one["u"] for one in dev.find({"u": {"$gte": 0}}).hint([("u", 1)])] == [0, 1, 2, 3, 4, 33]
+    assert [one["u"] for one in main.find({"u": {"$gte": 0}}).hint([("u", 1)])] == [0, 1, 2, 3, 4]
+    with pytest.raises(DuplicateKeyError):
+        dev.insert_one({"_id": 11, "u": 33})
+
+
 def test_every_kind_of_write(shop):
     main = shop["main"].c
     main.insert_many([{"_id": i, "n": i} for i in range(10)])
