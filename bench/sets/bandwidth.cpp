@@ -6,6 +6,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "bench/data/workload.h"
@@ -14,7 +15,6 @@
 #include "bench/measure/replica_set.h"
 #include "bench/sets/command.h"
 #include "datasets/replay/client.h"
-#include "datasets/version_key.h"
 
 namespace bench::sets {
 namespace {
@@ -23,11 +23,11 @@ using datasets::replay::Client;
 
 struct Arguments {
   Common common;
-  std::string workload = "wiki", data, concern = "1";
+  Inserted inserted;
+  std::string concern = "1";
   std::vector<double> mbits{1, 5, 20, 100};
   size_t members = 3, records = 4000, batch = 10, synchronize = 100, turns = 3;
   double seconds = 20;
-  bool synthetic = false;
 };
 
 struct Outcome {
@@ -46,15 +46,12 @@ Outcome replay(const Arguments& arguments, const Workload& workload, ReplicaSet&
   const auto begun = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); };
   const size_t records = std::min(arguments.records, workload.records.size());
+  std::vector<uint32_t> order(records);
+  std::iota(order.begin(), order.end(), 0);
   while (done < records && seconds() < arguments.seconds) {
-    std::vector<bson::DocumentView> documents;
-    const uint32_t collection = workload.records[done].collection;
-    for (; done < records && documents.size() < arguments.batch && workload.records[done].collection == collection; ++done) {
-      documents.emplace_back(workload.records[done].document);
-      content += workload.records[done].document.size();
-    }
-    const auto failures = client.insert(database, workload.collections[collection], documents);
-    if (!failures.empty()) throw std::runtime_error("an insert failed: " + failures.front().message);
+    const size_t from = done;
+    done = insert_batch(client, database, workload, order, done, records, arguments.batch);
+    for (size_t i = from; i < done; ++i) content += workload.records[i].document.size();
     if (done - synchronized < arguments.synchronize) continue;
     set.synchronize();
     synchronized = done;
@@ -74,17 +71,13 @@ struct Kind {
 int run(const Arguments& arguments) {
   Report report;
   report.title = "Insertion throughput under limited bandwidth (dbDedup, figure 6.5)";
-  report.command = fmt::format("palimpsest bench bandwidth --workload {} --members {} --batch {} --synchronize {} --w {} --records {} --seconds {} --turns {}", arguments.workload,
+  report.command = fmt::format("palimpsest bench bandwidth --workload {} --members {} --batch {} --synchronize {} --w {} --records {} --seconds {} --turns {}", arguments.inserted.workload,
                                arguments.members, arguments.batch, arguments.synchronize, arguments.concern, arguments.records, arguments.seconds, arguments.turns);
   const std::string server = server_of(arguments.common);
   begin(report);
   clean_up_when_interrupted();
   Network network(arguments.members, Network::Lines::shaped);
-  WorkloadOptions from;
-  constexpr uint64_t record_bytes = 20'000;  // about; the largest workload's
-  from.synthetic_bytes = arguments.records * record_bytes;
-  if (!arguments.synthetic) from.data = arguments.data.empty() ? find_data() : arguments.data;
-  const Workload workload = load(arguments.workload, from);
+  const Workload workload = load_inserted(arguments.inserted, arguments.records);
   report.about.emplace_back("data", workload.source);
 
   const std::vector<Kind> kinds = {{"dedup on", {}}, {"dedup off", {"--nodedup", "--setParameter", "dedupForwardLog=false"}}};
@@ -146,9 +139,7 @@ int run(const Arguments& arguments) {
 Run add_bandwidth(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   add_common(parser, arguments->common);
-  parser.add_option("--workload", arguments->workload, "what is inserted")->capture_default_str()->check(CLI::IsMember({"wiki", "mail", "stackexchange", "boards", "versions"}));
-  parser.add_option("--data", arguments->data, "the folder with the data sets (default: shared/datasets above)");
-  parser.add_flag("--synthetic", arguments->synthetic, "made-up data, whatever data there is");
+  add_inserted(parser, arguments->inserted);
   parser.add_option("--mbit", arguments->mbits, "of the lines, beside unlimited ones")->capture_default_str()->check(CLI::PositiveNumber);
   parser.add_option("--members", arguments->members, "of the set")->capture_default_str()->check(CLI::Range(2, 7));
   parser.add_option("--records", arguments->records, "at most, in each run")->capture_default_str()->check(CLI::PositiveNumber);

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "bench/bench.h"
+#include "bench/data/workload.h"
 #include "bench/report/report.h"
+#include "datasets/replay/client.h"
 
 namespace bench::sets {
 
@@ -23,6 +25,21 @@ struct Common {
 void add_common(CLI::App& parser, Common& common);
 // The server to start: the one asked for, or the one beside this program. Throws std::runtime_error where there is none.
 std::string server_of(const Common& common);
+// What is inserted: a data set, or made-up records like it.
+struct Inserted {
+  std::string workload = "wiki", data;
+  bool synthetic = false;
+};
+void add_inserted(CLI::App& parser, Inserted& inserted);
+// In file order; at least `records` where they are made up.
+Workload load_inserted(const Inserted& inserted, size_t records);
+// About so many: whole groups (pages, threads, keys), in the order they were written.
+Workload load_groups(const Inserted& inserted, size_t records);
+// Inserts `order[done]` and what follows of the same collection, at most `batch` of them and none from `end` on; how many are done then.
+// Throws std::runtime_error, datasets::replay::ClientError.
+size_t insert_batch(datasets::replay::Client& client, const std::string& database, const Workload& workload, const std::vector<uint32_t>& order, size_t done,
+                    size_t end, size_t batch);
+
 // Machine and load, then printed, and written where that was asked for.
 void begin(Report& report);
 void publish(const Report& report, const Common& common);

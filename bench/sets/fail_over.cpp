@@ -1,9 +1,9 @@
 // What the loss of a primary costs in compression: its successor finds sources with the feature index that it kept as a secondary.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <numeric>
 
 #include "bench/data/workload.h"
 #include "bench/measure/interrupt.h"
@@ -19,9 +19,8 @@ using datasets::replay::Client;
 
 struct Arguments {
   Common common;
-  std::string workload = "wiki", data;
+  Inserted inserted;
   size_t records = 6000, after = 2000, batch = 50;
-  bool synthetic = false;
 };
 
 constexpr const char* database = "failover";
@@ -42,15 +41,9 @@ double log_ratio(const Bytes& from, const Bytes& to) { return quotient(to.log_ra
 
 void insert(const Arguments& arguments, const Workload& workload, ReplicaSet& set, size_t from, size_t to) {
   Client client(set.uri("w=majority"));
-  for (size_t done = from; done < to;) {
-    std::vector<bson::DocumentView> documents;
-    const uint32_t collection = workload.records[done].collection;
-    for (; done < to && documents.size() < arguments.batch && workload.records[done].collection == collection; ++done) {
-      documents.emplace_back(workload.records[done].document);
-    }
-    const auto failures = client.insert(database, workload.collections[collection], documents);
-    if (!failures.empty()) throw std::runtime_error("an insert failed: " + failures.front().message);
-  }
+  std::vector<uint32_t> order(to);
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t done = from; done < to;) done = insert_batch(client, database, workload, order, done, to, arguments.batch);
   set.synchronize();
 }
 
@@ -80,17 +73,11 @@ Ratios measure(const Arguments& arguments, const Workload& workload, const std::
 int run(const Arguments& arguments) {
   Report report;
   report.title = "Compression after a fail-over";
-  report.command = fmt::format("palimpsest bench failover --workload {} --records {} --after {} --batch {}", arguments.workload, arguments.records, arguments.after, arguments.batch);
+  report.command = fmt::format("palimpsest bench failover --workload {} --records {} --after {} --batch {}", arguments.inserted.workload, arguments.records, arguments.after, arguments.batch);
   const std::string server = server_of(arguments.common);
   begin(report);
   clean_up_when_interrupted();
-  WorkloadOptions from;
-  constexpr uint64_t record_bytes = 20'000;  // about; the largest workload's
-  from.synthetic_bytes = arguments.records * record_bytes;
-  if (!arguments.synthetic) from.data = arguments.data.empty() ? find_data() : arguments.data;
-  // Whole groups, in the order they were written: versions of what came before the loss come after it.
-  const Workload all = load(arguments.workload, from);
-  const Workload workload = all.sample(all.bytes() / std::max<size_t>(1, all.records.size()) * arguments.records).by_time();
+  const Workload workload = load_groups(arguments.inserted, arguments.records);  // versions of what came before the loss come after it
   if (workload.records.size() < 2 * arguments.after) throw std::runtime_error("fewer records than twice --after");
   report.about.emplace_back("data", workload.source);
 
@@ -125,9 +112,7 @@ int run(const Arguments& arguments) {
 Run add_fail_over(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   add_common(parser, arguments->common);
-  parser.add_option("--workload", arguments->workload, "what is inserted")->capture_default_str()->check(CLI::IsMember({"wiki", "mail", "stackexchange", "boards", "versions"}));
-  parser.add_option("--data", arguments->data, "the folder with the data sets (default: shared/datasets above)");
-  parser.add_flag("--synthetic", arguments->synthetic, "made-up data, whatever data there is");
+  add_inserted(parser, arguments->inserted);
   parser.add_option("--records", arguments->records, "about, whole groups of them")->capture_default_str()->check(CLI::PositiveNumber);
   parser.add_option("--after", arguments->after, "of them behind the loss, and as many right before it")->capture_default_str()->check(CLI::PositiveNumber);
   parser.add_option("--batch", arguments->batch, "documents in one command")->capture_default_str()->check(CLI::Range(1, 1000));

@@ -25,10 +25,9 @@ using datasets::replay::Client;
 
 struct Arguments {
   Common common;
-  std::string workload = "wiki", data;
+  Inserted inserted;
   std::vector<size_t> shards{1, 3, 5, 9};
   size_t records = 4000, batch = 50;
-  bool synthetic = false;
 };
 
 constexpr const char* database = "shards";
@@ -39,15 +38,7 @@ size_t shard_of(const Record& record, size_t shards) { return XXH3_64bits(&recor
 // Inserts one shard's records in their order; both of the pair acknowledge each command.
 void insert(const Arguments& arguments, const Workload& workload, const ReplicaSet& pair, const std::vector<uint32_t>& records) {
   Client client(pair.uri("w=2"));
-  for (size_t done = 0; done < records.size();) {
-    std::vector<bson::DocumentView> documents;
-    const uint32_t collection = workload.records[records[done]].collection;
-    for (; done < records.size() && documents.size() < arguments.batch && workload.records[records[done]].collection == collection; ++done) {
-      documents.emplace_back(workload.records[records[done]].document);
-    }
-    const auto failures = client.insert(database, workload.collections[collection], documents);
-    if (!failures.empty()) throw std::runtime_error("an insert failed: " + failures.front().message);
-  }
+  for (size_t done = 0; done < records.size();) done = insert_batch(client, database, workload, records, done, records.size(), arguments.batch);
 }
 
 struct Outcome {
@@ -98,17 +89,11 @@ Outcome replay(const Arguments& arguments, const Workload& workload, const std::
 int run(const Arguments& arguments) {
   Report report;
   report.title = "Sharding (dbDedup, table 6.2)";
-  report.command = fmt::format("palimpsest bench shards --workload {} --records {} --batch {}", arguments.workload, arguments.records, arguments.batch);
+  report.command = fmt::format("palimpsest bench shards --workload {} --records {} --batch {}", arguments.inserted.workload, arguments.records, arguments.batch);
   const std::string server = server_of(arguments.common);
   begin(report);
   clean_up_when_interrupted();
-  WorkloadOptions from;
-  constexpr uint64_t record_bytes = 20'000;  // about; the largest workload's
-  from.synthetic_bytes = arguments.records * record_bytes;
-  if (!arguments.synthetic) from.data = arguments.data.empty() ? find_data() : arguments.data;
-  // Whole groups, in the order they were written: else the first records are of a few pages.
-  const Workload all = load(arguments.workload, from);
-  const Workload workload = all.sample(all.bytes() / std::max<size_t>(1, all.records.size()) * arguments.records).by_time();
+  const Workload workload = load_groups(arguments.inserted, arguments.records);
   report.about.emplace_back("data", workload.source);
 
   Table table{"", {"pairs", "storage ratio", "oplog ratio", "inserts/s"}, {}};
@@ -136,9 +121,7 @@ int run(const Arguments& arguments) {
 Run add_shards(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   add_common(parser, arguments->common);
-  parser.add_option("--workload", arguments->workload, "what is inserted")->capture_default_str()->check(CLI::IsMember({"wiki", "mail", "stackexchange", "boards", "versions"}));
-  parser.add_option("--data", arguments->data, "the folder with the data sets (default: shared/datasets above)");
-  parser.add_flag("--synthetic", arguments->synthetic, "made-up data, whatever data there is");
+  add_inserted(parser, arguments->inserted);
   parser.add_option("--shards", arguments->shards, "how many pairs")->capture_default_str()->check(CLI::Range(1, 32));
   parser.add_option("--records", arguments->records, "about, whole groups of them")->capture_default_str()->check(CLI::PositiveNumber);
   parser.add_option("--batch", arguments->batch, "documents in one command")->capture_default_str()->check(CLI::Range(1, 1000));
