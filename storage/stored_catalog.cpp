@@ -132,8 +132,8 @@ std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const Col
     create(views->home(ns), options, uuid);
     return open(ns);
   }
-  if (views && options.capped) views->check_alone(database_of(ns), "capped collections");
   std::lock_guard ddl(ddl_mutex_);
+  if (views && options.capped) views->check_alone(database_of(ns), "capped collections");
   check_new_name(ns);
   if (open(ns)) throw OperationError(ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists.");
   engine_.internals().space.require_room();
