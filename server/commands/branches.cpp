@@ -34,6 +34,13 @@ std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const
   return database;
 }
 
+std::shared_ptr<versions::BranchedDatabase> branched_from(OperationContext& op, const Request& request, const versions::Ref& ref,
+                                                          const versions::CommitInfo& first) {
+  if (ref.name != versions::BranchedDatabase::main || !ref.steps.empty()) return branched(op, request);
+  check_branches_supported(op);
+  return op.services().databases->find_or_begin(database_of(request), first);
+}
+
 versions::BranchedDatabase::Lost keep_for_log(OperationContext& op) {
   return [oplog = op.services().oplog](storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
                                        storage::Stamp generation, base::BytesView content) {

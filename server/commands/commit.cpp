@@ -1,6 +1,4 @@
 // commit: what was written on a branch since its last commit becomes a state that stays.
-#include "base/clock.h"
-#include "base/error.h"
 #include "server/arguments.h"
 #include "server/commands/branches.h"
 #include "server/operation.h"
@@ -29,13 +27,13 @@ class Commit : public Command {
     check_branches_supported(op);
     const Arguments arguments(request);
     const versions::CommitInfo info = commit_info(op, arguments, "");
-    const std::string name = database_of(request);
-    const bool first = !op.services().databases->find(name);
-    const auto database = op.services().databases->find_or_begin(name, info);
+    const bool first = !op.services().databases->find(database_of(request));
+    const versions::Ref ref = ref_of(request);
+    const auto database = branched_from(op, request, ref, info);
     const bson::Document said = storage::in_transaction(
         write::engine_of(op),
         [&](storage::Transaction& transaction) {
-          const versions::Branch branch = database->branch(transaction, ref_of(request));
+          const versions::Branch branch = database->branch(transaction, ref);
           const auto made = database->commit(transaction, branch.name, info);
           const auto head = made ? made : database->branches().graph().commit(transaction, branch.head);
           bson::Builder out;

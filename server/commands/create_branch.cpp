@@ -1,9 +1,8 @@
 // createBranch: another line of the database, which begins with what a state of it has.
-#include "base/clock.h"
+#include "base/error.h"
 #include "server/arguments.h"
 #include "server/commands/branches.h"
 #include "server/operation.h"
-#include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/target.h"
 #include "storage/engine.h"
@@ -30,10 +29,11 @@ class CreateBranch : public Command {
     const Arguments arguments(request);
     const std::string name(arguments.required_string("createBranch"));
     versions::check_branch_name(name);
+    if (name == versions::BranchedDatabase::main) throw base::OperationError(base::ErrorCode::namespace_exists, "there is a branch 'main'");
     const auto given = arguments.string("from");
     const versions::Ref from = given ? ref_of(*given) : ref_of(request);
     const versions::CommitInfo first = commit_info(op, arguments, "before the first branch");
-    const auto database = op.services().databases->find_or_begin(database_of(request), first);
+    const auto database = branched_from(op, request, from, first);
     const bson::Document made = storage::in_transaction(
         write::engine_of(op),
         [&](storage::Transaction& transaction) {

@@ -297,6 +297,11 @@ def test_what_is_refused(shop):
     fails(NAMESPACE_NOT_FOUND, lambda: shop["main"].command("listBranches"))
     for name in ["", "a b", "a~1", "3f9a2c1b", "-x", "a@b", "x" * 101]:
         fails(BAD_VALUE, lambda: shop.create(name))
+    for ref in ["nowhere", "main~1"]:
+        fails(NAMESPACE_NOT_FOUND, lambda: shop.create("dev", **{"from": ref}))
+        fails(NAMESPACE_NOT_FOUND, lambda: shop[ref].command("createBranch", "dev"))
+        fails(NAMESPACE_NOT_FOUND, lambda: shop[ref].command("commit", 1))
+    fails(NAMESPACE_EXISTS, lambda: shop.create("main"))
     fails(NAMESPACE_NOT_FOUND, lambda: shop["main"].command("listBranches"))  # no trace of it
     shop.create("dev")
     fails(NAMESPACE_EXISTS, lambda: shop.create("dev"))
