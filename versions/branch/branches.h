@@ -42,6 +42,7 @@ class Branches {
   Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections);
 
   VersionGraph& graph() { return graph_; }
+  const VersionGraph& graph() const { return graph_; }
   size_t collections() const { return stores_.size(); }
   BranchStore& store(size_t collection) { return *stores_[collection]; }
 

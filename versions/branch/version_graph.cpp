@@ -176,6 +176,8 @@ void VersionGraph::put_tag(Transaction& transaction, const std::string& name, Co
 
 void VersionGraph::remove_tag(Transaction& transaction, const std::string& name) { branches_.remove(transaction, tag_key(name)); }
 
+void VersionGraph::claim_name(Transaction& transaction, const std::string& name) const { storage::touch(transaction, branches_, "n" + name); }
+
 uint32_t VersionGraph::take(Transaction& transaction, BytesView counter, uint32_t first) {
   const auto row = branches_.get(transaction, counter);
   const auto taken = row ? static_cast<uint32_t>(Reader(*row).number()) : first;

@@ -62,6 +62,8 @@ class VersionGraph {
   std::vector<std::pair<std::string, CommitNumber>> tags(Transaction& transaction) const;  // by name
   void put_tag(Transaction& transaction, const std::string& name, CommitNumber commit);  // holds it
   void remove_tag(Transaction& transaction, const std::string& name);
+  // Whoever else wants the name at the same time, for a branch or a tag, conflicts.
+  void claim_name(Transaction& transaction, const std::string& name) const;
   // Both conflict with whoever takes one at the same time.
   BranchId new_branch_id(Transaction& transaction);
   Segment new_segment(Transaction& transaction);

@@ -19,7 +19,7 @@ constexpr size_t views_max = 10'000;  // beyond it all are forgotten, and made a
 }  // namespace
 
 BranchedDatabase::BranchedDatabase(storage::Engine& engine, std::string name, uint32_t number)
-    : engine_(engine), name_(std::move(name)), number_(number), branches_(engine, number, Layout::hybrid, {}) {}
+    : engine_(engine), name_(std::move(name)), branches_(engine, number, Layout::hybrid, {}) {}
 
 BranchedDatabase::~BranchedDatabase() = default;
 
@@ -65,7 +65,7 @@ void BranchedDatabase::share(storage::StoredCollection& collection) {
 }
 
 Place BranchedDatabase::place(Transaction& transaction, const Ref& ref) const {
-  const VersionGraph& graph = const_cast<Branches&>(branches_).graph();
+  const VersionGraph& graph = branches_.graph();
   const auto unknown = [&](const std::string& what) { return OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no " + what); };
   Place place{.branch = graph.branch(transaction, ref.name)};
   if (place.branch) {
@@ -111,17 +111,25 @@ std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction,
   const std::lock_guard lock(views_mutex_);
   if (const auto found = views_.find(ns); found != views_.end() && !found->second.view->dropped()) return found->second.view;
   auto view = std::make_shared<CollectionView>(shared_from_this(), *shared, std::move(base), ns, where);
-  if (place.branch) {
+  // The transaction may be from before the branch was dropped, and another one have its name: then nobody would take the view away.
+  if (place.branch && is_now(*place.branch)) {
     if (views_.size() >= views_max) views_.clear();
     views_[ns] = {where.branch, view};
   }
   return view;
 }
 
+bool BranchedDatabase::is_now(const Branch& branch) const {
+  Transaction transaction(engine_, Transaction::Mode::read);
+  const auto now = branches_.graph().branch(transaction, branch.name);
+  return now && now->id == branch.id;
+}
+
 // A name means one thing.
 void BranchedDatabase::check_free(Transaction& transaction, const std::string& name) const {
   check_branch_name(name);
-  const VersionGraph& graph = const_cast<Branches&>(branches_).graph();
+  const VersionGraph& graph = branches_.graph();
+  graph.claim_name(transaction, name);
   const char* taken = graph.branch(transaction, name) ? "branch" : graph.tag(transaction, name) ? "tag" : nullptr;
   if (taken) throw OperationError(ErrorCode::namespace_exists, std::string("there is a ") + taken + " '" + name + "'");
 }
@@ -145,8 +153,8 @@ bool BranchedDatabase::has_pending(Transaction& transaction, BranchId branch) {
 void BranchedDatabase::lose_pending(Transaction& transaction, const Branch& branch, const Lost& lost) {
   for (SharedCollection* shared : in_order_) {
     const BranchStore::Pending pending = shared->store.pending(transaction, branch.id);
+    auto cursor = shared->base.records().cursor(transaction);
     pending.added.for_each([&](RecordId record) {
-      auto cursor = shared->base.records().cursor(transaction);
       cursor.seek_after(record - 1);
       if (!cursor.next() || cursor.id() != record) return;
       const Bytes content(cursor.content());
@@ -329,7 +337,7 @@ void BranchedDatabase::forget_all_views() {
 
 std::vector<std::string> BranchedDatabase::table_names() const {
   const std::shared_lock lock(mutex_);
-  std::vector<std::string> names = const_cast<Branches&>(branches_).graph().table_names();
+  std::vector<std::string> names = branches_.graph().table_names();
   for (const SharedCollection* shared : in_order_) {
     const auto more = shared->store.table_names();
     names.insert(names.end(), more.begin(), more.end());

@@ -31,7 +31,6 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   ~BranchedDatabase();
 
   const std::string& name() const { return name_; }
-  uint32_t number() const { return number_; }
   Branches& branches() { return branches_; }
 
   // The collection's versions from now on; it must be shared (share()) before anyone writes to it. Nobody else may use it. Not inside
@@ -107,12 +106,12 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   std::shared_lock<std::shared_mutex> in_use() const;
   static std::string collection_name(const SharedCollection& shared);
   void index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after, Stamp generation, Merge& merge);
+  bool is_now(const Branch& branch) const;  // whatever transactions from before show
   void check_free(Transaction& transaction, const std::string& name) const;
   void lose_pending(Transaction& transaction, const Branch& branch, const Lost& lost);
 
   storage::Engine& engine_;
   const std::string name_;
-  const uint32_t number_;
   Branches branches_;
   mutable std::shared_mutex mutex_;  // of the list of collections, there and in branches_
   bool closed_ = false;

@@ -217,6 +217,44 @@ TEST_CASE("two transactions that want one unique key of a branch conflict, and t
   CHECK(things->record_count() == 1);
 }
 
+TEST_CASE("a branch and a tag can't take one name at the same time") {
+  storage::TemporaryDirectory directory;
+  storage::Engine engine(storage::test_options(directory.path()));
+  Databases databases(engine);
+  const auto things = engine.catalog().create("shop.things", {});
+  const auto database = databases.find_or_begin("shop", {});
+  storage::in_transaction(engine, [&](Transaction& transaction) {
+    things->insert(transaction, document(1, 0, 7));
+    database->commit(transaction, "main", {});
+  });
+  Transaction a(engine, Transaction::Mode::write), b(engine, Transaction::Mode::write);
+  database->create(a, "v1", parse_ref("main~1"));
+  database->create_tag(b, "v2", parse_ref("main"));
+  CHECK_THROWS_AS(database->create_tag(b, "v1", parse_ref("main")), storage::WriteConflict);
+}
+
+TEST_CASE("a view that was opened while its branch was dropped is not that of the next branch of the name") {
+  storage::TemporaryDirectory directory;
+  storage::Engine engine(storage::test_options(directory.path()));
+  Databases databases(engine);
+  const auto things = std::dynamic_pointer_cast<storage::StoredCollection>(engine.catalog().create("shop.things", {}));
+  const auto database = databases.find_or_begin("shop", {});
+  const auto create = [&] { storage::in_transaction(engine, [&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); }); };
+  create();
+  Transaction before(engine, Transaction::Mode::read);
+  database->place(before, {.name = "dev"});
+  storage::in_transaction(engine, [&](Transaction& transaction) {
+    database->drop(transaction, "dev", [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {});
+  });
+  database->forget_views("dev");
+  database->view(before, {.name = "dev"}, "shop@dev.things", things);
+  create();
+  Transaction transaction(engine, Transaction::Mode::write);
+  engine.catalog().open("shop@dev.things")->insert(transaction, document(1, 0, 7));
+  transaction.commit();
+  CHECK(engine.catalog().open("shop@dev.things")->record_count() == 1);
+}
+
 TEST_CASE("a database without branches has no table of them") {
   storage::TemporaryDirectory directory;
   storage::Engine engine(storage::test_options(directory.path()));
