@@ -61,6 +61,14 @@ versions::CommitInfo commit_info(OperationContext& op, const Arguments& argument
   return {op.services().clock.wall_ms(), metadata.done().bytes()};
 }
 
+bson::Document describe_name(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& name, versions::CommitNumber at) {
+  const auto commit = database.branches().graph().commit(transaction, at);
+  bson::Builder out;
+  out.append("name", name).append("database", database.name() + "@" + versions::escaped(name));
+  out.append("commit", hex(commit->id)).append("time", bson::Date{commit->time_ms});
+  return out.done();
+}
+
 bson::Document describe(storage::Transaction& transaction, const versions::VersionGraph& graph, const versions::Commit& commit) {
   bson::Builder out;
   out.append("commit", hex(commit.id));

@@ -32,6 +32,8 @@ void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDat
 
 // From the arguments `message` and `author`; the time is now.
 versions::CommitInfo commit_info(OperationContext& op, const Arguments& arguments, std::string_view message);
+// {name, database, commit, time}, of a branch or a tag: what listBranches and listTags show.
+bson::Document describe_name(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& name, versions::CommitNumber at);
 // {commit, parents, time, message, author}
 bson::Document describe(storage::Transaction& transaction, const versions::VersionGraph& graph, const versions::Commit& commit);
 

@@ -10,6 +10,7 @@
 #include "server/services.h"
 #include "server/write/target.h"
 #include "storage/engine.h"
+#include "storage/names.h"
 
 namespace server {
 namespace {
@@ -25,7 +26,8 @@ class DiffSource : public query::CursorSource {
   };
 
   DiffSource(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const What& what)
-      : database_(std::move(database)),
+      : op_(&op),
+        database_(std::move(database)),
         transaction_(write::engine_of(op), storage::Transaction::Mode::read),
         filter_(query::Matcher::parse(what.filter)) {
     to_ = database_->place(transaction_, what.to);
@@ -40,7 +42,7 @@ class DiffSource : public query::CursorSource {
   void end() override { op_ = nullptr; }
   bool next() override {
     while (step()) {
-      if (op_) op_->check_interrupt();
+      op_->check_interrupt();
       if (filter_->empty() || filter_->matches(document_)) return true;
     }
     return false;
@@ -59,13 +61,15 @@ class DiffSource : public query::CursorSource {
   }
 
   void open(storage::Collection& collection) {
-    const std::string ns = collection.ns();
-    name_ = ns.substr(ns.find('.') + 1);
+    name_ = storage::collection_of(collection.ns());
     auto compared = database_->diff(transaction_, from_, to_, collection.id());
     if (!compared) return;
     store_ = &compared->store;
     const auto removed = store_->scan_set(transaction_, std::move(compared->difference.only_a));
-    while (removed->next()) gone_.emplace(versions::key_of(removed->content()), removed->record());
+    while (removed->next()) {
+      op_->check_interrupt();
+      gone_.emplace(versions::key_of(removed->content()), removed->record());
+    }
     added_ = store_->scan_set(transaction_, std::move(compared->difference.only_b));
   }
 
@@ -93,12 +97,12 @@ class DiffSource : public query::CursorSource {
     document_ = out.done();
   }
 
+  OperationContext* op_;  // nullptr between batches
   const std::shared_ptr<versions::BranchedDatabase> database_;
   storage::Transaction transaction_;
   const std::unique_ptr<query::Matcher> filter_;
   versions::Place from_, to_;
   std::vector<std::shared_ptr<storage::Collection>> collections_;
-  OperationContext* op_ = nullptr;
   size_t at_ = 0;
   std::string name_;
   versions::BranchStore* store_ = nullptr;
@@ -130,7 +134,7 @@ class DiffCommand : public Command {
     if (from) what.from = ref_of(*from);
     if (collection) what.collection = std::string(*collection);
     what.filter = bson::Document(arguments.object("filter").value_or(bson::DocumentView()));
-    reply_cursor(op, request, "diff", std::make_unique<DiffSource>(op, branched(op, request), what), reply);
+    reply_source(op, request, request.db + ".$cmd.diff", std::make_unique<DiffSource>(op, branched(op, request), what), reply);
   }
 };
 

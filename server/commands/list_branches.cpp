@@ -1,5 +1,4 @@
 // listBranches: the branches of a database, by name.
-#include "bson/value.h"
 #include "server/commands/branches.h"
 #include "server/commands/list_cursor.h"
 #include "server/operation.h"
@@ -24,14 +23,9 @@ class ListBranches : public Command {
     std::vector<bson::Document> documents;
     {
       storage::Transaction transaction(write::engine_of(op), storage::Transaction::Mode::read);
-      versions::VersionGraph& graph = database->branches().graph();
-      for (const versions::Branch& branch : graph.branches(transaction)) {
+      for (const versions::Branch& branch : database->branches().graph().branches(transaction)) {
         op.check_interrupt();
-        const auto head = graph.commit(transaction, branch.head);
-        bson::Builder out;
-        out.append("name", branch.name).append("database", database->name() + "@" + versions::escaped(branch.name));
-        out.append("commit", hex(head->id)).append("time", bson::Date{head->time_ms});
-        documents.push_back(out.done());
+        documents.push_back(describe_name(transaction, *database, branch.name, branch.head));
       }
     }
     reply_list(op, request, request.db + ".$cmd.listBranches", std::move(documents), reply);

@@ -37,9 +37,8 @@ int64_t batch_size(const Request& request) {
 
 }  // namespace
 
-namespace {
-
-void reply_source(OperationContext& op, const Request& request, std::string ns, std::unique_ptr<query::CursorSource> source, bson::Builder& reply) {
+void reply_source(OperationContext& op, const Request& request, std::string ns, std::unique_ptr<query::CursorSource> source,
+                  bson::Builder& reply) {
   auto cursor = std::make_unique<query::Cursor>();
   cursor->ns = std::move(ns);
   cursor->source = std::move(source);
@@ -49,16 +48,9 @@ void reply_source(OperationContext& op, const Request& request, std::string ns, 
   query::reply_first_batch(op, *op.services().cursors, std::move(cursor), batch_size(request), false, reply);
 }
 
-}  // namespace
-
 void reply_list(OperationContext& op, const Request& request, std::string ns, std::vector<bson::Document> documents,
                 bson::Builder& reply) {
   reply_source(op, request, std::move(ns), std::make_unique<ListSource>(std::move(documents)), reply);
-}
-
-void reply_cursor(OperationContext& op, const Request& request, const std::string& command, std::unique_ptr<query::CursorSource> source,
-                  bson::Builder& reply) {
-  reply_source(op, request, request.db + ".$cmd." + command, std::move(source), reply);
 }
 
 }  // namespace server

@@ -1,4 +1,4 @@
-// Lists that a command makes at once and hands out through a cursor.
+// What a command hands out through a cursor that is no query.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@ class CursorSource;
 class OperationContext;
 struct Request;
 
-// Appends `cursor` over `source`, likewise.
-void reply_cursor(OperationContext& op, const Request& request, const std::string& command, std::unique_ptr<query::CursorSource> source,
-                  bson::Builder& reply);
-
 // Appends `cursor`, with as many documents as the request's cursor.batchSize allows; the rest waits for getMore.
 void reply_list(OperationContext& op, const Request& request, std::string ns, std::vector<bson::Document> documents,
                 bson::Builder& reply);
+
+// The same of documents that are made as they are asked for. `source` has begun.
+void reply_source(OperationContext& op, const Request& request, std::string ns, std::unique_ptr<query::CursorSource> source,
+                  bson::Builder& reply);
 
 }  // namespace server

@@ -15,13 +15,15 @@ namespace {
 class LogSource : public query::CursorSource {
  public:
   LogSource(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const versions::Ref& from, int64_t limit)
-      : database_(std::move(database)),
+      : op_(&op),
+        database_(std::move(database)),
         transaction_(write::engine_of(op), storage::Transaction::Mode::read),
         log_(database_->branches().graph(), transaction_, database_->place(transaction_, from).commit),
         left_(limit) {}
-  void begin(OperationContext&) override {}
-  void end() override {}
+  void begin(OperationContext& op) override { op_ = &op; }
+  void end() override { op_ = nullptr; }
   bool next() override {
+    op_->check_interrupt();
     if (left_-- == 0 || !log_.next()) return false;
     document_ = describe(transaction_, database_->branches().graph(), log_.commit());
     return true;
@@ -29,6 +31,7 @@ class LogSource : public query::CursorSource {
   bson::DocumentView document() override { return document_; }
 
  private:
+  OperationContext* op_;  // nullptr between batches
   std::shared_ptr<versions::BranchedDatabase> database_;
   storage::Transaction transaction_;
   versions::Log log_;
@@ -51,7 +54,7 @@ class LogCommand : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const auto database = branched(op, request);
     const int64_t limit = Arguments(request).unsigned_integer("limit").value_or(0);
-    reply_cursor(op, request, "log", std::make_unique<LogSource>(op, database, ref_of(request), limit == 0 ? -1 : limit), reply);
+    reply_source(op, request, request.db + ".$cmd.log", std::make_unique<LogSource>(op, database, ref_of(request), limit == 0 ? -1 : limit), reply);
   }
 };
 

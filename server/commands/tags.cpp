@@ -1,10 +1,8 @@
 // createTag, dropTag, listTags: names of commits that stay where they are.
-#include "base/error.h"
 #include "server/arguments.h"
 #include "server/commands/branches.h"
 #include "server/commands/list_cursor.h"
 #include "server/operation.h"
-#include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/target.h"
 #include "storage/engine.h"
@@ -27,7 +25,6 @@ class CreateTag : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const std::string name(arguments.required_string("createTag"));
-    versions::check_branch_name(name);
     const auto given = arguments.string("from");
     const versions::Ref from = given ? ref_of(*given) : ref_of(request);
     const auto database = branched(op, request);
@@ -74,14 +71,9 @@ class ListTags : public Command {
     std::vector<bson::Document> documents;
     {
       storage::Transaction transaction(write::engine_of(op), storage::Transaction::Mode::read);
-      versions::VersionGraph& graph = database->branches().graph();
-      for (const auto& [name, number] : graph.tags(transaction)) {
+      for (const auto& [name, commit] : database->branches().graph().tags(transaction)) {
         op.check_interrupt();
-        const auto commit = graph.commit(transaction, number);
-        bson::Builder out;
-        out.append("name", name).append("database", database->name() + "@" + versions::escaped(name));
-        out.append("commit", hex(commit->id)).append("time", bson::Date{commit->time_ms});
-        documents.push_back(out.done());
+        documents.push_back(describe_name(transaction, *database, name, commit));
       }
     }
     reply_list(op, request, request.db + ".$cmd.listTags", std::move(documents), reply);

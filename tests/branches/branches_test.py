@@ -9,7 +9,7 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure
 from tests.branches.conftest import check_collection
 from tests.support.palimpsest import Server
 
-ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, BAD_VALUE, QUERY_PLAN_KILLED, CANNOT_CREATE_INDEX = 20, 26, 48, 2, 175, 67
+ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, BAD_VALUE, QUERY_PLAN_KILLED, CANNOT_CREATE_INDEX, MAX_TIME_MS_EXPIRED = 20, 26, 48, 2, 175, 67, 50
 
 
 def fails(code, work):
@@ -557,6 +557,14 @@ def test_differences(shop):
     main.c.update_one({"_id": 5}, {"$set": {"a": 5}})  # not committed, and still seen
     assert set(diff_of(main, **{"from": "dev"})) == set(found) | {("c", 5)}
     fails(NAMESPACE_NOT_FOUND, lambda: diff_of(main, to="nowhere"))
+
+
+@pytest.mark.parametrize("change", [lambda c: c.update_many({}, {"$inc": {"n": 1}}), lambda c: c.delete_many({})])
+def test_a_difference_stops_when_its_time_is_up(shop, change):
+    shop["main"].c.insert_many([{"_id": i, "text": "x" * 200} for i in range(5000)])
+    shop.create("dev")
+    change(shop["dev"].c)
+    fails(MAX_TIME_MS_EXPIRED, lambda: diff_of(shop["dev"], filter={"change": "insert"}, maxTimeMS=1))
 
 
 def test_merges_field_by_field(shop):
