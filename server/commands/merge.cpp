@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "server/arguments.h"
 #include "server/commands/branches.h"
+#include "server/commands/scale.h"
 #include "server/operation.h"
 #include "server/services.h"
 #include "server/write/batch.h"
@@ -61,7 +62,7 @@ versions::MergeRules rules_of(const Arguments& arguments) {
 }
 
 void append_conflicts(const std::vector<BranchedDatabase::Conflict>& conflicts, bson::Builder& out) {
-  out.append("conflictCount", static_cast<int64_t>(conflicts.size()));
+  append_count(out, "conflictCount", static_cast<int64_t>(conflicts.size()));
   auto list = out.array("conflicts");
   for (size_t i = 0; i < std::min(conflicts.size(), conflicts_shown); ++i) {
     const BranchedDatabase::Conflict& one = conflicts[i];
@@ -121,7 +122,7 @@ class MergeCommand : public Command {
                                  details.done());
     }
     reply.append("commit", head).append("changed", merge.commit != nullptr && merge.conflicts.empty());
-    reply.append("touchedByBoth", static_cast<int64_t>(merge.touched_by_both));
+    append_count(reply, "touchedByBoth", static_cast<int64_t>(merge.touched_by_both));
     if (dry_run) append_conflicts(merge.conflicts, reply);
   }
 };

@@ -1,5 +1,6 @@
 // status: what was written on a branch since its last commit.
 #include "server/commands/branches.h"
+#include "server/commands/scale.h"
 #include "server/operation.h"
 #include "server/write/target.h"
 #include "storage/engine.h"
@@ -25,7 +26,10 @@ class Status : public Command {
     auto list = reply.array("collections");
     for (const auto& one : changes) {
       bson::Builder out = list.object();
-      out.append("name", one.collection).append("inserted", one.inserted).append("modified", one.modified).append("deleted", one.deleted);
+      out.append("name", one.collection);
+      append_count(out, "inserted", one.inserted);
+      append_count(out, "modified", one.modified);
+      append_count(out, "deleted", one.deleted);
     }
   }
 };
