@@ -1,5 +1,4 @@
 """Branches as clients see them: names with an `@`, and every command on them."""
-import threading
 import time
 
 import pymongo
@@ -184,25 +183,15 @@ def test_writers_of_one_branch_meet_on_documents_alone(shop):
     shop["main"].c.create_index("k")
     shop["main"].c.insert_many([{"_id": i, "n": 0, "k": i % 2} for i in range(4)])
     shop.create("dev")
-    failures = []
 
-    def write(number):
-        try:
-            with pymongo.MongoClient(shop.client.address[0], shop.client.address[1]) as client:
-                dev = client[f"{shop.name}@dev"].c
-                for i in range(60):
-                    assert dev.update_one({"_id": i % 4}, {"$inc": {"n": 1}}).modified_count == 1
-                    assert dev.update_one({"k": i % 2}, {"$inc": {"n": 1}}).modified_count == 1
-                    dev.insert_one({"_id": f"{number}-{i}"})
-        except Exception as failure:  # noqa: BLE001
-            failures.append(failure)
+    def write(number, database):
+        for i in range(60):
+            assert database.c.update_one({"_id": i % 4}, {"$inc": {"n": 1}}).modified_count == 1
+            assert database.c.update_one({"k": i % 2}, {"$inc": {"n": 1}}).modified_count == 1
+            database.c.insert_one({"_id": f"{number}-{i}"})
 
-    threads = [threading.Thread(target=write, args=[number]) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    with shop.writers(4, "dev", write):
+        pass
     dev = shop["dev"].c
     assert sum(one["n"] for one in dev.find({"n": {"$exists": True}})) == 4 * 60 * 2
     assert dev.count_documents({}) == 4 + 4 * 60
@@ -215,21 +204,16 @@ def test_two_who_want_one_key(shop):
     shop.create("dev")
     won = []
 
-    def write(number):
-        with pymongo.MongoClient(shop.client.address[0], shop.client.address[1]) as client:
-            dev = client[f"{shop.name}@dev"].c
-            for i in range(50):
-                try:
-                    dev.insert_one({"u": i, "by": number})
-                    won.append(i)
-                except DuplicateKeyError:
-                    pass
+    def write(number, database):
+        for i in range(50):
+            try:
+                database.c.insert_one({"u": i, "by": number})
+                won.append(i)
+            except DuplicateKeyError:
+                pass
 
-    threads = [threading.Thread(target=write, args=[number]) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with shop.writers(4, "dev", write):
+        pass
     assert sorted(won) == list(range(50))
     assert sorted(one["u"] for one in shop["dev"].c.find()) == list(range(-1, 50))
 
@@ -499,27 +483,19 @@ def test_reset_and_rename(shop):
 def test_commits_beside_writers(shop):
     shop["main"].c.insert_many([{"_id": i, "n": 0} for i in range(8)])
     shop.create("dev")
-    failures = []
 
-    def write(number):
-        try:
-            with pymongo.MongoClient(shop.client.address[0], shop.client.address[1]) as client:
-                dev = client[f"{shop.name}@dev"].c
-                for i in range(100):
-                    dev.update_one({"_id": (i + number) % 8}, {"$inc": {"n": 1}})
-                    dev.insert_one({"_id": f"{number}-{i}"})
-                    if i % 3 == 0:
-                        dev.delete_one({"_id": f"{number}-{i}"})
-        except Exception as failure:  # noqa: BLE001
-            failures.append(failure)
+    def write(number, database):
+        for i in range(100):
+            database.c.update_one({"_id": (i + number) % 8}, {"$inc": {"n": 1}})
+            database.c.insert_one({"_id": f"{number}-{i}"})
+            if i % 3 == 0:
+                database.c.delete_one({"_id": f"{number}-{i}"})
 
-    threads = [threading.Thread(target=write, args=[number]) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    while any(thread.is_alive() for thread in threads):
-        shop["dev"].command("commit", 1)
+    with shop.writers(3, "dev", write) as running:
+        while not all(one.done() for one in running):
+            shop["dev"].command("commit", 1)
     shop["dev"].command("commit", 1)
-    assert not failures and shop["dev"].command("status")["clean"]
+    assert shop["dev"].command("status")["clean"]
     for ref in ["dev", "dev~0"]:
         dev = shop[ref].c
         assert sum(one["n"] for one in dev.find({"n": {"$exists": True}})) == 300

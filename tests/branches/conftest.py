@@ -1,6 +1,9 @@
 """What tests of branches run against: one server for a file, and a database of its own for each test."""
+import concurrent.futures
+import contextlib
 import random
 
+import pymongo
 import pytest
 
 from tests.support.palimpsest import Server
@@ -28,6 +31,19 @@ class Branched:
 
     def names(self):
         return [one["name"] for one in self["main"].command("listBranches")["cursor"]["firstBatch"]]
+
+    @contextlib.contextmanager
+    def writers(self, count, branch, write):
+        """`write(number, database)` in as many threads, each with a client of its own. Waits for all, and fails with what one of them did."""
+        def run(number):
+            with pymongo.MongoClient(*self.client.address) as client:
+                write(number, client[f"{self.name}@{branch}"])
+
+        with concurrent.futures.ThreadPoolExecutor(count) as pool:
+            running = [pool.submit(run, number) for number in range(count)]
+            yield running
+            for one in running:
+                one.result()
 
     def check(self):
         for collection in self["main"].list_collection_names():
