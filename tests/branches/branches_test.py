@@ -624,3 +624,17 @@ def test_a_merge_that_breaks_a_unique_index_is_a_conflict(shop):
     with pytest.raises(DuplicateKeyError):
         main.c.insert_one({"_id": "x", "u": 50})
     main.c.insert_one({"_id": "x", "u": 1})
+
+
+@pytest.mark.parametrize("into, other", [("main", "dev"), ("dev", "main")])
+def test_two_documents_that_came_with_a_merge_and_want_one_key_are_one_conflict(shop, into, other):
+    shop["main"].c.create_index("u", unique=True)
+    shop["main"].c.insert_one({"_id": 1, "u": 1, "n": 0})
+    shop.create("dev")
+    shop[into].c.update_one({"_id": 1}, {"$set": {"u": 50}})
+    shop[other].c.update_one({"_id": 1}, {"$inc": {"n": 1}})
+    shop[other].c.insert_one({"_id": "new", "u": 50})
+    shop[into].command("commit", 1), shop[other].command("commit", 1)
+    tried = shop[into].command("merge", other, dryRun=True)
+    assert tried["conflictCount"] == 1, tried
+    assert {tried["conflicts"][0]["_id"], tried["conflicts"][0]["other"]["_id"]} == {1, "new"}

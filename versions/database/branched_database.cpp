@@ -1,5 +1,7 @@
 #include "versions/database/branched_database.h"
 
+#include <set>
+#include <tuple>
 #include <unordered_set>
 
 #include "bson/builder.h"
@@ -259,6 +261,8 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
   }
   const Difference difference = shared.store.diff(transaction, old, View{.state = now.state});
   auto cursor = shared.base.records().cursor(transaction);
+  // Of two that came, each may meet the other.
+  std::set<std::tuple<const storage::StoredIndex*, Bytes, RecordId, RecordId>> told;
   difference.only_b.for_each([&](RecordId record) {
     const bool may_be_written = segment_of(record) == before.segment;
     if (!may_be_written && unique.empty()) return;
@@ -278,6 +282,7 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
         index->claim(transaction, key, static_cast<uint32_t>(after.id));
         index->each_version(transaction, key, [&](RecordId other) {
           if (other == record || !shared.store.shows(transaction, now, other)) return true;
+          if (!told.emplace(index.get(), key, std::min(record, other), std::max(record, other)).second) return true;
           const auto content = shared.store.content(transaction, other);
           merge.conflicts.push_back({.collection = collection_name(shared), .id = id_of(document), .index = index->spec().name,
                                      .key = storage::index_key_values(index->spec(), document, key),
