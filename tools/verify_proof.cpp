@@ -4,8 +4,8 @@
 //   verify_proof ROOT KEY PROOF
 //
 // ROOT and KEY in hexadecimal, PROOF a file (-: standard input). Prints `present` and the value in hexadecimal, or `absent`, and
-// exits with 0; prints why the proof does not hold, and exits with 1. With `--many FILE` it answers a line for each line `ROOT
-// KEY PROOF` of the file, all in hexadecimal (- for nothing). Format: docs/formats/merkle.md.
+// exits with 0; prints why the proof does not hold, and exits with 1; where there is nothing to check, with 2. With `--many FILE`
+// it answers a line for each line `ROOT KEY PROOF` of the file, all in hexadecimal (- for nothing). Format: docs/formats/merkle.md.
 #include <array>
 #include <cstdint>
 #include <fstream>
@@ -236,6 +236,11 @@ Bytes from_hex(const std::string& text) {
   return bytes;
 }
 
+int cannot_read(const std::string& file) {
+  std::cerr << file << " cannot be read\n";
+  return 2;
+}
+
 // 0, or 1 where the proof does not hold.
 int answer(const std::string& root, const std::string& key, const Bytes& proof) {
   try {
@@ -257,6 +262,7 @@ int main(int count, char** arguments) {
   const std::vector<std::string> args(arguments, arguments + count);
   if (args.size() == 3 && args[1] == "--many") {
     std::ifstream file(args[2]);
+    if (!file) return cannot_read(args[2]);
     for (std::string root, key, proof; file >> root >> key >> proof;) answer(root, key, from_hex(proof));
     return 0;
   }
@@ -266,5 +272,6 @@ int main(int count, char** arguments) {
   }
   std::ifstream file(args[3], std::ios::binary);
   std::istream& in = args[3] == "-" ? std::cin : file;
+  if (!in) return cannot_read(args[3]);
   return answer(args[1], args[2], Bytes(std::istreambuf_iterator<char>(in), {}));
 }

@@ -4,8 +4,8 @@
 usage: verify_proof.py ROOT KEY PROOF
 
 ROOT and KEY in hexadecimal, PROOF a file (-: standard input). Prints `present` and the value in hexadecimal, or `absent`, and
-exits with 0; prints why the proof does not hold, and exits with 1. With `--many FILE` it answers a line for each line `ROOT KEY
-PROOF` of the file, all in hexadecimal (- for nothing). Format: docs/formats/merkle.md.
+exits with 0; prints why the proof does not hold, and exits with 1; where there is nothing to check, with 2. With `--many FILE` it
+answers a line for each line `ROOT KEY PROOF` of the file, all in hexadecimal (- for nothing). Format: docs/formats/merkle.md.
 """
 import hashlib
 import sys
@@ -172,11 +172,16 @@ def main():
                 say(*(b"" if field == "-" else bytes.fromhex(field) for field in line.split()))
         return
     if len(sys.argv) != 4:
-        sys.exit(__doc__)
+        print(__doc__, file=sys.stderr)
+        sys.exit(2)
     with sys.stdin.buffer if sys.argv[3] == "-" else open(sys.argv[3], "rb") as file:
         proof = file.read()
     sys.exit(0 if say(bytes.fromhex(sys.argv[1]), bytes.fromhex(sys.argv[2]), proof) else 1)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:
+        print(f"{error.filename} cannot be read", file=sys.stderr)
+        sys.exit(2)

@@ -1,5 +1,8 @@
 // The programs that check proofs without anything of this tree.
+#include <sys/wait.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
 #include "storage/temporary_engine.h"
@@ -77,5 +80,16 @@ TEST_CASE("the verifiers that stand alone say of every proof what the library sa
     size_t different = 0;
     for (size_t i = 0; i < answers.size(); ++i) different += !answers[i].starts_with(expected[i]) || (expected[i] == "absent" && answers[i] != expected[i]);
     CHECK(different == 0);
+  }
+}
+
+TEST_CASE("a verifier that has no proof to check says neither that it holds nor that it doesn't") {
+  for (const std::string verifier : {VERIFIERS}) {
+    for (const std::string arguments : {"00 00 /nobody/has/this", "--many /nobody/has/this", "00"}) {
+      INFO(verifier + " " + arguments);
+      const int status = std::system((verifier + " " + arguments + " 2>/dev/null").c_str());
+      CHECK(WIFEXITED(status));
+      CHECK(WEXITSTATUS(status) == 2);
+    }
   }
 }
