@@ -2,11 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
-#include <iostream>
-
 #include "bench/branches/figures.h"
 #include "bench/data/scratch.h"
+#include "bench/options.h"
 #include "bench/peers/programs.h"
 #include "bench/sets/command.h"
 
@@ -41,8 +39,7 @@ int run(Arguments& arguments) {
   }
   run_goals(settings, report);
   report.about.emplace_back("load", fmt::format("{:.1f} after", sets::load_average()));
-  if (!arguments.report_folder.empty()) write_all(arguments.report_folder, report);
-  std::cout << as_text(report);
+  publish(report, arguments.report_folder);
   return 0;
 }
 
@@ -51,8 +48,8 @@ int run(Arguments& arguments) {
 Run add_options(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   Settings& settings = arguments->settings;
-  parser.add_option("--report", arguments->report_folder, "write report.txt, report.json and report.html into this folder");
-  parser.add_option("--scratch", arguments->scratch, "where temporary folders go (default: TMPDIR)");
+  add_report(parser, arguments->report_folder);
+  add_scratch(parser, arguments->scratch);
   parser.add_option("--branches", settings.branches, "of the generated data, one run each")->capture_default_str()->check(CLI::Range(2, 1000));
   parser.add_option("--operations", settings.operations, "inserts and updates of 1 KB records, over all branches")->capture_default_str()->check(CLI::Range(100, 100'000'000));
   parser.add_option("--commit-every", settings.commit_every, "operations on a branch")->capture_default_str()->check(CLI::Range(1, 1'000'000));

@@ -1,6 +1,5 @@
 #include "bench/chapter6/command.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <sys/utsname.h>
 
@@ -12,6 +11,7 @@
 
 #include "bench/chapter6/suite.h"
 #include "bench/measure/interrupt.h"
+#include "bench/options.h"
 #include "bench/peers/programs.h"
 
 namespace bench::chapter6 {
@@ -114,13 +114,13 @@ Run add_options(CLI::App& parser) {
   parser.add_flag("--quick", arguments->quick, "a small sample of each workload: two or three minutes for --all");
   parser.add_flag("--tiny", arguments->tiny, "a few hundred records of each: does it work?");
   parser.add_option("--sample-mb", arguments->sample_mb, "no more of each workload than this")->check(CLI::PositiveNumber);
-  parser.add_option("--report", arguments->report_folder, "write report.txt, report.json and report.html into this folder");
+  add_report(parser, arguments->report_folder);
   parser.add_option("--data", arguments->data, "the folder with the data sets wiki, enron, stackexchange, boards, versions (default: "
                                                "shared/datasets above the working directory or this program; what isn't there is made up)");
   parser.add_flag("--synthetic", arguments->synthetic, "made-up data with the numbers of table 6.1, whatever data there is");
   parser.add_option("--history", settings.histories, "git repositories whose histories are measured beside `versions`");
   parser.add_option("--server", settings.server, "the palimpsestd to start for figures that need one (default: beside this program)");
-  parser.add_option("--scratch", settings.scratch, "where temporary folders go (default: TMPDIR)");
+  add_scratch(parser, settings.scratch);
   parser.add_flag("--quiet", settings.quiet, "no progress");
   return [arguments] { return run(*arguments); };
 }

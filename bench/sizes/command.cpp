@@ -1,6 +1,5 @@
 #include "bench/sizes/command.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -10,8 +9,8 @@
 
 #include "bench/data/scratch.h"
 #include "bench/data/stored.h"
+#include "bench/options.h"
 #include "bench/peers/programs.h"
-#include "bench/report/report.h"
 #include "bench/sizes/deltas.h"
 #include "datasets/replay/data_directory.h"
 
@@ -110,8 +109,7 @@ int run(const Arguments& arguments) {
   figure.notes.push_back("Versions declared, as `palimpsest replay` does; file order. " + std::string(revised) + ": pages of the wiki with 20 revisions or more.");
   if (arguments.deltas) figure = {"deltas", "Deltas packed one by one, and in pages", {}, {}, {deltas}, {}};
   report.figures.push_back(std::move(figure));
-  if (!arguments.report_folder.empty()) write_all(arguments.report_folder, report);
-  std::cout << as_text(report);
+  publish(report, arguments.report_folder);
   return 0;
 }
 
@@ -126,8 +124,8 @@ Run add_options(CLI::App& parser) {
   parser.add_option("--data", arguments->data, "the folder with the data sets (default: shared/datasets above)");
   parser.add_flag("--synthetic", arguments->synthetic, "made-up data, whatever data there is");
   parser.add_option_function<uint64_t>("--sample-mb", [arguments](const uint64_t& mb) { arguments->bytes_max = mb << 20; }, "no more of each set, in whole histories");
-  parser.add_option("--scratch", arguments->scratch, "where temporary folders go (default: TMPDIR)");
-  parser.add_option("--report", arguments->report_folder, "write report.txt, report.json and report.html into this folder");
+  add_scratch(parser, arguments->scratch);
+  add_report(parser, arguments->report_folder);
   return [arguments] { return run(*arguments); };
 }
 

@@ -1,0 +1,18 @@
+// Options that benchmarks have in common, and what is done with them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "bench/report/report.h"
+
+namespace bench {
+
+void add_report(CLI::App& parser, std::string& folder);
+void add_scratch(CLI::App& parser, std::string& folder);
+
+// Printed, and written into the folder where one was given. Throws std::runtime_error.
+void publish(const Report& report, const std::string& folder);
+
+}  // namespace bench
