@@ -24,13 +24,13 @@ std::vector<siri::Change> in_order(const Record* records, size_t count) {
 
 }  // namespace
 
-Bytes key_of(uint64_t number, size_t longer) {
+Bytes key_of(uint64_t number) {
   constexpr uint64_t space = 36ull * 36 * 36 * 36 * 36;
   uint64_t left = number * 48'271'043 % space;  // no factor in common: distinct, and in no order
   base::Random random(number);
   Bytes key;
   for (int i = 0; i < 5; ++i, left /= 36) key.push_back(letters[left % 36]);
-  for (uint64_t more = random.below(11) + longer; more > 0; --more) key.push_back(letters[random.below(36)]);
+  for (uint64_t more = random.below(11); more > 0; --more) key.push_back(letters[random.below(36)]);
   return key;
 }
 
@@ -76,11 +76,7 @@ double Tree::put(const std::vector<Record>& records, size_t batch, std::vector<s
   return watch.seconds();
 }
 
-double Tree::build(const std::vector<Record>& records) {
-  const CpuWatch watch;
-  root = index->build(nodes, in_order(records.data(), records.size()));
-  return watch.seconds();
-}
+void Tree::build(const std::vector<Record>& records) { root = index->build(nodes, in_order(records.data(), records.size())); }
 
 std::vector<NamedIndex> all_indexes() {
   using siri::Structure;

@@ -16,7 +16,7 @@ struct Record {
   Bytes key, value;
 };
 // Distinct for numbers below 60 million. `version`: another value for each.
-Bytes key_of(uint64_t number, size_t longer = 0);
+Bytes key_of(uint64_t number);
 Record record(uint64_t number, uint64_t version = 0);
 std::vector<Record> records(uint64_t first, uint64_t count);
 void shuffle(std::vector<Record>& records, base::Random& random);
@@ -38,7 +38,7 @@ struct Tree {
 
   // In batches, in the order they come; CPU seconds. The root after each batch goes to `roots`, where that is given.
   double put(const std::vector<Record>& records, size_t batch, std::vector<siri::Hash>* roots = nullptr);
-  double build(const std::vector<Record>& records);  // at once
+  void build(const std::vector<Record>& records);  // at once
 
   siri::MemoryNodes nodes;
   std::unique_ptr<siri::Index> index;
