@@ -7,17 +7,6 @@
 
 namespace versions::merkle {
 
-const char* name_of(Structure structure) {
-  switch (structure) {
-    case Structure::pos_tree: return "POS-Tree";
-    case Structure::patricia_trie: return "Merkle Patricia Trie";
-    case Structure::bucket_tree: return "Merkle Bucket Tree";
-    case Structure::mvmb_tree: return "MVMB+-Tree";
-  }
-  base::check(false, "a structure");
-  return "";
-}
-
 Hash Index::put(Nodes& nodes, const Hash& root, BytesView key, BytesView value) const {
   const Change change{key, value};
   return update(nodes, root, std::span(&change, 1));

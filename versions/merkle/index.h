@@ -19,7 +19,6 @@
 namespace versions::merkle {
 
 enum class Structure : uint8_t { pos_tree, patricia_trie, bucket_tree, mvmb_tree };
-const char* name_of(Structure structure);
 
 // Where a POS-Tree's nodes end.
 enum class Boundary : uint8_t {
