@@ -225,7 +225,7 @@ bool StoredCatalog::drop(std::string_view ns) {
 
 bool StoredCatalog::drop_database(std::string_view db) {
   ViewSource* const views = views_;
-  if (views && db.find('@') != db.npos) views->check_alone(db, "dropping a database by the name of one of its refs");
+  if (views && has_ref(db)) views->check_alone(db, "dropping a database by the name of one of its refs");
   for (;;) {
     const std::vector<Shared> all = stored_of(db);
     if (all.empty()) return false;
@@ -329,7 +329,7 @@ std::vector<std::string> StoredCatalog::databases() const {
 }
 
 std::vector<std::shared_ptr<Collection>> StoredCatalog::collections(std::string_view db) const {
-  if (ViewSource* const views = views_; views && db.find('@') != db.npos) return views->collections(db);
+  if (ViewSource* const views = views_; views && has_ref(db)) return views->collections(db);
   const std::string prefix = std::string(db) + ".";
   std::vector<std::shared_ptr<Collection>> found;
   std::shared_lock lock(mutex_);

@@ -96,7 +96,7 @@ class StoredIndexCursor final : public IndexCursor {
   }
 
   std::shared_ptr<const StoredIndex> index_;
-  const Table table_;
+  const Table& table_;  // of the index
   const Direction direction_;
   const bool versions_;
   std::optional<TableCursor> rows_;
