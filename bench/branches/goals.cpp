@@ -14,21 +14,9 @@ using namespace versions;
 
 namespace {
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
-// CPU milliseconds of one call, the median of so many.
 template <class Work>
 double median_ms(size_t calls, Work&& work) {
-  std::vector<double> all;
-  for (size_t i = 0; i < calls; ++i) {
-    const CpuWatch watch;
-    work(i);
-    all.push_back(watch.seconds() * 1e3);
-  }
-  return median(std::move(all));
+  return median_cpu_seconds(calls, work) * 1e3;
 }
 
 base::Bytes key_of_id(int64_t id) {

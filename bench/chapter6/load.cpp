@@ -5,6 +5,7 @@
 #include <cmath>
 #include <thread>
 
+#include "bench/measure/cpu_clock.h"
 #include "bson/builder.h"
 
 namespace bench::chapter6 {
@@ -15,12 +16,6 @@ constexpr const char* database = "bench";
 double seconds_since(std::chrono::steady_clock::time_point begun) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); }
 
 constexpr const char* encoder_thread = "dedup";
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 }  // namespace
 

@@ -1,7 +1,11 @@
 // CPU time of this thread: what other programs on the machine don't change.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <ctime>
+#include <utility>
+#include <vector>
 
 namespace bench {
 
@@ -18,6 +22,26 @@ class CpuWatch {
  private:
   double begun_ = thread_cpu_seconds();
 };
+
+// 0 of nothing.
+inline double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// CPU seconds of one call, the median of so many; `work` is given its number.
+template <class Work>
+double median_cpu_seconds(size_t calls, Work&& work) {
+  std::vector<double> all;
+  for (size_t i = 0; i < calls; ++i) {
+    const CpuWatch watch;
+    work(i);
+    all.push_back(watch.seconds());
+  }
+  return median(std::move(all));
+}
 
 // The fastest of `rounds` runs of `work`, in CPU seconds: the one that was disturbed least.
 template <class Work>

@@ -12,22 +12,6 @@
 namespace bench::merkle {
 namespace {
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
-template <class Work>
-double median_seconds(size_t times, Work&& work) {
-  std::vector<double> all;
-  for (size_t i = 0; i < times; ++i) {
-    const CpuWatch watch;
-    work(i);
-    all.push_back(watch.seconds());
-  }
-  return median(std::move(all));
-}
-
 // New values of so many random records below a bound.
 std::vector<Record> rewritten(base::Random& random, uint64_t below, size_t count, uint64_t version) {
   std::vector<Record> all;
@@ -62,7 +46,7 @@ Speeds measure(const Settings& settings, const siri::IndexOptions& options, Tree
     base::check(found == wanted.size() * 256, "all records are found");
   }
   const auto changes = rewritten(random, settings.records, std::min<size_t>(settings.operations, 5'000), 99);
-  const double single = median_seconds(changes.size(), [&](size_t i) { tree.root = tree.index->put(tree.nodes, tree.root, changes[i].key, changes[i].value); });
+  const double single = median_cpu_seconds(changes.size(), [&](size_t i) { tree.root = tree.index->put(tree.nodes, tree.root, changes[i].key, changes[i].value); });
   return {median(load), median(update), median(lookup), single * 1e6};
 }
 
@@ -92,12 +76,12 @@ void run_goals(const Settings& settings, Report& report) {
     Tree tree(options);
     const Speeds speed = measure(settings, options, tree, random);
     const Sides sides = change_both(tree, random, settings.records, changed);
-    const double diff_ms = 1e3 * median_seconds(5, [&](size_t) {
+    const double diff_ms = 1e3 * median_cpu_seconds(5, [&](size_t) {
       size_t seen = 0;
       tree.index->diff(tree.nodes, tree.root, sides.ours, [&](const siri::Difference& difference) { return seen += difference.b->size(), true; });
       base::check(seen > 0, "differences are seen");
     });
-    const double merge_ms = 1e3 * median_seconds(5, [&](size_t) {
+    const double merge_ms = 1e3 * median_cpu_seconds(5, [&](size_t) {
       base::check(siri::merge(*tree.index, tree.nodes, tree.root, sides.ours, sides.theirs, siri::select_theirs).root.has_value(), "merged");
     });
     std::vector<double> bytes, check_us;
