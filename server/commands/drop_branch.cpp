@@ -1,9 +1,7 @@
 // dropBranch: a branch's name, and what was written on it since its last commit. Its commits stay.
-#include "base/error.h"
 #include "server/arguments.h"
 #include "server/commands/branches.h"
 #include "server/operation.h"
-#include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/target.h"
 #include "storage/engine.h"

@@ -4,7 +4,6 @@
 #include "server/commands/list_cursor.h"
 #include "server/operation.h"
 #include "server/query/cursor_registry.h"
-#include "server/services.h"
 #include "server/write/target.h"
 #include "storage/engine.h"
 

@@ -4,7 +4,6 @@
 #include "server/commands/branches.h"
 #include "server/commands/scale.h"
 #include "server/operation.h"
-#include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/detailed_error.h"
 #include "server/write/target.h"

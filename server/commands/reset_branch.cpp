@@ -1,9 +1,7 @@
 // resetBranch and renameBranch: a branch goes on from another commit, or under another name.
-#include "base/error.h"
 #include "server/arguments.h"
 #include "server/commands/branches.h"
 #include "server/operation.h"
-#include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/target.h"
 #include "storage/engine.h"
