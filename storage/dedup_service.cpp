@@ -36,6 +36,8 @@ void DedupService::dropped(const std::shared_ptr<Collection>& collection) { stat
 void DedupService::drain(bool tidy) { state_->worker.drain(tidy); }
 void DedupService::tidy(Collection& collection, const std::function<void()>& interrupted) { state_->worker.tidy(collection, interrupted); }
 std::unique_lock<std::mutex> DedupService::hold() { return state_->worker.hold(); }
+
+bool DedupService::counted(const Collection& collection) const { return state_->worker.counted(collection.id()); }
 void DedupService::set_enabled(bool enabled) { state_->worker.set_enabled(enabled); }
 bool DedupService::enabled() const { return state_->worker.enabled(); }
 void DedupService::set_queue_bytes(uint64_t bytes) { state_->worker.set_queue_bytes(bytes); }

@@ -47,6 +47,9 @@ class DedupService {
 
   // While it is held the background changes nothing; waits for what it is at. Not to be held over `drain`.
   std::unique_lock<std::mutex> hold();
+  // Whether the counts of what the collection stores are exact: after a crash they are not until the background has
+  // counted its rows. To be asked while `hold` is held.
+  bool counted(const Collection& collection) const;
 
   // What setParameter may change while it runs. Contents that come in while it is
   // off are encoded once it is on again.

@@ -188,6 +188,10 @@ std::unique_lock<std::mutex> DedupWorker::hold() {
   return held;
 }
 
+bool DedupWorker::counted(CollectionId id) const {
+  return std::find(to_recount_.begin(), to_recount_.end(), id) == to_recount_.end();
+}
+
 void DedupWorker::set_enabled(bool enabled) {
   enabled_ = enabled;
   wake_.notify_all();

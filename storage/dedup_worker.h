@@ -78,6 +78,7 @@ class DedupWorker {
 
   // While it is held nothing is changed.
   std::unique_lock<std::mutex> hold();
+  bool counted(CollectionId id) const;  // while held
 
   void set_enabled(bool enabled);
   bool enabled() const { return enabled_; }

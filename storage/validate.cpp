@@ -36,7 +36,7 @@ class Validation {
       begun.emplace(engine_, Transaction::Mode::read);
       const ChainStore& chains = collection_.records().state().chains;
       chains.tables().heads.get(*begun, record_key(0));  // the snapshot begins with the first read
-      if (full) said = chains.counters().get();
+      if (full && engine_.dedup().counted(collection_)) said = chains.counters().get();
     }
     Transaction& transaction = *begun;
     walk_records(transaction);
