@@ -3,6 +3,7 @@
 #include "bench/branches/command.h"
 #include "bench/chapter6/command.h"
 #include "bench/merkle/command.h"
+#include "bench/past/command.h"
 #include "bench/sets/command.h"
 #include "bench/sizes/command.h"
 
@@ -18,6 +19,7 @@ const std::vector<Benchmark>& all() {
       {"sizes", "data directories of the sets, file by file, beside git gc --aggressive and zstd -19 --long=31", sizes::add_options},
       {"branches", "the versioning benchmark of Decibel over all layouts, git beside, and what branches, commits and merges cost", branches::add_options},
       {"merkle", "indexes of immutable data side by side (Yue et al.): speed, sharing, differences, merges, proofs; the figures to reach", merkle::add_options},
+      {"past", "page tables of snapshots by a log with levels (Skippy): by skew, height, size and age, of ranges, beside an ordered index; the figures to reach", past::add_options},
   };
   return benchmarks;
 }

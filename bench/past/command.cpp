@@ -1,0 +1,55 @@
+#include "bench/past/command.h"
+
+#include <fmt/core.h>
+
+#include "bench/data/scratch.h"
+#include "bench/options.h"
+#include "bench/past/figures.h"
+#include "bench/measure/interrupt.h"
+#include "bench/sets/command.h"
+
+namespace bench::past {
+namespace {
+
+struct Arguments {
+  Settings settings;
+  std::string scratch, report_folder;
+  bool tiny = false;
+};
+
+int run(Arguments& arguments) {
+  Settings& settings = arguments.settings;
+  if (arguments.tiny) settings = {.scratch = {}, .rows = 400, .node_mappings = 40, .mappings_max = 500'000, .age_cycles = 3, .range = 10, .rounds = 1};
+  clean_up_when_interrupted();
+  const Scratch scratch(arguments.scratch);
+  settings.scratch = scratch.path();
+  Report report;
+  report.title = "The past: page tables of snapshots";
+  report.command = fmt::format("palimpsest bench past --rows {} --node {} --mappings-max {} --age-cycles {} --range {} --rounds {}", settings.rows, settings.node_mappings,
+                               settings.mappings_max, settings.age_cycles, settings.range, settings.rounds);
+  sets::begin(report);
+  run_skippy(settings, report);
+  report.about.emplace_back("load", fmt::format("{:.1f} after", sets::load_average()));
+  publish(report, arguments.report_folder);
+  return 0;
+}
+
+}  // namespace
+
+Run add_options(CLI::App& parser) {
+  auto arguments = std::make_shared<Arguments>();
+  Settings& settings = arguments->settings;
+  add_report(parser, arguments->report_folder);
+  add_scratch(parser, arguments->scratch);
+  parser.add_option("--rows", settings.rows, "of the database")->capture_default_str()->check(CLI::Range(100, 10'000'000));
+  parser.add_option("--node", settings.node_mappings, "mappings of a node of the log")->capture_default_str()->check(CLI::Range(2, 1'000'000));
+  parser.add_option("--mappings-max", settings.mappings_max, "of one log; what needs more is left out")->capture_default_str()->check(CLI::Range(10'000, 1'000'000'000));
+  parser.add_option("--age-cycles", settings.age_cycles, "overwrite cycles that snapshots of different ages are taken from")->capture_default_str()->check(CLI::Range(2, 100));
+  parser.add_option("--range", settings.range, "snapshots that are asked jointly")->capture_default_str()->check(CLI::Range(2, 100'000));
+  parser.add_option("--rounds", settings.rounds, "of which medians are taken")->capture_default_str()->check(CLI::Range(1, 100));
+  CLI::Option* const tiny = parser.add_flag("--tiny", arguments->tiny, "a few hundred rows: that it works, not how fast");
+  for (const char* size : {"--rows", "--node", "--mappings-max", "--age-cycles", "--range", "--rounds"}) tiny->excludes(parser.get_option(size));
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace bench::past

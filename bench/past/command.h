@@ -1,0 +1,10 @@
+// palimpsest bench past
+#pragma once
+
+#include "bench/bench.h"
+
+namespace bench::past {
+
+Run add_options(CLI::App& parser);
+
+}  // namespace bench::past

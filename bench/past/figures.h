@@ -1,0 +1,23 @@
+// What `palimpsest bench past` puts into its report.
+#pragma once
+
+#include <string>
+
+#include "bench/report/report.h"
+
+namespace bench::past {
+
+struct Settings {
+  std::string scratch;           // a folder of the run's own
+  uint64_t rows = 25'600;        // of 4 KB each they are the paper's 100 MB
+  uint32_t node_mappings = 2'560;
+  uint64_t mappings_max = 30'000'000;  // of an overwrite cycle; longer ones are left out
+  uint64_t age_cycles = 6;       // the log that snapshots of different ages are taken from, in overwrite cycles
+  size_t range = 100;            // snapshots that are asked together
+  int rounds = 5;
+};
+
+// Skippy's tables 1 and 2, its figures' quantities as counts and times, and the goals that are about page tables.
+void run_skippy(const Settings& settings, Report& report);
+
+}  // namespace bench::past

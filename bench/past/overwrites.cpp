@@ -1,0 +1,41 @@
+#include "bench/past/overwrites.h"
+
+namespace bench::past {
+
+std::vector<vp::Mapping> overwrites(uint64_t rows, const Skew& skew, uint64_t seed, uint64_t most, uint64_t& cycle) {
+  Overwrites updates(rows, skew, seed);
+  std::vector<vp::Mapping> all;
+  std::vector<bool> written(rows + 1);
+  for (uint64_t left = rows; left > 0;) {
+    if (all.size() * 3 / 2 >= most) return {};
+    all.push_back(updates.next());
+    left -= !written[static_cast<size_t>(all.back().row)];
+    written[static_cast<size_t>(all.back().row)] = true;
+  }
+  cycle = all.size();
+  while (all.size() < cycle * 3 / 2) all.push_back(updates.next());
+  return all;
+}
+
+MemoryLog::MemoryLog(const std::vector<vp::Mapping>& mappings, const vp::SkippyOptions& wanted) : options(wanted) {
+  const size_t each = options.node_mappings;
+  for (size_t begin = 0; begin < mappings.size(); begin += each) {
+    if (mappings.size() - begin < each) {
+      open.assign(mappings.begin() + static_cast<ptrdiff_t>(begin), mappings.end());
+      break;
+    }
+    auto node = std::make_shared<vp::SkippyNode>();
+    node->mappings.assign(mappings.begin() + static_cast<ptrdiff_t>(begin), mappings.begin() + static_cast<ptrdiff_t>(begin + each));
+    add_to_levels(nodes, options, std::move(node));
+  }
+}
+
+uint64_t MemoryLog::mappings_above(uint32_t height) {
+  uint64_t sum = 0;
+  for (unsigned level = 1; level < height; ++level) {
+    for (uint64_t i = 0; i < nodes.count(level); ++i) sum += nodes.get(level, i)->mappings.size();
+  }
+  return sum;
+}
+
+}  // namespace bench::past

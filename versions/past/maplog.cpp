@@ -1,0 +1,298 @@
+#include "versions/past/maplog.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/varint.h"
+
+namespace versions::past {
+namespace {
+
+constexpr char start_kind = 's', open_kind = 'o', node_kind = 'n';
+
+[[noreturn]] void damaged() { throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of a snapshot log is damaged"); }
+
+base::Bytes start_key(SnapshotId snapshot) {
+  base::Bytes key(1, start_kind);
+  base::append_be64(key, snapshot);
+  return key;
+}
+
+base::Bytes open_key(SnapshotId snapshot, Stamp number) {
+  base::Bytes key(1, open_kind);
+  base::append_be64(key, snapshot);
+  base::append_be64(key, number);
+  return key;
+}
+
+base::Bytes node_key(unsigned level, uint64_t index) {
+  base::Bytes key{node_kind, static_cast<char>(level)};
+  base::append_be64(key, index);
+  return key;
+}
+
+struct OpenMapping {
+  SnapshotId snapshot;
+  Mapping mapping;
+};
+
+OpenMapping read_open(const storage::TableCursor& cursor) {
+  if (cursor.key().size() != 17) damaged();
+  base::BytesView value = cursor.value();
+  const auto row = base::take_varint(value), content = base::take_varint(value);
+  if (!row || !content || *content == 0 || !value.empty()) damaged();
+  return {base::load_be64(cursor.key().data() + 1), {base::unzigzag(*row), *content}};
+}
+
+}  // namespace
+
+// --- nodes
+
+SkippyNodePtr SkippyCache::get(const base::Bytes& name) {
+  std::lock_guard lock(mutex_);
+  const SkippyNodePtr* found = nodes_.get(name);
+  return found ? *found : nullptr;
+}
+
+void SkippyCache::put(const base::Bytes& name, const SkippyNodePtr& node) {
+  std::lock_guard lock(mutex_);
+  nodes_.put(name, node, node->memory_bytes());
+}
+
+size_t SkippyCache::bytes() const {
+  std::lock_guard lock(mutex_);
+  return nodes_.cost();
+}
+
+// Nodes in the table, as one transaction sees them. What is read is cached: a number is never given to another node. What is written is
+// not, before somebody reads it: the transaction may come to nothing.
+class Maplog::Nodes : public SkippyNodes {
+ public:
+  Nodes(const Maplog& log, storage::Transaction& transaction) : log_(log), transaction_(transaction) {}
+
+  uint64_t count(unsigned level) override {
+    if (level < counts_.size()) return counts_[level];
+    for (unsigned at = static_cast<unsigned>(counts_.size()); at <= level; ++at) counts_.push_back(count_in_table(at));
+    return counts_[level];
+  }
+
+  SkippyNodePtr get(unsigned level, uint64_t index) override {
+    const base::Bytes key = node_key(level, index), name = log_.table_.name() + key;
+    if (SkippyNodePtr known = log_.cache_.get(name)) return known;
+    const auto bytes = log_.table_.get(transaction_, key);
+    if (!bytes) damaged();
+    SkippyNodePtr node = SkippyNode::decode(*bytes).or_throw();
+    if (!fits(*node, level, index)) damaged();
+    log_.cache_.put(name, node);
+    return node;
+  }
+
+  void add(unsigned level, SkippyNodePtr node) override {
+    const uint64_t index = count(level);
+    if (!log_.table_.insert(transaction_, node_key(level, index), node->encode())) throw storage::WriteConflict();
+    counts_[level] = index + 1;
+  }
+
+ private:
+  bool fits(const SkippyNode& node, unsigned level, uint64_t index) {
+    if (node.is_leaf() != (level == 0)) return false;
+    if (level == 0) return node.mappings.size() <= log_.options_.node_mappings;
+    if (log_.options_.fan_in > 0) return node.first_child == index * log_.options_.fan_in && node.ends.size() == log_.options_.fan_in;
+    const uint64_t below = count(level - 1);
+    return node.first_child >= index && node.first_child < below && node.ends.size() <= below - node.first_child;
+  }
+  uint64_t count_in_table(unsigned level) {
+    storage::TableCursor cursor = log_.table_.cursor(transaction_);
+    if (!cursor.seek_back(node_key(level, UINT64_MAX))) return 0;
+    const base::BytesView key = cursor.key();
+    if (key.size() != 10 || key[0] != node_kind || key[1] != static_cast<char>(level)) return 0;
+    return base::load_be64(key.data() + 2) + 1;
+  }
+
+  const Maplog& log_;
+  storage::Transaction& transaction_;
+  std::vector<uint64_t> counts_;
+};
+
+// --- writing
+
+void Maplog::append(storage::Transaction& transaction, SnapshotId snapshot, Stamp number, const Mapping& mapping) const {
+  base::Bytes value;
+  base::append_varint(value, base::zigzag(mapping.row));
+  base::append_varint(value, mapping.content);
+  table_.put(transaction, open_key(snapshot, number), value);
+}
+
+size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
+  Nodes nodes(*this, transaction);
+  SnapshotId begun = 0;  // the newest that has a start
+  {
+    storage::TableCursor cursor = table_.cursor(transaction);
+    if (cursor.seek_back(start_key(UINT64_MAX)) && cursor.key()[0] == start_kind && cursor.key().size() == 9) begun = base::load_be64(cursor.key().data() + 1);
+  }
+  size_t sealed = 0;
+  for (;;) {
+    auto node = std::make_shared<SkippyNode>();
+    base::Bytes last;
+    {
+      storage::TableCursor cursor = table_.cursor(transaction);
+      for (bool there = cursor.seek(open_key(0, 0)); there && cursor.key()[0] == open_kind; there = cursor.next()) {
+        const OpenMapping open = read_open(cursor);
+        if (open.snapshot >= below) break;
+        if (node->starts.empty() || node->starts.back().snapshot != open.snapshot) node->starts.push_back({open.snapshot, static_cast<uint32_t>(node->mappings.size())});
+        node->mappings.push_back(open.mapping);
+        if (node->mappings.size() == options_.node_mappings) {
+          last = cursor.key();
+          break;
+        }
+      }
+    }
+    if (last.empty()) return sealed;
+    const uint64_t number = nodes.count(0);
+    for (const SkippyNode::Start& start : node->starts) {
+      if (start.snapshot <= begun) continue;
+      base::Bytes place;
+      base::append_varint(place, number);
+      base::append_varint(place, start.offset);
+      table_.put(transaction, start_key(start.snapshot), place);
+      begun = start.snapshot;
+    }
+    sealed += node->mappings.size();
+    add_to_levels(nodes, options_, std::move(node));
+    table_.truncate(transaction, open_key(0, 0), last);
+  }
+}
+
+// --- reading
+
+LogPosition Maplog::start(storage::Transaction& transaction, Nodes& nodes, SnapshotId snapshot) const {
+  storage::TableCursor cursor = table_.cursor(transaction);
+  if (!cursor.seek(start_key(snapshot)) || cursor.key()[0] != start_kind) return {nodes.count(0), 0};
+  base::BytesView place = cursor.value();
+  const auto node = base::take_varint(place), offset = base::take_varint(place);
+  if (!node || !offset || *node >= nodes.count(0) || *offset >= options_.node_mappings) damaged();
+  return {*node, static_cast<uint32_t>(*offset)};
+}
+
+struct LogScan::State {
+  State(const Maplog& of, storage::Transaction& transaction, SnapshotId from)
+      : log(of), transaction(transaction), snapshot(from), nodes(of, transaction), levels(nodes, of.options_, of.start(transaction, nodes, from)) {}
+
+  const Maplog& log;
+  storage::Transaction& transaction;
+  const SnapshotId snapshot;
+  Maplog::Nodes nodes;
+  SkippyScan levels;
+  std::optional<storage::TableCursor> open;  // on the last open mapping that was given
+  bool ended = false;
+  std::vector<Mapping> run;
+};
+
+LogScan::LogScan(const Maplog& log, storage::Transaction& transaction, SnapshotId snapshot) : state_(std::make_unique<State>(log, transaction, snapshot)) {}
+LogScan::~LogScan() = default;
+
+std::span<const Mapping> LogScan::next() {
+  constexpr size_t run_max = 256;
+  State& state = *state_;
+  if (!state.open) {
+    if (const auto run = state.levels.next(); !run.empty()) {
+      scanned_ += run.size();
+      return run;
+    }
+  }
+  state.run.clear();
+  if (state.ended) return {};
+  bool there = true;
+  if (!state.open) {
+    state.open.emplace(state.log.table_.cursor(state.transaction));
+    there = state.open->seek(open_key(state.snapshot, 0));
+  } else {
+    there = state.open->next();
+  }
+  for (; there && state.open->key()[0] == open_kind; there = state.open->next()) {
+    state.run.push_back(read_open(*state.open).mapping);
+    if (state.run.size() == run_max) break;
+  }
+  state.ended = state.run.size() < run_max;
+  scanned_ += state.run.size();
+  return state.run;
+}
+
+std::optional<Stamp> OnDemandTable::find(RecordId row) {
+  for (;;) {
+    if (const auto known = table_.find(row); known || ended_) return known;
+    const auto run = scan_.next();
+    ended_ = run.empty();
+    table_.take(run);
+  }
+}
+
+PageTable Maplog::page_table(storage::Transaction& transaction, SnapshotId snapshot, size_t* scanned) const {
+  PageTable table;
+  LogScan scan(*this, transaction, snapshot);
+  for (auto run = scan.next(); !run.empty(); run = scan.next()) table.take(run);
+  if (scanned) *scanned = scan.scanned();
+  return table;
+}
+
+std::optional<Stamp> Maplog::find(storage::Transaction& transaction, SnapshotId snapshot, RecordId row) const {
+  LogScan scan(*this, transaction, snapshot);
+  for (auto run = scan.next(); !run.empty(); run = scan.next()) {
+    const auto at = std::find_if(run.begin(), run.end(), [&](const Mapping& mapping) { return mapping.row == row; });
+    if (at != run.end()) return at->content;
+  }
+  return std::nullopt;
+}
+
+void Maplog::each(storage::Transaction& transaction, SnapshotId first, SnapshotId end, const std::function<bool(SnapshotId, const Mapping&)>& visit) const {
+  Nodes nodes(*this, transaction);
+  const LogPosition from = start(transaction, nodes, first);
+  for (uint64_t index = from.node; index < nodes.count(0); ++index) {
+    const SkippyNodePtr node = nodes.get(0, index);
+    uint32_t offset = index == from.node ? from.offset : 0;
+    if (offset >= node->mappings.size()) damaged();
+    for (; offset < node->mappings.size(); ++offset) {
+      const SnapshotId snapshot = node->snapshot_of(offset);
+      if (snapshot >= end || !visit(snapshot, node->mappings[offset])) return;
+    }
+  }
+  storage::TableCursor cursor = table_.cursor(transaction);
+  for (bool there = cursor.seek(open_key(first, 0)); there && cursor.key()[0] == open_kind; there = cursor.next()) {
+    const OpenMapping open = read_open(cursor);
+    if (open.snapshot >= end || !visit(open.snapshot, open.mapping)) return;
+  }
+}
+
+JointTable Maplog::joint_table(storage::Transaction& transaction, SnapshotId first, SnapshotId last) const {
+  JointTable joint;
+  auto& versions = joint.versions_;
+  each(transaction, first, last, [&](SnapshotId snapshot, const Mapping& mapping) {
+    versions.push_back({mapping.row, snapshot, mapping.content});
+    return true;
+  });
+  joint.scanned_ = versions.size();
+  size_t at_last = 0;
+  for (const Mapping& mapping : page_table(transaction, last, &at_last).in_order()) versions.push_back({mapping.row, UINT64_MAX, mapping.content});
+  joint.scanned_ += at_last;
+  // What a snapshot says twice of a row counts as it was said first.
+  using Version = JointTable::Version;
+  std::stable_sort(versions.begin(), versions.end(), [](const Version& a, const Version& b) { return std::tie(a.row, a.last) < std::tie(b.row, b.last); });
+  const auto same = [](const Version& a, const Version& b) { return a.row == b.row && a.last == b.last; };
+  versions.erase(std::unique(versions.begin(), versions.end(), same), versions.end());
+  for (size_t i = 0; i < versions.size(); ++i) {
+    const Mapping group{versions[i].row, i + 1};
+    joint.groups_.take({&group, 1});
+  }
+  return joint;
+}
+
+std::optional<Stamp> JointTable::find(SnapshotId snapshot, RecordId row) const {
+  const auto group = groups_.find(row);
+  if (!group) return std::nullopt;
+  for (size_t i = *group - 1; i < versions_.size() && versions_[i].row == row; ++i) {
+    if (versions_[i].last >= snapshot) return versions_[i].content;
+  }
+  return std::nullopt;
+}
+
+}  // namespace versions::past

@@ -1,0 +1,115 @@
+// The Maplog of one table of rows: every mapping, in the order of snapshots (Retro §4.5, Skippy §2).
+//
+//   start   snapshot                 -> where its mappings begin
+//   open    snapshot, number         -> mapping            as writers leave them, each in its own transaction
+//   node    level, index             -> SkippyNode         what was open, once nobody can add to it any more
+//
+// Writers of one snapshot don't wait for each other, and commit in any order: a snapshot's mappings are open until
+// every transaction that could make one is over. Then `seal` moves them, a full node at a time; that restores the order of
+// the log (I_mapLog) whatever the order of commits was. Everything happens in the caller's transaction. Thread-safe;
+// transactions are not.
+#pragma once
+
+#include <functional>
+#include <mutex>
+
+#include "base/lru.h"
+#include "storage/table.h"
+#include "versions/past/page_table.h"
+#include "versions/past/skippy.h"
+
+namespace versions::past {
+
+// Decoded nodes of all logs, up to so many bytes. Thread-safe.
+class SkippyCache {
+ public:
+  explicit SkippyCache(size_t bytes_max) : nodes_(bytes_max) {}
+  SkippyNodePtr get(const base::Bytes& name);  // nullptr: not here
+  void put(const base::Bytes& name, const SkippyNodePtr& node);
+  size_t bytes() const;
+
+ private:
+  mutable std::mutex mutex_;
+  base::Lru<base::Bytes, SkippyNodePtr> nodes_;
+};
+
+// What all snapshots of a range need, from one pass (Skippy §4.5). Const calls are thread-safe.
+class JointTable {
+ public:
+  // Of a snapshot of the range.
+  std::optional<Stamp> find(SnapshotId snapshot, RecordId row) const;
+  size_t scanned() const { return scanned_; }  // mappings that were looked at
+
+ private:
+  friend class Maplog;
+  struct Version {
+    RecordId row;
+    SnapshotId last;  // the newest snapshot of the range that shows it; the greatest number there is, where the range's last does
+    Stamp content;
+  };
+  PageTable groups_;               // row -> where its versions begin, and one
+  std::vector<Version> versions_;  // by row and `last`
+  size_t scanned_ = 0;
+};
+
+class Maplog {
+ public:
+  // `cache` stays for as long as this does.
+  Maplog(storage::Table table, const SkippyOptions& options, SkippyCache& cache) : table_(std::move(table)), options_(options), cache_(cache) {}
+
+  // `snapshot` is the newest at the time of the write, `number` nobody else's: the write's stamp.
+  void append(storage::Transaction& transaction, SnapshotId snapshot, Stamp number, const Mapping& mapping) const;
+  // No mapping for a snapshot below `below` will come any more: moves what makes full nodes. How many mappings that were.
+  // One caller at a time; others get a WriteConflict.
+  size_t seal(storage::Transaction& transaction, SnapshotId below) const;
+
+  // What was written since the snapshot; `scanned`: mappings that were looked at.
+  PageTable page_table(storage::Transaction& transaction, SnapshotId snapshot, size_t* scanned = nullptr) const;
+  // One row alone, without a table: the scan stops where it is met.
+  std::optional<Stamp> find(storage::Transaction& transaction, SnapshotId snapshot, RecordId row) const;
+  // Of all snapshots from `first` to `last`.
+  JointTable joint_table(storage::Transaction& transaction, SnapshotId first, SnapshotId last) const;
+
+  // Each mapping that was made for a snapshot from `first` on and before `end`, in order; `visit` false ends it.
+  void each(storage::Transaction& transaction, SnapshotId first, SnapshotId end, const std::function<bool(SnapshotId, const Mapping&)>& visit) const;
+
+ private:
+  friend class LogScan;
+  class Nodes;
+  LogPosition start(storage::Transaction& transaction, Nodes& nodes, SnapshotId snapshot) const;
+
+  const storage::Table table_;
+  const SkippyOptions options_;
+  SkippyCache& cache_;
+};
+
+// Mappings from a snapshot on, by way of the levels; the open ones last. Not thread-safe; borrows the transaction.
+class LogScan {
+ public:
+  LogScan(const Maplog& log, storage::Transaction& transaction, SnapshotId snapshot);
+  ~LogScan();
+  // Some more; empty at the end. Valid until the next call.
+  std::span<const Mapping> next();
+  size_t scanned() const { return scanned_; }
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  size_t scanned_ = 0;
+};
+
+// A page table of which little is wanted: the scan goes on only as far as that needs it (Skippy §4.2). Not thread-safe; borrows the
+// transaction.
+class OnDemandTable {
+ public:
+  OnDemandTable(const Maplog& log, storage::Transaction& transaction, SnapshotId snapshot) : scan_(log, transaction, snapshot) {}
+  std::optional<Stamp> find(RecordId row);
+  size_t scanned() const { return scan_.scanned(); }
+
+ private:
+  LogScan scan_;
+  PageTable table_;
+  bool ended_ = false;
+};
+
+}  // namespace versions::past

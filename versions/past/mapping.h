@@ -1,0 +1,24 @@
+// What the log of the past is made of.
+//
+// A snapshot is a moment in the order of stamps. The first write after it that replaces a row's
+// content leaves a mapping: the row, and the content that it had until then. A content's name is
+// its generation, the stamp that it was written with, so a mapping says also from when on it held.
+#pragma once
+
+#include "storage/record_id.h"
+
+namespace versions::past {
+
+using storage::RecordId;
+using storage::Stamp;
+
+// Goes up from 1, in the order in which snapshots were declared.
+using SnapshotId = uint64_t;
+
+struct Mapping {
+  RecordId row = 0;
+  Stamp content = 0;  // never 0 in a log
+  bool operator==(const Mapping&) const = default;
+};
+
+}  // namespace versions::past

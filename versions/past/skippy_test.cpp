@@ -1,0 +1,171 @@
+// Any level, any start, the open end included: a scan meets of each row first what the log says first of it.
+#include "versions/past/skippy.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "base/random.h"
+#include "versions/past/page_table.h"
+
+using namespace versions::past;
+
+namespace {
+
+// A log of a snapshot per mapping, with what it is made of beside it.
+struct Log {
+  SkippyOptions options;
+  MemorySkippyNodes nodes;
+  std::vector<Mapping> all;
+
+  void write(base::Random& random, size_t count, uint64_t rows, double hot) {
+    for (size_t i = 0; i < count; ++i) {
+      // So much of the writes goes to so little of the rows: 0.8 is 80/20.
+      const auto few = static_cast<uint64_t>(static_cast<double>(rows) * (1 - hot)) + 1;
+      const uint64_t row = random.unit() < hot ? random.below(few) : random.below(rows);
+      all.push_back({static_cast<RecordId>(row + 1), all.size() + 1});
+      if (all.size() % options.node_mappings != 0) continue;
+      auto node = std::make_shared<SkippyNode>();
+      node->mappings.assign(all.end() - options.node_mappings, all.end());
+      for (uint32_t at = 0; at < options.node_mappings; ++at) node->starts.push_back({all.size() - options.node_mappings + at + 1, at});
+      add_to_levels(nodes, options, node);
+    }
+  }
+  size_t sealed() const { return all.size() / options.node_mappings * options.node_mappings; }
+
+  PageTable brute(size_t from) const {
+    PageTable table;
+    table.take(std::span(all).subspan(from));
+    return table;
+  }
+  PageTable scanned(size_t from, size_t* count = nullptr, unsigned* highest = nullptr) {
+    PageTable table;
+    if (from < sealed()) {
+      SkippyScan scan(nodes, options, {from / options.node_mappings, static_cast<uint32_t>(from % options.node_mappings)});
+      for (auto run = scan.next(); !run.empty(); run = scan.next()) {
+        table.take(run);
+        if (count) *count += run.size();
+        if (highest) *highest = std::max(*highest, scan.level());
+      }
+    }
+    table.take(std::span(all).subspan(std::max(from, sealed())));
+    return table;
+  }
+};
+
+std::vector<SkippyOptions> schemes() {
+  std::vector<SkippyOptions> all;
+  for (const uint32_t fan_in : {0u, 2u, 8u}) {
+    for (const uint32_t height : {0u, 1u, 2u, 3u, 5u}) all.push_back({.node_mappings = 16, .fan_in = fan_in, .height = height});
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a scan over levels meets of each row first what the log says first of it") {
+  base::Random random(Catch::rngSeed() + 11);
+  for (const SkippyOptions& options : schemes()) {
+    for (const double hot : {0.5, 0.8, 0.99}) {
+      CAPTURE(options.fan_in, options.height, hot);
+      Log log{options, {}, {}};
+      while (log.all.size() < 3000) {
+        log.write(random, 1 + random.below(400), 200, hot);
+        for (int i = 0; i < 12; ++i) {
+          const size_t from = random.below(log.all.size());
+          CAPTURE(from, log.all.size());
+          REQUIRE(log.scanned(from).in_order() == log.brute(from).in_order());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("parts of a node's children keep what they repeat of each other: a scan may begin in a later one") {
+  Log log{{.node_mappings = 2, .fan_in = 2, .height = 2}, {}, {}};
+  for (const RecordId row : {1, 2, 1, 3}) {
+    log.all.push_back({row, log.all.size() + 1});
+    if (log.all.size() % 2 != 0) continue;
+    auto node = std::make_shared<SkippyNode>();
+    node->mappings.assign(log.all.end() - 2, log.all.end());
+    node->starts = {{log.all.size() - 1, 0}, {log.all.size(), 1}};
+    add_to_levels(log.nodes, log.options, node);
+  }
+  const SkippyNodePtr parent = log.nodes.get(1, 0);
+  CHECK(parent->mappings == std::vector<Mapping>{{1, 1}, {2, 2}, {1, 3}, {3, 4}});
+  CHECK(parent->ends == std::vector<uint32_t>{2, 4});
+  // What is repeated within a child is gone one level further up, and only there.
+  CHECK(first_of_each_row(*parent) == std::vector<Mapping>{{1, 1}, {2, 2}, {3, 4}});
+}
+
+TEST_CASE("levels leave repetitions behind, and are begun where there are some") {
+  base::Random random(3);
+  const auto scan_of = [&](SkippyOptions options, double hot, unsigned* highest) {
+    Log log{options, {}, {}};
+    log.write(random, 64 * 1024, 300, hot);
+    size_t count = 0;
+    log.scanned(0, &count, highest);
+    return count;
+  };
+  unsigned none = 0, some = 0;
+  const size_t flat = scan_of({.node_mappings = 64, .height = 1}, 0.9, &none);
+  const size_t levels = scan_of({.node_mappings = 64}, 0.9, &some);
+  CHECK(none == 0);
+  CHECK(some >= 2);
+  CHECK(levels * 3 < flat);
+
+  // Rows that are each written once: nothing would be gained.
+  Log once{{.node_mappings = 64}, {}, {}};
+  for (RecordId row = 1; row <= 64 * 64; ++row) {
+    auto node = std::make_shared<SkippyNode>();
+    for (; node->mappings.size() < 64; ++row) node->mappings.push_back({row, static_cast<uint64_t>(row)});
+    node->starts = {{static_cast<SnapshotId>(row), 0}};
+    add_to_levels(once.nodes, once.options, node);
+  }
+  CHECK(once.nodes.count(0) > 32);
+  CHECK(once.nodes.count(1) == 0);
+}
+
+TEST_CASE("nodes are read as they were written, and damaged ones are refused") {
+  base::Random random(5);
+  Log log{{.node_mappings = 32, .fan_in = 4, .height = 3}, {}, {}};
+  log.write(random, 32 * 16, 100, 0.8);
+  for (const unsigned level : {0u, 1u, 2u}) {
+    const SkippyNodePtr node = log.nodes.get(level, log.nodes.count(level) - 1);
+    const base::Bytes bytes = node->encode();
+    const auto again = SkippyNode::decode(bytes);
+    REQUIRE(again.ok());
+    CHECK(again.value()->mappings == node->mappings);
+    CHECK(again.value()->starts == node->starts);
+    CHECK(again.value()->ends == node->ends);
+    CHECK(again.value()->first_child == node->first_child);
+    for (size_t cut = 0; cut < bytes.size(); ++cut) CHECK_FALSE(SkippyNode::decode(base::BytesView(bytes).substr(0, cut)).ok());
+    for (int i = 0; i < 2000; ++i) {
+      base::Bytes damaged = bytes;
+      damaged[random.below(damaged.size())] = static_cast<char>(random());
+      const auto read = SkippyNode::decode(damaged);
+      if (!read.ok()) continue;  // else it is a node, with other numbers: to be walked without harm
+      CHECK(read.value()->is_leaf() == (read.value()->starts.size() > 0));
+      first_of_each_row(*read.value());
+    }
+  }
+}
+
+TEST_CASE("a page table is a map of what was taken first") {
+  base::Random random(Catch::rngSeed() + 12);
+  for (const int64_t stride : {int64_t{1}, int64_t{64}, int64_t{4096}, int64_t{1} << 32}) {
+    PageTable table;
+    std::map<RecordId, Stamp> model;
+    for (int i = 0; i < 5000; ++i) {
+      const Mapping mapping{static_cast<RecordId>(random.below(2000)) * stride + 1, random.below(1000) + 1};
+      CHECK(table.take({&mapping, 1}) == model.emplace(mapping.row, mapping.content).second);
+    }
+    CHECK(table.size() == model.size());
+    std::vector<Mapping> ordered;
+    for (const auto& [row, content] : model) ordered.push_back({row, content});
+    CHECK(table.in_order() == ordered);
+    for (RecordId row = 0; row < 2100; ++row) {
+      const auto found = model.find(row * stride + 1);
+      CHECK(table.find(row * stride + 1) == (found == model.end() ? std::nullopt : std::optional(found->second)));
+    }
+  }
+}
