@@ -51,6 +51,14 @@ struct Placement {
 using Lineage = uint64_t;
 constexpr Lineage no_lineage = 0;
 
+// Why one content was taken as the source of another.
+enum class Choice : uint8_t {
+  given,   // nothing was looked for: the version before, a hop base, what a dead content was based on
+  match,   // first in rank, whatever the source cache held
+  cached,  // first in rank for being in the source cache
+  tried,   // others ranked above it, but could not be had, were deltas already or would have made longer ones
+};
+
 // Plug: whole contents by name.
 class RecordSource {
  public:

@@ -62,6 +62,7 @@ struct Encoder::State {
     std::vector<Superseded> superseded;
     struct Head {
       Candidate candidate;
+      Choice choice;
       size_t source_bytes;
       Bytes backward;
     };
@@ -78,7 +79,7 @@ struct Encoder::State {
   Placement observe(Work& work, const std::optional<ContentId>& source, Lineage lineage);
   std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records, Lineage lineage);
 
-  bool try_source(Work& work, const Candidate& candidate);
+  bool try_source(Work& work, size_t place);
   // nullopt, too, where neither is of use: forward not below `forward_bytes_max`, nor backward worth keeping.
   std::optional<TwoWay> both_ways(BytesView source, BytesView target, size_t forward_bytes_max = SIZE_MAX) const {
     DeltaOptions bounded = delta;
@@ -94,8 +95,8 @@ struct Encoder::State {
   const Bytes* fetch(const ContentId& id, RecordSource& records, Bytes& room);
   void follow(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer);
   void write_back_predecessor(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer, size_t source_bytes,
-                              Bytes backward);
-  void come_late(Work& work, const Candidate& candidate);
+                              Bytes backward, Choice choice);
+  void come_late(Work& work, const Candidate& candidate, Choice choice);
   void demote_onto(Work& work, Work::Head& head);
   void move_hop_bases(Work& work, bool with_deltas);
   void re_encode_hop_base(Work& work, const ContentId& target, uint32_t ordinal);
@@ -152,20 +153,20 @@ Encoding Encoder::State::encode(Work& work, Lineage lineage) {
     return finish(work);
   }
   uint32_t tried = 0, fetches = 0;
-  for (const Candidate& candidate : work.similar.candidates) {
+  for (size_t place = 0; place < work.similar.candidates.size(); ++place) {
     if (tried == options.sources_tried || fetches++ == fetches_max || work.late) break;
-    if (!try_source(work, candidate)) continue;
+    if (!try_source(work, place)) continue;
     ++tried;
     // A superseded source serves the log; the newest of a chain is still wanted, to be kept as a delta. And a better one,
     // if that is a poor delta: documents of one form are all a little alike.
     if (work.best && at_most(good_percent, work.best->backward.size(), work.best->source_bytes)) break;
   }
   if (work.best) {
-    auto& [candidate, source_bytes, backward] = *work.best;
+    auto& [candidate, choice, source_bytes, backward] = *work.best;
     if (options.demotion_depth_max > 0 && !at_most(good_percent, backward.size(), source_bytes)) {
       demote_onto(work, *work.best);
     } else {
-      write_back_predecessor(work, candidate.id, candidate.placement, candidate.pointer, source_bytes, std::move(backward));
+      write_back_predecessor(work, candidate.id, candidate.placement, candidate.pointer, source_bytes, std::move(backward), choice);
     }
   }
   if (tried > 0) work.encoding.outcome = work.encoding.source || !work.encoding.write_backs.empty() ? Outcome::encoded : Outcome::not_worth;
@@ -176,7 +177,9 @@ Encoding Encoder::State::encode(Work& work, Lineage lineage) {
 }
 
 // False: the source can't be had.
-bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
+bool Encoder::State::try_source(Work& work, size_t place) {
+  const Candidate& candidate = work.similar.candidates[place];
+  const Choice choice = choice_of(work.similar.candidates, place, options);
   Bytes room;
   const Bytes* source = fetch(candidate.id, work.records, room);
   if (!source) {
@@ -193,7 +196,7 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
   }
   if (!candidate.kin) return true;
   if (!may_be_base(work.id, candidate.id)) {
-    if (!candidate.superseded && !work.best && encoding.source == candidate.id) come_late(work, candidate);
+    if (!candidate.superseded && !work.best && encoding.source == candidate.id) come_late(work, candidate, choice);
     return true;
   }
   if (!worth(both->backward.size(), source->size())) return true;
@@ -202,7 +205,7 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
     const bool demotable = options.demotion_depth_max == 0 || (candidate.delta_bytes == 0 && candidate.demoted_below < options.demotion_depth_max);
     if (!demotable && !at_most(good_percent, both->backward.size(), source->size())) return true;
     if (!work.best || both->backward.size() < work.best->backward.size())
-      work.best = Work::Head{candidate, source->size(), std::move(both->backward)};
+      work.best = Work::Head{candidate, choice, source->size(), std::move(both->backward)};
     return true;
   }
   // Within a lineage all go on from its newest: another one is taken only where that can't be had, and then for the log.
@@ -218,19 +221,19 @@ bool Encoder::State::try_source(Work& work, const Candidate& candidate) {
   const size_t saved = now > both->backward.size() ? now - both->backward.size() : 0;
   work.saved += saved;
   encoding.write_backs.push_back({candidate.id, work.id, candidate.placement, encoding.placement, std::move(both->backward),
-                                  source->size(), saved});
+                                  source->size(), saved, choice});
   return true;
 }
 
 // Contents written at the same time may arrive out of order. The newest of the
 // chain stays what it is, and the late one is kept as a delta against it.
-void Encoder::State::come_late(Work& work, const Candidate& candidate) {
+void Encoder::State::come_late(Work& work, const Candidate& candidate, Choice choice) {
   Encoding& encoding = work.encoding;
   if (!may_be_base(candidate.id, work.id) || !worth(encoding.forward.size(), work.content.size())) return;
   work.late = true;
   encoding.placement = {candidate.placement.chain, candidate.placement.ordinal - (candidate.placement.ordinal > 0)};
   encoding.write_backs.push_back({work.id, candidate.id, encoding.placement, candidate.placement, encoding.forward,
-                                  work.content.size(), work.content.size() - encoding.forward.size()});
+                                  work.content.size(), work.content.size() - encoding.forward.size(), choice});
   work.saved += encoding.write_backs.back().saved_bytes;
 }
 
@@ -244,7 +247,7 @@ void Encoder::State::demote_onto(Work& work, Work::Head& head) {
   work.saved += saved;
   ++stats.demoted_at_once;
   work.encoding.write_backs.push_back({candidate.id, work.id, candidate.placement, work.encoding.placement, std::move(head.backward),
-                                       head.source_bytes, saved});
+                                       head.source_bytes, saved, head.choice});
 }
 
 // The content goes on with the chain of `source`.
@@ -261,7 +264,7 @@ void Encoder::State::follow(Work& work, const ContentId& source, Placement place
 
 // ... and `source` becomes a delta against it, unless it is a reference version (§4.1.2).
 void Encoder::State::write_back_predecessor(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer,
-                                            size_t source_bytes, Bytes backward) {
+                                            size_t source_bytes, Bytes backward, Choice choice) {
   follow(work, source, placement, pointer);
   for (auto& write_back : work.encoding.write_backs) write_back.base_placement = work.encoding.placement;
   const bool stays = options.encoding == EncodingScheme::version_jumping && placement.ordinal % options.hop_distance == options.hop_distance - 1;
@@ -272,7 +275,7 @@ void Encoder::State::write_back_predecessor(Work& work, const ContentId& source,
   if (stays) return;
   const size_t saved = now > backward.size() ? now - backward.size() : 0;
   work.saved += saved;
-  work.encoding.write_backs.push_back({source, work.id, placement, work.encoding.placement, std::move(backward), source_bytes, saved});
+  work.encoding.write_backs.push_back({source, work.id, placement, work.encoding.placement, std::move(backward), source_bytes, saved, choice});
 }
 
 // The content takes its place among the latest hop bases of its chain (§4.1.2, §4.2.1: "replaces its adjacent bases").
@@ -363,7 +366,8 @@ Encoding Encoder::State::encode_successor(Work& work, const ContentId& previous,
     }
     if (may_be_base(work.id, previous) && worth(both->backward.size(), previous_content.size())) {
       const auto pointer = finder.metadata().find_cached(previous);
-      write_back_predecessor(work, previous, previous_placement, pointer.value_or(0), previous_content.size(), std::move(both->backward));
+      write_back_predecessor(work, previous, previous_placement, pointer.value_or(0), previous_content.size(), std::move(both->backward),
+                             Choice::given);
       work.encoding.outcome = Outcome::encoded;
     }
   }
@@ -435,7 +439,8 @@ std::optional<Backward> Encoder::State::demote(const ContentId& id, BytesView co
     auto made = dedup::encode(*source, content, delta);
     if (!made || !at_most(options.demotion_worth_percent, made->size(), content.size()) || (best && made->size() >= best->delta.size())) continue;
     const size_t saved = content.size() - made->size();
-    best = Backward{id, candidate.id, placement, candidate.placement, std::move(*made), content.size(), saved};
+    best = Backward{id, candidate.id, placement, candidate.placement, std::move(*made), content.size(), saved,
+                    choice_of(similar.candidates, i, options)};
     base = candidate.pointer;
   }
   if (!best) return std::nullopt;

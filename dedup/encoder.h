@@ -34,6 +34,7 @@ struct Backward {
   Bytes delta;               // base -> target
   size_t target_bytes = 0;   // length of the target's content
   size_t saved_bytes = 0;    // against what the target costs now
+  Choice choice = Choice::given;
 };
 
 enum class Outcome : uint8_t {

@@ -119,6 +119,39 @@ TEST_CASE("whatever comes reads back, in every profile, across restarts") {
   }));
 }
 
+TEST_CASE("advice says whether a source was the best, the best for being cached, or what was left") {
+  base::Random random(11);
+  const Bytes text = prose(random, 8000);
+  enum class Given { nothing, reward, gone };
+  const auto advice = [&](Given given) {
+    Options options;
+    options.cache_reward = given == Given::reward ? 100 : 0;
+    Server server(options);
+    server.insert(content(1), text.substr(0, 6000));
+    server.encoder->distrust_cache();
+    server.insert(content(2), text.substr(6000));
+    if (given == Given::gone) server.records.forms.erase(content(1));
+    const auto write_backs = server.encoder->encode(content(3), text, server.records).write_backs;
+    REQUIRE(write_backs.size() == 1);
+    return std::pair(write_backs[0].target.record, write_backs[0].choice);
+  };
+  CHECK(advice(Given::nothing) == std::pair(int64_t{1}, Choice::match));
+  CHECK(advice(Given::reward) == std::pair(int64_t{2}, Choice::cached));
+  CHECK(advice(Given::gone) == std::pair(int64_t{2}, Choice::tried));
+}
+
+TEST_CASE("for an update nothing is looked for, nor for a hop base") {
+  Server server;
+  base::Random random(12);
+  Bytes text = prose(random, 5000);
+  server.insert(content(1), text);
+  for (uint64_t generation = 2; generation < 20; ++generation) {
+    text = edited(random, text, 1);
+    for (const auto& write_back : server.update(content(1, generation), text, content(1, generation - 1)).write_backs)
+      CHECK(write_back.choice == Choice::given);
+  }
+}
+
 TEST_CASE("a long chain is stored in little, and read in few hops") {
   Server server;
   base::Random random(2);

@@ -30,4 +30,7 @@ struct Candidate {
 // below take as many more hops as a chain has.
 void rank(std::vector<Candidate>& candidates, const Options& options);
 
+// Why the one at `place` of the ranked would be taken.
+Choice choice_of(const std::vector<Candidate>& ranked, size_t place, const Options& options);
+
 }  // namespace dedup

@@ -94,6 +94,7 @@ bool ChainStore::splice_out(Transaction& transaction, const ChainKey& dead_key, 
   StoreCounts change;
   for (auto& dependent : dependents) {
     dependent->row.base = base;
+    dependent->row.choice = dedup::Choice::given;
     dependent->row.payload = dependent->delta;
     put_chain(transaction, dependent->key, dependent->row, change);
     if (!whole) {

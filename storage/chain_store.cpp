@@ -336,7 +336,7 @@ WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Ba
 
   StoreCounts change;
   const ChainRow row{.form = ChainRow::Form::delta, .dead = false, .references = target->references(), .length = target_content.size(),
-                     .checksum = checksum, .base = base_key, .payload = backward.delta};
+                     .checksum = checksum, .base = base_key, .choice = backward.choice, .payload = backward.delta};
   if (target_raw) {
     if (backward.delta.size() + 24 >= target_content.size()) return WriteBackResult::no_gain;
     const auto length = static_cast<int64_t>(target_content.size());

@@ -66,6 +66,7 @@ class Viewer {
         node.references = row.references;
         if (row.form == ChainRow::Form::delta) {
           node.base = row.base;
+          node.choice = row.choice;
           if (row.base.chain == view_.chain) bases.insert(row.base);
         }
         view_.nodes.push_back(std::move(node));

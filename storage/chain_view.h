@@ -32,6 +32,7 @@ struct ChainNode {
   uint64_t stored_bytes = 0;       // of its row, before block compression
   uint64_t references = 0;         // deltas based on it
   std::optional<ChainKey> base;    // of a delta
+  dedup::Choice choice = dedup::Choice::given;  // of that base
   uint32_t hops = 0;               // deltas that a read of it applies
   uint32_t position = 0;           // in its chain, by rank, from the oldest that is left: 0
   std::optional<uint32_t> ordinal; // as the encoder counts; kept for heads alone

@@ -20,6 +20,8 @@ constexpr size_t start_max = 1 << 20;  // the first row begins before the bytes 
 constexpr int starts_max = 16;         // that look like rows and soon don't: cells out of step
 constexpr size_t keys_known = 255;     // of a key whose beginning is not seen: WiredTiger counts to 255
 
+constexpr int choice_shift = 5;        // in the column of forms: one byte, whichever it is
+
 enum class Layout : uint8_t { records = 1, chains = 2, entries = 3 };
 
 // In the order in which they lie. Each is a run of varints, but for those called bytes.
@@ -226,7 +228,7 @@ class Splitter {
     const Row& row = rows_[i];
     const ChainRow parsed = parse_chain_row(row.value, row.key).or_throw();
     put_cell(row);
-    put(forms, static_cast<uint64_t>(parsed.form) | (parsed.dead ? 0x10 : 0));
+    put(forms, static_cast<uint64_t>(parsed.form) | (parsed.dead ? 0x10 : 0) | static_cast<uint64_t>(parsed.choice) << choice_shift);
     put_signed(ids, minus(row.key.chain, near_.chain));
     put_signed(records, minus(row.key.content.record, row.key.chain == near_.chain ? near_.record : row.key.chain));
     put_generation(row.key.content.generation, row.key.content.record);
@@ -455,7 +457,8 @@ class Joiner {
     ChainRow row;
     row.dead = form & 0x10;
     row.form = static_cast<ChainRow::Form>(form & 0x0f);
-    need((form & ~uint64_t{0x1f}) == 0 && (row.form == ChainRow::Form::raw || row.form == ChainRow::Form::delta));
+    row.choice = static_cast<dedup::Choice>(form >> choice_shift & 3);
+    need((form & ~uint64_t{0x7f}) == 0 && (row.form == ChainRow::Form::raw || row.form == ChainRow::Form::delta));
     row.references = get(references);
     near_.length = plus(near_.length, get_signed(lengths));
     need(near_.length >= 0 && near_.length <= UINT32_MAX);

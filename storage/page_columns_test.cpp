@@ -73,6 +73,7 @@ Bytes chains_page(base::Random& random, size_t rows) {
       row.length = payload.size();
     } else {
       row.form = ChainRow::Form::delta;
+      row.choice = static_cast<dedup::Choice>(random.below(4));
       row.length = 20 + random.below(3000);
       const size_t next = i + 1 + random.below(3);
       row.base = next < rows && random.below(4) ? keys[next] : ChainKey{1 + static_cast<RecordId>(random.below(50)), {keys[i].content.record + 7, stamp(random.below(1 << 20), random.below(9))}};

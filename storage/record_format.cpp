@@ -17,6 +17,7 @@ constexpr int64_t epoch_seconds = 1704067200;  // 2024-01-01
 constexpr uint8_t form_mask = 0x0f;
 constexpr uint8_t flag_dead = 0x10;
 constexpr uint8_t flag_other_chain = 0x20;
+constexpr int choice_shift = 6;
 constexpr uint8_t head_form = 1;
 
 int64_t seconds(Stamp stamp) { return static_cast<int64_t>(stamp >> 32); }
@@ -210,8 +211,7 @@ Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key) {
   const uint8_t form = *first & form_mask;
   const uint8_t flags = *first & ~form_mask;
   const bool delta = form == static_cast<uint8_t>(ChainRow::Form::delta);
-  if ((!delta && form != static_cast<uint8_t>(ChainRow::Form::raw)) || (flags & ~(flag_dead | flag_other_chain)) != 0 ||
-      (!delta && (flags & flag_other_chain))) {
+  if ((!delta && form != static_cast<uint8_t>(ChainRow::Form::raw)) || (!delta && (flags & ~flag_dead))) {
     return corrupt("a row of the chain table has the unknown form " + std::to_string(*first));
   }
   const auto references = take_varint(row);
@@ -222,6 +222,7 @@ Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key) {
   ChainRow parsed;
   parsed.form = delta ? ChainRow::Form::delta : ChainRow::Form::raw;
   parsed.dead = flags & flag_dead;
+  parsed.choice = static_cast<dedup::Choice>(flags >> choice_shift);
   parsed.references = *references;
   parsed.length = *length;
   parsed.checksum = *checksum;
@@ -248,7 +249,8 @@ Bytes chain_row(const ChainKey& key, const ChainRow& row) {
   if (delta) base::check(row.base.content > key.content, "a base stands above what is based on it");
   Bytes out;
   out.reserve(row.payload.size() + 40);
-  out.push_back(static_cast<char>(static_cast<uint8_t>(row.form) | (row.dead ? flag_dead : 0) | (other_chain ? flag_other_chain : 0)));
+  const int choice = delta ? static_cast<int>(row.choice) << choice_shift : 0;
+  out.push_back(static_cast<char>(static_cast<uint8_t>(row.form) | (row.dead ? flag_dead : 0) | (other_chain ? flag_other_chain : 0) | choice));
   append_varint(out, row.references);
   append_varint(out, row.length);
   append_le(out, row.checksum);

@@ -18,13 +18,14 @@
 //
 // The low four bits of the first byte are the form, the high four are flags:
 // 10 = dead (no record's current content), 20 = the base lies in another chain,
-// the others are kept free for what a row may have to say about snapshots. A row
-// with a form or flag that is not known here is refused, never guessed at.
+// 40 and 80 = why that base was chosen. A row with a form or flag that is not
+// known here is refused, never guessed at.
 // docs/formats/record.md and chain.md have the same with examples.
 #pragma once
 
 #include "base/result.h"
 #include "base/varint.h"
+#include "dedup/content.h"
 #include "storage/record_id.h"
 #include "storage/table.h"
 
@@ -87,6 +88,7 @@ struct ChainRow {
   uint64_t length = 0;       // of the content
   uint32_t checksum = 0;     // of the content
   ChainKey base;             // delta
+  dedup::Choice choice = dedup::Choice::given;  // delta
   BytesView payload;         // raw: the content; delta: the instructions. Borrowed.
 };
 

@@ -74,6 +74,7 @@ TEST_CASE("rows of chains come back as they were written") {
       row.base = {same_chain ? key.chain : *record_ids(), {*record_ids(), *rc::gen::arbitrary<Stamp>()}};
       RC_PRE(row.base.content > key.content);
       row.length = references;
+      row.choice = static_cast<dedup::Choice>(*rc::gen::inRange(0, 4));
     }
     const Bytes bytes = chain_row(key, row);
     const auto parsed = parse_chain_row(bytes, key);
@@ -85,6 +86,7 @@ TEST_CASE("rows of chains come back as they were written") {
     RC_ASSERT(back.length == row.length);
     RC_ASSERT(back.checksum == checksum);
     RC_ASSERT(back.base == row.base);
+    RC_ASSERT(back.choice == row.choice);
     RC_ASSERT(back.payload == payload);
   }));
 }
@@ -112,6 +114,14 @@ TEST_CASE("forms and flags that are not known are refused") {
   CHECK(parse_record_row(row, 5).failure().code == base::ErrorCode::data_corruption_detected);
   row[0] = '\x03';
   CHECK(parse_record_row(row, 5).failure().code == base::ErrorCode::data_corruption_detected);
+  const ChainKey key{3, {5, stamp(1'800'000'000, 2)}};
+  row = chain_row(key, {.form = ChainRow::Form::raw, .dead = true, .references = 1, .length = 1, .checksum = 0, .base = {}, .payload = "x"});
+  CHECK(parse_chain_row(row, key).ok());
+  for (const char flag : {'\x20', '\x40', '\x80'}) {
+    Bytes other = row;
+    other[0] = static_cast<char>(other[0] | flag);
+    CHECK(parse_chain_row(other, key).failure().code == base::ErrorCode::data_corruption_detected);
+  }
 }
 
 TEST_CASE("a base that does not stand above is refused") {

@@ -62,6 +62,16 @@ std::string_view form_name(ChainNode::Form form) {
   return "";
 }
 
+std::string_view choice_name(dedup::Choice choice) {
+  switch (choice) {
+    case dedup::Choice::given: return "given";
+    case dedup::Choice::match: return "match";
+    case dedup::Choice::cached: return "cached";
+    case dedup::Choice::tried: return "tried";
+  }
+  return "";
+}
+
 // Appends nodes of one chain; reads their contents for `_id` and for what they have in common with their bases.
 class NodeWriter {
  public:
@@ -88,7 +98,7 @@ class NodeWriter {
   }
 
  private:
-  // Why the encoder chose it can be told as far as it shows in the contents: what the source cache held is forgotten.
+  // How the choice was made is stored; what both have in common shows in the contents.
   void append_base(bson::Builder& out, const ChainNode& node, const bson::Document& document) {
     ChainNode of;
     of.key = *node.base;
@@ -97,6 +107,7 @@ class NodeWriter {
     const bson::Document base(storage::read_node(collection_, transaction_, of));
     out.append("_id", base["_id"]);
     auto why = out.object("why");
+    why.append("choice", choice_name(node.choice));
     const dedup::Features features = sketcher_.sketch(collection_.id(), document.bytes());
     const dedup::Features others = sketcher_.sketch(collection_.id(), base.bytes());
     int32_t common = 0;

@@ -6,6 +6,7 @@ import time
 import pytest
 from pymongo.errors import ExecutionTimeout, OperationFailure
 
+from tests.support.palimpsest import Server
 from tests.support.revisions import revisions, settle, words
 
 
@@ -45,7 +46,26 @@ def test_a_chain_page_by_page_is_the_whole_chain(db):
         base = by_id[node["base"]["_id"]]
         assert base["position"] > node["position"] and node["hops"] == base["hops"] + 1
         assert 0 <= node["base"]["why"]["featuresInCommon"] <= node["base"]["why"]["features"]
+        assert node["base"]["why"]["choice"] in ("given", "match", "cached", "tried")
+        assert not node["hopBase"] or node["base"]["why"]["choice"] == "given"
     assert any(node["base"]["why"]["featuresInCommon"] >= 4 for node in paged[1:])
+    assert sum(node["base"]["why"]["choice"] == "match" for node in paged[1:]) > whole["n"] / 3
+
+
+def test_a_source_that_was_taken_for_being_cached_is_said_to_be():
+    text = words(random.Random(8), 8000)
+    with Server("--setParameter", "dedupCacheReward=100") as running:
+        db = running.client().reward
+        db.c.insert_one({"_id": 1, "text": text[:6000]})
+        settle(db.client)
+        running.stop()  # with it goes what the cache held
+        running.start()
+        db = running.client().reward
+        db.c.insert_one({"_id": 2, "text": text[6000:]})
+        settle(db.client)
+        db.c.insert_one({"_id": 3, "text": text})
+        settle(db.client)
+        assert chain(db, "c", 2)["document"]["base"]["why"]["choice"] == "cached"
 
 
 def test_the_asked_document_and_what_a_read_of_it_takes_agree(db):
