@@ -87,9 +87,13 @@ base::Result<Options> validate(const Options& options) {
   within("worth_percent", options.worth_percent, 1, 100);
   within("hop_distance", options.hop_distance, 2, 1 << 20);
   within("hop_levels_max", options.hop_levels_max, 1, 32);
-  // The decoder refuses what is several times longer: it must be damaged.
   within("read_bytes_max", static_cast<double>(options.read_bytes_max), 1 << 20, 1 << 30);
   within("read_hops_max", options.read_hops_max, 16, 64 << 10);
+  // The least is four times the most that the two above may be set to: what was written under any setting can be read
+  // under any other. And documents are up to 16 MB, with some room for what a server adds.
+  within("decode_hops_max", options.decode_hops_max, 256 << 10, 16 << 20);
+  within("decode_bytes_max", static_cast<double>(options.decode_bytes_max), 4.0 * (1 << 30), 1024.0 * (1 << 30));
+  within("decode_content_bytes_max", static_cast<double>(options.decode_content_bytes_max), 17 << 20, 1 << 30);
   within("demotion_worth_percent", options.demotion_worth_percent, 1, 100);
   within("demotion_depth_max", options.demotion_depth_max, 0, 16);
   within("demote_after_secs", options.demote_after_secs, 0, 10 * 365 * 86400);

@@ -77,6 +77,9 @@ struct Options {
   uint32_t hop_levels_max = 8;      // above, no hop bases are kept
   size_t read_bytes_max = 256 << 20;  // contents made to read the oldest of a chain, and the deltas applied for it, at
   uint32_t read_hops_max = 4096;      // worst: beyond, some contents stay whole. For whoever keeps the chains
+  uint32_t decode_hops_max = 1 << 20;         // a read that would take more hops or bytes, or make a longer content,
+  size_t decode_bytes_max = size_t{4} << 30;  // has met damage and is refused. For whoever reads; `validate` allows
+  size_t decode_content_bytes_max = 32 << 20; // nothing below what the limits above let grow
   uint32_t demotion_depth_max = 2;  // heads that may stand on each other, once demoted; 0: none is
   uint32_t demotion_worth_percent = 60;  // as worth_percent, for a head that is demoted
   uint32_t demote_after_secs = 0;   // a head that was neither written nor read for so long is demoted; 0: none is. For

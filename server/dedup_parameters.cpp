@@ -1,8 +1,11 @@
 #include "server/dedup_parameters.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "server/parameters.h"
@@ -63,6 +66,9 @@ constexpr Knob knobs[] = {
     knob<&Options::hop_levels_max>("dedupHopLevelsMax", "hop_levels_max"),
     knob<&Options::read_bytes_max>("dedupReadBytesMax", "read_bytes_max"),
     knob<&Options::read_hops_max>("dedupReadHopsMax", "read_hops_max"),
+    knob<&Options::decode_hops_max>("dedupDecodeHopsMax", "decode_hops_max"),
+    knob<&Options::decode_bytes_max>("dedupDecodeBytesMax", "decode_bytes_max"),
+    knob<&Options::decode_content_bytes_max>("dedupDecodeContentBytesMax", "decode_content_bytes_max"),
     knob<&Options::demotion_depth_max>("dedupDemotionDepthMax", "demotion_depth_max"),
     knob<&Options::demotion_worth_percent>("dedupDemotionWorthPercent", "demotion_worth_percent"),
     knob<&Options::demote_after_secs>("dedupDemoteAfterSecs", "demote_after_secs"),
@@ -105,6 +111,11 @@ bson::Value whole(double value) {
   return bson::Value(static_cast<int64_t>(value));
 }
 
+void set_valid(storage::DedupService& dedup, const std::string& name, const Options& options) {
+  if (const auto checked = dedup::validate(options); !checked) invalid(name, in_parameters_words(checked.failure().message));
+  dedup.set_options(options);
+}
+
 void add_knob(ServerParameters& parameters, storage::DedupService& dedup, const Knob& knob) {
   const std::string name = knob.parameter;
   const auto get = [&dedup, knob] {
@@ -115,8 +126,33 @@ void add_knob(ServerParameters& parameters, storage::DedupService& dedup, const 
     Options options = dedup.options();
     const double value = number_of(name, given, knob.real);
     if (!knob.set(options, value)) invalid(name, std::to_string(static_cast<int64_t>(value)) + " is out of range");
-    if (const auto checked = dedup::validate(options); !checked) invalid(name, in_parameters_words(checked.failure().message));
-    dedup.set_options(options);
+    set_valid(dedup, name, options);
+  };
+  parameters.add(name, {get, set});
+}
+
+// A field that is one of a few ways to do something, each with its name.
+template <class Field>
+using Names = std::initializer_list<std::pair<Field, const char*>>;
+
+template <class Field>
+void add_choice(ServerParameters& parameters, storage::DedupService& dedup, const std::string& name, Field Options::*field, Names<Field> names) {
+  const std::vector<std::pair<Field, const char*>> known(names);
+  const auto get = [&dedup, field, known] {
+    const Field value = dedup.options().*field;
+    return bson::Value(std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == value; })->second);
+  };
+  const auto set = [&dedup, field, known, name](const bson::ValueView& given) {
+    if (!given.is_string()) invalid(name, "not a string");
+    const auto wanted = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.second == given.as_string(); });
+    if (wanted == known.end()) {
+      std::string all;
+      for (const auto& [value, word] : known) all += (all.empty() ? "" : ", ") + std::string(word);
+      invalid(name, "must be one of " + all);
+    }
+    Options options = dedup.options();
+    options.*field = wanted->first;
+    set_valid(dedup, name, options);
   };
   parameters.add(name, {get, set});
 }
@@ -127,6 +163,14 @@ void add_dedup_parameters(ServerParameters& parameters, storage::DedupService& d
   parameters.add("dedupEnabled", {[&dedup] { return bson::Value(dedup.enabled()); },
                                   [&dedup](const bson::ValueView& value) { dedup.set_enabled(boolean_of("dedupEnabled", value)); }});
   for (const Knob& knob : knobs) add_knob(parameters, dedup, knob);
+  add_choice(parameters, dedup, "dedupSketch", &Options::sketch_method,
+             {{dedup::SketchMethod::windows, "windows"}, {dedup::SketchMethod::gear_chunks, "gearChunks"}, {dedup::SketchMethod::rabin_chunks, "rabinChunks"}});
+  add_choice(parameters, dedup, "dedupIndexLayout", &Options::index_layout,
+             {{dedup::IndexLayout::two_slots, "twoSlots"}, {dedup::IndexLayout::published, "published"}});
+  add_choice(parameters, dedup, "dedupOverlap", &Options::overlap, {{dedup::OverlapPolicy::keep, "keep"}, {dedup::OverlapPolicy::re_encode, "reEncode"}});
+  add_choice(parameters, dedup, "dedupDelta", &Options::delta_method, {{dedup::DeltaMethod::resync, "resync"}, {dedup::DeltaMethod::anchors, "anchors"}});
+  add_choice(parameters, dedup, "dedupEncoding", &Options::encoding,
+             {{dedup::EncodingScheme::hop, "hop"}, {dedup::EncodingScheme::version_jumping, "versionJumping"}, {dedup::EncodingScheme::backward, "backward"}});
   parameters.add("dedupSizeFilterAlways", {[&dedup] { return bson::Value(dedup.options().size_filter_always); },
                                            [&dedup](const bson::ValueView& value) {
                                              Options options = dedup.options();

@@ -6,6 +6,7 @@
 #include <map>
 #include <thread>
 
+#include "base/hash.h"
 #include "base/random.h"
 #include "dedup/memory_pages.h"
 #include "storage/chain_check.h"
@@ -331,4 +332,59 @@ TEST_CASE("a collection dropped while its deltas are written back stays until th
   flush_write_backs(engine, {backward, backward}, first_then_dropped, figures);
   CHECK(figures.written + figures.stale + figures.conflicts == 2);
   CHECK(watched.expired());
+}
+
+TEST_CASE("reads refuse contents and chains that are longer than they may be, until they may") {
+  TemporaryDirectory directory;
+  Engine engine(quiet(directory.path()));
+  const ChainStore chains(engine, 7, "balanced");
+  const auto set = [&](const std::function<void(dedup::Options&)>& change) {
+    dedup::Options options = engine.dedup().options();
+    change(options);
+    engine.dedup().set_options(options);
+  };
+  const auto refusal = [&](RecordId record) -> std::string {
+    Transaction transaction(engine, Transaction::Mode::read);
+    const auto place = find_row(chains.tables(), transaction, record).value();
+    try {
+      chains.content_of(transaction, record, place.row);
+      return "";
+    } catch (const base::OperationError& error) {
+      CHECK(error.code() == base::ErrorCode::data_corruption_detected);
+      return error.what();
+    }
+  };
+  // All of one content, each a delta of the next.
+  const auto put_chain = [&](RecordId first, RecordId last, BytesView content) {
+    const Bytes same = *dedup::encode(content, content);
+    const uint32_t checksum = base::checksum32(content);
+    for (RecordId record = first; record <= last;) {
+      in_transaction(engine, [&](Transaction& transaction) {
+        for (const RecordId end = std::min(last, record + 20'000); record <= end; ++record) {
+          const ChainKey key{first, {record, 1}};
+          const Bytes row = record == last ? raw_row(1, checksum, content) : stub_row(record, 1, first);
+          chains.tables().records.put(transaction, record_key(record), row);
+          if (record == last) continue;
+          chains.tables().chains.put(transaction, chain_key(key),
+                                     chain_row(key, {.form = ChainRow::Form::delta, .dead = false, .references = 1, .length = content.size(),
+                                                     .checksum = checksum, .base = {first, {record + 1, 1}}, .payload = same}));
+        }
+      });
+    }
+  };
+
+  base::Random random(3);
+  put_chain(1, 2, text(random, 18 << 20));
+  CHECK(refusal(1).empty());
+  set([](dedup::Options& options) { options.decode_content_bytes_max = 17 << 20; });
+  CHECK_THAT(refusal(1), Catch::Contains("longer than allowed"));
+  set([](dedup::Options& options) { options.decode_content_bytes_max = 32 << 20; });
+  CHECK(refusal(1).empty());
+
+  put_chain(10, 10 + (256 << 10) + 1, "a content");
+  CHECK(refusal(10).empty());
+  set([](dedup::Options& options) { options.decode_hops_max = 256 << 10; });
+  CHECK_THAT(refusal(10), Catch::Contains("too many hops"));
+  CHECK(refusal(11).empty());
+  CHECK_THROWS_AS(set([](dedup::Options& options) { options.decode_bytes_max = 1 << 30; }), base::OperationError);
 }

@@ -1,11 +1,10 @@
 #include "storage/content_reader.h"
 
+#include "storage/internals.h"
+
 namespace storage {
 
 namespace {
-
-// Contents rank below their bases, so every chain ends; and what was written has to be read, however long it grew.
-constexpr dedup::DecodeLimits limits{.hops_max = 1 << 20, .chain_bytes_max = size_t{4} << 30};
 
 base::Failure corrupt(const std::string& what) { return {base::ErrorCode::data_corruption_detected, what}; }
 
@@ -42,7 +41,7 @@ base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
   dead_.clear();
   lent_ = false;
   dedup::DecodeStats stats;
-  auto content = dedup::decode(dedup_id(key.content), *this, limits, &stats);
+  auto content = dedup::decode(dedup_id(key.content), *this, transaction_.engine().internals().read_limits.get(), &stats);
   if (info) {
     info->hops += stats.hops;
     info->chain_bytes += stats.chain_bytes;

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "storage/chain_cut.h"
 #include "storage/dedup_worker_sources.h"
+#include "storage/internals.h"
 #include "storage/record_store_state.h"
 #include "storage/recount.h"
 #include "storage/table_packer.h"
@@ -106,7 +107,9 @@ std::string database_of(std::string_view ns) { return std::string(ns.substr(0, n
 
 DedupWorker::DedupWorker(Engine& engine, const DedupSettings& settings)
     : engine_(engine), server_profile_(settings.profile), state_(engine), metadata_(MetadataPages::open_table(engine)), enabled_(settings.enabled),
-      queue_(settings.queue_bytes), options_(options_at_start(settings)), write_backs_(settings.write_back_bytes), options_in_force_(options_) {}
+      queue_(settings.queue_bytes), options_(options_at_start(settings)), write_backs_(settings.write_back_bytes), options_in_force_(options_) {
+  engine_.internals().read_limits.set(options_);
+}
 
 DedupWorker::~DedupWorker() { stop(); }
 
@@ -212,6 +215,7 @@ void DedupWorker::set_options(const dedup::Options& options) {
   dedup::validate(options).or_throw();
   std::lock_guard lock(mutex_);
   options_ = options;
+  engine_.internals().read_limits.set(options);
   options_changed_ = true;
 }
 

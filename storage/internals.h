@@ -11,6 +11,7 @@
 #include "storage/engine.h"
 #include "storage/journal.h"
 #include "storage/page_compressor.h"
+#include "storage/read_limits.h"
 #include "storage/session.h"
 #include "storage/stable_commits.h"
 #include "storage/stamps.h"
@@ -38,6 +39,7 @@ struct Engine::Internals {
   Engine& engine;
   const EngineOptions options;
   DiskSpace space;
+  ReadLimits read_limits;
   PageCompressors page_compressors;
   wt::Connection connection;
   StampSource stamps;

@@ -26,6 +26,9 @@ WHOLE = {
     "dedupHopLevelsMax": (8, 2, [0, 33]),
     "dedupReadBytesMax": (256 << 20, 16 << 20, [1 << 16, 1 << 31]),
     "dedupReadHopsMax": (4096, 64, [15, 1 << 17]),
+    "dedupDecodeHopsMax": (1 << 20, 1 << 18, [(1 << 18) - 1, 1 << 25]),
+    "dedupDecodeBytesMax": (4 << 30, 8 << 30, [(4 << 30) - 1, 1 << 41]),
+    "dedupDecodeContentBytesMax": (32 << 20, 17 << 20, [16 << 20, 1 << 31]),
     "dedupDemotionDepthMax": (2, 0, [-1, 17]),
     "dedupDemotionWorthPercent": (60, 75, [0, 101]),
     "dedupDemoteAfterSecs": (0, 3600, [-1, 315360001]),
@@ -36,6 +39,14 @@ WHOLE = {
     "dedupSizeFilterPercentile": (40, 10, [-1, 100]),
     "dedupSizeFilterRefresh": (1000, 500, [0, 10**7]),
     "dedupQueueBytes": (32 << 20, 2 << 20, [0, 1000]),
+}
+
+# name: (default, the others)
+WAYS = {
+    "dedupSketch": ("windows", ["gearChunks", "rabinChunks"]),
+    "dedupOverlap": ("keep", ["reEncode"]),
+    "dedupDelta": ("resync", ["anchors"]),
+    "dedupEncoding": ("hop", ["versionJumping", "backward"]),
 }
 
 
@@ -64,6 +75,58 @@ def test_whole_numbers(admin, name):
         assert get(admin, name) == other
     assert admin.command("setParameter", 1, **{name: float(default)})["was"] == other
     assert get(admin, name) == default
+
+
+@pytest.mark.parametrize("name", sorted(WAYS))
+def test_ways_to_do_it(admin, name):
+    default, others = WAYS[name]
+    before = default
+    assert get(admin, name) == default
+    for other in [*others, default]:
+        assert admin.command("setParameter", 1, **{name: other})["was"] == before
+        assert get(admin, name) == other
+        before = other
+    for value in ["", "Hop", "none", 1, True, None, {}, []]:
+        with pytest.raises(OperationFailure) as refused:
+            admin.command("setParameter", 1, **{name: value})
+        assert refused.value.code == 2 and name in refused.value.details["errmsg"]
+        assert get(admin, name) == default
+
+
+def test_the_published_index_has_no_limit_a_record(admin):
+    with pytest.raises(OperationFailure) as refused:
+        admin.command("setParameter", 1, dedupIndexLayout="published")
+    assert refused.value.code == 2 and "dedupIndexBytesPerRecord" in refused.value.details["errmsg"]
+    admin.command("setParameter", 1, dedupIndexBytesPerRecord=0)
+    admin.command("setParameter", 1, dedupIndexLayout="published")
+    assert get(admin, "dedupIndexLayout") == "published"
+    with pytest.raises(OperationFailure):
+        admin.command("setParameter", 1, dedupIndexBytesPerRecord=12)
+    admin.command("setParameter", 1, dedupIndexLayout="twoSlots")
+    admin.command("setParameter", 1, dedupIndexBytesPerRecord=12)
+
+
+@pytest.mark.parametrize("way", [{}, {"dedupSketch": "rabinChunks"}, {"dedupDelta": "anchors"}, {"dedupEncoding": "backward"},
+                                 {"dedupEncoding": "versionJumping"}, {"dedupOverlap": "reEncode"}], ids=str)
+def test_whatever_the_way_documents_read_back(server, admin, way):
+    db = server.client()["ways" + "".join(way.values())]
+    documents = revisions(5, 2, 120)
+    for name, value in way.items():
+        admin.command("setParameter", 1, **{name: value})
+    try:
+        db.c.insert_many(documents)
+        settle(db.client)
+        shown = db.command({"dedupChain": "c", "id": 60, "limit": 1})
+    finally:
+        for name in way:
+            admin.command("setParameter", 1, **{name: WAYS[name][0]})
+    assert list(db.c.find().sort("_id")) == documents
+    assert db.command("validate", "c", full=True)["valid"]
+    assert db.command("collStats", "c")["dedup"]["deltas"] > 80
+    if way.get("dedupEncoding") == "backward":
+        assert shown["hopBases"] == 0 and shown["hops"]["max"] >= shown["n"] - 10
+    if way.get("dedupEncoding") == "versionJumping":
+        assert shown["heads"] > shown["n"] / 8
 
 
 def test_whether_the_newest_of_a_lineage_may_be_demoted(admin):
@@ -103,7 +166,7 @@ def test_switches(admin, name):
 
 def test_all_are_listed_with_their_details(admin):
     everything = admin.command("getParameter", "*")
-    for name in [*WHOLE, "dedupEnabled", "dedupGovernorRatio", "dedupSizeFilterAlways"]:
+    for name in [*WHOLE, *WAYS, "dedupIndexLayout", "dedupEnabled", "dedupGovernorRatio", "dedupSizeFilterAlways"]:
         assert name in everything
         shown = admin.command({"getParameter": {"showDetails": True}, name: 1})[name]
         assert shown == {"value": everything[name], "settableAtRuntime": True, "settableAtStartup": True}
@@ -167,16 +230,17 @@ def test_the_governor_says_what_it_does_and_why(server, admin):
 def test_at_start_from_the_command_line_and_from_a_file(tmp_path):
     config = tmp_path / "config.yaml"
     config.write_text("setParameter:\n  dedupHopDistance: 8\n  dedupGovernorRatio: 1.25\n  dedupEnabled: false\n")
-    with Server("--setParameter", "dedupFeatures=6", "--config", str(config)) as running:
+    with Server("--setParameter", "dedupFeatures=6", "--setParameter", "dedupEncoding=backward", "--config", str(config)) as running:
         client = running.client()
         assert get(client.admin, "dedupHopDistance") == 8
         assert get(client.admin, "dedupGovernorRatio") == 1.25
         assert get(client.admin, "dedupEnabled") is False
         assert get(client.admin, "dedupFeatures") == 6
+        assert get(client.admin, "dedupEncoding") == "backward"
         client.close()
 
 
-@pytest.mark.parametrize("given", ["dedupFeatures=99", "dedupFeatures=few", "dedupHopDistance=1", "dedupNone=1"])
+@pytest.mark.parametrize("given", ["dedupFeatures=99", "dedupFeatures=few", "dedupHopDistance=1", "dedupEncoding=none", "dedupNone=1"])
 def test_a_bad_value_at_start_ends_the_start(tmp_path, given):
     ended = subprocess.run([str(BIN / "palimpsestd"), "--dbpath", str(tmp_path), "--port", "0", "--nounixsocket", "--setParameter", given],
                            capture_output=True, text=True, timeout=60)
