@@ -109,10 +109,10 @@ TEST_CASE("rows larger than a page are written again too") {
 }
 
 TEST_CASE("a file that is twice as long on the way is brought to its end, and packing again and again ends") {
-  Thinned thinned(2600, 1000, 1);
+  Thinned thinned(2000, 1000, 1);
   // One page in eight: the file is small enough to be written again, and what is in it more than half of that.
   in_transaction(thinned.engine, [&](Transaction& transaction) {
-    for (uint64_t i = 0; i < 2600; ++i) {
+    for (uint64_t i = 0; i < 2000; ++i) {
       if (i / 60 % 8 != 0) continue;
       thinned.table.remove(transaction, key_of(i));
       thinned.model.erase(key_of(i));
