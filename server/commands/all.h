@@ -89,6 +89,7 @@
   X(status)                    \
   X(update)                    \
   X(validate)                  \
+  X(version_stats)             \
   X(whatsmyuri)
 
 namespace server {

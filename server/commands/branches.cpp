@@ -14,10 +14,7 @@ using base::OperationError;
 
 std::string database_of(const Request& request) { return std::string(versions::split_name(request.db).database); }
 
-versions::Ref ref_of(const Request& request) {
-  const auto ref = versions::split_name(request.db).ref;
-  return ref ? versions::parse_ref(*ref) : versions::Ref{.name = std::string(versions::BranchedDatabase::main)};
-}
+versions::Ref ref_of(const Request& request) { return query::ref_of_name(request.db); }
 
 versions::Ref ref_of(std::string_view argument) { return versions::parse_ref(argument); }
 
@@ -28,10 +25,7 @@ void check_branches_supported(OperationContext& op) {
 
 std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const Request& request) {
   check_branches_supported(op);
-  const std::string name = database_of(request);
-  auto database = op.services().databases->find(name);
-  if (!database) throw OperationError(ErrorCode::namespace_not_found, "database '" + name + "' has no branches");
-  return database;
+  return query::branched_database(op, request.db);
 }
 
 std::shared_ptr<versions::BranchedDatabase> branched_from(OperationContext& op, const Request& request, const versions::Ref& ref,
@@ -68,18 +62,5 @@ bson::Document describe_name(storage::Transaction& transaction, versions::Branch
   out.append("commit", hex(commit->id)).append("time", bson::Date{commit->time_ms});
   return out.done();
 }
-
-bson::Document describe(storage::Transaction& transaction, const versions::VersionGraph& graph, const versions::Commit& commit) {
-  bson::Builder out;
-  out.append("commit", hex(commit.id));
-  {
-    auto parents = out.array("parents");
-    for (const versions::CommitNumber parent : commit.parents) parents.append(hex(graph.commit(transaction, parent)->id));
-  }
-  out.append("time", bson::Date{commit.time_ms}).append_all(bson::DocumentView(commit.metadata));
-  return out.done();
-}
-
-std::string hex(const versions::Hash& id) { return base::to_hex(versions::view(id)); }
 
 }  // namespace server

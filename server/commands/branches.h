@@ -5,6 +5,7 @@
 
 #include "server/arguments.h"
 #include "server/command.h"
+#include "server/query/branches/states.h"
 #include "versions/database/databases.h"
 
 namespace server {
@@ -34,9 +35,7 @@ void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDat
 versions::CommitInfo commit_info(OperationContext& op, const Arguments& arguments, std::string_view message);
 // {name, database, commit, time}, of a branch or a tag: what listBranches and listTags show.
 bson::Document describe_name(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& name, versions::CommitNumber at);
-// {commit, parents, time, message, author}
-bson::Document describe(storage::Transaction& transaction, const versions::VersionGraph& graph, const versions::Commit& commit);
-
-std::string hex(const versions::Hash& id);
+using query::describe;
+using query::hex;
 
 }  // namespace server

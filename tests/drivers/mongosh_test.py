@@ -19,12 +19,17 @@ def server():
         yield running
 
 
+def printed(server, script, db="shell", *options):
+    """Runs a script; what the shell shows of it."""
+    done = subprocess.run([str(SHELL), "--quiet", "--norc", *options, server.uri + db, "--eval", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 def shell(server, script, db="shell"):
     """Runs a script; its last expression, as a Python value."""
-    done = subprocess.run([str(SHELL), "--quiet", "--norc", "--json=relaxed", server.uri + db, "--eval", script],
-                          capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout) if done.stdout.strip() else None
+    shown = printed(server, script, db, "--json=relaxed")
+    return json.loads(shown) if shown.strip() else None
 
 
 def test_it_connects_and_shows_what_there_is(server):
@@ -110,19 +115,81 @@ def test_members_are_added_looked_at_and_removed():
         states(["PRIMARY", "SECONDARY", "SECONDARY"])
         assert shell(one, "db.things.insertOne({a: 1}).acknowledged", direct) is True
 
-        def printed(server, script):
-            done = subprocess.run([str(SHELL), "--quiet", "--norc", server.uri + direct, "--eval", script], capture_output=True, text=True, timeout=120)
-            assert done.returncode == 0, done.stdout + done.stderr
-            return done.stdout
-
         for server in (one, two):
-            text = printed(server, "rs.printSecondaryReplicationInfo()")
+            text = printed(server, "rs.printSecondaryReplicationInfo()", direct)
             assert text.count("source: ") == 2 and text.count("behind the primary") == 2
-            assert "oplog last event time" in printed(server, "rs.printReplicationInfo()")
+            assert "oplog last event time" in printed(server, "rs.printReplicationInfo()", direct)
         three.kill()
         states(["PRIMARY", "SECONDARY", "(not reachable/healthy)"])
-        text = printed(one, "rs.printSecondaryReplicationInfo()")
+        text = printed(one, "rs.printSecondaryReplicationInfo()", direct)
         assert text.count("behind the primary") == 1 and "'no replication info, yet.  State': '(not reachable/healthy)'" in text
         assert shell(one, f"rs.remove('{hosts[2]}').ok", direct) == 1
         states(["PRIMARY", "SECONDARY"])
         assert shell(two, "rs.conf().members.map(m => m.host)", direct) == hosts[:2]
+
+
+HELPERS = f"load({json.dumps(str(ROOT / 'tools' / 'palimpsest.js'))}); "
+
+
+def test_branches_have_helpers(server):
+    assert shell(server, HELPERS + """
+        db.dropDatabase();
+        db.pages.insertMany([{_id: 1, lang: "en"}, {_id: 2, lang: "de"}, {_id: 3, o: {x: 1}}]);
+        const said = {};
+        said.first = db.commit("three", {author: "ann"}).changed;
+        said.branch = db.branch("feature/one").branch;
+        const dev = db.at("feature/one");
+        said.name = dev.getName();
+        dev.pages.updateOne({_id: 1}, {$set: {lang: "fr"}});
+        said.status = dev.status().collections;
+        said.uncommitted = dev.diff().map(one => one._id);
+        dev.commit("french");
+        dev.pages.deleteOne({_id: 2});
+        dev.pages.updateOne({_id: 3}, {$set: {"o.x": 2}});
+        dev.commit("less");
+        said.log = dev.log().map(one => one.message);
+        said.touching = dev.log({touching: {coll: "pages", _id: 2}}).map(one => one.message);
+        said.diff = db.diff("main", "feature/one", {filter: {change: "delete"}}).map(one => one._id);
+        said.fields = db.pages.diff("main", "feature/one", {fields: ["lang"]}).map(one => one._id);
+        said.tag = db.tag("v1", {from: "feature/one~1"}).tag;
+        said.at = db.at("v1").pages.findOne({_id: 1}).lang;
+        said.tags = db.tags().map(one => one.name);
+        said.merged = db.merge("feature/one").changed;
+        said.again = db.merge("feature/one").changed;
+        said.history = db.pages.history(1).map(one => one.document.lang);
+        said.same = db.history("pages", 1).length;
+        said.across = db.pages.acrossBranches({branches: ["main", "v1"]}).toArray().filter(one => one._id === 1)[0].branches;
+        db.at("feature/one").pages.insertOne({_id: 9});
+        said.reset = db.resetBranch("feature/one", "v1", {force: true}).branch;
+        db.renameBranch("feature/one", "two");
+        said.branches = db.branches().map(one => one.name);
+        db.dropTag("v1");
+        db.dropBranch("two");
+        said.left = [db.branches().length, db.tags().length, db.versionStats().branches];
+        said""", "helped") == {
+            "first": True, "branch": "feature/one", "name": "helped@feature%2Fone", "status": [{"name": "pages", "inserted": 0, "modified": 1, "deleted": 0}],
+            "uncommitted": [1], "log": ["less", "french", "three"], "touching": ["less", "three"], "diff": [2], "fields": [1, 2], "tag": "v1", "at": "fr", "tags": ["v1"],
+            "merged": True, "again": False, "history": ["fr", "en"], "same": 2, "across": ["main", "v1"], "reset": "feature/one", "branches": ["main", "two"], "left": [1, 0, 1]}
+
+
+def test_what_the_helpers_say_can_be_read(server):
+    begin = HELPERS + "db.dropDatabase(); db.c.insertMany([{_id: 1, a: 1, o: {x: 1, y: 2}}, {_id: 2}]); db.commit('one', {author: 'ann'}); db.branch('dev'); const dev = db.at('dev'); "
+    change = "dev.c.updateOne({_id: 1}, {$set: {'o.x': 5}}); dev.c.deleteOne({_id: 2}); dev.c.insertOne({_id: 3}); "
+    assert "on branch dev, at " in (text := printed(server, begin + change + "dev.status()", "read")) and "c: 1 inserted, 1 modified, 1 deleted" in text
+    assert printed(server, HELPERS + "db.at('dev').diff()", "read").split("\n")[:1] == ["c"]
+    text = printed(server, HELPERS + "db.at('dev').diff()", "read")
+    assert '  ~ 1  o.x: 1 -> 5\n' in text and '  - {"_id":2}' in text and '  + {"_id":3}' in text
+    assert printed(server, HELPERS + "db.at('dev').commit('two')", "read").startswith("dev at ")
+    log = printed(server, HELPERS + "db.at('dev').log()", "read")
+    assert log.startswith("commit ") and "author ann" in log and log.index("    two") < log.index("    one")
+    assert printed(server, HELPERS + "db.branches()", "read").split()[::4][:1] == ["dev"]
+    printed(server, HELPERS + "db.c.updateOne({_id: 1}, {$set: {'o.x': 7}}); db.commit('three')", "read")
+    assert printed(server, HELPERS + "db.merge('dev', {dryRun: true})", "read").split("\n")[:2] == ["1 conflict", "  c 1: o.x"]
+    assert "db.branch(name, {from})" in printed(server, HELPERS + "db.branchHelp()", "read")
+    assert printed(server, HELPERS + "db.c.history(1)", "read").count("commit ") == 3
+
+
+def test_a_uri_names_a_branch(server):
+    shell(server, "db.dropDatabase(); db.c.insertOne({_id: 1}); db.runCommand({createBranch: 'dev'})", "uris")
+    assert shell(server, "db.c.insertOne({_id: 2}); [db.getName(), db.c.countDocuments()]", "uris%40dev") == ["uris@dev", 2]
+    assert shell(server, "db.c.countDocuments()", "uris") == 1

@@ -215,6 +215,19 @@ std::shared_ptr<const Commit> VersionGraph::commit(Transaction& transaction, Com
   return commit;
 }
 
+VersionGraph::Counts VersionGraph::counts(Transaction& transaction) const {
+  Counts counts;
+  TableCursor cursor = commits_.cursor(transaction);
+  while (cursor.next()) ++(cursor.value().starts_with(dropped_row_version) ? counts.dropped : counts.commits);
+  return counts;
+}
+
+CommitNumber VersionGraph::first(Transaction& transaction) const {
+  TableCursor cursor = commits_.cursor(transaction);
+  if (!cursor.next()) throw base::OperationError(base::ErrorCode::data_corruption_detected, "a database with branches has no commit");
+  return base::load_be64(cursor.key().data());
+}
+
 std::optional<CommitNumber> VersionGraph::find(Transaction& transaction, std::string_view hex) const {
   const auto refuse = [&](const char* why) { return base::OperationError(base::ErrorCode::bad_value, "'" + std::string(hex) + "' " + why); };
   if (hex.size() < 8 || hex.size() > 64) throw refuse("is no commit's id: 8 to 64 hex digits");

@@ -74,6 +74,12 @@ class VersionGraph {
 
   // Throws DataCorruptionDetected where it isn't there: numbers come from rows.
   std::shared_ptr<const Commit> commit(Transaction& transaction, CommitNumber number) const;
+  struct Counts {
+    uint64_t commits = 0, dropped = 0;
+  };
+  Counts counts(Transaction& transaction) const;
+  // With what was there before; throws as above.
+  CommitNumber first(Transaction& transaction) const;
   // By the first hex digits of its id, at least eight. Throws BadValue for what is no such thing, or fits several.
   std::optional<CommitNumber> find(Transaction& transaction, std::string_view hex) const;
   CommitNumber new_commit_number() { return next_commit_.fetch_add(1) + 1; }

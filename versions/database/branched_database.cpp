@@ -296,13 +296,10 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
 
 std::string BranchedDatabase::collection_name(const SharedCollection& shared) { return std::string(storage::collection_of(shared.base.ns())); }
 
-std::optional<BranchedDatabase::Compared> BranchedDatabase::diff(Transaction& transaction, const Place& from, const Place& to, storage::CollectionId collection) {
+SharedCollection* BranchedDatabase::versions_of(storage::CollectionId collection) const {
   const auto lock = in_use();
   const auto found = collections_.find(collection);
-  if (found == collections_.end()) return std::nullopt;
-  SharedCollection& shared = *found->second;
-  const auto view = [&](const Place& place) { return place.branch ? shared.view_of(transaction, *place.branch) : shared.view_of(transaction, place.commit); };
-  return Compared{shared.store, shared.store.diff(transaction, view(from), view(to))};
+  return found == collections_.end() ? nullptr : found->second.get();
 }
 
 std::vector<BranchedDatabase::Changes> BranchedDatabase::changes(Transaction& transaction, const Branch& branch) {

@@ -86,13 +86,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // Where there are conflicts the transaction must not be committed. Throws IllegalOperation where something is pending on the branch.
   Merge merge(Transaction& transaction, const std::string& into, const Ref& from, const Resolver& resolve, const CommitInfo& info);
 
-  // What two states show differently, uncommitted changes of branches included; nullopt: no such collection. Good for as long as
-  // somebody holds the collection.
-  struct Compared {
-    BranchStore& store;
-    Difference difference;
-  };
-  std::optional<Compared> diff(Transaction& transaction, const Place& from, const Place& to, storage::CollectionId collection);
+  // To read it across branches; nullptr: no such collection. Good for as long as somebody holds the collection.
+  SharedCollection* versions_of(storage::CollectionId collection) const;
 
   // The database was dropped: waits for who is at work in it, and refuses whoever comes.
   void close();

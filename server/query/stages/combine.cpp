@@ -57,16 +57,20 @@ class Facet final : public Stage {
   bson::Document out_;
 };
 
+struct UnionPlan {
+  std::string db, collection;  // empty: where the pipeline runs; of stages that make their own documents
+  bson::Document stages;
+};
+
 class Union final : public Stage {
  public:
-  Union(StagePtr from, std::string collection, const bson::Document& stages, PipelineContext& context)
-      : Stage(std::move(from)), collection_(std::move(collection)), stages_(stages), context_(context) {}
+  Union(StagePtr from, const UnionPlan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {}
 
   bool next() override {
     if (!second_) {
       if (source().next()) return true;
-      inner_ = nested_context(context_, collection_);
-      pipeline_ = std::make_unique<Pipeline>(stages_, *inner_);
+      inner_ = nested_context(context_, plan_.collection, plan_.db);
+      pipeline_ = std::make_unique<Pipeline>(plan_.stages, *inner_);
       second_ = pipeline_->start(Value());
     }
     return second_->next();
@@ -83,21 +87,18 @@ class Union final : public Stage {
   void end() override { second_ ? second_->end() : Stage::end(); }
 
  private:
-  std::string collection_;
-  const bson::Document& stages_;
+  const UnionPlan& plan_;
   PipelineContext& context_;
   std::unique_ptr<PipelineContext> inner_;
   std::unique_ptr<Pipeline> pipeline_;
   StagePtr second_;
 };
 
-class DocumentsSpec final : public PlainSpec {
+class DocumentsSpec final : public SourceSpec {
  public:
   DocumentsSpec(const Element& specification, std::vector<bson::Document> documents)
-      : PlainSpec("$documents", specification), documents_(std::move(documents)) {}
+      : SourceSpec("$documents", specification), documents_(std::move(documents)) {}
   StagePtr start(StagePtr, PipelineContext&) const override { return std::make_unique<ListStage>(documents_); }
-  bool is_source() const override { return true; }
-  bool in_facet() const override { return false; }
 
  private:
   std::vector<bson::Document> documents_;
@@ -139,32 +140,26 @@ StageSpecPtr parse_facet(const Element& specification, PipelineContext& context)
 }
 
 StageSpecPtr parse_union_with(const Element& specification, PipelineContext& context) {
-  std::string collection;
-  bson::Document stages;
+  UnionPlan plan;
   if (specification.is_string()) {
-    collection = specification.as_string();
+    plan.collection = specification.as_string();
   } else if (specification.is_object()) {
-    for (const Element& field : specification.as_document()) {
-      if (field.name == "coll") {
-        if (!field.is_string()) refuse(base::ErrorCode::type_mismatch, "BSON field '$unionWith.coll' is the wrong type '" + type_of(field) + "', expected type 'string'");
-        collection = field.as_string();
-      } else if (field.name == "pipeline") {
-        if (!field.is_array()) refuse(base::ErrorCode::type_mismatch, "BSON field '$unionWith.pipeline' is the wrong type '" + type_of(field) + "', expected type 'array'");
-        stages = bson::Document(field.as_document());
-      } else {
-        refuse(40415, "BSON field '$unionWith." + std::string(field.name) + "' is an unknown field.");
-      }
-    }
+    const Arguments arguments("$unionWith", specification.as_document());
+    arguments.only({"db", "coll", "pipeline"});
+    plan.db = arguments.string("db").value_or("");
+    if (!plan.db.empty()) plan.collection = arguments.required_string("coll");
+    else plan.collection = arguments.string("coll").value_or("");
+    if (const auto stages = arguments.array("pipeline")) plan.stages = bson::Document(*stages);
   } else {
     refuse(base::ErrorCode::failed_to_parse, "the $unionWith stage specification must be an object or string, but found " + type_of(specification));
   }
-  auto inner = nested_context(context, collection);
-  const Pipeline checked(stages, *inner);
-  if (collection.empty() && (checked.empty() || !checked.specs()[0]->is_source())) {
+  auto inner = nested_context(context, plan.collection, plan.db);
+  const Pipeline checked(plan.stages, *inner);
+  if (plan.collection.empty() && (checked.empty() || !checked.specs()[0]->is_source())) {
     refuse(base::ErrorCode::failed_to_parse, "$unionWith stage without explicit collection must have a pipeline with $documents as first stage");
   }
-  return make_spec(specification, [collection, stages = std::move(stages)](StagePtr source, PipelineContext& running) -> StagePtr {
-    return std::make_unique<Union>(std::move(source), collection, stages, running);
+  return make_spec(specification, [plan = std::move(plan)](StagePtr source, PipelineContext& running) -> StagePtr {
+    return std::make_unique<Union>(std::move(source), plan, running);
   });
 }
 

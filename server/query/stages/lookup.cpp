@@ -23,6 +23,7 @@ using bson::ValueView;
 namespace {
 
 struct Plan {
+  std::string from_db;  // empty: where the pipeline runs
   std::string from, local, foreign, as;
   std::vector<std::pair<std::string, std::shared_ptr<Expression>>> let;
   bson::Document pipeline;  // an array's elements
@@ -46,7 +47,7 @@ class Lookup final : public Stage {
 
  private:
   Value matches(const bson::Document& document) {
-    auto inner = nested_context(context_, plan_.from);
+    auto inner = nested_context(context_, plan_.from, plan_.from_db);
     frame_.root = document;
     bson::Builder variables;
     for (const auto& [name, expression] : plan_.let) {
@@ -112,8 +113,14 @@ StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context
   bool has_from = false, has_local = false, has_foreign = false, has_as = false, has_let = false;
   for (const Element& field : specification.as_document()) {
     if (field.name == "from") {
-      if (field.is_object()) refuse(base::ErrorCode::failed_to_parse, "$lookup argument 'from' must be a string, is type object");
-      plan.from = text(field);
+      if (field.is_object()) {
+        const Arguments from("$lookup.from", field.as_document());
+        from.only({"db", "coll"});
+        plan.from_db = from.required_string("db");
+        plan.from = from.required_string("coll");
+      } else {
+        plan.from = text(field);
+      }
       has_from = true;
     } else if (field.name == "localField") {
       plan.local = text(field);
@@ -154,7 +161,7 @@ StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context
   if (!has_from && !own_source) refuse(base::ErrorCode::failed_to_parse, "must specify 'pipeline' when 'from' is empty");
 
   // A faulty inner pipeline is refused at once, not at the first document.
-  auto inner = nested_context(context, plan.from);
+  auto inner = nested_context(context, plan.from, plan.from_db);
   bson::Builder placeholders;
   for (const auto& [name, expression] : plan.let) placeholders.append_null(name);
   inner->define(placeholders.done());

@@ -76,6 +76,9 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     if (specs_[i]->must_be_last() && i + 1 != specs_.size()) {
       refuse(40601, std::string(specs_[i]->name()) + " can only be the final stage in the pipeline");
     }
+    if (auto* narrowing = dynamic_cast<Narrowing*>(specs_[i].get()); narrowing && i + 1 < specs_.size()) {
+      if (const auto* match = dynamic_cast<const Filtering*>(specs_[i + 1].get())) narrowing->narrow(match->filter());
+    }
     // A top-k sort, also where $skip stands in between.
     if (auto* sorting = dynamic_cast<Sorting*>(specs_[i].get())) {
       int64_t skipped = 0;
@@ -173,10 +176,10 @@ void Pipeline::explain(const bson::Value& hint, Verbosity verbosity, bson::Build
   for (size_t i = taken; i < specs_.size(); ++i) stages.append(specs_[i]->explain());
 }
 
-std::unique_ptr<PipelineContext> nested_context(const PipelineContext& outer, std::string collection) {
+std::unique_ptr<PipelineContext> nested_context(const PipelineContext& outer, std::string collection, const std::string& db) {
   auto inner = std::make_unique<PipelineContext>(outer.scope.now_ms());
   inner->op = outer.op;
-  inner->db = outer.db;
+  inner->db = db.empty() ? outer.db : db;
   inner->collection = std::move(collection);
   inner->allow_disk_use = outer.allow_disk_use;
   inner->depth = outer.depth + 1;

@@ -36,6 +36,13 @@ class Skipping {
   virtual int64_t skip() const = 0;
 };
 
+// A source that can leave out early what the $match behind it would; that looks at the rest all the same.
+class Narrowing {
+ public:
+  virtual ~Narrowing() = default;
+  virtual void narrow(bson::DocumentView filter) = 0;
+};
+
 class Pipeline {
  public:
   // `context` must outlive the pipeline. Throws as MongoDB words it.
@@ -67,7 +74,7 @@ ParseContext match_context(const PipelineContext& context);
 // Documents of a collection, as the first stage.
 StagePtr make_cursor_stage(PipelineContext& context, const std::string& collection, const Query& query);
 
-// A context for a pipeline inside another one: one level deeper, the same variables.
-std::unique_ptr<PipelineContext> nested_context(const PipelineContext& outer, std::string collection);
+// A context for a pipeline inside another one: one level deeper, the same variables. `db`: empty for the same.
+std::unique_ptr<PipelineContext> nested_context(const PipelineContext& outer, std::string collection, const std::string& db = {});
 
 }  // namespace server::query

@@ -8,16 +8,19 @@ namespace server::query {
 
 StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context) {
   static const std::unordered_map<std::string_view, StageParser> parsers = {
+      {"$acrossBranches", parse_across_branches},
       {"$addFields", parse_add_fields},
       {"$bucket", parse_bucket},
       {"$bucketAuto", parse_bucket_auto},
       {"$collStats", parse_coll_stats},
       {"$count", parse_count},
       {"$currentOp", parse_current_op},
+      {"$diff", parse_diff},
       {"$documents", parse_documents},
       {"$facet", parse_facet},
       {"$graphLookup", parse_graph_lookup},
       {"$group", parse_group},
+      {"$history", parse_history},
       {"$indexStats", parse_index_stats},
       {"$limit", parse_limit},
       {"$listLocalSessions", parse_list_local_sessions},

@@ -9,16 +9,19 @@ namespace server::query {
 
 using StageParser = StageSpecPtr (*)(const bson::Element& specification, PipelineContext& context);
 
+StageSpecPtr parse_across_branches(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_add_fields(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_bucket(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_bucket_auto(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_coll_stats(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_count(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_diff(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_documents(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_facet(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_graph_lookup(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_group(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_history(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_index_stats(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_list_local_sessions(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_limit(const bson::Element& specification, PipelineContext& context);

@@ -50,13 +50,6 @@ bson::Document storage_stats(PipelineContext& context, const bson::ValueView& sc
   return out.done();
 }
 
-class SourceSpec : public PlainSpec {
- public:
-  using PlainSpec::PlainSpec;
-  bool is_source() const override { return true; }
-  bool in_facet() const override { return false; }
-};
-
 class CollStats final : public SourceSpec {
  public:
   explicit CollStats(const Element& specification) : SourceSpec("$collStats", specification), options_(specification.as_document()) {}

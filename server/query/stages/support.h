@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "server/arguments.h"
 #include "server/query/stages/stage.h"
 
 namespace server::query {
@@ -12,6 +13,14 @@ namespace server::query {
 [[noreturn]] inline void refuse(int code, const std::string& message) { throw base::OperationError(code, message); }
 [[noreturn]] inline void refuse(base::ErrorCode code, const std::string& message) { throw base::OperationError(code, message); }
 inline std::string type_of(const bson::ValueView& value) { return std::string(bson::type_name(value.type())); }
+
+// The fields of a stage that is told what to do by an object.
+inline Arguments arguments_of(const bson::Element& specification) {
+  if (!specification.is_object()) {
+    refuse(base::ErrorCode::failed_to_parse, "the " + std::string(specification.name) + " stage specification must be an object, but found " + type_of(specification));
+  }
+  return {std::string(specification.name), specification.as_document()};
+}
 
 // A stage that turns each document into one, or none.
 class MapStage : public Stage {
@@ -45,6 +54,14 @@ class PlainSpec : public StageSpec {
  private:
   std::string name_;
   bson::Document explain_;
+};
+
+// Of a stage that makes its own documents.
+class SourceSpec : public PlainSpec {
+ public:
+  using PlainSpec::PlainSpec;
+  bool is_source() const override { return true; }
+  bool in_facet() const override { return false; }
 };
 
 // A spec whose running stage is made by a function.

@@ -1,0 +1,114 @@
+// versionStats: what a database has in branches, commits and versions, and what these take.
+#include <map>
+
+#include "server/arguments.h"
+#include "server/commands/branches.h"
+#include "server/commands/scale.h"
+#include "server/operation.h"
+#include "server/services.h"
+#include "storage/engine.h"
+#include "storage/names.h"
+
+namespace server {
+namespace {
+
+class VersionStats : public Command {
+ public:
+  std::string_view name() const override { return "versionStats"; }
+  std::string_view help() const override {
+    return "what the database has in branches, commits and versions, and what these take\n{ versionStats: 1, perBranch: <bool; documents of each branch, too> }";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"perBranch"};
+    return names;
+  }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const auto database = branched(op, request);
+    const query::States states(op, database);
+    (void)states.place(ref_of(request));
+    const versions::VersionGraph& graph = database->branches().graph();
+    const std::vector<versions::Branch> branches = graph.branches(states.transaction());
+    const auto commits = graph.counts(states.transaction());
+    std::vector<query::Versioned> collections;
+    for (auto& one : op.services().engine->catalog().collections(database->name())) {
+      if (query::Versioned versioned(states, std::move(one)); versioned) collections.push_back(std::move(versioned));
+    }
+
+    reply.append("db", database->name()).append("layout", "hybrid");
+    append_count(reply, "branches", static_cast<int64_t>(branches.size()));
+    append_count(reply, "tags", static_cast<int64_t>(graph.tags(states.transaction()).size()));
+    append_count(reply, "commits", static_cast<int64_t>(commits.commits));
+    append_count(reply, "droppedCommits", static_cast<int64_t>(commits.dropped));
+    append_collections(states, collections, reply);
+    append_tables(*op.services().engine, *database, reply);
+    if (Arguments(request).boolean("perBranch").value_or(false)) append_branches(op, states, branches, collections, reply);
+  }
+
+ private:
+  static void append_collections(const query::States& states, const std::vector<query::Versioned>& collections, bson::Builder& reply) {
+    int64_t all = 0;
+    {
+      auto list = reply.array("collections");
+      for (const query::Versioned& one : collections) {
+        const int64_t versions = one.shared->base.stored_records();
+        all += versions;
+        bson::Builder out = list.object();
+        out.append("name", storage::collection_of(one.collection->ns()));
+        append_count(out, "versions", versions);
+        append_count(out, "onMain", one.shared->records(states.transaction(), main_view(states, one)));
+      }
+    }
+    append_count(reply, "versions", all);
+  }
+
+  // By what they are for: the last word of their names.
+  static void append_tables(storage::Engine& engine, const versions::BranchedDatabase& database, bson::Builder& reply) {
+    std::map<std::string, int64_t> bytes;
+    int64_t all = 0;
+    for (const std::string& table : database.table_names()) {
+      const int64_t one = engine.file_bytes(table);
+      bytes[table.substr(table.rfind('-') + 1)] += one;
+      all += one;
+    }
+    {
+      auto out = reply.object("bytes");
+      for (const auto& [kind, one] : bytes) append_count(out, kind, one);
+    }
+    append_count(reply, "totalBytes", all);
+  }
+
+  static void append_branches(OperationContext& op, const query::States& states, const std::vector<versions::Branch>& branches,
+                              const std::vector<query::Versioned>& collections, bson::Builder& reply) {
+    auto list = reply.array("perBranch");
+    for (const versions::Branch& branch : branches) {
+      op.check_interrupt();
+      int64_t shared = 0, own = 0, uncommitted = 0;
+      for (const query::Versioned& one : collections) {
+        const versions::View main = main_view(states, one), view = one.shared->view_of(states.transaction(), branch);
+        const versions::Difference difference = one.store().diff(states.transaction(), main, view);
+        shared += one.shared->records(states.transaction(), main) - static_cast<int64_t>(difference.only_a.count());
+        own += static_cast<int64_t>(difference.only_b.count());
+        const auto pending = one.store().pending(states.transaction(), branch.id);
+        uncommitted += static_cast<int64_t>(pending.added.count() + pending.removed.count());
+      }
+      bson::Builder out = list.object();
+      out.append("name", branch.name);
+      append_count(out, "documents", shared + own);
+      append_count(out, "shared", shared);
+      append_count(out, "own", own);
+      append_count(out, "uncommitted", uncommitted);
+    }
+  }
+
+  static versions::View main_view(const query::States& states, const query::Versioned& collection) {
+    return states.view(*collection.shared, states.place({.name = std::string(versions::BranchedDatabase::main)}));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_version_stats_command() { return std::make_unique<VersionStats>(); }
+
+}  // namespace server

@@ -1,0 +1,83 @@
+// What two states of a database show differently, document by document:
+//
+//   {collection: "pages", _id: 1, change: "update", before: {…}, after: {…}}
+//
+// The sets of records that one of the states shows alone are known at once (versions::Difference). What the second shows is
+// walked, and its counterpart looked up: by key among the first state's records where these are few enough to keep, and in the
+// state itself otherwise. Then comes what the first shows and the second has under no record.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bson/document.h"
+#include "server/query/branches/states.h"
+#include "server/query/matcher.h"
+#include "server/query/projection.h"
+
+namespace server::query {
+
+class Differences {
+ public:
+  struct What {
+    versions::Ref from, to;
+    bool from_last_commit = false;          // of the branch `to`
+    std::optional<std::string> collection;  // all
+    // Paths: what differs in none of them is passed over, and no more of documents is shown. None: whole documents.
+    std::vector<std::string> fields = {};
+    bson::Document ids = {};  // a filter over _id alone
+  };
+  Differences(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const What& what);
+
+  // Refuses paths that don't go together, as a projection does.
+  static void check_fields(const std::vector<std::string>& fields);
+  // Whether documents are looked up by what this filter says, rather than walked.
+  static bool by_key(bson::DocumentView ids);
+
+  // Between the two there is an operation that can be interrupted.
+  void begin(OperationContext& op) { op_ = &op; }
+  void end() { op_ = nullptr; }
+  bool next();
+  bson::DocumentView document() const { return document_; }
+
+ private:
+  // Looks at some paths of documents.
+  struct Fields {
+    explicit Fields(const std::vector<std::string>& paths);
+    bool differ(bson::DocumentView a, bson::DocumentView b) const;
+    std::unique_ptr<Projection> shown;
+    std::vector<std::unique_ptr<Projection>> each;
+  };
+  using Content = std::optional<base::Bytes>;
+
+  bool step();
+  bool open();
+  void hold_removed();
+  bool show_key(const base::Bytes& key);
+  bool show_added();
+  bool show_removed(storage::RecordId record);
+  bool show(std::string_view change, const Content& before, const Content& after);
+  bool wanted(base::BytesView content) const { return !ids_ || ids_->matches(bson::DocumentView(content)); }
+
+  OperationContext* op_;  // nullptr between batches
+  States states_;
+  versions::Place from_, to_;
+  std::optional<Fields> fields_;
+  std::unique_ptr<Matcher> ids_;  // nullptr: all
+  std::optional<std::vector<base::Bytes>> keys_;  // of the documents to look at, where the filter names them
+
+  std::vector<Versioned> collections_;
+  size_t at_ = 0;
+  // --- of the one that is being looked at
+  std::string name_;
+  versions::BranchStore* store_ = nullptr;
+  versions::View from_view_, to_view_;
+  size_t key_at_ = 0;
+  std::unordered_map<base::Bytes, storage::RecordId> held_;  // removed, or the old side of an update
+  std::unique_ptr<versions::Scan> added_, removed_;          // `removed_`: where they are too many to hold
+  bson::Document document_;
+};
+
+}  // namespace server::query

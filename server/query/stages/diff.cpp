@@ -1,0 +1,93 @@
+// $diff: what two states of the database show differently of the collection.
+#include "server/query/branches/differences.h"
+#include "server/query/stages/pipeline.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+
+namespace server::query {
+
+using bson::DocumentView;
+using bson::Element;
+
+namespace {
+
+class Diff final : public Stage {
+ public:
+  Diff(PipelineContext& context, const Differences::What& what)
+      : Stage(nullptr), differences_(*context.op, branched_database(*context.op, context.db), what) {}
+  bool next() override { return differences_.next(); }
+  DocumentView document() override { return differences_.document(); }
+  void begin(OperationContext& op) override { differences_.begin(op); }
+  void end() override { differences_.end(); }
+
+ private:
+  Differences differences_;
+};
+
+// The conditions of a filter that are over _id and nothing else.
+void take_ids(DocumentView filter, bson::ArrayBuilder& out) {
+  for (const Element& condition : filter) {
+    if (condition.name == "_id" || condition.name.starts_with("_id.")) {
+      bson::Builder one = out.object();
+      one.append_element(condition);
+    } else if (condition.name == "$and" && condition.is_array()) {
+      for (const Element& inner : condition.as_document()) take_ids(inner.as_document(), out);
+    }
+  }
+}
+
+class DiffSpec final : public SourceSpec, public Narrowing {
+ public:
+  DiffSpec(const Element& specification, Differences::What what)
+      : SourceSpec(specification.name, specification), shown_(specification.as_document()), what_(std::move(what)) {}
+  StagePtr start(StagePtr, PipelineContext& context) const override { return std::make_unique<Diff>(context, what_); }
+
+  void narrow(DocumentView filter) override {
+    bson::ArrayBuilder ids;
+    take_ids(filter, ids);
+    const bson::Value all = ids.done_value();
+    if (all.view().as_document().empty()) return;
+    bson::Builder both;
+    both.append("$and", all);
+    what_.ids = both.done();
+  }
+
+  bson::Document explain() const override {
+    bson::Builder out;
+    {
+      bson::Builder stage = out.object("$diff");
+      stage.append_all(shown_.view());
+      if (!what_.ids.empty()) stage.append("filter", what_.ids).append("by", Differences::by_key(what_.ids) ? "_id" : "records");
+    }
+    return out.done();
+  }
+
+ private:
+  const bson::Document shown_;
+  Differences::What what_;
+};
+
+}  // namespace
+
+StageSpecPtr parse_diff(const Element& specification, PipelineContext& context) {
+  const Arguments arguments = arguments_of(specification);
+  arguments.only({"from", "to", "fields"});
+  const auto from = arguments.string("from"), to = arguments.string("to");
+  Differences::What what;
+  what.to = to ? versions::parse_ref(*to) : ref_of_name(context.db);
+  what.from_last_commit = !from;
+  if (from) what.from = versions::parse_ref(*from);
+  what.collection = context.collection;
+  if (const auto fields = arguments.array("fields")) {
+    for (const Element& field : *fields) {
+      if (!field.is_string()) refuse(base::ErrorCode::type_mismatch, "$diff.fields must be an array of strings, but has a " + type_of(field));
+      check_field_path(field.as_string());
+      what.fields.emplace_back(field.as_string());
+    }
+    if (what.fields.empty()) refuse(base::ErrorCode::bad_value, "$diff.fields must name at least one path");
+    Differences::check_fields(what.fields);
+  }
+  return std::make_unique<DiffSpec>(specification, std::move(what));
+}
+
+}  // namespace server::query

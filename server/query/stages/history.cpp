@@ -1,0 +1,97 @@
+// $history: all versions that there are of one document, newest first, each with the commit that it came with.
+#include <algorithm>
+
+#include "server/operation.h"
+#include "server/query/branches/states.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+
+namespace server::query {
+
+using bson::DocumentView;
+using bson::Element;
+
+namespace {
+
+class History final : public Stage {
+ public:
+  History(PipelineContext& context, const bson::ValueView& id)
+      : Stage(nullptr),
+        op_(context.op),
+        states_(*context.op, branched_database(*context.op, context.db)),
+        collection_(*context.op, states_, context.collection) {
+    (void)states_.place(ref_of_name(context.db));
+    if (!collection_) return;
+    versions_ = collection_.store().history(states_.transaction(), key_of_id(id));
+    for (versions::Version& version : versions_) {
+      if (is_from_before(version)) version.commit = states_.branches().graph().first(states_.transaction());
+    }
+    // Commits' numbers go up with time; what has none is newer than all.
+    const auto age = [](const versions::Version& version) { return version.commit == 0 ? UINT64_MAX : version.commit; };
+    std::stable_sort(versions_.begin(), versions_.end(), [&](const auto& a, const auto& b) { return age(a) > age(b); });
+  }
+
+  bool next() override {
+    op_->check_interrupt();
+    if (at_ == versions_.size()) return false;
+    show(versions_[at_++]);
+    return true;
+  }
+  DocumentView document() override { return document_; }
+  void begin(OperationContext& op) override { op_ = &op; }
+  void end() override { op_ = nullptr; }
+
+ private:
+  static bool is_from_before(const versions::Version& version) {
+    return version.commit == 0 && versions::segment_of(version.record) < versions::first_segment;
+  }
+
+  void show(const versions::Version& version) {
+    const versions::VersionGraph& graph = states_.branches().graph();
+    bson::Builder out;
+    if (version.commit == 0) out.append("branch", writer_of(version.record));
+    else out.append_all(describe(states_.transaction(), graph, *graph.commit(states_.transaction(), version.commit)).view());
+    if (const auto content = collection_.store().content(states_.transaction(), version.record)) out.append("document", DocumentView(*content));
+    document_ = out.done();
+  }
+
+  // What isn't committed is shown by the branch that wrote it and by no other, mostly in the segment that it writes into now.
+  std::string writer_of(storage::RecordId record) {
+    if (heads_.empty()) heads_ = states_.branches().graph().branches(states_.transaction());
+    std::stable_partition(heads_.begin(), heads_.end(), [&](const versions::Branch& branch) { return branch.segment == versions::segment_of(record); });
+    for (const versions::Branch& branch : heads_) {
+      op_->check_interrupt();
+      if (collection_.store().shows(states_.transaction(), collection_.shared->view_of(states_.transaction(), branch), record)) return branch.name;
+    }
+    return {};
+  }
+
+  OperationContext* op_;  // nullptr between batches
+  States states_;
+  Versioned collection_;
+  std::vector<versions::Version> versions_;
+  std::vector<versions::Branch> heads_;
+  size_t at_ = 0;
+  bson::Document document_;
+};
+
+class HistorySpec final : public SourceSpec {
+ public:
+  HistorySpec(const Element& specification, const bson::ValueView& id) : SourceSpec(specification.name, specification), id_(id) {}
+  StagePtr start(StagePtr, PipelineContext& context) const override { return std::make_unique<History>(context, id_); }
+
+ private:
+  const bson::Value id_;
+};
+
+}  // namespace
+
+StageSpecPtr parse_history(const Element& specification, PipelineContext&) {
+  const Arguments arguments = arguments_of(specification);
+  arguments.only({"_id"});
+  const Element id = specification.as_document()["_id"];
+  if (!id.exists()) refuse(40414, "BSON field '$history._id' is missing but a required field");
+  return std::make_unique<HistorySpec>(specification, id);
+}
+
+}  // namespace server::query

@@ -1,0 +1,171 @@
+// Branches in mongosh: a helper for each command, with output that can be read.
+//
+//   mongosh mongodb://host/shop --shell tools/palimpsest.js       or, in the shell: load("tools/palimpsest.js")
+//
+//   shop> db.branch("dev")
+//   shop> db.at("dev").pages.updateOne({_id: 1}, {$set: {checked: true}})
+//   shop> db.at("dev").commit("checked", {author: "ann"})
+//   shop> db.diff("main", "dev")
+//   shop> db.merge("dev")
+//
+// What a helper returns is what the server said: `db.log()[0].commit` goes on being the commit's id. db.branchHelp() lists them.
+(function () {
+  "use strict";
+  const database = Object.getPrototypeOf(db), collection = Object.getPrototypeOf(db.getCollection("c"));
+  const inspect = Symbol.for("nodejs.util.inspect.custom");
+
+  // Shown as text, and otherwise what it is.
+  function readable(value, text) {
+    Object.defineProperty(value, inspect, {value: () => text, enumerable: false});
+    return value;
+  }
+  const short = id => id === undefined ? "" : id.slice(0, 12);
+  const plural = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+  const show = value => EJSON.stringify(value, {relaxed: true});
+  const escaped = ref => ref.replace(/\./g, "%2E").replace(/\//g, "%2F");
+  const base = name => name.split("@")[0];
+  const when = time => time.toISOString().replace("T", " ").slice(0, 19);
+
+  function commitLines(one) {
+    const lines = [`commit ${one.commit}` + (one.parents.length > 1 ? `  merge of ${one.parents.map(short).join(" ")}` : "")];
+    if (one.author !== undefined) lines.push(`author ${one.author}`);
+    lines.push(`time   ${when(one.time)}`);
+    if (one.message) lines.push("", "    " + one.message);
+    return lines;
+  }
+
+  // The paths that differ, objects within objects.
+  function changed(before, after, path, out) {
+    for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      const a = before[name], b = after[name], here = path + name;
+      if (show({v: a}) === show({v: b})) continue;
+      const inside = value => Object.prototype.toString.call(value) === "[object Object]" && value._bsontype === undefined;
+      if (inside(a) && inside(b)) changed(a, b, here + ".", out);
+      else out.push(`${here}: ${a === undefined ? "none" : show(a)} -> ${b === undefined ? "none" : show(b)}`);
+    }
+    return out;
+  }
+
+  function diffText(all) {
+    const lines = [];
+    let name;
+    for (const one of all) {
+      if (one.collection !== name) lines.push(name = one.collection);
+      if (one.change === "insert") lines.push(`  + ${show(one.after)}`);
+      else if (one.change === "delete") lines.push(`  - ${show(one.before)}`);
+      else lines.push(`  ~ ${show(one._id)}  ` + changed(one.before, one.after, "", []).join(", "));
+    }
+    return all.length === 0 ? "no difference" : lines.join("\n");
+  }
+
+  function listText(names) {
+    const width = Math.max(0, ...names.map(one => one.name.length));
+    return names.map(one => `${one.name.padEnd(width)}  ${short(one.commit)}  ${when(one.time)}`).join("\n");
+  }
+
+  const helpers = {
+    at: ["at(ref)", "the database as a branch, tag or commit shows it", function (ref) {
+      return this.getSiblingDB(`${base(this.getName())}@${escaped(ref)}`);
+    }],
+    branch: ["branch(name, {from})", "makes a branch", function (name, options) {
+      const made = this.runCommand({createBranch: name, ...options});
+      return readable(made, `branch ${made.branch} at ${short(made.commit)}` + (made.uncommitted ? "; what is not committed stays where it is" : ""));
+    }],
+    branches: ["branches()", "the branches there are", function () {
+      const all = list(this, {listBranches: 1});
+      return readable(all, listText(all));
+    }],
+    dropBranch: ["dropBranch(name, {force})", "takes a branch away", function (name, options) {
+      return readable(this.runCommand({dropBranch: name, ...options}), `branch ${name} is gone`);
+    }],
+    renameBranch: ["renameBranch(name, to)", "gives a branch another name", function (name, to) {
+      return readable(this.runCommand({renameBranch: name, to}), `branch ${name} is ${to}`);
+    }],
+    resetBranch: ["resetBranch(name, to, {force})", "lets a branch go on from another commit", function (name, to, options) {
+      const done = this.runCommand({resetBranch: name, to, ...options});
+      return readable(done, `branch ${name} at ${short(done.commit)}`);
+    }],
+    tag: ["tag(name, {from})", "names a commit", function (name, options) {
+      const made = this.runCommand({createTag: name, ...options});
+      return readable(made, `tag ${made.tag} at ${short(made.commit)}`);
+    }],
+    tags: ["tags()", "the tags there are", function () {
+      const all = list(this, {listTags: 1});
+      return readable(all, listText(all));
+    }],
+    dropTag: ["dropTag(name)", "takes a tag away", function (name) {
+      return readable(this.runCommand({dropTag: name}), `tag ${name} is gone`);
+    }],
+    commit: ["commit(message, {author})", "makes what was written since the last commit a state that stays", function (message, options) {
+      const done = this.runCommand({commit: 1, ...(message === undefined ? {} : {message}), ...options});
+      return readable(done, done.changed ? `${done.branch} at ${short(done.commit)}` : `nothing to commit on ${done.branch}, at ${short(done.commit)}`);
+    }],
+    status: ["status()", "what is not committed", function () {
+      const said = this.runCommand({status: 1});
+      const lines = [`${said.branch === undefined ? "read-only" : "on branch " + said.branch}, at ${short(said.commit)}`];
+      if (said.clean) lines.push("nothing to commit");
+      for (const one of said.collections) lines.push(`  ${one.name}: ${one.inserted} inserted, ${one.modified} modified, ${one.deleted} deleted`);
+      return readable(said, lines.join("\n"));
+    }],
+    log: ["log({limit, touching: {coll, _id}})", "the commits this comes from, newest first", function (options) {
+      const all = list(this, {log: 1, ...options});
+      return readable(all, all.map(one => commitLines(one).join("\n")).join("\n\n"));
+    }],
+    diff: ["diff(from, to, {collection, filter})", "what two states show differently; without them what is not committed", function (from, to, options) {
+      const all = list(this, {diff: 1, ...(from === undefined ? {} : {from}), ...(to === undefined ? {} : {to}), ...options});
+      return readable(all, diffText(all));
+    }],
+    merge: ["merge(from, {mode, resolve, paths, dryRun, message, author})", "brings what another branch, tag or commit has changed", function (from, options) {
+      const done = this.runCommand({merge: from, ...options});
+      const conflicts = done.conflicts === undefined ? [] : done.conflicts;
+      const head = conflicts.length > 0 ? plural(done.conflictCount, "conflict") : done.changed ? `merged ${from}, at ${short(done.commit)}` : `nothing to merge from ${from}`;
+      return readable(done, [head, ...conflicts.map(conflictLine)].join("\n"));
+    }],
+    history: ["history(collection, id)", "all versions of a document, newest first", function (name, id) {
+      return this.getCollection(name).history(id);
+    }],
+    versionStats: ["versionStats({perBranch})", "what branches, commits and versions there are, and what they take", function (options) {
+      return this.runCommand({versionStats: 1, ...options});
+    }],
+  };
+
+  const ofCollections = {
+    history: ["history(id)", "all versions of a document, newest first", function (id) {
+      const all = this.aggregate([{$history: {_id: id}}]).toArray();
+      return readable(all, all.map(one => [...(one.commit === undefined ? [`not committed, on ${one.branch}`] : commitLines(one)), "    " + show(one.document)].join("\n")).join("\n\n"));
+    }],
+    diff: ["diff(from, to, {fields})", "what two states show differently of the collection", function (from, to, options) {
+      const what = {...(from === undefined ? {} : {from}), ...(to === undefined ? {} : {to}), ...options};
+      const all = this.aggregate([{$diff: what}]).toArray();
+      return readable(all, diffText(all));
+    }],
+    acrossBranches: ["acrossBranches({branches, as})", "every version once, with the branches that it lives in", function (options) {
+      return this.aggregate([{$acrossBranches: options === undefined ? {} : options}]);
+    }],
+  };
+
+  function conflictLine(one) {
+    const where = `  ${one.collection} ${show(one._id)}: `;
+    if (one.index !== undefined) return `${where}${show(one.key)} of index ${one.index} is ${show(one.other)}'s too`;
+    return where + (one.paths === undefined || one.paths.length === 0 ? "the whole document" : one.paths.join(", "));
+  }
+
+  // Everything that a command hands out through a cursor.
+  function list(from, command) {
+    const first = from.runCommand(command).cursor, all = [...first.firstBatch];
+    for (let id = first.id; show(id) !== "0";) {
+      const more = from.runCommand({getMore: id, collection: first.ns.slice(first.ns.indexOf(".") + 1)}).cursor;
+      all.push(...more.nextBatch);
+      id = more.id;
+    }
+    return all;
+  }
+
+  for (const [name, [, , run]] of Object.entries(helpers)) database[name] = run;
+  for (const [name, [, , run]] of Object.entries(ofCollections)) collection[name] = run;
+  database.branchHelp = function () {
+    const all = [...Object.values(helpers).map(one => ["db." + one[0], one[1]]), ...Object.values(ofCollections).map(one => ["db.<collection>." + one[0], one[1]])];
+    const width = Math.max(...all.map(one => one[0].length));
+    return readable(all.map(one => one[0]), all.map(one => `${one[0].padEnd(width)}  ${one[1]}`).join("\n"));
+  };
+})();
