@@ -14,12 +14,6 @@ namespace versions {
 using base::ErrorCode;
 using base::OperationError;
 
-namespace {
-
-constexpr size_t views_max = 10'000;  // beyond it all are forgotten, and made again when they are asked for
-
-}  // namespace
-
 BranchedDatabase::BranchedDatabase(storage::Engine& engine, std::string name, uint32_t number)
     : engine_(engine), name_(std::move(name)), branches_(engine, number, Layout::hybrid, {}) {}
 
@@ -91,12 +85,6 @@ Place BranchedDatabase::place(Transaction& transaction, const Ref& ref) const {
   return place;
 }
 
-std::shared_ptr<CollectionView> BranchedDatabase::known_view(std::string_view ns) const {
-  const std::lock_guard lock(views_mutex_);
-  const auto found = views_.find(ns);
-  return found == views_.end() || found->second.view->dropped() ? nullptr : found->second.view;
-}
-
 std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction, const Ref& ref, const std::string& ns,
                                                        std::shared_ptr<storage::StoredCollection> base) {
   const Place place = this->place(transaction, ref);
@@ -110,15 +98,10 @@ std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction,
   ViewPlace where;
   where.commit = place.commit;
   if (place.branch) where = {place.branch->name, place.branch->id, place.commit};
-  const std::lock_guard lock(views_mutex_);
-  if (const auto found = views_.find(ns); found != views_.end() && !found->second.view->dropped()) return found->second.view;
   auto view = std::make_shared<CollectionView>(shared_from_this(), *shared, std::move(base), ns, where);
+  if (!place.branch) return view;
   // The transaction may be from before the branch was dropped, and another one have its name: then nobody would take the view away.
-  if (place.branch && is_now(*place.branch)) {
-    if (views_.size() >= views_max) views_.clear();
-    views_[ns] = {where.branch, view};
-  }
-  return view;
+  return views_.add(ns, where.branch, std::move(view), [&] { return is_now(*place.branch); });
 }
 
 bool BranchedDatabase::is_now(const Branch& branch) const {
@@ -318,23 +301,6 @@ std::vector<BranchedDatabase::Changes> BranchedDatabase::changes(Transaction& tr
     all.push_back(std::move(changes));
   }
   return all;
-}
-
-void BranchedDatabase::forget_views(const std::string& branch) {
-  const std::lock_guard lock(views_mutex_);
-  for (auto at = views_.begin(); at != views_.end();) {
-    if (at->second.branch != branch) {
-      ++at;
-      continue;
-    }
-    at->second.view->set_dropped();
-    at = views_.erase(at);
-  }
-}
-
-void BranchedDatabase::forget_all_views() {
-  const std::lock_guard lock(views_mutex_);
-  views_.clear();
 }
 
 std::vector<std::string> BranchedDatabase::table_names() const {

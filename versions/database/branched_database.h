@@ -10,7 +10,7 @@
 #include <shared_mutex>
 
 #include "versions/branch/branches.h"
-#include "versions/database/collection_view.h"
+#include "versions/database/known_views.h"
 #include "versions/database/refs.h"
 
 namespace versions {
@@ -44,7 +44,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // The view of a collection that this name stands for, with everything behind the `@`.
   std::shared_ptr<CollectionView> view(Transaction& transaction, const Ref& ref, const std::string& ns, std::shared_ptr<storage::StoredCollection> base);
   // One that was asked for before, where it is the same at any time.
-  std::shared_ptr<CollectionView> known_view(std::string_view ns) const;
+  std::shared_ptr<CollectionView> known_view(std::string_view ns) const { return views_.find(ns); }
 
   // Told of each content that is stored no longer, before it goes.
   using Lost = std::function<void(Transaction&, storage::CollectionId, RecordId, Stamp generation, BytesView content)>;
@@ -92,8 +92,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // The database was dropped: waits for who is at work in it, and refuses whoever comes.
   void close();
   // After a drop was committed: nobody reads or writes it any more.
-  void forget_views(const std::string& branch);
-  void forget_all_views();
+  void forget_views(const std::string& branch) { views_.drop(branch); }
+  void forget_all_views() { views_.clear(); }
 
   std::vector<std::string> table_names() const;
 
@@ -112,12 +112,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   bool closed_ = false;
   std::map<storage::CollectionId, std::unique_ptr<SharedCollection>> collections_;
   std::vector<SharedCollection*> in_order_;  // as branches_ has them
-  mutable std::mutex views_mutex_;
-  struct KnownView {
-    std::string branch;
-    std::shared_ptr<CollectionView> view;
-  };
-  std::map<std::string, KnownView, std::less<>> views_;
+  KnownViews views_;
 };
 
 }  // namespace versions

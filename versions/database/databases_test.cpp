@@ -255,6 +255,34 @@ TEST_CASE("a view that was opened while its branch was dropped is not that of th
   CHECK(engine.catalog().open("shop@dev.things")->record_count() == 1);
 }
 
+TEST_CASE("of many views those are forgotten that nobody holds or asked for lately, and who holds one learns that its branch is gone") {
+  storage::TemporaryDirectory directory;
+  storage::Engine engine(storage::test_options(directory.path()));
+  Databases databases(engine);
+  engine.catalog().create("shop.things", {});
+  databases.find_or_begin("shop", {});
+  KnownViews views(10);
+  const auto name = [](int i) { return "b" + std::to_string(i); };
+  const auto add = [&](int i) {  // of a state: the database itself doesn't keep it
+    return views.add(name(i), name(i), std::dynamic_pointer_cast<CollectionView>(engine.catalog().open("shop@main~0.things")), [] { return true; });
+  };
+  const auto held = add(0);
+  const std::weak_ptr<Collection> first = add(1), asked_for = add(2);
+  for (int i = 3; i < 30; ++i) {
+    add(i);
+    CHECK(views.find(name(2)));
+  }
+  CHECK(first.expired());
+  CHECK_FALSE(views.find(name(1)));
+  CHECK_FALSE(asked_for.expired());
+  CHECK(views.find(name(0)) == held);
+  views.drop(name(0));
+  CHECK(held->dropped());
+  CHECK_FALSE(views.find(name(0)));
+  CHECK(views.add("gone", "gone", held, [] { return false; }) == held);
+  CHECK_FALSE(views.find("gone"));
+}
+
 TEST_CASE("a database without branches has no table of them") {
   storage::TemporaryDirectory directory;
   storage::Engine engine(storage::test_options(directory.path()));
