@@ -11,6 +11,7 @@ namespace bench::branches {
 
 struct Settings {
   std::string scratch;                // a folder of the run's own
+  std::string server;                 // the palimpsestd to start
   std::vector<size_t> branches{10, 50};
   size_t operations = 20'000;
   size_t commit_every = 1'000;
@@ -25,6 +26,8 @@ struct Settings {
 void run_layouts(const Settings& settings, Report& report);
 // Tables 6 and 7.
 void run_beside_git(const Settings& settings, Report& report);
+// What clients wait for, on a server of its own.
+void run_over_the_wire(const Settings& settings, Report& report);
 // What branches, commits, reads, differences and merges cost on one collection.
 void run_goals(const Settings& settings, Report& report);
 
