@@ -278,27 +278,49 @@ Folded BranchStore::commit(Transaction& transaction, const View& view, State sta
   return folded;
 }
 
-void BranchStore::adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, Stamp generation) {
-  base::check(!has_pending(transaction, view.branch), "nothing pending under a merge");
-  RecordSet written;
-  adoption.removed.for_each([&](RecordId record) {
+void BranchStore::hide(Transaction& transaction, const View& view, const RecordSet& removed) {
+  removed.for_each([&](RecordId record) {
     storage::touch(transaction, pending_, pending_key(view.branch, record));
     now_hidden(transaction, view, {}, record);
   });
-  // Who would insert a document that the branch has must remove it first, and so meets the rows above.
+}
+
+// Who would insert a document that the branch has must remove it first, and so meets the rows that hide() touches.
+void BranchStore::claim_new(Transaction& transaction, TableCursor& entries, BranchId branch, BytesView key, const RecordSet& removed) {
+  if (!takes_the_place(transaction, entries, key, removed)) claim(transaction, branch, key);
+}
+
+void BranchStore::adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, Stamp generation,
+                        const std::function<void()>& interrupted) {
+  base::check(!has_pending(transaction, view.branch), "nothing pending under a merge");
+  RecordSet written;
+  hide(transaction, view, adoption.removed);
   TableCursor entries = keys_.cursor(transaction);
-  const auto claim_new = [&](BytesView key) {
-    if (!takes_the_place(transaction, entries, key, adoption.removed)) claim(transaction, view.branch, key);
+  const auto come = [&](BytesView key) {
+    if (interrupted) interrupted();
+    claim_new(transaction, entries, view.branch, key, adoption.removed);
   };
   for (const auto& [key, record] : adoption.adopted) {
-    claim_new(key);
+    come(key);
     now_shown(transaction, view.branch, record);
   }
   for (const auto& [key, document] : adoption.written) {
-    claim_new(key);
+    come(key);
     written.add(insert_new(transaction, view, key, document, generation, state));
   }
   save_adoption(transaction, view, state, adoption, written);
+}
+
+void BranchStore::advance(Transaction& transaction, const View& view, State to) {
+  base::check(!has_pending(transaction, view.branch), "nothing pending under a branch that goes on");
+  const Difference difference = diff(transaction, {.state = view.state}, {.state = to});
+  hide(transaction, view, difference.only_a);
+  TableCursor entries = keys_.cursor(transaction);
+  const auto scan = scan_set(transaction, difference.only_b);
+  while (scan->next()) {
+    claim_new(transaction, entries, view.branch, key_of(scan->content()), difference.only_a);
+    now_shown(transaction, view.branch, scan->record());
+  }
 }
 
 void BranchStore::discard(Transaction& transaction, const View& view) {

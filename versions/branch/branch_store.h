@@ -149,7 +149,11 @@ class BranchStore {
     std::vector<std::pair<Bytes, Bytes>> written;     // contents that no branch has yet: by key
     bool empty() const { return adopted.empty() && removed.empty() && written.empty(); }
   };
-  void adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, Stamp generation);
+  // `interrupted` is asked at each document, and may throw.
+  void adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, Stamp generation,
+             const std::function<void()>& interrupted = {});
+  // The branch shows this state from now on; nothing may be pending. Whoever touches a document that this changes conflicts.
+  void advance(Transaction& transaction, const View& view, State to);
   // Takes back what is pending. Nobody else may write to the branch meanwhile, as with the next two.
   void discard(Transaction& transaction, const View& view);
   // The branch shows this state from now on, or nothing at all any more.
@@ -168,6 +172,8 @@ class BranchStore {
   uint64_t purge(Transaction& transaction, BytesView key, const std::vector<BranchId>& branches, const Lost& lost);
   // Of a record that was purged; nullopt: none was.
   std::optional<SetDigest> purged(Transaction& transaction, RecordId record);
+  // All of them, whoever showed them.
+  RecordSet purged_records(Transaction& transaction);
 
   std::vector<std::string> table_names() const;
 
@@ -204,6 +210,9 @@ class BranchStore {
   static Bytes pending_key(BranchId branch, RecordId record);
   // Whoever else brings the key to the branch at the same time conflicts.
   void claim(Transaction& transaction, BranchId branch, BytesView key);
+  // Conflicts with whoever writes to the branch what goes from it, or comes to it.
+  void hide(Transaction& transaction, const View& view, const RecordSet& removed);
+  void claim_new(Transaction& transaction, TableCursor& entries, BranchId branch, BytesView key, const RecordSet& removed);
   // Whether one of the removed records has the key. May miss one that is old.
   bool takes_the_place(Transaction& transaction, TableCursor& entries, BytesView key, const RecordSet& removed) const;
   uint64_t fold(Transaction& transaction, BranchId branch, const RecordSet& records, SetDigest& digest,

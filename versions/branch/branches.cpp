@@ -13,6 +13,13 @@ Branches::Branches(storage::Engine& engine, uint32_t database, Layout layout, st
   for (const Collection& collection : collections_) stores_.push_back(BranchStore::open(layout, collection.parts));
 }
 
+CollectionTerms MergeTerms::of(size_t collection) const {
+  CollectionTerms terms{.resolve = resolve, .decided = {}, .interrupted = interrupted};
+  if (const auto found = of_collection.find(collection); found != of_collection.end()) terms.resolve = found->second;
+  if (const auto found = decided.find(collection); found != decided.end()) terms.decided = found->second;
+  return terms;
+}
+
 void Branches::add(Collection collection) {
   stores_.push_back(BranchStore::open(layout_, collection.parts));
   collections_.push_back(std::move(collection));
@@ -132,11 +139,12 @@ void Branches::reset(Transaction& transaction, const std::string& name, CommitNu
   graph_.put_branch(transaction, branch);
 }
 
-std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const std::string& name, const CommitInfo& info) {
+std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const std::string& name, const CommitInfo& info, const std::set<size_t>& only) {
   Branch branch = head(transaction, name);
   Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head)};
   bool any = false;
   for (size_t i = 0; i < stores_.size(); ++i) {
+    if (!only.empty() && !only.contains(i)) continue;
     const Folded folded = stores_[i]->commit(transaction, view(transaction, branch, i), commit.number);
     if (folded.records_added + folded.records_removed == 0) continue;
     any = true;
@@ -151,41 +159,55 @@ std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const s
   return put(transaction, branch, std::move(commit), info);
 }
 
-Merged Branches::merge(Transaction& transaction, const std::string& into, CommitNumber from, const Resolver& resolve, const CommitInfo& info,
-                       Stamp generation) {
-  Branch branch = head(transaction, into);
-  const CommitNumber base = graph_.common_ancestor(transaction, branch.head, from);
-  if (base == from) return {};
-  return bring_in(transaction, std::move(branch), {base, from, true}, resolve, info, generation);
-}
-
 CommitNumber Branches::first_parent(Transaction& transaction, CommitNumber commit) const {
   const auto of = graph_.commit(transaction, commit);
   if (of->parents.empty()) throw OperationError(ErrorCode::illegal_operation, "the first commit changed nothing");
   return of->parents.front();
 }
 
-Merged Branches::cherry_pick(Transaction& transaction, const std::string& into, CommitNumber commit, const Resolver& resolve, const CommitInfo& info,
-                             Stamp generation) {
-  return bring_in(transaction, head(transaction, into), {first_parent(transaction, commit), commit, false}, resolve, info, generation);
+Branches::Change Branches::change(Transaction& transaction, Bring kind, const Branch& into, CommitNumber from) const {
+  switch (kind) {
+    case Bring::cherry_pick: return {first_parent(transaction, from), from, false};
+    case Bring::revert: return {from, first_parent(transaction, from), false};
+    case Bring::merge: break;
+  }
+  return {graph_.common_ancestor(transaction, into.head, from), from, true};
 }
 
-Merged Branches::revert(Transaction& transaction, const std::string& on, CommitNumber commit, const Resolver& resolve, const CommitInfo& info,
-                        Stamp generation) {
-  return bring_in(transaction, head(transaction, on), {commit, first_parent(transaction, commit), false}, resolve, info, generation);
+Merged Branches::bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info,
+                       Stamp generation) {
+  Branch branch = head(transaction, into);
+  const Change change = this->change(transaction, kind, branch, from);
+  if (change.has_two_parents && change.base == from) return {};
+  return bring_in(transaction, std::move(branch), change, terms, info, generation);
 }
 
-Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change& change, const Resolver& resolve, const CommitInfo& info,
+void Branches::check_committed(Transaction& transaction, const Branch& branch) const {
+  for (const auto& store : stores_) {
+    if (!store->has_pending(transaction, branch.id)) continue;
+    throw OperationError(ErrorCode::illegal_operation, "branch '" + branch.name + "' has changes that are not committed");
+  }
+}
+
+void Branches::advance(Transaction& transaction, const std::string& name, CommitNumber to) {
+  Branch branch = head(transaction, name);
+  check_committed(transaction, branch);
+  graph_.hold(transaction, to);
+  for (size_t i = 0; i < stores_.size(); ++i) stores_[i]->advance(transaction, view(transaction, branch, i), view(transaction, to, i).state);
+  branch.head = to;
+  if (segment_a_branch()) branch.segment = graph_.new_segment(transaction);
+  graph_.put_branch(transaction, branch);
+}
+
+Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info,
                           Stamp generation) {
   Merged merged;
   graph_.hold(transaction, change.theirs);
   std::vector<MergePlan> plans;
+  check_committed(transaction, branch);
   for (size_t i = 0; i < stores_.size(); ++i) {
-    if (stores_[i]->has_pending(transaction, branch.id)) {
-      throw OperationError(ErrorCode::illegal_operation, "branch '" + branch.name + "' has changes that are not committed");
-    }
     const View before = change.base == 0 ? View{} : view(transaction, change.base, i);
-    plans.push_back(plan_merge(transaction, *stores_[i], before, view(transaction, branch.head, i), view(transaction, change.theirs, i), resolve));
+    plans.push_back(plan_merge(transaction, *stores_[i], before, view(transaction, branch.head, i), view(transaction, change.theirs, i), terms.of(i)));
     for (const MergePlan::Conflict& conflict : plans.back().conflicts) merged.conflicts.push_back({conflict, i});
     merged.touched_by_both += plans.back().touched_by_both;
     merged.changed_bytes += plans.back().changed_bytes;
@@ -205,7 +227,7 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
       one.digest += plans[i].added;
       one.digest -= plans[i].removed;
       if (plans[i].adoption.empty()) continue;
-      stores_[i]->adopt(transaction, view(transaction, branch, i), commit.number, plans[i].adoption, generation);
+      stores_[i]->adopt(transaction, view(transaction, branch, i), commit.number, plans[i].adoption, generation, terms.interrupted);
       one.state = commit.number;
     }
   }
@@ -213,8 +235,9 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
   return merged;
 }
 
-Branches::Swept Branches::sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost) {
-  std::vector<CommitNumber> tips, names;
+Branches::Swept Branches::sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost,
+                                 const std::vector<CommitNumber>& held) {
+  std::vector<CommitNumber> tips, names = held;
   for (const Branch& branch : graph_.branches(transaction)) tips.push_back(branch.head);
   for (const auto& [name, commit] : graph_.tags(transaction)) names.push_back(commit);
   const Graph graph = graph_.graph(transaction);

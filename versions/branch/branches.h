@@ -11,6 +11,8 @@
 // Everything happens in the caller's transaction, and so is atomic, durable and repeatable as that is.
 #pragma once
 
+#include <set>
+
 #include "versions/branch/merge.h"
 #include "versions/branch/version_graph.h"
 
@@ -19,6 +21,18 @@ namespace versions {
 struct CommitInfo {
   int64_t time_ms = 0;
   Bytes metadata;
+};
+
+// How the collections are merged, by their places.
+struct MergeTerms {
+  MergeTerms(Resolver resolver) : resolve(std::move(resolver)) {}
+
+  Resolver resolve;
+  std::map<size_t, Resolver> of_collection = {};  // instead of it
+  std::map<size_t, Decisions> decided = {};
+  std::function<void()> interrupted = {};  // asked now and then while the merge is planned and written; may throw
+
+  CollectionTerms of(size_t collection) const;
 };
 
 struct Merged {
@@ -66,20 +80,40 @@ class Branches {
   // Read-only. Throws BadValue for a commit that was dropped.
   View view(Transaction& transaction, CommitNumber commit, size_t collection) const;
 
-  // nullptr: nothing was pending.
-  std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info);
+  // Of all collections, or of those at these places: what is pending in others stays so. nullptr: nothing was pending.
+  std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only = {});
 
   // Of all documents that the commit shows. The first commit's reads them all, once: a write transaction remembers what came out.
   SetDigest digest(Transaction& transaction, CommitNumber commit, size_t collection);
 
+  // What comes to a branch lies between two commits: from `base` to `theirs`.
+  enum class Bring : uint8_t { merge, cherry_pick, revert };
+  struct Change {
+    CommitNumber base = 0, theirs = 0;
+    bool has_two_parents = false;
+  };
+  // Throws IllegalOperation for a pick or revert of the first commit.
+  Change change(Transaction& transaction, Bring kind, const Branch& into, CommitNumber from) const;
+  // By `kind` one of the three below.
+  Merged bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info, Stamp generation);
   // Into the branch, which gets a commit with two parents. Throws IllegalOperation where something is pending there.
   // `generation`: of documents that the merge writes.
-  Merged merge(Transaction& transaction, const std::string& into, CommitNumber from, const Resolver& resolve, const CommitInfo& info,
-               Stamp generation);
+  Merged merge(Transaction& transaction, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info,
+               Stamp generation) {
+    return bring(transaction, Bring::merge, into, from, terms, info, generation);
+  }
   // The same with what that commit changed against its first parent, or with the opposite of it, as a commit with one parent. No
   // commit where the branch has it so already. Throw IllegalOperation for the first commit, which changed nothing.
-  Merged cherry_pick(Transaction& transaction, const std::string& into, CommitNumber commit, const Resolver& resolve, const CommitInfo& info, Stamp generation);
-  Merged revert(Transaction& transaction, const std::string& on, CommitNumber commit, const Resolver& resolve, const CommitInfo& info, Stamp generation);
+  Merged cherry_pick(Transaction& transaction, const std::string& into, CommitNumber commit, const MergeTerms& terms, const CommitInfo& info, Stamp generation) {
+    return bring(transaction, Bring::cherry_pick, into, commit, terms, info, generation);
+  }
+  Merged revert(Transaction& transaction, const std::string& on, CommitNumber commit, const MergeTerms& terms, const CommitInfo& info, Stamp generation) {
+    return bring(transaction, Bring::revert, on, commit, terms, info, generation);
+  }
+
+  // The branch goes on from a commit that comes from its last one, as a merge of it into another branch does. Throws IllegalOperation where
+  // something is pending there. Whoever touches a document that this changes conflicts.
+  void advance(Transaction& transaction, const std::string& name, CommitNumber to);
 
   // Told of each content that is stored no longer, before it goes.
   using Lost = std::function<void(size_t collection, RecordId, Stamp generation, BytesView content)>;
@@ -89,8 +123,8 @@ class Branches {
   };
   // Drops some of the commits that need not stay, the oldest, and frees what they alone showed. To be called again, each time in a
   // transaction of its own, until there are none; others may read and write meanwhile. Who begins to use a commit that is
-  // dropped at the same time conflicts.
-  Swept sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost);
+  // dropped at the same time conflicts. `held` stay, as tags do.
+  Swept sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost, const std::vector<CommitNumber>& held = {});
   // Takes a document out of all history, branches included, and returns how many versions of it there were. Commits keep their
   // ids, and the document's hashes in them.
   uint64_t purge(Transaction& transaction, size_t collection, BytesView key, const Lost& lost);
@@ -100,12 +134,8 @@ class Branches {
   Branch add(Transaction& transaction, const std::string& name, CommitNumber from);
   std::shared_ptr<const Commit> put(Transaction& transaction, Branch& branch, Commit commit, const CommitInfo& info);
   std::vector<CollectionState> states(Transaction& transaction, CommitNumber commit);
-  // What lies between `base` and `theirs` goes into the branch.
-  struct Change {
-    CommitNumber base, theirs;
-    bool has_two_parents;
-  };
-  Merged bring_in(Transaction& transaction, Branch branch, const Change& change, const Resolver& resolve, const CommitInfo& info, Stamp generation);
+  Merged bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info, Stamp generation);
+  void check_committed(Transaction& transaction, const Branch& branch) const;
   CommitNumber first_parent(Transaction& transaction, CommitNumber commit) const;
   bool segment_a_branch() const { return layout_ == Layout::hybrid || layout_ == Layout::version_first; }
 

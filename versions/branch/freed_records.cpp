@@ -62,6 +62,8 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
   return free(transaction, versions, lost);
 }
 
+RecordSet BranchStore::purged_records(Transaction& transaction) { return pending(transaction, BranchId::none).removed; }
+
 std::optional<SetDigest> BranchStore::purged(Transaction& transaction, RecordId record) {
   const auto row = pending_.get(transaction, pending_key(BranchId::none, record));
   if (!row || row->size() != 33) return std::nullopt;

@@ -1,8 +1,18 @@
 #include "versions/branch/merge.h"
 
+#include "base/varint.h"
 #include "versions/branch/scans.h"
 
 namespace versions {
+
+Hash hash_of(const Sides& sides) {
+  Bytes all;
+  for (const auto& side : {sides.base, sides.ours, sides.theirs}) {
+    base::append_varint(all, side ? side->size() + 1 : 0);
+    if (side) all.append(*side);
+  }
+  return sha256(all);
+}
 
 namespace {
 
@@ -13,10 +23,11 @@ struct Touched {
 
 class Planner {
  public:
-  Planner(Transaction& transaction, BranchStore& store, const Resolver& resolve) : transaction_(transaction), store_(store), resolve_(resolve) {}
+  Planner(Transaction& transaction, BranchStore& store, const CollectionTerms& terms) : transaction_(transaction), store_(store), terms_(terms) {}
 
   MergePlan plan(const View& base, const View& ours, const View& theirs) {
     Difference mine = store_.diff(transaction_, base, ours), other = store_.diff(transaction_, base, theirs);
+    find_decided(base, ours, theirs);
     RecordSet gone_from_both = mine.only_a;
     gone_from_both &= other.only_a;
 
@@ -30,6 +41,7 @@ class Planner {
     const bool all = each(other.only_b, [&](RecordId record, BytesView content) {
       plan_.changed_bytes += content.size();
       Bytes key = key_of(content);
+      if (decided_.contains(key)) return;
       const auto here = new_here.find(key);
       const auto before = touched.find(key);
       if (here == new_here.end() && before == touched.end()) {
@@ -44,7 +56,10 @@ class Planner {
     }
     plan_.adoption.removed = std::move(other.only_a);
     plan_.adoption.removed -= mine.only_a;
-    for (const auto& [key, records] : touched) decide(key, records);
+    for (const auto& [key, records] : touched) {
+      if (!decided_.contains(key)) decide(key, records);
+    }
+    for (const auto& [key, records] : decided_) take(key, records, terms_.decided.at(key));
     return std::move(plan_);
   }
 
@@ -54,7 +69,10 @@ class Planner {
   bool each(const RecordSet& set, Each&& each) {
     const auto scan = store_.scan_set(transaction_, set);
     uint64_t met = 0;
-    for (; scan->next(); ++met) each(scan->record(), scan->content());
+    for (; scan->next(); ++met) {
+      if (terms_.interrupted) terms_.interrupted();
+      each(scan->record(), scan->content());
+    }
     return met == set.count();
   }
 
@@ -67,20 +85,54 @@ class Planner {
 
   std::optional<Bytes> content(RecordId record) { return record == 0 ? std::nullopt : store_.content(transaction_, record); }
 
+  // The documents that a decision is about still.
+  void find_decided(const View& base, const View& ours, const View& theirs) {
+    for (const auto& [key, decision] : terms_.decided) {
+      const Touched records{store_.find(transaction_, base, key), store_.find(transaction_, ours, key), store_.find(transaction_, theirs, key)};
+      const auto before = content(records.base), mine = content(records.ours), other = content(records.theirs);
+      if (hash_of({as_view(before), as_view(mine), as_view(other)}) == decision.sides) decided_.emplace(key, records);
+    }
+  }
+
+  void take(const Bytes& key, const Touched& records, const Decision& decision) {
+    ++plan_.touched_by_both;
+    const auto base = content(records.base), ours = content(records.ours), theirs = content(records.theirs);
+    // Where theirs alone changed it, it was to go as all those are.
+    if (records.base == records.ours) plan_.adoption.removed.remove(records.base);
+    settle(key, records, base, ours, theirs, taken(decision, base, ours, theirs));
+  }
+
+  static std::optional<Bytes> taken(const Decision& decision, const std::optional<Bytes>& base, const std::optional<Bytes>& ours,
+                                    const std::optional<Bytes>& theirs) {
+    switch (decision.take) {
+      case Decision::Take::ours: return ours;
+      case Decision::Take::theirs: return theirs;
+      case Decision::Take::base: return base;
+      case Decision::Take::document: break;
+    }
+    return decision.document;
+  }
+
   void decide(const Bytes& key, const Touched& records) {
     ++plan_.touched_by_both;
+    if (terms_.interrupted) terms_.interrupted();
     const auto base = content(records.base), ours = content(records.ours), theirs = content(records.theirs);
     std::optional<Bytes> result = ours;
     if (records.ours != records.theirs) {
-      Resolution resolution = resolve_({as_view(base), as_view(ours), as_view(theirs)});
+      Resolution resolution = terms_.resolve({as_view(base), as_view(ours), as_view(theirs)});
       if (resolution.kind == Resolution::Kind::conflict) {
         plan_.conflicts.push_back({key, records.base, records.ours, records.theirs, std::move(resolution.paths)});
         return;
       }
       if (resolution.kind == Resolution::Kind::theirs) result = theirs;
       if (resolution.kind == Resolution::Kind::written) result = resolution.document;
-      put(key, records, ours, theirs, result);
     }
+    settle(key, records, base, ours, theirs, result);
+  }
+
+  void settle(const Bytes& key, const Touched& records, const std::optional<Bytes>& base, const std::optional<Bytes>& ours,
+              const std::optional<Bytes>& theirs, const std::optional<Bytes>& result) {
+    put(key, records, ours, theirs, result);
     // Both sides' digests speak of this document; only the result counts.
     add(plan_.added, key, result);
     add(plan_.removed, key, ours);
@@ -107,14 +159,15 @@ class Planner {
 
   Transaction& transaction_;
   BranchStore& store_;
-  const Resolver& resolve_;
+  const CollectionTerms& terms_;
+  std::unordered_map<Bytes, Touched> decided_;
   MergePlan plan_;
 };
 
 }  // namespace
 
-MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs, const Resolver& resolve) {
-  return Planner(transaction, store, resolve).plan(base, ours, theirs);
+MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs, const CollectionTerms& terms) {
+  return Planner(transaction, store, terms).plan(base, ours, theirs);
 }
 
 }  // namespace versions

@@ -5,10 +5,28 @@
 // field by field. Everything else that theirs changed is adopted as it is: the record itself, not a copy.
 #pragma once
 
+#include <map>
+
 #include "versions/branch/branch_store.h"
 #include "versions/branch/field_merge.h"
 
 namespace versions {
+
+// What somebody has decided about one document.
+struct Decision {
+  enum class Take : uint8_t { ours, theirs, base, document } take = Take::ours;
+  Bytes document = {};
+  Hash sides{};  // hash_of what it was decided about; of anything else it says nothing
+};
+using Decisions = std::map<Bytes, Decision>;  // by key
+Hash hash_of(const Sides& sides);
+
+// How a collection is merged.
+struct CollectionTerms {
+  Resolver resolve = {};
+  Decisions decided = {};                  // come first, also for documents that theirs alone changed
+  std::function<void()> interrupted = {};  // asked at each document; may throw
+};
 
 struct MergePlan {
   BranchStore::Adoption adoption;
@@ -24,6 +42,6 @@ struct MergePlan {
 };
 
 // Decides; writes nothing. The merged digest is ours + (theirs - base) + added - removed.
-MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs, const Resolver& resolve);
+MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs, const CollectionTerms& terms);
 
 }  // namespace versions

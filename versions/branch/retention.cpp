@@ -5,6 +5,11 @@
 
 namespace versions {
 
+Retention RetentionPolicy::at(int64_t now_ms) const {
+  if (keeps_all()) return {};
+  return {.newest = newest.value_or(0), .since_ms = age_ms ? now_ms - *age_ms : INT64_MAX};
+}
+
 std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNumber>& tips, const std::vector<CommitNumber>& names, const Retention& retention) {
   std::set<CommitNumber> stays(names.begin(), names.end());
   stays.insert(tips.begin(), tips.end());

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace versions {
@@ -20,6 +21,15 @@ using CommitNumber = uint64_t;
 struct Retention {
   uint64_t newest = UINT64_MAX;  // so many of each branch, by first parents
   int64_t since_ms = INT64_MAX;  // it is not older
+};
+
+// What is to stay of a database from now on. Nothing said: everything.
+struct RetentionPolicy {
+  std::optional<uint64_t> newest;  // at least 1
+  std::optional<int64_t> age_ms;   // at least 1
+
+  bool keeps_all() const { return !newest && !age_ms; }
+  Retention at(int64_t now_ms) const;
 };
 
 // A commit as far as this goes. Parents have lower numbers.

@@ -41,3 +41,14 @@ TEST_CASE("the nearest that stays is looked for among those that come from a com
   CHECK(nearest_kept(graph, 6, {2, 5, 6}) == 1);
   CHECK(nearest_kept(graph, 1, {1, 2, 3, 4, 5, 6}) == 0);
 }
+
+TEST_CASE("a policy says from now on which commits stay, and without one all do") {
+  const Graph graph = graph_of({{1, {}}, {2, {1}}, {3, {2}}, {4, {3}}});
+  CHECK(RetentionPolicy().keeps_all());
+  CHECK(may_go(graph, {4}, {}, RetentionPolicy().at(1000)).empty());
+  const Retention newest = RetentionPolicy{.newest = 2, .age_ms = {}}.at(1000);
+  CHECK(may_go(graph, {4}, {}, newest) == Numbers{1, 2});
+  const Retention young = RetentionPolicy{.newest = {}, .age_ms = 100}.at(1000);
+  CHECK(young.since_ms == 900);
+  CHECK(young.newest == 0);
+}

@@ -9,6 +9,7 @@ namespace {
 
 // Says how a collection's digest is made: a sum of documents' hashes. Another one, as the root of a tree, will have another number.
 constexpr char digest_of_sums = 1;
+constexpr std::string_view policy_key = "#retention";
 constexpr char row_version = 1, dropped_row_version = 2;
 
 Table open_table(storage::Engine& engine, uint32_t database, const std::string& kind) {
@@ -263,6 +264,23 @@ void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {
     if (ids_.insert(transaction, view(commit.id), number_key(commit.number))) break;
   }
   commits_.put(transaction, number_key(commit.number), write_commit(commit));
+}
+
+RetentionPolicy VersionGraph::policy(Transaction& transaction) const {
+  RetentionPolicy policy;
+  const auto row = branches_.get(transaction, policy_key);
+  if (!row) return policy;
+  Reader reader(*row);
+  if (const uint64_t newest = reader.number(); newest > 0) policy.newest = newest;
+  if (const uint64_t age = reader.number(); age > 0) policy.age_ms = static_cast<int64_t>(age);
+  return policy;
+}
+
+void VersionGraph::put_policy(Transaction& transaction, const RetentionPolicy& policy) {
+  Bytes row;
+  base::append_varint(row, policy.newest.value_or(0));
+  base::append_varint(row, static_cast<uint64_t>(policy.age_ms.value_or(0)));
+  branches_.put(transaction, policy_key, row);
 }
 
 // What is in memory of a commit stays as it was: that it was dropped is asked of its row.

@@ -87,6 +87,8 @@ class VersionGraph {
   void put_commit(Transaction& transaction, Commit& commit);
 
   // --- retention: a dropped commit keeps its name and its place, and says nothing else
+  RetentionPolicy policy(Transaction& transaction) const;
+  void put_policy(Transaction& transaction, const RetentionPolicy& policy);
   bool dropped(Transaction& transaction, CommitNumber number) const;
   void drop_commit(Transaction& transaction, CommitNumber number);
   // Whoever drops the commit at the same time conflicts. Throws BadValue where it is dropped already.
