@@ -22,6 +22,7 @@
 #include "server/session_care.h"
 #include "server/status_sections.h"
 #include "server/write/output.h"
+#include "server/write/branch_sweeper.h"
 #include "server/write/ttl_monitor.h"
 #include "storage/dedup_service.h"
 #include "storage/engine.h"
@@ -119,6 +120,7 @@ struct StoragePart::State {
   std::unique_ptr<ReplicaSetPart> set;                        // with --replSet
   query::CursorRegistry cursors;
   std::unique_ptr<write::TtlMonitor> ttl;
+  std::unique_ptr<write::BranchSweeper> sweeper;
   std::unique_ptr<Housekeeping> housekeeping;
   std::unique_ptr<SessionCare> session_care;
 };
@@ -178,6 +180,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   state.add_parameters();
   state.join_set(options);
   state.ttl = std::make_unique<write::TtlMonitor>(services);
+  state.sweeper = std::make_unique<write::BranchSweeper>(services);
   state.session_care = std::make_unique<SessionCare>(services);
   services.refresh_sessions = [&state] { state.session_care->run_pass(); };
 }
@@ -187,6 +190,7 @@ void StoragePart::start() {
   if (state.set) state.set->start();
   state.session_care->start();
   state.ttl->start();
+  state.sweeper->start();
   state.housekeeping = std::make_unique<Housekeeping>([&state] {
     state.cursors.expire(state.services.clock.wall_ms());
     if (state.set) state.set->keep_house();
@@ -201,6 +205,7 @@ StoragePart::~StoragePart() {
   if (!state_) return;
   state_->session_care.reset();
   state_->housekeeping.reset();
+  state_->sweeper.reset();
   state_->ttl.reset();
   state_->cursors.kill_session({});
   base::log(Severity::info, LogComponent::storage, 22317, "Closing the data directory");

@@ -4,15 +4,18 @@
 #pragma once
 
 #define PALIMPSEST_COMMANDS(X) \
+  X(abort_merge)               \
   X(aggregate)                 \
   X(append_oplog_note)         \
   X(build_info)                \
+  X(cherry_pick)               \
   X(coll_mod)                  \
   X(coll_stats)                \
   X(commit)                    \
   X(compact)                   \
   X(configure_fail_point)      \
   X(connection_status)         \
+  X(continue_merge)            \
   X(count)                     \
   X(create)                    \
   X(create_branch)             \
@@ -59,6 +62,7 @@
   X(kill_sessions)             \
   X(list_branches)             \
   X(list_collections)          \
+  X(list_conflicts)            \
   X(list_commands)             \
   X(list_databases)            \
   X(list_indexes)              \
@@ -67,6 +71,7 @@
   X(log_rotate)                \
   X(merge)                     \
   X(ping)                      \
+  X(purge)                     \
   X(refresh_sessions)          \
   X(refresh_logical_session_cache_now) \
   X(rename_branch)             \
@@ -80,13 +85,17 @@
   X(repl_set_reconfig)         \
   X(repl_set_step_down)        \
   X(reset_branch)              \
+  X(resolve_conflict)          \
   X(restart_in_place)          \
+  X(retention)                 \
+  X(revert)                    \
   X(server_status)             \
   X(set_default_rw_concern)    \
   X(set_parameter)             \
   X(shutdown)                  \
   X(start_session)             \
   X(status)                    \
+  X(sweep)                     \
   X(update)                    \
   X(validate)                  \
   X(version_stats)             \

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "replication/oplog.h"
 #include "server/operation.h"
 #include "server/services.h"
 #include "server/write/target.h"
@@ -28,18 +27,10 @@ std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const
   return query::branched_database(op, request.db);
 }
 
-std::shared_ptr<versions::BranchedDatabase> branched_from(OperationContext& op, const Request& request, const versions::Ref& ref,
-                                                          const versions::CommitInfo& first) {
-  if (ref.name != versions::BranchedDatabase::main || !ref.steps.empty()) return branched(op, request);
+versions::Databases::Begun branched_from(OperationContext& op, const Request& request, const versions::Ref& ref, const versions::CommitInfo& first) {
+  if (ref.name != versions::BranchedDatabase::main || !ref.steps.empty()) return {branched(op, request)};
   check_branches_supported(op);
   return op.services().databases->find_or_begin(database_of(request), first);
-}
-
-versions::BranchedDatabase::Lost keep_for_log(OperationContext& op) {
-  return [oplog = op.services().oplog](storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
-                                       storage::Stamp generation, base::BytesView content) {
-    oplog->keep_content(transaction, collection, record, {generation, base::Bytes(content)});
-  };
 }
 
 void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& branch, bool force) {

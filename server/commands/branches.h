@@ -22,11 +22,7 @@ void check_branches_supported(OperationContext& op);
 // Throws NamespaceNotFound where the database has no branches.
 std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const Request& request);
 // The same, but where `ref` is main, which every database has: then it gets branches, and `first` is of the commit that they begin with.
-std::shared_ptr<versions::BranchedDatabase> branched_from(OperationContext& op, const Request& request, const versions::Ref& ref,
-                                                          const versions::CommitInfo& first);
-
-// A content that a branch loses is kept for the log that names it.
-versions::BranchedDatabase::Lost keep_for_log(OperationContext& op);
+versions::Databases::Begun branched_from(OperationContext& op, const Request& request, const versions::Ref& ref, const versions::CommitInfo& first);
 
 // Throws IllegalOperation where the branch has changes that are not committed, unless they may go.
 void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& branch, bool force);

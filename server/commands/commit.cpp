@@ -1,8 +1,8 @@
 // commit: what was written on a branch since its last commit becomes a state that stays.
+#include "base/error.h"
 #include "server/arguments.h"
 #include "server/commands/branches.h"
 #include "server/operation.h"
-#include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/target.h"
 #include "storage/engine.h"
@@ -14,11 +14,12 @@ class Commit : public Command {
  public:
   std::string_view name() const override { return "commit"; }
   std::string_view help() const override {
-    return "keep the state of the branch\n{ commit: 1, message: <string>, author: <string> }\n"
+    return "keep the state of the branch\n{ commit: 1, message: <string>, author: <string>, collections: [ <name>, … ] }\n"
+           "With collections what was written to others stays uncommitted.\n"
            "Writers go on meanwhile: what they commit to later is in the next one.";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"message", "author"};
+    static constexpr std::string_view names[] = {"message", "author", "collections"};
     return names;
   }
   bool writes() const override { return true; }
@@ -27,14 +28,15 @@ class Commit : public Command {
     check_branches_supported(op);
     const Arguments arguments(request);
     const versions::CommitInfo info = commit_info(op, arguments, "");
-    const bool first = !op.services().databases->find(database_of(request));
+    const std::vector<std::string> collections = collections_of(arguments);
     const versions::Ref ref = ref_of(request);
-    const auto database = branched_from(op, request, ref, info);
+    if (!collections.empty()) branched(op, request);  // a database's first commit is of all that is in it
+    const auto [database, first] = branched_from(op, request, ref, info);
     const bson::Document said = storage::in_transaction(
         write::engine_of(op),
-        [&](storage::Transaction& transaction) {
+        [&, &database = database, first = first](storage::Transaction& transaction) {
           const versions::Branch branch = database->branch(transaction, ref);
-          const auto made = database->commit(transaction, branch.name, info);
+          const auto made = database->commit(transaction, branch.name, info, collections);
           const auto head = made ? made : database->branches().graph().commit(transaction, branch.head);
           bson::Builder out;
           out.append("branch", branch.name).append("commit", hex(head->id)).append("changed", first || made != nullptr);
@@ -42,6 +44,19 @@ class Commit : public Command {
         },
         write::on_conflict(op));
     reply.append_all(said);
+  }
+
+ private:
+  static std::vector<std::string> collections_of(const Arguments& arguments) {
+    std::vector<std::string> names;
+    const auto given = arguments.array("collections");
+    if (!given) return names;
+    for (const auto& one : *given) {
+      if (!one.is_string()) throw base::OperationError(base::ErrorCode::type_mismatch, "'collections' must be an array of names");
+      names.emplace_back(one.as_string());
+    }
+    if (names.empty()) throw base::OperationError(base::ErrorCode::bad_value, "'collections' must not be empty");
+    return names;
   }
 };
 

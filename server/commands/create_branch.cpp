@@ -33,7 +33,7 @@ class CreateBranch : public Command {
     const auto given = arguments.string("from");
     const versions::Ref from = given ? ref_of(*given) : ref_of(request);
     const versions::CommitInfo first = commit_info(op, arguments, "before the first branch");
-    const auto database = branched_from(op, request, from, first);
+    const auto database = branched_from(op, request, from, first).database;
     const bson::Document made = storage::in_transaction(
         write::engine_of(op),
         [&](storage::Transaction& transaction) {

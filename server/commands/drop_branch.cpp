@@ -3,6 +3,7 @@
 #include "server/commands/branches.h"
 #include "server/operation.h"
 #include "server/write/batch.h"
+#include "server/write/keep_for_log.h"
 #include "server/write/target.h"
 #include "storage/engine.h"
 
@@ -33,7 +34,7 @@ class DropBranch : public Command {
           engine,
           [&](storage::Transaction& transaction) {
             check_nothing_lost(transaction, *database, name, force);
-            database->drop(transaction, name, keep_for_log(op));
+            database->drop(transaction, name, write::keep_for_log(op));
           },
           write::on_conflict(op));
       database->forget_views(name);

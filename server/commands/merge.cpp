@@ -1,133 +1,100 @@
-// merge: what another line has changed comes to a branch, field by field.
-#include "base/error.h"
-#include "server/arguments.h"
+// merge, cherryPick and revert: what another line has changed, or one commit, comes to a branch, or goes from it.
+#include <algorithm>
+
 #include "server/commands/branches.h"
+#include "server/commands/merge_request.h"
 #include "server/commands/scale.h"
 #include "server/operation.h"
 #include "server/write/batch.h"
-#include "server/write/detailed_error.h"
 #include "server/write/target.h"
 #include "storage/engine.h"
 
 namespace server {
 namespace {
 
-using base::ErrorCode;
-using base::OperationError;
 using versions::BranchedDatabase;
+using Bring = versions::Branches::Bring;
 
-constexpr size_t conflicts_shown = 1000;
-
-template <class Value>
-Value choice(const Arguments& arguments, std::string_view name, std::initializer_list<std::pair<std::string_view, Value>> values) {
-  const auto given = arguments.string(name);
-  std::string known;
-  for (const auto& [word, value] : values) {
-    if (given.value_or(values.begin()->first) == word) return value;
-    known += (known.empty() ? "" : ", ") + std::string(word);
-  }
-  throw OperationError(ErrorCode::bad_value, "'" + std::string(*given) + "' is no " + std::string(name) + " of a merge: " + known);
-}
-
-versions::PathRule path_rule(const bson::Element& given) {
-  using Kind = versions::PathRule::Kind;
-  if (given.is_object()) {
-    const Arguments arguments("merge.paths." + std::string(given.name), given.as_document());
-    arguments.only({"byKey"});
-    return {Kind::by_key, std::string(arguments.required_string("byKey"))};
-  }
-  static constexpr std::pair<std::string_view, Kind> kinds[] = {{"sum", Kind::sum},       {"max", Kind::max},   {"min", Kind::min},      {"union", Kind::union_},
-                                                                {"append", Kind::append}, {"ours", Kind::ours}, {"theirs", Kind::theirs}};
-  for (const auto& [word, kind] : kinds) {
-    if (given.is_string() && given.as_string() == word) return {kind};
-  }
-  throw OperationError(ErrorCode::bad_value, "the rule of path '" + std::string(given.name) + "' is none of sum, max, min, union, append, ours, theirs, {byKey: <field>}");
-}
-
-versions::MergeRules rules_of(const Arguments& arguments) {
-  using Mode = versions::MergeMode;
-  using versions::Prefer;
-  versions::MergeRules rules;
-  rules.mode = choice<Mode>(arguments, "mode", {{"fieldTouched", Mode::field_touched}, {"fieldDivergent", Mode::field_divergent},
-                                                {"documentTouched", Mode::document_touched}, {"documentDivergent", Mode::document_divergent}});
-  rules.prefer = choice<Prefer>(arguments, "resolve", {{"fail", Prefer::neither}, {"ours", Prefer::ours}, {"theirs", Prefer::theirs}});
-  if (const auto paths = arguments.object("paths")) {
-    if (rules.mode == Mode::document_touched || rules.mode == Mode::document_divergent) {
-      throw OperationError(ErrorCode::bad_value, "rules of paths are for the modes fieldTouched and fieldDivergent");
-    }
-    for (const auto& rule : *paths) rules.paths[std::string(rule.name)] = path_rule(rule);
-  }
-  return rules;
-}
-
-void append_conflicts(const std::vector<BranchedDatabase::Conflict>& conflicts, bson::Builder& out) {
-  append_count(out, "conflictCount", static_cast<int64_t>(conflicts.size()));
-  auto list = out.array("conflicts");
-  for (size_t i = 0; i < std::min(conflicts.size(), conflicts_shown); ++i) {
-    const BranchedDatabase::Conflict& one = conflicts[i];
-    bson::Builder shown = list.object();
-    shown.append("collection", one.collection).append_all(one.id);
-    if (!one.index.empty()) shown.append("index", one.index).append("key", one.key).append("other", one.other);
-    if (one.paths.empty()) continue;
-    auto paths = shown.array("paths");
-    for (const std::string& path : one.paths) paths.append(path);
-  }
-}
-
-class MergeCommand : public Command {
+class BringCommand : public Command {
  public:
-  std::string_view name() const override { return "merge"; }
-  std::string_view help() const override {
-    return "bring what another line has changed to the branch that the database's name says\n"
-           "{ merge: <branch, tag or commit>, mode: fieldTouched | fieldDivergent | documentTouched | documentDivergent, resolve: fail | ours | theirs,\n"
-           "  paths: { <path>: sum | max | min | union | append | ours | theirs | {byKey: <field>} }, dryRun: <bool>, message: <string>, author: <string> }\n"
-           "Where there are conflicts nothing is merged.";
-  }
+  explicit BringCommand(Bring kind) : kind_(kind) {}
+
+  std::string_view name() const override { return name_of(kind_); }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"mode", "resolve", "paths", "dryRun", "message", "author"};
-    return names;
+    static constexpr std::string_view names[] = {"mode", "resolve", "paths", "collections", "dryRun", "message", "author", "into", "branch"};
+    return kind_ == Bring::merge ? FieldNames(names) : FieldNames(names).first(7);
+  }
+  std::string_view help() const override {
+    switch (kind_) {
+      case Bring::merge:
+        return "bring what another line has changed to the branch that the database's name says\n"
+               "{ merge: <branch, tag or commit>, mode: fieldTouched | fieldDivergent | documentTouched | documentDivergent,\n"
+               "  resolve: fail | ours | theirs | manual | [ <stages over $$base, $$ours, $$theirs> ],\n"
+               "  paths: { <path>: sum | max | min | union | append | ours | theirs | {byKey: <field>} },\n"
+               "  collections: { <name>: { mode, resolve, paths } }, into: head | both | new, branch: <of into: new>,\n"
+               "  dryRun: <bool>, message: <string>, author: <string> }\n"
+               "Where there are conflicts nothing is merged; with resolve: manual they can be decided one by one (listConflicts).";
+      case Bring::cherry_pick: return "bring what one commit has changed to the branch\n{ cherryPick: <branch, tag or commit>, … as merge, without into }";
+      case Bring::revert: break;
+    }
+    return "take back what one commit has changed\n{ revert: <branch, tag or commit>, … as merge, without into }";
   }
   bool writes() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
-    const std::string given(arguments.required_string("merge"));
-    const versions::Ref from = ref_of(given), into = ref_of(request);
     const bool dry_run = arguments.loose_boolean("dryRun").value_or(false);
-    const versions::Resolver resolve = versions::resolver(rules_of(arguments));
-    const versions::CommitInfo info = commit_info(op, arguments, "merge of " + given);
+    MergeRequest how(op, kind_, std::string(arguments.required_string(name())), arguments);
+    const versions::Ref ref = ref_of(request);
     const auto database = branched(op, request);
+
     BranchedDatabase::Merge merge;
-    std::string head;
-    for (int tries = 0;; ++tries) {
-      try {
-        storage::Transaction transaction(write::engine_of(op), storage::Transaction::Mode::write);
-        const versions::Branch branch = database->branch(transaction, into);
-        merge = database->merge(transaction, branch.name, from, resolve, info);
-        const bool kept = merge.commit && merge.conflicts.empty() && !dry_run;
-        head = hex(kept ? merge.commit->id : database->branches().graph().commit(transaction, branch.head)->id);
-        if (kept) transaction.commit();
-        else transaction.rollback();
-        break;
-      } catch (const storage::WriteConflict&) {
-        write::on_conflict(op)();
-        storage::back_off(tries);
-      }
+    std::string into, head;
+    try {
+      storage::in_transaction(
+          write::engine_of(op),
+          [&](storage::Transaction& transaction) {
+            how.find(transaction, *database);
+            const versions::Branch branch = how.into(transaction, *database, ref);
+            into = branch.name;
+            head = hex(database->branches().graph().commit(transaction, branch.head)->id);
+            merge = database->merge(transaction, branch.name, how.request(), how.info(op, transaction, *database, arguments));
+            if (dry_run || !merge.conflicts.empty()) throw NotKept();
+            if (merge.commit) head = hex(merge.commit->id);
+          },
+          write::on_conflict(op));
+    } catch (const NotKept&) {
     }
-    if (!merge.conflicts.empty() && !dry_run) {
-      bson::Builder details;
-      append_conflicts(merge.conflicts, details);
-      throw write::DetailedError(ErrorCode::operation_failed, "merging '" + given + "' meets " + std::to_string(merge.conflicts.size()) + " conflicts; nothing was merged",
-                                 details.done());
+    const auto& conflicts = merge.conflicts;
+    const bool stops = !conflicts.empty() && !dry_run;
+    if (stops && !std::all_of(conflicts.begin(), conflicts.end(), [&](const auto& one) { return how.manual(one.collection); })) {
+      fail_with_conflicts("the " + how.description(), conflicts);
     }
-    reply.append("commit", head).append("changed", merge.commit != nullptr && merge.conflicts.empty());
+    if (stops) begin(op, *database, how, ref);
+    reply.append("branch", into).append("commit", head).append("changed", conflicts.empty() && (merge.commit || merge.advanced));
     append_count(reply, "touchedByBoth", static_cast<int64_t>(merge.touched_by_both));
-    if (dry_run) append_conflicts(merge.conflicts, reply);
+    if (stops) reply.append("merging", true);
+    if (stops || dry_run) append_conflicts(conflicts, reply);
   }
+
+ private:
+  static void begin(OperationContext& op, BranchedDatabase& database, const MergeRequest& how, const versions::Ref& ref) {
+    storage::in_transaction(
+        write::engine_of(op),
+        [&](storage::Transaction& transaction) {
+          const versions::Branch branch = how.into(transaction, database, ref);
+          database.begin_merge(transaction, branch, {how.commit(), how.write()});
+        },
+        write::on_conflict(op));
+  }
+
+  const Bring kind_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_merge_command() { return std::make_unique<MergeCommand>(); }
+std::unique_ptr<Command> make_merge_command() { return std::make_unique<BringCommand>(Bring::merge); }
+std::unique_ptr<Command> make_cherry_pick_command() { return std::make_unique<BringCommand>(Bring::cherry_pick); }
+std::unique_ptr<Command> make_revert_command() { return std::make_unique<BringCommand>(Bring::revert); }
 
 }  // namespace server

@@ -3,6 +3,7 @@
 #include "server/commands/branches.h"
 #include "server/operation.h"
 #include "server/write/batch.h"
+#include "server/write/keep_for_log.h"
 #include "server/write/target.h"
 #include "storage/engine.h"
 
@@ -35,7 +36,7 @@ class ResetBranch : public Command {
           engine,
           [&](storage::Transaction& transaction) {
             check_nothing_lost(transaction, *database, name, force);
-            const auto commit = database->reset(transaction, name, to, keep_for_log(op));
+            const auto commit = database->reset(transaction, name, to, write::keep_for_log(op));
             bson::Builder out;
             out.append("branch", name).append("commit", hex(commit->id));
             return out.done();

@@ -23,6 +23,11 @@ class Status : public Command {
     reply.append("commit", hex(database->branches().graph().commit(transaction, place.commit)->id)).append("readOnly", !place.branch);
     const auto changes = place.branch ? database->changes(transaction, *place.branch) : std::vector<versions::BranchedDatabase::Changes>();
     reply.append("clean", changes.empty());
+    if (const auto merge = place.branch ? database->open_merge(transaction, *place.branch) : std::nullopt) {
+      bson::Builder merging = reply.object("merging");
+      merging.append_element(merge->request.view().find("kind")).append_element(merge->request.view().find("from"));
+      merging.append("commit", hex(database->branches().graph().commit(transaction, merge->from)->id));
+    }
     auto list = reply.array("collections");
     for (const auto& one : changes) {
       bson::Builder out = list.object();

@@ -10,6 +10,7 @@
 #include "server/parameters.h"
 #include "server/services.h"
 #include "server/write/namespaces.h"
+#include "server/write/running_operation.h"
 #include "server/write/statements.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
@@ -31,23 +32,6 @@ bson::Document expired_filter(const storage::IndexSpec& spec, bson::Date then) {
   filter.append("$and", both.done_value());
   return filter.done();
 }
-
-// Lets the monitor's end reach the operation in progress.
-class Running {
- public:
-  Running(std::mutex& mutex, OperationContext*& place, OperationContext& op) : mutex_(mutex), place_(place) { set(&op); }
-  ~Running() { set(nullptr); }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
- private:
-  void set(OperationContext* op) {
-    std::lock_guard lock(mutex_);
-    place_ = op;
-  }
-  std::mutex& mutex_;
-  OperationContext*& place_;
-};
 
 }  // namespace
 
@@ -112,7 +96,7 @@ int64_t TtlMonitor::expire(const storage::Collection& collection, const storage:
   Client client(ClientId{0}, "", "", false);
   try {
     OperationContext op(services_, client, request, nullptr);
-    const Running running(mutex_, running_, op);
+    const RunningOperation running(mutex_, running_, op);
     op.hold_primary();
     Selection selection;
     selection.filter = filter;

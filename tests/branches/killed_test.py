@@ -65,6 +65,8 @@ class Worker:
             other = self.random.choice(list(self.heads))
             shop[branch].command("commit", 1)
             shop[other].command("commit", 1)
+            if self.random.random() < 0.5:
+                return self.merge_by_hand(shop, branch, other)
             self.unclear = (branch, "merged")
             try:
                 shop[branch].command("merge", other, resolve="theirs")
@@ -72,6 +74,26 @@ class Worker:
                 assert failure.code == 96, failure  # a unique key is taken
             self.heads[branch] = shop.contents(branch)
         self.unclear = None
+
+    def merge_by_hand(self, shop, branch, other):
+        """Nothing of it is on the branch before it goes on."""
+        self.unclear = (branch, "merged")
+        if not shop[branch].command("merge", other, resolve="manual").get("merging"):
+            self.heads[branch] = shop.contents(branch)
+            return
+        self.unclear = (branch, dict(self.heads[branch]))
+        for conflict in list(shop[branch].cursor_command("listConflicts", 1)):
+            shop[branch].command("resolveConflict", 1, collection="c", id=conflict["_id"], take="ours")
+        if self.random.random() < 0.3:
+            shop[branch].command("abortMerge", 1)
+            return
+        self.unclear = (branch, "merged")
+        try:
+            shop[branch].command("continueMerge", 1)
+        except OperationFailure as failure:
+            assert failure.code == 96, failure  # a unique key is taken
+            shop[branch].command("abortMerge", 1)
+        self.heads[branch] = shop.contents(branch)
 
 
 def test_killed_in_the_middle(tmp_path):
@@ -108,6 +130,10 @@ def test_killed_in_the_middle(tmp_path):
                 else:
                     assert found == known, (name, steps)
                 worker.heads[name] = found
+                if "merging" in shop[name].command("status"):
+                    assert name == branch, (name, steps)
+                    assert list(shop[name].cursor_command("listConflicts", 1))
+                    shop[name].command("abortMerge", 1)
             for gone in set(worker.heads) - names:
                 del worker.heads[gone]
             for commit, documents in random.sample(sorted(worker.commits.items()), min(5, len(worker.commits))):

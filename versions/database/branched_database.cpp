@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "bson/builder.h"
+#include "bson/keystring.h"
 #include "storage/engine.h"
 #include "storage/index_keys.h"
 #include "storage/names.h"
@@ -15,7 +16,7 @@ using base::ErrorCode;
 using base::OperationError;
 
 BranchedDatabase::BranchedDatabase(storage::Engine& engine, std::string name, uint32_t number)
-    : engine_(engine), name_(std::move(name)), branches_(engine, number, Layout::hybrid, {}) {}
+    : engine_(engine), name_(std::move(name)), branches_(engine, number, Layout::hybrid, {}), open_merges_(engine, number) {}
 
 BranchedDatabase::~BranchedDatabase() = default;
 
@@ -82,7 +83,13 @@ Place BranchedDatabase::place(Transaction& transaction, const Ref& ref) const {
     }
   }
   if (!ref.steps.empty()) place.branch.reset();
+  if (!place.branch) check_kept(transaction, ref, place.commit);
   return place;
+}
+
+void BranchedDatabase::check_kept(Transaction& transaction, const Ref& ref, CommitNumber commit) const {
+  if (!branches_.graph().dropped(transaction, commit)) return;
+  throw OperationError(ErrorCode::namespace_not_found, "the commit that '" + ref.name + "' leads to was dropped by the retention of database '" + name_ + "'");
 }
 
 std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction, const Ref& ref, const std::string& ns,
@@ -134,6 +141,13 @@ bool BranchedDatabase::has_pending(Transaction& transaction, BranchId branch) {
   return false;
 }
 
+void BranchedDatabase::lose(Transaction& transaction, SharedCollection& shared, RecordId record, Stamp generation, BytesView content, const Lost& lost) {
+  lost(transaction, shared.base.id(), record, generation, content);
+  remove_entries(transaction, shared.base, record, bson::DocumentView(content));
+  shared.base.count(transaction, -1, -static_cast<int64_t>(content.size()), 0);
+  shared.base.tell_dedup(transaction, record, generation, 0, {});
+}
+
 // What nobody but the branch shows is stored no longer; the store takes the records away, this what belongs to them.
 void BranchedDatabase::lose_pending(Transaction& transaction, const Branch& branch, const Lost& lost) {
   for (SharedCollection* shared : in_order_) {
@@ -143,10 +157,7 @@ void BranchedDatabase::lose_pending(Transaction& transaction, const Branch& bran
       cursor.seek_after(record - 1);
       if (!cursor.next() || cursor.id() != record) return;
       const Bytes content(cursor.content());
-      lost(transaction, shared->base.id(), record, cursor.generation(), content);
-      remove_entries(transaction, shared->base, record, bson::DocumentView(content));
-      shared->base.count(transaction, -1, -static_cast<int64_t>(content.size()), 0);
-      shared->base.tell_dedup(transaction, record, cursor.generation(), 0, {});
+      lose(transaction, *shared, record, cursor.generation(), content, lost);
     });
   }
 }
@@ -157,6 +168,7 @@ void BranchedDatabase::drop(Transaction& transaction, const std::string& name, c
   if (!place.branch) throw OperationError(ErrorCode::bad_value, "'" + name + "' is no branch");
   if (name == main) throw OperationError(ErrorCode::illegal_operation, "main can't be dropped: it is the database itself");
   lose_pending(transaction, *place.branch, lost);
+  open_merges_.end(transaction, place.branch->id);
   branches_.drop(transaction, name);
 }
 
@@ -166,9 +178,30 @@ Branch BranchedDatabase::branch(Transaction& transaction, const Ref& ref) const 
   return std::move(*place.branch);
 }
 
-std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch, const CommitInfo& info) {
+std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
+                                                       const std::vector<std::string>& collections) {
   const auto lock = in_use();
-  return branches_.commit(transaction, branch, info);
+  std::set<size_t> only;
+  for (const std::string& name : collections) only.insert(collection_at(name));
+  return branches_.commit(transaction, branch, info, only);
+}
+
+Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost) {
+  const auto lock = in_use();
+  return branches_.sweep(
+      transaction, retention, commits_max,
+      [&](size_t collection, RecordId record, Stamp generation, BytesView content) { lose(transaction, *in_order_[collection], record, generation, content, lost); },
+      open_merges_.held(transaction));
+}
+
+uint64_t BranchedDatabase::purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id, const Lost& lost) {
+  const auto lock = in_use();
+  const size_t at = collection_at(collection);
+  bson::KeyString key;
+  key.append(id);
+  return branches_.purge(transaction, at, key.bytes(), [&](size_t, RecordId record, Stamp generation, BytesView content) {
+    lose(transaction, *in_order_[at], record, generation, content, lost);
+  });
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, const Ref& to, const Lost& lost) {
@@ -176,6 +209,7 @@ std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, 
   const Branch branch = this->branch(transaction, {.name = name});
   const CommitNumber commit = place(transaction, to).commit;
   lose_pending(transaction, branch, lost);
+  open_merges_.end(transaction, branch.id);
   branches_.reset(transaction, name, commit);
   return branches_.graph().commit(transaction, commit);
 }
@@ -213,12 +247,33 @@ bson::Document id_of(bson::DocumentView document) {
 
 }  // namespace
 
-BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const std::string& into, const Ref& from, const Resolver& resolve,
-                                                const CommitInfo& info) {
+MergeTerms BranchedDatabase::terms_of(Transaction& transaction, const Branch& into, const MergeRequest& request) const {
+  MergeTerms terms(request.resolve);
+  terms.interrupted = request.interrupted;
+  for (const auto& [name, resolver] : request.of_collection) terms.of_collection[collection_at(name)] = resolver;
+  for (size_t i = 0; request.goes_on && i < in_order_.size(); ++i) {
+    terms.decided[i] = open_merges_.decisions(transaction, into.id, in_order_[i]->base.id());
+  }
+  return terms;
+}
+
+void BranchedDatabase::check_no_merge(Transaction& transaction, const Branch& branch) const {
+  if (!open_merges_.find(transaction, branch.id)) return;
+  throw OperationError(ErrorCode::illegal_operation, "a merge is under way on branch '" + branch.name + "': continueMerge or abortMerge come first");
+}
+
+BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const std::string& into, const MergeRequest& request, const CommitInfo& info) {
   const auto lock = in_use();
   const Branch before = branch(transaction, {.name = into});
+  if (!request.goes_on) check_no_merge(transaction, before);
+  const std::optional<Branch> with = request.with ? std::optional(branch(transaction, {.name = *request.with})) : std::nullopt;
+  if (with) {
+    check_no_merge(transaction, *with);
+    if (with->head != request.from) throw OperationError(ErrorCode::illegal_operation, "branch '" + with->name + "' went on since the merge began");
+  }
+  const MergeTerms terms = terms_of(transaction, before, request);
   const Stamp generation = transaction.next_stamp();  // nobody else has it: what the merge writes is told by it
-  const Merged merged = branches_.merge(transaction, into, place(transaction, from).commit, resolve, info, generation);
+  const Merged merged = branches_.bring(transaction, request.kind, into, request.from, terms, info, generation);
   Merge merge{.commit = merged.commit, .conflicts = {}, .touched_by_both = merged.touched_by_both};
   for (const Merged::Conflict& one : merged.conflicts) {
     const SharedCollection& shared = *in_order_[one.collection];
@@ -226,15 +281,70 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
     const auto content = shared.store.content(transaction, record);
     merge.conflicts.push_back({.collection = collection_name(shared), .id = content ? id_of(bson::DocumentView(*content)) : bson::Document(), .paths = one.paths});
   }
-  if (!merge.commit || !merge.conflicts.empty()) return merge;
+  if (!merge.conflicts.empty()) return merge;
   const Branch after = branch(transaction, {.name = into});
-  for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, after, generation, merge);
+  if (merge.commit) {
+    for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, after, generation, terms.interrupted, merge);
+    if (!merge.conflicts.empty()) return merge;
+  }
+  if (with && with->head != after.head) {
+    branches_.advance(transaction, with->name, after.head);
+    const Branch there = branch(transaction, {.name = with->name});
+    for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, *with, there, generation, terms.interrupted, merge);
+    merge.advanced = true;
+  }
+  if (request.goes_on) open_merges_.end(transaction, before.id);
   return merge;
+}
+
+void BranchedDatabase::begin_merge(Transaction& transaction, const Branch& branch, const OpenMerge& merge) {
+  const auto lock = in_use();
+  branches_.graph().hold(transaction, merge.from);
+  open_merges_.begin(transaction, branch.id, merge);
+}
+
+void BranchedDatabase::abort_merge(Transaction& transaction, const Branch& branch) {
+  if (!open_merges_.end(transaction, branch.id)) throw OperationError(ErrorCode::illegal_operation, "no merge is under way on branch '" + branch.name + "'");
+}
+
+void BranchedDatabase::decide(Transaction& transaction, const Branch& branch, const MergeSides& sides, const Decision& decision) {
+  open_merges_.decide(transaction, branch.id, sides.collection, sides.key, decision);
+}
+
+std::map<std::string, Decisions> BranchedDatabase::decisions(Transaction& transaction, const Branch& branch) const {
+  const auto lock = in_use();
+  std::map<std::string, Decisions> all;
+  for (const SharedCollection* shared : in_order_) {
+    Decisions own = open_merges_.decisions(transaction, branch.id, shared->base.id());
+    if (!own.empty()) all.emplace(collection_name(*shared), std::move(own));
+  }
+  return all;
+}
+
+Sides BranchedDatabase::MergeSides::view() const {
+  const auto of = [](const std::optional<Bytes>& side) { return side ? std::optional<BytesView>(*side) : std::nullopt; };
+  return {of(base), of(ours), of(theirs)};
+}
+
+std::optional<BranchedDatabase::MergeSides> BranchedDatabase::merge_sides(Transaction& transaction, const Branch& branch, Branches::Bring kind, CommitNumber from,
+                                                                          std::string_view collection, BytesView key) {
+  const auto lock = in_use();
+  for (size_t i = 0; i < in_order_.size(); ++i) {
+    if (collection_name(*in_order_[i]) != collection) continue;
+    BranchStore& store = in_order_[i]->store;
+    const Branches::Change change = branches_.change(transaction, kind, branch, from);
+    MergeSides sides{.collection = in_order_[i]->base.id(), .key = Bytes(key), .base = {}, .ours = {}, .theirs = {}};
+    if (change.base != 0) sides.base = store.get(transaction, branches_.view(transaction, change.base, i), sides.key);
+    sides.ours = store.get(transaction, branches_.view(transaction, branch.head, i), sides.key);
+    sides.theirs = store.get(transaction, branches_.view(transaction, change.theirs, i), sides.key);
+    return sides;
+  }
+  return std::nullopt;
 }
 
 // What came to the branch: documents that the merge wrote have no entries yet, and unique keys may be taken.
 void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after, Stamp generation,
-                                    Merge& merge) {
+                                    const std::function<void()>& interrupted, Merge& merge) {
   const View old = shared.view_of(transaction, before.head), now = shared.view_of(transaction, after);
   if (old.state == now.state) return;
   std::vector<std::shared_ptr<storage::StoredIndex>> unique;
@@ -247,6 +357,7 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
   // Of two that came, each may meet the other.
   std::set<std::tuple<const storage::StoredIndex*, Bytes, RecordId, RecordId>> told;
   difference.only_b.for_each([&](RecordId record) {
+    if (interrupted) interrupted();
     const bool may_be_written = segment_of(record) == before.segment;
     if (!may_be_written && unique.empty()) return;
     cursor.seek_after(record - 1);
@@ -275,6 +386,13 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
       }
     }
   });
+}
+
+size_t BranchedDatabase::collection_at(std::string_view name) const {
+  for (size_t i = 0; i < in_order_.size(); ++i) {
+    if (collection_name(*in_order_[i]) == name) return i;
+  }
+  throw OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no collection '" + std::string(name) + "'");
 }
 
 std::string BranchedDatabase::collection_name(const SharedCollection& shared) { return std::string(storage::collection_of(shared.base.ns())); }
@@ -306,6 +424,7 @@ std::vector<BranchedDatabase::Changes> BranchedDatabase::changes(Transaction& tr
 std::vector<std::string> BranchedDatabase::table_names() const {
   const std::shared_lock lock(mutex_);
   std::vector<std::string> names = branches_.graph().table_names();
+  names.push_back(open_merges_.table_name());
   for (const SharedCollection* shared : in_order_) {
     const auto more = shared->store.table_names();
     names.insert(names.end(), more.begin(), more.end());

@@ -11,6 +11,7 @@
 
 #include "versions/branch/branches.h"
 #include "versions/database/known_views.h"
+#include "versions/database/open_merges.h"
 #include "versions/database/refs.h"
 
 namespace versions {
@@ -55,8 +56,9 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   bool has_pending(Transaction& transaction, BranchId branch);
   // By name; throws BadValue for what is no branch.
   Branch branch(Transaction& transaction, const Ref& ref) const;
-  // nullptr: nothing was written since the last one.
-  std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info);
+  // Of all collections, or of these alone. nullptr: nothing was written since the last one.
+  std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
+                                       const std::vector<std::string>& collections = {});
   // Both as with drop.
   std::shared_ptr<const Commit> reset(Transaction& transaction, const std::string& branch, const Ref& to, const Lost& lost);
   void rename(Transaction& transaction, const std::string& branch, const std::string& to);
@@ -82,9 +84,47 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
     std::shared_ptr<const Commit> commit;  // nullptr: there was nothing new, or conflicts
     std::vector<Conflict> conflicts;
     uint64_t touched_by_both = 0;
+    bool advanced = false;  // the branch of `with`
   };
-  // Where there are conflicts the transaction must not be committed. Throws IllegalOperation where something is pending on the branch.
-  Merge merge(Transaction& transaction, const std::string& into, const Ref& from, const Resolver& resolve, const CommitInfo& info);
+  struct MergeRequest {
+    Branches::Bring kind = Branches::Bring::merge;
+    CommitNumber from = 0;
+    // A branch whose last commit that is, and which goes on from the merge's commit too.
+    std::optional<std::string> with = {};
+    Resolver resolve = {};
+    std::map<std::string, Resolver> of_collection = {};  // by name, instead of it
+    std::function<void()> interrupted = {};              // asked now and then; may throw
+    // It goes on with the merge that is under way on the branch, and ends that with its commit: what was decided there counts.
+    bool goes_on = false;
+  };
+  // Where there are conflicts the transaction must not be committed. Throws IllegalOperation where something is pending on the branch, or
+  // another merge is under way there.
+  Merge merge(Transaction& transaction, const std::string& into, const MergeRequest& request, const CommitInfo& info);
+
+  // A merge that stops at conflicts waits on the branch, which goes on as it was meanwhile. Throw IllegalOperation where there is another
+  // one, or none.
+  void begin_merge(Transaction& transaction, const Branch& branch, const OpenMerge& merge);
+  std::optional<OpenMerge> open_merge(Transaction& transaction, const Branch& branch) const { return open_merges_.find(transaction, branch.id); }
+  void abort_merge(Transaction& transaction, const Branch& branch);
+  // A document on the three sides of the merge that is under way on the branch.
+  struct MergeSides {
+    storage::CollectionId collection = 0;
+    Bytes key;
+    std::optional<Bytes> base, ours, theirs;
+    Sides view() const;
+  };
+  // nullopt: no such collection.
+  std::optional<MergeSides> merge_sides(Transaction& transaction, const Branch& branch, Branches::Bring kind, CommitNumber from, std::string_view collection,
+                                        BytesView key);
+  void decide(Transaction& transaction, const Branch& branch, const MergeSides& sides, const Decision& decision);
+  std::map<std::string, Decisions> decisions(Transaction& transaction, const Branch& branch) const;  // by collection
+
+  RetentionPolicy retention(Transaction& transaction) const { return branches_.graph().policy(transaction); }
+  void set_retention(Transaction& transaction, const RetentionPolicy& policy) { branches_.graph().put_policy(transaction, policy); }
+  // Drops some of the commits that need not stay (Branches::sweep), with the index entries of what they alone showed.
+  Branches::Swept sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost);
+  // Takes every version of a document away, of all branches and commits; returns how many there were.
+  uint64_t purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id, const Lost& lost);
 
   // To read it across branches; nullptr: no such collection. Good for as long as somebody holds the collection.
   SharedCollection* versions_of(storage::CollectionId collection) const;
@@ -99,8 +139,16 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
 
  private:
   std::shared_lock<std::shared_mutex> in_use() const;
+  // By name, throws NamespaceNotFound.
+  size_t collection_at(std::string_view name) const;
+  void check_kept(Transaction& transaction, const Ref& ref, CommitNumber commit) const;
+  // Before a content goes that nobody stores any more: what belongs to it goes too.
+  void lose(Transaction& transaction, SharedCollection& shared, RecordId record, Stamp generation, BytesView content, const Lost& lost);
   static std::string collection_name(const SharedCollection& shared);
-  void index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after, Stamp generation, Merge& merge);
+  void index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after, Stamp generation,
+                    const std::function<void()>& interrupted, Merge& merge);
+  void check_no_merge(Transaction& transaction, const Branch& branch) const;
+  MergeTerms terms_of(Transaction& transaction, const Branch& into, const MergeRequest& request) const;
   bool is_now(const Branch& branch) const;  // whatever transactions from before show
   void check_free(Transaction& transaction, const std::string& name) const;
   void lose_pending(Transaction& transaction, const Branch& branch, const Lost& lost);
@@ -108,6 +156,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   storage::Engine& engine_;
   const std::string name_;
   Branches branches_;
+  OpenMerges open_merges_;
   mutable std::shared_mutex mutex_;  // of the list of collections, there and in branches_
   bool closed_ = false;
   std::map<storage::CollectionId, std::unique_ptr<SharedCollection>> collections_;

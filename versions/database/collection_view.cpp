@@ -160,6 +160,8 @@ int64_t SharedCollection::records(Transaction& transaction, const View& view) {
     }
     count = *known;
   }
+  // Bitmaps go on counting what was purged.
+  store.purged_records(transaction).for_each([&](RecordId record) { count -= store.shows(transaction, view, record) ? 1 : 0; });
   if (view.branch == BranchId::none) return count;
   const BranchStore::Pending pending = store.pending(transaction, view.branch);
   return count + static_cast<int64_t>(pending.added.count()) - static_cast<int64_t>(pending.removed.count());
@@ -322,6 +324,17 @@ int64_t CollectionView::logical_bytes() const {
 
 void remove_entries(Transaction& transaction, storage::StoredCollection& base, RecordId record, bson::DocumentView document) {
   remove(transaction, keys_of(base, document), record);
+  if (segment_of(record) >= first_segment) return;
+  // It was there before the first branch: unique indexes, that on _id too, have it in a form of their own.
+  const auto indexes = base.stored_indexes();
+  for (const auto& index : *indexes) {
+    if (!index->spec().unique) continue;
+    storage::IndexKeys keys;
+    index->keys_of(document, keys);
+    for (const Bytes& key : keys.keys) {
+      if (index->find(transaction, key) == record) index->remove(transaction, key, record);
+    }
+  }
 }
 
 void add_entries(Transaction& transaction, storage::StoredCollection& base, RecordId record, bson::DocumentView document) {

@@ -129,14 +129,21 @@ std::shared_ptr<BranchedDatabase> Databases::need(std::string_view db) const {
   throw OperationError(ErrorCode::namespace_not_found, "database '" + std::string(name.database) + "' has no branches, so there is no '" + std::string(db) + "'");
 }
 
-std::shared_ptr<BranchedDatabase> Databases::find_or_begin(const std::string& name, const CommitInfo& info) {
-  if (auto database = find(name)) return database;
+std::vector<std::shared_ptr<BranchedDatabase>> Databases::all() const {
+  std::vector<std::shared_ptr<BranchedDatabase>> all;
+  const std::shared_lock lock(mutex_);
+  for (const auto& [name, database] : databases_) all.push_back(database);
+  return all;
+}
+
+Databases::Begun Databases::find_or_begin(const std::string& name, const CommitInfo& info) {
+  if (auto database = find(name)) return {std::move(database)};
   if (name == "local" || name == "admin" || name == "config") {
     throw OperationError(ErrorCode::illegal_operation, "database '" + name + "' can't have branches");
   }
-  std::shared_ptr<BranchedDatabase> made;
+  Begun begun;
   engine_.catalog().alone(name, [&](const std::vector<std::shared_ptr<StoredCollection>>& collections) {
-    if ((made = find(name))) return;
+    if ((begun.database = find(name))) return;
     if (collections.empty()) throw OperationError(ErrorCode::namespace_not_found, "database '" + name + "' does not exist");
     for (const auto& collection : collections) {
       if (storage::collection_of(collection->ns()).starts_with(unfinished_prefix)) {
@@ -169,9 +176,10 @@ std::shared_ptr<BranchedDatabase> Databases::find_or_begin(const std::string& na
     });
     for (const auto& collection : collections) database->share(*collection);
     const std::unique_lock lock(mutex_);
-    databases_[name] = made = std::move(database);
+    databases_[name] = database;
+    begun = {std::move(database), true};
   });
-  return made;
+  return begun;
 }
 
 std::shared_ptr<storage::Collection> Databases::open(std::string_view ns) {

@@ -21,10 +21,15 @@ class Databases final : public storage::ViewSource {
   // nullptr: it has no branches.
   std::shared_ptr<BranchedDatabase> find(std::string_view name) const;
   bool any() const;
-  // The same, and makes it one that has where it isn't: its documents become main's first commit. Readers that are in it meet
+  std::vector<std::shared_ptr<BranchedDatabase>> all() const;
+  // The same as find, and makes it one that has where it isn't: its documents become main's first commit. Readers that are in it meet
   // QueryPlanKilled at their next batch. Throws NamespaceNotFound where there is no such database, IllegalOperation where it can't
   // have branches.
-  std::shared_ptr<BranchedDatabase> find_or_begin(const std::string& name, const CommitInfo& info);
+  struct Begun {
+    std::shared_ptr<BranchedDatabase> database;
+    bool is_new = false;  // it had none before this call
+  };
+  Begun find_or_begin(const std::string& name, const CommitInfo& info);
 
   std::shared_ptr<storage::Collection> open(std::string_view ns) override;
   std::vector<std::shared_ptr<storage::Collection>> collections(std::string_view db) override;

@@ -199,7 +199,7 @@ TEST_CASE("two transactions that want one unique key of a branch conflict, and t
   Databases databases(engine);
   const auto things = engine.catalog().create("shop.things", {});
   engine.catalog().create_indexes(things, {storage::parse_index_spec(bson::json("{key: {u: 1}, name: 'u', unique: true}"))});
-  const auto database = databases.find_or_begin("shop", {});
+  const auto database = databases.find_or_begin("shop", {}).database;
   storage::in_transaction(engine, [&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); });
   const auto dev = engine.catalog().open("shop@dev.things");
   Transaction a(engine, Transaction::Mode::write), b(engine, Transaction::Mode::write), c(engine, Transaction::Mode::write);
@@ -222,7 +222,7 @@ TEST_CASE("a branch and a tag can't take one name at the same time") {
   storage::Engine engine(storage::test_options(directory.path()));
   Databases databases(engine);
   const auto things = engine.catalog().create("shop.things", {});
-  const auto database = databases.find_or_begin("shop", {});
+  const auto database = databases.find_or_begin("shop", {}).database;
   storage::in_transaction(engine, [&](Transaction& transaction) {
     things->insert(transaction, document(1, 0, 7));
     database->commit(transaction, "main", {});
@@ -238,7 +238,7 @@ TEST_CASE("a view that was opened while its branch was dropped is not that of th
   storage::Engine engine(storage::test_options(directory.path()));
   Databases databases(engine);
   const auto things = std::dynamic_pointer_cast<storage::StoredCollection>(engine.catalog().create("shop.things", {}));
-  const auto database = databases.find_or_begin("shop", {});
+  const auto database = databases.find_or_begin("shop", {}).database;
   const auto create = [&] { storage::in_transaction(engine, [&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); }); };
   create();
   Transaction before(engine, Transaction::Mode::read);

@@ -1,0 +1,345 @@
+"""merge, cherryPick and revert: where they go, who decides conflicts, and merges that wait for somebody to."""
+import threading
+
+import pymongo
+import pytest
+from pymongo.errors import OperationFailure
+
+from tests.support.palimpsest import Server
+
+BAD_VALUE, NO_SUCH_KEY, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, MAX_TIME_MS_EXPIRED, IMMUTABLE_FIELD, OPERATION_FAILED = 2, 4, 20, 26, 48, 50, 66, 96
+
+
+def fails(code, work):
+    with pytest.raises(OperationFailure) as failure:
+        work()
+    assert failure.value.code == code, failure.value
+    return failure.value
+
+
+def by_id(collection):
+    return {one["_id"]: one for one in collection.find()}
+
+
+def log_of(database):
+    return list(database.cursor_command("log", 1))
+
+
+def conflicts_of(database):
+    return list(database.cursor_command("listConflicts", 1))
+
+
+@pytest.fixture
+def parted(shop):
+    """main and dev have changed `n` of the documents 0 to 3; dev alone changed 4 and added "new", and removed 5."""
+    main = shop["main"]
+    main.c.insert_many([{"_id": i, "n": 0, "name": f"d{i}"} for i in range(6)])
+    shop.create("dev")
+    dev = shop["dev"]
+    main.c.update_many({"_id": {"$lt": 4}}, {"$inc": {"n": 1}})
+    dev.c.update_many({"_id": {"$lt": 5}}, {"$inc": {"n": 10}})
+    dev.c.insert_one({"_id": "new", "n": 10})
+    dev.c.delete_one({"_id": 5})
+    main.command("commit", 1), dev.command("commit", 1)
+    return shop
+
+
+def test_a_merge_into_both_leaves_the_two_branches_at_one_commit(parted):
+    main, dev = parted["main"], parted["dev"]
+    done = main.command("merge", "dev", resolve="ours", into="both")
+    assert done["changed"] is True and done["branch"] == "main"
+    assert log_of(dev)[0]["commit"] == log_of(main)[0]["commit"] == done["commit"]
+    assert by_id(main.c) == by_id(dev.c) and dev.c.find_one({"_id": 0})["n"] == 1 and dev.c.find_one({"_id": "new"})
+    # Each goes its own way from there.
+    dev.c.update_one({"_id": 0}, {"$set": {"n": 100}})
+    assert main.c.find_one({"_id": 0})["n"] == 1
+    dev.command("commit", 1)
+    main.command("merge", "dev")
+    assert main.c.find_one({"_id": 0})["n"] == 100
+    # Where there is nothing to merge the other one still comes to the same commit.
+    main.c.insert_one({"_id": "later"})
+    main.command("commit", 1)
+    assert main.command("merge", "dev", into="both")["changed"] is True
+    assert dev.c.find_one({"_id": "later"}) and log_of(dev)[0]["commit"] == log_of(main)[0]["commit"]
+    assert main.command("merge", "dev", into="both")["changed"] is False
+    parted["main"].command("createTag", "v1", **{"from": "dev"})
+    fails(BAD_VALUE, lambda: main.command("merge", "v1", into="both"))
+    dev.c.insert_one({"_id": "open"})
+    main.c.insert_one({"_id": "more"})
+    main.command("commit", 1)
+    fails(ILLEGAL_OPERATION, lambda: main.command("merge", "dev", into="both"))
+
+
+def test_a_merge_into_both_meets_the_other_branch_s_writers_on_documents_alone(parted):
+    def write(number, database):
+        for i in range(40):
+            database.other.update_one({"_id": number}, {"$inc": {"n": 1}}, upsert=True)
+            database.command("commit", 1)
+
+    with parted.writers(2, "dev", write):
+        merged = 0
+        while merged < 10:
+            try:
+                parted["main"].command("merge", "dev", resolve="ours", into="both")
+                merged += 1
+            except OperationFailure as failure:
+                assert failure.code == ILLEGAL_OPERATION, failure  # something is not committed on dev
+    assert {one["_id"]: one["n"] for one in parted["dev"].other.find()} == {0: 40, 1: 40}
+
+
+def test_a_merge_into_a_new_branch_leaves_the_others_as_they_are(parted):
+    main, dev = parted["main"], parted["dev"]
+    before = by_id(main.c), by_id(dev.c)
+    fails(BAD_VALUE, lambda: main.command("merge", "dev", into="new"))
+    fails(BAD_VALUE, lambda: main.command("merge", "dev", branch="both"))
+    fails(NAMESPACE_EXISTS, lambda: main.command("merge", "dev", into="new", branch="dev", resolve="theirs"))
+    fails(OPERATION_FAILED, lambda: main.command("merge", "dev", into="new", branch="both"))
+    assert "both" not in parted.names()
+    main.c.insert_one({"_id": "not committed"})
+    done = main.command("merge", "dev", into="new", branch="both", resolve="theirs")
+    assert done["branch"] == "both" and log_of(parted["both"])[0]["commit"] == done["commit"]
+    assert parted["both"].c.find_one({"_id": 0})["n"] == 10 and not parted["both"].c.find_one({"_id": "not committed"})
+    main.c.delete_one({"_id": "not committed"})
+    assert (by_id(main.c), by_id(dev.c)) == before
+    # What can't be written to can begin one.
+    tried = parted["main~1"].command("merge", "dev", into="new", branch="again", resolve="theirs")
+    assert tried["branch"] == "again" and parted["again"].c.count_documents({}) == parted["both"].c.count_documents({})
+
+
+def test_conflicts_by_a_pipeline_and_collection_by_collection(parted):
+    main, dev = parted["main"], parted["dev"]
+    for database, n in [(main, 1), (dev, 2)]:
+        database.d.insert_one({"_id": 1, "n": n})
+        database.command("commit", 1)
+    fails(OPERATION_FAILED, lambda: main.command("merge", "dev", collections={"c": {"resolve": "ours"}}))
+    fails(NAMESPACE_NOT_FOUND, lambda: main.command("merge", "dev", collections={"e": {"resolve": "ours"}}))
+    fails(BAD_VALUE, lambda: main.command("merge", "dev", collections={"c": {"resolve": "mine"}}))
+    fails(IMMUTABLE_FIELD, lambda: main.command("merge", "dev", resolve=[{"$set": {"_id": 7}}]))
+    fails(40324, lambda: main.command("merge", "dev", resolve=[{"$nothing": 1}]))
+    stages = [{"$set": {"n": {"$max": ["$$ours.n", "$$theirs.n"]}, "was": "$$base.n"}}]
+    main.command("merge", "dev", resolve=stages, collections={"d": {"resolve": "theirs"}})
+    assert main.c.find_one({"_id": 0}) == {"_id": 0, "n": 10, "name": "d0", "was": 0}
+    assert main.d.find_one() == {"_id": 1, "n": 2}
+    assert main.c.find_one({"_id": "new"}) == {"_id": "new", "n": 10}
+
+
+def test_a_pipeline_sees_a_document_that_is_not_there_as_null(parted):
+    main, dev = parted["main"], parted["dev"]
+    main.c.delete_one({"_id": 0})
+    main.command("commit", 1)
+    main.command("merge", "dev", resolve=[{"$set": {"ours": "$$ours", "n": "$$theirs.n"}}])
+    assert main.c.find_one({"_id": 0}) == {"_id": 0, "ours": None, "n": 10}
+
+
+def test_a_merge_waits_until_somebody_has_decided(parted):
+    main, dev = parted["main"], parted["dev"]
+    before, head = by_id(main.c), log_of(main)[0]["commit"]
+    stopped = main.command("merge", "dev", resolve="manual", message="by hand", author="me")
+    assert stopped["merging"] is True and stopped["changed"] is False and stopped["conflictCount"] == 4 and stopped["commit"] == head
+    assert by_id(main.c) == before and main.command("status")["clean"] is True
+    assert main.command("status")["merging"] == {"kind": "merge", "from": "dev", "commit": log_of(dev)[0]["commit"]}
+    for command in ["merge", "cherryPick", "revert"]:
+        fails(ILLEGAL_OPERATION, lambda: main.command(command, "dev"))
+    listed = {one["_id"]: one for one in conflicts_of(main)}
+    assert sorted(listed) == [0, 1, 2, 3]
+    assert listed[1] == {"collection": "c", "_id": 1, "paths": ["n"], "base": {"_id": 1, "n": 0, "name": "d1"}, "ours": {"_id": 1, "n": 1, "name": "d1"},
+                         "theirs": {"_id": 1, "n": 10, "name": "d1"}}
+    resolve = lambda **given: main.command("resolveConflict", 1, collection="c", **given)
+    resolve(id=0, take="ours"), resolve(id=1, take="theirs"), resolve(id=2, take="base")
+    assert len(fails(OPERATION_FAILED, lambda: main.command("continueMerge", 1)).details["conflicts"]) == 1
+    resolve(id=3, document={"n": 3})
+    resolve(id="new", take="ours")    # no conflict, but theirs brings it
+    fails(NO_SUCH_KEY, lambda: resolve(id="nothing", take="ours"))
+    fails(NO_SUCH_KEY, lambda: main.command("resolveConflict", 1, collection="x", id=1, take="ours"))
+    fails(BAD_VALUE, lambda: resolve(id=3, take="mine"))
+    fails(BAD_VALUE, lambda: resolve(id=3, take="ours", document={}))
+    fails(BAD_VALUE, lambda: resolve(id=3, document={"_id": 4}))
+    assert {one["_id"]: one["resolved"] for one in conflicts_of(main)} == {0: "ours", 1: "theirs", 2: "base", 3: "document", "new": "ours"}
+    assert by_id(main.c) == before
+    done = main.command("continueMerge", 1, author="you")
+    assert done["changed"] is True and "merging" not in main.command("status")
+    newest = log_of(main)[0]
+    assert newest["message"] == "by hand" and newest["author"] == "you" and len(newest["parents"]) == 2
+    assert {key: one["n"] for key, one in by_id(main.c).items()} == {0: 1, 1: 10, 2: 0, 3: 3, 4: 10}
+    assert main.command("merge", "dev")["changed"] is False
+    fails(ILLEGAL_OPERATION, lambda: main.command("continueMerge", 1))
+    fails(ILLEGAL_OPERATION, lambda: main.command("abortMerge", 1))
+    fails(ILLEGAL_OPERATION, lambda: conflicts_of(main))
+    fails(ILLEGAL_OPERATION, lambda: resolve(id=3, take="ours"))
+
+
+def test_the_branch_goes_on_while_a_merge_waits_and_a_decision_is_about_what_it_was_about(parted):
+    main, dev = parted["main"], parted["dev"]
+    main.command("merge", "dev", resolve="manual")
+    for i in range(4):
+        main.command("resolveConflict", 1, collection="c", id=i, take="theirs")
+    main.c.update_one({"_id": 0}, {"$set": {"n": 77}})
+    main.c.insert_one({"_id": "mine"})
+    fails(ILLEGAL_OPERATION, lambda: main.command("continueMerge", 1))  # something is not committed
+    main.command("commit", 1)
+    assert [(one["_id"], "resolved" in one) for one in conflicts_of(main)][:1] == [(0, False)]
+    assert [one["_id"] for one in fails(OPERATION_FAILED, lambda: main.command("continueMerge", 1)).details["conflicts"]] == [0]
+    main.command("resolveConflict", 1, collection="c", id=0, take="ours")
+    # What the other branch commits meanwhile is for the next merge.
+    dev.c.insert_one({"_id": "late"})
+    dev.command("commit", 1)
+    main.command("continueMerge", 1)
+    assert {key: one.get("n") for key, one in by_id(main.c).items()} == {0: 77, 1: 10, 2: 10, 3: 10, 4: 10, "new": 10, "mine": None}
+
+
+def test_an_aborted_merge_leaves_nothing(parted):
+    main = parted["main"]
+    before = by_id(main.c)
+    main.command("merge", "dev", resolve="manual")
+    main.command("resolveConflict", 1, collection="c", id=0, take="theirs")
+    main.command("abortMerge", 1)
+    assert by_id(main.c) == before and "merging" not in main.command("status")
+    main.command("merge", "dev", resolve="manual")
+    assert not [one for one in conflicts_of(main) if "resolved" in one]
+    main.command("resetBranch", "main", to="main")  # ends it, too
+    assert "merging" not in main.command("status")
+    parted.create("other", **{"from": "main"})
+    parted["other"].command("merge", "dev", resolve="manual")
+    main.command("renameBranch", "other", to="next")
+    assert parted["next"].command("status")["merging"]["from"] == "dev" and len(conflicts_of(parted["next"])) == 4
+    main.command("dropBranch", "next")
+
+
+def test_a_unique_key_that_two_want_is_decided_by_hand(shop):
+    main = shop["main"]
+    main.c.create_index("u", unique=True)
+    main.c.insert_many([{"_id": i, "u": i} for i in range(3)])
+    shop.create("dev")
+    dev = shop["dev"]
+    main.c.insert_one({"_id": "m", "u": 100})
+    dev.c.insert_many([{"_id": "d", "u": 100}, {"_id": "e", "u": 101}])
+    dev.c.update_one({"_id": 1}, {"$set": {"u": 50}})
+    main.command("commit", 1), dev.command("commit", 1)
+    assert main.command("merge", "dev", resolve="manual")["conflictCount"] == 1
+    conflict, = conflicts_of(main)
+    assert conflict == {"collection": "c", "_id": "d", "index": "u_1", "key": {"u": 100}, "other": {"_id": "m"}, "theirs": {"_id": "d", "u": 100}}
+    main.command("resolveConflict", 1, collection="c", id="d", document={"u": 101})
+    conflict, = conflicts_of(main)[:-1]
+    assert conflict["key"] == {"u": 101}
+    main.command("resolveConflict", 1, collection="c", id="d", document={"u": 102})
+    main.command("resolveConflict", 1, collection="c", id=1, take="ours")
+    main.command("continueMerge", 1)
+    assert {one["_id"]: one["u"] for one in main.c.find({"u": {"$gte": 0}}).hint("u_1")} == {0: 0, 1: 1, 2: 2, "m": 100, "d": 102, "e": 101}
+
+
+def test_manual_of_one_collection_and_not_of_another(parted):
+    main, dev = parted["main"], parted["dev"]
+    for database, n in [(main, 1), (dev, 2)]:
+        database.d.insert_one({"_id": 1, "n": n})
+        database.command("commit", 1)
+    fails(OPERATION_FAILED, lambda: main.command("merge", "dev", collections={"c": {"resolve": "manual"}}))
+    assert "merging" not in main.command("status")
+    main.command("merge", "dev", into="new", branch="made", resolve="theirs", collections={"c": {"resolve": "manual"}})
+    assert "merging" not in main.command("status")
+    made = parted["made"]
+    assert made.command("status")["merging"]["from"] == "dev" and len(conflicts_of(made)) == 4
+    for i in range(4):
+        made.command("resolveConflict", 1, collection="c", id=i, take="ours")
+    made.command("continueMerge", 1)
+    assert made.d.find_one()["n"] == 2 and made.c.find_one({"_id": 0})["n"] == 1 and made.c.find_one({"_id": 4})["n"] == 10
+
+
+def test_a_waiting_merge_into_both_wants_the_other_branch_where_it_was(parted):
+    main, dev = parted["main"], parted["dev"]
+    main.command("merge", "dev", resolve="manual", into="both")
+    for i in range(4):
+        main.command("resolveConflict", 1, collection="c", id=i, take="theirs")
+    dev.c.insert_one({"_id": "late"})
+    dev.command("commit", 1)
+    fails(ILLEGAL_OPERATION, lambda: main.command("continueMerge", 1))
+    dev.command("resetBranch", "dev", to="dev~1")
+    main.command("continueMerge", 1)
+    assert log_of(main)[0]["commit"] == log_of(dev)[0]["commit"]
+
+
+def test_one_commit_is_picked(parted):
+    main, dev = parted["main"], parted["dev"]
+    dev.c.update_one({"_id": 5}, {"$set": {"name": "other"}}, upsert=True)
+    dev.c.insert_one({"_id": "picked"})
+    picked = dev.command("commit", 1, message="picked", author="them")["commit"]
+    dev.c.insert_one({"_id": "more"})
+    dev.command("commit", 1)
+    tried = main.command("cherryPick", picked, dryRun=True)
+    assert tried["conflictCount"] == 1 and tried["conflicts"][0]["_id"] == 5
+    fails(OPERATION_FAILED, lambda: main.command("cherryPick", picked))
+    done = main.command("cherryPick", picked, resolve="theirs")
+    assert done["changed"] is True and main.c.find_one({"_id": "picked"}) and not main.c.find_one({"_id": "more"}) and not main.c.find_one({"_id": "new"})
+    newest = log_of(main)[0]
+    assert newest["message"] == "picked" and newest["author"] == "them" and len(newest["parents"]) == 1
+    assert main.command("cherryPick", picked, resolve="ours")["changed"] is False
+    fails(ILLEGAL_OPERATION, lambda: main.command("cherryPick", log_of(main)[-1]["commit"]))  # the first changed nothing
+    fails(40415, lambda: main.command("cherryPick", picked, into="both"))
+
+
+def test_one_commit_is_taken_back(parted):
+    main = parted["main"]
+    before = by_id(main.c)
+    main.c.update_many({}, {"$set": {"x": 1}})
+    main.c.delete_one({"_id": 3})
+    main.c.insert_one({"_id": "added"})
+    main.command("commit", 1, message="wrong")
+    main.c.update_one({"_id": 0}, {"$set": {"x": 2}})
+    main.c.insert_one({"_id": "kept"})
+    main.command("commit", 1)
+    stopped = main.command("revert", "main~1", resolve="manual")
+    assert [one["_id"] for one in stopped["conflicts"]] == [0] and main.command("status")["merging"]["kind"] == "revert"
+    main.command("resolveConflict", 1, collection="c", id=0, take="theirs")
+    main.command("continueMerge", 1)
+    assert by_id(main.c) == before | {"kept": {"_id": "kept"}}
+    assert log_of(main)[0]["message"] == "revert of wrong" and len(log_of(main)[0]["parents"]) == 1
+
+
+def test_a_merge_stops_when_its_time_is_up_and_when_it_is_killed(shop):
+    main = shop["main"]
+    main.c.insert_many([{"_id": i, "n": 0} for i in range(2000)])
+    shop.create("dev")
+    for ref in ["main", "dev"]:
+        shop[ref].c.update_many({}, {"$set": {ref: 1}})
+        shop[ref].command("commit", 1)
+    fails(MAX_TIME_MS_EXPIRED, lambda: main.command("merge", "dev", maxTimeMS=1))
+    assert main.c.count_documents({"dev": 1}) == 0
+    running = threading.Event()
+
+    def kill():
+        with pymongo.MongoClient(*shop.client.address) as client:
+            while not running.is_set():
+                for one in client.admin.aggregate([{"$currentOp": {}}, {"$match": {"command.merge": "dev"}}]):
+                    client.admin.command("killOp", 1, op=one["opid"])
+                running.wait(0.001)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        main.command("merge", "dev", comment="it may be done before it is killed")
+    except OperationFailure as failure:
+        assert failure.code == 11601, failure
+        assert main.c.count_documents({"dev": 1}) == 0
+    finally:
+        running.set()
+        killer.join()
+
+
+def test_a_waiting_merge_survives_the_process(tmp_path):
+    with Server(dbpath=tmp_path) as server:
+        shop = server.client()["shop"]
+        shop.c.insert_many([{"_id": i, "n": 0} for i in range(3)])
+        shop.command("createBranch", "dev")
+        server.client()["shop@dev"].c.update_many({}, {"$set": {"n": 2}})
+        shop.c.update_many({}, {"$set": {"n": 1}})
+        for name in ["shop", "shop@dev"]:
+            server.client()[name].command("commit", 1)
+        shop.command("merge", "dev", resolve="manual", message="kept")
+        shop.command("resolveConflict", 1, collection="c", id=0, take="theirs", writeConcern={"w": 1, "j": True})
+        server.kill()
+        server.start()
+        shop = server.client()["shop"]
+        assert {one["_id"]: one.get("resolved") for one in conflicts_of(shop)} == {0: "theirs", 1: None, 2: None}
+        for i in [1, 2]:
+            shop.command("resolveConflict", 1, collection="c", id=i, take="ours")
+        shop.command("continueMerge", 1)
+        assert [one["n"] for one in shop.c.find().sort("_id", 1)] == [2, 1, 1] and log_of(shop)[0]["message"] == "kept"
