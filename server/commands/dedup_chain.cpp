@@ -6,6 +6,7 @@
 #include "bson/json.h"
 #include "server/arguments.h"
 #include "server/command.h"
+#include "server/commands/id_argument.h"
 #include "server/commands/scale.h"
 #include "server/operation.h"
 #include "server/write/target.h"
@@ -36,19 +37,6 @@ int64_t integer_within(const Arguments& arguments, std::string_view name, int64_
   if (value < least) refuse(">=", least);
   if (value > most) refuse("<=", most);
   return value;
-}
-
-// `_id`, or `id`: some drivers (PyMongo) send a field of the first name before all others, where a command's name belongs.
-bson::ValueView id_of(const Arguments& arguments) {
-  const auto first = arguments.fields().find("_id");
-  const auto other = arguments.fields().find("id");
-  if (first.exists() && other.exists()) throw OperationError(ErrorCode::invalid_options, "Cannot specify both _id and id");
-  const auto id = first.exists() ? first : other;
-  if (!id.exists()) throw OperationError(40414, "BSON field '" + arguments.dotted("_id") + "' is missing but a required field");
-  if (id.is_array() || id.type() == bson::Type::regex || id.type() == bson::Type::undefined) {
-    throw OperationError(ErrorCode::invalid_id_field, "The '_id' value cannot be of type " + std::string(bson::type_name(id.type())));
-  }
-  return id;
 }
 
 bson::Timestamp timestamp(storage::Stamp stamp) { return {static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)}; }
@@ -149,7 +137,7 @@ class DedupChain : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
-    const bson::ValueView id = id_of(arguments);
+    const bson::ValueView id = id_argument(arguments);
     const int64_t skip = integer_within(arguments, "skip", 0, 0, INT64_MAX);
     const int64_t limit = integer_within(arguments, "limit", limit_default, 1, limit_max);
     const std::string ns = request.ns();
