@@ -123,6 +123,20 @@ Decimal128 decimal_log10(const Decimal128& value) {
   return decimal(bid128_log10(bid(value), nearest, &flags));
 }
 
+Decimal128 decimal_trigonometric(Trigonometric function, const Decimal128& value) {
+  using Function = BID_UINT128 (*)(BID_UINT128, unsigned, Flags*);
+  // In the order of the names.
+  constexpr Function functions[] = {bid128_sin,  bid128_cos,  bid128_tan,  bid128_asin,  bid128_acos,  bid128_atan,
+                                    bid128_sinh, bid128_cosh, bid128_tanh, bid128_asinh, bid128_acosh, bid128_atanh};
+  Flags flags = 0;
+  return decimal(functions[static_cast<size_t>(function)](bid(value), nearest, &flags));
+}
+
+Decimal128 decimal_atan2(const Decimal128& y, const Decimal128& x) {
+  Flags flags = 0;
+  return decimal(bid128_atan2(bid(y), bid(x), nearest, &flags));
+}
+
 Decimal128 decimal_round(const Decimal128& value, int places, Rounding rounding) {
   Flags flags = 0;
   unsigned mode = nearest;

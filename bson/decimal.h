@@ -30,6 +30,10 @@ Decimal128 decimal_exp(const Decimal128& value);
 Decimal128 decimal_ln(const Decimal128& value);
 Decimal128 decimal_log10(const Decimal128& value);
 
+enum class Trigonometric : uint8_t { sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh };
+Decimal128 decimal_trigonometric(Trigonometric function, const Decimal128& value);
+Decimal128 decimal_atan2(const Decimal128& y, const Decimal128& x);
+
 enum class Rounding { half_even, down, up, toward_zero };
 
 // To a multiple of 10^-places, which becomes the exponent ("1.5" to 3 places is "1.500").

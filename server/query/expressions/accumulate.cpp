@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -239,20 +240,84 @@ class ExtremeN final : public Accumulator {
   std::multiset<Value, Better> values_;
 };
 
-using Make = std::unique_ptr<Accumulator> (*)(int64_t);
+// The first or the last of all by their keys. Of equal ones those that came first are the first.
+template <bool first, bool one>
+class Ordered final : public Accumulator {
+ public:
+  explicit Ordered(const AccumulatorSettings& settings) : n_(one ? 1 : static_cast<size_t>(settings.n)) {}
+  void add(const ValueView& input) override {
+    const bson::DocumentView pair = input.as_document();
+    const ValueView value = pair["v"];
+    const auto added = values_.emplace(Bytes(pair["k"].as_binary().bytes), value.exists() ? Value(value) : Value::null());
+    bytes_ += cost(*added);
+    if (values_.size() <= n_) return;
+    const auto out = first ? std::prev(values_.end()) : values_.begin();
+    bytes_ -= cost(*out);
+    values_.erase(out);
+  }
+  Value result() const override {
+    if (one) return values_.empty() ? Value::null() : values_.begin()->second;
+    bson::ArrayBuilder out;
+    for (const auto& [key, value] : values_) out.append(value);
+    return out.done_value();
+  }
+  size_t bytes() const override { return bytes_; }
+
+ private:
+  using Bytes = bson::Bytes;
+  static size_t cost(const std::pair<const Bytes, Value>& entry) { return 96 + entry.first.size() + entry.second.view().bytes().size(); }
+
+  const size_t n_;
+  std::multimap<Bytes, Value> values_;
+  size_t bytes_ = 64;
+};
+
+// Exact: the smallest number that so much of all is not above. What isn't a number doesn't take part.
+template <bool one>
+class Percentiles final : public Accumulator {
+ public:
+  explicit Percentiles(const AccumulatorSettings& settings) : wanted_(settings.percentiles) {}
+  void add(const ValueView& value) override {
+    if (value.is_number() && !std::isnan(value.to_double())) numbers_.push_back(value.to_double());
+  }
+  Value result() const override {
+    std::vector<double> sorted = numbers_;
+    std::sort(sorted.begin(), sorted.end());
+    const auto at = [&](double p) {
+      if (sorted.empty()) return Value::null();
+      const double rank = std::ceil(p * static_cast<double>(sorted.size())) - 1;
+      return Value(sorted[static_cast<size_t>(std::clamp(rank, 0.0, static_cast<double>(sorted.size() - 1)))]);
+    };
+    if (one) return at(wanted_[0]);
+    bson::ArrayBuilder out;
+    for (const double p : wanted_) out.append(at(p));
+    return out.done_value();
+  }
+  size_t bytes() const override { return 64 + numbers_.capacity() * sizeof(double); }
+
+ private:
+  const std::vector<double> wanted_;
+  std::vector<double> numbers_;
+};
+
+using Make = std::unique_ptr<Accumulator> (*)(const AccumulatorSettings&);
 template <class T>
-std::unique_ptr<Accumulator> plain(int64_t) {
+std::unique_ptr<Accumulator> plain(const AccumulatorSettings&) {
   return std::make_unique<T>();
 }
 template <class T>
-std::unique_ptr<Accumulator> with_n(int64_t n) {
-  return std::make_unique<T>(n);
+std::unique_ptr<Accumulator> with_n(const AccumulatorSettings& settings) {
+  return std::make_unique<T>(settings.n);
+}
+template <class T>
+std::unique_ptr<Accumulator> with_settings(const AccumulatorSettings& settings) {
+  return std::make_unique<T>(settings);
 }
 
 struct Entry {
   std::string_view name;
   Make make;
-  bool n = false;
+  AccumulatorForm form = AccumulatorForm::plain;
 };
 constexpr Entry entries[] = {
     {"$sum", plain<SumOf>},
@@ -267,10 +332,16 @@ constexpr Entry entries[] = {
     {"$stdDevSamp", plain<StandardDeviation<true>>},
     {"$mergeObjects", plain<MergeObjects>},
     {"$count", plain<Count>},
-    {"$firstN", with_n<FirstN>, true},
-    {"$lastN", with_n<LastN>, true},
-    {"$minN", with_n<ExtremeN<-1>>, true},
-    {"$maxN", with_n<ExtremeN<1>>, true},
+    {"$firstN", with_n<FirstN>, AccumulatorForm::n},
+    {"$lastN", with_n<LastN>, AccumulatorForm::n},
+    {"$minN", with_n<ExtremeN<-1>>, AccumulatorForm::n},
+    {"$maxN", with_n<ExtremeN<1>>, AccumulatorForm::n},
+    {"$top", with_settings<Ordered<true, true>>, AccumulatorForm::ordered},
+    {"$bottom", with_settings<Ordered<false, true>>, AccumulatorForm::ordered},
+    {"$topN", with_settings<Ordered<true, false>>, AccumulatorForm::ordered_n},
+    {"$bottomN", with_settings<Ordered<false, false>>, AccumulatorForm::ordered_n},
+    {"$percentile", with_settings<Percentiles<false>>, AccumulatorForm::percentiles},
+    {"$median", with_settings<Percentiles<true>>, AccumulatorForm::percentiles},
 };
 
 const Entry* find(std::string_view name) {
@@ -280,16 +351,22 @@ const Entry* find(std::string_view name) {
 
 }  // namespace
 
-std::unique_ptr<Accumulator> make_accumulator(std::string_view name, int64_t n) {
+std::unique_ptr<Accumulator> make_accumulator(std::string_view name, const AccumulatorSettings& settings) {
   const Entry* entry = find(name);
-  return entry ? entry->make(n) : nullptr;
+  base::check(entry != nullptr, "an accumulator of that name was parsed");
+  return entry->make(settings);
 }
 
-bool is_accumulator(std::string_view name) { return find(name) != nullptr; }
-
-bool takes_n(std::string_view name) {
+std::optional<AccumulatorForm> accumulator_form(std::string_view name) {
   const Entry* entry = find(name);
-  return entry && entry->n;
+  return entry ? std::optional(entry->form) : std::nullopt;
+}
+
+Value ordered_input(bson::BytesView key, const ValueView& value) {
+  bson::Builder pair;
+  pair.append("k", bson::Binary{0, key});
+  if (value.exists()) pair.append("v", value);
+  return Value(pair.done().view());
 }
 
 }  // namespace server::query

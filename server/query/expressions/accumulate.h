@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "bson/value.h"
 
@@ -18,11 +20,24 @@ class Accumulator {
   virtual size_t bytes() const { return 64; }
 };
 
-// "$sum", "$avg", "$min", "$max", "$first", "$last", "$push", "$addToSet", "$stdDevPop", "$stdDevSamp",
-// "$mergeObjects", "$count", "$firstN" …; nullptr: no accumulator of that name.
-// `n` is for those that keep that many.
-std::unique_ptr<Accumulator> make_accumulator(std::string_view name, int64_t n = 0);
-bool is_accumulator(std::string_view name);
-bool takes_n(std::string_view name);
+// What is said of an accumulator beside its input.
+enum class AccumulatorForm {
+  plain,        // nothing: "$sum", "$avg", "$min", "$max", "$first", "$last", "$push", "$addToSet", "$stdDevPop", "$mergeObjects", "$count" …
+  n,            // how many it keeps: "$firstN", "$lastN", "$minN", "$maxN"
+  ordered,      // a sort pattern: "$top", "$bottom". Inputs are what `ordered_input` makes
+  ordered_n,    // both: "$topN", "$bottomN"
+  percentiles,  // which, and how: "$percentile", "$median"
+};
+// nullopt: no accumulator of that name.
+std::optional<AccumulatorForm> accumulator_form(std::string_view name);
+
+struct AccumulatorSettings {
+  int64_t n = 1;
+  std::vector<double> percentiles{0.5};  // 0 to 1 each
+};
+std::unique_ptr<Accumulator> make_accumulator(std::string_view name, const AccumulatorSettings& settings = {});
+
+// A value with what it is sorted by: keys are compared as bytes.
+bson::Value ordered_input(bson::BytesView key, const bson::ValueView& value);
 
 }  // namespace server::query

@@ -274,7 +274,7 @@ ExpressionPtr parse_n(std::string_view name, const ValueView& value, Scope& scop
     const auto count = bson::number::exact_int64(n->evaluate(frame));
     if (!count) fail(5787902, "Value for 'n' must be of integral type, but found " + named(n->evaluate(frame)));
     if (*count <= 0) fail(5787908, "'n' must be greater than 0, found " + std::to_string(*count));
-    auto accumulator = make_accumulator(op, *count);
+    auto accumulator = make_accumulator(op, {.n = *count, .percentiles = {}});
     for (const bson::Element& element : array.view().as_document()) accumulator->add(element);
     return accumulator->result();
   });

@@ -434,7 +434,16 @@ ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Sc
   });
 }
 
+template <uint32_t bson::Timestamp::*part, int code>
+Value timestamp_part(std::string_view name, Arguments a) {
+  if (a[0].is_nullish()) return Value::null();
+  if (a[0].type() != Type::timestamp) fail(code, " Argument to " + std::string(name) + " must be a timestamp, but is " + named(a[0]));
+  return Value(static_cast<int64_t>(a[0].as_timestamp().*part));
+}
+
 constexpr OperatorEntry entries[] = {
+    {"$tsSecond", function_of<timestamp_part<&bson::Timestamp::seconds, 5687301>, 1>},
+    {"$tsIncrement", function_of<timestamp_part<&bson::Timestamp::increment, 5687302>, 1>},
     {"$year", parse_part<&Parts::year>},
     {"$month", parse_part<&Parts::month>},
     {"$dayOfMonth", parse_part<&Parts::day>},

@@ -77,6 +77,56 @@ TEST_CASE("Arithmetic promotes and refuses as MongoDB does") {
   CHECK(refused("{$sqrt: -1}") == 28714);
 }
 
+TEST_CASE("Trigonometry in radians, over what each function is defined for") {
+  same("{$round: [{$sin: 1}, 12]}", "0.841470984808");
+  same("{$cos: 0}", "1.0");
+  same("{$eq: [{$tan: NumberDecimal('0')}, 0]}", "true");
+  same("{$round: [{$acos: NumberDecimal('-1')}, 20]}", "NumberDecimal('3.14159265358979323846')");
+  same("{$atan2: [0, -1]}", "3.141592653589793");
+  same("{$round: [{$atan2: [NumberDecimal('1'), 1]}, 10]}", "NumberDecimal('0.7853981634')");
+  same("{$acosh: 1}", "0.0");
+  same("{$atanh: 1}", "Infinity");
+  same("{$sinh: {$literal: Infinity}}", "Infinity");
+  same("{$degreesToRadians: 180}", "3.141592653589793");
+  same("{$radiansToDegrees: {$literal: 3.141592653589793}}", "180.0");
+  same("{$degreesToRadians: NumberDecimal('180')}", "NumberDecimal('3.141592653589793238462643383279503')");
+  same("{$sin: null}", "null");
+  same("{$sin: {$literal: NaN}}", "NaN");
+  CHECK(refused("{$sin: {$literal: Infinity}}") == 50989);
+  CHECK(refused("{$acos: 1.1}") == 50989);
+  CHECK(refused("{$acosh: 0.5}") == 50989);
+  CHECK(refused("{$atanh: NumberDecimal('-1.5')}") == 50989);
+  CHECK(refused("{$sin: 'x'}") == 28765);
+  CHECK(refused("{$atan2: ['x', 1]}") == 51044);
+  CHECK(refused("{$atan2: [1, 'x']}") == 51045);
+}
+
+TEST_CASE("Percentiles of an array's numbers") {
+  same("{$median: {input: [5, 1, 'x', 3, null], method: 'approximate'}}", "3.0");
+  same("{$median: {input: 7, method: 'approximate'}}", "7.0");
+  same("{$median: {input: [], method: 'approximate'}}", "null");
+  same("{$percentile: {input: [1, 2, 3, 4], p: [0, 0.5, 0.51, 1], method: 'approximate'}}", "[1.0, 2.0, 3.0, 4.0]");
+  same("{$percentile: {input: '$nothing', p: [0.5], method: 'approximate'}}", "[null]");
+  CHECK(refused("{$median: {input: [1], method: 'exact'}}") == 2);
+  CHECK(refused("{$median: {input: [1]}}") == 40414);
+  CHECK(refused("{$percentile: {input: [1], p: [1.5], method: 'approximate'}}") == 7750303);
+  CHECK(refused("{$percentile: {input: [1], p: ['x'], method: 'approximate'}}") == 7750302);
+  CHECK(refused("{$percentile: {input: [1], p: [], method: 'approximate'}}") == 7750300);
+  CHECK(refused("{$percentile: {input: [1], p: [0.5], method: 'approximate', q: 1}}") == 40415);
+}
+
+TEST_CASE("Sizes and parts of timestamps") {
+  same("{$binarySize: '$s'}", "7");
+  same("{$binarySize: null}", "null");
+  same("{$bsonSize: {$literal: {a: 1}}}", "12");
+  same("{$tsSecond: Timestamp(5, 7)}", "NumberLong(5)");
+  same("{$tsIncrement: Timestamp(5, 7)}", "NumberLong(7)");
+  CHECK(refused("{$binarySize: 1}") == 51276);
+  CHECK(refused("{$bsonSize: 1}") == 31393);
+  CHECK(refused("{$tsSecond: 1}") == 5687301);
+  CHECK(refused("{$tsIncrement: 1}") == 5687302);
+}
+
 TEST_CASE("Comparison, logic and choice") {
   same("{$eq: ['$n', 5.0]}", "true");
   same("{$cmp: ['a', 'b']}", "-1");

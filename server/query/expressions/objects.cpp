@@ -173,7 +173,14 @@ Value rand(std::string_view, Arguments) {
   return Value(random.unit());
 }
 
+Value bson_size(std::string_view, Arguments a) {
+  if (a[0].is_nullish()) return Value::null();
+  if (!a[0].is_object()) fail(31393, "$bsonSize requires a document input, found: " + named(a[0]));
+  return Value(static_cast<int32_t>(a[0].as_document().bytes().size()));
+}
+
 constexpr OperatorEntry entries[] = {
+    {"$bsonSize", function_of<bson_size, 1>},
     {"$mergeObjects", function_of<merge_objects, 0, -1>},
     {"$objectToArray", function_of<object_to_array, 1>},
     {"$arrayToObject", function_of<array_to_object, 1>},

@@ -29,9 +29,11 @@ std::span<const OperatorEntry> conditional_operators();
 std::span<const OperatorEntry> conversion_operators();
 std::span<const OperatorEntry> date_operators();
 std::span<const OperatorEntry> object_operators();
+std::span<const OperatorEntry> percentile_operators();
 std::span<const OperatorEntry> regex_operators();
 std::span<const OperatorEntry> set_operators();
 std::span<const OperatorEntry> string_operators();
+std::span<const OperatorEntry> trigonometry_operators();
 std::span<const OperatorEntry> variable_operators();
 
 }  // namespace server::query

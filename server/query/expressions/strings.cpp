@@ -45,6 +45,13 @@ Value length_bytes(std::string_view, Arguments a) {
   return Value(static_cast<int32_t>(a[0].as_string().size()));
 }
 
+Value binary_size(std::string_view, Arguments a) {
+  if (a[0].is_nullish()) return Value::null();
+  if (a[0].type() == Type::binary) return Value(static_cast<int32_t>(a[0].as_binary().bytes.size()));
+  if (!a[0].is_string()) fail(51276, "$binarySize requires a string or BinData argument, found: " + named(a[0]));
+  return Value(static_cast<int32_t>(a[0].as_string().size()));
+}
+
 Value length_points(std::string_view, Arguments a) {
   if (!a[0].is_string()) fail(34471, "$strLenCP requires a string argument, found: " + named(a[0]));
   return Value(static_cast<int32_t>(code_points(a[0].as_string())));
@@ -233,6 +240,7 @@ constexpr OperatorEntry entries[] = {
     {"$toLower", function_of<to_lower, 1>},
     {"$strcasecmp", function_of<strcasecmp_, 2>},
     {"$strLenBytes", function_of<length_bytes, 1>},
+    {"$binarySize", function_of<binary_size, 1>},
     {"$strLenCP", function_of<length_points, 1>},
     {"$substr", function_of<substr_bytes, 3>},
     {"$substrBytes", function_of<substr_bytes, 3>},

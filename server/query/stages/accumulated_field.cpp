@@ -1,6 +1,8 @@
 #include "server/query/stages/accumulated_field.h"
 
 #include "bson/arithmetic.h"
+#include "server/query/expressions/percentile.h"
+#include "server/query/sort_pattern.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/support.h"
 
@@ -10,16 +12,57 @@ using bson::Element;
 using bson::Value;
 using bson::ValueView;
 
-int64_t AccumulatedField::count(Frame& frame) const {
-  if (!n) return 0;
-  const Value value = n->evaluate(frame);
-  const auto count = bson::number::exact_int64(value);
-  if (!count) refuse(5787902, "Value for 'n' must be of integral type, but found " + type_of(value));
-  if (*count <= 0) refuse(5787908, "'n' must be greater than 0, found " + std::to_string(*count));
-  return *count;
+std::unique_ptr<Accumulator> AccumulatedField::make(Frame& frame) const {
+  AccumulatorSettings settings{.n = 1, .percentiles = percentiles};
+  if (n) {
+    const Value value = n->evaluate(frame);
+    const auto count = bson::number::exact_int64(value);
+    if (!count) refuse(5787902, "Value for 'n' must be of integral type, but found " + type_of(value));
+    if (*count <= 0) refuse(5787908, "'n' must be greater than 0, found " + std::to_string(*count));
+    settings.n = *count;
+  }
+  return make_accumulator(accumulator, settings);
 }
 
-AccumulatedField counting_field(std::string name) { return {std::move(name), "$sum", make_constant(Value(1)), nullptr}; }
+AccumulatedField counting_field(std::string name) { return {std::move(name), "$sum", make_constant(Value(1)), nullptr, {}}; }
+
+namespace {
+
+// A document's value with its sort key beside it.
+class OrderedInput final : public Expression {
+ public:
+  OrderedInput(ExpressionPtr output, SortPattern order) : output_(std::move(output)), order_(std::move(order)) {}
+  Value evaluate(Frame& frame) const override { return ordered_input(order_.key(frame.root), output_->evaluate(frame)); }
+
+ private:
+  const ExpressionPtr output_;
+  const SortPattern order_;
+};
+
+// {$topN: {n, sortBy, output}}
+void parse_ordered(AccumulatedField& field, AccumulatorForm form, const Element& accumulator, PipelineContext& context) {
+  if (!accumulator.is_object()) refuse(5788001, "specification must be an object; found " + field.accumulator + " :" + type_of(accumulator));
+  ExpressionPtr output;
+  Element order;
+  for (const Element& argument : accumulator.as_document()) {
+    if (argument.name == "n" && form == AccumulatorForm::ordered_n) {
+      field.n = parse_expression(argument, context.scope);
+    } else if (argument.name == "output") {
+      output = parse_expression(argument, context.scope);
+    } else if (argument.name == "sortBy") {
+      if (!argument.is_object()) refuse(5788604, "expected 'sortBy' to already be an object in the arguments to " + field.accumulator);
+      order = argument;
+    } else {
+      refuse(5788002, "Unknown argument to " + field.accumulator + " '" + std::string(argument.name) + "'");
+    }
+  }
+  if (form == AccumulatorForm::ordered_n && !field.n) refuse(5788003, "Missing value for 'n'");
+  if (!output) refuse(5788004, "Missing value for 'output'");
+  if (!order.exists()) refuse(5788005, "Missing value for 'sortBy'");
+  field.input = std::make_shared<OrderedInput>(std::move(output), SortPattern::parse(order.as_document()));
+}
+
+}  // namespace
 
 AccumulatedField parse_accumulated_field(const Element& field, PipelineContext& context) {
   if (field.name.find('.') != std::string_view::npos) {
@@ -35,8 +78,9 @@ AccumulatedField parse_accumulated_field(const Element& field, PipelineContext& 
     refuse(40238, "The field '" + std::string(field.name) + "' must specify one accumulator");
   }
   const Element accumulator = field.as_document().first();
-  AccumulatedField out{std::string(field.name), std::string(accumulator.name), nullptr, nullptr};
-  if (!is_accumulator(out.accumulator)) refuse(15952, "unknown group operator '" + out.accumulator + "'");
+  AccumulatedField out{std::string(field.name), std::string(accumulator.name), nullptr, nullptr, {}};
+  const auto form = accumulator_form(out.accumulator);
+  if (!form) refuse(15952, "unknown group operator '" + out.accumulator + "'");
   if (accumulator.is_array() && out.accumulator != "$push" && out.accumulator != "$addToSet" && accumulator.as_document().count() != 1) {
     refuse(40237, "The " + out.accumulator + " accumulator is a unary operator");
   }
@@ -45,7 +89,13 @@ AccumulatedField parse_accumulated_field(const Element& field, PipelineContext& 
       refuse(base::ErrorCode::type_mismatch, "$count takes no arguments, i.e. $count:{}");
     }
     out.input = make_constant(Value(true));
-  } else if (takes_n(out.accumulator)) {
+  } else if (*form == AccumulatorForm::ordered || *form == AccumulatorForm::ordered_n) {
+    parse_ordered(out, *form, accumulator, context);
+  } else if (*form == AccumulatorForm::percentiles) {
+    PercentileCall call = parse_percentile(out.accumulator, accumulator, context.scope);
+    out.input = std::move(call.input);
+    out.percentiles = std::move(call.settings.percentiles);
+  } else if (*form == AccumulatorForm::n) {
     if (!accumulator.is_object()) refuse(5787801, "specification must be an object; found " + out.accumulator + " :" + type_of(accumulator));
     for (const Element& argument : accumulator.as_document()) {
       if (argument.name == "n") {

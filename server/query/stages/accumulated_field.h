@@ -13,10 +13,11 @@ struct AccumulatedField {
   std::string name;
   std::string accumulator;
   std::shared_ptr<Expression> input;
-  std::shared_ptr<Expression> n;  // of $firstN and the like
+  std::shared_ptr<Expression> n;            // of $firstN, $topN and the like
+  std::vector<double> percentiles;          // of $percentile and $median
 
-  // What make_accumulator wants to know; 0 where there is no `n`. Throws 5787902, 5787908.
-  int64_t count(Frame& frame) const;
+  // For what `input` gives. Throws 5787902, 5787908 where `n` is none.
+  std::unique_ptr<Accumulator> make(Frame& frame) const;
 };
 
 // Throws what $group answers for a bad one (40234 …).

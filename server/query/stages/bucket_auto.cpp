@@ -129,7 +129,7 @@ class BucketAuto final : public Stage {
 
   Bucket begin(const Value& min) {
     Bucket bucket{min, Value::null(), {}};
-    for (const AccumulatedField& field : plan_.fields) bucket.accumulators.push_back(make_accumulator(field.accumulator, field.count(frame_)));
+    for (const AccumulatedField& field : plan_.fields) bucket.accumulators.push_back(field.make(frame_));
     return bucket;
   }
 

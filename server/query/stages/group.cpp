@@ -79,7 +79,7 @@ class Group final : public Stage {
     if (found == groups_.end()) {
       if (bytes_ > stage_memory_max) return put_aside(key, inputs, level);
       Accumulators fresh;
-      for (const AccumulatedField& field : plan_.fields) fresh.push_back(make_accumulator(field.accumulator, field.count(frame_)));
+      for (const AccumulatedField& field : plan_.fields) fresh.push_back(field.make(frame_));
       bytes_ += key.view().bytes().size() + 128;
       for (const auto& accumulator : fresh) bytes_ += accumulator->bytes();
       found = groups_.emplace(std::move(key), std::move(fresh)).first;

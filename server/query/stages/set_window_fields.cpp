@@ -256,7 +256,7 @@ class SetWindowFields final : public Stage {
       if ((i & 63) == 0) context_.op->check_interrupt();
       move_window(output.window, places, i, begin, end);
       if (!grows || !accumulator) {
-        accumulator = make_accumulator(output.field.accumulator, output.field.count(frame_));
+        accumulator = output.field.make(frame_);
         added = begin;
       }
       for (; added < end; ++added) accumulator->add(inputs[added]);
@@ -480,7 +480,7 @@ Output parse_output(const Element& field, const Plan& plan, PipelineContext& con
     output.input = parse_expression(function, context.scope);
     return output;
   }
-  if (!is_accumulator(name)) malformed("Unrecognized window function, " + std::string(name));
+  if (!accumulator_form(name)) malformed("Unrecognized window function, " + std::string(name));
   bson::Builder accumulator;
   {
     bson::Builder inner = accumulator.object("f");
