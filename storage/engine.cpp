@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/spin_lock.h"
 #include "storage/catalog.h"
 #include "storage/dedup_service.h"
 #include "storage/directory.h"
@@ -59,17 +58,11 @@ Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given)
 
 Engine::Internals::~Internals() = default;
 
-StableCommits::Point Engine::Internals::advance_stable() {
-  const auto lock = base::spin_lock(commit_mutex);
-  stable->advance();
-  return stable->stable();
-}
-
 // Noted when it is true: a crash in between leaves an older note, which is as true.
 void Engine::Internals::around_checkpoint(const std::function<void()>& take) {
   if (!stable) return take();
   const std::lock_guard lock(checkpoint_mutex);
-  const StableCommits::Point point = advance_stable();
+  const StableCommits::Point point = stable->advance();
   take();
   tables.checkpointed(point.commit);
   if (point.stamp <= checkpointed_stamp) return;
@@ -86,7 +79,7 @@ void Engine::Internals::load_log_state() {
   if (!row || row->size() != sizeof(Stamp)) return;
   recovered_stamp = base::load_be64(row->data());
   checkpointed_stamp = recovered_stamp;
-  stable->agreed(recovered_stamp);
+  stable->agree(recovered_stamp);
 }
 
 void Engine::Internals::conflict(const Transaction::Session& session) const {
@@ -113,7 +106,7 @@ Engine::~Engine() {
   internals_->tables.stop();
   internals_->checkpointer.stop();
   internals_->journal.stop();
-  if (internals_->stable) internals_->advance_stable();
+  if (internals_->stable) internals_->stable->advance();
 }
 
 Catalog& Engine::catalog() { return *internals_->catalog; }
@@ -123,12 +116,7 @@ const EngineOptions& Engine::options() const { return internals_->options; }
 Table Engine::open_table(const std::string& name, const TableOptions& options) { return internals_->tables.open(name, options); }
 std::vector<std::string> Engine::table_names() const { return internals_->tables.names(); }
 void Engine::drop_table(const std::string& name) {
-  uint64_t gone_in = 0;
-  if (internals_->stable) {
-    const auto lock = base::spin_lock(internals_->commit_mutex);
-    gone_in = internals_->stable->last();
-  }
-  internals_->tables.drop(name, gone_in);
+  internals_->tables.drop(name, internals_->stable ? internals_->stable->last() : 0);
 }
 int64_t Engine::file_bytes(const std::string& table) const { return internals_->tables.file_bytes(table); }
 int64_t Engine::reusable_bytes(const std::string& table) const { return internals_->tables.reusable_bytes(table); }
@@ -167,21 +155,15 @@ Stamp Engine::last_stamp() const { return internals_->stamps.last(); }
 void Engine::raise_stamp(Stamp at_least) { internals_->stamps.raise(at_least); }
 
 void Engine::set_agreed(Stamp upto) {
-  const auto lock = base::spin_lock(internals_->commit_mutex);
-  internals_->stable->agreed(upto);
+  internals_->stable->agree(upto);
   // At once: what was overwritten before the stable point is kept for nobody, and would go to the history file.
   internals_->stable->advance();
 }
 std::shared_ptr<const Snapshot> Engine::keep_snapshot() {
   Internals& internals = *internals_;
-  const auto lock = base::spin_lock(internals.commit_mutex);
-  const StableCommits::Point point = internals.stable->stable();
-  internals.stable->keep(point.commit);
+  const StableCommits::Point point = internals.stable->keep();
   return {new Snapshot{point.commit, point.stamp}, [&internals](const Snapshot* snapshot) {
-            {
-              const auto again = base::spin_lock(internals.commit_mutex);
-              internals.stable->let_go(snapshot->commit);
-            }
+            internals.stable->let_go(snapshot->commit);
             delete snapshot;
           }};
 }

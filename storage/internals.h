@@ -29,7 +29,6 @@ struct Engine::Internals {
 
   // On a member of a replica set: what a checkpoint is taken between.
   void around_checkpoint(const std::function<void()>& take);
-  StableCommits::Point advance_stable();
   void load_log_state();
 
   // Called with WT_ROLLBACK in hand: throws TransactionTooLargeForCache where running it again would
@@ -44,8 +43,8 @@ struct Engine::Internals {
   wt::Connection connection;
   StampSource stamps;
   SessionPool sessions;
-  std::mutex commit_mutex;  // held for a commit alone
-  std::unique_ptr<StableCommits> stable;  // under commit_mutex; on a member of a replica set
+  std::mutex commit_mutex;                // held for a commit alone; not on a member of a replica set
+  std::unique_ptr<StableCommits> stable;  // on a member of a replica set
   std::function<void()> settled;          // set once, before anything is stamped
   Tables tables;
   Table log_state;

@@ -1,9 +1,12 @@
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <thread>
+#include <vector>
 
+#include "storage/internals.h"
 #include "storage/temporary_engine.h"
 #include "storage/transaction.h"
 
@@ -98,6 +101,69 @@ TEST_CASE("what is agreed on may be stamped out of the order it was committed in
   engine.set_agreed(late);
   engine.checkpoint();
   CHECK(engine.checkpointed_stamp() == late);
+}
+
+TEST_CASE("a commit that is being made holds the stable point back, and nobody else") {
+  const TemporaryDirectory directory;
+  Engine engine(member_options(directory.path()));
+  StableCommits& commits = *engine.internals().stable;
+  engine.set_agreed(1000);
+  const auto before = commits.advance();
+  const uint64_t first = commits.begin(7), second = commits.begin(0), third = commits.begin(9), fourth = commits.begin(0), fifth = commits.begin(0);
+  CHECK(first == before.commit + 1);
+  CHECK(fifth == first + 4);
+  commits.over(second, true);
+  commits.over(fifth, true);
+  commits.over(fourth, true);
+  auto point = commits.advance();
+  CHECK(point.commit == before.commit);
+  CHECK(point.stamp == 6);  // up to the first's
+  commits.over(first, true);
+  point = commits.advance();
+  CHECK(point.commit == second);
+  CHECK(point.stamp == 8);
+  commits.over(third, false);  // came to nothing
+  point = commits.advance();
+  CHECK(point.commit == fifth);
+  CHECK(point.stamp == 1000);
+}
+
+TEST_CASE("writers side by side become stable whole, in whatever order they are made") {
+  const TemporaryDirectory directory;
+  Engine engine(member_options(directory.path()));
+  const Table table = engine.open_table("t");
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (int i = 0; !stop; ++i) {
+        in_transaction(engine, [&](Transaction& transaction) {
+          table.put(transaction, "a" + std::to_string(writer), std::to_string(i));
+          table.put(transaction, "b" + std::to_string(writer), std::to_string(i));
+          if (i % 3) transaction.next_stamp();
+        });
+        engine.set_agreed(engine.all_committed() - 1);
+      }
+    });
+  }
+  const auto is_whole = [&](Transaction& transaction, int writer) {
+    const auto read = [&](const char* half) { return std::string(table.get(transaction, half + std::to_string(writer)).value_or("")); };
+    return read("a") == read("b");
+  };
+  for (int i = 0; i < 200; ++i) {
+    const auto kept = engine.keep_snapshot();
+    Transaction transaction(engine, *kept);
+    for (int writer = 0; writer < 4; ++writer) CHECK(is_whole(transaction, writer));
+    if (i % 50 == 0) engine.checkpoint();
+  }
+  stop = true;
+  for (auto& writer : writers) writer.join();
+  const TemporaryDirectory copy;
+  engine.checkpoint();
+  directory.copy_to(copy);
+  Engine recovered(member_options(copy.path()));
+  Transaction transaction(recovered, Transaction::Mode::read);
+  for (int writer = 0; writer < 4; ++writer) CHECK(is_whole(transaction, writer));
 }
 
 TEST_CASE("a kept snapshot is read as it was, and what was stable is in it") {
