@@ -14,5 +14,8 @@ void add_scratch(CLI::App& parser, std::string& folder);
 
 // Printed, and written into the folder where one was given. Throws std::runtime_error.
 void publish(const Report& report, const std::string& folder);
+// The machine and its load go into the report before what it is about is run; the load again after that, and it is published.
+void begin(Report& report);
+void finish(Report& report, const std::string& folder);
 
 }  // namespace bench

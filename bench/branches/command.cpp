@@ -32,7 +32,7 @@ int run(Arguments& arguments) {
   report.title = "Branches: the versioning benchmark";
   report.command = fmt::format("palimpsest bench branches --operations {} --commit-every {} --documents {} --many-branches {} --many-commits {}", settings.operations,
                                settings.commit_every, settings.documents, settings.many_branches, settings.many_commits);
-  sets::begin(report);
+  begin(report);
   if (!arguments.no_git) report.about.emplace_back("git", git_version());
   if (!arguments.goals_only && !arguments.wire_only) {
     run_layouts(settings, report);
@@ -40,8 +40,7 @@ int run(Arguments& arguments) {
   }
   if (!arguments.wire_only) run_goals(settings, report);
   run_over_the_wire(settings, report);
-  report.about.emplace_back("load", fmt::format("{:.1f} after", sets::load_average()));
-  publish(report, arguments.report_folder);
+  finish(report, arguments.report_folder);
   return 0;
 }
 

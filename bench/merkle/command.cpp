@@ -4,7 +4,6 @@
 
 #include "bench/merkle/figures.h"
 #include "bench/options.h"
-#include "bench/sets/command.h"
 
 namespace bench::merkle {
 
@@ -23,11 +22,10 @@ int run(Arguments& arguments) {
   report.title = "Hash trees: indexes of immutable data";
   report.command = fmt::format("palimpsest bench merkle --records {} --scale {} --operations {} --rounds {}", settings.records, settings.scale, settings.operations, settings.rounds);
   report.command += arguments.goals_only ? " --goals" : fmt::format(" --records-max {}", settings.records_max);
-  sets::begin(report);
+  begin(report);
   if (!arguments.goals_only) run_experiments(settings, report);
   run_goals(settings, report);
-  report.about.emplace_back("load", fmt::format("{:.1f} after", sets::load_average()));
-  publish(report, arguments.report_folder);
+  finish(report, arguments.report_folder);
   return 0;
 }
 

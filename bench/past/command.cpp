@@ -6,7 +6,6 @@
 #include "bench/options.h"
 #include "bench/past/figures.h"
 #include "bench/measure/interrupt.h"
-#include "bench/sets/command.h"
 
 namespace bench::past {
 namespace {
@@ -27,10 +26,9 @@ int run(Arguments& arguments) {
   report.title = "The past: page tables of snapshots";
   report.command = fmt::format("palimpsest bench past --rows {} --node {} --mappings-max {} --age-cycles {} --range {} --rounds {}", settings.rows, settings.node_mappings,
                                settings.mappings_max, settings.age_cycles, settings.range, settings.rounds);
-  sets::begin(report);
+  begin(report);
   run_skippy(settings, report);
-  report.about.emplace_back("load", fmt::format("{:.1f} after", sets::load_average()));
-  publish(report, arguments.report_folder);
+  finish(report, arguments.report_folder);
   return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "bench/measure/interrupt.h"
 #include "bench/measure/network.h"
 #include "bench/measure/replica_set.h"
+#include "bench/options.h"
 #include "bench/sets/command.h"
 #include "datasets/replay/client.h"
 
@@ -129,8 +130,7 @@ int run(const Arguments& arguments) {
   figure.notes.push_back(fmt::format("Every member in a network namespace, tc tbf on what each sends; all secondaries share the primary's line. One connection on the primary's host, {} documents a "
                                      "command, w: {}; all members waited for every {} records and at the end.", arguments.batch, arguments.concern, arguments.synchronize));
   report.figures.push_back(std::move(figure));
-  report.about.emplace_back("load", fmt::format("{:.1f} after", load_average()));
-  publish(report, arguments.common);
+  finish(report, arguments.common.report_folder);
   return 0;
 }
 

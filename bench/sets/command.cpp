@@ -3,11 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <stdexcept>
-#include <thread>
 
 namespace bench::sets {
 
@@ -55,20 +52,6 @@ size_t insert_batch(datasets::replay::Client& client, const std::string& databas
   const auto failures = client.insert(database, workload.collections[collection], documents);
   if (!failures.empty()) throw std::runtime_error("an insert failed: " + failures.front().message);
   return done;
-}
-
-double load_average() {
-  double load = 0;
-  return getloadavg(&load, 1) == 1 ? load : -1;
-}
-
-void begin(Report& report) {
-  report.about.emplace_back("machine", fmt::format("{} threads, load {:.1f} before", std::thread::hardware_concurrency(), load_average()));
-}
-
-void publish(const Report& report, const Common& common) {
-  if (!common.report_folder.empty()) write_all(common.report_folder, report);
-  std::cout << as_text(report);
 }
 
 }  // namespace bench::sets

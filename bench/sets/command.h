@@ -40,11 +40,4 @@ Workload load_groups(const Inserted& inserted, size_t records);
 size_t insert_batch(datasets::replay::Client& client, const std::string& database, const Workload& workload, const std::vector<uint32_t>& order, size_t done,
                     size_t end, size_t batch);
 
-// Machine and load, then printed, and written where that was asked for.
-void begin(Report& report);
-void publish(const Report& report, const Common& common);
-
-// The load of one minute, as the kernel has it.
-double load_average();
-
 }  // namespace bench::sets

@@ -8,6 +8,7 @@
 #include "bench/data/workload.h"
 #include "bench/measure/interrupt.h"
 #include "bench/measure/replica_set.h"
+#include "bench/options.h"
 #include "bench/sets/command.h"
 #include "bson/path.h"
 #include "datasets/replay/client.h"
@@ -102,8 +103,7 @@ int run(const Arguments& arguments) {
                                      "member that leads (before the loss: of one that doesn't), and of the primary's log.",
                                      workload.records.size() - 2 * arguments.after, arguments.after, arguments.after));
   report.figures.push_back(std::move(figure));
-  report.about.emplace_back("load", fmt::format("{:.1f} after", load_average()));
-  publish(report, arguments.common);
+  finish(report, arguments.common.report_folder);
   return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "bench/measure/interrupt.h"
 #include "bench/measure/network.h"
 #include "bench/measure/replica_set.h"
+#include "bench/options.h"
 #include "bench/sets/command.h"
 #include "bson/builder.h"
 #include "bson/json.h"
@@ -166,8 +167,7 @@ int run(const Arguments& arguments) {
     report.goals.push_back({fmt::format("updates of one document, {:.0f} ms between members", arguments.delay_ms), "1/s", rate, 1000, false, fmt::format("{} clients", arguments.hot_clients)});
   }
   report.figures.push_back(std::move(figure));
-  report.about.emplace_back("load", fmt::format("{:.1f} after", load_average()));
-  publish(report, arguments.common);
+  finish(report, arguments.common.report_folder);
   return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "bench/data/workload.h"
 #include "bench/measure/interrupt.h"
 #include "bench/measure/replica_set.h"
+#include "bench/options.h"
 #include "bench/sets/command.h"
 #include "bson/path.h"
 #include "datasets/replay/client.h"
@@ -111,8 +112,7 @@ int run(const Arguments& arguments) {
   figure.notes.push_back("A primary and a secondary each, all on this machine; one connection a pair, both acknowledge. Ratios of the primaries' bytes, before block compression.");
   report.figures.push_back(std::move(figure));
   report.claims.push_back({"T6.2", "Sharding by article hardly affects the ratio (38.4x to 37.9x on nine shards)", fmt::format("{:.2f}x on the fewest, {:.2f}x at worst", one, least), least >= one * 0.95});
-  report.about.emplace_back("load", fmt::format("{:.1f} after", load_average()));
-  publish(report, arguments.common);
+  finish(report, arguments.common.report_folder);
   return 0;
 }
 
