@@ -131,12 +131,13 @@ size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
     if (cursor.seek_back(start_key(UINT64_MAX)) && cursor.key()[0] == start_kind && cursor.key().size() == 9) begun = base::load_be64(cursor.key().data() + 1);
   }
   size_t sealed = 0;
-  for (;;) {
+  // What was taken is gone, but still passed over until the transaction is long over: each node is looked for behind the one before.
+  for (base::Bytes from = open_key(0, 0);;) {
     auto node = std::make_shared<SkippyNode>();
     base::Bytes last;
     {
       storage::TableCursor cursor = table_.cursor(transaction);
-      for (bool there = cursor.seek(open_key(0, 0)); there && cursor.key()[0] == open_kind; there = cursor.next()) {
+      for (bool there = cursor.seek(from); there && cursor.key()[0] == open_kind; there = cursor.next()) {
         const OpenMapping open = read_open(cursor);
         if (open.snapshot >= below) break;
         if (node->starts.empty() || node->starts.back().snapshot != open.snapshot) node->starts.push_back({open.snapshot, static_cast<uint32_t>(node->mappings.size())});
@@ -159,7 +160,8 @@ size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
     }
     sealed += node->mappings.size();
     add_to_levels(nodes, options_, std::move(node));
-    table_.truncate(transaction, open_key(0, 0), last);
+    table_.truncate(transaction, from, last);
+    from = std::move(last);
   }
 }
 
