@@ -2,8 +2,9 @@
 import bson
 import pytest
 
-from tests.branches.branches_test import BAD_VALUE, ILLEGAL_OPERATION, MAX_TIME_MS_EXPIRED, NAMESPACE_NOT_FOUND, by_id, fails, log_of
+from tests.branches.conftest import by_id, fails, log_of
 
+BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, MAX_TIME_MS_EXPIRED = 2, 20, 26, 50
 FAILED_TO_PARSE, TYPE_MISMATCH, MISSING_FIELD, UNKNOWN_FIELD, NOT_FIRST, NOT_IN_FACET, NO_COLLECTION = 9, 14, 40414, 40415, 40602, 40600, 73
 
 

@@ -3,23 +3,12 @@ import time
 
 import pymongo
 import pytest
-from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure
+from pymongo.errors import BulkWriteError, DuplicateKeyError
 
-from tests.branches.conftest import check_collection
+from tests.branches.conftest import by_id, check_collection, fails, log_of
 from tests.support.palimpsest import Server
 
 ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, BAD_VALUE, QUERY_PLAN_KILLED, CANNOT_CREATE_INDEX, MAX_TIME_MS_EXPIRED = 20, 26, 48, 2, 175, 67, 50
-
-
-def fails(code, work):
-    with pytest.raises(OperationFailure) as failure:
-        work()
-    assert failure.value.code == code, failure.value
-    return failure.value
-
-
-def by_id(collection, **filter):
-    return {one["_id"]: one for one in collection.find(filter)}
 
 
 def test_a_branch_begins_with_what_is_there_and_goes_its_own_way(shop):
@@ -380,10 +369,6 @@ def test_a_member_of_a_set_refuses_a_directory_with_branches(tmp_path):
             server.start()
 
 
-def log_of(database, **arguments):
-    return list(database.cursor_command("log", 1, **arguments))
-
-
 def test_commits_and_what_they_show(shop):
     main = shop["main"]
     main.c.insert_many([{"_id": i} for i in range(3)])
@@ -604,16 +589,8 @@ def test_conflicts_merge_nothing(shop):
     assert main.c.find_one({"_id": 2})["n"] == 0 and main.c.count_documents({}) == 6
 
 
-def test_a_merge_that_breaks_a_unique_index_is_a_conflict(shop):
-    main = shop["main"]
-    main.c.create_index("u", unique=True)
-    main.c.insert_many([{"_id": i, "u": i} for i in range(4)])
-    shop.create("dev")
-    dev = shop["dev"]
-    main.c.insert_one({"_id": "m", "u": 100})
-    dev.c.insert_one({"_id": "d", "u": 100})
-    dev.c.update_one({"_id": 1}, {"$set": {"u": 50}})
-    main.command("commit", 1), dev.command("commit", 1)
+def test_a_merge_that_breaks_a_unique_index_is_a_conflict(key_for_two):
+    main, dev = key_for_two["main"], key_for_two["dev"]
     conflict, = fails(96, lambda: main.command("merge", "dev")).details["conflicts"]
     assert conflict == {"collection": "c", "_id": "d", "index": "u_1", "key": {"u": 100}, "other": {"_id": "m"}}
     assert main.c.find_one({"_id": 1})["u"] == 1 and main.c.count_documents({}) == 5

@@ -5,8 +5,24 @@ import random
 
 import pymongo
 import pytest
+from pymongo.errors import OperationFailure
 
 from tests.support.palimpsest import Server
+
+
+def fails(code, work):
+    with pytest.raises(OperationFailure) as failure:
+        work()
+    assert failure.value.code == code, failure.value
+    return failure.value
+
+
+def by_id(collection, **filter):
+    return {one["_id"]: one for one in collection.find(filter)}
+
+
+def log_of(database, **arguments):
+    return list(database.cursor_command("log", 1, **arguments))
 
 
 def check_collection(database, name):
@@ -65,3 +81,18 @@ def shop(server):
         database.check()
     client.drop_database(database.name)
     client.close()
+
+
+@pytest.fixture
+def key_for_two(shop):
+    """main has added "m" and dev "d" with one key of a unique index on `u`; dev has changed document 1's, too."""
+    main = shop["main"]
+    main.c.create_index("u", unique=True)
+    main.c.insert_many([{"_id": i, "u": i} for i in range(4)])
+    shop.create("dev")
+    dev = shop["dev"]
+    main.c.insert_one({"_id": "m", "u": 100})
+    dev.c.insert_one({"_id": "d", "u": 100})
+    dev.c.update_one({"_id": 1}, {"$set": {"u": 50}})
+    main.command("commit", 1), dev.command("commit", 1)
+    return shop

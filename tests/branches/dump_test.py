@@ -3,7 +3,7 @@ import pymongo
 from bson.raw_bson import RawBSONDocument
 from bson.codec_options import CodecOptions
 
-from tests.branches.branches_test import by_id
+from tests.branches.conftest import by_id
 
 
 def dump(database):

@@ -5,28 +5,21 @@ import pymongo
 import pytest
 from pymongo.errors import OperationFailure
 
+from tests.branches.conftest import by_id, fails, log_of
 from tests.support.palimpsest import Server
 
 BAD_VALUE, NO_SUCH_KEY, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, MAX_TIME_MS_EXPIRED, IMMUTABLE_FIELD, OPERATION_FAILED = 2, 4, 20, 26, 48, 50, 66, 96
 
 
-def fails(code, work):
-    with pytest.raises(OperationFailure) as failure:
-        work()
-    assert failure.value.code == code, failure.value
-    return failure.value
-
-
-def by_id(collection):
-    return {one["_id"]: one for one in collection.find()}
-
-
-def log_of(database):
-    return list(database.cursor_command("log", 1))
-
-
 def conflicts_of(database):
     return list(database.cursor_command("listConflicts", 1))
+
+
+def add_to_d(main, dev):
+    """A conflict in another collection."""
+    for database, n in [(main, 1), (dev, 2)]:
+        database.d.insert_one({"_id": 1, "n": n})
+        database.command("commit", 1)
 
 
 @pytest.fixture
@@ -108,9 +101,7 @@ def test_a_merge_into_a_new_branch_leaves_the_others_as_they_are(parted):
 
 def test_conflicts_by_a_pipeline_and_collection_by_collection(parted):
     main, dev = parted["main"], parted["dev"]
-    for database, n in [(main, 1), (dev, 2)]:
-        database.d.insert_one({"_id": 1, "n": n})
-        database.command("commit", 1)
+    add_to_d(main, dev)
     fails(OPERATION_FAILED, lambda: main.command("merge", "dev", collections={"c": {"resolve": "ours"}}))
     fails(NAMESPACE_NOT_FOUND, lambda: main.command("merge", "dev", collections={"e": {"resolve": "ours"}}))
     fails(BAD_VALUE, lambda: main.command("merge", "dev", collections={"c": {"resolve": "mine"}}))
@@ -205,16 +196,10 @@ def test_an_aborted_merge_leaves_nothing(parted):
     main.command("dropBranch", "next")
 
 
-def test_a_unique_key_that_two_want_is_decided_by_hand(shop):
-    main = shop["main"]
-    main.c.create_index("u", unique=True)
-    main.c.insert_many([{"_id": i, "u": i} for i in range(3)])
-    shop.create("dev")
-    dev = shop["dev"]
-    main.c.insert_one({"_id": "m", "u": 100})
-    dev.c.insert_many([{"_id": "d", "u": 100}, {"_id": "e", "u": 101}])
-    dev.c.update_one({"_id": 1}, {"$set": {"u": 50}})
-    main.command("commit", 1), dev.command("commit", 1)
+def test_a_unique_key_that_two_want_is_decided_by_hand(key_for_two):
+    main, dev = key_for_two["main"], key_for_two["dev"]
+    dev.c.insert_one({"_id": "e", "u": 101})
+    dev.command("commit", 1)
     assert main.command("merge", "dev", resolve="manual")["conflictCount"] == 1
     conflict, = conflicts_of(main)
     assert conflict == {"collection": "c", "_id": "d", "index": "u_1", "key": {"u": 100}, "other": {"_id": "m"}, "theirs": {"_id": "d", "u": 100}}
@@ -224,14 +209,12 @@ def test_a_unique_key_that_two_want_is_decided_by_hand(shop):
     main.command("resolveConflict", 1, collection="c", id="d", document={"u": 102})
     main.command("resolveConflict", 1, collection="c", id=1, take="ours")
     main.command("continueMerge", 1)
-    assert {one["_id"]: one["u"] for one in main.c.find({"u": {"$gte": 0}}).hint("u_1")} == {0: 0, 1: 1, 2: 2, "m": 100, "d": 102, "e": 101}
+    assert {one["_id"]: one["u"] for one in main.c.find({"u": {"$gte": 0}}).hint("u_1")} == {0: 0, 1: 1, 2: 2, 3: 3, "m": 100, "d": 102, "e": 101}
 
 
 def test_manual_of_one_collection_and_not_of_another(parted):
     main, dev = parted["main"], parted["dev"]
-    for database, n in [(main, 1), (dev, 2)]:
-        database.d.insert_one({"_id": 1, "n": n})
-        database.command("commit", 1)
+    add_to_d(main, dev)
     fails(OPERATION_FAILED, lambda: main.command("merge", "dev", collections={"c": {"resolve": "manual"}}))
     assert "merging" not in main.command("status")
     main.command("merge", "dev", into="new", branch="made", resolve="theirs", collections={"c": {"resolve": "manual"}})
@@ -303,25 +286,29 @@ def test_a_merge_stops_when_its_time_is_up_and_when_it_is_killed(shop):
         shop[ref].command("commit", 1)
     fails(MAX_TIME_MS_EXPIRED, lambda: main.command("merge", "dev", maxTimeMS=1))
     assert main.c.count_documents({"dev": 1}) == 0
-    running = threading.Event()
+    done = threading.Event()
 
     def kill():
         with pymongo.MongoClient(*shop.client.address) as client:
-            while not running.is_set():
+            while not done.is_set():
                 for one in client.admin.aggregate([{"$currentOp": {}}, {"$match": {"command.merge": "dev"}}]):
                     client.admin.command("killOp", 1, op=one["opid"])
-                running.wait(0.001)
+                done.wait(0.001)
 
     killer = threading.Thread(target=kill)
     killer.start()
+    killed = None
     try:
-        main.command("merge", "dev", comment="it may be done before it is killed")
+        for _ in range(50):  # one may be done before it is killed
+            main.command("merge", "dev")
+            main.command("resetBranch", "main", to="main~1")
     except OperationFailure as failure:
-        assert failure.code == 11601, failure
-        assert main.c.count_documents({"dev": 1}) == 0
+        killed = failure
     finally:
-        running.set()
+        done.set()
         killer.join()
+    assert killed and killed.code == 11601, killed
+    assert main.c.count_documents({"dev": 1}) == 0
 
 
 def test_a_waiting_merge_survives_the_process(tmp_path):

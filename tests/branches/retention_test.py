@@ -2,27 +2,15 @@
 import time
 
 import pytest
-from pymongo.errors import OperationFailure
 
-from tests.branches.conftest import check_collection
+from tests.branches.conftest import by_id, check_collection, fails, log_of
 from tests.support.palimpsest import Server
 
 BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND = 2, 20, 26
 
 
-def fails(code, work):
-    with pytest.raises(OperationFailure) as failure:
-        work()
-    assert failure.value.code == code, failure.value
-    return failure.value
-
-
-def log_of(database):
-    return [one["commit"] for one in database.cursor_command("log", 1)]
-
-
-def by_id(collection):
-    return {one["_id"]: one for one in collection.find()}
+def ids_of(database):
+    return [one["commit"] for one in log_of(database)]
 
 
 @pytest.fixture
@@ -70,7 +58,7 @@ def test_old_commits_go_by_the_policy_and_the_rest_stays(history):
         fails(NAMESPACE_NOT_FOUND, lambda: shop.create("x", **{"from": commit}))
         fails(NAMESPACE_NOT_FOUND, lambda: main.command("createTag", "x", **{"from": commit}))
     check_shown(shop, {commit: shown[commit] for commit in kept})
-    assert [one for one in log_of(main)] == [one for one in reversed(commits) if one in kept]
+    assert ids_of(main) == [one for one in reversed(commits) if one in kept]
     after = main.command("collStats", "c")["count"], main.command("validate", "c")["nrecords"]
     assert after[0] == before[0] and after[1] == before[1] - swept["versions"]
     check_collection(main, "c")
@@ -78,7 +66,8 @@ def test_old_commits_go_by_the_policy_and_the_rest_stays(history):
     # What was freed is free: keys too.
     main.c.insert_one({"_id": "again", "u": 105})
     main.c.insert_one({"_id": 10, "u": 10})
-    main.command("merge", "dev") if main.command("commit", 1)["changed"] else None
+    assert main.command("commit", 1)["changed"] is True
+    main.command("merge", "dev")
     assert main.c.find_one({"_id": "dev"})
 
 
@@ -118,14 +107,14 @@ def test_the_background_drops_them_too(tmp_path):
             shop.command("commit", 1)
         shop.command("retention", {"newest": 2})
         end = time.monotonic() + 60
-        while len(log_of(shop)) > 2 and time.monotonic() < end:
+        while len(ids_of(shop)) > 2 and time.monotonic() < end:
             time.sleep(0.1)
-        assert len(log_of(shop)) == 2 and shop.c.find_one()["n"] == 7
+        assert len(ids_of(shop)) == 2 and shop.c.find_one()["n"] == 7
         check_collection(shop, "c")
         server.stop()
         server.start()
         shop = server.client()["shop"]
-        assert shop.command("retention", 1)["newest"] == 2 and server.client()[f"shop@{log_of(shop)[1]}"].c.find_one()["n"] == 6
+        assert shop.command("retention", 1)["newest"] == 2 and server.client()[f"shop@{ids_of(shop)[1]}"].c.find_one()["n"] == 6
         check_collection(shop, "c")
 
 
@@ -137,11 +126,11 @@ def test_a_purged_document_is_nowhere(history):
     shop["dev"].c.update_one({"_id": 2}, {"$set": {"u": "dev2"}})
     fails(NAMESPACE_NOT_FOUND, lambda: main.command("purge", "nothing", id=1))
     fails(40414, lambda: main.command("purge", "c"))
-    ids = log_of(main)
+    ids = ids_of(main)
     assert main.command("purge", "c", id=1)["versions"] == 12
     assert main.command("purge", "c", id=15)["versions"] == 1
     assert main.command("purge", "c", id=1)["versions"] == 0
-    assert log_of(main) == ids
+    assert ids_of(main) == ids
     check_shown(shop, {commit: {key: one for key, one in documents.items() if key not in (1, 15)} for commit, documents in shown.items()})
     for ref in ["main", "dev"]:
         assert shop[ref].c.find_one({"_id": 1}) is None and not list(shop[ref].c.find({"u": {"$in": ["dev", 109]}}))

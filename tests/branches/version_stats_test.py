@@ -1,7 +1,7 @@
 """versionStats: figures of branches, commits and versions."""
-from tests.branches.branches_test import NAMESPACE_NOT_FOUND, fails
+from tests.branches.conftest import fails
 
-TYPE_MISMATCH, UNKNOWN_FIELD = 14, 40415
+TYPE_MISMATCH, NAMESPACE_NOT_FOUND, UNKNOWN_FIELD = 14, 26, 40415
 
 
 def test_what_there_is_is_counted(shop):
