@@ -5,9 +5,6 @@
 #include "bson/builder.h"
 #include "replication/coordinator.h"
 #include "replication/session_store.h"
-#include "server/client.h"
-#include "server/command.h"
-#include "server/operation.h"
 #include "server/parameters.h"
 #include "server/services.h"
 #include "server/session_registry.h"
@@ -44,39 +41,22 @@ void make_collection(Services& services) {
 
 }  // namespace
 
-SessionCare::SessionCare(Services& services) : services_(services) {
+SessionCare::SessionCare(Services& services)
+    : services_(services),
+      passes_("LogicalSessionCacheRefresh", [this] { return std::chrono::milliseconds(services_.sessions.refresh_ms.load()); }, [this] { try_pass(); }) {
   SessionRegistry& sessions = services.sessions;
   services.parameters.add_integer("localLogicalSessionTimeoutMinutes", sessions.timeout_minutes, {.min = 1, .at_runtime = false});
   services.parameters.add_integer("maxSessions", sessions.sessions_max, {.min = 1, .at_runtime = false});
   services.parameters.add_integer("logicalSessionRefreshMillis", sessions.refresh_ms, {.min = 1, .at_runtime = false});
 }
 
-SessionCare::~SessionCare() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  woken_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void SessionCare::start() {
-  thread_ = std::thread([this] { run(); });
-}
-
-void SessionCare::run() {
-  const base::LogContext context("LogicalSessionCacheRefresh");
-  std::unique_lock lock(mutex_);
-  while (!woken_.wait_for(lock, std::chrono::milliseconds(services_.sessions.refresh_ms.load()), [this] { return stopping_; })) {
-    lock.unlock();
-    try {
-      run_pass();
-    } catch (const base::OperationError& error) {
-      // The next pass tries again; the member may just have stepped down.
-      base::log(base::Severity::info, base::LogComponent::control, 20711, "Failed to refresh session cache, will try again at the next refresh interval",
-                base::Attributes().add("error", error.what()));
-    }
-    lock.lock();
+void SessionCare::try_pass() {
+  try {
+    run_pass();
+  } catch (const base::OperationError& error) {
+    // The next pass tries again; the member may just have stepped down.
+    base::log(base::Severity::info, base::LogComponent::control, 20711, "Failed to refresh session cache, will try again at the next refresh interval",
+              base::Attributes().add("error", error.what()));
   }
 }
 
@@ -105,10 +85,8 @@ void SessionCare::write_down(const SessionRegistry::News& news) {
   make_collection(services_);
   bson::Builder body;
   body.append("update", "system.sessions");
-  const bson::Document command = body.done();
-  const Request request{"update", "config", command, {}};
-  Client client(ClientId{0}, "", "", false);
-  OperationContext op(services_, client, request, nullptr);
+  Passes::Operation operation(passes_, services_, "config", body.done());
+  OperationContext& op = operation.context();
   op.hold_primary();
   for (const auto& session : news.used) {
     const bson::Document filter = id_filter(session.key);

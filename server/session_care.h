@@ -3,39 +3,28 @@
 // cursors and their records of retryable writes.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
+#include "server/passes.h"
 #include "server/session_registry.h"
 
 namespace server {
-
-struct Services;
 
 class SessionCare {
  public:
   // Adds its parameters to `services.parameters`. `services` outlives it and has an engine.
   explicit SessionCare(Services& services);
-  ~SessionCare();
-  SessionCare(const SessionCare&) = delete;
-  SessionCare& operator=(const SessionCare&) = delete;
 
-  // From here on a thread runs the passes, every logicalSessionRefreshMillis.
-  void start();
+  // From here on a thread runs the passes, every logicalSessionRefreshMillis, until this is destroyed.
+  void start() { passes_.start(); }
   // One pass, now, on this thread.
   void run_pass();
 
  private:
-  void run();
+  void try_pass();
   void expire();
   void write_down(const SessionRegistry::News& news);
 
   Services& services_;
-  std::mutex mutex_;
-  std::condition_variable woken_;
-  bool stopping_ = false;
-  std::thread thread_;
+  Passes passes_;
 };
 
 }  // namespace server

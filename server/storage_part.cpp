@@ -1,10 +1,7 @@
 #include "server/storage_part.h"
 
-#include <condition_variable>
 #include <filesystem>
 #include <functional>
-#include <mutex>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -15,14 +12,15 @@
 #include "server/operation.h"
 #include "server/options.h"
 #include "server/parameters.h"
+#include "server/passes.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/plan/implies.h"
 #include "server/replica_set_part.h"
 #include "server/services.h"
 #include "server/session_care.h"
 #include "server/status_sections.h"
-#include "server/write/output.h"
 #include "server/write/branch_sweeper.h"
+#include "server/write/output.h"
 #include "server/write/ttl_monitor.h"
 #include "storage/dedup_service.h"
 #include "storage/engine.h"
@@ -57,37 +55,6 @@ storage::EngineOptions engine_options(const Options& options) {
   return engine;
 }
 
-// Runs `work` every few seconds on a thread of its own.
-class Housekeeping {
- public:
-  explicit Housekeeping(std::function<void()> work) : work_(std::move(work)), thread_([this] { run(); }) {}
-  ~Housekeeping() {
-    {
-      std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
-  }
-
- private:
-  void run() {
-    base::LogContext context("housekeeping");
-    std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, housekeeping_interval, [this] { return stopping_; })) {
-      lock.unlock();
-      work_();
-      lock.lock();
-    }
-  }
-
-  std::function<void()> work_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
-  std::thread thread_;
-};
-
 void append_oplog(const replication::OplogStats& stats, bson::Builder& out) {
   const auto timestamp = [](storage::Stamp stamp) { return bson::Timestamp{static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)}; };
   out.append("entries", stats.entries).append("logicalBytes", stats.logical_bytes).append("storedBytes", stats.stored_bytes);
@@ -121,7 +88,7 @@ struct StoragePart::State {
   query::CursorRegistry cursors;
   std::unique_ptr<write::TtlMonitor> ttl;
   std::unique_ptr<write::BranchSweeper> sweeper;
-  std::unique_ptr<Housekeeping> housekeeping;
+  std::unique_ptr<Passes> housekeeping;
   std::unique_ptr<SessionCare> session_care;
 };
 
@@ -182,6 +149,10 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   state.ttl = std::make_unique<write::TtlMonitor>(services);
   state.sweeper = std::make_unique<write::BranchSweeper>(services);
   state.session_care = std::make_unique<SessionCare>(services);
+  state.housekeeping = std::make_unique<Passes>("housekeeping", [] { return housekeeping_interval; }, [&state] {
+    state.cursors.expire(state.services.clock.wall_ms());
+    if (state.set) state.set->keep_house();
+  });
   services.refresh_sessions = [&state] { state.session_care->run_pass(); };
 }
 
@@ -191,10 +162,7 @@ void StoragePart::start() {
   state.session_care->start();
   state.ttl->start();
   state.sweeper->start();
-  state.housekeeping = std::make_unique<Housekeeping>([&state] {
-    state.cursors.expire(state.services.clock.wall_ms());
-    if (state.set) state.set->keep_house();
-  });
+  state.housekeeping->start();
 }
 
 void StoragePart::hand_over() {

@@ -70,7 +70,7 @@ class Sweep : public Command {
   bool writes() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    const versions::Branches::Swept swept = write::sweep(op, *branched(op, request), write::commits_a_sweep);
+    const versions::Branches::Swept swept = write::sweep(op, *branched(op, request));
     append_count(reply, "commits", static_cast<int64_t>(swept.commits));
     append_count(reply, "versions", static_cast<int64_t>(swept.records));
   }

@@ -3,14 +3,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bson/builder.h"
-#include "server/client.h"
-#include "server/command.h"
 #include "server/metrics.h"
-#include "server/operation.h"
 #include "server/parameters.h"
 #include "server/services.h"
 #include "server/write/namespaces.h"
-#include "server/write/running_operation.h"
 #include "server/write/statements.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
@@ -35,34 +31,11 @@ bson::Document expired_filter(const storage::IndexSpec& spec, bson::Date then) {
 
 }  // namespace
 
-TtlMonitor::TtlMonitor(Services& services) : services_(services) {
+TtlMonitor::TtlMonitor(Services& services)
+    : services_(services),
+      passes_("TTLMonitor", [this] { return std::chrono::seconds(sleep_seconds_.load()); }, [this] { if (enabled_) run_pass(); }) {
   services.parameters.add_boolean("ttlMonitorEnabled", enabled_);
   services.parameters.add_integer("ttlMonitorSleepSecs", sleep_seconds_, {.min = 1});
-}
-
-TtlMonitor::~TtlMonitor() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-    if (running_) running_->kill(base::ErrorCode::interrupted_at_shutdown);
-  }
-  woken_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void TtlMonitor::start() {
-  thread_ = std::thread([this] { run(); });
-}
-
-void TtlMonitor::run() {
-  const base::LogContext context("TTLMonitor");
-  std::unique_lock lock(mutex_);
-  while (!woken_.wait_for(lock, std::chrono::seconds(sleep_seconds_.load()), [this] { return stopping_; })) {
-    if (!enabled_) continue;
-    lock.unlock();
-    run_pass();
-    lock.lock();
-  }
 }
 
 int64_t TtlMonitor::run_pass() {
@@ -75,8 +48,7 @@ int64_t TtlMonitor::run_pass() {
       for (const auto& index : collection->indexes()) {
         if (!index->ready() || !index->spec().expire_after_seconds || index->spec().fields.size() != 1) continue;
         deleted += expire(*collection, *index);
-        std::lock_guard lock(mutex_);
-        if (stopping_) return deleted;
+        if (passes_.stopping()) return deleted;
       }
     }
   }
@@ -91,12 +63,9 @@ int64_t TtlMonitor::expire(const storage::Collection& collection, const storage:
   const bson::Document filter = expired_filter(spec, then);
   bson::Builder body;
   body.append("delete", collection_of(ns)).append("q", filter);
-  const bson::Document command = body.done();
-  const Request request{"delete", std::string(database_of(ns)), command, {}};
-  Client client(ClientId{0}, "", "", false);
   try {
-    OperationContext op(services_, client, request, nullptr);
-    const RunningOperation running(mutex_, running_, op);
+    Passes::Operation operation(passes_, services_, std::string(database_of(ns)), body.done());
+    OperationContext& op = operation.context();
     op.hold_primary();
     Selection selection;
     selection.filter = filter;
