@@ -23,7 +23,12 @@ void Transaction::Session::reset_cursors() {
 
 void Transaction::Session::let_go_of_pages() {
   reset_cursors();
-  for (const Lent& lent : lent_) lent.to->cursor->reset(lent.to->cursor.get());
+  for (const Lent& lent : lent_) {
+    LentCursor& to = *lent.to;
+    if (to.on_row) to.parked = wt::get_key(to.cursor.get());
+    to.on_row = false;
+    to.cursor->reset(to.cursor.get());
+  }
 }
 
 WT_CURSOR* Transaction::Session::strict(const std::string& table) {

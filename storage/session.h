@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,6 +32,8 @@ struct StringHash {
 struct LentCursor {
   wt::Cursor cursor;
   Transaction::Session* session = nullptr;  // nullptr: taken back
+  bool on_row = false;
+  std::optional<base::Bytes> parked;  // the key of the row that it let go of, to be gone back to
 };
 
 struct Transaction::Session {
@@ -51,8 +54,8 @@ struct Transaction::Session {
   // A cursor that stands on a row keeps its page in memory and from being split, after a commit too:
   // whoever comes next to a page that has grown large tries, fails and sleeps.
   void reset_cursors();
-  // The same for the lent ones, which stay lent. Before a commit: that one may have to make room in the
-  // cache first, and cannot where the large page is the one its own cursors stand on.
+  // The same for the lent ones, which go back to their row when they are asked again. Before a commit too: that one may
+  // have to make room in the cache first, and cannot where the large page is the one its own cursors stand on.
   void let_go_of_pages();
   void close_cursors(const std::string& table) { tables.erase(table); }
 

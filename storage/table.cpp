@@ -92,6 +92,7 @@ struct TableCursor::State {
     return lent.cursor.get();
   }
   bool stands(int result) {
+    lent.on_row = result == 0;
     if (result == 0) return true;
     if (result != WT_NOTFOUND) failed(transaction, result, "reading", table);
     return false;
@@ -99,12 +100,26 @@ struct TableCursor::State {
   // On the row found at or around `key`, after a step in the wanted direction where it lies on the other side.
   bool seek(BytesView key, int wanted) {
     WT_CURSOR* cursor = at();
+    lent.parked.reset();
     wt::set_key(cursor, key);
     int exact = 0;
     if (!stands(cursor->search_near(cursor, &exact))) return false;
     if (wanted > 0 && exact < 0) return stands(cursor->next(cursor));
     if (wanted < 0 && exact > 0) return stands(cursor->prev(cursor));
     return true;
+  }
+  bool step(int (*to)(WT_CURSOR*), int wanted) {
+    if (!lent.parked) return stands(to(at()));
+    const Bytes from = std::move(*lent.parked);
+    if (!seek(from, wanted)) return false;
+    return wt::get_key(at()) == from ? stands(to(at())) : true;
+  }
+  // The engine's cursor, on its row.
+  WT_CURSOR* on_row() {
+    if (!lent.parked) return at();
+    const Bytes row = std::move(*lent.parked);
+    base::check(seek(row, +1) && wt::get_key(at()) == row, "the row a cursor let go of is there in its transaction");
+    return at();
   }
 };
 
@@ -119,12 +134,19 @@ TableCursor::~TableCursor() = default;
 
 bool TableCursor::seek(BytesView key) { return state_->seek(key, +1); }
 bool TableCursor::seek_back(BytesView key) { return state_->seek(key, -1); }
-bool TableCursor::next() { return state_->stands(state_->at()->next(state_->at())); }
-bool TableCursor::previous() { return state_->stands(state_->at()->prev(state_->at())); }
-void TableCursor::reset() { state_->at()->reset(state_->at()); }
-BytesView TableCursor::key() const { return wt::get_key(state_->at()); }
-BytesView TableCursor::value() const { return wt::get_value(state_->at()); }
-WT_CURSOR* TableCursor::raw() const { return state_->at(); }
+bool TableCursor::next() { return state_->step(state_->at()->next, +1); }
+bool TableCursor::previous() { return state_->step(state_->at()->prev, -1); }
+void TableCursor::reset() {
+  state_->lent.on_row = false;
+  state_->lent.parked.reset();
+  state_->at()->reset(state_->at());
+}
+BytesView TableCursor::key() const {
+  WT_CURSOR* const cursor = state_->at();
+  return state_->lent.parked ? BytesView(*state_->lent.parked) : wt::get_key(cursor);
+}
+BytesView TableCursor::value() const { return wt::get_value(state_->on_row()); }
+WT_CURSOR* TableCursor::raw() const { return state_->on_row(); }
 
 // | bytes that follow, 1 | big-endian, without leading zeros |
 void append_record_key(Bytes& out, RecordId id) {

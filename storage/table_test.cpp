@@ -95,6 +95,69 @@ TEST_CASE("truncate takes a range with its ends away and nothing else") {
   CHECK(read_all(engine, table).count("f") == 0);
 }
 
+TEST_CASE("a cursor that let go of its row goes on from there, whatever others did meanwhile") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  const Table table = engine.open_table("things");
+  base::Random random(Catch::rngSeed() + 3);
+  Model rows;
+  in_transaction(engine, [&](Transaction& transaction) {
+    for (int i = 0; i < 300; ++i) {
+      const Bytes key = random_key(random);
+      table.put(transaction, key, rows[key] = std::to_string(i));
+    }
+  });
+  Transaction reading(engine, Transaction::Mode::read);
+  TableCursor cursor = table.cursor(reading), idle = table.cursor(reading);
+  REQUIRE(cursor.next());
+  auto at = rows.cbegin();
+  for (int i = 0; i < 3000; ++i) {
+    if (random.below(3) == 0) reading.let_go_of_pages();
+    if (random.below(20) == 0) {
+      in_transaction(engine, [&](Transaction& writing) {
+        const Bytes key = random_key(random);
+        if (random.below(2)) table.put(writing, key, "later");
+        else table.remove(writing, key);
+      });
+    }
+    switch (random.below(6)) {
+      case 0: {
+        const Bytes key = random_key(random);
+        at = rows.lower_bound(key);
+        if (cursor.seek(key) != (at != rows.cend())) FAIL("seek");
+        break;
+      }
+      case 1: {
+        const Bytes key = random_key(random);
+        at = rows.upper_bound(key);
+        const bool there = at != rows.cbegin();
+        if (there) --at;
+        if (cursor.seek_back(key) != there) FAIL("seek_back");
+        if (!there) at = rows.cend();
+        break;
+      }
+      case 2:
+        if (at == rows.cbegin()) continue;
+        CHECK(cursor.previous());
+        --at;
+        break;
+      default:
+        CHECK(cursor.next() == (std::next(at) != rows.cend()));
+        ++at;
+    }
+    if (at == rows.cend()) {  // from behind the end a cursor begins anew
+      cursor.reset();
+      REQUIRE(cursor.next());
+      at = rows.cbegin();
+    }
+    if (random.below(4) == 0) reading.let_go_of_pages();
+    CHECK(cursor.key() == at->first);
+    CHECK(cursor.value() == at->second);
+  }
+  CHECK(idle.next());
+  CHECK(idle.key() == rows.begin()->first);
+}
+
 TEST_CASE("a cursor may outlive its transaction, and the next one gets it") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));

@@ -111,6 +111,8 @@ void Transaction::rollback() {
   for (auto& action : after_rollback_) action();
 }
 
+void Transaction::let_go_of_pages() { session_->let_go_of_pages(); }
+
 Stamp Transaction::next_stamp() {
   StampSource& stamps = engine_.internals().stamps;
   Stamp stamp = std::exchange(given_stamp_, 0);

@@ -67,6 +67,10 @@ class Transaction {
   void set_next_stamp(Stamp stamp) { given_stamp_ = stamp; }
   bool made_again() const { return given_stamp_ != 0; }
 
+  // Others can write to the pages that its cursors stand on without waiting for them: those go back to their rows when they are
+  // asked again. What they gave is no longer valid. For who keeps a transaction while it does something else.
+  void let_go_of_pages();
+
   // What the log may be read up to within this transaction's snapshot: everything stamped below was
   // committed, or gone, before the snapshot was taken.
   Stamp visible_below() const { return visible_below_; }

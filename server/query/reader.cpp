@@ -49,6 +49,7 @@ bool Reader::next() {
       case Executor::Step::end: return false;
       case Executor::Step::pause:
         if (keeps_transaction_) {
+          transaction_->let_go_of_pages();
           schema_.unlock();
           lock();
           break;
@@ -64,6 +65,7 @@ bool Reader::next() {
 void Reader::end() {
   if (keeps_transaction_) {
     executor_->detach();
+    transaction_->let_go_of_pages();
     if (schema_.owns_lock()) schema_.unlock();
     op_ = nullptr;
     return;

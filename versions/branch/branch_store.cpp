@@ -19,8 +19,9 @@ constexpr size_t record_bytes = 8;  // of a RecordId at the end of a key
 
 Table open_table(const StoreParts& parts, const std::string& kind) {
   storage::TableOptions options{.prefix_compression = true};
-  // Its rows go again soon, and what is left of them is walked over until their page leaves memory.
-  if (kind == "pending") options.memory_page_bytes = 256 << 10;
+  // Its rows go again soon, and what is left of them is walked over until their page leaves memory. Not too small: a transaction whose
+  // rows outgrow a page tries to write it out with each.
+  if (kind == "pending") options.memory_page_bytes = 4 << 20;
   return parts.engine.open_table("versions-" + std::to_string(parts.collection) + "-" + kind, options);
 }
 
@@ -240,8 +241,7 @@ void BranchStore::remove(Transaction& transaction, const View& view, BytesView k
 
 // --- versions
 
-// Takes the rows of these records away, and counts their documents in.
-uint64_t BranchStore::fold(Transaction& transaction, BranchId branch, const RecordSet& records, SetDigest& digest,
+uint64_t BranchStore::fold(Transaction& transaction, const RecordSet& records, SetDigest& digest,
                            const std::function<void(RecordId, BytesView key)>& each) {
   SetScan scan(parts_.records, transaction, std::make_shared<const RecordSet>(records));
   uint64_t count = 0;
@@ -249,7 +249,6 @@ uint64_t BranchStore::fold(Transaction& transaction, BranchId branch, const Reco
     const Bytes key = key_of(scan.content());
     digest += digest_of(key, scan.content());
     each(scan.record(), key);
-    pending_.remove(transaction, pending_key(branch, scan.record()));
   }
   if (count == records.count()) return count;
   records.for_each([&](RecordId record) {
@@ -257,7 +256,6 @@ uint64_t BranchStore::fold(Transaction& transaction, BranchId branch, const Reco
     const auto hash = purged(transaction, record);
     if (!hash) throw base::OperationError(base::ErrorCode::data_corruption_detected, "record " + std::to_string(record) + " of a branch is missing");
     digest += *hash;
-    pending_.remove(transaction, pending_key(branch, record));
     ++count;
   });
   return count;
@@ -271,9 +269,10 @@ Folded BranchStore::commit(Transaction& transaction, const View& view, State sta
   folded.state = state;
   Bytes commit;
   base::append_varint(commit, state);
-  folded.records_added = fold(transaction, view.branch, pending.added, folded.added,
+  folded.records_added = fold(transaction, pending.added, folded.added,
                               [&](RecordId record, BytesView key) { keys_.put(transaction, entry_key(key, record), commit); });
-  folded.records_removed = fold(transaction, view.branch, pending.removed, folded.removed, [](RecordId, BytesView) {});
+  folded.records_removed = fold(transaction, pending.removed, folded.removed, [](RecordId, BytesView) {});
+  clear_pending(transaction, view.branch);
   save_state(transaction, view, state, pending.added, pending.removed);
   return folded;
 }
@@ -329,13 +328,12 @@ void BranchStore::discard(Transaction& transaction, const View& view) {
     const auto content = this->content(transaction, record);
     if (content) keys_.remove(transaction, entry_key(key_of(*content), record));
     parts_.records.remove(transaction, record);
-    pending_.remove(transaction, pending_key(view.branch, record));
     now_hidden(transaction, view, {}, record);
   });
   pending.removed.for_each([&](RecordId record) {
-    pending_.remove(transaction, pending_key(view.branch, record));
     if (!purged(transaction, record)) now_shown(transaction, view.branch, record);
   });
+  clear_pending(transaction, view.branch);
   discarded(transaction, view);
 }
 

@@ -215,7 +215,13 @@ class BranchStore {
   void claim_new(Transaction& transaction, TableCursor& entries, BranchId branch, BytesView key, const RecordSet& removed);
   // Whether one of the removed records has the key. May miss one that is old.
   bool takes_the_place(Transaction& transaction, TableCursor& entries, BytesView key, const RecordSet& removed) const;
-  uint64_t fold(Transaction& transaction, BranchId branch, const RecordSet& records, SetDigest& digest,
+  // What the snapshot sees of the branch's rows goes. Not row by row: each search would find a page that has grown past its size,
+  // and try in vain to write it out.
+  void clear_pending(Transaction& transaction, BranchId branch) {
+    pending_.truncate(transaction, pending_key(branch, 0), pending_key(branch, storage::record_id_max));
+  }
+  // How many of the records there are: their documents are counted in.
+  uint64_t fold(Transaction& transaction, const RecordSet& records, SetDigest& digest,
                 const std::function<void(RecordId, BytesView key)>& each);
   RecordId insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation, uint64_t commit);
 
