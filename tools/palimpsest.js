@@ -20,7 +20,7 @@
     return value;
   }
   const short = id => id === undefined ? "" : id.slice(0, 12);
-  const plural = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+  const plural = (count, what) => `${count} ${what}${Number(count) === 1 ? "" : "s"}`;
   const show = value => EJSON.stringify(value, {relaxed: true});
   const escaped = ref => ref.replace(/\./g, "%2E").replace(/\//g, "%2F");
   const base = name => name.split("@")[0];
@@ -105,6 +105,7 @@
       const lines = [`${said.branch === undefined ? "read-only" : "on branch " + said.branch}, at ${short(said.commit)}`];
       if (said.clean) lines.push("nothing to commit");
       for (const one of said.collections) lines.push(`  ${one.name}: ${one.inserted} inserted, ${one.modified} modified, ${one.deleted} deleted`);
+      if (said.merging !== undefined) lines.push(`${said.merging.kind} of ${said.merging.from} waits: db.listConflicts()`);
       return readable(said, lines.join("\n"));
     }],
     log: ["log({limit, touching: {coll, _id}})", "the commits this comes from, newest first", function (options) {
@@ -115,11 +116,43 @@
       const all = list(this, {diff: 1, ...(from === undefined ? {} : {from}), ...(to === undefined ? {} : {to}), ...options});
       return readable(all, diffText(all));
     }],
-    merge: ["merge(from, {mode, resolve, paths, dryRun, message, author})", "brings what another branch, tag or commit has changed", function (from, options) {
-      const done = this.runCommand({merge: from, ...options});
-      const conflicts = done.conflicts === undefined ? [] : done.conflicts;
-      const head = conflicts.length > 0 ? plural(done.conflictCount, "conflict") : done.changed ? `merged ${from}, at ${short(done.commit)}` : `nothing to merge from ${from}`;
-      return readable(done, [head, ...conflicts.map(conflictLine)].join("\n"));
+    merge: ["merge(from, {mode, resolve, paths, collections, into, branch, dryRun, message, author})", "brings what another branch, tag or commit has changed", function (from, options) {
+      return broughtText(this.runCommand({merge: from, ...options}), `merged ${from}`, `nothing to merge from ${from}`);
+    }],
+    cherryPick: ["cherryPick(commit, {as merge, without into})", "brings what one commit has changed", function (commit, options) {
+      return broughtText(this.runCommand({cherryPick: commit, ...options}), `picked ${commit}`, `nothing to pick from ${commit}`);
+    }],
+    revert: ["revert(commit, {as merge, without into})", "takes back what one commit has changed", function (commit, options) {
+      return broughtText(this.runCommand({revert: commit, ...options}), `took back ${commit}`, `nothing to take back of ${commit}`);
+    }],
+    listConflicts: ["listConflicts()", "what is to be decided in the merge that waits, and what has been", function () {
+      const all = list(this, {listConflicts: 1});
+      return readable(all, all.length === 0 ? "no conflict" : all.map(conflictLine).join("\n"));
+    }],
+    resolveConflict: ["resolveConflict(collection, id, take)", "decides one: \"ours\", \"theirs\", \"base\", or a document", function (name, id, take) {
+      const done = this.runCommand({resolveConflict: 1, collection: name, _id: id, ...(typeof take === "string" ? {take} : {document: take})});
+      return readable(done, `${name} ${show(id)}: ${done.resolved}`);
+    }],
+    continueMerge: ["continueMerge({message, author})", "merges what waits, all being decided", function (options) {
+      return broughtText(this.runCommand({continueMerge: 1, ...options}), "merged", "nothing to merge");
+    }],
+    abortMerge: ["abortMerge()", "forgets the merge that waits", function () {
+      return readable(this.runCommand({abortMerge: 1}), "the branch is as it was");
+    }],
+    retention: ["retention({newest, youngerThanSeconds})", "which commits stay, from now on; without it, now", function (policy) {
+      const said = this.runCommand({retention: policy === undefined ? 1 : policy});
+      const stay = [];
+      if (said.newest !== undefined) stay.push(`the newest ${show(said.newest)} of each branch`);
+      if (said.youngerThanSeconds !== undefined) stay.push(`those younger than ${plural(show(said.youngerThanSeconds), "second")}`);
+      return readable(said, (stay.length === 0 ? "all commits" : stay.join(" and ")) + " stay");
+    }],
+    sweep: ["sweep()", "drops the commits that need not stay", function () {
+      const swept = this.runCommand({sweep: 1});
+      return readable(swept, `${plural(swept.commits, "commit")} dropped, ${plural(swept.versions, "version")} freed`);
+    }],
+    purge: ["purge(collection, id)", "erases a document from all branches and commits; there is no way back", function (name, id) {
+      const done = this.runCommand({purge: name, _id: id});
+      return readable(done, `${plural(done.versions, "version")} erased`);
     }],
     history: ["history(collection, id)", "all versions of a document, newest first", function (name, id) {
       return this.getCollection(name).history(id);
@@ -144,8 +177,17 @@
     }],
   };
 
+  // What merge and its like answer.
+  function broughtText(done, changed, nothing) {
+    const conflicts = done.conflicts === undefined ? [] : done.conflicts;
+    const head = conflicts.length > 0 ? plural(done.conflictCount, "conflict") + (done.merging ? " to decide" : "")
+      : done.changed ? `${changed}, at ${short(done.commit)}` : nothing;
+    return readable(done, [head, ...conflicts.map(conflictLine)].join("\n"));
+  }
+
   function conflictLine(one) {
     const where = `  ${one.collection} ${show(one._id)}: `;
+    if (one.resolved !== undefined) return `${where}decided, ${one.resolved}`;
     if (one.index !== undefined) return `${where}${show(one.key)} of index ${one.index} is ${show(one.other)}'s too`;
     return where + (one.paths === undefined || one.paths.length === 0 ? "the whole document" : one.paths.join(", "));
   }

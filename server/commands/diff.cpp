@@ -44,12 +44,8 @@ class DiffCommand : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
-    const auto from = arguments.string("from"), to = arguments.string("to"), collection = arguments.string("collection");
-    query::Differences::What what;
-    what.to = to ? ref_of(*to) : ref_of(request);
-    what.from_last_commit = !from;
-    if (from) what.from = ref_of(*from);
-    if (collection) what.collection = std::string(*collection);
+    query::Differences::What what = query::Differences::between(arguments, request.db);
+    if (const auto collection = arguments.string("collection")) what.collection = std::string(*collection);
     const auto filter = arguments.object("filter").value_or(bson::DocumentView());
     reply_source(op, request, request.db + ".$cmd.diff", std::make_unique<DiffSource>(op, branched(op, request), what, filter), reply);
   }

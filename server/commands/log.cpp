@@ -4,6 +4,7 @@
 
 #include "server/arguments.h"
 #include "server/commands/branches.h"
+#include "server/commands/id_argument.h"
 #include "server/commands/list_cursor.h"
 #include "server/operation.h"
 #include "server/query/cursor_registry.h"
@@ -18,9 +19,7 @@ class Touching {
     const Arguments arguments("log.touching", what);
     arguments.only({"coll", "_id"});
     collection_ = query::Versioned(op, states, arguments.required_string("coll"));
-    const bson::Element id = what["_id"];
-    if (!id.exists()) throw base::OperationError(40414, "BSON field 'log.touching._id' is missing but a required field");
-    key_ = query::key_of_id(id);
+    key_ = query::key_of_id(id_argument(arguments));
   }
 
   // Against all parents: a merge that took one side's document as it is didn't.

@@ -85,7 +85,7 @@ std::string_view name_of(versions::Branches::Bring kind) {
   return kind == Bring::merge ? "merge" : kind == Bring::cherry_pick ? "cherryPick" : "revert";
 }
 
-MergeRequest::Terms MergeRequest::terms(OperationContext& op, const Arguments& arguments, Terms terms) const {
+MergeRequest::Terms MergeRequest::terms(OperationContext& op, const Arguments& arguments, Terms terms) {
   using Mode = versions::MergeMode;
   using versions::Prefer;
   const auto mode = choice<Mode>(arguments, "mode", {{"fieldTouched", Mode::field_touched}, {"fieldDivergent", Mode::field_divergent},

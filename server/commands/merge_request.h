@@ -42,7 +42,7 @@ class MergeRequest {
     versions::MergeRules rules;
     bool manual = false;
   };
-  Terms terms(OperationContext& op, const Arguments& arguments, Terms defaults) const;
+  static Terms terms(OperationContext& op, const Arguments& arguments, Terms defaults);
 
   std::string from_;
   bson::Document arguments_;  // those that say how

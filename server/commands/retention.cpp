@@ -31,7 +31,7 @@ class RetentionCommand : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     std::optional<versions::RetentionPolicy> given;
-    if (arguments.any("retention").is_object()) given = policy(*arguments.object("retention"));
+    if (!arguments.any("retention").is_number()) given = policy(arguments.required_object("retention"));
     const auto database = branched(op, request);
     const versions::RetentionPolicy now = storage::in_transaction(
         write::engine_of(op),

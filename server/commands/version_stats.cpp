@@ -31,9 +31,14 @@ class VersionStats : public Command {
     const versions::VersionGraph& graph = database->branches().graph();
     const std::vector<versions::Branch> branches = graph.branches(states.transaction());
     const auto commits = graph.counts(states.transaction());
-    std::vector<query::Versioned> collections;
+    const versions::Place main = states.place({.name = std::string(versions::BranchedDatabase::main)});
+    std::vector<OnMain> collections;
     for (auto& one : op.services().engine->catalog().collections(database->name())) {
-      if (query::Versioned versioned(states, std::move(one)); versioned) collections.push_back(std::move(versioned));
+      query::Versioned versioned(states, std::move(one));
+      if (!versioned) continue;
+      const versions::View view = states.view(*versioned.shared, main);
+      const int64_t documents = versioned.shared->records(states.transaction(), view);
+      collections.push_back({std::move(versioned), view, documents});
     }
 
     reply.append("db", database->name()).append("layout", "hybrid");
@@ -41,23 +46,28 @@ class VersionStats : public Command {
     append_count(reply, "tags", static_cast<int64_t>(graph.tags(states.transaction()).size()));
     append_count(reply, "commits", static_cast<int64_t>(commits.commits));
     append_count(reply, "droppedCommits", static_cast<int64_t>(commits.dropped));
-    append_collections(states, collections, reply);
+    append_collections(collections, reply);
     append_tables(*op.services().engine, *database, reply);
     if (Arguments(request).boolean("perBranch").value_or(false)) append_branches(op, states, branches, collections, reply);
   }
 
  private:
-  static void append_collections(const query::States& states, const std::vector<query::Versioned>& collections, bson::Builder& reply) {
+  struct OnMain : query::Versioned {
+    versions::View view;
+    int64_t documents;
+  };
+
+  static void append_collections(const std::vector<OnMain>& collections, bson::Builder& reply) {
     int64_t all = 0;
     {
       auto list = reply.array("collections");
-      for (const query::Versioned& one : collections) {
+      for (const OnMain& one : collections) {
         const int64_t versions = one.shared->base.stored_records();
         all += versions;
         bson::Builder out = list.object();
         out.append("name", storage::collection_of(one.collection->ns()));
         append_count(out, "versions", versions);
-        append_count(out, "onMain", one.shared->records(states.transaction(), main_view(states, one)));
+        append_count(out, "onMain", one.documents);
       }
     }
     append_count(reply, "versions", all);
@@ -80,15 +90,14 @@ class VersionStats : public Command {
   }
 
   static void append_branches(OperationContext& op, const query::States& states, const std::vector<versions::Branch>& branches,
-                              const std::vector<query::Versioned>& collections, bson::Builder& reply) {
+                              const std::vector<OnMain>& collections, bson::Builder& reply) {
     auto list = reply.array("perBranch");
     for (const versions::Branch& branch : branches) {
       op.check_interrupt();
       int64_t shared = 0, own = 0, uncommitted = 0;
-      for (const query::Versioned& one : collections) {
-        const versions::View main = main_view(states, one), view = one.shared->view_of(states.transaction(), branch);
-        const versions::Difference difference = one.store().diff(states.transaction(), main, view);
-        shared += one.shared->records(states.transaction(), main) - static_cast<int64_t>(difference.only_a.count());
+      for (const OnMain& one : collections) {
+        const versions::Difference difference = one.store().diff(states.transaction(), one.view, one.shared->view_of(states.transaction(), branch));
+        shared += one.documents - static_cast<int64_t>(difference.only_a.count());
         own += static_cast<int64_t>(difference.only_b.count());
         const auto pending = one.store().pending(states.transaction(), branch.id);
         uncommitted += static_cast<int64_t>(pending.added.count() + pending.removed.count());
@@ -100,10 +109,6 @@ class VersionStats : public Command {
       append_count(out, "own", own);
       append_count(out, "uncommitted", uncommitted);
     }
-  }
-
-  static versions::View main_view(const query::States& states, const query::Versioned& collection) {
-    return states.view(*collection.shared, states.place({.name = std::string(versions::BranchedDatabase::main)}));
   }
 };
 

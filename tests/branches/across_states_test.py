@@ -5,7 +5,7 @@ import pytest
 from tests.branches.conftest import by_id, fails, log_of
 
 BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, MAX_TIME_MS_EXPIRED = 2, 20, 26, 50
-FAILED_TO_PARSE, TYPE_MISMATCH, MISSING_FIELD, UNKNOWN_FIELD, NOT_FIRST, NOT_IN_FACET, NO_COLLECTION = 9, 14, 40414, 40415, 40602, 40600, 73
+FAILED_TO_PARSE, TYPE_MISMATCH, INVALID_ID_FIELD, MISSING_FIELD, UNKNOWN_FIELD, NOT_FIRST, NOT_IN_FACET, NO_COLLECTION = 9, 14, 53, 40414, 40415, 40602, 40600, 73
 
 
 def run(collection, *stages, **options):
@@ -222,6 +222,7 @@ def test_commits_that_touched_a_document(shop):
     main.command("merge", "dev", message="both")
     assert touching("main", 2)[:3] == ["both", "d is set", "m is set"]
     fails(MISSING_FIELD, lambda: log_of(main, touching={"coll": "c"}))
+    fails(INVALID_ID_FIELD, lambda: log_of(main, touching={"coll": "c", "_id": [1]}))
     fails(MISSING_FIELD, lambda: log_of(main, touching={"_id": 1}))
     fails(UNKNOWN_FIELD, lambda: log_of(main, touching={"coll": "c", "_id": 1, "x": 1}))
 

@@ -6,7 +6,7 @@ import pytest
 from tests.branches.conftest import by_id, check_collection, fails, log_of
 from tests.support.palimpsest import Server
 
-BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND = 2, 20, 26
+BAD_VALUE, TYPE_MISMATCH, NAMESPACE_NOT_FOUND = 2, 14, 26
 
 
 def ids_of(database):
@@ -48,6 +48,8 @@ def test_old_commits_go_by_the_policy_and_the_rest_stays(history):
     before = main.command("collStats", "c")["count"], main.command("validate", "c")["nrecords"]
     for bad in [{"newest": 0}, {"youngerThanSeconds": -1}, {"oldest": 1}]:
         fails(40415 if "oldest" in bad else BAD_VALUE, lambda: main.command("retention", bad))
+    for bad in ["newest", [3], True]:
+        fails(TYPE_MISMATCH, lambda: main.command("retention", bad))
     assert main.command("retention", {"newest": 3})["newest"] == 3
     assert main.command("retention", 1)["newest"] == 3
     swept = main.command("sweep", 1)
@@ -154,7 +156,7 @@ def test_a_commit_of_some_collections(shop):
         main[name].insert_one({"_id": 2})
     fails(BAD_VALUE, lambda: main.command("commit", 1, collections=[]))
     fails(NAMESPACE_NOT_FOUND, lambda: main.command("commit", 1, collections=["a", "d"]))
-    fails(14, lambda: main.command("commit", 1, collections=[1]))
+    fails(TYPE_MISMATCH, lambda: main.command("commit", 1, collections=[1]))
     done = main.command("commit", 1, collections=["a", "b"])
     assert done["changed"] is True and [one["name"] for one in main.command("status")["collections"]] == ["c"]
     past = shop[done["commit"]]

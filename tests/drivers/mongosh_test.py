@@ -1,6 +1,7 @@
 """The shell, as a person would use it."""
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -172,6 +173,32 @@ def test_branches_have_helpers(server):
             "merged": True, "again": False, "history": ["fr", "en"], "same": 2, "across": ["main", "v1"], "reset": "feature/one", "branches": ["main", "two"], "left": [1, 0, 1]}
 
 
+def test_a_merge_by_hand_and_what_goes_from_history_have_helpers(server):
+    assert shell(server, HELPERS + """
+        db.dropDatabase();
+        db.c.insertMany([{_id: 1, n: 0}, {_id: 2, n: 0}, {_id: 3, n: 0}]);
+        db.branch("dev");
+        const dev = db.at("dev"), said = {};
+        for (const [on, n] of [[db, 1], [dev, 2]]) { on.c.updateMany({}, {$set: {n}}); on.commit(`n is ${n}`); }
+        said.waits = db.merge("dev", {resolve: "manual"}).merging;
+        said.conflicts = db.listConflicts().map(one => one._id).sort();
+        db.abortMerge();
+        db.merge("dev", {resolve: "manual"});
+        said.resolved = [db.resolveConflict("c", 1, "ours"), db.resolveConflict("c", 2, "theirs"), db.resolveConflict("c", 3, {n: 3})].map(one => one.resolved);
+        said.merged = db.continueMerge({message: "by hand"}).changed;
+        said.shown = db.c.find().sort({_id: 1}).toArray().map(one => one.n);
+        db.c.insertOne({_id: 4});
+        const added = db.commit("more").commit;
+        said.reverted = [db.revert(added).changed, db.c.countDocuments()];
+        said.picked = [dev.cherryPick(added).changed, dev.c.countDocuments()];
+        said.retention = [db.retention({newest: 1}).newest, db.retention().newest];
+        said.swept = db.sweep().commits > 0;
+        said.purged = [db.purge("c", 4).versions, dev.c.countDocuments()];
+        said""", "merged") == {
+            "waits": True, "conflicts": [1, 2, 3], "resolved": ["ours", "theirs", "document"], "merged": True, "shown": [1, 2, 3], "reverted": [True, 3],
+            "picked": [True, 4], "retention": [1, 1], "swept": True, "purged": [1, 3]}
+
+
 def test_what_the_helpers_say_can_be_read(server):
     begin = HELPERS + "db.dropDatabase(); db.c.insertMany([{_id: 1, a: 1, o: {x: 1, y: 2}}, {_id: 2}]); db.commit('one', {author: 'ann'}); db.branch('dev'); const dev = db.at('dev'); "
     change = "dev.c.updateOne({_id: 1}, {$set: {'o.x': 5}}); dev.c.deleteOne({_id: 2}); dev.c.insertOne({_id: 3}); "
@@ -185,6 +212,13 @@ def test_what_the_helpers_say_can_be_read(server):
     assert printed(server, HELPERS + "db.branches()", "read").split()[::4][:1] == ["dev"]
     printed(server, HELPERS + "db.c.updateOne({_id: 1}, {$set: {'o.x': 7}}); db.commit('three')", "read")
     assert printed(server, HELPERS + "db.merge('dev', {dryRun: true})", "read").split("\n")[:2] == ["1 conflict", "  c 1: o.x"]
+    by_hand = ["db.merge('dev', {resolve: 'manual'})", "db.status()", "db.listConflicts()", "db.resolveConflict('c', 1, 'theirs')", "db.listConflicts()", "db.abortMerge()",
+               "db.retention()", "db.retention({newest: 5, youngerThanSeconds: 60})", "db.sweep()", "db.purge('c', 3)"]
+    text = printed(server, HELPERS + " ".join(f"print({one});" for one in by_hand), "read")
+    assert re.sub("[0-9a-f]{12}", "<id>", text).splitlines() == [
+        "1 conflict to decide", "  c 1: o.x", "on branch main, at <id>", "nothing to commit", "merge of dev waits: db.listConflicts()", "  c 1: o.x", "c 1: theirs",
+        "  c 1: decided, theirs", "the branch is as it was", "all commits stay", "the newest 5 of each branch and those younger than 60 seconds stay",
+        "0 commits dropped, 0 versions freed", "1 version erased"]
     assert "db.branch(name, {from})" in printed(server, HELPERS + "db.branchHelp()", "read")
     assert printed(server, HELPERS + "db.c.history(1)", "read").count("commit ") == 3
 

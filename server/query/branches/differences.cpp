@@ -76,6 +76,15 @@ void Differences::check_fields(const std::vector<std::string>& fields) { project
 
 bool Differences::by_key(DocumentView ids) { return keys_in(ids).has_value(); }
 
+Differences::What Differences::between(const Arguments& arguments, std::string_view db) {
+  const auto from = arguments.string("from"), to = arguments.string("to");
+  What what;
+  what.to = to ? versions::parse_ref(*to) : ref_of_name(db);
+  what.from_last_commit = !from;
+  if (from) what.from = versions::parse_ref(*from);
+  return what;
+}
+
 Differences::Differences(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const What& what)
     : op_(&op), states_(op, std::move(database)) {
   to_ = states_.place(what.to);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bson/document.h"
+#include "server/arguments.h"
 #include "server/query/branches/states.h"
 #include "server/query/matcher.h"
 #include "server/query/projection.h"
@@ -29,6 +30,9 @@ class Differences {
     std::vector<std::string> fields = {};
     bson::Document ids = {};  // a filter over _id alone
   };
+  // By the arguments `from` and `to`; without them what isn't committed where the name of the database says.
+  static What between(const Arguments& arguments, std::string_view db);
+
   Differences(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const What& what);
 
   // Refuses paths that don't go together, as a projection does.

@@ -72,11 +72,7 @@ class DiffSpec final : public SourceSpec, public Narrowing {
 StageSpecPtr parse_diff(const Element& specification, PipelineContext& context) {
   const Arguments arguments = arguments_of(specification);
   arguments.only({"from", "to", "fields"});
-  const auto from = arguments.string("from"), to = arguments.string("to");
-  Differences::What what;
-  what.to = to ? versions::parse_ref(*to) : ref_of_name(context.db);
-  what.from_last_commit = !from;
-  if (from) what.from = versions::parse_ref(*from);
+  Differences::What what = Differences::between(arguments, context.db);
   what.collection = context.collection;
   if (const auto fields = arguments.array("fields")) {
     for (const Element& field : *fields) {
