@@ -147,6 +147,22 @@ def test_a_purged_document_is_nowhere(history):
     check_collection(main, "c")
 
 
+def test_both_branches_of_a_merge_can_have_what_was_purged_behind_them(shop):
+    main = shop["main"]
+    main.c.insert_many([{"_id": i, "n": 0} for i in range(5)])
+    main.command("createBranch", "dev")
+    dev = shop["dev"]
+    main.c.update_many({}, {"$set": {"n": 1}})
+    main.command("commit", 1)
+    main.command({"purge": "c", "id": 2})
+    dev.c.insert_one({"_id": "of dev"})
+    dev.command("commit", 1)
+    assert main.command("merge", "dev", into="both")["changed"]
+    assert by_id(main.c) == by_id(dev.c) == {**{i: {"_id": i, "n": 1} for i in (0, 1, 3, 4)}, "of dev": {"_id": "of dev"}}
+    for database in (main, dev):
+        assert database.c.estimated_document_count() == 5
+
+
 def test_a_commit_of_some_collections(shop):
     main = shop["main"]
     main.a.insert_one({"_id": 1})

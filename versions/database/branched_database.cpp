@@ -361,7 +361,10 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
     const bool may_be_written = segment_of(record) == before.segment;
     if (!may_be_written && unique.empty()) return;
     cursor.seek_after(record - 1);
-    if (!cursor.next() || cursor.id() != record) throw OperationError(ErrorCode::data_corruption_detected, "a merged record is missing");
+    if (!cursor.next() || cursor.id() != record) {
+      if (shared.store.purged(transaction, record)) return;  // states go on naming it
+      throw OperationError(ErrorCode::data_corruption_detected, "a merged record is missing");
+    }
     const bool written = may_be_written && cursor.generation() == generation;
     if (!written && unique.empty()) return;
     const bson::Document document{Bytes(cursor.content())};
