@@ -8,6 +8,7 @@
 #include "bson/json.h"
 #include "replication/performer.h"
 #include "replication/schema_changes.h"
+#include "storage/names.h"
 
 namespace replication {
 
@@ -195,7 +196,7 @@ bool Applier::passed(const LogRecord& record) {
 // Its contents are bases for what follows all the same. Where one can't be told any more, its collection being gone, say, no recent
 // content is sure to be its document's newest.
 void Applier::pass_over(const LogRecord& record) {
-  if (record.changes_schema()) return;
+  if (record.changes_schema()) return forward_.applied(record);
   Targets targets(engine_.catalog());
   Transaction transaction(engine_, Transaction::Mode::read);
   for (const LogRecord::Item& item : record.entries) {
@@ -215,7 +216,7 @@ void Applier::apply(const std::vector<LogRecord>& records) {
       continue;
     }
     if (records[at].changes_schema()) {
-      apply_schema(records[at]);  // documents stay what they are, and collections' uuids
+      apply_schema(records[at]);
       count(records[at++]);
       continue;
     }
@@ -252,12 +253,30 @@ void Applier::count(const LogRecord& record) {
 // written.
 void Applier::apply_schema(const LogRecord& record) {
   try {
-    LocalCommitter::MadeAgain made_again(committer_, record);
-    change_schema(engine_.catalog(), record);
+    std::deque<Bytes> contents;
+    const LogRecord whole = with_contents(record, contents);
+    LocalCommitter::MadeAgain made_again(committer_, whole);
+    change_schema(engine_.catalog(), committer_.branch_maker(), whole);
     made_again.require_all();
+    forward_.applied(whole);
   } catch (const OperationError& error) {
     fail(record.entries.front(), error);
   }
+}
+
+// The documents of a merge are made again all at once. Bases are looked for in the database itself: a branch that is made with the merge isn't
+// there yet.
+LogRecord Applier::with_contents(const LogRecord& record, std::deque<Bytes>& contents) {
+  LogRecord made = record;
+  const std::string db(storage::database_of(record.entries.back().entry.ns));
+  Targets targets(engine_.catalog());
+  Transaction transaction(engine_, Transaction::Mode::read);
+  for (LogRecord::Item& item : made.entries) {
+    if (item.entry.form != Entry::Form::delta) continue;
+    storage::Collection& home = targets.find(db + "." + std::string(storage::collection_of(item.entry.ns)));
+    item.entry = made_whole(item.entry, bson::DocumentView(contents.emplace_back(forward_.content(transaction, home, item))));
+  }
+  return made;
 }
 
 }  // namespace replication

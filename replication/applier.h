@@ -9,6 +9,7 @@
 // transaction of the change: so what is here already is known, and passed over.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "base/counters.h"
@@ -41,6 +42,7 @@ class Applier {
   bool passed(const LogRecord& record);
   void pass_over(const LogRecord& record);
   void apply_schema(const LogRecord& record);
+  LogRecord with_contents(const LogRecord& record, std::deque<Bytes>& contents);
   void count(const LogRecord& record);
 
   storage::Engine& engine_;

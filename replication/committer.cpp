@@ -11,6 +11,7 @@ namespace {
 
 // A diff that is no such saving is not worth having two ways to read a change.
 constexpr size_t diff_share_max = 2;
+constexpr uint64_t entry_bytes = 80;  // about, beside what it says
 
 bson::Document id_of(bson::DocumentView document) {
   bson::Builder out;
@@ -110,6 +111,30 @@ void LocalCommitter::schema_changed(storage::Transaction& transaction, std::stri
   command(transaction, db, uuid, document);
 }
 
+void LocalCommitter::branches_changed(storage::Transaction& transaction, std::string_view db, bson::DocumentView command) {
+  schema_changed(transaction, db, {}, command);
+}
+
+// The entry has its content: what changed the document made the record too, and it may be older than the entry.
+uint64_t LocalCommitter::document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid, const bson::DocumentView* before,
+                                         const bson::DocumentView* after) {
+  Entry entry = entry_of(!after ? 'd' : before ? 'u' : 'i', ns, uuid, nullptr);
+  const auto diff = before && after ? small_diff(*before, *after) : std::nullopt;
+  const bson::Document id = diff || !after ? id_of(after ? *after : *before) : bson::Document();
+  entry.o = diff ? diff->view() : after ? *after : id.view();
+  if (diff) entry.o2 = id.view();
+  Performer(oplog_, transaction).append(entry);
+  return entry.o.size() + ns.size() + entry_bytes;
+}
+
+// Members agree on a transaction as one record.
+uint64_t LocalCommitter::documents_bytes_max() const { return engine_.options().replicated ? log_record_bytes_max / 2 : UINT64_MAX; }
+
+void LocalCommitter::content_lost(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
+                                  const storage::Superseded& content) {
+  oplog_.keep_content(transaction, collection, record, content);
+}
+
 LocalCommitter::MadeAgain::MadeAgain(LocalCommitter& committer, const LogRecord& record) : committer_(committer), record_(record) {
   made_again = this;
 }
@@ -120,11 +145,16 @@ void LocalCommitter::MadeAgain::write(storage::Transaction& transaction, std::st
   if (!has_history(db)) return;
   const std::string ns = std::string(db) + ".$cmd";
   const Bytes none(16, '\0');
-  for (const LogRecord::Item& item : record_.entries) {
-    const Entry& entry = item.entry;
-    if (entry.op != 'c' || entry.ns != ns || entry.uuid != (uuid.empty() ? BytesView(none) : uuid) || entry.o.bytes() != command.bytes()) continue;
-    Performer(committer_.oplog_, transaction).append(entry, item.stamp);
-    return;
+  size_t documents = 0;
+  for (size_t i = 0; i < record_.entries.size(); ++i) {
+    const Entry& entry = record_.entries[i].entry;
+    if (entry.op != 'c') continue;
+    if (entry.ns == ns && entry.uuid == (uuid.empty() ? BytesView(none) : uuid) && entry.o.bytes() == command.bytes()) {
+      Performer performer(committer_.oplog_, transaction);
+      for (size_t at = documents; at <= i; ++at) performer.append(record_.entries[at].entry, record_.entries[at].stamp);
+      return;
+    }
+    documents = i + 1;
   }
   throw base::OperationError(base::ErrorCode::data_corruption_detected, "here it comes to another change: " + bson::to_json(command));
 }

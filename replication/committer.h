@@ -9,6 +9,7 @@
 
 #include "replication/log_record.h"
 #include "replication/oplog.h"
+#include "storage/branch_changes.h"
 #include "storage/catalog.h"
 
 namespace replication {
@@ -44,7 +45,7 @@ class Committer {
 bool has_history(std::string_view ns);
 
 // Listens to the catalog for as long as it lives: changes of the schema need no call of their own.
-class LocalCommitter final : public Committer, private storage::SchemaSink {
+class LocalCommitter final : public Committer, public storage::BranchLog, private storage::SchemaSink {
  public:
   LocalCommitter(storage::Engine& engine, Oplog& oplog);
   ~LocalCommitter() override;
@@ -62,8 +63,19 @@ class LocalCommitter final : public Committer, private storage::SchemaSink {
   void command(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) override;
   void when_durable(std::function<void()> done) override;
 
+  void branches_changed(storage::Transaction& transaction, std::string_view db, bson::DocumentView command) override;
+  uint64_t document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid, const bson::DocumentView* before,
+                            const bson::DocumentView* after) override;
+  uint64_t documents_bytes_max() const override;
+  void content_lost(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
+                    const storage::Superseded& content) override;
+  // Who makes changes of branches again; nullptr: nobody, there are none. Before the first entry is applied.
+  void set_branch_maker(storage::BranchMaker* maker) { branch_maker_ = maker; }
+  storage::BranchMaker* branch_maker() const { return branch_maker_; }
+
   // While it lives, changes of the schema that this thread makes are those of a record that another member wrote: its entries are
-  // written, as they are, in the transactions of the changes. A change that isn't in it throws DataCorruptionDetected.
+  // written, as they are, in the transactions of the changes; documents' with the command behind them. A change that isn't in it throws
+  // DataCorruptionDetected. Its entries are whole.
   class MadeAgain {
    public:
     MadeAgain(LocalCommitter& committer, const LogRecord& record);
@@ -88,6 +100,7 @@ class LocalCommitter final : public Committer, private storage::SchemaSink {
   storage::Engine& engine_;
   Oplog& oplog_;
   std::function<int64_t()> term_;
+  storage::BranchMaker* branch_maker_ = nullptr;
 };
 
 }  // namespace replication

@@ -20,6 +20,15 @@ constexpr size_t bases_tried = 3;
   throw base::OperationError(base::ErrorCode::data_corruption_detected, what);
 }
 
+// Of a merge it says what they are now; what made the contents are other entries.
+bool made_by_its_entry(const LogRecord& record, const Entry& entry) { return entry.op == 'c' || !record.changes_schema(); }
+
+// No entry says of which documents.
+bool takes_records_away(bson::DocumentView command) {
+  const std::string_view name = command.begin()->name;
+  return name == "dropBranch" || name == "resetBranch" || name == "sweep" || name == "purge";
+}
+
 bson::ValueView id_of(const Entry& entry) { return (entry.o2 ? *entry.o2 : entry.o).find("_id"); }
 bool brings_content(const Entry& entry) { return entry.op == 'i' || (entry.op == 'u' && !entry.o2); }
 
@@ -54,7 +63,7 @@ LogRecord ForwardLog::encode(const LogRecord& record) {
     dedup::Features features;
     const auto delta = delta_of(item.stamp, item.entry, base_id, instructions, features);
     builder.add(item.stamp, delta ? *delta : item.entry);
-    pass(item.stamp, item.entry, &features);
+    if (made_by_its_entry(record, item.entry)) pass(item.stamp, item.entry, &features);
   }
   LogRecord made = builder.done();
   figures_.forward_bytes.add(static_cast<int64_t>(made.body->size()));
@@ -105,13 +114,23 @@ std::optional<Entry> ForwardLog::delta_of(Stamp stamp, const Entry& entry, bson:
 
 // What its document is after the entry.
 void ForwardLog::pass(Stamp stamp, const Entry& entry, const dedup::Features* features) {
-  // Those of a collection that was dropped are nobody's base any more, and go as others come.
-  if (entry.op == 'c' || entry.op == 'n') return;
+  if (entry.op == 'c') {
+    // Those of a collection that was dropped are nobody's base any more, and go as others come.
+    if (takes_records_away(entry.o)) sources_.clear();
+    return;
+  }
+  if (entry.op == 'n') return;
   Bytes key = LogSources::key_of(entry.uuid, id_of(entry));
   if (brings_content(entry) && entry.o.size() >= content_bytes_min) {
     sources_.put(std::move(key), stamp, entry.o.bytes(), features);
   } else {
     sources_.forget(key);
+  }
+}
+
+void ForwardLog::applied(const LogRecord& record) {
+  for (const LogRecord::Item& item : record.entries) {
+    if (made_by_its_entry(record, item.entry)) applied(item.stamp, item.entry);
   }
 }
 
@@ -154,7 +173,7 @@ Bytes ForwardLog::content(storage::Transaction& transaction, storage::Collection
   if (const LogSources::Content* recent = sources_.find(base_stamp)) {
     base = recent->bytes;
     figures_.from_recent.add();
-  } else if ((read = base_in_records(transaction, target, item.entry, base_stamp))) {
+  } else if ((read = target.find_version(transaction, delta.base_id.find("_id"), base_stamp))) {
     figures_.from_records.add();
   } else if ((read = base_in_oplog(transaction, target, base_stamp))) {
     figures_.from_oplog.add();
@@ -172,11 +191,6 @@ Bytes ForwardLog::content(storage::Transaction& transaction, storage::Collection
   figures_.decoded.add();
   figures_.decoded_bytes.add(static_cast<int64_t>(made.value().size()));
   return std::move(made).value();
-}
-
-std::optional<Bytes> ForwardLog::base_in_records(storage::Transaction& transaction, storage::Collection& target, const Entry& entry, Stamp base) {
-  const auto record = target.find_id(transaction, entry.delta.base_id.find("_id"));
-  return record ? target.records().find(transaction, *record, base) : std::nullopt;
 }
 
 std::optional<Bytes> ForwardLog::base_in_oplog(storage::Transaction& transaction, storage::Collection& target, Stamp base) {

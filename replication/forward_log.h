@@ -4,11 +4,14 @@
 //   primary    record of the log, whole --encode--> the same, with deltas where that is worth it
 //   members    delta --content--> the content, checked, before it is applied
 //
-// Rule: a base is what its document is as of the entry before. It is named by the
-// stamp of its own entry and its _id, for record ids differ between members. So
-// every member has it when the entry's turn comes. One that goes through the log
-// again, and had later entries already, finds it in the oplog's row, which has
-// taken it in.
+// Rule: a base stands in a record as of the entry before. It is named by the stamp
+// of its own entry and its _id, for record ids differ between members. So every
+// member has it when the entry's turn comes. One that goes through the log again,
+// and had later entries already, finds it in the oplog's row, which has taken it in.
+//
+// On branches: a document may be of any branch, or of a commit. What a merge says of
+// its documents is no base, for other writes made what it shows; and behind a
+// command that takes records away there is none.
 #pragma once
 
 #include "base/counters.h"
@@ -47,7 +50,8 @@ class ForwardLog {
   // Of an entry that is a delta, before it is applied: BSON. Reads within `transaction`, which has everything applied that lies before.
   // Throws DataCorruptionDetected where the base isn't here, is another, or makes something else of the delta.
   Bytes content(storage::Transaction& transaction, storage::Collection& target, const LogRecord::Item& item);
-  // The entry, whole, was applied here.
+  // The record, its entries whole, was applied here, or this one entry of it.
+  void applied(const LogRecord& record);
   void applied(storage::Stamp stamp, const Entry& entry);
   // Entries went by that were not looked at.
   void skipped();
@@ -60,7 +64,6 @@ class ForwardLog {
   std::optional<Entry> delta_of(storage::Stamp stamp, const Entry& entry, bson::Document& base_id, Bytes& instructions,
                                 dedup::Features& features);
   void pass(storage::Stamp stamp, const Entry& entry, const dedup::Features* features);
-  std::optional<Bytes> base_in_records(storage::Transaction& transaction, storage::Collection& target, const Entry& entry, storage::Stamp base);
   std::optional<Bytes> base_in_oplog(storage::Transaction& transaction, storage::Collection& target, storage::Stamp base);
 
   Oplog& oplog_;

@@ -29,7 +29,8 @@ struct LogRecord {
 
   storage::Stamp first() const { return entries.front().stamp; }
   storage::Stamp last() const { return entries.back().stamp; }
-  bool changes_schema() const { return entries.front().entry.op == 'c'; }
+  // Commands, each behind the documents that it changed.
+  bool changes_schema() const { return entries.back().entry.op == 'c'; }
 };
 
 // Collects the entries of one transaction.

@@ -52,9 +52,14 @@ Stamp Performer::update(storage::Collection& collection, storage::RecordId recor
 
 Stamp Performer::remove(storage::Collection& collection, storage::RecordId record, bson::DocumentView before, Entry entry,
                         Stamp given) {
+  transaction_.set_next_stamp(given);
+  const Stamp stamp = transaction_.next_stamp();
+  transaction_.set_next_stamp(stamp);  // on a branch it marks what is removed
   const storage::Superseded superseded = collection.remove(transaction_, record, before);
+  transaction_.set_next_stamp(0);
   oplog_.keep_content(transaction_, collection.id(), record, superseded);
-  return append(entry, given);
+  write(entry, stamp, given);
+  return stamp;
 }
 
 Stamp Performer::append(Entry entry, Stamp given) {

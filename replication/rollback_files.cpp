@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/catalog.h"
+#include "storage/names.h"
 #include "storage/transaction.h"
 
 namespace replication {
@@ -49,6 +51,16 @@ void write_whole(const std::string& path, const Bytes& bytes) {
   throw OperationError(error == ENOSPC ? ErrorCode::out_of_disk_space : ErrorCode::internal_error, "cannot write " + path + ": " + std::strerror(error));
 }
 
+// nullptr: it is gone, or its branch is.
+std::shared_ptr<storage::Collection> open(storage::Catalog& catalog, const std::string& ns) {
+  try {
+    return catalog.open(ns);
+  } catch (const OperationError& error) {
+    if (error.code() == ErrorCode::namespace_not_found) return nullptr;
+    throw;
+  }
+}
+
 }  // namespace
 
 int64_t write_rollback_files(storage::Engine& engine, Oplog& oplog, storage::Stamp kept, const std::string& directory) {
@@ -70,7 +82,7 @@ int64_t write_rollback_files(storage::Engine& engine, Oplog& oplog, storage::Sta
   }
   int64_t documents = 0;
   for (const auto& [ns, ids] : changed) {
-    const auto collection = engine.catalog().open(ns);
+    const auto collection = open(engine.catalog(), ns);
     if (!collection) continue;
     const std::shared_lock schema(collection->schema_mutex());
     storage::Transaction transaction(engine, storage::Transaction::Mode::read);
@@ -83,7 +95,9 @@ int64_t write_rollback_files(storage::Engine& engine, Oplog& oplog, storage::Sta
       ++documents;
     }
     if (file.empty()) continue;
-    const std::string folder = directory + "/" + uuid_text(collection->uuid_bytes());
+    // Branches share the collection's uuid.
+    const std::string_view db = storage::database_of(ns);
+    const std::string folder = directory + "/" + uuid_text(collection->uuid_bytes()) + std::string(db.substr(std::min(db.find('@'), db.size())));
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     write_whole(folder + "/removed." + base::iso_date(base::system_clock().wall_ms()) + ".bson", file);

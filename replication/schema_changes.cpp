@@ -16,8 +16,9 @@ namespace {
 
 class Change {
  public:
-  Change(storage::Catalog& catalog, const LogRecord& record)
+  Change(storage::Catalog& catalog, storage::BranchMaker* branches, const LogRecord& record)
       : catalog_(catalog),
+        branches_(branches),
         record_(record),
         entry_(record.entries.back().entry),
         db_(storage::database_of(entry_.ns)),
@@ -29,16 +30,35 @@ class Change {
     const std::string_view name = command_.begin()->name;
     if (name == "createIndexes") return create_indexes();
     if (name == "dropDatabase") return drop_database();
-    if (record_.entries.size() > 1) refuse("a command that doesn't stand alone");
-    if (name == "create") return create();
-    if (name == "drop") return drop();
-    if (name == "renameCollection") return rename();
-    if (name == "dropIndexes") return drop_index();
-    if (name == "collMod") return modify();
-    refuse("an unknown command");
+    if (name == "create") return alone(), create();
+    if (name == "drop") return alone(), drop();
+    if (name == "renameCollection") return alone(), rename();
+    if (name == "dropIndexes") return alone(), drop_index();
+    if (name == "collMod") return alone(), modify();
+    change_branches();
   }
 
  private:
+  void alone() const {
+    if (record_.entries.size() > 1) refuse("a command that doesn't stand alone");
+  }
+  // One transaction may change several refs.
+  void change_branches() {
+    if (!branches_) refuse("an unknown command");
+    std::vector<storage::BranchChange> changes(1);
+    for (const LogRecord::Item& item : record_.entries) {
+      const Entry& entry = item.entry;
+      if (entry.op != 'c') {
+        changes.back().documents.push_back({entry.op, entry.ns, entry.o, entry.o2});
+        continue;
+      }
+      if (entry.ns != entry_.ns || entry.o.empty()) refuse("commands that don't stand together");
+      changes.back().command = entry.o;
+      changes.emplace_back();
+    }
+    changes.pop_back();  // the last entry is a command
+    branches_->make_again(db_, changes);
+  }
   std::string_view text(std::string_view field) const {
     const auto value = command_.find(field);
     if (!value.is_string()) refuse("no " + std::string(field) + " in it");
@@ -121,6 +141,7 @@ class Change {
   }
 
   storage::Catalog& catalog_;
+  storage::BranchMaker* const branches_;
   const LogRecord& record_;
   const Entry& entry_;
   const std::string db_;
@@ -129,8 +150,8 @@ class Change {
 
 }  // namespace
 
-void change_schema(storage::Catalog& catalog, const LogRecord& record) {
-  Change(catalog, record).make();
+void change_schema(storage::Catalog& catalog, storage::BranchMaker* branches, const LogRecord& record) {
+  Change(catalog, branches, record).make();
 }
 
 }  // namespace replication

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "replication/log_record.h"
+#include "storage/branch_changes.h"
 #include "storage/catalog.h"
 
 namespace replication {
 
-// Every command the catalog tells its SchemaSink of. Throws DataCorruptionDetected for what is no such command or doesn't fit what is
-// here, and what the catalog throws.
-void change_schema(storage::Catalog& catalog, const LogRecord& record);
+// Every command that a SchemaSink or a BranchLog is told of, with the documents before it; the entries are whole. `branches`: nullptr
+// where nobody has any. Throws DataCorruptionDetected for what is no such command or doesn't fit what is here, and what the catalog throws.
+void change_schema(storage::Catalog& catalog, storage::BranchMaker* branches, const LogRecord& record);
 
 }  // namespace replication

@@ -13,9 +13,9 @@
 namespace replication::test {
 
 struct Member {
-  explicit Member(const std::string& path)
+  explicit Member(const std::string& path, uint64_t oplog_bytes = 100 << 20)
       : engine(options(path)),
-        oplog(engine, 100 << 20),
+        oplog(engine, oplog_bytes),
         committer(engine, oplog),
         sessions(engine, oplog),
         applier(engine, oplog, committer, sessions),

@@ -73,7 +73,13 @@ void append_cursors(const query::CursorRegistry::Counts& counts, bson::Builder& 
 // after things, then the cursors go, then the log, then the engine.
 struct StoragePart::State {
   State(const Options& options, Services& given_services)
-      : services(given_services), engine(engine_options(options)), databases(engine), oplog(engine, oplog_bytes(options)), committer(engine, oplog) {}
+      : services(given_services),
+        engine(engine_options(options)),
+        oplog(engine, oplog_bytes(options)),
+        committer(engine, oplog),
+        databases(engine, &committer) {
+    committer.set_branch_maker(&databases);
+  }
 
   void add_sections();
   void add_parameters();
@@ -81,9 +87,9 @@ struct StoragePart::State {
 
   Services& services;
   storage::Engine engine;
-  versions::Databases databases;
   replication::Oplog oplog;
   replication::LocalCommitter committer;
+  versions::Databases databases;
   std::unique_ptr<ReplicaSetPart> set;                        // with --replSet
   query::CursorRegistry cursors;
   std::unique_ptr<write::TtlMonitor> ttl;
@@ -111,10 +117,6 @@ void StoragePart::State::join_set(const Options& options) {
                                        "doing maintenance and no other clients are connected");
     }
     return;
-  }
-  if (databases.any()) {
-    throw base::OperationError(base::ErrorCode::illegal_operation,
-                               "the data directory has databases with branches, which a member of a replica set can't have: start without --replSet");
   }
   set = std::make_unique<ReplicaSetPart>(options, services, engine, oplog, committer);
 }

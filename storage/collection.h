@@ -100,6 +100,11 @@ class Collection {
   virtual bool moves() const { return false; }
   // By _id, through its index: the express path.
   virtual std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) = 0;
+  // What the write with this stamp made of a document, while a record has it: whichever view shows it, or none.
+  virtual std::optional<Bytes> find_version(Transaction& transaction, const bson::ValueView& id, Stamp generation) {
+    const auto record = find_id(transaction, id);
+    return record ? records().find(transaction, *record, generation) : std::nullopt;
+  }
 
   virtual std::unique_ptr<CollectionScan> scan(Transaction& transaction, Direction direction) = 0;
   virtual std::unique_ptr<IndexCursor> scan(Transaction& transaction, const Index& index, Direction direction) = 0;

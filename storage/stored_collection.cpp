@@ -185,6 +185,11 @@ std::optional<RecordId> StoredCollection::find_id(Transaction& transaction, cons
   return indexes->front()->find(transaction, key.bytes());
 }
 
+std::optional<Bytes> StoredCollection::find_version(Transaction& transaction, const bson::ValueView& id, Stamp generation) {
+  if (Collection* const view = view_.load(std::memory_order_acquire)) return view->find_version(transaction, id, generation);
+  return Collection::find_version(transaction, id, generation);
+}
+
 std::unique_ptr<CollectionScan> StoredCollection::scan(Transaction& transaction, Direction direction) {
   if (Collection* const view = view_.load(std::memory_order_acquire)) return view->scan(transaction, direction);
   return make_collection_scan(shared_from_this(), transaction, direction);

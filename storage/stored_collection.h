@@ -36,6 +36,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   std::optional<RecordId> current(Transaction& transaction, RecordId id) override;
   bool moves() const override { return view_.load(std::memory_order_acquire) != nullptr; }
   std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) override;
+  std::optional<Bytes> find_version(Transaction& transaction, const bson::ValueView& id, Stamp generation) override;
 
   std::unique_ptr<CollectionScan> scan(Transaction& transaction, Direction direction) override;
   std::unique_ptr<IndexCursor> scan(Transaction& transaction, const Index& index, Direction direction) override;

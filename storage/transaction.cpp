@@ -119,7 +119,7 @@ Stamp Transaction::next_stamp() {
   if (stamp != 0) {
     stamps.adopt(stamp, stamps_);
   } else if (stamp = stamps.next(stamps_, stamps_expected_); stamp == 0) {
-    throw WriteConflict(2 * (stamps_.end - stamps_.first));
+    throw WriteConflict(std::max(stamps_expected_, 2 * (stamps_.end - stamps_.first)));
   }
   newest_stamp_ = std::max(newest_stamp_, stamp);
   return stamp;

@@ -57,12 +57,13 @@ class Transaction {
   // transactions hold back what readers of the log may see. No other transaction's
   // stamps lie between those of one. Throws WriteConflict where that can't be kept.
   Stamp next_stamp();
-  // How many it will need, told before the first: unused ones are no loss.
+  // How many it will need, unused ones being no loss: before the first, or what runs it once more reserves so many.
   void expect_stamps(uint64_t count) { stamps_expected_ = std::max(stamps_expected_, count); }
   // For what has no part in the log: goes up apart from the others, and holds nobody back.
   Stamp unlogged_stamp();
   // 0: took none.
   Stamp first_stamp() const { return stamps_.first; }
+  Stamp newest_stamp() const { return newest_stamp_; }
   // The next call of next_stamp gives this one: the change was stamped on another member, and is made again here.
   void set_next_stamp(Stamp stamp) { given_stamp_ = stamp; }
   bool made_again() const { return given_stamp_ != 0; }

@@ -156,7 +156,7 @@ void Dataset::merge(Line& into, const Line& from, bool three_way) {
   const CpuWatch watch;
   const Merged merged = storage::in_transaction(repository.engine(), [&](storage::Transaction& transaction) {
     const CommitNumber theirs = repository.branches().head(transaction, from.name).head;
-    return repository.branches().merge(transaction, into.name, theirs, three_way ? fields(Prefer::theirs) : whole_documents(Prefer::theirs), {}, transaction.next_stamp());
+    return repository.branches().merge(transaction, into.name, theirs, three_way ? fields(Prefer::theirs) : whole_documents(Prefer::theirs), {});
   });
   MergeFigures& figures = three_way ? this->three_way : two_way;
   if (!merged.commit) return;

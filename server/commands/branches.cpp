@@ -17,20 +17,17 @@ versions::Ref ref_of(const Request& request) { return query::ref_of_name(request
 
 versions::Ref ref_of(std::string_view argument) { return versions::parse_ref(argument); }
 
-void check_branches_supported(OperationContext& op) {
-  write::engine_of(op);
-  if (op.services().replica_set) throw OperationError(ErrorCode::command_not_supported, "branches aren't supported on a replica set");
-}
-
 std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const Request& request) {
-  check_branches_supported(op);
+  write::engine_of(op);
   return query::branched_database(op, request.db);
 }
 
 versions::Databases::Begun branched_from(OperationContext& op, const Request& request, const versions::Ref& ref, const versions::CommitInfo& first) {
   if (ref.name != versions::BranchedDatabase::main || !ref.steps.empty()) return {branched(op, request)};
-  check_branches_supported(op);
-  return op.services().databases->find_or_begin(database_of(request), first);
+  write::engine_of(op);
+  auto begun = op.services().databases->find_or_begin(database_of(request), first);
+  op.last_write = std::max(op.last_write, begun.logged);
+  return begun;
 }
 
 void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& branch, bool force) {

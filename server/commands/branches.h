@@ -17,8 +17,6 @@ versions::Ref ref_of(const Request& request);
 // An argument that names a state.
 versions::Ref ref_of(std::string_view argument);
 
-// Throws CommandNotSupported on a member of a replica set.
-void check_branches_supported(OperationContext& op);
 // Throws NamespaceNotFound where the database has no branches.
 std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const Request& request);
 // The same, but where `ref` is main, which every database has: then it gets branches, and `first` is of the commit that they begin with.

@@ -4,8 +4,6 @@
 #include "server/commands/branches.h"
 #include "server/operation.h"
 #include "server/write/batch.h"
-#include "server/write/target.h"
-#include "storage/engine.h"
 
 namespace server {
 namespace {
@@ -25,24 +23,20 @@ class Commit : public Command {
   bool writes() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    check_branches_supported(op);
     const Arguments arguments(request);
     const versions::CommitInfo info = commit_info(op, arguments, "");
     const std::vector<std::string> collections = collections_of(arguments);
     const versions::Ref ref = ref_of(request);
     if (!collections.empty()) branched(op, request);  // a database's first commit is of all that is in it
-    const auto [database, first] = branched_from(op, request, ref, info);
-    const bson::Document said = storage::in_transaction(
-        write::engine_of(op),
-        [&, &database = database, first = first](storage::Transaction& transaction) {
-          const versions::Branch branch = database->branch(transaction, ref);
-          const auto made = database->commit(transaction, branch.name, info, collections);
-          const auto head = made ? made : database->branches().graph().commit(transaction, branch.head);
-          bson::Builder out;
-          out.append("branch", branch.name).append("commit", hex(head->id)).append("changed", first || made != nullptr);
-          return out.done();
-        },
-        write::on_conflict(op));
+    const auto begun = branched_from(op, request, ref, info);
+    const bson::Document said = write::in_transaction(op, [&](storage::Transaction& transaction) {
+      const versions::Branch branch = begun.database->branch(transaction, ref);
+      const auto made = begun.database->commit(transaction, branch.name, info, collections);
+      const auto head = made ? made : begun.database->branches().graph().commit(transaction, branch.head);
+      bson::Builder out;
+      out.append("branch", branch.name).append("commit", hex(head->id)).append("changed", begun.is_new || made != nullptr);
+      return out.done();
+    });
     reply.append_all(said);
   }
 

@@ -4,8 +4,6 @@
 #include "server/commands/branches.h"
 #include "server/operation.h"
 #include "server/write/batch.h"
-#include "server/write/target.h"
-#include "storage/engine.h"
 
 namespace server {
 namespace {
@@ -25,7 +23,6 @@ class CreateBranch : public Command {
   bool writes() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    check_branches_supported(op);
     const Arguments arguments(request);
     const std::string name(arguments.required_string("createBranch"));
     versions::check_branch_name(name);
@@ -34,18 +31,15 @@ class CreateBranch : public Command {
     const versions::Ref from = given ? ref_of(*given) : ref_of(request);
     const versions::CommitInfo first = commit_info(op, arguments, "before the first branch");
     const auto database = branched_from(op, request, from, first).database;
-    const bson::Document made = storage::in_transaction(
-        write::engine_of(op),
-        [&](storage::Transaction& transaction) {
-          const versions::Place parent = database->place(transaction, from);
-          database->create(transaction, name, from);
-          bson::Builder out;
-          out.append("branch", name).append("commit", hex(database->branches().graph().commit(transaction, parent.commit)->id));
-          // What is not committed there stays there.
-          out.append("uncommitted", parent.branch && database->has_pending(transaction, parent.branch->id));
-          return out.done();
-        },
-        write::on_conflict(op));
+    const bson::Document made = write::in_transaction(op, [&](storage::Transaction& transaction) {
+      const versions::Place parent = database->place(transaction, from);
+      database->create(transaction, name, from);
+      bson::Builder out;
+      out.append("branch", name).append("commit", hex(database->branches().graph().commit(transaction, parent.commit)->id));
+      // What is not committed there stays there.
+      out.append("uncommitted", parent.branch && database->has_pending(transaction, parent.branch->id));
+      return out.done();
+    });
     reply.append_all(made);
   }
 };

@@ -30,13 +30,10 @@ class DropBranch : public Command {
     storage::Engine& engine = write::engine_of(op);
     // Whoever writes to the branch is done with it first.
     engine.catalog().alone(database->name(), [&](const auto&) {
-      storage::in_transaction(
-          engine,
-          [&](storage::Transaction& transaction) {
-            check_nothing_lost(transaction, *database, name, force);
-            database->drop(transaction, name, write::keep_for_log(op));
-          },
-          write::on_conflict(op));
+      write::in_transaction(op, [&](storage::Transaction& transaction) {
+        check_nothing_lost(transaction, *database, name, force);
+        database->drop(transaction, name, write::keep_for_log(op));
+      });
       database->forget_views(name);
     });
     reply.append("dropped", name);

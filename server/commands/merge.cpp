@@ -6,8 +6,6 @@
 #include "server/commands/scale.h"
 #include "server/operation.h"
 #include "server/write/batch.h"
-#include "server/write/target.h"
-#include "storage/engine.h"
 
 namespace server {
 namespace {
@@ -51,18 +49,15 @@ class BringCommand : public Command {
     BranchedDatabase::Merge merge;
     std::string into, head;
     try {
-      storage::in_transaction(
-          write::engine_of(op),
-          [&](storage::Transaction& transaction) {
-            how.find(transaction, *database);
-            const versions::Branch branch = how.into(transaction, *database, ref);
-            into = branch.name;
-            head = hex(database->branches().graph().commit(transaction, branch.head)->id);
-            merge = database->merge(transaction, branch.name, how.request(), how.info(op, transaction, *database, arguments));
-            if (dry_run || !merge.conflicts.empty()) throw NotKept();
-            if (merge.commit) head = hex(merge.commit->id);
-          },
-          write::on_conflict(op));
+      write::in_transaction(op, [&](storage::Transaction& transaction) {
+        how.find(transaction, *database);
+        const versions::Branch branch = how.into(transaction, *database, ref);
+        into = branch.name;
+        head = hex(database->branches().graph().commit(transaction, branch.head)->id);
+        merge = database->merge(transaction, branch.name, how.request(), how.info(op, transaction, *database, arguments));
+        if (dry_run || !merge.conflicts.empty()) throw NotKept();
+        if (merge.commit) head = hex(merge.commit->id);
+      });
     } catch (const NotKept&) {
     }
     const auto& conflicts = merge.conflicts;
@@ -79,13 +74,10 @@ class BringCommand : public Command {
 
  private:
   static void begin(OperationContext& op, BranchedDatabase& database, const MergeRequest& how, const versions::Ref& ref) {
-    storage::in_transaction(
-        write::engine_of(op),
-        [&](storage::Transaction& transaction) {
-          const versions::Branch branch = how.into(transaction, database, ref);
-          database.begin_merge(transaction, branch, {how.commit(), how.write()});
-        },
-        write::on_conflict(op));
+    write::in_transaction(op, [&](storage::Transaction& transaction) {
+      const versions::Branch branch = how.into(transaction, database, ref);
+      database.begin_merge(transaction, branch, {how.commit(), how.write()});
+    });
   }
 
   const Bring kind_;

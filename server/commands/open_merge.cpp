@@ -11,8 +11,6 @@
 #include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/storable.h"
-#include "server/write/target.h"
-#include "storage/engine.h"
 
 namespace server {
 namespace {
@@ -81,26 +79,23 @@ class ListConflicts : public Command {
     const versions::Ref ref = ref_of(request);
     std::vector<bson::Document> documents;
     try {
-      storage::in_transaction(
-          write::engine_of(op),
-          [&](storage::Transaction& transaction) {
-            documents.clear();
-            const versions::Branch branch = database->branch(transaction, ref);
-            const MergeRequest how = open_merge(op, transaction, *database, branch);
-            const std::vector<bson::Document> decided = decided_documents(op, transaction, *database, branch, how);
-            // Its transaction is taken back: the merge is only made to see what it meets.
-            const BranchedDatabase::Merge merge = database->merge(transaction, branch.name, how.request(), {});
-            for (const auto& conflict : merge.conflicts) {
-              bson::Builder out;
-              append_conflict(conflict, out);
-              const auto sides = database->merge_sides(transaction, branch, how.kind(), how.commit(), conflict.collection, versions::key_of(conflict.id.bytes()));
-              if (sides) append_sides(*sides, out);
-              documents.push_back(out.done());
-            }
-            documents.insert(documents.end(), decided.begin(), decided.end());
-            throw NotKept();
-          },
-          write::on_conflict(op));
+      write::in_transaction(op, [&](storage::Transaction& transaction) {
+        documents.clear();
+        const versions::Branch branch = database->branch(transaction, ref);
+        const MergeRequest how = open_merge(op, transaction, *database, branch);
+        const std::vector<bson::Document> decided = decided_documents(op, transaction, *database, branch, how);
+        // Its transaction is taken back: the merge is only made to see what it meets.
+        const BranchedDatabase::Merge merge = database->merge(transaction, branch.name, how.request(), {});
+        for (const auto& conflict : merge.conflicts) {
+          bson::Builder out;
+          append_conflict(conflict, out);
+          const auto sides = database->merge_sides(transaction, branch, how.kind(), how.commit(), conflict.collection, versions::key_of(conflict.id.bytes()));
+          if (sides) append_sides(*sides, out);
+          documents.push_back(out.done());
+        }
+        documents.insert(documents.end(), decided.begin(), decided.end());
+        throw NotKept();
+      });
     } catch (const NotKept&) {
     }
     reply_list(op, request, request.db + ".$cmd.listConflicts", std::move(documents), reply);
@@ -149,19 +144,16 @@ class ResolveConflict : public Command {
     Decision decision = what_is_decided(arguments, id_document);
     const auto database = branched(op, request);
     const versions::Ref ref = ref_of(request);
-    storage::in_transaction(
-        write::engine_of(op),
-        [&](storage::Transaction& transaction) {
-          const versions::Branch branch = database->branch(transaction, ref);
-          const MergeRequest how = open_merge(op, transaction, *database, branch);
-          const auto sides = database->merge_sides(transaction, branch, how.kind(), how.commit(), collection, versions::key_of(id_document.bytes()));
-          if (!sides || sides->theirs == sides->base) {
-            throw OperationError(ErrorCode::no_such_key, "the merge brings no change of that document of " + collection + " to the branch");
-          }
-          decision.sides = versions::hash_of(sides->view());
-          database->decide(transaction, branch, *sides, decision);
-        },
-        write::on_conflict(op));
+    write::in_transaction(op, [&](storage::Transaction& transaction) {
+      const versions::Branch branch = database->branch(transaction, ref);
+      const MergeRequest how = open_merge(op, transaction, *database, branch);
+      const auto sides = database->merge_sides(transaction, branch, how.kind(), how.commit(), collection, versions::key_of(id_document.bytes()));
+      if (!sides || sides->theirs == sides->base) {
+        throw OperationError(ErrorCode::no_such_key, "the merge brings no change of that document of " + collection + " to the branch");
+      }
+      decision.sides = versions::hash_of(sides->view());
+      database->decide(transaction, branch, *sides, decision);
+    });
     reply.append("resolved", name_of(decision.take));
   }
 
@@ -208,20 +200,17 @@ class ContinueMerge : public Command {
     std::string what;
     bson::Document said;
     try {
-      storage::in_transaction(
-          write::engine_of(op),
-          [&](storage::Transaction& transaction) {
-            const versions::Branch branch = database->branch(transaction, ref);
-            const MergeRequest how = open_merge(op, transaction, *database, branch);
-            what = how.description();
-            merge = database->merge(transaction, branch.name, how.request(), how.info(op, transaction, *database, arguments));
-            if (!merge.conflicts.empty()) throw NotKept();
-            const auto head = merge.commit ? merge.commit : database->branches().graph().commit(transaction, branch.head);
-            bson::Builder out;
-            out.append("branch", branch.name).append("commit", hex(head->id)).append("changed", merge.commit || merge.advanced);
-            said = out.done();
-          },
-          write::on_conflict(op));
+      write::in_transaction(op, [&](storage::Transaction& transaction) {
+        const versions::Branch branch = database->branch(transaction, ref);
+        const MergeRequest how = open_merge(op, transaction, *database, branch);
+        what = how.description();
+        merge = database->merge(transaction, branch.name, how.request(), how.info(op, transaction, *database, arguments));
+        if (!merge.conflicts.empty()) throw NotKept();
+        const auto head = merge.commit ? merge.commit : database->branches().graph().commit(transaction, branch.head);
+        bson::Builder out;
+        out.append("branch", branch.name).append("commit", hex(head->id)).append("changed", merge.commit || merge.advanced);
+        said = out.done();
+      });
     } catch (const NotKept&) {
       fail_with_conflicts("the " + what, merge.conflicts);
     }
@@ -240,8 +229,7 @@ class AbortMerge : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const auto database = branched(op, request);
     const versions::Ref ref = ref_of(request);
-    storage::in_transaction(
-        write::engine_of(op), [&](storage::Transaction& transaction) { database->abort_merge(transaction, database->branch(transaction, ref)); }, write::on_conflict(op));
+    write::in_transaction(op, [&](storage::Transaction& transaction) { database->abort_merge(transaction, database->branch(transaction, ref)); });
     reply.append("aborted", true);
   }
 };

@@ -32,16 +32,13 @@ class ResetBranch : public Command {
     storage::Engine& engine = write::engine_of(op);
     bson::Document said;
     engine.catalog().alone(database->name(), [&](const auto&) {
-      said = storage::in_transaction(
-          engine,
-          [&](storage::Transaction& transaction) {
-            check_nothing_lost(transaction, *database, name, force);
-            const auto commit = database->reset(transaction, name, to, write::keep_for_log(op));
-            bson::Builder out;
-            out.append("branch", name).append("commit", hex(commit->id));
-            return out.done();
-          },
-          write::on_conflict(op));
+      said = write::in_transaction(op, [&](storage::Transaction& transaction) {
+        check_nothing_lost(transaction, *database, name, force);
+        const auto commit = database->reset(transaction, name, to, write::keep_for_log(op));
+        bson::Builder out;
+        out.append("branch", name).append("commit", hex(commit->id));
+        return out.done();
+      });
     });
     reply.append_all(said);
   }
@@ -63,8 +60,7 @@ class RenameBranch : public Command {
     const auto database = branched(op, request);
     storage::Engine& engine = write::engine_of(op);
     engine.catalog().alone(database->name(), [&](const auto&) {
-      storage::in_transaction(
-          engine, [&](storage::Transaction& transaction) { database->rename(transaction, name, to); }, write::on_conflict(op));
+      write::in_transaction(op, [&](storage::Transaction& transaction) { database->rename(transaction, name, to); });
       database->forget_views(name);
     });
     reply.append("branch", to);

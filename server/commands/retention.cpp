@@ -8,8 +8,6 @@
 #include "server/write/batch.h"
 #include "server/write/branch_sweeper.h"
 #include "server/write/keep_for_log.h"
-#include "server/write/target.h"
-#include "storage/engine.h"
 
 namespace server {
 namespace {
@@ -33,13 +31,10 @@ class RetentionCommand : public Command {
     std::optional<versions::RetentionPolicy> given;
     if (!arguments.any("retention").is_number()) given = policy(arguments.required_object("retention"));
     const auto database = branched(op, request);
-    const versions::RetentionPolicy now = storage::in_transaction(
-        write::engine_of(op),
-        [&](storage::Transaction& transaction) {
-          if (given) database->set_retention(transaction, *given);
-          return database->retention(transaction);
-        },
-        write::on_conflict(op));
+    const versions::RetentionPolicy now = write::in_transaction(op, [&](storage::Transaction& transaction) {
+      if (given) database->set_retention(transaction, *given);
+      return database->retention(transaction);
+    });
     if (now.newest) append_count(reply, "newest", static_cast<int64_t>(*now.newest));
     if (now.age_ms) append_count(reply, "youngerThanSeconds", *now.age_ms / 1000);
   }
@@ -94,10 +89,7 @@ class Purge : public Command {
     const bson::ValueView id = id_argument(arguments);
     const auto database = branched(op, request);
     const std::string collection = request.collection();
-    const uint64_t count = storage::in_transaction(
-        write::engine_of(op),
-        [&](storage::Transaction& transaction) { return database->purge(transaction, collection, id, write::keep_for_log(op)); },
-        write::on_conflict(op));
+    const uint64_t count = write::in_transaction(op, [&](storage::Transaction& transaction) { return database->purge(transaction, collection, id, write::keep_for_log(op)); });
     append_count(reply, "versions", static_cast<int64_t>(count));
   }
 };

@@ -28,14 +28,11 @@ class CreateTag : public Command {
     const auto given = arguments.string("from");
     const versions::Ref from = given ? ref_of(*given) : ref_of(request);
     const auto database = branched(op, request);
-    const bson::Document said = storage::in_transaction(
-        write::engine_of(op),
-        [&](storage::Transaction& transaction) {
-          bson::Builder out;
-          out.append("tag", name).append("commit", hex(database->create_tag(transaction, name, from)->id));
-          return out.done();
-        },
-        write::on_conflict(op));
+    const bson::Document said = write::in_transaction(op, [&](storage::Transaction& transaction) {
+      bson::Builder out;
+      out.append("tag", name).append("commit", hex(database->create_tag(transaction, name, from)->id));
+      return out.done();
+    });
     reply.append_all(said);
   }
 };
@@ -50,8 +47,7 @@ class DropTag : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string name(Arguments(request).required_string("dropTag"));
     const auto database = branched(op, request);
-    storage::in_transaction(
-        write::engine_of(op), [&](storage::Transaction& transaction) { database->drop_tag(transaction, name); }, write::on_conflict(op));
+    write::in_transaction(op, [&](storage::Transaction& transaction) { database->drop_tag(transaction, name); });
     reply.append("dropped", name);
   }
 };

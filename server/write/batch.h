@@ -6,19 +6,15 @@
 // batch, and then it is run again as a whole.
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <optional>
 
 #include "base/error.h"
-
-namespace storage {
-class Transaction;
-}
-
-namespace server {
-class OperationContext;
-}
+#include "server/operation.h"
+#include "server/write/target.h"
+#include "storage/transaction.h"
 
 namespace server::write {
 
@@ -35,5 +31,17 @@ std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const Bat
 
 // Asked between attempts: counts the conflict and throws when the operation is to stop.
 std::function<void()> on_conflict(OperationContext& op);
+
+// As storage::in_transaction, and stops when the operation is told to. What it logs the operation's write concern waits for.
+template <class Work>
+auto in_transaction(OperationContext& op, Work&& work) {
+  return storage::in_transaction(
+      engine_of(op),
+      [&](storage::Transaction& transaction) {
+        transaction.after_commit([&] { op.last_write = std::max(op.last_write, transaction.newest_stamp()); });
+        return work(transaction);
+      },
+      on_conflict(op));
+}
 
 }  // namespace server::write

@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bson/builder.h"
+#include "replication/coordinator.h"
+#include "server/operation.h"
 #include "server/parameters.h"
 #include "server/services.h"
 #include "server/write/batch.h"
@@ -16,14 +18,11 @@ versions::Branches::Swept sweep(OperationContext& op, versions::BranchedDatabase
   versions::Branches::Swept all;
   for (;;) {
     op.check_interrupt();
-    const auto some = storage::in_transaction(
-        *op.services().engine,
-        [&](storage::Transaction& transaction) {
-          const versions::RetentionPolicy policy = database.retention(transaction);
-          if (policy.keeps_all()) return versions::Branches::Swept{};
-          return database.sweep(transaction, policy.at(op.services().clock.wall_ms()), commits, keep_for_log(op));
-        },
-        on_conflict(op));
+    const auto some = in_transaction(op, [&](storage::Transaction& transaction) {
+      const versions::RetentionPolicy policy = database.retention(transaction);
+      if (policy.keeps_all()) return versions::Branches::Swept{};
+      return database.sweep(transaction, policy.at(op.services().clock.wall_ms()), commits, keep_for_log(op));
+    });
     if (some.commits == 0) return all;
     all.commits += some.commits;
     all.records += some.records;
@@ -39,6 +38,7 @@ BranchSweeper::BranchSweeper(Services& services)
 }
 
 void BranchSweeper::run_pass() {
+  if (services_.replica_set && !services_.replica_set->writable()) return;  // what the primary drops comes through the log
   for (const auto& database : services_.databases->all()) {
     sweep_one(*database);
     if (passes_.stopping()) return;
@@ -50,6 +50,7 @@ void BranchSweeper::sweep_one(versions::BranchedDatabase& database) {
   body.append("sweep", 1);
   try {
     Passes::Operation operation(passes_, services_, database.name(), body.done());
+    operation.context().hold_primary();
     sweep(operation.context(), database);
   } catch (const base::OperationError& error) {
     // The next pass tries again; the database may just have been dropped.

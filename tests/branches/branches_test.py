@@ -359,16 +359,6 @@ def test_branches_survive_the_process(tmp_path):
             assert not left()
 
 
-def test_a_member_of_a_set_refuses_a_directory_with_branches(tmp_path):
-    with Server(dbpath=tmp_path) as server:
-        server.client()["shop"].c.insert_one({"_id": 1})
-        server.client()["shop"].command("createBranch", "dev")
-        server.stop()
-        server.arguments += ["--replSet", "rs"]
-        with pytest.raises(RuntimeError, match="branches"):
-            server.start()
-
-
 def test_commits_and_what_they_show(shop):
     main = shop["main"]
     main.c.insert_many([{"_id": i} for i in range(3)])

@@ -7,6 +7,7 @@ from pymongo.errors import PyMongoError
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
+from tests.sets.branched_set_test import check_same
 from tests.support.network import Network, NotPermitted
 from tests.support.replica_set import ELECTION_TIMEOUT, Load, ReplicaSet
 
@@ -67,6 +68,37 @@ def test_a_primary_that_is_cut_off_from_the_others_steps_down_and_they_go_on(thr
     assert {d["_id"] for d in client.t.c.find()} == {"before", "after"}
     kept = [document for file in (old.dbpath / "rollback").rglob("*.bson") for document in bson.decode_all(file.read_bytes())]
     assert {"_id": "only here"} in kept
+
+
+def test_what_a_rollback_takes_from_branches_is_in_files(three, network):
+    client = three.client()
+    client.rolled.c.insert_one({"_id": "first"})
+    client.rolled.command("createBranch", "dev")
+    three.wait_same_place()
+    old = three.primary()
+    at = three.members.index(old)
+    network.part(at, [i for i in range(3) if i != at])
+    weak = WriteConcern(w=1)
+    old.direct["rolled@dev"].get_collection("c", write_concern=weak).insert_one({"_id": "on dev"})
+    old.direct.rolled.get_collection("c", write_concern=weak).insert_one({"_id": "on main"})
+    old.direct.rolled.command("commit", 1, writeConcern={"w": 1})
+    old.direct.rolled.command("createBranch", "short", writeConcern={"w": 1})
+    old.direct["rolled@short"].get_collection("c", write_concern=weak).insert_one({"_id": "on short"})
+    old.direct["rolled@dev"].command("commit", 1, writeConcern={"w": 1})
+    merged = old.direct.rolled.command("merge", "dev", writeConcern={"w": 1})["commit"]
+    old.direct.rolled.command("createTag", "merged", writeConcern={"w": 1})
+    while old.state() == "PRIMARY":
+        time.sleep(0.02)
+    assert three.primary() is not old
+    client["rolled@dev"].c.insert_one({"_id": "after"})
+    network.heal()
+    three.wait_settled()
+    said = check_same(three, "rolled")
+    assert set(said["branches"]) == {"dev", "main"} and not said["tags"] and merged not in said
+    assert {one["_id"] for one in old.direct["rolled@dev"].c.find()} == {"first", "after"}
+    kept = [document for file in (old.dbpath / "rollback").rglob("*.bson") for document in bson.decode_all(file.read_bytes())]
+    for where in ("dev", "main", "short"):
+        assert {"_id": f"on {where}"} in kept, (where, kept)
 
 
 def test_a_secondary_that_comes_back_from_a_partition_disturbs_nobody(three, network):

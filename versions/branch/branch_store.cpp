@@ -1,6 +1,7 @@
 #include "versions/branch/branch_store.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/varint.h"
 #include "bson/keystring.h"
@@ -69,20 +70,37 @@ Bytes BranchStore::pending_key(BranchId branch, RecordId record) {
   return key;
 }
 
+Bytes BranchStore::pending_row(PendingKind kind, Stamp stamp) {
+  Bytes row(1, static_cast<char>(kind));
+  base::append_le(row, stamp);
+  return row;
+}
+
+bool Held::has(Stamp stamp) const { return stamp < below || std::binary_search(others.begin(), others.end(), stamp); }
+
 std::optional<BranchStore::PendingKind> BranchStore::pending_kind(Transaction& transaction, BranchId branch, RecordId record) {
   const auto row = pending_.get(transaction, pending_key(branch, record));
   if (!row) return std::nullopt;
   return static_cast<PendingKind>(row->at(0));
 }
 
-BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId branch) {
+BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId branch, const Held* held) {
   Pending pending;
+  std::set<Stamp> others;
+  pending.held.below = held ? held->below : transaction.visible_below();
   TableCursor cursor = pending_.cursor(transaction);
   for (bool on = cursor.seek(pending_key(branch, 0)); on; on = cursor.next()) {
     if (base::load_be64(cursor.key().data()) != static_cast<uint64_t>(branch)) break;
     const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
+    const Stamp stamp = cursor.value().size() < 1 + sizeof(Stamp) ? 0 : base::load_le<Stamp>(cursor.value().data() + 1);
+    if (held && !held->has(stamp)) {
+      pending.others.emplace_back(cursor.key(), cursor.value());
+      continue;
+    }
+    if (stamp >= pending.held.below) others.insert(stamp);
     (cursor.value().at(0) == static_cast<char>(PendingKind::added) ? pending.added : pending.removed).add(record);
   }
+  pending.held.others.assign(others.begin(), others.end());
   return pending;
 }
 
@@ -204,7 +222,7 @@ RecordId BranchStore::insert(Transaction& transaction, const View& view, BytesVi
   claim(transaction, view.branch, key);
   if (find(transaction, view, key) != 0) throw base::OperationError(base::ErrorCode::duplicate_key, "the branch has a document of this _id");
   const RecordId record = insert_new(transaction, view, key, document, generation, 0);
-  pending_.put(transaction, pending_key(view.branch, record), BytesView("\x01", 1));
+  pending_.put(transaction, pending_key(view.branch, record), pending_row(PendingKind::added, generation));
   return record;
 }
 
@@ -213,20 +231,20 @@ RecordId BranchStore::update(Transaction& transaction, const View& view, RecordI
   const Bytes key = key_of(document);
   const Bytes old_row = pending_key(view.branch, old);
   if (pending_kind(transaction, view.branch, old) == PendingKind::added) {
-    pending_.put(transaction, old_row, BytesView("\x01", 1));  // a commit that folds it at the same time conflicts
+    pending_.put(transaction, old_row, pending_row(PendingKind::added, generation));  // a commit that folds it at the same time conflicts
     storage::Superseded before = parts_.records.update(transaction, old, document, generation);
     if (superseded) *superseded = std::move(before);
     return old;
   }
-  pending_.put(transaction, old_row, BytesView("\x02", 1));
+  pending_.put(transaction, old_row, pending_row(PendingKind::removed, generation));
   now_hidden(transaction, view, {}, old);
   const RecordId record = insert_new(transaction, view, key, document, generation, 0);
-  pending_.put(transaction, pending_key(view.branch, record), BytesView("\x01", 1));
+  pending_.put(transaction, pending_key(view.branch, record), pending_row(PendingKind::added, generation));
   parts_.records.keep_as_delta(transaction, old, record);
   return record;
 }
 
-void BranchStore::remove(Transaction& transaction, const View& view, BytesView key, RecordId old, storage::Superseded* superseded) {
+void BranchStore::remove(Transaction& transaction, const View& view, BytesView key, RecordId old, Stamp stamp, storage::Superseded* superseded) {
   const Bytes row = pending_key(view.branch, old);
   if (pending_kind(transaction, view.branch, old) == PendingKind::added) {
     storage::Superseded before = parts_.records.remove(transaction, old);
@@ -234,7 +252,7 @@ void BranchStore::remove(Transaction& transaction, const View& view, BytesView k
     keys_.remove(transaction, entry_key(key, old));
     pending_.remove(transaction, row);
   } else {
-    pending_.put(transaction, row, BytesView("\x02", 1));
+    pending_.put(transaction, row, pending_row(PendingKind::removed, stamp));
   }
   now_hidden(transaction, view, key, old);
 }
@@ -261,10 +279,12 @@ uint64_t BranchStore::fold(Transaction& transaction, const RecordSet& records, S
   return count;
 }
 
-Folded BranchStore::commit(Transaction& transaction, const View& view, State state) {
-  const Pending pending = this->pending(transaction, view.branch);
+Folded BranchStore::commit(Transaction& transaction, const View& view, State state, const Held* held) {
+  Pending pending = this->pending(transaction, view.branch, held);
   Folded folded;
   folded.state = view.state;
+  if (held && !leaves_out()) throw base::OperationError(base::ErrorCode::illegal_operation, "a state of this layout shows all that is pending");
+  folded.held = std::move(pending.held);
   if (pending.empty()) return folded;
   folded.state = state;
   Bytes commit;
@@ -273,6 +293,7 @@ Folded BranchStore::commit(Transaction& transaction, const View& view, State sta
                               [&](RecordId record, BytesView key) { keys_.put(transaction, entry_key(key, record), commit); });
   folded.records_removed = fold(transaction, pending.removed, folded.removed, [](RecordId, BytesView) {});
   clear_pending(transaction, view.branch);
+  for (const auto& [key, row] : pending.others) pending_.put(transaction, key, row);
   save_state(transaction, view, state, pending.added, pending.removed);
   return folded;
 }
@@ -291,7 +312,6 @@ void BranchStore::claim_new(Transaction& transaction, TableCursor& entries, Bran
 
 void BranchStore::adopt(Transaction& transaction, const View& view, State state, const Adoption& adoption, Stamp generation,
                         const std::function<void()>& interrupted) {
-  base::check(!has_pending(transaction, view.branch), "nothing pending under a merge");
   RecordSet written;
   hide(transaction, view, adoption.removed);
   TableCursor entries = keys_.cursor(transaction);
@@ -311,7 +331,6 @@ void BranchStore::adopt(Transaction& transaction, const View& view, State state,
 }
 
 void BranchStore::advance(Transaction& transaction, const View& view, State to) {
-  base::check(!has_pending(transaction, view.branch), "nothing pending under a branch that goes on");
   const Difference difference = diff(transaction, {.state = view.state}, {.state = to});
   hide(transaction, view, difference.only_a);
   TableCursor entries = keys_.cursor(transaction);

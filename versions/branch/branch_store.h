@@ -78,11 +78,21 @@ struct Version {
   uint64_t commit = 0;  // the number of the commit it came with; 0: not committed yet, or there before the first
 };
 
+// Which of the writes since a branch's last commit the next one holds, by their stamps. Where the commit is made these are the ones that its
+// transaction sees; where it is made again others may be there by then, of transactions that were open at that time.
+struct Held {
+  Stamp below = ~Stamp{0};          // all that are stamped below
+  std::vector<Stamp> others = {};   // and these; going up
+
+  bool has(Stamp stamp) const;
+};
+
 // What a commit folded.
 struct Folded {
   State state = 0;   // the branch's new one; the old where nothing was pending
   SetDigest added, removed;
   uint64_t records_added = 0, records_removed = 0;
+  Held held;         // what was pending, and is folded
 };
 
 // Records from before the first branch, by key; 0: none. The collection's own `_id` index answers it, which goes on having an
@@ -130,18 +140,23 @@ class BranchStore {
   // longer, if it isn't: generation 0 where the old record stays, which others may show.
   RecordId update(Transaction& transaction, const View& view, RecordId old, BytesView document, Stamp generation,
                   storage::Superseded* superseded = nullptr);
-  void remove(Transaction& transaction, const View& view, BytesView key, RecordId old, storage::Superseded* superseded = nullptr);
+  // `stamp`: what a commit knows the removal by, as it does writes by their generations.
+  void remove(Transaction& transaction, const View& view, BytesView key, RecordId old, Stamp stamp, storage::Superseded* superseded = nullptr);
 
   // --- versions
   struct Pending {
     RecordSet added, removed;
+    Held held;  // says just these
+    std::vector<std::pair<Bytes, Bytes>> others = {};  // rows of what `held` has not
     bool empty() const { return added.empty() && removed.empty(); }
   };
-  Pending pending(Transaction& transaction, BranchId branch);
+  // `held`: of these alone; nullptr: all.
+  Pending pending(Transaction& transaction, BranchId branch, const Held* held = nullptr);
   bool has_pending(Transaction& transaction, BranchId branch);
-  // Folds what is pending into `state`, a new number, which is the commit's.
-  Folded commit(Transaction& transaction, const View& view, State state);
-  // Writes `changed` over the branch's state, as what a merge decided; nothing may be pending. Whoever touches one of these documents
+  // Folds what is pending into `state`, a new number, which is the commit's. `held`: see pending. Version-first can't leave out any, and throws
+  // IllegalOperation.
+  Folded commit(Transaction& transaction, const View& view, State state, const Held* held = nullptr);
+  // Writes `changed` over the branch's state, as what a merge decided; nothing that is pending is in it. Whoever touches one of these documents
   // at the same time conflicts. `keys` of the records that are new to the branch.
   struct Adoption {
     std::vector<std::pair<Bytes, RecordId>> adopted;  // shown elsewhere: by key
@@ -181,6 +196,7 @@ class BranchStore {
   BranchStore(StoreParts parts, const std::vector<std::string>& more_tables);
 
   enum class PendingKind : char { added = 1, removed = 2 };
+  static Bytes pending_row(PendingKind kind, Stamp stamp);
   std::optional<PendingKind> pending_kind(Transaction& transaction, BranchId branch, RecordId record);
   // A place for a new record, or for what a layout keeps instead of one.
   RecordId allocate(Transaction& transaction, Segment segment);
@@ -189,6 +205,8 @@ class BranchStore {
   // empty where something else takes its place.
   virtual void now_shown(Transaction&, BranchId, RecordId) {}
   virtual void now_hidden(Transaction&, const View&, BytesView key, RecordId) { (void)key; }
+  // Whether a state can leave out some of what is pending.
+  virtual bool leaves_out() const { return true; }
   virtual void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) = 0;
   virtual void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& written) = 0;
   virtual void discarded(Transaction&, const View&) {}

@@ -8,6 +8,12 @@ namespace versions {
 using base::ErrorCode;
 using base::OperationError;
 
+namespace {
+
+constexpr uint64_t stamps_beside = 8;  // the generation's and commands'
+
+}  // namespace
+
 Branches::Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections)
     : graph_(engine, database), layout_(layout), collections_(std::move(collections)) {
   for (const Collection& collection : collections_) stores_.push_back(BranchStore::open(layout, collection.parts));
@@ -25,17 +31,29 @@ void Branches::add(Collection collection) {
   collections_.push_back(std::move(collection));
 }
 
-// Of every collection, with the digests that commits behind this one begin with: those that came after it have nothing in it.
+// Of the collections that the commit knows, with the digests that commits behind it begin with.
 std::vector<CollectionState> Branches::states(Transaction& transaction, CommitNumber commit) {
   std::vector<CollectionState> states = graph_.commit(transaction, commit)->collections;
   for (size_t i = 0; i < collections_.size(); ++i) {
-    const Collection& collection = collections_[i];
-    const auto same = [&](const CollectionState& one) { return one.collection == collection.parts.collection; };
-    const auto found = std::find_if(states.begin(), states.end(), same);
-    if (found == states.end()) states.push_back({collection.parts.collection, collection.label, 0, {}});
-    else found->digest = digest(transaction, commit, i);
+    if (CollectionState* state = find(states, i)) state->digest = digest(transaction, commit, i);
   }
   return states;
+}
+
+CollectionState* Branches::find(std::vector<CollectionState>& states, size_t collection) const {
+  const auto id = collections_[collection].parts.collection;
+  const auto found = std::find_if(states.begin(), states.end(), [&](const CollectionState& one) { return one.collection == id; });
+  return found == states.end() ? nullptr : &*found;
+}
+
+// One that has nothing yet isn't known to commits: whether it is there at the same moment can differ from member to member of a set. Those that
+// are new to a commit come in the order of their names on every machine.
+CollectionState& Branches::find_or_add(std::vector<CollectionState>& states, size_t known, size_t collection) const {
+  if (CollectionState* state = find(states, collection)) return *state;
+  const Collection& added = collections_[collection];
+  auto at = states.begin() + static_cast<std::ptrdiff_t>(known);
+  while (at != states.end() && at->label < added.label) ++at;
+  return *states.insert(at, {added.parts.collection, added.label, 0, {}});
 }
 
 SetDigest Branches::digest(Transaction& transaction, CommitNumber number, size_t collection) {
@@ -139,23 +157,27 @@ void Branches::reset(Transaction& transaction, const std::string& name, CommitNu
   graph_.put_branch(transaction, branch);
 }
 
-std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const std::string& name, const CommitInfo& info, const std::set<size_t>& only) {
+std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const std::string& name, const CommitInfo& info, const std::set<size_t>& only,
+                                               std::optional<Held>* held) {
   Branch branch = head(transaction, name);
   Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head)};
+  const size_t known = commit.collections.size();
+  const Held* const given = held && *held ? &**held : nullptr;
+  std::set<Stamp> others;
   bool any = false;
   for (size_t i = 0; i < stores_.size(); ++i) {
     if (!only.empty() && !only.contains(i)) continue;
-    const Folded folded = stores_[i]->commit(transaction, view(transaction, branch, i), commit.number);
+    const Folded folded = stores_[i]->commit(transaction, view(transaction, branch, i), commit.number, given);
     if (folded.records_added + folded.records_removed == 0) continue;
     any = true;
-    for (CollectionState& one : commit.collections) {
-      if (one.collection != collections_[i].parts.collection) continue;
-      one.state = folded.state;
-      one.digest += folded.added;
-      one.digest -= folded.removed;
-    }
+    CollectionState& one = find_or_add(commit.collections, known, i);
+    one.state = folded.state;
+    one.digest += folded.added;
+    one.digest -= folded.removed;
+    others.insert(folded.held.others.begin(), folded.held.others.end());
   }
   if (!any) return nullptr;
+  if (held && !given) *held = Held{transaction.visible_below(), {others.begin(), others.end()}};
   return put(transaction, branch, std::move(commit), info);
 }
 
@@ -174,12 +196,11 @@ Branches::Change Branches::change(Transaction& transaction, Bring kind, const Br
   return {graph_.common_ancestor(transaction, into.head, from), from, true};
 }
 
-Merged Branches::bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info,
-                       Stamp generation) {
+Merged Branches::bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info) {
   Branch branch = head(transaction, into);
   const Change change = this->change(transaction, kind, branch, from);
   if (change.has_two_parents && change.base == from) return {};
-  return bring_in(transaction, std::move(branch), change, terms, info, generation);
+  return bring_in(transaction, std::move(branch), change, terms, info);
 }
 
 void Branches::check_committed(Transaction& transaction, const Branch& branch) const {
@@ -190,8 +211,12 @@ void Branches::check_committed(Transaction& transaction, const Branch& branch) c
 }
 
 void Branches::advance(Transaction& transaction, const std::string& name, CommitNumber to) {
+  check_committed(transaction, head(transaction, name));
+  advance_again(transaction, name, to);
+}
+
+void Branches::advance_again(Transaction& transaction, const std::string& name, CommitNumber to) {
   Branch branch = head(transaction, name);
-  check_committed(transaction, branch);
   graph_.hold(transaction, to);
   for (size_t i = 0; i < stores_.size(); ++i) stores_[i]->advance(transaction, view(transaction, branch, i), view(transaction, to, i).state);
   branch.head = to;
@@ -199,11 +224,11 @@ void Branches::advance(Transaction& transaction, const std::string& name, Commit
   graph_.put_branch(transaction, branch);
 }
 
-Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info,
-                          Stamp generation) {
+Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info) {
   Merged merged;
   graph_.hold(transaction, change.theirs);
   std::vector<MergePlan> plans;
+  uint64_t changed = 0;
   check_committed(transaction, branch);
   for (size_t i = 0; i < stores_.size(); ++i) {
     const View before = change.base == 0 ? View{} : view(transaction, change.base, i);
@@ -211,6 +236,7 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
     for (const MergePlan::Conflict& conflict : plans.back().conflicts) merged.conflicts.push_back({conflict, i});
     merged.touched_by_both += plans.back().touched_by_both;
     merged.changed_bytes += plans.back().changed_bytes;
+    changed += plans.back().changed_records;
   }
   if (!merged.conflicts.empty()) return merged;
   const bool nothing = std::all_of(plans.begin(), plans.end(), [](const MergePlan& plan) { return plan.adoption.empty(); });
@@ -218,21 +244,50 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
 
   Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head)};
   if (change.has_two_parents) commit.parents.push_back(change.theirs);
+  // Not before: readers of the log wait for whoever has a stamp. Who logs the merge takes one for each document.
+  transaction.expect_stamps(changed + stamps_beside);
+  merged.generation = transaction.next_stamp();
+  const size_t known = commit.collections.size();
   for (size_t i = 0; i < stores_.size(); ++i) {
-    const auto id = collections_[i].parts.collection;
-    for (CollectionState& one : commit.collections) {
-      if (one.collection != id) continue;
-      one.digest += digest(transaction, change.theirs, i);
-      if (change.base != 0) one.digest -= digest(transaction, change.base, i);
-      one.digest += plans[i].added;
-      one.digest -= plans[i].removed;
-      if (plans[i].adoption.empty()) continue;
-      stores_[i]->adopt(transaction, view(transaction, branch, i), commit.number, plans[i].adoption, generation, terms.interrupted);
-      one.state = commit.number;
-    }
+    if (plans[i].adoption.empty() && !find(commit.collections, i)) continue;
+    CollectionState& one = find_or_add(commit.collections, known, i);
+    one.digest += digest(transaction, change.theirs, i);
+    if (change.base != 0) one.digest -= digest(transaction, change.base, i);
+    one.digest += plans[i].added;
+    one.digest -= plans[i].removed;
+    if (plans[i].adoption.empty()) continue;
+    stores_[i]->adopt(transaction, view(transaction, branch, i), commit.number, plans[i].adoption, merged.generation, terms.interrupted);
+    one.state = commit.number;
+    merged.adoptions.emplace(i, std::move(plans[i].adoption));
   }
+  merged.theirs = change.theirs;
   merged.commit = put(transaction, branch, std::move(commit), info);
   return merged;
+}
+
+std::shared_ptr<const Commit> Branches::merge_again(Transaction& transaction, const std::string& into, const MergedElsewhere& merged, const CommitInfo& info,
+                                                    Stamp generation) {
+  Branch branch = head(transaction, into);
+  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}};
+  if (merged.has_two_parents) commit.parents.push_back(merged.theirs);
+  const auto before = graph_.commit(transaction, branch.head);
+  size_t adopted = 0;
+  for (const auto& [label, digest] : merged.digests) {
+    const auto same = [&label = label](const Collection& one) { return one.label == label; };
+    const auto found = std::find_if(collections_.begin(), collections_.end(), same);
+    if (found == collections_.end()) throw OperationError(ErrorCode::data_corruption_detected, "a merge is of a collection that isn't here");
+    const auto i = static_cast<size_t>(found - collections_.begin());
+    const CollectionState* const known = before->state_of(found->parts.collection);
+    CollectionState one{found->parts.collection, label, known ? known->state : 0, digest};
+    if (const auto adoption = merged.adoptions.find(i); adoption != merged.adoptions.end()) {
+      stores_[i]->adopt(transaction, view(transaction, branch, i), commit.number, adoption->second, generation);
+      one.state = commit.number;
+      ++adopted;
+    }
+    commit.collections.push_back(std::move(one));
+  }
+  if (adopted != merged.adoptions.size()) throw OperationError(ErrorCode::data_corruption_detected, "a merge changes a collection that its commit doesn't know");
+  return put(transaction, branch, std::move(commit), info);
 }
 
 Branches::Swept Branches::sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost,
@@ -243,6 +298,16 @@ Branches::Swept Branches::sweep(Transaction& transaction, const Retention& reten
   const Graph graph = graph_.graph(transaction);
   std::vector<CommitNumber> goes = may_go(graph, tips, names, retention);
   if (goes.size() > commits_max) goes.resize(commits_max);
+  return sweep(transaction, graph, std::move(goes), lost);
+}
+
+Branches::Swept Branches::sweep_again(Transaction& transaction, std::vector<CommitNumber> commits, const Lost& lost) {
+  std::sort(commits.begin(), commits.end());
+  return sweep(transaction, graph_.graph(transaction), std::move(commits), lost);
+}
+
+// They go up.
+Branches::Swept Branches::sweep(Transaction& transaction, const Graph& graph, std::vector<CommitNumber> goes, const Lost& lost) {
   Swept swept{.commits = goes.size()};
   if (goes.empty()) return swept;
   std::vector<CommitNumber> near;
@@ -264,6 +329,7 @@ Branches::Swept Branches::sweep(Transaction& transaction, const Retention& reten
       if (lost) lost(i, record, generation, content);
     });
   }
+  swept.dropped = std::move(goes);
   return swept;
 }
 

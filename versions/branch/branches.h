@@ -43,6 +43,18 @@ struct Merged {
   std::vector<Conflict> conflicts;  // where there are any, nothing was written
   uint64_t touched_by_both = 0;
   uint64_t changed_bytes = 0;
+  // Of a commit:
+  CommitNumber theirs = 0;                                 // where it takes from
+  std::map<size_t, BranchStore::Adoption> adoptions = {};  // and what, by collection
+  Stamp generation = 0;                                    // of documents that it writes: nobody else has it
+};
+
+// A merge that was decided on another member.
+struct MergedElsewhere {
+  CommitNumber theirs = 0;
+  bool has_two_parents = true;
+  std::map<size_t, BranchStore::Adoption> adoptions = {};
+  std::vector<std::pair<Bytes, SetDigest>> digests = {};  // by label: of all collections that its commit has
 };
 
 // Thread-safe; transactions are not. Unknown names throw BadValue. What stops a branch's writers is said in BranchStore.
@@ -80,8 +92,10 @@ class Branches {
   // Read-only. Throws BadValue for a commit that was dropped.
   View view(Transaction& transaction, CommitNumber commit, size_t collection) const;
 
-  // Of all collections, or of those at these places: what is pending in others stays so. nullptr: nothing was pending.
-  std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only = {});
+  // Of all collections, or of those at these places: what is pending in others stays so. nullptr: nothing was pending. `held`: of what is pending
+  // these alone; afterwards, what the commit holds.
+  std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only = {},
+                                       std::optional<Held>* held = nullptr);
 
   // Of all documents that the commit shows. The first commit's reads them all, once: a write transaction remembers what came out.
   SetDigest digest(Transaction& transaction, CommitNumber commit, size_t collection);
@@ -95,36 +109,42 @@ class Branches {
   // Throws IllegalOperation for a pick or revert of the first commit.
   Change change(Transaction& transaction, Bring kind, const Branch& into, CommitNumber from) const;
   // By `kind` one of the three below.
-  Merged bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info, Stamp generation);
+  Merged bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info);
   // Into the branch, which gets a commit with two parents. Throws IllegalOperation where something is pending there.
-  // `generation`: of documents that the merge writes.
-  Merged merge(Transaction& transaction, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info,
-               Stamp generation) {
-    return bring(transaction, Bring::merge, into, from, terms, info, generation);
+  Merged merge(Transaction& transaction, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info) {
+    return bring(transaction, Bring::merge, into, from, terms, info);
   }
   // The same with what that commit changed against its first parent, or with the opposite of it, as a commit with one parent. No
   // commit where the branch has it so already. Throw IllegalOperation for the first commit, which changed nothing.
-  Merged cherry_pick(Transaction& transaction, const std::string& into, CommitNumber commit, const MergeTerms& terms, const CommitInfo& info, Stamp generation) {
-    return bring(transaction, Bring::cherry_pick, into, commit, terms, info, generation);
+  Merged cherry_pick(Transaction& transaction, const std::string& into, CommitNumber commit, const MergeTerms& terms, const CommitInfo& info) {
+    return bring(transaction, Bring::cherry_pick, into, commit, terms, info);
   }
-  Merged revert(Transaction& transaction, const std::string& on, CommitNumber commit, const MergeTerms& terms, const CommitInfo& info, Stamp generation) {
-    return bring(transaction, Bring::revert, on, commit, terms, info, generation);
+  Merged revert(Transaction& transaction, const std::string& on, CommitNumber commit, const MergeTerms& terms, const CommitInfo& info) {
+    return bring(transaction, Bring::revert, on, commit, terms, info);
   }
+  // What one of these, a merge too, made of the branch elsewhere. What is pending stays so.
+  std::shared_ptr<const Commit> merge_again(Transaction& transaction, const std::string& into, const MergedElsewhere& merged, const CommitInfo& info,
+                                            Stamp generation);
 
   // The branch goes on from a commit that comes from its last one, as a merge of it into another branch does. Throws IllegalOperation where
   // something is pending there. Whoever touches a document that this changes conflicts.
   void advance(Transaction& transaction, const std::string& name, CommitNumber to);
+  // The same where it was made elsewhere: what is pending stays so.
+  void advance_again(Transaction& transaction, const std::string& name, CommitNumber to);
 
   // Told of each content that is stored no longer, before it goes.
   using Lost = std::function<void(size_t collection, RecordId, Stamp generation, BytesView content)>;
   struct Swept {
     size_t commits = 0;
     uint64_t records = 0;
+    std::vector<CommitNumber> dropped = {};
   };
   // Drops some of the commits that need not stay, the oldest, and frees what they alone showed. To be called again, each time in a
   // transaction of its own, until there are none; others may read and write meanwhile. Who begins to use a commit that is
   // dropped at the same time conflicts. `held` stay, as tags do.
   Swept sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost, const std::vector<CommitNumber>& held = {});
+  // Those that another member dropped.
+  Swept sweep_again(Transaction& transaction, std::vector<CommitNumber> commits, const Lost& lost);
   // Takes a document out of all history, branches included, and returns how many versions of it there were. Commits keep their
   // ids, and the document's hashes in them.
   uint64_t purge(Transaction& transaction, size_t collection, BytesView key, const Lost& lost);
@@ -134,7 +154,11 @@ class Branches {
   Branch add(Transaction& transaction, const std::string& name, CommitNumber from);
   std::shared_ptr<const Commit> put(Transaction& transaction, Branch& branch, Commit commit, const CommitInfo& info);
   std::vector<CollectionState> states(Transaction& transaction, CommitNumber commit);
-  Merged bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info, Stamp generation);
+  CollectionState* find(std::vector<CollectionState>& states, size_t collection) const;  // nullptr: not among them
+  // `known`: how many of them the commit before had.
+  CollectionState& find_or_add(std::vector<CollectionState>& states, size_t known, size_t collection) const;
+  Merged bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info);
+  Swept sweep(Transaction& transaction, const Graph& graph, std::vector<CommitNumber> goes, const Lost& lost);
   void check_committed(Transaction& transaction, const Branch& branch) const;
   CommitNumber first_parent(Transaction& transaction, CommitNumber commit) const;
   bool segment_a_branch() const { return layout_ == Layout::hybrid || layout_ == Layout::version_first; }

@@ -179,7 +179,7 @@ class History {
       base = in_transaction([&](Transaction& transaction) { return repository_->branches->graph().common_ancestor(transaction, heads_[into], theirs); });
       terms.decided[0] = decisions(commits_[base], commits_[heads_[into]], commits_[theirs]);
       merged = in_transaction([&](Transaction& transaction) {
-        return repository_->branches->merge(transaction, into, theirs, terms, info(), transaction.next_stamp());
+        return repository_->branches->merge(transaction, into, theirs, terms, info());
       });
     } catch (const base::OperationError& refused) {
       CHECK(refused.code() == base::ErrorCode::illegal_operation);
@@ -240,8 +240,8 @@ class History {
         Branches& branches = *repository_->branches;
         const auto parents = branches.graph().commit(transaction, commit)->parents;
         parent = parents.empty() || branches.graph().dropped(transaction, parents.front()) ? 0 : parents.front();
-        return back ? branches.revert(transaction, on, commit, resolve, info(), transaction.next_stamp())
-                    : branches.cherry_pick(transaction, on, commit, resolve, info(), transaction.next_stamp());
+        return back ? branches.revert(transaction, on, commit, resolve, info())
+                    : branches.cherry_pick(transaction, on, commit, resolve, info());
       });
     } catch (const base::OperationError& refused) {
       // What the commit is held against may have been dropped.
@@ -547,8 +547,8 @@ TEST_CASE("branches and commits are refused by name where they are unknown, twic
     CHECK_THROWS_AS(branches.head(transaction, "nobody"), base::OperationError);
     CHECK_FALSE(branches.commit(transaction, "dev", {}));
     // Into itself, and what is there already: nothing to do.
-    CHECK_FALSE(branches.merge(transaction, "dev", branches.head(transaction, "dev").head, fields(Prefer::ours), {}, 1).commit);
-    CHECK_FALSE(branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {}, 1).commit);
+    CHECK_FALSE(branches.merge(transaction, "dev", branches.head(transaction, "dev").head, fields(Prefer::ours), {}).commit);
+    CHECK_FALSE(branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {}).commit);
     CHECK_THROWS_AS(repository.store().insert(transaction, repository.view(transaction, "dev"), document(3, 1, 1), transaction.next_stamp()), base::OperationError);
   });
 }
@@ -600,15 +600,15 @@ TEST_CASE("a commit is taken to another branch, and taken back, without what cam
         repository.put(transaction, "dev", document(20, i, 0));
         commits.push_back(branches.commit(transaction, "dev", {i, {}})->number);
       }
-      const Merged none = branches.cherry_pick(transaction, "main", commits[1], fields(Prefer::neither), {5, {}}, transaction.next_stamp());
+      const Merged none = branches.cherry_pick(transaction, "main", commits[1], fields(Prefer::neither), {5, {}});
       CHECK_FALSE(none.commit);
       REQUIRE(none.conflicts.size() == 1);  // 20 is not there to be changed
       CHECK(none.conflicts[0].key == key_of_id(20));
       CHECK(none.conflicts[0].ours == 0);
-      CHECK(branches.cherry_pick(transaction, "main", commits[1], fields(Prefer::ours), {5, {}}, transaction.next_stamp()).commit);
-      CHECK_FALSE(branches.cherry_pick(transaction, "main", commits[1], fields(Prefer::ours), {6, {}}, transaction.next_stamp()).commit);
-      CHECK(branches.revert(transaction, "dev", commits[0], fields(Prefer::ours), {7, {}}, transaction.next_stamp()).commit);
-      CHECK_THROWS_AS(branches.revert(transaction, "dev", 1, fields(Prefer::ours), {7, {}}, transaction.next_stamp()), base::OperationError);
+      CHECK(branches.cherry_pick(transaction, "main", commits[1], fields(Prefer::ours), {5, {}}).commit);
+      CHECK_FALSE(branches.cherry_pick(transaction, "main", commits[1], fields(Prefer::ours), {6, {}}).commit);
+      CHECK(branches.revert(transaction, "dev", commits[0], fields(Prefer::ours), {7, {}}).commit);
+      CHECK_THROWS_AS(branches.revert(transaction, "dev", 1, fields(Prefer::ours), {7, {}}), base::OperationError);
     });
     Transaction transaction(repository.engine, Transaction::Mode::read);
     const Documents main = repository.read(transaction, repository.view(transaction, "main")), dev = repository.read(transaction, repository.view(transaction, "dev"));
@@ -712,7 +712,7 @@ TEST_CASE("a purged document is in no version of anything, and nothing else is t
       branches.commit(transaction, "dev", {10, {}});
       branches.commit(transaction, "main", {11, {}});
       check(transaction);
-      const Merged merged = branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {12, {}}, transaction.next_stamp());
+      const Merged merged = branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {12, {}});
       REQUIRE(merged.commit);
       main[2] = document(2, 7, 7);
       check(transaction);

@@ -27,6 +27,7 @@ class Planner {
 
   MergePlan plan(const View& base, const View& ours, const View& theirs) {
     Difference mine = store_.diff(transaction_, base, ours), other = store_.diff(transaction_, base, theirs);
+    for (const Difference& side : {std::cref(mine), std::cref(other)}) plan_.changed_records += side.only_a.count() + side.only_b.count();
     find_decided(base, ours, theirs);
     RecordSet gone_from_both = mine.only_a;
     gone_from_both &= other.only_a;

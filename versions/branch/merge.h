@@ -39,6 +39,7 @@ struct MergePlan {
   SetDigest added, removed;       // beside what theirs changed: see plan_merge
   uint64_t touched_by_both = 0;
   uint64_t changed_bytes = 0;     // contents of what either side has that the ancestor hasn't
+  uint64_t changed_records = 0;   // that one side has, and the ancestor or it hasn't
 };
 
 // Decides; writes nothing. The merged digest is ours + (theirs - base) + added - removed.

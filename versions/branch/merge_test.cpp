@@ -38,7 +38,7 @@ TEST_CASE("a merge leaves open what the resolver leaves open, and then writes no
     storage::in_transaction(repository.engine, [&](Transaction& transaction) {
       dev = branches.head(transaction, "dev").head;
       const Documents before = repository.read(transaction, repository.view(transaction, "main"));
-      const Merged open = branches.merge(transaction, "main", dev, fields(Prefer::neither), {}, transaction.next_stamp());
+      const Merged open = branches.merge(transaction, "main", dev, fields(Prefer::neither), {});
       CHECK_FALSE(open.commit);
       CHECK(open.touched_by_both == 6);
       std::set<Bytes> keys;
@@ -47,7 +47,7 @@ TEST_CASE("a merge leaves open what the resolver leaves open, and then writes no
       CHECK(repository.read(transaction, repository.view(transaction, "main")) == before);
     });
     storage::in_transaction(repository.engine, [&](Transaction& transaction) {
-      const Merged done = branches.merge(transaction, "main", dev, fields(Prefer::theirs), {3, {}}, transaction.next_stamp());
+      const Merged done = branches.merge(transaction, "main", dev, fields(Prefer::theirs), {3, {}});
       REQUIRE(done.commit);
       const Documents after = repository.read(transaction, repository.view(transaction, "main"));
       CHECK(after.at(1) == document(1, 2, 0));
@@ -74,7 +74,7 @@ TEST_CASE("a merge adopts records and copies none, and conflicts with who touche
     });
     const auto records = repository.collection->records().stats().records;
     const auto merge = [&](Transaction& transaction) {
-      return branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {2, {}}, transaction.next_stamp());
+      return branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {2, {}});
     };
     for (const int id : {1, 60}) {
       Transaction writer(repository.engine, Transaction::Mode::write), merger(repository.engine, Transaction::Mode::write);

@@ -61,7 +61,7 @@ struct Repository {
   void remove(Transaction& transaction, const std::string& branch, int id) {
     const View at = view(transaction, branch);
     const Bytes key = key_of_id(id);
-    store().remove(transaction, at, key, store().find(transaction, at, key));
+    store().remove(transaction, at, key, store().find(transaction, at, key), transaction.next_stamp());
   }
   Documents read(Transaction& transaction, const View& view) {
     Documents all;

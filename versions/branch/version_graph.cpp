@@ -328,7 +328,7 @@ CommitNumber VersionGraph::common_ancestor(Transaction& transaction, CommitNumbe
 
 // --- the log
 
-Log::Log(const VersionGraph& graph, Transaction& transaction, CommitNumber from) : cursor_(graph.commits_.cursor(transaction)), waiting_{from} {}
+Log::Log(const VersionGraph& graph, Transaction& transaction, CommitNumber from) : cursor_(graph.commits_.cursor(transaction)) { wait_for(from); }
 
 bool Log::next() {
   while (step()) {
@@ -339,15 +339,20 @@ bool Log::next() {
 
 bool Log::step() {
   if (waiting_.empty()) return false;
-  const CommitNumber number = *waiting_.begin();
-  waiting_.erase(waiting_.begin());
+  commit_ = std::move(waiting_.extract(waiting_.begin()).mapped());
+  for (const CommitNumber parent : commit_.parents) wait_for(parent);
+  return true;
+}
+
+void Log::wait_for(CommitNumber number) {
+  if (!met_.insert(number).second) return;
   const Bytes key = number_key(number);
   // The parent mostly lies just before.
-  const bool on = commit_.number == number + 1 ? cursor_.previous() : cursor_.seek_back(key);
+  const bool on = at_ == number + 1 ? cursor_.previous() : cursor_.seek_back(key);
   if (!on || (cursor_.key() != key && !cursor_.seek_back(key)) || cursor_.key() != key) Reader::fail();
-  commit_ = read_commit(number, cursor_.value());
-  waiting_.insert(commit_.parents.begin(), commit_.parents.end());
-  return true;
+  at_ = number;
+  Commit commit = read_commit(number, cursor_.value());
+  waiting_.emplace(std::pair(commit.time_ms, commit.id), std::move(commit));
 }
 
 }  // namespace versions

@@ -11,8 +11,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "storage/engine.h"
@@ -111,7 +111,8 @@ class VersionGraph {
   mutable base::Lru<CommitNumber, std::shared_ptr<const Commit>> cache_;
 };
 
-// A commit and all that it comes from, newest first, without those that were dropped.
+// A commit and all that it comes from, newest first, without those that were dropped. The order is that of their times along all lines, and the
+// same on every machine: numbers aren't.
 class Log {
  public:
   Log(const VersionGraph& graph, Transaction& transaction, CommitNumber from);
@@ -120,8 +121,11 @@ class Log {
 
  private:
   bool step();
+  void wait_for(CommitNumber number);
   TableCursor cursor_;
-  std::set<CommitNumber, std::greater<>> waiting_;
+  CommitNumber at_ = 0;  // where the cursor stands
+  std::unordered_set<CommitNumber> met_;
+  std::map<std::pair<int64_t, Hash>, Commit, std::greater<>> waiting_;
   Commit commit_;
 };
 

@@ -9,14 +9,15 @@
 #include "storage/engine.h"
 #include "storage/index_keys.h"
 #include "storage/names.h"
+#include "versions/database/log_fields.h"
 
 namespace versions {
 
 using base::ErrorCode;
 using base::OperationError;
 
-BranchedDatabase::BranchedDatabase(storage::Engine& engine, std::string name, uint32_t number)
-    : engine_(engine), name_(std::move(name)), branches_(engine, number, Layout::hybrid, {}), open_merges_(engine, number) {}
+BranchedDatabase::BranchedDatabase(storage::Engine& engine, storage::BranchLog* log, std::string name, uint32_t number)
+    : engine_(engine), log_(log), name_(std::move(name)), branches_(engine, number, Layout::hybrid, {}), open_merges_(engine, number) {}
 
 BranchedDatabase::~BranchedDatabase() = default;
 
@@ -51,7 +52,11 @@ void BranchedDatabase::begin(Transaction& transaction, const CommitInfo& info) {
     auto cursor = shared->base.records().cursor(transaction, storage::Direction::backward);
     newest.push_back(cursor.next() ? cursor.id() : 0);
   }
-  branches_.begin(transaction, newest, info);
+  const auto commit = branches_.begin(transaction, newest, info);
+  bson::Builder said;
+  said.append("beginBranches", 1);
+  log::append(said, *commit);
+  tell(transaction, said);
 }
 
 void BranchedDatabase::share(storage::StoredCollection& collection) {
@@ -127,10 +132,19 @@ void BranchedDatabase::check_free(Transaction& transaction, const std::string& n
 }
 
 Branch BranchedDatabase::create(Transaction& transaction, const std::string& name, const Ref& from) {
+  return create(transaction, name, place(transaction, from));
+}
+
+Branch BranchedDatabase::create(Transaction& transaction, const std::string& name, const Place& from) {
   check_free(transaction, name);
   const auto lock = in_use();
-  const Place place = this->place(transaction, from);
-  return place.branch ? branches_.create(transaction, name, place.branch->name) : branches_.create(transaction, name, place.commit);
+  Branch made = from.branch ? branches_.create(transaction, name, from.branch->name) : branches_.create(transaction, name, from.commit);
+  bson::Builder said;
+  said.append("createBranch", name);
+  if (from.branch) said.append("from", from.branch->name);
+  said.append("commit", log::id(*branches_.graph().commit(transaction, from.commit)));
+  tell(transaction, said);
+  return made;
 }
 
 bool BranchedDatabase::has_pending(Transaction& transaction, BranchId branch) {
@@ -170,6 +184,9 @@ void BranchedDatabase::drop(Transaction& transaction, const std::string& name, c
   lose_pending(transaction, *place.branch, lost);
   open_merges_.end(transaction, place.branch->id);
   branches_.drop(transaction, name);
+  bson::Builder said;
+  said.append("dropBranch", name);
+  tell(transaction, said);
 }
 
 Branch BranchedDatabase::branch(Transaction& transaction, const Ref& ref) const {
@@ -180,38 +197,77 @@ Branch BranchedDatabase::branch(Transaction& transaction, const Ref& ref) const 
 
 std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
                                                        const std::vector<std::string>& collections) {
-  const auto lock = in_use();
   std::set<size_t> only;
-  for (const std::string& name : collections) only.insert(collection_at(name));
-  return branches_.commit(transaction, branch, info, only);
+  {
+    const auto lock = in_use();
+    for (const std::string& name : collections) only.insert(collection_at(name));
+  }
+  return commit(transaction, branch, info, only, std::nullopt);
+}
+
+std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only,
+                                                       std::optional<Held> held) {
+  const auto lock = in_use();
+  auto made = branches_.commit(transaction, branch, info, only, &held);
+  if (!made) return nullptr;
+  bson::Builder said;
+  said.append("commit", branch);
+  if (!only.empty()) {
+    auto collections = said.array("collections");
+    for (const size_t one : only) collections.append(bson::Binary{4, in_order_[one]->base.uuid_bytes()});
+  }
+  log::append(said, *held);
+  log::append(said, *made);
+  tell(transaction, said);
+  return made;
+}
+
+Branches::Lost BranchedDatabase::losing(Transaction& transaction, const Lost& lost) {
+  return [&](size_t collection, RecordId record, Stamp generation, BytesView content) { lose(transaction, *in_order_[collection], record, generation, content, lost); };
+}
+
+void BranchedDatabase::set_retention(Transaction& transaction, const RetentionPolicy& policy) {
+  branches_.graph().put_policy(transaction, policy);
+  bson::Builder said;
+  said.append("setRetention", 1);
+  if (policy.newest) said.append("newest", static_cast<int64_t>(*policy.newest));
+  if (policy.age_ms) said.append("ageMs", *policy.age_ms);
+  tell(transaction, said);
 }
 
 Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost) {
   const auto lock = in_use();
-  return branches_.sweep(
-      transaction, retention, commits_max,
-      [&](size_t collection, RecordId record, Stamp generation, BytesView content) { lose(transaction, *in_order_[collection], record, generation, content, lost); },
-      open_merges_.held(transaction));
+  auto swept = branches_.sweep(transaction, retention, commits_max, losing(transaction, lost), open_merges_.held(transaction));
+  tell_sweep(transaction, swept);
+  return swept;
 }
 
 uint64_t BranchedDatabase::purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id, const Lost& lost) {
   const auto lock = in_use();
-  const size_t at = collection_at(collection);
   bson::KeyString key;
   key.append(id);
-  return branches_.purge(transaction, at, key.bytes(), [&](size_t, RecordId record, Stamp generation, BytesView content) {
-    lose(transaction, *in_order_[at], record, generation, content, lost);
-  });
+  const uint64_t versions = branches_.purge(transaction, collection_at(collection), key.bytes(), losing(transaction, lost));
+  bson::Builder said;
+  said.append("purge", collection).append("_id", id);
+  if (versions > 0) tell(transaction, said);
+  return versions;
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, const Ref& to, const Lost& lost) {
+  return reset(transaction, name, place(transaction, to).commit, lost);
+}
+
+std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, CommitNumber to, const Lost& lost) {
   const auto lock = in_use();
   const Branch branch = this->branch(transaction, {.name = name});
-  const CommitNumber commit = place(transaction, to).commit;
   lose_pending(transaction, branch, lost);
   open_merges_.end(transaction, branch.id);
-  branches_.reset(transaction, name, commit);
-  return branches_.graph().commit(transaction, commit);
+  branches_.reset(transaction, name, to);
+  auto commit = branches_.graph().commit(transaction, to);
+  bson::Builder said;
+  said.append("resetBranch", name).append("commit", log::id(*commit));
+  tell(transaction, said);
+  return commit;
 }
 
 void BranchedDatabase::rename(Transaction& transaction, const std::string& name, const std::string& to) {
@@ -221,18 +277,31 @@ void BranchedDatabase::rename(Transaction& transaction, const std::string& name,
   branches_.graph().remove_branch(transaction, name);
   branch.name = to;
   branches_.graph().put_branch(transaction, branch);
+  bson::Builder said;
+  said.append("renameBranch", name).append("to", to);
+  tell(transaction, said);
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::create_tag(Transaction& transaction, const std::string& name, const Ref& from) {
+  return create_tag(transaction, name, place(transaction, from).commit);
+}
+
+std::shared_ptr<const Commit> BranchedDatabase::create_tag(Transaction& transaction, const std::string& name, CommitNumber of) {
   check_free(transaction, name);
-  const CommitNumber commit = place(transaction, from).commit;
-  branches_.graph().put_tag(transaction, name, commit);
-  return branches_.graph().commit(transaction, commit);
+  branches_.graph().put_tag(transaction, name, of);
+  auto commit = branches_.graph().commit(transaction, of);
+  bson::Builder said;
+  said.append("createTag", name).append("commit", log::id(*commit));
+  tell(transaction, said);
+  return commit;
 }
 
 void BranchedDatabase::drop_tag(Transaction& transaction, const std::string& name) {
   if (!branches_.graph().tag(transaction, name)) throw OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no tag '" + name + "'");
   branches_.graph().remove_tag(transaction, name);
+  bson::Builder said;
+  said.append("dropTag", name);
+  tell(transaction, said);
 }
 
 // --- merges and differences
@@ -272,8 +341,7 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
     if (with->head != request.from) throw OperationError(ErrorCode::illegal_operation, "branch '" + with->name + "' went on since the merge began");
   }
   const MergeTerms terms = terms_of(transaction, before, request);
-  const Stamp generation = transaction.next_stamp();  // nobody else has it: what the merge writes is told by it
-  const Merged merged = branches_.bring(transaction, request.kind, into, request.from, terms, info, generation);
+  const Merged merged = branches_.bring(transaction, request.kind, into, request.from, terms, info);
   Merge merge{.commit = merged.commit, .conflicts = {}, .touched_by_both = merged.touched_by_both};
   for (const Merged::Conflict& one : merged.conflicts) {
     const SharedCollection& shared = *in_order_[one.collection];
@@ -284,31 +352,55 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
   if (!merge.conflicts.empty()) return merge;
   const Branch after = branch(transaction, {.name = into});
   if (merge.commit) {
-    for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, after, generation, terms.interrupted, merge);
+    for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, after, merged.generation, terms.interrupted, merge);
     if (!merge.conflicts.empty()) return merge;
+    tell_documents(transaction, into, merged.adoptions);
+    tell_merge(transaction, into, merged.theirs, *merge.commit, merged.generation);
   }
   if (with && with->head != after.head) {
     branches_.advance(transaction, with->name, after.head);
-    const Branch there = branch(transaction, {.name = with->name});
-    for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, *with, there, generation, terms.interrupted, merge);
+    index_advanced(transaction, *with, terms.interrupted, merge);
+    if (!merge.conflicts.empty()) return merge;
+    tell_difference(transaction, *with, after.head);
+    tell_advance(transaction, with->name, after.head);
     merge.advanced = true;
   }
-  if (request.goes_on) open_merges_.end(transaction, before.id);
+  if (request.goes_on) end_merge(transaction, before);
   return merge;
+}
+
+// Both branches of a merge end at its commit: the other one has had all that it brought, and documents that were written have their entries.
+void BranchedDatabase::index_advanced(Transaction& transaction, const Branch& before, const std::function<void()>& interrupted, Merge& merge) {
+  const Branch now = branch(transaction, {.name = before.name});
+  for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, now, 0, interrupted, merge);
 }
 
 void BranchedDatabase::begin_merge(Transaction& transaction, const Branch& branch, const OpenMerge& merge) {
   const auto lock = in_use();
   branches_.graph().hold(transaction, merge.from);
   open_merges_.begin(transaction, branch.id, merge);
+  bson::Builder said;
+  said.append("beginMerge", branch.name).append("commit", log::id(*branches_.graph().commit(transaction, merge.from))).append("request", merge.request);
+  tell(transaction, said);
 }
 
-void BranchedDatabase::abort_merge(Transaction& transaction, const Branch& branch) {
+void BranchedDatabase::end_merge(Transaction& transaction, const Branch& branch) {
   if (!open_merges_.end(transaction, branch.id)) throw OperationError(ErrorCode::illegal_operation, "no merge is under way on branch '" + branch.name + "'");
+  bson::Builder said;
+  said.append("endMerge", branch.name);
+  tell(transaction, said);
 }
+
+void BranchedDatabase::abort_merge(Transaction& transaction, const Branch& branch) { end_merge(transaction, branch); }
 
 void BranchedDatabase::decide(Transaction& transaction, const Branch& branch, const MergeSides& sides, const Decision& decision) {
+  const auto lock = in_use();
   open_merges_.decide(transaction, branch.id, sides.collection, sides.key, decision);
+  bson::Builder said;
+  said.append("decide", branch.name).append("collection", bson::Binary{4, collections_.at(sides.collection)->base.uuid_bytes()});
+  said.append("key", bson::Binary{0, sides.key}).append("take", static_cast<int32_t>(decision.take));
+  said.append("sides", bson::Binary{0, versions::view(decision.sides)}).append("document", bson::Binary{0, decision.document});
+  tell(transaction, said);
 }
 
 std::map<std::string, Decisions> BranchedDatabase::decisions(Transaction& transaction, const Branch& branch) const {

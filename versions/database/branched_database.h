@@ -9,6 +9,7 @@
 #include <map>
 #include <shared_mutex>
 
+#include "storage/branch_changes.h"
 #include "versions/branch/branches.h"
 #include "versions/database/known_views.h"
 #include "versions/database/open_merges.h"
@@ -22,13 +23,14 @@ struct Place {
   CommitNumber commit = 0;       // the branch's last, or that state
 };
 
-// Thread-safe; transactions are not. Names that aren't known throw NamespaceNotFound.
+// Thread-safe; transactions are not. Names that aren't known throw NamespaceNotFound. What changes a branch or its commits tells the log,
+// in the same transaction, all that others need to make it again.
 class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
  public:
   static constexpr std::string_view main = "main";
 
   // `number`: no other database has or had it. Opens or makes tables: not inside a transaction.
-  BranchedDatabase(storage::Engine& engine, std::string name, uint32_t number);
+  BranchedDatabase(storage::Engine& engine, storage::BranchLog* log, std::string name, uint32_t number);
   ~BranchedDatabase();
 
   const std::string& name() const { return name_; }
@@ -120,7 +122,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   std::map<std::string, Decisions> decisions(Transaction& transaction, const Branch& branch) const;  // by collection
 
   RetentionPolicy retention(Transaction& transaction) const { return branches_.graph().policy(transaction); }
-  void set_retention(Transaction& transaction, const RetentionPolicy& policy) { branches_.graph().put_policy(transaction, policy); }
+  void set_retention(Transaction& transaction, const RetentionPolicy& policy);
   // Drops some of the commits that need not stay (Branches::sweep), with the index entries of what they alone showed.
   Branches::Swept sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost);
   // Takes every version of a document away, of all branches and commits; returns how many there were.
@@ -128,6 +130,9 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
 
   // To read it across branches; nullptr: no such collection. Good for as long as somebody holds the collection.
   SharedCollection* versions_of(storage::CollectionId collection) const;
+
+  // Makes a change again that another member made. Throws DataCorruptionDetected where it doesn't fit what is here.
+  void make_again(Transaction& transaction, const storage::BranchChange& change, const Lost& lost);
 
   // The database was dropped: waits for who is at work in it, and refuses whoever comes.
   void close();
@@ -145,6 +150,22 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // Before a content goes that nobody stores any more: what belongs to it goes too.
   void lose(Transaction& transaction, SharedCollection& shared, RecordId record, Stamp generation, BytesView content, const Lost& lost);
   static std::string collection_name(const SharedCollection& shared);
+  Branch create(Transaction& transaction, const std::string& name, const Place& from);
+  std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only,
+                                       std::optional<Held> held);
+  std::shared_ptr<const Commit> reset(Transaction& transaction, const std::string& branch, CommitNumber to, const Lost& lost);
+  std::shared_ptr<const Commit> create_tag(Transaction& transaction, const std::string& name, CommitNumber of);
+  void merge_again(Transaction& transaction, const storage::BranchChange& change);
+  void end_merge(Transaction& transaction, const Branch& branch);
+  void index_advanced(Transaction& transaction, const Branch& before, const std::function<void()>& interrupted, Merge& merge);
+  Branches::Lost losing(Transaction& transaction, const Lost& lost);
+  void tell_sweep(Transaction& transaction, const Branches::Swept& swept) const;
+  size_t collection_of_uuid(BytesView uuid) const;
+  void tell(Transaction& transaction, bson::Builder& command) const;
+  void tell_documents(Transaction& transaction, const std::string& into, const std::map<size_t, BranchStore::Adoption>& adoptions);
+  void tell_difference(Transaction& transaction, const Branch& before, CommitNumber now);
+  void tell_advance(Transaction& transaction, const std::string& branch, CommitNumber to) const;
+  void tell_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit, Stamp generation) const;
   void index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after, Stamp generation,
                     const std::function<void()>& interrupted, Merge& merge);
   void check_no_merge(Transaction& transaction, const Branch& branch) const;
@@ -154,6 +175,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   void lose_pending(Transaction& transaction, const Branch& branch, const Lost& lost);
 
   storage::Engine& engine_;
+  storage::BranchLog* const log_;  // nullptr: none
   const std::string name_;
   Branches branches_;
   OpenMerges open_merges_;

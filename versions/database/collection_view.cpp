@@ -232,7 +232,7 @@ storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentV
   } catch (const storage::WriteConflict&) {
     throw;
   } catch (...) {
-    shared_.store.remove(transaction, view, key, record);
+    shared_.store.remove(transaction, view, key, record, stamp);
     throw;
   }
   add(transaction, base, keys, record);
@@ -273,7 +273,7 @@ storage::Superseded CollectionView::remove(Transaction& transaction, RecordId id
   const auto bytes = static_cast<int64_t>(before.size());
   const std::vector<Keys> keys = keys_of(base, before);
   storage::Superseded superseded;
-  shared_.store.remove(transaction, view, key_of(before.bytes()), id, &superseded);
+  shared_.store.remove(transaction, view, key_of(before.bytes()), id, base.take_stamp(transaction), &superseded);
   if (superseded.generation == 0) return superseded;  // somebody else goes on showing it
   versions::remove(transaction, keys, id);
   base.count(transaction, -1, -bytes, 0);
@@ -299,6 +299,15 @@ std::optional<RecordId> CollectionView::find_id(Transaction& transaction, const 
   key.append(id);
   const RecordId record = shared_.store.find(transaction, readable(transaction), key.bytes());
   return record == 0 ? std::nullopt : std::optional(record);
+}
+
+std::optional<Bytes> CollectionView::find_version(Transaction& transaction, const bson::ValueView& id, Stamp generation) {
+  bson::KeyString key;
+  key.append(id);
+  for (const Version& version : shared_.store.history(transaction, key.bytes())) {
+    if (auto content = shared_.base.records().find(transaction, version.record, generation)) return content;
+  }
+  return std::nullopt;
 }
 
 std::unique_ptr<storage::CollectionScan> CollectionView::scan(Transaction& transaction, Direction direction) {

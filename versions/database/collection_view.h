@@ -68,6 +68,7 @@ class CollectionView final : public storage::Collection {
   std::optional<RecordId> current(Transaction& transaction, RecordId id) override;
   bool moves() const override { return true; }
   std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) override;
+  std::optional<Bytes> find_version(Transaction& transaction, const bson::ValueView& id, storage::Stamp generation) override;
   std::unique_ptr<storage::CollectionScan> scan(Transaction& transaction, storage::Direction direction) override;
   std::unique_ptr<storage::IndexCursor> scan(Transaction& transaction, const storage::Index& index, storage::Direction direction) override;
 

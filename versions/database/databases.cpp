@@ -4,8 +4,10 @@
 #include <set>
 
 #include "base/varint.h"
+#include "storage/drop_now.h"
 #include "storage/engine.h"
 #include "storage/names.h"
+#include "versions/database/log_fields.h"
 
 namespace versions {
 
@@ -64,7 +66,7 @@ std::string home_of(std::string_view ns) {
 
 }  // namespace
 
-Databases::Databases(storage::Engine& engine) : engine_(engine) {
+Databases::Databases(storage::Engine& engine, storage::BranchLog* log) : engine_(engine), log_(log) {
   load();
   remove_orphans();
   engine_.catalog().set_view_source(this);
@@ -88,7 +90,7 @@ void Databases::load() {
     }
   }
   for (const auto& [name, row] : rows) {
-    auto database = std::make_shared<BranchedDatabase>(engine_, name, row.number);
+    auto database = std::make_shared<BranchedDatabase>(engine_, log_, name, row.number);
     for (const auto& one : engine_.catalog().collections(name)) {
       auto& collection = dynamic_cast<StoredCollection&>(*one);
       const auto holes = row.holes.find(collection.id());
@@ -107,7 +109,7 @@ void Databases::remove_orphans() {
     used.insert(names.begin(), names.end());
   }
   for (const std::string& table : engine_.table_names()) {
-    if (table.starts_with("versions-") && !used.contains(table)) engine_.drop_table(table);
+    if (table.starts_with("versions-") && !used.contains(table)) storage::drop_now(engine_, table);
   }
 }
 
@@ -115,11 +117,6 @@ std::shared_ptr<BranchedDatabase> Databases::find(std::string_view name) const {
   const std::shared_lock lock(mutex_);
   const auto found = databases_.find(name);
   return found == databases_.end() ? nullptr : found->second;
-}
-
-bool Databases::any() const {
-  const std::shared_lock lock(mutex_);
-  return !databases_.empty();
 }
 
 std::shared_ptr<BranchedDatabase> Databases::need(std::string_view db) const {
@@ -159,7 +156,7 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
       auto next = table_.get(transaction, next_key);
       row.number = next ? static_cast<uint32_t>(take(*next)) : 1;
     }
-    auto database = std::make_shared<BranchedDatabase>(engine_, name, row.number);
+    auto database = std::make_shared<BranchedDatabase>(engine_, log_, name, row.number);
     for (const auto& collection : collections) {
       Transaction transaction(engine_, Transaction::Mode::read);
       auto cursor = collection->records().cursor(transaction, storage::Direction::backward);
@@ -173,11 +170,13 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
       table_.put(transaction, next_key, next);
       table_.put(transaction, database_key(name), write_row(row));
       database->begin(transaction, info);
+      begun.logged = transaction.newest_stamp();
     });
     for (const auto& collection : collections) database->share(*collection);
     const std::unique_lock lock(mutex_);
     databases_[name] = database;
-    begun = {std::move(database), true};
+    begun.database = std::move(database);
+    begun.is_new = true;
   });
   return begun;
 }
@@ -250,6 +249,39 @@ void Databases::dropped(std::string_view db) {
   gone->close();
   gone->forget_all_views();
   for (const std::string& table : gone->table_names()) engine_.drop_table(table);
+}
+
+void Databases::make_again(const std::string& db, const std::vector<storage::BranchChange>& changes) {
+  const auto name_of = [](const storage::BranchChange& change) { return change.command.begin()->name; };
+  if (name_of(changes.front()) == "beginBranches") {
+    if (find(db)) log::refuse("the database has branches already");
+    find_or_begin(db, log::commit_info(changes.front().command));
+    return;
+  }
+  const auto database = find(db);
+  if (!database) log::refuse("the database has no branches");
+  const auto lost = [this](Transaction& transaction, storage::CollectionId collection, RecordId record, Stamp generation, BytesView content) {
+    if (log_) log_->content_lost(transaction, collection, record, {generation, Bytes(content)});
+  };
+  const auto work = [&] {
+    storage::in_transaction(engine_, [&](Transaction& transaction) {
+      for (const storage::BranchChange& change : changes) database->make_again(transaction, change, lost);
+    });
+  };
+  // As where they were made: what is pending goes, or its branch has another name.
+  std::vector<std::string> views;
+  bool alone = false;
+  for (const storage::BranchChange& change : changes) {
+    const std::string_view name = name_of(change);
+    const bool forgets = name == "dropBranch" || name == "renameBranch";
+    if (forgets) views.push_back(log::text(change.command, name));
+    alone = alone || forgets || name == "resetBranch";
+  }
+  if (!alone) return work();
+  engine_.catalog().alone(db, [&](const auto&) {
+    work();
+    for (const std::string& branch : views) database->forget_views(branch);
+  });
 }
 
 }  // namespace versions

@@ -12,15 +12,14 @@
 namespace versions {
 
 // Thread-safe. Lives as long as the engine is used, and is the catalog's ViewSource meanwhile.
-class Databases final : public storage::ViewSource {
+class Databases final : public storage::ViewSource, public storage::BranchMaker {
  public:
-  // Reads what there is, and takes away what a crash left.
-  explicit Databases(storage::Engine& engine);
+  // Reads what there is, and takes away what a crash left. `log`: told of every change; nullptr: nobody is.
+  explicit Databases(storage::Engine& engine, storage::BranchLog* log = nullptr);
   ~Databases() override;
 
   // nullptr: it has no branches.
   std::shared_ptr<BranchedDatabase> find(std::string_view name) const;
-  bool any() const;
   std::vector<std::shared_ptr<BranchedDatabase>> all() const;
   // The same as find, and makes it one that has where it isn't: its documents become main's first commit. Readers that are in it meet
   // QueryPlanKilled at their next batch. Throws NamespaceNotFound where there is no such database, IllegalOperation where it can't
@@ -28,6 +27,7 @@ class Databases final : public storage::ViewSource {
   struct Begun {
     std::shared_ptr<BranchedDatabase> database;
     bool is_new = false;  // it had none before this call
+    Stamp logged = 0;     // and that is what the log has of it
   };
   Begun find_or_begin(const std::string& name, const CommitInfo& info);
 
@@ -38,6 +38,7 @@ class Databases final : public storage::ViewSource {
   void created(storage::StoredCollection& collection) override;
   void dropping(Transaction& transaction, std::string_view db) override;
   void dropped(std::string_view db) override;
+  void make_again(const std::string& db, const std::vector<storage::BranchChange>& changes) override;
 
  private:
   void load();
@@ -45,6 +46,7 @@ class Databases final : public storage::ViewSource {
   std::shared_ptr<BranchedDatabase> need(std::string_view db) const;
 
   storage::Engine& engine_;
+  storage::BranchLog* const log_;
   storage::Table table_;  // made when it is needed
   mutable std::shared_mutex mutex_;
   std::map<std::string, std::shared_ptr<BranchedDatabase>, std::less<>> databases_;

@@ -1,0 +1,10 @@
+#include "storage/drop_now.h"
+
+#include "storage/engine.h"
+#include "storage/internals.h"
+
+namespace storage {
+
+void drop_now(Engine& engine, const std::string& table) { engine.internals().tables.drop_now(table); }
+
+}  // namespace storage

@@ -1,0 +1,314 @@
+// Changes of branches told to a log, and made again elsewhere: the same commits, by their ids, whatever is there by then that was not before.
+#include <catch2/catch.hpp>
+
+#include "base/random.h"
+#include "bson/json.h"
+#include "storage/temporary_engine.h"
+#include "versions/database/databases.h"
+
+using namespace versions;
+using bson::json;
+
+namespace {
+
+// Everything that is told, as a list of changes; `documents` of the next command.
+struct Told final : storage::BranchLog {
+  struct Document {
+    std::string ns;
+    std::optional<bson::Document> before, after;
+  };
+  struct Change {
+    bson::Document command;
+    std::vector<Document> documents;
+  };
+  void branches_changed(Transaction&, std::string_view, bson::DocumentView command) override {
+    changes.push_back({bson::Document(command), std::move(documents)});
+    documents.clear();
+  }
+  uint64_t document_changed(Transaction&, std::string_view ns, BytesView, const bson::DocumentView* before, const bson::DocumentView* after) override {
+    Document& document = documents.emplace_back(Document{std::string(ns), {}, {}});
+    if (before) document.before = bson::Document(*before);
+    if (after) document.after = bson::Document(*after);
+    return 1;
+  }
+  uint64_t documents_bytes_max() const override { return bytes_max; }
+  void content_lost(Transaction&, storage::CollectionId, RecordId, const storage::Superseded&) override { ++lost; }
+
+  std::vector<Change> changes;
+  std::vector<Document> documents;
+  int lost = 0;
+  uint64_t bytes_max = UINT64_MAX;
+};
+
+constexpr char uuid[] = "0123456789abcdef";
+
+struct Member {
+  Member() : engine(storage::test_options(directory.path())), databases(engine, &told) {
+    engine.catalog().create("shop.things", {}, uuid);
+    engine.catalog().create_indexes(engine.catalog().open("shop.things"), {storage::parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
+  }
+  BranchedDatabase& shop() { return *databases.find("shop"); }
+  void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(engine, work); }
+
+  // Returns the write's stamp. `given`: where it was made before.
+  Stamp put(Transaction& transaction, const std::string& ns, const bson::Document& document, Stamp given = 0) {
+    const auto things = engine.catalog().open(ns);
+    REQUIRE(things);
+    transaction.set_next_stamp(given);
+    const auto record = things->find_id(transaction, document["_id"]);
+    if (!record) return things->insert(transaction, document).generation;
+    return things->update(transaction, *record, *things->find(transaction, *record), document).generation;
+  }
+  Stamp remove(Transaction& transaction, const std::string& ns, const bson::Document& id, Stamp given = 0) {
+    const auto things = engine.catalog().open(ns);
+    const auto record = things->find_id(transaction, id["_id"]);
+    REQUIRE(record);
+    const Stamp stamp = given != 0 ? given : transaction.next_stamp();
+    transaction.set_next_stamp(stamp);
+    things->remove(transaction, *record, *things->find(transaction, *record));
+    return stamp;
+  }
+  // What the other was told beyond what this one was.
+  void follow(const Member& other) {
+    while (told.changes.size() < other.told.changes.size()) {
+      const Told::Change& made = other.told.changes[told.changes.size()];
+      std::vector<storage::BranchChange> changes{{made.command.view(), {}}};
+      std::vector<bson::Document> ids;
+      ids.reserve(made.documents.size());
+      for (const Told::Document& one : made.documents) {
+        if (one.after) {
+          changes[0].documents.push_back({one.before ? 'u' : 'i', one.ns, one.after->view()});
+        } else {
+          bson::Builder id;
+          id.append("_id", static_cast<bson::ValueView>(one.before->view()["_id"]));
+          changes[0].documents.push_back({'d', one.ns, ids.emplace_back(id.done()).view()});
+        }
+      }
+      databases.make_again("shop", changes);
+      REQUIRE(told.changes.back().command.bytes() == made.command.bytes());
+      REQUIRE(told.changes.back().documents.empty());  // the log has them already
+    }
+  }
+  std::map<std::string, std::string> documents(const std::string& ns) {
+    std::map<std::string, std::string> found;
+    Transaction transaction(engine, Transaction::Mode::read);
+    const auto scan = engine.catalog().open(ns)->scan(transaction, storage::Direction::forward);
+    while (scan->next()) found[bson::to_json(static_cast<bson::ValueView>(scan->document()["_id"]))] = bson::to_json(scan->document());
+    return found;
+  }
+
+  storage::TemporaryDirectory directory;
+  storage::Engine engine;
+  Told told;
+  Databases databases;
+};
+
+void require_same(Member& a, Member& b, const std::vector<std::string>& refs) {
+  for (const std::string& ref : refs) REQUIRE(a.documents("shop" + ref + ".things") == b.documents("shop" + ref + ".things"));
+  Transaction in_a(a.engine, Transaction::Mode::read), in_b(b.engine, Transaction::Mode::read);
+  const auto branches = a.shop().branches().graph().branches(in_a);
+  REQUIRE(branches.size() == b.shop().branches().graph().branches(in_b).size());
+  for (const Branch& branch : branches) {
+    const Branch other = b.shop().branch(in_b, {.name = branch.name});
+    CHECK(a.shop().branches().graph().commit(in_a, branch.head)->id == b.shop().branches().graph().commit(in_b, other.head)->id);
+    CHECK(a.shop().has_pending(in_a, branch.id) == b.shop().has_pending(in_b, other.id));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a commit made again leaves out what was open when it was made, though it is there by now") {
+  Member a, b;
+  const auto both = [&](const std::string& ns, const bson::Document& document) {
+    Stamp stamp = 0;
+    a.change([&](Transaction& transaction) { stamp = a.put(transaction, ns, document); });
+    b.change([&](Transaction& transaction) { b.put(transaction, ns, document, stamp); });
+  };
+  for (int id = 0; id < 5; ++id) both("shop.things", json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + "}"));
+  a.databases.find_or_begin("shop", {.time_ms = 5, .metadata = "first"});
+  a.change([&](Transaction& transaction) { a.shop().create(transaction, "dev", {.name = "main"}); });
+  b.follow(a);
+  both("shop@dev.things", json("{_id: 10, u: 10}"));
+
+  const std::string ns = "shop@dev.things";
+  const bson::Document fresh = json("{_id: 11, u: 11}"), changed = json("{_id: 1, u: 100}"), gone = json("{_id: 2}"), early = json("{_id: 12, u: 12}");
+  Transaction open(a.engine, Transaction::Mode::write);
+  open.expect_stamps(3);
+  const Stamp one = a.put(open, ns, fresh), two = a.put(open, ns, changed), three = a.remove(open, ns, gone);
+  both(ns, early);  // committed though it came later
+  std::shared_ptr<const Commit> commit;
+  a.change([&](Transaction& transaction) { commit = a.shop().commit(transaction, "dev", {.time_ms = 7, .metadata = "second"}); });
+  open.commit();
+  // In the order of the log, the open one's come first.
+  b.change([&](Transaction& transaction) {
+    b.put(transaction, ns, fresh, one);
+    b.put(transaction, ns, changed, two);
+    b.remove(transaction, ns, gone, three);
+  });
+  b.follow(a);
+  const std::string past = "@" + base::to_hex(view(commit->id));
+  CHECK(a.documents("shop" + past + ".things").contains("12"));
+  CHECK(!a.documents("shop" + past + ".things").contains("11"));
+  require_same(a, b, {"", "@dev", past});
+  a.change([&](Transaction& transaction) { a.shop().commit(transaction, "dev", {.time_ms = 9, .metadata = "third"}); });
+  b.follow(a);
+  require_same(a, b, {"", "@dev", past});
+}
+
+TEST_CASE("merges are made again without planning: what was adopted is adopted, what was written is written") {
+  Member a, b;
+  base::Random random(base::entropy64());
+  const auto put = [&](const std::string& ns, const bson::Document& document) {
+    Stamp stamp = 0;
+    a.change([&](Transaction& transaction) { stamp = a.put(transaction, ns, document); });
+    b.change([&](Transaction& transaction) { b.put(transaction, ns, document, stamp); });
+  };
+  const auto drop = [&](const std::string& ns, int id) {
+    const bson::Document key = json("{_id: " + std::to_string(id) + "}");
+    Stamp stamp = 0;
+    if (!a.documents(ns).contains(std::to_string(id))) return;
+    a.change([&](Transaction& transaction) { stamp = a.remove(transaction, ns, key); });
+    b.change([&](Transaction& transaction) { b.remove(transaction, ns, key, stamp); });
+  };
+  for (int id = 0; id < 30; ++id) put("shop.things", json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + ", x: 0, y: 0}"));
+  a.databases.find_or_begin("shop", {.time_ms = 1, .metadata = {}});
+  a.change([&](Transaction& transaction) { a.shop().create(transaction, "dev", {.name = "main"}); });
+  b.follow(a);
+  int64_t time = 2;
+  for (int round = 0; round < 8; ++round) {
+    for (const char* const ns : {"shop.things", "shop@dev.things"}) {
+      const bool main = std::string_view(ns) == "shop.things";
+      for (int writes = 0; writes < 12; ++writes) {
+        const int id = static_cast<int>(random.below(40));
+        if (random.below(4) == 0) drop(ns, id);
+        else put(ns, json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + ", " + (main ? "x" : "y") + ": " + std::to_string(random.below(1000)) + "}"));
+      }
+      a.change([&](Transaction& transaction) { a.shop().commit(transaction, main ? "main" : "dev", {.time_ms = ++time, .metadata = {}}); });
+      b.follow(a);
+    }
+    const bool there = random.below(2) == 0, both = random.below(2) == 0;
+    a.change([&](Transaction& transaction) {
+      const std::string into = there ? "main" : "dev", from = there ? "dev" : "main";
+      BranchedDatabase::MergeRequest request{.from = a.shop().branch(transaction, {.name = from}).head, .resolve = fields(Prefer::theirs)};
+      if (both) request.with = from;
+      const auto merge = a.shop().merge(transaction, into, request, {.time_ms = ++time, .metadata = {}});
+      REQUIRE(merge.conflicts.empty());
+    });
+    b.follow(a);
+    require_same(a, b, {"", "@dev"});
+    const auto stored = [](Member& member) { return dynamic_cast<storage::StoredCollection&>(*member.engine.catalog().open("shop.things")).stored_records(); };
+    REQUIRE(stored(a) == stored(b));
+  }
+}
+
+TEST_CASE("the log of commits is in the same order wherever one of two lines came first") {
+  Member a, b;
+  a.databases.find_or_begin("shop", {.time_ms = 1, .metadata = {}});
+  a.change([&](Transaction& transaction) { a.shop().create(transaction, "dev", {.name = "main"}); });
+  b.follow(a);
+  const size_t before = a.told.changes.size();
+  const std::pair<const char*, const char*> lines[] = {{"main", "shop.things"}, {"dev", "shop@dev.things"}};
+  for (const auto& [branch, ns] : lines) {
+    const bson::Document document = json("{_id: '" + std::string(branch) + "', u: '" + branch + "'}");
+    Stamp stamp = 0;
+    a.change([&](Transaction& transaction) { stamp = a.put(transaction, ns, document); });
+    b.change([&](Transaction& transaction) { b.put(transaction, ns, document, stamp); });
+    a.change([&, branch = branch](Transaction& transaction) { a.shop().commit(transaction, branch, {.time_ms = 2, .metadata = branch}); });
+  }
+  for (const size_t at : {before + 1, before}) b.databases.make_again("shop", {{a.told.changes[at].command.view(), {}}});
+  a.change([&](Transaction& transaction) {
+    a.shop().merge(transaction, "main", {.from = a.shop().branch(transaction, {.name = "dev"}).head, .resolve = fields(Prefer::theirs)}, {.time_ms = 3, .metadata = {}});
+  });
+  b.follow(a);
+  const auto log_of = [](Member& member) {
+    Transaction transaction(member.engine, Transaction::Mode::read);
+    Log log(member.shop().branches().graph(), transaction, member.shop().branch(transaction, {.name = "main"}).head);
+    std::vector<Hash> ids;
+    while (log.next()) ids.push_back(log.commit().id);
+    return ids;
+  };
+  CHECK(log_of(a).size() == 4);
+  CHECK(log_of(a) == log_of(b));
+}
+
+TEST_CASE("a merge that is too large for the log is refused") {
+  Member a;
+  a.databases.find_or_begin("shop", {});
+  a.change([&](Transaction& transaction) { a.shop().create(transaction, "dev", {.name = "main"}); });
+  a.change([&](Transaction& transaction) {
+    for (int id = 0; id < 3; ++id) a.put(transaction, "shop@dev.things", json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + "}"));
+    a.shop().commit(transaction, "dev", {});
+  });
+  const auto merge = [&] { a.change([&](Transaction& transaction) { a.shop().merge(transaction, "main", {.from = a.shop().branch(transaction, {.name = "dev"}).head, .resolve = fields(Prefer::theirs)}, {}); }); };
+  a.told.bytes_max = 2;
+  CHECK_THROWS(merge());
+  CHECK(a.documents("shop.things").empty());
+  a.told.bytes_max = 3;
+  merge();
+  CHECK(a.documents("shop.things").size() == 3);
+}
+
+TEST_CASE("refs are made again, and what doesn't fit is refused") {
+  Member a, b;
+  a.change([&](Transaction& transaction) { a.put(transaction, "shop.things", json("{_id: 1, u: 1}"), Stamp{1} << 32); });
+  b.change([&](Transaction& transaction) { b.put(transaction, "shop.things", json("{_id: 1, u: 1}"), Stamp{1} << 32); });
+  a.databases.find_or_begin("shop", {.time_ms = 5, .metadata = "first"});
+  const BranchedDatabase::Lost lost = [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {};
+  BranchedDatabase& shop = a.shop();
+  a.change([&](Transaction& transaction) { shop.create(transaction, "dev", {.name = "main"}); });
+  a.change([&](Transaction& transaction) { shop.create_tag(transaction, "v1", {.name = "dev"}); });
+  a.change([&](Transaction& transaction) { shop.rename(transaction, "dev", "next"); });
+  b.follow(a);
+  Stamp stamp = 0;
+  a.change([&](Transaction& transaction) { stamp = a.put(transaction, "shop@next.things", json("{_id: 2, u: 2}")); });
+  b.change([&](Transaction& transaction) { b.put(transaction, "shop@next.things", json("{_id: 2, u: 2}"), stamp); });
+  a.change([&](Transaction& transaction) { shop.reset(transaction, "next", {.name = "v1"}, lost); });
+  a.change([&](Transaction& transaction) { shop.create(transaction, "short", {.name = "v1"}); });
+  b.follow(a);
+  CHECK(b.told.lost == 1);
+  require_same(a, b, {"", "@next", "@short", "@v1"});
+  a.change([&](Transaction& transaction) { shop.drop(transaction, "short", lost); });
+  a.change([&](Transaction& transaction) { shop.drop_tag(transaction, "v1"); });
+  b.follow(a);
+  require_same(a, b, {"", "@next"});
+
+  a.change([&](Transaction& transaction) { shop.set_retention(transaction, {.newest = 1, .age_ms = {}}); });
+  for (int i = 0; i < 4; ++i) {
+    a.change([&](Transaction& transaction) { stamp = a.put(transaction, "shop.things", json("{_id: 1, u: " + std::to_string(10 + i) + "}")); });
+    b.change([&](Transaction& transaction) { b.put(transaction, "shop.things", json("{_id: 1, u: " + std::to_string(10 + i) + "}"), stamp); });
+    a.change([&](Transaction& transaction) { shop.commit(transaction, "main", {.time_ms = 20 + i, .metadata = {}}, {"things"}); });
+    b.follow(a);
+  }
+  a.change([&](Transaction& transaction) { CHECK(shop.sweep(transaction, {.newest = 1}, 100, lost).commits > 0); });
+  b.follow(a);
+  a.change([&](Transaction& transaction) {
+    const Branch main = shop.branch(transaction, {.name = "main"}), next = shop.branch(transaction, {.name = "next"});
+    shop.begin_merge(transaction, main, {next.head, json("{asked: 1}")});
+    const auto sides = shop.merge_sides(transaction, main, Branches::Bring::merge, next.head, "things", key_of(json("{_id: 1}").bytes()));
+    REQUIRE(sides);
+    shop.decide(transaction, main, *sides, {.take = Decision::Take::theirs, .document = {}, .sides = hash_of(sides->view())});
+  });
+  b.follow(a);
+  b.change([&](Transaction& transaction) {
+    const Branch main = b.shop().branch(transaction, {.name = "main"});
+    const auto open = b.shop().open_merge(transaction, main);
+    REQUIRE(open);
+    CHECK(open->from == b.shop().branch(transaction, {.name = "next"}).head);
+    CHECK(b.shop().decisions(transaction, main).at("things").size() == 1);
+  });
+  a.change([&](Transaction& transaction) { shop.abort_merge(transaction, shop.branch(transaction, {.name = "main"})); });
+  a.change([&](Transaction& transaction) { CHECK(shop.purge(transaction, "things", json("{_id: 1}")["_id"], lost) > 0); });
+  b.follow(a);
+  require_same(a, b, {"", "@next"});
+
+  const auto refused = [&](const std::string& command) {
+    const bson::Document document = json(command);
+    CHECK_THROWS(b.databases.make_again("shop", {{document.view(), {}}}));
+  };
+  refused("{forget: 'next'}");
+  refused("{dropBranch: 'short'}");
+  refused("{dropBranch: 1}");
+  refused("{commit: 'next', time: 1}");
+  refused("{beginBranches: 1}");
+  CHECK_THROWS(b.databases.make_again("other", {{b.told.changes.back().command.view(), {}}}));
+}
