@@ -15,20 +15,6 @@ using storage::Transaction;
 
 namespace {
 
-// Words nobody else has, so that likeness is by descent alone.
-std::string text_of(uint64_t seed, size_t words) {
-  base::Random random(seed);
-  std::string text;
-  while (words-- > 0) text += std::to_string(random()) + " ";
-  return text;
-}
-
-std::string edited(std::string text, uint64_t seed) {
-  base::Random random(seed);
-  for (int i = 0; i < 3; ++i) text.replace(random.below(text.size() - 20), random.below(20), "edit " + std::to_string(seed));
-  return text;
-}
-
 bson::Document document(const std::string& id, const std::string& text) {
   bson::Builder out;
   out.append("_id", id).append("text", text);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/random.h"
 #include "bson/json.h"
 #include "replication/applier.h"
 #include "replication/log_reader.h"
@@ -50,6 +51,20 @@ inline std::vector<LogRecord> sent(Member& from, const std::vector<LogRecord>& r
   std::vector<LogRecord> received;
   for (const LogRecord& record : records) received.push_back(decode_record(encode(from.applier.forward().encode(record))).or_throw());
   return received;
+}
+
+// Words nobody else has, so that likeness is by descent alone.
+inline std::string text_of(uint64_t seed, size_t words) {
+  base::Random random(seed);
+  std::string text;
+  while (words-- > 0) text += std::to_string(random()) + " ";
+  return text;
+}
+
+inline std::string edited(std::string text, uint64_t seed) {
+  base::Random random(seed);
+  for (int i = 0; i < 3; ++i) text.replace(random.below(text.size() - 20), random.below(20), "edit " + std::to_string(seed));
+  return text;
 }
 
 inline std::string id_text(bson::DocumentView document) {

@@ -89,19 +89,6 @@ void require_same_branches(Branched& a, Branched& b) {
   require_valid(b);
 }
 
-std::string text_of(uint64_t seed, size_t words) {
-  base::Random random(seed);
-  std::string text;
-  while (words-- > 0) text += std::to_string(random()) + " ";
-  return text;
-}
-
-std::string edited(std::string text, uint64_t seed) {
-  base::Random random(seed);
-  for (int i = 0; i < 3; ++i) text.replace(random.below(text.size() - 20), random.below(20), "edit " + std::to_string(seed));
-  return text;
-}
-
 bson::Document document(const std::string& id, const std::string& text, int64_t n = 0) {
   bson::Builder out;
   out.append("_id", id).append("text", text).append("n", n).append("u", id + "!");

@@ -12,20 +12,7 @@ from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
 
 from tests.support.palimpsest import Server
-from tests.support.replica_set import SCALE, Member, ReplicaSet
-
-
-@pytest.fixture(scope="module")
-def shared():
-    with ReplicaSet(3) as running:
-        yield running
-
-
-@pytest.fixture
-def three(shared):
-    shared.wait_settled()
-    yield shared
-    shared.check_nobody_failed()
+from tests.support.replica_set import SCALE, Member
 
 
 def named(name, ref):

@@ -13,22 +13,9 @@ from pymongo.errors import PyMongoError
 from pymongo.write_concern import WriteConcern
 
 from tests.support.palimpsest import raw_command, receive_raw, send_raw
-from tests.support.replica_set import SCALE, Load, ReplicaSet
+from tests.support.replica_set import SCALE, Load
 
 long_run = pytest.mark.skipif(SCALE <= 1, reason="only with PALIMPSEST_SETS_SCALE above 1")
-
-
-@pytest.fixture(scope="module")
-def shared():
-    with ReplicaSet(3) as running:
-        yield running
-
-
-@pytest.fixture
-def three(shared):
-    shared.wait_settled()
-    yield shared
-    shared.check_nobody_failed()
 
 
 def test_members_are_killed_under_load(three):
