@@ -20,6 +20,9 @@ class Engine;
 }
 namespace versions {
 class Databases;
+namespace past {
+class Past;
+}
 }
 namespace replication {
 class Committer;
@@ -64,6 +67,7 @@ struct Services {
 
   storage::Engine* engine = nullptr;
   versions::Databases* databases = nullptr;  // those that have branches
+  versions::past::Past* past = nullptr;      // declared snapshots, and what they show
   query::CursorRegistry* cursors = nullptr;
   replication::Committer* committer = nullptr;  // through which every user's write goes
   replication::Oplog* oplog = nullptr;

@@ -21,11 +21,13 @@
 #include "server/status_sections.h"
 #include "server/write/branch_sweeper.h"
 #include "server/write/output.h"
+#include "server/write/snapshot_keeper.h"
 #include "server/write/ttl_monitor.h"
 #include "storage/dedup_service.h"
 #include "storage/engine.h"
 #include "storage/replace_directory.h"
 #include "versions/database/databases.h"
+#include "versions/past/past.h"
 
 namespace server {
 
@@ -77,7 +79,8 @@ struct StoragePart::State {
         engine(engine_options(options)),
         oplog(engine, oplog_bytes(options)),
         committer(engine, oplog),
-        databases(engine, &committer) {
+        past(engine),
+        databases(engine, past, &committer) {
     committer.set_branch_maker(&databases);
   }
 
@@ -89,11 +92,13 @@ struct StoragePart::State {
   storage::Engine engine;
   replication::Oplog oplog;
   replication::LocalCommitter committer;
+  versions::past::Past past;
   versions::Databases databases;
   std::unique_ptr<ReplicaSetPart> set;                        // with --replSet
   query::CursorRegistry cursors;
   std::unique_ptr<write::TtlMonitor> ttl;
   std::unique_ptr<write::BranchSweeper> sweeper;
+  std::unique_ptr<write::SnapshotKeeper> snapshots;
   std::unique_ptr<Passes> housekeeping;
   std::unique_ptr<SessionCare> session_care;
 };
@@ -106,6 +111,15 @@ void StoragePart::State::add_sections() {
   sections.add("wiredTiger", [this](OperationContext&, bson::Builder& out) { engine.append_stats(out); });
   sections.add("dedup", [this](OperationContext&, bson::Builder& out) { engine.dedup().append_server_status(out); });
   sections.add("oplog", [this](OperationContext&, bson::Builder& out) { append_oplog(oplog.stats(), out); });
+  sections.add("snapshots", [this](OperationContext&, bson::Builder& out) {
+    size_t dropped = 0;
+    {
+      storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+      dropped = past.snapshots().dropped(transaction).size();
+    }
+    out.append("declared", static_cast<int64_t>(past.snapshots().all().size())).append("waitToBeSwept", static_cast<int64_t>(dropped));
+    out.append("savedContents", static_cast<int64_t>(past.saved())).append("tableBytes", static_cast<int64_t>(past.tables_bytes()));
+  });
   sections.add("cursors", [this](OperationContext&, bson::Builder& out) { append_cursors(cursors.counts(), out); });
 }
 
@@ -140,6 +154,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   if (options.repl_set.empty()) write::drop_unfinished_output(state.engine.catalog());  // a member does so as primary
   services.engine = &state.engine;
   services.databases = &state.databases;
+  services.past = &state.past;
   services.cursors = &state.cursors;
   services.committer = &state.committer;
   services.oplog = &state.oplog;
@@ -150,6 +165,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   state.join_set(options);
   state.ttl = std::make_unique<write::TtlMonitor>(services);
   state.sweeper = std::make_unique<write::BranchSweeper>(services);
+  state.snapshots = std::make_unique<write::SnapshotKeeper>(services);
   state.session_care = std::make_unique<SessionCare>(services);
   state.housekeeping = std::make_unique<Passes>("housekeeping", [] { return housekeeping_interval; }, [&state] {
     state.cursors.expire(state.services.clock.wall_ms());
@@ -164,6 +180,7 @@ void StoragePart::start() {
   state.session_care->start();
   state.ttl->start();
   state.sweeper->start();
+  state.snapshots->start();
   state.housekeeping->start();
 }
 
@@ -175,6 +192,7 @@ StoragePart::~StoragePart() {
   if (!state_) return;
   state_->session_care.reset();
   state_->housekeeping.reset();
+  state_->snapshots.reset();
   state_->sweeper.reset();
   state_->ttl.reset();
   state_->cursors.kill_session({});

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,7 +28,10 @@ class SchemaSink {
   virtual void schema_changed(Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) = 0;
 };
 
+struct CollectionEntry;
+struct IndexEntry;
 class StoredCollection;
+class StoredIndex;
 
 // Knows the databases whose name carries a ref (shop@dev): views of a database's collections. Thread-safe. What each throws is
 // what the catalog's call throws.
@@ -92,6 +96,15 @@ class Catalog {
   virtual void alone(std::string_view db, const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) = 0;
   // Asked about databases whose name has an `@`, and before changes of the schema. nullptr: such a name is a name like any other.
   virtual void set_view_source(ViewSource* views) = 0;
+
+  // What a declared snapshot shows. Collections that were dropped since are among them.
+  virtual std::map<CollectionId, CollectionEntry> entries_as_of(Transaction& transaction, Stamp snapshot) const = 0;
+  // One that is there, or that a declared snapshot shows; nullptr: neither.
+  virtual std::shared_ptr<StoredCollection> stored(CollectionId id) const = 0;
+  // An index under its description then, over the table it has or had. Not inside a transaction.
+  virtual std::shared_ptr<StoredIndex> index_as_of(const StoredCollection& collection, const IndexEntry& entry) = 0;
+  // What no declared snapshot shows goes.
+  virtual void forget_past() = 0;
 
   virtual void set_predicate_compiler(PredicateCompiler compiler) = 0;
 

@@ -54,7 +54,26 @@ void StoredCatalog::load() {
       if (index->number() == flag.index) index->add_multikey_fields(uint32_t{1} << flag.field);
     }
   }
+  load_past();
   remove_orphans();
+}
+
+void StoredCatalog::load_past() {
+  std::vector<CollectionEntry> entries;
+  {
+    const PastCatalog& past = *engine_.internals().past_catalog;
+    Transaction transaction(engine_, Transaction::Mode::read);
+    for (const CollectionId id : past.collections(transaction)) {
+      if (!by_id_.contains(id)) entries.push_back(*past.newest(transaction, id));
+    }
+  }
+  for (CollectionEntry& entry : entries) {
+    std::erase_if(entry.indexes, [](const IndexEntry& index) { return !index.ready; });
+    const CollectionId id = entry.id;
+    const Shared collection = make(std::move(entry), std::make_shared<Counts>());
+    collection->set_dropped();
+    past_.emplace(id, collection);
+  }
 }
 
 StoredCatalog::Shared StoredCatalog::make(CollectionEntry entry, std::shared_ptr<Counts> counts) {
@@ -78,7 +97,7 @@ void StoredCatalog::remove_orphans() {
         used = used || index->table().name() == table;
       }
     }
-    if (used) continue;
+    if (used || past_shows(table, owner)) continue;
     base::log(base::Severity::info, base::LogComponent::storage, 22442, "Removing a table that belongs to nothing",
               base::Attributes().add("table", table));
     engine_.internals().tables.drop_now(table);

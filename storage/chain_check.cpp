@@ -124,11 +124,11 @@ class Check {
     const ChainRow& row = parsed.value();
     ++report_.counts.chain_rows;
     report_.counts.chain_bytes += static_cast<int64_t>(bytes.size());
-    if (row.dead) {
+    if (row.garbage()) {
       ++report_.counts.dead;
       report_.counts.dead_bytes += static_cast<int64_t>(bytes.size());
       if (row.references == 0) problem(record, "content " + to_string(key.content) + " is kept for nobody");
-    } else {
+    } else if (!row.dead) {
       const auto place = find_sound_row(tables_, transaction_, record);
       if (!place || place->row.form != RecordRow::Form::stub || place->row.generation != key.content.generation || place->row.chain != key.chain) {
         problem(record, "content " + to_string(key.content) + " is not dead, but its record does not lead to it");

@@ -48,7 +48,7 @@ bool ChainStore::splice_out(Transaction& transaction, const ChainKey& dead_key, 
   if (!dead_bytes) return false;
   const Bytes dead_copy(*dead_bytes);
   const ChainRow dead = parse_chain_row(dead_copy, dead_key).or_throw();
-  if (!dead.dead) return false;
+  if (!dead.garbage()) return false;
 
   std::vector<std::unique_ptr<Dependent>> dependents;
   for (const ChainKey& key : keys) {
@@ -117,6 +117,7 @@ void ChainStore::stand_whole(Transaction& transaction, const ChainKey& key, cons
     return put_chain(transaction, key,
                      {.form = ChainRow::Form::raw,
                       .dead = true,
+                      .kept = row.kept,
                       .references = references,
                       .length = row.length,
                       .checksum = row.checksum,

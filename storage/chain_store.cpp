@@ -23,11 +23,14 @@ struct ChainStore::Current {
 
   BytesView content() const { return row_bytes; }
   uint64_t references() const { return form == RecordRow::Form::stub ? chain_row.references : head ? head->references : 0; }
+  // Where it lies, or would once it leaves its record's row.
+  RecordId chain(RecordId record) const { return form == RecordRow::Form::stub ? key.chain : head ? head->chain : record; }
 };
 
 namespace {
 
 constexpr uint64_t worth_percent = 60;  // a retained content is kept as a delta below this share of its length
+constexpr uint32_t versions_max = 16;   // of one record after the other, as deltas: then one stays whole
 
 }  // namespace
 
@@ -80,7 +83,7 @@ namespace {
 void count_row(StoreCounts& change, const ChainRow& row, size_t bytes, int sign) {
   change.chain_rows += sign;
   change.chain_bytes += sign * static_cast<int64_t>(bytes);
-  if (row.dead) {
+  if (row.garbage()) {
     change.dead += sign;
     change.dead_bytes += sign * static_cast<int64_t>(bytes);
   }
@@ -130,7 +133,7 @@ void ChainStore::drop_reference(Transaction& transaction, ChainKey base, StoreCo
       const Bytes copy(*bytes);
       ChainRow row = parse_chain_row(copy, base).or_throw();
       if (row.references > 0) --row.references;
-      if (row.references > 0 || !row.dead) return put_chain(transaction, base, row, change);
+      if (row.references > 0 || !row.garbage()) return put_chain(transaction, base, row, change);
       remove_chain(transaction, base, change);
       if (row.form == ChainRow::Form::raw) return;
       base = row.base;
@@ -186,7 +189,10 @@ std::optional<Bytes> ChainStore::find(Transaction& transaction, const ContentNam
     if (!bytes) return std::nullopt;
     chain = parse_head_row(*bytes, name.record).or_throw().chain;
   }
-  const ChainKey key{chain, name};
+  return find_in(transaction, {chain, name});
+}
+
+std::optional<Bytes> ChainStore::find_in(Transaction& transaction, const ChainKey& key) const {
   if (!tables_.chains.get(transaction, chain_key(key))) return std::nullopt;
   return read_chain(transaction, key);
 }
@@ -209,39 +215,60 @@ void ChainStore::insert(Transaction& transaction, RecordId record, BytesView con
 }
 
 // The old content of a stub, which nobody calls his own any more.
-void ChainStore::let_go(Transaction& transaction, const Current& old, StoreCounts& change) const {
+void ChainStore::let_go(Transaction& transaction, const Current& old, bool keep, StoreCounts& change) const {
   --change.stubs;
-  if (old.chain_row.references > 0) {
+  if (keep || old.chain_row.references > 0) {
     ChainRow row = old.chain_row;
     row.dead = true;
+    row.kept = keep;
     return put_chain(transaction, old.key, row, change);
   }
   remove_chain(transaction, old.key, change);
   if (old.chain_row.form == ChainRow::Form::delta) drop_reference(transaction, old.chain_row.base, change);
 }
 
-Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesView content, Stamp generation) {
+bool ChainStore::release(Transaction& transaction, const ChainKey& key) {
+  const auto bytes = tables_.chains.get(transaction, chain_key(key));
+  if (!bytes) return false;
+  const Bytes copy(*bytes);
+  ChainRow row = parse_chain_row(copy, key).or_throw();
+  if (!row.kept) return false;
+  row.kept = false;
+  StoreCounts change;
+  if (row.references > 0) {
+    put_chain(transaction, key, row, change);
+  } else {
+    remove_chain(transaction, key, change);
+    if (row.form == ChainRow::Form::delta) drop_reference(transaction, row.base, change);
+  }
+  counters_.add_after_commit(transaction, change);
+  return true;
+}
+
+Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesView content, Stamp generation, Stamp keep_to) {
   auto old = current(transaction, record);
   if (!old) throw OperationError(ErrorCode::no_such_key, "no record " + std::to_string(record));
-  Superseded before{old->generation, {}};
+  const bool keep = old->generation <= keep_to;
+  Superseded before{old->generation, {}, keep ? old->chain(record) : 0};
   StoreCounts change;
   const auto bytes = static_cast<int64_t>(content.size());
 
   if (old->form == RecordRow::Form::stub) {
     before.bytes = read_chain(transaction, old->key);
-    let_go(transaction, *old, change);
+    let_go(transaction, *old, keep, change);
     claim_head(transaction, record);
   } else {
     if (base::checksum32(old->content()) != old->checksum) throw_damaged(collection_, record, "its checksum does not hold");
     change.raw_bytes -= static_cast<int64_t>(old->content().size());
-    if (old->references() > 0) {
-      // Kept for those based on it, as a delta against what replaces it where that is shorter.
+    if (keep || old->references() > 0) {
+      // For those based on it and for the past, as a delta against what replaces it where that is shorter.
       const ContentName successor{record, generation};
-      const ChainKey key{old->head->chain, {record, old->generation}};
-      ChainRow row{.form = ChainRow::Form::raw, .dead = true, .references = old->head->references,
+      const ChainKey key{old->chain(record), {record, old->generation}};
+      const uint32_t ordinal = old->head ? old->head->ordinal : 0;
+      ChainRow row{.form = ChainRow::Form::raw, .dead = true, .kept = keep, .references = old->references(),
                    .length = old->content().size(), .checksum = old->checksum, .base = {}, .payload = old->content()};
       std::optional<Bytes> delta;
-      if (successor > key.content) {
+      if (successor > key.content && !(keep && ordinal % versions_max == versions_max - 1)) {
         dedup::DeltaOptions options;
         options.literal_bytes_max = old->content().size() * worth_percent / 100;
         delta = dedup::encode(content, old->content(), options);
@@ -251,10 +278,10 @@ Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesVi
         row.base = {key.chain, successor};
         row.payload = *delta;
         put_chain(transaction, key, row, change);
-        put_head(transaction, record, {key.chain, old->head->ordinal + 1, 1}, false, change);
+        put_head(transaction, record, {key.chain, ordinal + 1, 1}, !old->head, change);
       } else {
         put_chain(transaction, key, row, change);
-        remove_head(transaction, record, change);
+        if (old->head) remove_head(transaction, record, change); else claim_head(transaction, record);
       }
     } else if (old->head) {
       remove_head(transaction, record, change);
@@ -272,19 +299,20 @@ Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesVi
   return before;
 }
 
-Superseded ChainStore::remove(Transaction& transaction, RecordId record) {
+Superseded ChainStore::remove(Transaction& transaction, RecordId record, Stamp keep_to) {
   auto old = current(transaction, record);
   if (!old) throw OperationError(ErrorCode::no_such_key, "no record " + std::to_string(record));
-  Superseded before{old->generation, {}};
+  const bool keep = old->generation <= keep_to;
+  Superseded before{old->generation, {}, keep ? old->chain(record) : 0};
   StoreCounts change;
 
   if (old->form == RecordRow::Form::stub) {
     before.bytes = read_chain(transaction, old->key);
-    let_go(transaction, *old, change);
+    let_go(transaction, *old, keep, change);
   } else {
-    if (old->references() > 0) {
-      put_chain(transaction, {old->head->chain, {record, old->generation}},
-                {.form = ChainRow::Form::raw, .dead = true, .references = old->head->references, .length = old->content().size(),
+    if (keep || old->references() > 0) {
+      put_chain(transaction, {old->chain(record), {record, old->generation}},
+                {.form = ChainRow::Form::raw, .dead = true, .kept = keep, .references = old->references(), .length = old->content().size(),
                  .checksum = old->checksum, .base = {}, .payload = old->content()},
                 change);
     }

@@ -12,6 +12,8 @@
 //                  successor; without, it is gone
 //   removed        with references it stays in the chain table, dead; without,
 //                  it is gone, and its base has one reference less
+//   kept           updated or removed where the past shows it, it stays in the
+//                  chain table as if it had a reference, until it is released
 //   spliced out    what is based on a dead content is based on that one's base
 //                  instead, until nothing is and it goes
 //
@@ -50,15 +52,19 @@ class ChainStore {
 
   // --- what clients do
   void insert(Transaction& transaction, RecordId record, BytesView content, Stamp generation);
-  // Throws NoSuchKey where there is no such record.
-  Superseded update(Transaction& transaction, RecordId record, BytesView content, Stamp generation);
-  Superseded remove(Transaction& transaction, RecordId record);
+  // Throws NoSuchKey where there is no such record. `keep`: contents of this generation and before are kept.
+  Superseded update(Transaction& transaction, RecordId record, BytesView content, Stamp generation, Stamp keep = 0);
+  Superseded remove(Transaction& transaction, RecordId record, Stamp keep = 0);
+  // False: nothing is kept under that name.
+  bool release(Transaction& transaction, const ChainKey& key);
 
   // The content a row stands for.
   Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info = nullptr,
                    std::vector<ContentReader::Dead>* dead = nullptr, ContentReader* reader = nullptr) const;
   // One content by name: the record's own, or one retained in its chain.
   std::optional<Bytes> find(Transaction& transaction, const ContentName& name) const;
+  // One that has a row in the chain table.
+  std::optional<Bytes> find_in(Transaction& transaction, const ChainKey& key) const;
 
   // --- what happens in the background; none of it changes what clients read
   // Keeps `target` as a delta, after checking everything that makes this safe:
@@ -98,7 +104,7 @@ class ChainStore {
   void add_reference(Transaction& transaction, const ChainKey& base, const dedup::Placement& placement, StoreCounts& change) const;
   // Contents that are dead and lose their last reference go, and theirs with them.
   void drop_reference(Transaction& transaction, ChainKey base, StoreCounts& change) const;
-  void let_go(Transaction& transaction, const Current& old, StoreCounts& change) const;
+  void let_go(Transaction& transaction, const Current& old, bool keep, StoreCounts& change) const;
   int64_t& thinned(const Table& table, StoreCounts& change) const {
     return &table == &tables_.packed ? change.thinned_packed_bytes : change.thinned_bytes;
   }

@@ -107,7 +107,7 @@ base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId
     form.checksum = row.checksum;
     form.raw_bytes = static_cast<uint32_t>(row.length);
     if (key == dependent_) lent_ = !form.raw && row.base.chain != key.chain;
-    if (row.dead && key != dependent_) dead_.push_back({key, dependent_});
+    if (row.garbage() && key != dependent_) dead_.push_back({key, dependent_});
     dependent_ = key;
     next_ = row.base;
     return form;

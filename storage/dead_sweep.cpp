@@ -16,7 +16,7 @@ DeadSweep::Slice DeadSweep::look(const ChainStore& store, Transaction& transacti
     const auto base_bytes = chains.get(transaction, chain_key(base));
     if (!base_bytes) continue;
     const auto base_row = parse_chain_row(*base_bytes, base);
-    if (!base_row || !base_row.value().dead) continue;
+    if (!base_row || !base_row.value().garbage()) continue;
 
     if (waiting_dependents_ >= waiting_max && !waiting_.contains(base)) continue;
     Waiting& waiting = waiting_[base];

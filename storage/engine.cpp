@@ -94,6 +94,7 @@ void Engine::Internals::conflict(const Transaction::Session& session) const {
 Engine::Engine(const EngineOptions& options) : internals_(std::make_unique<Internals>(*this, options)) {
   internals_->tables.when_gone([this](const std::string& table) { internals_->page_compressors.table_gone(table); });
   internals_->load_log_state();
+  internals_->past_catalog = std::make_unique<PastCatalog>(*this);
   internals_->catalog = load_catalog(*this);
   internals_->dedup = std::make_unique<DedupService>(*this);
   internals_->dedup->start();
@@ -150,7 +151,12 @@ void Engine::wait_durable() {
   durable->get_future().wait();
 }
 
+DeclaredSnapshots& Engine::declared_snapshots() { return internals_->snapshots; }
+PastCatalog& Engine::past_catalog() { return *internals_->past_catalog; }
+void Engine::set_pre_states(PreStates* keeper) { internals_->pre_states = keeper; }
+
 Stamp Engine::all_committed() const { return internals_->stamps.all_committed(); }
+uint64_t Engine::stamped_transactions() const { return internals_->stamps.transactions(); }
 Stamp Engine::last_stamp() const { return internals_->stamps.last(); }
 void Engine::raise_stamp(Stamp at_least) { internals_->stamps.raise(at_least); }
 

@@ -16,7 +16,10 @@
 
 namespace storage {
 
+class DeclaredSnapshots;
 class DedupService;
+class PastCatalog;
+class PreStates;
 
 struct DedupSettings {
   bool enabled = true;
@@ -73,6 +76,8 @@ class Engine {
   // Everything stamped below this is committed or gone: how far the log may be read.
   Stamp all_committed() const;
   Stamp last_stamp() const;
+  // How many transactions took stamps since it was opened.
+  uint64_t stamped_transactions() const;
   // At start: stamps go on above the newest that was used.
   void raise_stamp(Stamp at_least);
 
@@ -85,6 +90,12 @@ class Engine {
   // Replicated. The newest moment that the set has agreed on, kept readable until the last holder lets go. Costs space for what changes
   // meanwhile. Not to be held beyond the engine's life.
   std::shared_ptr<const Snapshot> keep_snapshot();
+
+  // What is overwritten after a declared snapshot is kept, and told to whoever keeps the rest of it. Set before the first snapshot is
+  // declared, nullptr after the last writer.
+  DeclaredSnapshots& declared_snapshots();
+  PastCatalog& past_catalog();
+  void set_pre_states(PreStates* keeper);
 
   // Called, from any thread, after a transaction that took stamps is over: all_committed may have moved. Set before there are any.
   void on_settled(std::function<void()> told);

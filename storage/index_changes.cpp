@@ -157,8 +157,8 @@ void StoredCatalog::finish_indexes(const Shared& collection, const CollectionEnt
     std::lock_guard ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
       transaction.expect_stamps(built.size());
-      write_entry(transaction, table_, entry);
       for (const auto& index : built) log(transaction, *collection, create_indexes_command(*collection, index->spec()));
+      write_over(transaction, *collection, entry);
     });
   }
   collection->set_entry(entry);
@@ -206,16 +206,15 @@ void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::st
   {
     std::lock_guard ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
-      write_entry(transaction, table_, entry);
-      remove_multikey(transaction, table_, entry.id, index->number());
       log(transaction, *collection, document);
+      write_over(transaction, *collection, entry);
+      remove_multikey(transaction, table_, entry.id, index->number());
     });
   }
   indexes->erase(found);
   collection->set_entry(entry);
   collection->set_indexes(std::move(indexes));
-  index->set_dropped();
-  engine_.drop_table(index->table().name());
+  drop_index_table(*collection, *index);
 }
 
 void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const IndexSpec& spec) {
@@ -248,8 +247,8 @@ void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const 
   {
     std::lock_guard ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
-      write_entry(transaction, table_, entry);
       log(transaction, *collection, document);
+      write_over(transaction, *collection, entry);
     });
   }
   auto after = make_index(entry.id, {before->number(), spec.document, true});

@@ -7,10 +7,12 @@
 #include <mutex>
 
 #include "storage/checkpointer.h"
+#include "storage/declared_snapshots.h"
 #include "storage/disk_space.h"
 #include "storage/engine.h"
 #include "storage/journal.h"
 #include "storage/page_compressor.h"
+#include "storage/past_catalog.h"
 #include "storage/read_limits.h"
 #include "storage/session.h"
 #include "storage/stable_commits.h"
@@ -21,6 +23,7 @@
 namespace storage {
 
 class DedupService;
+class PreStates;
 
 // In the order of their making; they go in the opposite one.
 struct Engine::Internals {
@@ -54,6 +57,9 @@ struct Engine::Internals {
   Journal journal;
   Checkpointer checkpointer;
   Table counts;
+  DeclaredSnapshots snapshots;
+  std::atomic<PreStates*> pre_states{nullptr};
+  std::unique_ptr<PastCatalog> past_catalog;
   std::unique_ptr<Catalog> catalog;
   std::unique_ptr<DedupService> dedup;
 };

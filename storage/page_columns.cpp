@@ -228,7 +228,7 @@ class Splitter {
     const Row& row = rows_[i];
     const ChainRow parsed = parse_chain_row(row.value, row.key).or_throw();
     put_cell(row);
-    put(forms, static_cast<uint64_t>(parsed.form) | (parsed.dead ? 0x10 : 0) | static_cast<uint64_t>(parsed.choice) << choice_shift);
+    put(forms, static_cast<uint64_t>(parsed.form) | (parsed.kept ? 0x04 : 0) | (parsed.dead ? 0x10 : 0) | static_cast<uint64_t>(parsed.choice) << choice_shift);
     put_signed(ids, minus(row.key.chain, near_.chain));
     put_signed(records, minus(row.key.content.record, row.key.chain == near_.chain ? near_.record : row.key.chain));
     put_generation(row.key.content.generation, row.key.content.record);
@@ -456,9 +456,10 @@ class Joiner {
     const uint64_t form = get(forms);
     ChainRow row;
     row.dead = form & 0x10;
-    row.form = static_cast<ChainRow::Form>(form & 0x0f);
+    row.kept = form & 0x04;
+    row.form = static_cast<ChainRow::Form>(form & 0x03);
     row.choice = static_cast<dedup::Choice>(form >> choice_shift & 3);
-    need((form & ~uint64_t{0x7f}) == 0 && (row.form == ChainRow::Form::raw || row.form == ChainRow::Form::delta));
+    need((form & ~uint64_t{0x77}) == 0 && (row.dead || !row.kept) && (row.form == ChainRow::Form::raw || row.form == ChainRow::Form::delta));
     row.references = get(references);
     near_.length = plus(near_.length, get_signed(lengths));
     need(near_.length >= 0 && near_.length <= UINT32_MAX);

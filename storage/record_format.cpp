@@ -14,7 +14,8 @@ using base::zigzag;
 namespace {
 
 constexpr int64_t epoch_seconds = 1704067200;  // 2024-01-01
-constexpr uint8_t form_mask = 0x0f;
+constexpr uint8_t form_mask = 0x03;
+constexpr uint8_t flag_kept = 0x04;
 constexpr uint8_t flag_dead = 0x10;
 constexpr uint8_t flag_other_chain = 0x20;
 constexpr int choice_shift = 6;
@@ -211,7 +212,7 @@ Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key) {
   const uint8_t form = *first & form_mask;
   const uint8_t flags = *first & ~form_mask;
   const bool delta = form == static_cast<uint8_t>(ChainRow::Form::delta);
-  if ((!delta && form != static_cast<uint8_t>(ChainRow::Form::raw)) || (!delta && (flags & ~flag_dead))) {
+  if ((!delta && form != static_cast<uint8_t>(ChainRow::Form::raw)) || (!delta && (flags & ~(flag_dead | flag_kept))) || (flags & 0x08) || ((flags & flag_kept) && !(flags & flag_dead))) {
     return corrupt("a row of the chain table has the unknown form " + std::to_string(*first));
   }
   const auto references = take_varint(row);
@@ -222,6 +223,7 @@ Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key) {
   ChainRow parsed;
   parsed.form = delta ? ChainRow::Form::delta : ChainRow::Form::raw;
   parsed.dead = flags & flag_dead;
+  parsed.kept = flags & flag_kept;
   parsed.choice = static_cast<dedup::Choice>(flags >> choice_shift);
   parsed.references = *references;
   parsed.length = *length;
@@ -246,11 +248,13 @@ Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key) {
 Bytes chain_row(const ChainKey& key, const ChainRow& row) {
   const bool delta = row.form == ChainRow::Form::delta;
   const bool other_chain = delta && row.base.chain != key.chain;
+  base::check(row.dead || !row.kept, "the past keeps what is nobody's own any more");
   if (delta) base::check(row.base.content > key.content, "a base stands above what is based on it");
   Bytes out;
   out.reserve(row.payload.size() + 40);
   const int choice = delta ? static_cast<int>(row.choice) << choice_shift : 0;
-  out.push_back(static_cast<char>(static_cast<uint8_t>(row.form) | (row.dead ? flag_dead : 0) | (other_chain ? flag_other_chain : 0) | choice));
+  out.push_back(static_cast<char>(static_cast<uint8_t>(row.form) | (row.dead ? flag_dead : 0) | (row.kept ? flag_kept : 0) |
+                                  (other_chain ? flag_other_chain : 0) | choice));
   append_varint(out, row.references);
   append_varint(out, row.length);
   append_le(out, row.checksum);

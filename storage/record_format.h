@@ -16,9 +16,9 @@
 //   delta  | 02 | references | length | checksum 4 | base | instructions … |
 //   base   | distance of record ids | (its chain, with flag 20) | seconds and count of its stamp, as differences |
 //
-// The low four bits of the first byte are the form, the high four are flags:
-// 10 = dead (no record's current content), 20 = the base lies in another chain,
-// 40 and 80 = why that base was chosen. A row with a form or flag that is not
+// The low two bits of the first byte are the form, the others are flags: 04 = kept
+// (the past shows it), 10 = dead (no record's current content), 20 = the base lies
+// in another chain, 40 and 80 = why that base was chosen. A row with a form or flag that is not
 // known here is refused, never guessed at.
 // docs/formats/record.md and chain.md have the same with examples.
 #pragma once
@@ -84,12 +84,16 @@ struct ChainRow {
   enum class Form : uint8_t { raw = 1, delta = 2 };
   Form form = Form::raw;
   bool dead = false;
+  bool kept = false;         // stays though nothing is based on it; only dead ones
   uint64_t references = 0;
   uint64_t length = 0;       // of the content
   uint32_t checksum = 0;     // of the content
   ChainKey base;             // delta
   dedup::Choice choice = dedup::Choice::given;  // delta
   BytesView payload;         // raw: the content; delta: the instructions. Borrowed.
+
+  // There for others alone: it goes with the last of them.
+  bool garbage() const { return dead && !kept; }
 };
 
 base::Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key);

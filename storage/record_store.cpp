@@ -125,15 +125,35 @@ std::optional<Bytes> RecordStore::find(Transaction& transaction, RecordId id, Re
   return state_->content_of(transaction, id, place->row, info);
 }
 
+bool RecordStore::find_not_after(Transaction& transaction, RecordId id, Stamp newest, Bytes& content, ReadInfo* info) {
+  const auto place = find_row(state_->chains.tables(), transaction, id, id < state_->chains.packed_below());
+  if (!place || place->row.generation > newest) return false;
+  content = state_->content_of(transaction, id, place->row, info);
+  return true;
+}
+
+std::optional<Stamp> RecordStore::generation(Transaction& transaction, RecordId id) const {
+  const auto place = find_row(state_->chains.tables(), transaction, id, id < state_->chains.packed_below());
+  return place ? std::optional(place->row.generation) : std::nullopt;
+}
+
 std::optional<Bytes> RecordStore::find(Transaction& transaction, RecordId id, Stamp generation) {
   return state_->chains.find(transaction, {id, generation});
 }
 
-Superseded RecordStore::update(Transaction& transaction, RecordId id, BytesView content, Stamp generation) {
-  return state_->chains.update(transaction, id, content, generation);
+Superseded RecordStore::update(Transaction& transaction, RecordId id, BytesView content, Stamp generation, Stamp keep) {
+  return state_->chains.update(transaction, id, content, generation, keep);
 }
 
-Superseded RecordStore::remove(Transaction& transaction, RecordId id) { return state_->chains.remove(transaction, id); }
+Superseded RecordStore::remove(Transaction& transaction, RecordId id, Stamp keep) { return state_->chains.remove(transaction, id, keep); }
+
+std::optional<Bytes> RecordStore::find_kept(Transaction& transaction, RecordId id, Stamp generation, RecordId chain) {
+  return state_->chains.find_in(transaction, {chain, {id, generation}});
+}
+
+bool RecordStore::release(Transaction& transaction, RecordId id, Stamp generation, RecordId chain) {
+  return state_->chains.release(transaction, {chain, {id, generation}});
+}
 
 RecordStoreStats RecordStore::stats() const {
   const StoreCounts counts = state_->chains.counters().get();

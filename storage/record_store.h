@@ -32,6 +32,7 @@ struct RecordStoreStats {
 struct Superseded {
   Stamp generation = 0;
   Bytes bytes;
+  RecordId kept_in = 0;  // the chain where it stays until `release`; 0: it needn't
 };
 
 struct ReadInfo {         // how a read was answered, for explain and counters
@@ -54,11 +55,20 @@ class RecordStore {
   // The content, decoded and verified; nullopt: no such record. Throws
   // DataCorruptionDetected, naming the record, where its chain does not decode.
   std::optional<Bytes> find(Transaction& transaction, RecordId id, ReadInfo* info = nullptr);
+  // The same where it is of generation `newest` or before. False: there is none, or a newer one.
+  bool find_not_after(Transaction& transaction, RecordId id, Stamp newest, Bytes& content, ReadInfo* info = nullptr);
+  // Of the current content; nullopt: no such record.
+  std::optional<Stamp> generation(Transaction& transaction, RecordId id) const;
   // One generation by name, current or retained; nullopt once nothing keeps it.
   std::optional<Bytes> find(Transaction& transaction, RecordId id, Stamp generation);
-  // Both keep the old content where another one is based on it (dbDedup §5.1).
-  Superseded update(Transaction& transaction, RecordId id, BytesView content, Stamp generation);
-  Superseded remove(Transaction& transaction, RecordId id);
+  // Both keep the old content where another one is based on it (dbDedup §5.1), and where it is of generation `keep` or before:
+  // then until it is released.
+  Superseded update(Transaction& transaction, RecordId id, BytesView content, Stamp generation, Stamp keep = 0);
+  Superseded remove(Transaction& transaction, RecordId id, Stamp keep = 0);
+  // A content that was kept, by the chain that it is in; nullopt: it was released. Throws DataCorruptionDetected.
+  std::optional<Bytes> find_kept(Transaction& transaction, RecordId id, Stamp generation, RecordId chain);
+  // False: there is no such content, or it is not kept any more.
+  bool release(Transaction& transaction, RecordId id, Stamp generation, RecordId chain);
   // Keeps `older` as a delta of `newer`, another record that is a version of the same thing and has a higher id, where that is
   // shorter. False: it stays as it is. After so many versions in a row one stays whole, so that none is far from one that is.
   bool keep_as_delta(Transaction& transaction, RecordId older, RecordId newer);

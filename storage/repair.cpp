@@ -153,7 +153,7 @@ class Repair {
         const Bytes bytes(*tables_.chains.get(transaction, chain_key(key)));
         const ChainRow row = parse_chain_row(bytes, key).or_throw();
         ContentReader reader(tables_, transaction, chains_.collection());
-        make_whole(transaction, {key, row.checksum, row.dead, row.references}, reader.read(key).or_throw());
+        make_whole(transaction, {key, row.checksum, row.dead, row.kept, row.references}, reader.read(key).or_throw());
       });
       ++report.corrected_chains;
     }
@@ -179,6 +179,7 @@ class Repair {
     ChainKey key;
     std::optional<uint32_t> checksum;  // where what tells it can still be read
     bool dead = false;
+    bool kept = false;
     uint64_t references = 0;
   };
 
@@ -197,16 +198,16 @@ class Repair {
       }
       const auto parsed = parse_chain_row(*bytes, key);
       if (!parsed) {
-        path.push_back({key, std::nullopt, key.content.record != record, 0});
+        path.push_back({key, std::nullopt, key.content.record != record, false, 0});
         return path.back();
       }
       const ChainRow& row = parsed.value();
-      path.push_back({key, row.checksum, row.dead, row.references});
+      path.push_back({key, row.checksum, row.dead, row.kept, row.references});
       if (row.form == ChainRow::Form::raw) break;
       key = row.base;
     }
     if (in_row) {
-      Member member{key, std::nullopt, false, 0};
+      Member member{key, std::nullopt, false, false, 0};
       const auto row = find_sound_row(tables_, transaction, key.content.record);
       if (row && row->row.form == RecordRow::Form::raw && row->row.generation == key.content.generation)
         member.checksum = row->row.checksum;
@@ -243,6 +244,7 @@ class Repair {
       tables_.chains.put(transaction, chain_key(member.key),
                          chain_row(member.key, {.form = ChainRow::Form::raw,
                                                 .dead = true,
+                                                .kept = member.kept,
                                                 .references = member.references,
                                                 .length = content.size(),
                                                 .checksum = checksum,
@@ -311,6 +313,7 @@ class Repair {
     ChainKey key;
     bool delta = false;
     bool said_dead = false;
+    bool kept = false;
     ChainKey base = {};
     uint64_t references = 0;  // as it says
     uint64_t counted = 0;
@@ -353,6 +356,7 @@ class Repair {
         rows.push_back({.key = key.value(),
                         .delta = row.value().form == ChainRow::Form::delta,
                         .said_dead = row.value().dead,
+                        .kept = row.value().kept,
                         .base = row.value().base,
                         .references = row.value().references});
       }
@@ -378,7 +382,7 @@ class Repair {
     }
     std::map<ContentName, RecordId> chain_of_head;
     for (Row* row : order) {
-      if (row->dead && row->counted == 0) row->gone = true;
+      if (row->dead && !row->kept && row->counted == 0) row->gone = true;
       if (row->gone || !row->delta) continue;
       if (const auto base = at.find(row->base); base != at.end()) {
         ++rows[base->second].counted;

@@ -66,6 +66,11 @@ void StampSource::publish() {
   all_committed_.store(open_.empty() ? last_ + 1 : open_.front().stamp, std::memory_order_release);
 }
 
+uint64_t StampSource::transactions() const {
+  std::lock_guard lock(mutex_);
+  return front_place_ + open_.size() - 1;
+}
+
 Stamp StampSource::last() const {
   std::lock_guard lock(mutex_);
   return last_;

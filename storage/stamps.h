@@ -44,6 +44,8 @@ class StampSource {
   Stamp apart();
   void release(uint64_t place);
 
+  // Transactions that took one.
+  uint64_t transactions() const;
   Stamp all_committed() const { return all_committed_.load(std::memory_order_acquire); }
   Stamp last() const;
   void raise(Stamp at_least);

@@ -121,6 +121,12 @@ void StoredCatalog::check_new_name(std::string_view ns) const {
   }
 }
 
+void StoredCatalog::write_over(Transaction& transaction, const StoredCollection& collection, const CollectionEntry& entry) {
+  write_entry(transaction, table_, entry);
+  const CollectionEntry before = collection.entry();
+  save_before(transaction, collection, &before);
+}
+
 void StoredCatalog::log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command) {
   if (sink_) sink_->schema_changed(transaction, database_of(collection.ns()), collection.uuid_bytes(), command);
 }
@@ -146,6 +152,7 @@ std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const Col
       write_next_collection(transaction, table_, entry.id + 1);
       write_entry(transaction, table_, entry);
       log(transaction, *collection, create_command(entry));
+      save_before(transaction, *collection, nullptr);
     });
   } catch (...) {
     next_collection_ = entry.id + 1;
@@ -173,10 +180,23 @@ std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns) {
   }
 }
 
+// Within the transaction that changes it, once the log has been told. What is in `local` has no past.
+void StoredCatalog::save_before(Transaction& transaction, const StoredCollection& collection, const CollectionEntry* before) const {
+  if (database_of(collection.ns()) == "local") return;
+  Engine::Internals& internals = engine_.internals();
+  const Stamp stamp = sink_ ? transaction.newest_stamp() : transaction.next_stamp();
+  if (internals.snapshots.newest_before(stamp) == 0) return;
+  internals.past_catalog->save(transaction, collection.id(), before, internals.snapshots.position_before(stamp));
+}
+
 // Within the transaction: nothing of it is left in the tables everyone shares.
 void StoredCatalog::forget(Transaction& transaction, const StoredCollection& collection) {
   remove_entry(transaction, table_, collection.id());
   remove_counts(transaction, engine_.internals().counts, collection.id());
+  // Views write past it: what its snapshots showed is not all there.
+  if (collection.moves()) return engine_.internals().past_catalog->forget(transaction, collection.id());
+  const CollectionEntry entry = collection.entry();
+  save_before(transaction, collection, &entry);
 }
 
 // After the commit: nobody finds it any more, and its tables go when the last cursor has left.
@@ -191,12 +211,30 @@ void StoredCatalog::gone(const Shared& collection) {
   }
   collection->set_dropped();
   if (engine_.internals().dedup) engine_.dedup().dropped(collection);
-  for (const std::string& table : store_table_names(collection->id())) engine_.drop_table(table);
-  const auto indexes = collection->stored_indexes();
-  for (const auto& index : *indexes) {
-    index->set_dropped();
-    engine_.drop_table(index->table().name());
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    if (engine_.internals().past_catalog->newest(transaction, collection->id())) {
+      std::unique_lock lock(mutex_);
+      past_.emplace(collection->id(), collection);
+      return;
+    }
   }
+  drop_tables(*collection);
+}
+
+void StoredCatalog::drop_tables(const StoredCollection& collection) {
+  for (const std::string& table : store_table_names(collection.id())) engine_.drop_table(table);
+  const auto indexes = collection.stored_indexes();
+  for (const auto& index : *indexes) drop_index_table(collection, *index);
+}
+
+void StoredCatalog::drop_index_table(const StoredCollection& collection, StoredIndex& index) {
+  index.set_dropped();
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    if (engine_.internals().past_catalog->tells_of_index(transaction, collection.id(), index.number())) return;
+  }
+  engine_.drop_table(index.table().name());
 }
 
 bool StoredCatalog::drop(std::string_view ns) {
@@ -215,8 +253,8 @@ bool StoredCatalog::drop(std::string_view ns) {
     command.append("drop", collection_of(ns));
     const bson::Document document = command.done();
     in_transaction(engine_, [&](Transaction& transaction) {
-      forget(transaction, *collection);
       log(transaction, *collection, document);
+      forget(transaction, *collection);
     });
     gone(collection);
     return true;
@@ -236,10 +274,10 @@ bool StoredCatalog::drop_database(std::string_view db) {
     in_transaction(engine_, [&](Transaction& transaction) {
       transaction.expect_stamps(all.size() + 1);
       for (const Shared& collection : all) {
-        forget(transaction, *collection);
         bson::Builder command;
         command.append("drop", collection_of(collection->ns()));
         log(transaction, *collection, command.done());
+        forget(transaction, *collection);
       }
       bson::Builder command;
       command.append("dropDatabase", 1);
@@ -282,9 +320,9 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
     if (target) command.append("dropTarget", bson::Binary{4, target->uuid_bytes()});
     const bson::Document document = command.done();
     in_transaction(engine_, [&](Transaction& transaction) {
-      if (target) forget(transaction, *target);
-      write_entry(transaction, table_, entry);
       log(transaction, *source, document);
+      if (target) forget(transaction, *target);
+      write_over(transaction, *source, entry);
     });
     if (target) gone(target);
     std::unique_lock lock(mutex_);
@@ -312,8 +350,8 @@ void StoredCatalog::alter_dedup(const std::shared_ptr<Collection>& given, bson::
   command.append("collMod", collection_of(entry.ns)).append("dedup", dedup);
   const bson::Document document = command.done();
   in_transaction(engine_, [&](Transaction& transaction) {
-    write_entry(transaction, table_, entry);
     log(transaction, *collection, document);
+    write_over(transaction, *collection, entry);
   });
   collection->set_entry(entry);
   collection->set_options(entry.options);

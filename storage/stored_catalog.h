@@ -41,6 +41,10 @@ class StoredCatalog final : public Catalog {
 
   void alone(std::string_view db, const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) override;
   void set_view_source(ViewSource* views) override { views_ = views; }
+  std::map<CollectionId, CollectionEntry> entries_as_of(Transaction& transaction, Stamp snapshot) const override;
+  std::shared_ptr<StoredCollection> stored(CollectionId id) const override;
+  std::shared_ptr<StoredIndex> index_as_of(const StoredCollection& collection, const IndexEntry& entry) override;
+  void forget_past() override;
   void set_predicate_compiler(PredicateCompiler compiler) override;
   void set_schema_sink(SchemaSink* sink) override { sink_ = sink; }
   void attach(std::shared_ptr<Collection> collection) override;
@@ -52,6 +56,7 @@ class StoredCatalog final : public Catalog {
 
   // catalog_load.cpp
   void load();
+  void load_past();
   Shared make(CollectionEntry entry, std::shared_ptr<Counts> counts);
   void remove_orphans();
 
@@ -63,6 +68,11 @@ class StoredCatalog final : public Catalog {
   void check_new_name(std::string_view ns) const;
   void forget(Transaction& transaction, const StoredCollection& collection);
   void gone(const Shared& collection);
+  void drop_tables(const StoredCollection& collection);
+  void drop_index_table(const StoredCollection& collection, StoredIndex& index);
+  bool past_shows(const std::string& table, CollectionId owner) const;
+  void save_before(Transaction& transaction, const StoredCollection& collection, const CollectionEntry* before) const;
+  void write_over(Transaction& transaction, const StoredCollection& collection, const CollectionEntry& entry);
   bool tables_there(const StoredCollection& collection) const;
   void log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command);
 
@@ -84,6 +94,7 @@ class StoredCatalog final : public Catalog {
   std::map<std::string, std::shared_ptr<Collection>, std::less<>> by_name_;
   std::unordered_map<CollectionId, std::shared_ptr<Collection>> by_id_;
   std::vector<Shared> dropped_;  // their tables may still be there
+  std::unordered_map<CollectionId, Shared> past_;  // dropped, but declared snapshots show them
 };
 
 // Puts every record's keys into the indexes. Throws DuplicateKey and what index_keys throws; the caller takes

@@ -8,6 +8,7 @@
 #include "storage/dedup_service.h"
 #include "storage/internals.h"
 #include "storage/names.h"
+#include "storage/pre_states.h"
 
 namespace storage {
 
@@ -129,7 +130,8 @@ Updated StoredCollection::update(Transaction& transaction, RecordId id, bson::Do
   if (after.size() > before.size()) engine_.internals().space.require_room();
   change_entries(transaction, id, before, after);
   const Stamp stamp = take_stamp(transaction);
-  Superseded superseded = records_.update(transaction, id, after.bytes(), stamp);
+  Superseded superseded = records_.update(transaction, id, after.bytes(), stamp, shown_before(stamp));
+  save(transaction, id, superseded, stamp);
   count(transaction, 0, static_cast<int64_t>(after.size()) - static_cast<int64_t>(before.size()), stamp);
   tell_dedup(transaction, id, superseded.generation, stamp, after);
   return {id, stamp, std::move(superseded)};
@@ -139,10 +141,23 @@ Superseded StoredCollection::remove(Transaction& transaction, RecordId id, bson:
   if (Collection* const view = view_.load(std::memory_order_acquire)) return view->remove(transaction, id, before);
   remove_entries(transaction, id, before);
   const int64_t bytes = static_cast<int64_t>(before.size());
-  Superseded superseded = records_.remove(transaction, id);
+  const Stamp stamp = logged_.load(std::memory_order_relaxed) ? transaction.write_stamp() : 0;
+  Superseded superseded = records_.remove(transaction, id, shown_before(stamp));
+  save(transaction, id, superseded, stamp);
   count(transaction, -1, -bytes, 0);
   tell_dedup(transaction, id, superseded.generation, 0, {});
   return superseded;
+}
+
+Stamp StoredCollection::shown_before(Stamp write) const {
+  return logged_.load(std::memory_order_relaxed) ? engine_.internals().snapshots.newest_before(write) : 0;
+}
+
+void StoredCollection::save(Transaction& transaction, RecordId record, const Superseded& before, Stamp write) const {
+  if (before.kept_in == 0) [[likely]] return;
+  PreStates* const keeper = engine_.internals().pre_states;
+  base::check(keeper != nullptr, "who declares snapshots keeps what they show");
+  keeper->save(transaction, *this, record, before, write);
 }
 
 void StoredCollection::count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp) {

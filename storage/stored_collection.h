@@ -77,6 +77,9 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   void change_entries(Transaction& transaction, RecordId record, bson::DocumentView before, bson::DocumentView after);
   std::vector<bson::Document> trim(Transaction& transaction, RecordId newest);
   void take_turn(Transaction& transaction);
+  // The newest declared snapshot that doesn't show a write with this stamp; 0: none.
+  Stamp shown_before(Stamp write) const;
+  void save(Transaction& transaction, RecordId record, const Superseded& before, Stamp write) const;
 
   Engine& engine_;
   const Table catalog_table_;

@@ -66,6 +66,8 @@ class Transaction {
   Stamp newest_stamp() const { return newest_stamp_; }
   // The next call of next_stamp gives this one: the change was stamped on another member, and is made again here.
   void set_next_stamp(Stamp stamp) { given_stamp_ = stamp; }
+  // Of the write that is being made: the one it was given, or the transaction's newest, or its first, which it takes.
+  Stamp write_stamp() { return given_stamp_ != 0 ? given_stamp_ : newest_stamp_ != 0 ? newest_stamp_ : next_stamp(); }
   bool made_again() const { return given_stamp_ != 0; }
 
   // Others can write to the pages that its cursors stand on without waiting for them: those go back to their rows when they are

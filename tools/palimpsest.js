@@ -157,6 +157,17 @@
     history: ["history(collection, id)", "all versions of a document, newest first", function (name, id) {
       return this.getCollection(name).history(id);
     }],
+    snapshot: ["snapshot(name)", "declares a snapshot of the whole server: db.at(name) is the database as it is now", function (name) {
+      const made = this.runCommand({createSnapshot: 1, ...(name === undefined ? {} : {name})});
+      return readable(made, `snapshot ${made.snapshot}, ${made.time.toISOString()}`);
+    }],
+    snapshots: ["snapshots()", "the snapshots there are", function () {
+      const all = list(this, {listSnapshots: 1});
+      return readable(all, all.map(one => `${one.snapshot}  ${one.time.toISOString()}`).join("\n"));
+    }],
+    dropSnapshot: ["dropSnapshot(name)", "forgets a snapshot", function (name) {
+      return readable(this.runCommand({dropSnapshot: name}), `snapshot ${name} is gone`);
+    }],
     versionStats: ["versionStats({perBranch})", "what branches, commits and versions there are, and what they take", function (options) {
       return this.runCommand({versionStats: 1, ...options});
     }],

@@ -18,16 +18,17 @@ struct Arguments {
 
 int run(Arguments& arguments) {
   Settings& settings = arguments.settings;
-  if (arguments.tiny) settings = {.scratch = {}, .rows = 400, .node_mappings = 40, .mappings_max = 500'000, .age_cycles = 3, .range = 10, .rounds = 1};
+  if (arguments.tiny) settings = {.scratch = {}, .rows = 400, .node_mappings = 40, .mappings_max = 500'000, .age_cycles = 3, .range = 10, .documents = 2'000, .rounds = 1};
   clean_up_when_interrupted();
   const Scratch scratch(arguments.scratch);
   settings.scratch = scratch.path();
   Report report;
-  report.title = "The past: page tables of snapshots";
-  report.command = fmt::format("palimpsest bench past --rows {} --node {} --mappings-max {} --age-cycles {} --range {} --rounds {}", settings.rows, settings.node_mappings,
-                               settings.mappings_max, settings.age_cycles, settings.range, settings.rounds);
+  report.title = "The past: snapshots and what they cost";
+  report.command = fmt::format("palimpsest bench past --rows {} --node {} --mappings-max {} --age-cycles {} --range {} --documents {} --rounds {}", settings.rows, settings.node_mappings,
+                               settings.mappings_max, settings.age_cycles, settings.range, settings.documents, settings.rounds);
   begin(report);
   run_skippy(settings, report);
+  run_reads(settings, report);
   finish(report, arguments.report_folder);
   return 0;
 }
@@ -44,9 +45,10 @@ Run add_options(CLI::App& parser) {
   parser.add_option("--mappings-max", settings.mappings_max, "of one log; what needs more is left out")->capture_default_str()->check(CLI::Range(10'000, 1'000'000'000));
   parser.add_option("--age-cycles", settings.age_cycles, "overwrite cycles that snapshots of different ages are taken from")->capture_default_str()->check(CLI::Range(2, 100));
   parser.add_option("--range", settings.range, "snapshots that are asked jointly")->capture_default_str()->check(CLI::Range(2, 100'000));
+  parser.add_option("--documents", settings.documents, "of the collection that is read and written")->capture_default_str()->check(CLI::Range(1'000, 10'000'000));
   parser.add_option("--rounds", settings.rounds, "of which medians are taken")->capture_default_str()->check(CLI::Range(1, 100));
   CLI::Option* const tiny = parser.add_flag("--tiny", arguments->tiny, "a few hundred rows: that it works, not how fast");
-  for (const char* size : {"--rows", "--node", "--mappings-max", "--age-cycles", "--range", "--rounds"}) tiny->excludes(parser.get_option(size));
+  for (const char* size : {"--rows", "--node", "--mappings-max", "--age-cycles", "--range", "--documents", "--rounds"}) tiny->excludes(parser.get_option(size));
   return [arguments] { return run(*arguments); };
 }
 

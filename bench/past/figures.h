@@ -14,10 +14,13 @@ struct Settings {
   uint64_t mappings_max = 30'000'000;  // of an overwrite cycle; longer ones are left out
   uint64_t age_cycles = 6;       // the log that snapshots of different ages are taken from, in overwrite cycles
   size_t range = 100;            // snapshots that are asked together
+  size_t documents = 20'000;     // of a collection that is read and written
   int rounds = 5;
 };
 
 // Skippy's tables 1 and 2, its figures' quantities as counts and times, and the goals that are about page tables.
 void run_skippy(const Settings& settings, Report& report);
+// Updates with and without snapshots, and reads as of one.
+void run_reads(const Settings& settings, Report& report);
 
 }  // namespace bench::past

@@ -20,6 +20,7 @@
   X(create)                    \
   X(create_branch)             \
   X(create_indexes)            \
+  X(create_snapshot)           \
   X(create_tag)                \
   X(current_op)                \
   X(data_size)                 \
@@ -34,6 +35,7 @@
   X(drop_branch)               \
   X(drop_database)             \
   X(drop_indexes)              \
+  X(drop_snapshot)             \
   X(drop_tag)                  \
   X(end_sessions)              \
   X(explain)                   \
@@ -66,6 +68,7 @@
   X(list_commands)             \
   X(list_databases)            \
   X(list_indexes)              \
+  X(list_snapshots)            \
   X(list_tags)                 \
   X(log)                       \
   X(log_rotate)                \

@@ -223,6 +223,20 @@ def test_what_the_helpers_say_can_be_read(server):
     assert printed(server, HELPERS + "db.c.history(1)", "read").count("commit ") == 3
 
 
+def test_snapshots_have_helpers(server):
+    assert shell(server, HELPERS + """
+        db.dropDatabase();
+        db.c.insertMany([{_id: 1, n: 1}, {_id: 2, n: 1}]);
+        const said = {made: db.snapshot("before").snapshot, second: /^s[0-9]+$/.test(db.snapshot().snapshot)};
+        db.c.updateMany({}, {$set: {n: 2}});
+        said.then = db.at("before").c.find().toArray().map(one => one.n);
+        said.now = db.c.distinct("n");
+        said.all = db.snapshots().length;
+        for (const one of db.snapshots()) db.dropSnapshot(one.snapshot);
+        said.left = db.snapshots().length;
+        said""", "moments") == {"made": "before", "second": True, "then": [1, 1], "now": [2], "all": 2, "left": 0}
+
+
 def test_a_uri_names_a_branch(server):
     shell(server, "db.dropDatabase(); db.c.insertOne({_id: 1}); db.runCommand({createBranch: 'dev'})", "uris")
     assert shell(server, "db.c.insertOne({_id: 2}); [db.getName(), db.c.countDocuments()]", "uris%40dev") == ["uris@dev", 2]

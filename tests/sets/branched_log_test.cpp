@@ -25,7 +25,7 @@ constexpr uint64_t oplog_bytes = 100 << 20;
 constexpr uint64_t short_oplog_bytes = 256 << 10;
 
 struct Branched : test::Member {
-  Branched(const std::string& path, uint64_t bytes) : test::Member(path, bytes), databases(engine, &committer) { committer.set_branch_maker(&databases); }
+  Branched(const std::string& path, uint64_t bytes) : test::Member(path, bytes), past(engine), databases(engine, past, &committer) { committer.set_branch_maker(&databases); }
 
   BranchedDatabase& shop() { return *databases.find("shop"); }
   std::shared_ptr<storage::Collection> things(const std::string& ref) { return engine.catalog().open("shop" + (ref == "main" ? "" : "@" + ref) + ".things"); }
@@ -35,6 +35,7 @@ struct Branched : test::Member {
     };
   }
 
+  versions::past::Past past;
   versions::Databases databases;
 };
 

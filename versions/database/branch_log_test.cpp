@@ -43,7 +43,7 @@ struct Told final : storage::BranchLog {
 constexpr char uuid[] = "0123456789abcdef";
 
 struct Member {
-  Member() : engine(storage::test_options(directory.path())), databases(engine, &told) {
+  Member() : engine(storage::test_options(directory.path())), past(engine), databases(engine, past, &told) {
     engine.catalog().create("shop.things", {}, uuid);
     engine.catalog().create_indexes(engine.catalog().open("shop.things"), {storage::parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
   }
@@ -100,6 +100,7 @@ struct Member {
   storage::TemporaryDirectory directory;
   storage::Engine engine;
   Told told;
+  past::Past past;
   Databases databases;
 };
 

@@ -66,7 +66,7 @@ std::string home_of(std::string_view ns) {
 
 }  // namespace
 
-Databases::Databases(storage::Engine& engine, storage::BranchLog* log) : engine_(engine), log_(log) {
+Databases::Databases(storage::Engine& engine, past::Past& past, storage::BranchLog* log) : engine_(engine), log_(log), past_(past) {
   load();
   remove_orphans();
   engine_.catalog().set_view_source(this);
@@ -123,7 +123,31 @@ std::shared_ptr<BranchedDatabase> Databases::need(std::string_view db) const {
   const DatabaseName name = split_name(db);
   auto database = find(name.database);
   if (database) return database;
-  throw OperationError(ErrorCode::namespace_not_found, "database '" + std::string(name.database) + "' has no branches, so there is no '" + std::string(db) + "'");
+  throw OperationError(ErrorCode::namespace_not_found,
+                       "database '" + std::string(name.database) + "' has no branches, and there is no snapshot of that name, so there is no '" + std::string(db) + "'");
+}
+
+// Where the name is that of a branch, a tag or a commit, it isn't one of a snapshot.
+std::optional<past::DeclaredSnapshot> Databases::snapshot_behind(std::string_view db) const {
+  const DatabaseName name = split_name(db);
+  if (!name.ref) return std::nullopt;
+  const Ref ref = parse_ref(*name.ref);
+  if (!ref.steps.empty()) return std::nullopt;
+  const auto database = find(name.database);
+  if (database) {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    try {
+      database->place(transaction, ref);
+      return std::nullopt;
+    } catch (const OperationError& error) {
+      if (error.code() != ErrorCode::namespace_not_found) throw;
+    }
+  }
+  auto snapshot = past_.find(ref.name);
+  if (snapshot && database) {
+    throw OperationError(ErrorCode::command_not_supported, "a database that has branches can't be read as of a snapshot: " + std::string(name.database));
+  }
+  return snapshot;
 }
 
 std::vector<std::shared_ptr<BranchedDatabase>> Databases::all() const {
@@ -183,8 +207,11 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
 
 std::shared_ptr<storage::Collection> Databases::open(std::string_view ns) {
   const std::string_view db = storage::database_of(ns);
+  if (const auto branched = find(split_name(db).database)) {
+    if (auto view = branched->known_view(ns)) return view;
+  }
+  if (const auto snapshot = snapshot_behind(db)) return past_.open(*snapshot, ns, home_of(ns));
   const auto database = need(db);
-  if (auto view = database->known_view(ns)) return view;
   const Ref ref = parse_ref(*split_name(db).ref);
   auto base = std::dynamic_pointer_cast<StoredCollection>(engine_.catalog().open(home_of(ns)));
   Transaction transaction(engine_, Transaction::Mode::read);
@@ -193,6 +220,7 @@ std::shared_ptr<storage::Collection> Databases::open(std::string_view ns) {
 }
 
 std::vector<std::shared_ptr<storage::Collection>> Databases::collections(std::string_view db) {
+  if (const auto snapshot = snapshot_behind(db)) return past_.collections(*snapshot, db, split_name(db).database);
   const auto database = need(db);
   const Ref ref = parse_ref(*split_name(db).ref);
   Transaction transaction(engine_, Transaction::Mode::read);
@@ -210,6 +238,7 @@ std::vector<std::shared_ptr<storage::Collection>> Databases::collections(std::st
 
 std::string Databases::home(std::string_view ns) {
   const std::string_view db = storage::database_of(ns);
+  if (snapshot_behind(db)) throw OperationError(ErrorCode::illegal_operation, "cannot write to " + std::string(ns) + ": a snapshot is read-only");
   const auto database = need(db);
   Transaction transaction(engine_, Transaction::Mode::read);
   if (!database->place(transaction, parse_ref(*split_name(db).ref)).branch) {
@@ -220,6 +249,7 @@ std::string Databases::home(std::string_view ns) {
 
 void Databases::check_alone(std::string_view db, std::string_view what) {
   const DatabaseName name = split_name(db);
+  if (snapshot_behind(db)) throw OperationError(ErrorCode::illegal_operation, std::string(what) + " isn't possible in " + std::string(db) + ": a snapshot is read-only");
   if (name.ref) need(db);
   if (!find(name.database)) return;
   throw OperationError(ErrorCode::illegal_operation, std::string(what) + " isn't supported in a database that has branches: " + std::string(name.database));
@@ -252,6 +282,7 @@ void Databases::dropped(std::string_view db) {
 }
 
 void Databases::make_again(const std::string& db, const std::vector<storage::BranchChange>& changes) {
+  if (make_snapshots_again(db, changes)) return;
   const auto name_of = [](const storage::BranchChange& change) { return change.command.begin()->name; };
   if (name_of(changes.front()) == "beginBranches") {
     if (find(db)) log::refuse("the database has branches already");

@@ -4,10 +4,11 @@
 //                        'n'      -> next number varint
 //
 // A database that was never branched isn't known here, and has nothing of all this. The table is made with the first branch of
-// the first database.
+// the first database. What names no branch, tag or commit may name a declared snapshot, of any database.
 #pragma once
 
 #include "versions/database/branched_database.h"
+#include "versions/database/past_views.h"
 
 namespace versions {
 
@@ -15,7 +16,7 @@ namespace versions {
 class Databases final : public storage::ViewSource, public storage::BranchMaker {
  public:
   // Reads what there is, and takes away what a crash left. `log`: told of every change; nullptr: nobody is.
-  explicit Databases(storage::Engine& engine, storage::BranchLog* log = nullptr);
+  Databases(storage::Engine& engine, past::Past& past, storage::BranchLog* log = nullptr);
   ~Databases() override;
 
   // nullptr: it has no branches.
@@ -31,6 +32,11 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   };
   Begun find_or_begin(const std::string& name, const CommitInfo& info);
 
+  // Of the whole server (past::Snapshots::declare). `interrupted` is asked while it waits for writes that were begun before.
+  past::DeclaredSnapshot declare_snapshot(const std::string& name, const std::function<void()>& interrupted);
+  // False: there is none of that number.
+  bool drop_snapshot(uint64_t number);
+
   std::shared_ptr<storage::Collection> open(std::string_view ns) override;
   std::vector<std::shared_ptr<storage::Collection>> collections(std::string_view db) override;
   std::string home(std::string_view ns) override;
@@ -44,9 +50,14 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   void load();
   void remove_orphans();
   std::shared_ptr<BranchedDatabase> need(std::string_view db) const;
+  std::optional<past::DeclaredSnapshot> snapshot_behind(std::string_view db) const;
+  void tell_of_snapshot(Transaction& transaction, const bson::Document& command) const;
+  // False: they are about branches.
+  bool make_snapshots_again(std::string_view db, const std::vector<storage::BranchChange>& changes);
 
   storage::Engine& engine_;
   storage::BranchLog* const log_;
+  PastViews past_;
   storage::Table table_;  // made when it is needed
   mutable std::shared_mutex mutex_;
   std::map<std::string, std::shared_ptr<BranchedDatabase>, std::less<>> databases_;

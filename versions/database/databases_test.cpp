@@ -65,7 +65,8 @@ class History {
   void open() {
     storage::EngineOptions options = storage::test_options(directory_->path());
     engine_.emplace(options);
-    databases_.emplace(*engine_);
+    past_.emplace(*engine_);
+    databases_.emplace(*engine_, *past_);
     quiet_ = engine_->dedup().hold();
   }
 
@@ -74,6 +75,7 @@ class History {
     if (crash) directory_->copy_to(*copy);
     quiet_ = {};
     databases_.reset();
+    past_.reset();
     engine_.reset();
     if (crash) directory_ = std::move(copy);
     open();
@@ -174,6 +176,7 @@ class History {
   base::Random random_;
   std::unique_ptr<storage::TemporaryDirectory> directory_;
   std::optional<storage::Engine> engine_;
+  std::optional<past::Past> past_;
   std::optional<Databases> databases_;
   std::unique_lock<std::mutex> quiet_;  // rows that the background moves would conflict now and then
   std::map<std::string, Documents> heads_, committed_, commits_;
@@ -196,7 +199,8 @@ TEST_CASE("collections of branches read as maps do, by every index, over restart
 TEST_CASE("two transactions that want one unique key of a branch conflict, and those of two branches don't") {
   storage::TemporaryDirectory directory;
   storage::Engine engine(storage::test_options(directory.path()));
-  Databases databases(engine);
+  past::Past past(engine);
+  Databases databases(engine, past);
   const auto things = engine.catalog().create("shop.things", {});
   engine.catalog().create_indexes(things, {storage::parse_index_spec(bson::json("{key: {u: 1}, name: 'u', unique: true}"))});
   const auto database = databases.find_or_begin("shop", {}).database;
@@ -220,7 +224,8 @@ TEST_CASE("two transactions that want one unique key of a branch conflict, and t
 TEST_CASE("a branch and a tag can't take one name at the same time") {
   storage::TemporaryDirectory directory;
   storage::Engine engine(storage::test_options(directory.path()));
-  Databases databases(engine);
+  past::Past past(engine);
+  Databases databases(engine, past);
   const auto things = engine.catalog().create("shop.things", {});
   const auto database = databases.find_or_begin("shop", {}).database;
   storage::in_transaction(engine, [&](Transaction& transaction) {
@@ -236,7 +241,8 @@ TEST_CASE("a branch and a tag can't take one name at the same time") {
 TEST_CASE("a view that was opened while its branch was dropped is not that of the next branch of the name") {
   storage::TemporaryDirectory directory;
   storage::Engine engine(storage::test_options(directory.path()));
-  Databases databases(engine);
+  past::Past past(engine);
+  Databases databases(engine, past);
   const auto things = std::dynamic_pointer_cast<storage::StoredCollection>(engine.catalog().create("shop.things", {}));
   const auto database = databases.find_or_begin("shop", {}).database;
   const auto create = [&] { storage::in_transaction(engine, [&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); }); };
@@ -258,7 +264,8 @@ TEST_CASE("a view that was opened while its branch was dropped is not that of th
 TEST_CASE("of many views those are forgotten that nobody holds or asked for lately, and who holds one learns that its branch is gone") {
   storage::TemporaryDirectory directory;
   storage::Engine engine(storage::test_options(directory.path()));
-  Databases databases(engine);
+  past::Past past(engine);
+  Databases databases(engine, past);
   engine.catalog().create("shop.things", {});
   databases.find_or_begin("shop", {});
   KnownViews views(10);
@@ -286,7 +293,8 @@ TEST_CASE("of many views those are forgotten that nobody holds or asked for late
 TEST_CASE("a database without branches has no table of them") {
   storage::TemporaryDirectory directory;
   storage::Engine engine(storage::test_options(directory.path()));
-  Databases databases(engine);
+  past::Past past(engine);
+  Databases databases(engine, past);
   const auto things = engine.catalog().create("shop.things", {});
   CHECK_FALSE(things->moves());
   for (const std::string& table : engine.table_names()) CHECK_FALSE(table.starts_with("versions-"));

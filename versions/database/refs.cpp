@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "versions/past/snapshots.h"
 
 namespace versions {
 
@@ -81,6 +82,11 @@ void check_ref_name(std::string_view name) {
 void check_branch_name(std::string_view name) {
   check_ref_name(name);
   if (looks_like_commit(name)) refuse(name, "it could be taken for a commit's id");
+}
+
+void check_snapshot_name(std::string_view name) {
+  check_branch_name(name);
+  if (past::says_when(name)) refuse(name, "it says a number or a time");
 }
 
 std::string escaped(std::string_view name) {

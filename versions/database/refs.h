@@ -39,6 +39,8 @@ bool looks_like_commit(std::string_view name);
 // What can stand for a branch, a tag or a commit; and what a new branch or tag may be called. Throw BadValue.
 void check_ref_name(std::string_view name);
 void check_branch_name(std::string_view name);
+// What a declared snapshot may be called.
+void check_snapshot_name(std::string_view name);
 // As it stands in a database's name.
 std::string escaped(std::string_view name);
 

@@ -12,39 +12,49 @@ constexpr char start_kind = 's', open_kind = 'o', node_kind = 'n';
 
 [[noreturn]] void damaged() { throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of a snapshot log is damaged"); }
 
-base::Bytes start_key(SnapshotId snapshot) {
-  base::Bytes key(1, start_kind);
+constexpr size_t number_bytes = 8;
+
+}  // namespace
+
+// --- keys
+
+base::Bytes Maplog::start_key(SnapshotId snapshot) const {
+  base::Bytes key = prefix_;
+  key.push_back(start_kind);
   base::append_be64(key, snapshot);
   return key;
 }
 
-base::Bytes open_key(SnapshotId snapshot, Stamp number) {
-  base::Bytes key(1, open_kind);
+base::Bytes Maplog::open_key(SnapshotId snapshot, Stamp number, RecordId row) const {
+  base::Bytes key = prefix_;
+  key.push_back(open_kind);
   base::append_be64(key, snapshot);
   base::append_be64(key, number);
+  base::append_be64(key, static_cast<uint64_t>(row));
   return key;
 }
 
-base::Bytes node_key(unsigned level, uint64_t index) {
-  base::Bytes key{node_kind, static_cast<char>(level)};
+base::Bytes Maplog::node_key(unsigned level, uint64_t index) const {
+  base::Bytes key = prefix_;
+  key.push_back(node_kind);
+  key.push_back(static_cast<char>(level));
   base::append_be64(key, index);
   return key;
 }
 
-struct OpenMapping {
-  SnapshotId snapshot;
-  Mapping mapping;
-};
-
-OpenMapping read_open(const storage::TableCursor& cursor) {
-  if (cursor.key().size() != 17) damaged();
-  base::BytesView value = cursor.value();
-  const auto row = base::take_varint(value), content = base::take_varint(value);
-  if (!row || !content || *content == 0 || !value.empty()) damaged();
-  return {base::load_be64(cursor.key().data() + 1), {base::unzigzag(*row), *content}};
+base::BytesView Maplog::key_of(const storage::TableCursor& cursor, char kind) const {
+  const base::BytesView key = cursor.key();
+  return key.size() > prefix_.size() && key.starts_with(prefix_) && key[prefix_.size()] == kind ? key.substr(prefix_.size()) : base::BytesView();
 }
 
-}  // namespace
+std::optional<Maplog::Open> Maplog::open_at(const storage::TableCursor& cursor) const {
+  const base::BytesView key = key_of(cursor, open_kind);
+  if (key.empty()) return std::nullopt;
+  base::BytesView value = cursor.value();
+  const auto content = base::take_varint(value);
+  if (key.size() != 1 + 3 * number_bytes || !content || *content == 0 || !value.empty()) damaged();
+  return Open{base::load_be64(key.data() + 1), {static_cast<RecordId>(base::load_be64(key.data() + 1 + 2 * number_bytes)), *content}};
+}
 
 // --- nodes
 
@@ -77,7 +87,7 @@ class Maplog::Nodes : public SkippyNodes {
   }
 
   SkippyNodePtr get(unsigned level, uint64_t index) override {
-    const base::Bytes key = node_key(level, index), name = log_.table_.name() + key;
+    const base::Bytes key = log_.node_key(level, index), name = log_.table_.name() + key;
     if (SkippyNodePtr known = log_.cache_.get(name)) return known;
     const auto bytes = log_.table_.get(transaction_, key);
     if (!bytes) damaged();
@@ -89,7 +99,7 @@ class Maplog::Nodes : public SkippyNodes {
 
   void add(unsigned level, SkippyNodePtr node) override {
     const uint64_t index = count(level);
-    if (!log_.table_.insert(transaction_, node_key(level, index), node->encode())) throw storage::WriteConflict();
+    if (!log_.table_.insert(transaction_, log_.node_key(level, index), node->encode())) throw storage::WriteConflict();
     counts_[level] = index + 1;
   }
 
@@ -103,9 +113,9 @@ class Maplog::Nodes : public SkippyNodes {
   }
   uint64_t count_in_table(unsigned level) {
     storage::TableCursor cursor = log_.table_.cursor(transaction_);
-    if (!cursor.seek_back(node_key(level, UINT64_MAX))) return 0;
-    const base::BytesView key = cursor.key();
-    if (key.size() != 10 || key[0] != node_kind || key[1] != static_cast<char>(level)) return 0;
+    if (!cursor.seek_back(log_.node_key(level, UINT64_MAX))) return 0;
+    const base::BytesView key = log_.key_of(cursor, node_kind);
+    if (key.size() != 2 + number_bytes || key[1] != static_cast<char>(level)) return 0;
     return base::load_be64(key.data() + 2) + 1;
   }
 
@@ -118,9 +128,8 @@ class Maplog::Nodes : public SkippyNodes {
 
 void Maplog::append(storage::Transaction& transaction, SnapshotId snapshot, Stamp number, const Mapping& mapping) const {
   base::Bytes value;
-  base::append_varint(value, base::zigzag(mapping.row));
   base::append_varint(value, mapping.content);
-  table_.put(transaction, open_key(snapshot, number), value);
+  table_.put(transaction, open_key(snapshot, number, mapping.row), value);
 }
 
 size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
@@ -128,7 +137,8 @@ size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
   SnapshotId begun = 0;  // the newest that has a start
   {
     storage::TableCursor cursor = table_.cursor(transaction);
-    if (cursor.seek_back(start_key(UINT64_MAX)) && cursor.key()[0] == start_kind && cursor.key().size() == 9) begun = base::load_be64(cursor.key().data() + 1);
+    const base::BytesView last = cursor.seek_back(start_key(UINT64_MAX)) ? key_of(cursor, start_kind) : base::BytesView();
+    if (last.size() == 1 + number_bytes) begun = base::load_be64(last.data() + 1);
   }
   size_t sealed = 0;
   // What was taken is gone, but still passed over until the transaction is long over: each node is looked for behind the one before.
@@ -137,11 +147,11 @@ size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
     base::Bytes last;
     {
       storage::TableCursor cursor = table_.cursor(transaction);
-      for (bool there = cursor.seek(from); there && cursor.key()[0] == open_kind; there = cursor.next()) {
-        const OpenMapping open = read_open(cursor);
-        if (open.snapshot >= below) break;
-        if (node->starts.empty() || node->starts.back().snapshot != open.snapshot) node->starts.push_back({open.snapshot, static_cast<uint32_t>(node->mappings.size())});
-        node->mappings.push_back(open.mapping);
+      for (bool there = cursor.seek(from); there; there = cursor.next()) {
+        const auto open = open_at(cursor);
+        if (!open || open->snapshot >= below) break;
+        if (node->starts.empty() || node->starts.back().snapshot != open->snapshot) node->starts.push_back({open->snapshot, static_cast<uint32_t>(node->mappings.size())});
+        node->mappings.push_back(open->mapping);
         if (node->mappings.size() == options_.node_mappings) {
           last = cursor.key();
           break;
@@ -169,7 +179,7 @@ size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
 
 LogPosition Maplog::start(storage::Transaction& transaction, Nodes& nodes, SnapshotId snapshot) const {
   storage::TableCursor cursor = table_.cursor(transaction);
-  if (!cursor.seek(start_key(snapshot)) || cursor.key()[0] != start_kind) return {nodes.count(0), 0};
+  if (!cursor.seek(start_key(snapshot)) || key_of(cursor, start_kind).empty()) return {nodes.count(0), 0};
   base::BytesView place = cursor.value();
   const auto node = base::take_varint(place), offset = base::take_varint(place);
   if (!node || !offset || *node >= nodes.count(0) || *offset >= options_.node_mappings) damaged();
@@ -177,12 +187,13 @@ LogPosition Maplog::start(storage::Transaction& transaction, Nodes& nodes, Snaps
 }
 
 struct LogScan::State {
-  State(const Maplog& of, storage::Transaction& transaction, SnapshotId from)
-      : log(of), transaction(transaction), snapshot(from), nodes(of, transaction), levels(nodes, of.options_, of.start(transaction, nodes, from)) {}
+  State(const Maplog& of, storage::Transaction& transaction, SnapshotId from, Stamp number)
+      : log(of), transaction(transaction), snapshot(from), number(number), nodes(of, transaction), levels(nodes, of.options_, of.start(transaction, nodes, from)) {}
 
   const Maplog& log;
   storage::Transaction& transaction;
   const SnapshotId snapshot;
+  const Stamp number;
   Maplog::Nodes nodes;
   SkippyScan levels;
   std::optional<storage::TableCursor> open;  // on the last open mapping that was given
@@ -190,7 +201,8 @@ struct LogScan::State {
   std::vector<Mapping> run;
 };
 
-LogScan::LogScan(const Maplog& log, storage::Transaction& transaction, SnapshotId snapshot) : state_(std::make_unique<State>(log, transaction, snapshot)) {}
+LogScan::LogScan(const Maplog& log, storage::Transaction& transaction, SnapshotId snapshot, Stamp number)
+    : state_(std::make_unique<State>(log, transaction, snapshot, number)) {}
 LogScan::~LogScan() = default;
 
 std::span<const Mapping> LogScan::next() {
@@ -207,12 +219,14 @@ std::span<const Mapping> LogScan::next() {
   bool there = true;
   if (!state.open) {
     state.open.emplace(state.log.table_.cursor(state.transaction));
-    there = state.open->seek(open_key(state.snapshot, 0));
+    there = state.open->seek(state.log.open_key(state.snapshot, state.number));
   } else {
     there = state.open->next();
   }
-  for (; there && state.open->key()[0] == open_kind; there = state.open->next()) {
-    state.run.push_back(read_open(*state.open).mapping);
+  for (; there; there = state.open->next()) {
+    const auto open = state.log.open_at(*state.open);
+    if (!open) break;
+    state.run.push_back(open->mapping);
     if (state.run.size() == run_max) break;
   }
   state.ended = state.run.size() < run_max;
@@ -259,9 +273,9 @@ void Maplog::each(storage::Transaction& transaction, SnapshotId first, SnapshotI
     }
   }
   storage::TableCursor cursor = table_.cursor(transaction);
-  for (bool there = cursor.seek(open_key(first, 0)); there && cursor.key()[0] == open_kind; there = cursor.next()) {
-    const OpenMapping open = read_open(cursor);
-    if (open.snapshot >= end || !visit(open.snapshot, open.mapping)) return;
+  for (bool there = cursor.seek(open_key(first, 0)); there; there = cursor.next()) {
+    const auto open = open_at(cursor);
+    if (!open || open->snapshot >= end || !visit(open->snapshot, open->mapping)) return;
   }
 }
 
@@ -286,6 +300,16 @@ JointTable Maplog::joint_table(storage::Transaction& transaction, SnapshotId fir
     joint.groups_.take({&group, 1});
   }
   return joint;
+}
+
+PageTable JointTable::table(SnapshotId snapshot) const {
+  PageTable table;
+  for (size_t i = 0; i < versions_.size(); ++i) {
+    if (versions_[i].last < snapshot) continue;
+    const Mapping mapping{versions_[i].row, versions_[i].content};
+    table.take({&mapping, 1});
+  }
+  return table;
 }
 
 std::optional<Stamp> JointTable::find(SnapshotId snapshot, RecordId row) const {

@@ -1,8 +1,10 @@
 // The Maplog of one table of rows: every mapping, in the order of snapshots (Retro §4.5, Skippy §2).
 //
 //   start   snapshot                 -> where its mappings begin
-//   open    snapshot, number         -> mapping            as writers leave them, each in its own transaction
+//   open    snapshot, number, row    -> content            as writers leave them, each in its own transaction
 //   node    level, index             -> SkippyNode         what was open, once nobody can add to it any more
+//
+// behind a prefix of the log's own: several may share a table.
 //
 // Writers of one snapshot don't wait for each other, and commit in any order: a snapshot's mappings are open until
 // every transaction that could make one is over. Then `seal` moves them, a full node at a time; that restores the order of
@@ -38,6 +40,8 @@ class JointTable {
  public:
   // Of a snapshot of the range.
   std::optional<Stamp> find(SnapshotId snapshot, RecordId row) const;
+  // Of a snapshot of the range, by itself.
+  PageTable table(SnapshotId snapshot) const;
   size_t scanned() const { return scanned_; }  // mappings that were looked at
 
  private:
@@ -55,9 +59,10 @@ class JointTable {
 class Maplog {
  public:
   // `cache` stays for as long as this does.
-  Maplog(storage::Table table, const SkippyOptions& options, SkippyCache& cache) : table_(std::move(table)), options_(options), cache_(cache) {}
+  Maplog(storage::Table table, const SkippyOptions& options, SkippyCache& cache, base::Bytes prefix = {})
+      : table_(std::move(table)), options_(options), cache_(cache), prefix_(std::move(prefix)) {}
 
-  // `snapshot` is the newest at the time of the write, `number` nobody else's: the write's stamp.
+  // `snapshot` is the newest at the time of the write, `number` the write's stamp: nobody else has it for that row.
   void append(storage::Transaction& transaction, SnapshotId snapshot, Stamp number, const Mapping& mapping) const;
   // No mapping for a snapshot below `below` will come any more: moves what makes full nodes. How many mappings that were.
   // One caller at a time; others get a WriteConflict.
@@ -78,15 +83,28 @@ class Maplog {
   class Nodes;
   LogPosition start(storage::Transaction& transaction, Nodes& nodes, SnapshotId snapshot) const;
 
+  base::Bytes start_key(SnapshotId snapshot) const;
+  base::Bytes open_key(SnapshotId snapshot, Stamp number, RecordId row = 0) const;
+  base::Bytes node_key(unsigned level, uint64_t index) const;
+  // Behind the prefix, where the cursor stands on a row of this kind; else nothing.
+  base::BytesView key_of(const storage::TableCursor& cursor, char kind) const;
+  struct Open {
+    SnapshotId snapshot;
+    Mapping mapping;
+  };
+  std::optional<Open> open_at(const storage::TableCursor& cursor) const;
+
   const storage::Table table_;
   const SkippyOptions options_;
   SkippyCache& cache_;
+  const base::Bytes prefix_;
 };
 
 // Mappings from a snapshot on, by way of the levels; the open ones last. Not thread-safe; borrows the transaction.
 class LogScan {
  public:
-  LogScan(const Maplog& log, storage::Transaction& transaction, SnapshotId snapshot);
+  // `number`: open mappings of that snapshot with a smaller one are left out.
+  LogScan(const Maplog& log, storage::Transaction& transaction, SnapshotId snapshot, Stamp number = 0);
   ~LogScan();
   // Some more; empty at the end. Valid until the next call.
   std::span<const Mapping> next();

@@ -68,6 +68,7 @@ struct Fixture {
         const auto found = due.find(row);
         CHECK(joint.find(snapshot, row) == (found == due.end() ? std::nullopt : std::optional(found->second)));
       }
+      CHECK(as_map(joint.table(snapshot)) == due);
     }
   }
 };

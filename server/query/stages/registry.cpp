@@ -9,6 +9,7 @@ namespace server::query {
 StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context) {
   static const std::unordered_map<std::string_view, StageParser> parsers = {
       {"$acrossBranches", parse_across_branches},
+      {"$acrossSnapshots", parse_across_snapshots},
       {"$addFields", parse_add_fields},
       {"$bucket", parse_bucket},
       {"$bucketAuto", parse_bucket_auto},

@@ -10,6 +10,7 @@ namespace server::query {
 using StageParser = StageSpecPtr (*)(const bson::Element& specification, PipelineContext& context);
 
 StageSpecPtr parse_across_branches(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_across_snapshots(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_add_fields(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_bucket(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_bucket_auto(const bson::Element& specification, PipelineContext& context);

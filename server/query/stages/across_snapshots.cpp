@@ -1,0 +1,144 @@
+// $acrossSnapshots: a pipeline over the collection as each snapshot of a range shows it (Retro's map, Skippy §4.5). A $group behind it reduces.
+#include <algorithm>
+
+#include "replication/optime.h"
+#include "server/operation.h"
+#include "server/query/stages/pipeline.h"
+#include "server/query/stages/place_field.h"
+#include "server/query/stages/registry.h"
+#include "server/query/stages/support.h"
+#include "server/services.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+#include "versions/database/refs.h"
+#include "versions/past/past.h"
+
+namespace server::query {
+
+using bson::DocumentView;
+using bson::Element;
+using bson::Value;
+using versions::past::DeclaredSnapshot;
+
+namespace {
+
+struct Plan {
+  std::string from, to;  // empty: the first, the last
+  bson::Document stages;
+  std::string as = "snapshot";
+};
+
+constexpr size_t jointly = 32;  // snapshots whose tables are made in one pass over the log
+
+versions::past::Past& past_of(const PipelineContext& context) { return *context.op->services().past; }
+
+DeclaredSnapshot named(versions::past::Past& past, const std::string& ref) {
+  const auto snapshot = past.snapshots().find(ref);
+  if (!snapshot) refuse(base::ErrorCode::namespace_not_found, "there is no snapshot '" + ref + "'");
+  return *snapshot;
+}
+
+class AcrossSnapshots final : public Stage {
+ public:
+  AcrossSnapshots(PipelineContext& context, const Plan& plan)
+      : Stage(nullptr), plan_(plan), context_(context), past_(past_of(context)), db_(versions::split_name(context.db).database), snapshots_(past_.snapshots().all()) {
+    if (!plan.from.empty()) {
+      const DeclaredSnapshot from = named(past_, plan.from);
+      std::erase_if(snapshots_, [&](const auto& one) { return one.stamp < from.stamp; });
+    }
+    if (!plan.to.empty()) {
+      const DeclaredSnapshot to = named(past_, plan.to);
+      std::erase_if(snapshots_, [&](const auto& one) { return one.stamp > to.stamp; });
+    }
+  }
+
+  bool next() override {
+    for (;;) {
+      context_.op->check_interrupt();
+      if (inner_ && inner_->next()) {
+        document_ = with_field_at(inner_->document(), plan_.as, shown_);
+        return true;
+      }
+      if (at_ == snapshots_.size()) return false;
+      begin_snapshot();
+      ++at_;
+    }
+  }
+  DocumentView document() override { return document_; }
+  void begin(OperationContext& op) override {
+    context_.op = &op;
+    if (!inner_) return;
+    inner_context_->op = &op;
+    inner_->begin(op);
+  }
+  void end() override {
+    if (inner_) inner_->end();
+  }
+
+ private:
+  void begin_snapshot() {
+    const DeclaredSnapshot& snapshot = snapshots_[at_];
+    context_.op->set_plan_summary("ACROSS_SNAPSHOTS " + std::to_string(at_ + 1) + " of " + std::to_string(snapshots_.size()));
+    inner_.reset();
+    pipeline_.reset();
+    const std::string db = db_ + "@s" + std::to_string(snapshot.number);
+    if (at_ % jointly == 0) warm(db);
+    inner_context_ = nested_context(context_, context_.collection, db);
+    pipeline_ = std::make_unique<Pipeline>(plan_.stages, *inner_context_);
+    inner_ = pipeline_->start(Value());
+    bson::Builder out;
+    out.append("snapshot", snapshot.text()).append("number", static_cast<int64_t>(snapshot.number));
+    out.append("time", bson::Date{snapshot.time_ms}).append("clusterTime", replication::timestamp_of(snapshot.stamp));
+    shown_ = Value(out.done());
+  }
+  void warm(const std::string& db) {
+    const auto collection = context_.op->services().engine->catalog().open(db + "." + context_.collection);
+    if (!collection) return;
+    std::vector<storage::Stamp> range;
+    for (size_t i = at_; i < std::min(snapshots_.size(), at_ + jointly); ++i) range.push_back(snapshots_[i].stamp);
+    storage::Transaction transaction(*context_.op->services().engine, storage::Transaction::Mode::read);
+    past_.warm(transaction, collection->id(), range);
+  }
+
+  const Plan& plan_;
+  PipelineContext& context_;
+  versions::past::Past& past_;
+  const std::string db_;
+  std::vector<DeclaredSnapshot> snapshots_;
+  size_t at_ = 0;  // the next one
+  std::unique_ptr<PipelineContext> inner_context_;
+  std::unique_ptr<Pipeline> pipeline_;
+  StagePtr inner_;
+  Value shown_;
+  bson::Document document_;
+};
+
+class AcrossSnapshotsSpec final : public SourceSpec {
+ public:
+  AcrossSnapshotsSpec(const Element& specification, Plan plan) : SourceSpec(specification.name, specification), plan_(std::move(plan)) {}
+  StagePtr start(StagePtr, PipelineContext& context) const override { return std::make_unique<AcrossSnapshots>(context, plan_); }
+
+ private:
+  const Plan plan_;
+};
+
+}  // namespace
+
+StageSpecPtr parse_across_snapshots(const Element& specification, PipelineContext& context) {
+  const Arguments arguments = arguments_of(specification);
+  arguments.only({"from", "to", "pipeline", "as"});
+  past_of(context);
+  Plan plan;
+  plan.from = arguments.string("from").value_or("");
+  plan.to = arguments.string("to").value_or("");
+  if (const auto stages = arguments.array("pipeline")) plan.stages = bson::Document(*stages);
+  if (const auto as = arguments.string("as")) {
+    check_field_path(*as);
+    plan.as = *as;
+  }
+  auto inner = nested_context(context, context.collection);
+  const Pipeline checked(plan.stages, *inner);
+  return std::make_unique<AcrossSnapshotsSpec>(specification, std::move(plan));
+}
+
+}  // namespace server::query

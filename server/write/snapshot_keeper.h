@@ -1,0 +1,42 @@
+// Declares snapshots by schedule, lets the old ones go, and tidies up after those that went.
+//
+// Parameters: `snapshotEvery` ("15m", "1h", "1d"; empty: never) and `snapshotEveryTransactions` (0: never) declare unnamed ones;
+// `snapshotKeepNewest` (0: all) and `snapshotKeepYoungerThanSecs` (0: all) say which unnamed ones stay, for either reason. Named ones
+// stay until somebody drops them. In a replica set that is the primary's work. Whether one is due is looked at ten times a second.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "server/passes.h"
+#include "versions/past/past.h"
+
+namespace server::write {
+
+class SnapshotKeeper {
+ public:
+  // Adds its parameters to `services.parameters`. `services` outlives it and has an engine and its past.
+  explicit SnapshotKeeper(Services& services);
+
+  // From here on a thread runs the passes, until this is destroyed.
+  void start() { passes_.start(); }
+
+ private:
+  void run_pass();
+  bool due();
+  void declare_and_retain(OperationContext& op);
+  void retain();
+
+  Services& services_;
+  std::atomic<int64_t> every_ms_{0};
+  std::atomic<int64_t> every_transactions_{0};
+  std::atomic<int64_t> keep_newest_{0};
+  std::atomic<int64_t> keep_seconds_{0};
+  uint64_t transactions_then_ = 0;  // when it last declared one
+  Passes passes_;
+};
+
+// "90s", "15m", "1h", "1d" in milliseconds; "" is 0. Throws BadValue.
+int64_t interval_ms(std::string_view text);
+
+}  // namespace server::write

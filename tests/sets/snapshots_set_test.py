@@ -1,0 +1,101 @@
+"""Declared snapshots in a replica set: the same number shows the same on every member, whatever happened to whom."""
+import pymongo
+import pytest
+from pymongo.errors import NotPrimaryError, OperationFailure
+from pymongo.write_concern import WriteConcern
+
+from tests.support.replica_set import ReplicaSet
+
+
+@pytest.fixture(scope="module")
+def three():
+    with ReplicaSet(3) as running:
+        running.driver = running.client()
+        yield running
+
+
+def listed(client):
+    return [(one["number"], one.get("name"), one["time"], one["clusterTime"]) for one in client.admin.cursor_command("listSnapshots", 1)]
+
+
+def shown(client, name):
+    """By snapshot: contents, by _id and by an index, and the indexes there were."""
+    out = {}
+    for number, *_ in listed(client):
+        then = client[f"{name}@s{number}"]
+        out[number] = {}
+        for collection in sorted(then.list_collection_names()):
+            documents = list(then[collection].find().sort("_id", 1))
+            indexes = sorted(then[collection].index_information())
+            by_n = [one["_id"] for one in then[collection].find({"n": {"$gte": 3}}).hint("n_1")] if "n_1" in indexes else None
+            out[number][collection] = (documents, indexes, by_n)
+    return out
+
+
+def history(client, name, rounds):
+    database = client.get_database(name, write_concern=WriteConcern("majority"))
+    database.c.create_index("n")
+    for round in range(rounds):
+        database.c.insert_many([{"_id": f"{round}-{i}", "n": i % 7, "text": f"text {i} " * 30} for i in range(40)])
+        client.admin.command("createSnapshot", 1, **({"name": f"{name}{round}"} if round % 2 else {}))
+        database.c.update_many({"n": round % 7}, {"$inc": {"n": 1}})
+        database.c.delete_many({"_id": {"$regex": f"^{round}-[0-4]$"}})
+        if round == 2:
+            database.c.drop_index("n_1")
+        if round == 3:
+            database.other.insert_one({"_id": 1, "n": 5})
+            database.c.create_index("n")
+            client.admin.command("createSnapshot", 1)
+            database.other.drop()
+    return shown(client, name)
+
+
+def check_same(three, name, due):
+    three.check_same()
+    for member in three.members:
+        if member.state() in ("PRIMARY", "SECONDARY"):
+            said = shown(member.direct, name)
+            assert {number: said[number] for number in due} == due, member.name
+            assert listed(member.direct) == listed(three.driver)
+            report = member.direct[name].command("validate", "c", full=True)
+            assert report["valid"] and not report["errors"], (member.name, report)
+
+
+def test_members_show_the_same(three):
+    due = history(three.driver, "one", 5)
+    three.wait_settled()
+    three.wait_same_place()
+    check_same(three, "one", due)
+    secondary = three.secondaries()[0]
+    with pytest.raises((NotPrimaryError, OperationFailure)):
+        secondary.direct.admin.command("createSnapshot", 1)
+    dropped = sorted(due)[1]
+    three.driver.get_database("admin", write_concern=WriteConcern("majority")).command("dropSnapshot", f"s{dropped}")
+    del due[dropped]
+    three.wait_settled()
+    three.wait_same_place()
+    check_same(three, "one", due)
+
+
+def test_a_primary_that_is_killed_leaves_them_to_the_next(three):
+    due = history(three.driver, "two", 3)
+    three.wait_settled()
+    killed = three.primary()
+    killed.kill()
+    three.primary()
+    later = history(three.driver, "three", 2)
+    killed.start()
+    three.wait_settled()
+    three.wait_same_place()
+    check_same(three, "two", due)
+    check_same(three, "three", {number: later[number] for number in later if number not in due})
+
+
+def test_a_new_member_gets_them(three):
+    due = history(three.driver, "four", 3)
+    three.wait_settled()
+    another = three.start_another()
+    three.reconfigure(lambda config: config["members"].append({"_id": 7, "host": another.name, "priority": 0, "votes": 0}))
+    three.wait_settled()
+    three.wait_same_place()
+    check_same(three, "four", due)

@@ -1,0 +1,268 @@
+"""Declared snapshots, as a client uses them: every command that reads shows what there was."""
+import datetime
+import time
+
+import pymongo
+import pytest
+from bson.codec_options import CodecOptions
+from bson.raw_bson import RawBSONDocument
+from pymongo.errors import OperationFailure
+
+from tests.support.palimpsest import Server
+
+BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, SNAPSHOT_TOO_OLD, UNKNOWN_FIELD = 2, 20, 26, 48, 239, 40415
+
+RAW = CodecOptions(RawBSONDocument)
+
+
+def fails(code, work):
+    with pytest.raises(OperationFailure) as failure:
+        work()
+    assert failure.value.code == code, failure.value
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture
+def shop(server):
+    with pymongo.MongoClient(server.uri) as client:
+        for name in client.list_database_names():
+            if name not in ("admin", "config", "local"):
+                client.drop_database(name)
+        for one in snapshots(client):
+            client.admin.command("dropSnapshot", one["snapshot"])
+        yield Shop(client)
+
+
+def snapshots(client):
+    return list(client.admin.cursor_command("listSnapshots", 1))
+
+
+class Shop:
+    def __init__(self, client):
+        self.client = client
+
+    def __getitem__(self, ref):
+        return self.client[f"shop@{ref}" if ref else "shop"]
+
+    @property
+    def now(self):
+        return self.client["shop"]
+
+    def declare(self, name=None):
+        return self.client.admin.command("createSnapshot", 1, **({"name": name} if name else {}))["snapshot"]
+
+
+def by_id(collection, *filter):
+    return {one["_id"]: one for one in collection.find(*filter)}
+
+
+def test_everything_that_reads_shows_what_there_was(shop):
+    now = shop.now
+    now.c.create_index("n", name="by_n")
+    now.c.insert_many([{"_id": i, "n": i % 3, "text": "words " * 20} for i in range(30)])
+    now.d.insert_many([{"_id": i, "c": i} for i in range(3)])
+    before = by_id(now.c)
+    name = shop.declare("before")
+    then = shop[name]
+    now.c.update_many({"n": 1}, {"$set": {"n": 7, "text": "other"}})
+    now.c.delete_many({"n": 2})
+    now.c.insert_many([{"_id": i, "n": 1} for i in range(100, 110)])
+    assert by_id(then.c) == before
+    assert by_id(then.c, {"n": 1}) == {key: one for key, one in before.items() if one["n"] == 1}
+    assert then.c.find_one({"_id": 4}) == before[4] and then.c.find_one({"_id": 105}) is None and then.c.find_one({"_id": 5}) == before[5]
+    assert then.c.count_documents({}) == then.c.estimated_document_count() == 30 and then.command("count", "c")["n"] == 30
+    assert sorted(then.c.distinct("n")) == [0, 1, 2]
+    assert then.c.count_documents({"n": 2}) == 10 and now.c.count_documents({"n": 2}) == 0
+    assert [one["_id"] for one in then.c.find({"n": {"$gte": 1}}).sort([("n", 1), ("_id", 1)]).limit(3)] == [1, 4, 7]
+    assert [one["_id"] for one in then.c.find({}, batch_size=4).sort("_id", -1)] == list(range(29, -1, -1))
+    plan = then.c.find({"n": 2}).explain()
+    assert plan["queryPlanner"]["winningPlan"]["inputStage"]["indexName"] == "by_n"
+    assert plan["executionStats"]["nReturned"] == 10
+    assert list(then.c.aggregate([{"$group": {"_id": "$n", "count": {"$sum": 1}}}, {"$sort": {"_id": 1}}])) == [{"_id": n, "count": 10} for n in range(3)]
+    joined = list(then.d.aggregate([{"$lookup": {"from": "c", "localField": "c", "foreignField": "_id", "as": "of"}}, {"$sort": {"_id": 1}}]))
+    assert [one["of"] for one in joined] == [[before[i]] for i in range(3)]
+    joined = list(now.d.aggregate([{"$lookup": {"from": {"db": "shop@before", "coll": "c"}, "localField": "c", "foreignField": "_id", "as": "of"}}, {"$sort": {"_id": 1}}]))
+    assert [one["of"] for one in joined] == [[before[i]] for i in range(3)]
+
+
+def test_the_catalog_is_as_it_was(shop):
+    now = shop.now
+    now.c.insert_many([{"_id": i, "a": i, "b": -i} for i in range(20)])
+    now.c.create_index("a")
+    now.gone.insert_one({"_id": 1, "here": True})
+    first = shop.declare()
+    now.c.create_index("b")
+    now.c.drop_index("a_1")
+    now.new.insert_one({"_id": 1})
+    now.gone.drop()
+    second = shop.declare()
+    now.c.rename("other")
+    now.gone.insert_one({"_id": 2})
+    now.other.drop_index("b_1")
+    now.other.update_many({}, {"$inc": {"a": 100, "b": 100}})
+    now.command("collMod", "new", dedup={"enabled": False})
+    then, later = shop[first], shop[second]
+    assert sorted(then.list_collection_names()) == ["c", "gone"] and sorted(later.list_collection_names()) == ["c", "new"]
+    assert sorted(then.c.index_information()) == ["_id_", "a_1"] and sorted(later.c.index_information()) == ["_id_", "b_1"]
+    assert list(then.gone.find()) == [{"_id": 1, "here": True}] and list(later.gone.find()) == []
+    assert [one["_id"] for one in then.c.find({"a": {"$gt": 15}}).sort("a", 1).hint("a_1")] == [16, 17, 18, 19]
+    assert [one["_id"] for one in later.c.find({"b": {"$lt": -15}}).sort("b", -1).hint("b_1")] == [16, 17, 18, 19]
+    assert [one["options"] for one in later.list_collections() if one["name"] == "new"] == [{}]
+    shop.client.drop_database("shop")
+    assert by_id(later.c)[7] == {"_id": 7, "a": 7, "b": -7} and then.c.count_documents({}) == 20
+
+
+def test_a_snapshot_is_read_only(shop):
+    shop.now.c.insert_one({"_id": 1})
+    shop.now.c.create_index("b")
+    then = shop[shop.declare("v")]
+    for write in [lambda: then.c.insert_one({"_id": 2}), lambda: then.c.update_one({"_id": 1}, {"$set": {"a": 1}}), lambda: then.c.delete_one({"_id": 1}),
+                  lambda: then.c.drop(), lambda: then.new.insert_one({}), lambda: then.c.create_index("a"), lambda: then.c.drop_index("b_1"),
+                  lambda: then.create_collection("d"), lambda: then.c.find_one_and_update({"_id": 1}, {"$set": {"a": 1}}), lambda: then.command("dropDatabase"),
+                  lambda: list(shop.now.c.aggregate([{"$merge": {"into": {"db": "shop@v", "coll": "c"}}}]))]:
+        fails(ILLEGAL_OPERATION, write)
+    assert list(then.c.find()) == [{"_id": 1}]
+
+
+def test_names(shop):
+    shop.now.c.insert_one({"_id": 1})
+    start = datetime.datetime.now(datetime.timezone.utc)
+    named = shop.client.admin.command("createSnapshot", 1, name="before/it")
+    assert named["name"] == named["snapshot"] == "before/it" and named["time"].tzinfo is None
+    bare = shop.declare()
+    assert bare == f"s{named['number'] + 1}"
+    assert [one["snapshot"] for one in snapshots(shop.client)] == ["before/it", bare]
+    assert list(shop["before%2Fit"].c.find()) == [{"_id": 1}] and list(shop[f"s{named['number']}"].c.find()) == [{"_id": 1}]
+    for bad in ["s7", "20261120T101500Z", "", "a b", "3f9a2c1b", "a@b"]:
+        fails(BAD_VALUE, lambda: shop.client.admin.command("createSnapshot", 1, name=bad))
+    fails(NAMESPACE_EXISTS, lambda: shop.declare("before/it"))
+    fails(UNKNOWN_FIELD, lambda: shop.client.admin.command("createSnapshot", 1, of="shop"))
+    for unknown in ["s999", "other", "s0"]:
+        fails(NAMESPACE_NOT_FOUND, lambda: shop[unknown].c.find_one())
+        fails(NAMESPACE_NOT_FOUND, lambda: shop.client.admin.command("dropSnapshot", unknown))
+    time.sleep(1.1)
+    shop.now.c.insert_one({"_id": 2})
+    later = datetime.datetime.now(datetime.timezone.utc)
+    assert list(shop[later.strftime("%Y%m%dT%H%M%SZ")].c.find()) == [{"_id": 1}]
+    early = start - datetime.timedelta(seconds=5)
+    fails(SNAPSHOT_TOO_OLD, lambda: shop[early.strftime("%Y%m%dT%H%M%SZ")].c.find_one())
+    fails(BAD_VALUE, lambda: shop["20261399T101500Z"].c.find_one())
+
+
+def test_dropped_snapshots_give_their_space_back(shop):
+    now = shop.now
+    now.c.create_index("n")
+    now.c.insert_many([{"_id": i, "n": i, "text": f"{i} " * 200} for i in range(200)])
+    names = []
+    for round in range(4):
+        names.append(shop.declare())
+        now.c.update_many({}, {"$inc": {"n": 1000}})
+    first = shop[names[0]]
+    cursor = first.c.find({}, batch_size=10)
+    next(cursor)
+    shop.client.admin.command("dropSnapshot", names[0])
+    fails(175, lambda: list(cursor))  # QueryPlanKilled
+    fails(NAMESPACE_NOT_FOUND, lambda: first.c.find_one())
+    for number, name in enumerate(names[1:], 1):
+        assert [one["n"] for one in shop[name].c.find().sort("_id", 1)] == [i + 1000 * number for i in range(200)]
+        assert shop[name].c.count_documents({"n": {"$lt": 1000 * number + 50}}) == 50
+    for name in names[1:]:
+        shop.client.admin.command("dropSnapshot", name)
+    deadline = time.monotonic() + 60
+    while True:
+        stats = now.command("collStats", "c")
+        if now.command("validate", "c", full=True)["valid"] and shop.client.admin.command("serverStatus")["snapshots"]["waitToBeSwept"] == 0:
+            break
+        assert time.monotonic() < deadline, stats
+        time.sleep(0.2)
+    report = now.command("validate", "c", full=True)
+    assert report["valid"] and not report["errors"], report
+
+
+def test_a_pipeline_across_snapshots(shop):
+    now = shop.now
+    now.c.insert_many([{"_id": i, "n": 0} for i in range(10)])
+    names = []
+    for round in range(40):
+        names.append(shop.declare())
+        now.c.update_many({"_id": {"$lt": round % 5 + 1}}, {"$inc": {"n": 1}})
+    due, n = [], [0] * 10
+    for round in range(40):
+        due.append(sum(n))
+        for i in range(round % 5 + 1):
+            n[i] += 1
+    stage = {"$acrossSnapshots": {"pipeline": [{"$group": {"_id": None, "sum": {"$sum": "$n"}}}]}}
+    found = list(now.c.aggregate([stage]))
+    assert [one["sum"] for one in found] == due and [one["snapshot"]["snapshot"] for one in found] == names
+    part = {"$acrossSnapshots": {"from": names[10], "to": names[19], "pipeline": [{"$match": {"n": {"$gt": 5}}}], "as": "at.it"}}
+    found = list(now.c.aggregate([part, {"$group": {"_id": "$at.it.number", "count": {"$sum": 1}}}, {"$sort": {"_id": 1}}]))
+    assert len(found) == 10 and all(one["count"] > 0 for one in found)
+    documents = list(now.c.aggregate([{"$acrossSnapshots": {"pipeline": []}}], batchSize=7))
+    assert len(documents) == 400
+    fails(NAMESPACE_NOT_FOUND, lambda: list(now.c.aggregate([{"$acrossSnapshots": {"from": "nothing", "pipeline": []}}])))
+    fails(UNKNOWN_FIELD, lambda: list(now.c.aggregate([{"$acrossSnapshots": {"map": []}}])))
+    with pytest.raises(OperationFailure):
+        list(now.c.aggregate([{"$match": {}}, stage]))
+
+
+def test_snapshots_by_schedule(server, shop):
+    parameters = shop.client.admin
+    shop.now.c.insert_one({"_id": 1})
+    for bad in ["1x", "h", "-1h", "0s"]:
+        fails(BAD_VALUE, lambda: parameters.command("setParameter", 1, snapshotEvery=bad))
+    try:
+        parameters.command("setParameter", 1, snapshotEvery="1s", snapshotKeepNewest=2)
+        assert parameters.command("getParameter", 1, snapshotEvery=1)["snapshotEvery"] == "1s"
+        kept = shop.declare("kept")
+        deadline = time.monotonic() + 60
+        while len(seen := [one["snapshot"] for one in snapshots(shop.client)]) < 3 or kept in seen[-2:] or int(seen[-1][1:]) < 4:
+            assert time.monotonic() < deadline, seen
+            time.sleep(0.2)
+        assert kept in seen
+    finally:
+        parameters.command("setParameter", 1, snapshotEvery="", snapshotKeepNewest=0)
+    parameters.command("setParameter", 1, snapshotEveryTransactions=5)
+    try:
+        count = len(snapshots(shop.client))
+        deadline = time.monotonic() + 60
+        while len(snapshots(shop.client)) <= count:
+            assert time.monotonic() < deadline
+            shop.now.c.update_one({"_id": 1}, {"$inc": {"n": 1}})
+    finally:
+        parameters.command("setParameter", 1, snapshotEveryTransactions=0)
+
+
+def test_a_branched_database_says_that_it_cannot(shop):
+    shop.now.c.insert_one({"_id": 1})
+    name = shop.declare("v")
+    shop.now.command("createBranch", "dev")
+    fails(115, lambda: shop[name].c.find_one())
+    shop["dev"].c.insert_one({"_id": 2})
+    shop.client["shop@dev"].command("createTag", "w")
+    assert shop["w"].list_collection_names() == ["c"]
+    shop.client.drop_database("shop")
+    assert shop[name].list_collection_names() == []
+
+
+def test_dump_tools_read_a_snapshot(shop):
+    now = shop.now
+    now.c.insert_many([{"_id": i, "a": i % 3} for i in range(50)])
+    now.c.create_index([("a", 1), ("_id", -1)])
+    now.create_collection("empty")
+    due = sorted(one.raw for one in now.get_collection("c", codec_options=RAW).find())
+    then = shop[shop.declare()]
+    now.c.delete_many({"a": 1})
+    now.c.drop_indexes()
+    now.empty.drop()
+    listed = {one["name"]: one for one in then.list_collections(filter={"name": {"$not": {"$regex": r"^system\.(?!js$)"}}})}
+    assert sorted(listed) == ["c", "empty"] and [one["name"] for one in then.c.list_indexes()] == ["_id_", "a_1__id_-1"]
+    raw = then.get_collection("c", codec_options=RAW)
+    assert sorted(one.raw for one in raw.find({}, no_cursor_timeout=True, batch_size=7).hint([("_id", 1)])) == due
+    assert then.command("collStats", "c")["count"] == raw.estimated_document_count() == 50
+    assert then.command("dbStats")["objects"] == 50 and "shop" in shop.client.list_database_names()
+    assert not [name for name in shop.client.list_database_names() if "@" in name]

@@ -1,0 +1,56 @@
+#include "versions/database/past_views.h"
+
+#include "storage/catalog.h"
+#include "storage/engine.h"
+#include "storage/names.h"
+
+namespace versions {
+
+std::shared_ptr<const PastViews::Entries> PastViews::entries(const past::DeclaredSnapshot& snapshot) {
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto* known = entries_.get(snapshot.number)) return *known;
+  }
+  auto entries = std::make_shared<Entries>();
+  {
+    storage::Transaction transaction(past_.engine(), storage::Transaction::Mode::read);
+    for (auto& [id, entry] : past_.engine().catalog().entries_as_of(transaction, snapshot.stamp)) {
+      if (storage::database_of(entry.ns) == "local") continue;
+      const std::string ns = entry.ns;
+      entries->emplace(ns, std::move(entry));
+    }
+  }
+  std::lock_guard lock(mutex_);
+  entries_.put(snapshot.number, entries, 1 + entries->size());
+  return entries;
+}
+
+std::shared_ptr<storage::Collection> PastViews::open(const past::DeclaredSnapshot& snapshot, std::string_view ns, const std::string& home) {
+  const std::string name = std::to_string(snapshot.number) + " " + std::string(ns);
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto* known = views_.get(name)) return *known;
+  }
+  const auto entries = this->entries(snapshot);
+  const auto entry = entries->find(home);
+  if (entry == entries->end()) return nullptr;
+  auto base = past_.engine().catalog().stored(entry->second.id);
+  if (!base) return nullptr;  // the snapshot was dropped meanwhile
+  auto view = std::make_shared<past::PastCollection>(past_, std::move(base), entry->second, std::string(ns), snapshot);
+  std::lock_guard lock(mutex_);
+  views_.put(name, view, 1);
+  return view;
+}
+
+std::vector<std::shared_ptr<storage::Collection>> PastViews::collections(const past::DeclaredSnapshot& snapshot, std::string_view db, std::string_view home) {
+  std::vector<std::shared_ptr<storage::Collection>> views;
+  const std::string prefix = std::string(home) + ".";
+  const auto entries = this->entries(snapshot);
+  for (auto at = entries->lower_bound(prefix); at != entries->end() && at->first.starts_with(prefix); ++at) {
+    auto view = open(snapshot, std::string(db) + "." + std::string(storage::collection_of(at->first)), at->first);
+    if (view) views.push_back(std::move(view));
+  }
+  return views;
+}
+
+}  // namespace versions

@@ -1,0 +1,145 @@
+#include "versions/past/past.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/varint.h"
+#include "storage/engine.h"
+#include "storage/past_catalog.h"
+#include "storage/stored_collection.h"
+
+namespace versions::past {
+
+namespace {
+
+constexpr char rows_name[] = "past-rows", chains_name[] = "past-chains", entries_name[] = "past-entries";
+
+std::string table_key(CollectionId collection, Stamp snapshot) { return std::to_string(collection) + "@" + std::to_string(snapshot); }
+
+}  // namespace
+
+Bytes Past::chain_row_key(CollectionId collection, const Mapping& mapping) {
+  Bytes key = storage::catalog_key(collection);
+  base::append_be64(key, static_cast<uint64_t>(mapping.row));
+  base::append_be64(key, mapping.content);
+  return key;
+}
+
+Past::Past(storage::Engine& engine) : engine_(engine), snapshots_(engine) {
+  const auto tables = engine.table_names();
+  if (std::find(tables.begin(), tables.end(), rows_name) != tables.end()) make();
+  engine.set_pre_states(this);
+}
+
+Past::~Past() { engine_.set_pre_states(nullptr); }
+
+void Past::make() {
+  if (made_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(making_);
+  if (made_.load(std::memory_order_relaxed)) return;
+  engine_.past_catalog().make();
+  snapshots_.make();
+  open_tables();
+  made_.store(true, std::memory_order_release);
+}
+
+void Past::open_tables() {
+  // Pages of rows that go soon: what is left of them is walked over until they leave memory.
+  rows_ = engine_.open_table(rows_name, {.memory_page_bytes = 4 << 20, .prefix_compression = true});
+  chains_ = engine_.open_table(chains_name, {.prefix_compression = true});
+  entries_ = SavedEntries(engine_.open_table(entries_name, {.leaf_page_bytes = 16 << 10, .prefix_compression = true}));
+}
+
+Maplog Past::log(CollectionId collection) const { return Maplog(rows_, {}, nodes_, storage::catalog_key(collection)); }
+
+void Past::save(Transaction& transaction, const storage::StoredCollection& collection, RecordId record, const storage::Superseded& before,
+                Stamp write) {
+  const Mapping mapping{record, before.generation};
+  log(collection.id()).append(transaction, engine_.declared_snapshots().position_before(write), write, mapping);
+  if (before.kept_in != record) {
+    Bytes chain;
+    base::append_varint(chain, static_cast<uint64_t>(before.kept_in));
+    chains_.put(transaction, chain_row_key(collection.id(), mapping), chain);
+  }
+  const auto indexes = collection.stored_indexes();
+  for (const auto& index : *indexes) entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, before.generation);
+  saved_.fetch_add(1, std::memory_order_relaxed);
+}
+
+RecordId Past::chain_of(Transaction& transaction, CollectionId collection, const Mapping& mapping) const {
+  const auto row = chains_.get(transaction, chain_row_key(collection, mapping));
+  if (!row) return mapping.row;
+  BytesView bytes = *row;
+  const auto chain = base::take_varint(bytes);
+  return chain ? static_cast<RecordId>(*chain) : mapping.row;
+}
+
+Bytes Past::content(Transaction& transaction, storage::RecordStore& records, CollectionId collection, const Mapping& mapping) const {
+  auto content = records.find_kept(transaction, mapping.row, mapping.content, chain_of(transaction, collection, mapping));
+  if (content) return std::move(*content);
+  throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                             "what record " + std::to_string(mapping.row) + " of collection " + std::to_string(collection) + " was in a snapshot is missing");
+}
+
+// --- page tables
+
+std::shared_ptr<const ShownRows> Past::rows(Transaction& transaction, CollectionId collection, Stamp snapshot) {
+  constexpr size_t newer_max = 1024;  // rows; or an eighth of the table
+  const std::string name = table_key(collection, snapshot);
+  Known known;
+  {
+    std::lock_guard lock(mutex_);
+    if (const Known* found = tables_.get(name)) known = *found;
+  }
+  const Maplog log = this->log(collection);
+  auto shown = std::make_shared<ShownRows>();
+  const Stamp visible = transaction.visible_below();
+  if (!known.table) {
+    shown->table = std::make_shared<PageTable>(log.page_table(transaction, snapshot));
+    shown->known_below = visible;
+    keep_table(name, {shown->table, visible});
+    return shown;
+  }
+  shown->table = known.table;
+  shown->known_below = std::max(known.below, visible);
+  if (visible <= known.below) return shown;
+  // What was written since was saved under the position of that time, or a later one.
+  LogScan scan(log, transaction, std::max(snapshot, engine_.declared_snapshots().position_before(known.below)), known.below);
+  for (auto run = scan.next(); !run.empty(); run = scan.next()) {
+    for (const Mapping& mapping : run) {
+      if (!known.table->find(mapping.row)) shown->newer.take({&mapping, 1});
+    }
+  }
+  if (shown->newer.size() <= std::max(newer_max, known.table->size() / 8)) return shown;
+  auto all = std::make_shared<PageTable>(*known.table);
+  all->take(shown->newer.in_order());
+  shown->table = all;
+  shown->newer = PageTable();
+  keep_table(name, {std::move(all), visible});
+  return shown;
+}
+
+void Past::warm(Transaction& transaction, CollectionId collection, const std::vector<Stamp>& snapshots) {
+  if (snapshots.size() < 2) return;
+  const JointTable joint = log(collection).joint_table(transaction, snapshots.front(), snapshots.back());
+  for (const Stamp snapshot : snapshots) {
+    keep_table(table_key(collection, snapshot), {std::make_shared<PageTable>(joint.table(snapshot)), transaction.visible_below()});
+  }
+}
+
+void Past::keep_table(const std::string& name, const Known& known) {
+  std::lock_guard lock(mutex_);
+  tables_.put(name, known, known.table->memory_bytes());
+}
+
+size_t Past::tables_bytes() const {
+  std::lock_guard lock(mutex_);
+  return tables_.cost();
+}
+
+void Past::set_tables_bytes_max(size_t bytes) {
+  std::lock_guard lock(mutex_);
+  tables_.set_cost_max(bytes);
+}
+
+}  // namespace versions::past

@@ -1,0 +1,92 @@
+// The past of an engine's collections: what declared snapshots show (docs/design/0007-past.md).
+//
+//   past-rows      collection (4, BE), a Maplog's keys        which content a record had
+//   past-chains    collection, record, generation -> chain    where that is kept, when it isn't the chain of its own record
+//   past-entries   SavedEntries
+//   past-catalog   storage::PastCatalog
+//
+// The contents stay in their collection's record store. Thread-safe; transactions are not.
+#pragma once
+
+#include <atomic>
+
+#include "storage/pre_states.h"
+#include "versions/past/maplog.h"
+#include "versions/past/saved_entries.h"
+#include "versions/past/snapshots.h"
+
+namespace versions::past {
+
+// What a snapshot shows of a collection's records that were written since, for transactions up to a moment: for an older one there
+// may be too much in it, whose current content then counts.
+struct ShownRows {
+  std::shared_ptr<const PageTable> table;
+  PageTable newer;      // what came since `table`
+  Stamp known_below = 0;
+
+  std::optional<Stamp> find(RecordId row) const {
+    const auto found = table->find(row);
+    return found ? found : newer.find(row);
+  }
+};
+
+class Past final : public storage::PreStates {
+ public:
+  explicit Past(storage::Engine& engine);
+  ~Past() override;
+
+  Snapshots& snapshots() { return snapshots_; }
+  storage::Engine& engine() const { return engine_; }
+  // Before the first snapshot is declared. Not inside a transaction.
+  void make();
+
+  void save(Transaction& transaction, const storage::StoredCollection& collection, RecordId record, const storage::Superseded& before,
+            Stamp write) override;
+
+  std::shared_ptr<const ShownRows> rows(Transaction& transaction, CollectionId collection, Stamp snapshot);
+  // The tables of these snapshots, which are sorted, in one pass: who reads them one after the other finds them made.
+  void warm(Transaction& transaction, CollectionId collection, const std::vector<Stamp>& snapshots);
+  // A content that was overwritten; throws DataCorruptionDetected where it isn't there.
+  Bytes content(Transaction& transaction, storage::RecordStore& records, CollectionId collection, const Mapping& mapping) const;
+  const SavedEntries& entries() const { return entries_; }
+  Maplog log(CollectionId collection) const;
+
+  // Moves what nobody adds to any more into nodes.
+  size_t seal();
+  // Frees what only dropped snapshots showed. `interrupted` is asked between batches and may throw.
+  struct Swept {
+    size_t snapshots = 0;
+    size_t contents = 0;
+  };
+  Swept sweep(const std::function<void()>& interrupted);
+
+  size_t tables_bytes() const;  // of snapshot page tables in memory
+  void set_tables_bytes_max(size_t bytes);
+  uint64_t saved() const { return saved_.load(std::memory_order_relaxed); }  // contents since the start
+
+ private:
+  struct Known {
+    std::shared_ptr<const PageTable> table;
+    Stamp below = 0;
+  };
+  static Bytes chain_row_key(CollectionId collection, const Mapping& mapping);
+  void open_tables();
+  void keep_table(const std::string& name, const Known& known);
+  size_t release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted);
+  RecordId chain_of(Transaction& transaction, CollectionId collection, const Mapping& mapping) const;
+  void forget_gone();
+
+  storage::Engine& engine_;
+  Snapshots snapshots_;
+  std::atomic<bool> made_{false};
+  std::mutex making_;
+  std::mutex tidying_;  // one who seals or sweeps at a time
+  storage::Table rows_, chains_;
+  SavedEntries entries_;
+  mutable SkippyCache nodes_{16 << 20};
+  mutable std::mutex mutex_;
+  base::Lru<std::string, Known> tables_{64 << 20};
+  std::atomic<uint64_t> saved_{0};
+};
+
+}  // namespace versions::past

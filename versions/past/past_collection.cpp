@@ -1,0 +1,115 @@
+#include "versions/past/past_collection.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "bson/keystring.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
+#include "versions/past/past_cursors.h"
+
+namespace versions::past {
+
+using base::ErrorCode;
+using base::OperationError;
+
+PastCollection::PastCollection(Past& past, std::shared_ptr<storage::StoredCollection> base, const storage::CollectionEntry& entry, std::string ns,
+                               DeclaredSnapshot snapshot)
+    : past_(past), base_(std::move(base)), ns_(std::move(ns)), snapshot_(std::move(snapshot)), options_(entry.options) {
+  for (const storage::IndexEntry& index : entry.indexes) indexes_.push_back(past.engine().catalog().index_as_of(*base_, index));
+}
+
+std::shared_ptr<const storage::Index> PastCollection::index(std::string_view name) const {
+  const auto found = std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& one) { return one->spec().name == name; });
+  return found == indexes_.end() ? nullptr : *found;
+}
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& ns) {
+  throw OperationError(ErrorCode::illegal_operation, "cannot write to " + ns + ": a snapshot is read-only");
+}
+
+}  // namespace
+
+storage::Stored PastCollection::insert(Transaction&, bson::DocumentView) { refuse(ns_); }
+storage::Updated PastCollection::update(Transaction&, RecordId, bson::DocumentView, bson::DocumentView) { refuse(ns_); }
+storage::Superseded PastCollection::remove(Transaction&, RecordId, bson::DocumentView) { refuse(ns_); }
+
+std::shared_ptr<const ShownRows> PastCollection::rows(Transaction& transaction) const {
+  {
+    std::lock_guard lock(mutex_);
+    if (rows_ && transaction.visible_below() <= rows_->known_below) return rows_;
+  }
+  auto rows = past_.rows(transaction, id(), snapshot_.stamp);
+  std::lock_guard lock(mutex_);
+  return rows_ = std::move(rows);
+}
+
+Stamp PastCollection::shown(Transaction& transaction, RecordId id) const {
+  const auto current = base_->records().generation(transaction, id);
+  if (current && *current <= snapshot_.stamp) return *current;
+  const auto then = rows(transaction)->find(id);
+  return then && *then <= snapshot_.stamp ? *then : 0;
+}
+
+std::optional<bson::Document> PastCollection::find(Transaction& transaction, RecordId id, storage::ReadInfo* info) {
+  Bytes content;
+  if (base_->records().find_not_after(transaction, id, snapshot_.stamp, content, info)) return bson::Document(std::move(content));
+  const auto then = rows(transaction)->find(id);
+  if (!then || *then > snapshot_.stamp) return std::nullopt;
+  return bson::Document(past_.content(transaction, base_->records(), base_->id(), {id, *then}));
+}
+
+std::optional<RecordId> PastCollection::find_id(Transaction& transaction, const bson::ValueView& id) {
+  if (indexes_.empty() || !indexes_.front()->is_id()) return std::nullopt;
+  bson::KeyString key;
+  key.append(id);
+  const auto record = indexes_.front()->find(transaction, key.bytes());
+  if (record && shown(transaction, *record) != 0) return record;
+  SavedEntries::Cursor saved(past_.entries(), transaction, this->id(), indexes_.front()->number(), Direction::forward);
+  const Bytes from(key.bytes());
+  saved.seek({from, from + Bytes(17, '\xff')});
+  while (saved.next()) {
+    if (saved.key() == from && shows(transaction, saved)) return saved.record();
+  }
+  return std::nullopt;
+}
+
+bool PastCollection::shows(Transaction& transaction, const SavedEntries::Cursor& entry) const {
+  return entry.generation() <= snapshot_.stamp && rows(transaction)->find(entry.record()) == entry.generation();
+}
+
+bool PastCollection::gone(const storage::StoredIndex& index) const {
+  if (index.is_id()) return false;
+  if (base_->dropped()) return true;  // maybe before: after a restart nobody knows
+  const auto now = base_->stored_indexes();
+  return std::none_of(now->begin(), now->end(), [&](const auto& one) { return one->number() == index.number(); });
+}
+
+std::unique_ptr<storage::CollectionScan> PastCollection::scan(Transaction& transaction, Direction direction) {
+  return std::make_unique<PastScan>(shared_from_this(), transaction, direction);
+}
+
+std::unique_ptr<storage::IndexCursor> PastCollection::scan(Transaction& transaction, const storage::Index& index, Direction direction) {
+  const auto& stored = static_cast<const storage::StoredIndex&>(index);
+  return std::make_unique<PastIndexCursor>(shared_from_this(), stored.shared_from_this(), transaction, direction);
+}
+
+int64_t PastCollection::record_count() const {
+  std::lock_guard counting(counting_);
+  if (count_) return *count_;
+  Transaction transaction(past_.engine(), Transaction::Mode::read);
+  PastScan scan(std::const_pointer_cast<PastCollection>(shared_from_this()), transaction, Direction::forward);
+  int64_t count = 0;
+  while (scan.next()) ++count;
+  count_ = count;
+  return count;
+}
+
+int64_t PastCollection::logical_bytes() const {
+  const int64_t records = base_->stored_records();
+  return records == 0 ? 0 : static_cast<int64_t>(static_cast<double>(base_->stored_bytes()) / static_cast<double>(records) * static_cast<double>(record_count()));
+}
+
+}  // namespace versions::past

@@ -1,0 +1,72 @@
+// A collection as a declared snapshot shows it: read-only, with the options and indexes it had.
+//
+//   records    current ones that are not newer than the snapshot, and what the page table has of the others
+//   indexes    entries of these two: the index's own where the record is current, SavedEntries of the others
+//
+// Retro's "as of" view, with a row for a page (Retro §4; docs/design/0007-past.md). Thread-safe; transactions are not.
+#pragma once
+
+#include <mutex>
+
+#include "storage/stored_collection.h"
+#include "versions/past/past.h"
+
+namespace versions::past {
+
+using storage::Direction;
+
+class PastCollection final : public storage::Collection, public std::enable_shared_from_this<PastCollection> {
+ public:
+  // `entry`: as the catalog had it then. Not inside a transaction.
+  PastCollection(Past& past, std::shared_ptr<storage::StoredCollection> base, const storage::CollectionEntry& entry, std::string ns, DeclaredSnapshot snapshot);
+
+  CollectionId id() const override { return base_->id(); }
+  std::string ns() const override { return ns_; }
+  std::string uuid_bytes() const override { return base_->uuid_bytes(); }
+  const storage::CollectionOptions& options() const override { return options_; }
+  bool dropped() const override { return !past_.snapshots().find(snapshot_.number); }
+  bool read_only() const override { return true; }
+  std::shared_mutex& schema_mutex() override { return base_->schema_mutex(); }
+  std::vector<std::shared_ptr<const storage::Index>> indexes() const override { return {indexes_.begin(), indexes_.end()}; }
+  std::shared_ptr<const storage::Index> index(std::string_view name) const override;
+
+  // Throw IllegalOperation.
+  storage::Stored insert(Transaction& transaction, bson::DocumentView document) override;
+  storage::Updated update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) override;
+  storage::Superseded remove(Transaction& transaction, RecordId id, bson::DocumentView before) override;
+
+  std::optional<bson::Document> find(Transaction& transaction, RecordId id, storage::ReadInfo* info) override;
+  std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) override;
+  std::unique_ptr<storage::CollectionScan> scan(Transaction& transaction, Direction direction) override;
+  std::unique_ptr<storage::IndexCursor> scan(Transaction& transaction, const storage::Index& index, Direction direction) override;
+
+  storage::RecordStore& records() override { return base_->records(); }
+  int64_t record_count() const override;   // counted, once for each snapshot
+  int64_t logical_bytes() const override;  // an estimate: documents are taken to be as long as now on average
+
+  // --- for its cursors
+  // What the snapshot shows of the record; 0: it doesn't.
+  Stamp shown(Transaction& transaction, RecordId id) const;
+  // Whether the entry is of a content that the snapshot shows.
+  bool shows(Transaction& transaction, const SavedEntries::Cursor& entry) const;
+  std::shared_ptr<const ShownRows> rows(Transaction& transaction) const;
+  Past& past() const { return past_; }
+  storage::StoredCollection& base() const { return *base_; }
+  Stamp snapshot() const { return snapshot_.stamp; }
+  // The index may be there no more: then its entries are as they were when it went.
+  bool gone(const storage::StoredIndex& index) const;
+
+ private:
+  Past& past_;
+  const std::shared_ptr<storage::StoredCollection> base_;
+  const std::string ns_;
+  const DeclaredSnapshot snapshot_;
+  const storage::CollectionOptions options_;
+  storage::StoredIndexes indexes_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const ShownRows> rows_;  // good for transactions up to its moment
+  mutable std::mutex counting_;
+  mutable std::optional<int64_t> count_;
+};
+
+}  // namespace versions::past

@@ -1,0 +1,177 @@
+#include "versions/past/past_cursors.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace versions::past {
+
+// --- records
+
+PastScan::PastScan(std::shared_ptr<PastCollection> collection, Transaction& transaction, Direction direction)
+    : collection_(std::move(collection)), direction_(direction) {
+  open(transaction);
+}
+
+void PastScan::open(Transaction& transaction) {
+  transaction_ = &transaction;
+  const auto rows = collection_->rows(transaction);
+  saved_ = rows->table->in_order();
+  if (rows->newer.size() > 0) {
+    const auto newer = rows->newer.in_order();
+    const size_t middle = saved_.size();
+    saved_.insert(saved_.end(), newer.begin(), newer.end());
+    std::inplace_merge(saved_.begin(), saved_.begin() + static_cast<std::ptrdiff_t>(middle), saved_.end(), [](const Mapping& a, const Mapping& b) { return a.row < b.row; });
+  }
+  std::erase_if(saved_, [&](const Mapping& one) { return one.content > collection_->snapshot(); });
+  if (!forward()) std::reverse(saved_.begin(), saved_.end());
+  at_ = 0;
+  placed_ = false;
+  current_.emplace(collection_->records().cursor(transaction, direction_));
+}
+
+void PastScan::stand_after(RecordId id) {
+  current_->seek_after(id);
+  placed_ = false;
+  const auto later = std::partition_point(saved_.begin(), saved_.end(), [&](const Mapping& one) { return forward() ? one.row <= id : one.row >= id; });
+  at_ = static_cast<size_t>(later - saved_.begin());
+}
+
+void PastScan::seek(RecordId id) {
+  if (forward() ? id > storage::record_id_min : id < storage::record_id_max) stand_after(forward() ? id - 1 : id + 1);
+}
+
+void PastScan::step_current() {
+  do {
+    on_current_ = current_->next();
+  } while (on_current_ && current_->generation() > collection_->snapshot());
+}
+
+bool PastScan::next() {
+  if (!placed_) step_current();
+  placed_ = true;
+  const bool on_saved = at_ < saved_.size();
+  if (!on_current_ && !on_saved) return false;
+  const bool both = on_current_ && on_saved && saved_[at_].row == current_->id();
+  const bool current = both || !on_saved || (on_current_ && (saved_[at_].row > current_->id()) == forward());
+  // Where both have it the transaction doesn't see yet that it was overwritten.
+  if (!current || both) {
+    record_ = saved_[at_].row;
+    then_ = saved_[at_].content;
+    ++at_;
+  }
+  if (current) {
+    record_ = current_->id();
+    then_.reset();
+    placed_ = false;
+  }
+  return true;
+}
+
+bson::DocumentView PastScan::document() {
+  if (!then_) return bson::DocumentView(current_->content());
+  content_ = collection_->past().content(*transaction_, collection_->records(), collection_->id(), {record_, *then_});
+  return bson::DocumentView(content_);
+}
+
+void PastScan::save() { current_.reset(); }
+
+void PastScan::restore(Transaction& transaction) {
+  if (collection_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + collection_->ns() + "'");
+  open(transaction);
+  if (record_ != 0) stand_after(record_);
+}
+
+// --- an index
+
+PastIndexCursor::PastIndexCursor(std::shared_ptr<PastCollection> collection, std::shared_ptr<const storage::StoredIndex> index, Transaction& transaction,
+                                 Direction direction)
+    : collection_(std::move(collection)), index_(std::move(index)), direction_(direction), gone_(collection_->gone(*index_)) {
+  open(transaction);
+}
+
+void PastIndexCursor::open(Transaction& transaction) {
+  transaction_ = &transaction;
+  current_ = index_->cursor(transaction, direction_);
+  saved_.emplace(collection_->past().entries(), transaction, collection_->id(), index_->number(), direction_);
+}
+
+void PastIndexCursor::seek(const storage::KeyRange& range) {
+  range_ = range;
+  current_->seek(range);
+  saved_->seek(range);
+  started_ = false;
+  stepped_current_ = stepped_saved_ = false;
+}
+
+// An index that went was not told of later writes: what the snapshot shows decides.
+bool PastIndexCursor::holds(BytesView key, RecordId record) {
+  const auto content = collection_->find(*transaction_, record, nullptr);
+  if (!content) return false;
+  storage::IndexKeys keys;
+  index_->keys_of(content->view(), keys);
+  return std::binary_search(keys.keys.begin(), keys.keys.end(), key);
+}
+
+bool PastIndexCursor::next_current() {
+  while (current_->next()) {
+    const RecordId record = current_->record();
+    if (gone_) {
+      if (holds(current_->key(), record)) return true;
+      continue;
+    }
+    const auto generation = collection_->records().generation(*transaction_, record);
+    if (generation && *generation <= collection_->snapshot()) return true;
+  }
+  return false;
+}
+
+bool PastIndexCursor::next_saved() {
+  while (saved_->next()) {
+    if (collection_->shows(*transaction_, *saved_)) return true;
+  }
+  return false;
+}
+
+int PastIndexCursor::order(BytesView key, RecordId record, BytesView other_key, RecordId other) const {
+  const int by_key = key.compare(other_key);
+  const int order = by_key != 0 ? by_key : record < other ? -1 : record > other ? 1 : 0;
+  return direction_ == Direction::forward ? order : -order;
+}
+
+bool PastIndexCursor::next() {
+  for (;;) {
+    if (!stepped_current_) on_current_ = next_current();
+    if (!stepped_saved_) on_saved_ = next_saved();
+    stepped_current_ = stepped_saved_ = true;
+    if (!on_current_ && !on_saved_) return false;
+    const bool current = on_current_ && (!on_saved_ || order(current_->key(), current_->record(), saved_->key(), saved_->record()) <= 0);
+    const BytesView key = current ? current_->key() : saved_->key();
+    const RecordId record = current ? current_->record() : saved_->record();
+    (current ? stepped_current_ : stepped_saved_) = false;
+    // Both sides may have it; and what was given before a cursor was restored isn't given again.
+    if (started_ && order(key_, record_, key, record) >= 0) continue;
+    key_ = key;
+    record_ = record;
+    started_ = true;
+    return true;
+  }
+}
+
+void PastIndexCursor::save() {
+  current_.reset();
+  saved_.reset();
+}
+
+void PastIndexCursor::restore(Transaction& transaction) {
+  if (collection_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + collection_->ns() + "'");
+  open(transaction);
+  storage::KeyRange left = range_;
+  if (started_ && direction_ == Direction::forward) left.from = key_;
+  if (started_ && direction_ == Direction::backward) left.to = key_ + Bytes(17, '\xff');
+  current_->seek(left);
+  saved_->seek(left);
+  stepped_current_ = stepped_saved_ = false;
+}
+
+}  // namespace versions::past

@@ -1,0 +1,75 @@
+// Cursors over a collection as a declared snapshot shows it: two sides, merged.
+#pragma once
+
+#include "versions/past/past_collection.h"
+
+namespace versions::past {
+
+// In the order of records: current ones that the snapshot shows, and what the page table has of others.
+class PastScan final : public storage::CollectionScan {
+ public:
+  PastScan(std::shared_ptr<PastCollection> collection, Transaction& transaction, Direction direction);
+
+  bool next() override;
+  RecordId record() const override { return record_; }
+  bson::DocumentView document() override;
+  void save() override;
+  void restore(Transaction& transaction) override;
+  void seek(RecordId id) override;
+  storage::ReadInfo read_info() const override { return current_ ? current_->info() : storage::ReadInfo{}; }
+
+ private:
+  void open(Transaction& transaction);
+  bool forward() const { return direction_ == Direction::forward; }
+  void stand_after(RecordId id);
+  void step_current();
+
+  const std::shared_ptr<PastCollection> collection_;
+  const Direction direction_;
+  Transaction* transaction_ = nullptr;
+  std::optional<storage::RecordCursor> current_;
+  bool on_current_ = false;    // stands on one that the snapshot shows
+  bool placed_ = false;        // `current_` was stepped to what comes next
+  std::vector<Mapping> saved_; // in the cursor's direction
+  size_t at_ = 0;              // the next of them
+  RecordId record_ = 0;        // 0: before the first
+  std::optional<Stamp> then_;  // of the record; nullopt: its current content
+  Bytes content_;
+};
+
+// In the order of keys and records: entries of current records, and saved ones.
+class PastIndexCursor final : public storage::IndexCursor {
+ public:
+  PastIndexCursor(std::shared_ptr<PastCollection> collection, std::shared_ptr<const storage::StoredIndex> index, Transaction& transaction, Direction direction);
+
+  void seek(const storage::KeyRange& range) override;
+  bool next() override;
+  RecordId record() const override { return record_; }
+  BytesView key() const override { return key_; }
+  void save() override;
+  void restore(Transaction& transaction) override;
+
+ private:
+  void open(Transaction& transaction);
+  bool next_current();
+  bool next_saved();
+  bool holds(BytesView key, RecordId record);
+  // Of two entries, which comes first in the cursor's direction: < 0, the first.
+  int order(BytesView key, RecordId record, BytesView other_key, RecordId other) const;
+
+  const std::shared_ptr<PastCollection> collection_;
+  const std::shared_ptr<const storage::StoredIndex> index_;
+  const Direction direction_;
+  const bool gone_;
+  Transaction* transaction_ = nullptr;
+  std::unique_ptr<storage::IndexCursor> current_;
+  std::optional<SavedEntries::Cursor> saved_;
+  storage::KeyRange range_;
+  bool on_current_ = false, on_saved_ = false;
+  bool stepped_current_ = false, stepped_saved_ = false;  // these stand on what comes next
+  bool started_ = false;
+  Bytes key_;
+  RecordId record_ = 0;
+};
+
+}  // namespace versions::past

@@ -1,0 +1,153 @@
+// What happens to the past in the background: nothing that a snapshot shows changes.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "storage/engine.h"
+#include "storage/past_catalog.h"
+#include "storage/stored_collection.h"
+#include "versions/past/past.h"
+
+namespace versions::past {
+
+namespace {
+
+constexpr size_t batch = 256;             // contents freed in a transaction
+constexpr size_t waiting_max = 1 << 20;   // mappings in memory
+
+// Collections that have rows in the table.
+std::vector<CollectionId> collections_in(storage::Engine& engine, const storage::Table& table) {
+  std::vector<CollectionId> all;
+  Transaction transaction(engine, Transaction::Mode::read);
+  storage::TableCursor cursor = table.cursor(transaction);
+  for (bool on = cursor.next(); on; on = cursor.seek(storage::catalog_key(all.back() + 1))) {
+    const BytesView key = cursor.key();
+    if (key.size() < sizeof(CollectionId)) break;
+    all.push_back(__builtin_bswap32(base::load_le<uint32_t>(key.data())));
+  }
+  return all;
+}
+
+bool has_index(const storage::StoredCollection& collection, uint32_t number) {
+  const auto indexes = collection.stored_indexes();
+  return !collection.dropped() && std::any_of(indexes->begin(), indexes->end(), [&](const auto& one) { return one->number() == number; });
+}
+
+}  // namespace
+
+size_t Past::seal() {
+  if (!made_.load(std::memory_order_acquire)) return 0;
+  const std::lock_guard one_at_a_time(tidying_);
+  // Whoever was stamped before this snapshot is through.
+  const Stamp below = engine_.declared_snapshots().position_before(engine_.all_committed());
+  if (below == 0) return 0;
+  size_t sealed = 0;
+  for (const CollectionId collection : collections_in(engine_, rows_)) {
+    sealed += storage::in_transaction(engine_, [&](Transaction& transaction) { return log(collection).seal(transaction, below); });
+  }
+  return sealed;
+}
+
+// The contents that snapshots from `from` to `end` showed first, but for those that `shown`, the newest before them that is left, shows too.
+size_t Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted) {
+  std::vector<Mapping> all;
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    log(collection).each(transaction, from, end, [&](SnapshotId, const Mapping& mapping) {
+      if (mapping.content > shown) all.push_back(mapping);
+      return all.size() < waiting_max;
+    });
+  }
+  const auto stored = engine_.catalog().stored(collection);
+  if (!stored) return 0;  // its tables went, and all that was in them
+  std::vector<std::shared_ptr<storage::StoredIndex>> indexes;
+  {
+    std::map<uint32_t, storage::IndexEntry> entries;
+    const auto note = [&](const storage::CollectionEntry& entry) {
+      if (entry.id != collection) return;
+      for (const storage::IndexEntry& index : entry.indexes) {
+        if (index.ready) entries.insert_or_assign(index.number, index);
+      }
+    };
+    {
+      Transaction transaction(engine_, Transaction::Mode::read);
+      engine_.past_catalog().each_entry(transaction, note);
+    }
+    note(stored->entry());
+    for (const auto& [number, entry] : entries) indexes.push_back(engine_.catalog().index_as_of(*stored, entry));
+  }
+  size_t released = 0;
+  for (size_t i = 0; i < all.size(); i += batch) {
+    if (interrupted) interrupted();
+    released += storage::in_transaction(engine_, [&](Transaction& transaction) {
+      size_t done = 0;
+      for (size_t at = i; at < std::min(all.size(), i + batch); ++at) {
+        const Mapping& mapping = all[at];
+        const RecordId chain = chain_of(transaction, collection, mapping);
+        const auto content = stored->records().find_kept(transaction, mapping.row, mapping.content, chain);
+        if (!content || !stored->records().release(transaction, mapping.row, mapping.content, chain)) continue;
+        const bson::DocumentView document(*content);
+        for (const auto& index : indexes) entries_.remove(transaction, collection, *index, document, mapping.row, mapping.content);
+        if (chain != mapping.row) chains_.remove(transaction, chain_row_key(collection, mapping));
+        ++done;
+      }
+      return done;
+    });
+  }
+  return released;
+}
+
+// What is there of collections and indexes that no snapshot shows any more. Without a snapshot that is everything.
+void Past::forget_gone() {
+  for (const CollectionId collection : collections_in(engine_, rows_)) {
+    storage::in_transaction(engine_, [&](Transaction& transaction) {
+      if (engine_.catalog().stored(collection) && !engine_.declared_snapshots().all().empty()) return;
+      const Bytes from = storage::catalog_key(collection), to = storage::catalog_key(collection + 1);
+      rows_.truncate(transaction, from, to);
+      chains_.truncate(transaction, from, to);
+    });
+  }
+  for (const auto& [collection, index] : entries_.indexes(engine_)) {
+    storage::in_transaction(engine_, [&](Transaction& transaction) {
+      const auto stored = engine_.catalog().stored(collection);
+      const bool there = stored && (engine_.past_catalog().tells_of_index(transaction, collection, index) || has_index(*stored, index));
+      if (!there || engine_.declared_snapshots().all().empty()) entries_.remove_all(transaction, collection, index);
+    });
+  }
+}
+
+Past::Swept Past::sweep(const std::function<void()>& interrupted) {
+  Swept swept;
+  if (!made_.load(std::memory_order_acquire)) return swept;
+  const std::lock_guard one_at_a_time(tidying_);
+  std::vector<DeclaredSnapshot> dropped;
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    dropped = snapshots_.dropped(transaction);
+  }
+  if (dropped.empty()) return swept;
+  for (const DeclaredSnapshot& one : dropped) snapshots_.forget(one.number);
+  // Until writers that still keep something for them are through.
+  for (const Stamp last = engine_.last_stamp(); engine_.all_committed() <= last;) {
+    if (interrupted) interrupted();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  // Later ones are stamped behind the horizon.
+  const Stamp horizon = engine_.last_stamp() + 1;
+  const std::vector<Stamp> left = engine_.declared_snapshots().all();
+  for (const DeclaredSnapshot& one : dropped) {
+    const auto next = std::upper_bound(left.begin(), left.end(), one.stamp);
+    const Stamp shown = next == left.begin() ? 0 : *std::prev(next), end = next == left.end() ? horizon : *next;
+    for (const CollectionId collection : collections_in(engine_, rows_)) swept.contents += release(collection, one.stamp, end, shown, interrupted);
+    ++swept.snapshots;
+  }
+  engine_.catalog().forget_past();
+  forget_gone();
+  storage::in_transaction(engine_, [&](Transaction& transaction) {
+    for (const DeclaredSnapshot& one : dropped) snapshots_.swept(transaction, one.number);
+  });
+  return swept;
+}
+
+}  // namespace versions::past

@@ -1,0 +1,322 @@
+// The past against a model that copies everything at each snapshot.
+#include "versions/past/past.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <set>
+
+#include "base/random.h"
+#include "bson/builder.h"
+#include "bson/keystring.h"
+#include "storage/dedup_service.h"
+#include "storage/engine.h"
+#include "storage/temporary_engine.h"
+#include "storage/test_support.h"
+#include "versions/database/past_views.h"
+
+using namespace versions::past;
+using storage::Engine;
+using storage::Transaction;
+
+namespace {
+
+// A document: a small number under an index, one under a unique one, and text.
+struct Content {
+  int a = 0, u = 0;
+  std::string text;
+  bool operator==(const Content&) const = default;
+};
+using Documents = std::map<int, Content>;
+
+struct Shown {
+  std::map<std::string, Documents> collections;
+  std::map<std::string, std::set<std::string>> indexes;
+  bool operator==(const Shown&) const = default;
+};
+
+bson::Document document_of(int id, const Content& content) {
+  bson::Builder out;
+  out.append("_id", id).append("a", content.a).append("u", content.u).append("text", content.text);
+  return out.done();
+}
+
+storage::IndexSpec index_on(const std::string& field, bool unique) {
+  bson::Builder spec;
+  spec.object("key").append(field, 1);
+  spec.append("name", field);
+  if (unique) spec.append("unique", true);
+  return storage::parse_index_spec(spec.done());
+}
+
+class World {
+ public:
+  explicit World(uint64_t seed) : random_(seed), directory_(std::make_unique<storage::TemporaryDirectory>()) { open(); }
+
+  void step() {
+    switch (random_.below(100)) {
+      case 0: return reopen(false);
+      case 1: return reopen(true);
+      case 2: case 3: case 4: case 5: case 6: return declare();
+      case 7: case 8: return drop_snapshot();
+      case 9: past_->seal(); return;
+      case 10: past_->sweep(nullptr); return;
+      case 11: return change_index();
+      case 12: return drop_or_rename();
+      case 13: return engine_->dedup().drain();
+      default: return write();
+    }
+  }
+
+  void check() {
+    for (const auto& [number, shown] : snapshots_) {
+      INFO("snapshot " << number);
+      check_one(*past_->snapshots().find(number), shown);
+    }
+    for (const auto& [name, documents] : now_.collections) {
+      const auto collection = engine_->catalog().open("db." + name);
+      storage::test::require_clean(*engine_, *collection);
+      const auto report = engine_->catalog().validate(collection, false);
+      for (const std::string& error : report.errors) FAIL_CHECK(error);
+      for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
+    }
+  }
+  void drop_all() {
+    while (!snapshots_.empty()) drop_snapshot();
+    past_->sweep(nullptr);
+    for (const auto& [name, documents] : now_.collections) {
+      const auto collection = engine_->catalog().open("db." + name);
+      Transaction transaction(*engine_, Transaction::Mode::read);
+      storage::test::require_clean(*engine_, *collection);
+    }
+    for (const char* table : {"past-rows", "past-chains", "past-entries", "past-catalog"}) {
+      INFO(table);
+      const auto tables = engine_->table_names();
+      if (std::find(tables.begin(), tables.end(), table) == tables.end()) continue;
+      Transaction transaction(*engine_, Transaction::Mode::read);
+      CHECK_FALSE(storage::Table(table).cursor(transaction).next());
+    }
+  }
+  size_t saved = 0;  // over all its engines
+
+ private:
+  void open() {
+    engine_.emplace(storage::test_options(directory_->path()));
+    past_.emplace(*engine_);
+    views_.emplace(*past_);
+  }
+  void reopen(bool crash) {
+    saved += past_->saved();
+    auto copy = std::make_unique<storage::TemporaryDirectory>();
+    if (crash) {
+      engine_->wait_durable();
+      directory_->copy_to(*copy);
+    }
+    views_.reset();
+    past_.reset();
+    engine_.reset();
+    if (crash) directory_ = std::move(copy);
+    open();
+  }
+
+  void declare() {
+    past_->make();
+    const std::string name = random_.below(2) ? "n" + std::to_string(names_++) : "";
+    const auto snapshot = past_->snapshots().declare(name, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+    snapshots_[snapshot.number] = now_;
+    if (!name.empty()) CHECK(past_->snapshots().find(name)->number == snapshot.number);
+  }
+  void drop_snapshot() {
+    if (snapshots_.empty()) return;
+    const auto one = std::next(snapshots_.begin(), static_cast<long>(random_.below(snapshots_.size())));
+    REQUIRE(past_->snapshots().drop(one->first, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
+    snapshots_.erase(one);
+  }
+
+  std::string any_name() { return std::string(1, static_cast<char>('c' + random_.below(3))); }
+  void change_index() {
+    const std::string name = any_name();
+    if (!now_.collections.contains(name)) return;
+    const auto collection = engine_->catalog().open("db." + name);
+    const std::string field = random_.below(2) ? "a" : "u";
+    auto& indexes = now_.indexes[name];
+    if (indexes.erase(field)) return engine_->catalog().drop_index(collection, field);
+    engine_->catalog().create_indexes(collection, {index_on(field, field == "u")});
+    indexes.insert(field);
+  }
+  void drop_or_rename() {
+    const std::string name = any_name(), to = any_name();
+    if (!now_.collections.contains(name)) return;
+    if (random_.below(2) || name == to) {
+      engine_->catalog().drop("db." + name);
+      now_.collections.erase(name);
+      now_.indexes.erase(name);
+      return;
+    }
+    engine_->catalog().rename("db." + name, "db." + to, true);
+    now_.collections[to] = std::move(now_.collections[name]);
+    now_.indexes[to] = now_.indexes[name];
+    now_.collections.erase(name);
+    now_.indexes.erase(name);
+  }
+  void write() {
+    try {
+      write_once();
+    } catch (const storage::WriteConflict&) {  // the background was faster
+    }
+  }
+  // One transaction over some documents of a collection; one in eight comes to nothing.
+  void write_once() {
+    const std::string name = any_name();
+    const auto collection = engine_->catalog().open_or_create("db." + name);
+    Documents after = now_.collections[name];  // there now, if it wasn't
+    Transaction transaction(*engine_, Transaction::Mode::write);
+    transaction.expect_stamps(8);
+    for (uint64_t i = 0; i <= random_.below(4); ++i) {
+      const int id = static_cast<int>(random_.below(12));
+      bson::Builder builder;
+      builder.append("_id", id);
+      const bson::Document key = builder.done();
+      const auto record = collection->find_id(transaction, static_cast<bson::ValueView>(key.view().find("_id")));
+      REQUIRE(record.has_value() == after.contains(id));
+      if (record && random_.below(3) == 0) {
+        collection->remove(transaction, *record, document_of(id, after[id]));
+        transaction.next_stamp();  // the log's
+        after.erase(id);
+        continue;
+      }
+      Content content = record ? after[id] : Content{0, 0, storage::test::words(random_, 30)};
+      if (record) content.text = storage::test::edited(random_, content.text);
+      if (!record || random_.below(2)) content.a = static_cast<int>(random_.below(4));
+      content.u = id + 100 * static_cast<int>(random_.below(3));
+      if (record) {
+        collection->update(transaction, *record, document_of(id, after[id]), document_of(id, content));
+      } else {
+        collection->insert(transaction, document_of(id, content));
+      }
+      after[id] = content;
+    }
+    if (random_.below(8) == 0) return transaction.rollback();
+    transaction.commit();
+    now_.collections[name] = std::move(after);
+  }
+
+  Content content_of(bson::DocumentView document) {
+    return {static_cast<int>(document.find("a").to_int64()), static_cast<int>(document.find("u").to_int64()), std::string(document.find("text").as_string())};
+  }
+  void check_one(const DeclaredSnapshot& snapshot, const Shown& due) {
+    std::set<std::string> names;
+    for (const auto& collection : views_->collections(snapshot, "db@x", "db")) names.insert(collection->ns().substr(5));
+    std::set<std::string> due_names;
+    for (const auto& [name, documents] : due.collections) due_names.insert(name);
+    REQUIRE(names == due_names);
+    for (const auto& [name, documents] : due.collections) {
+      INFO("collection " << name);
+      const auto collection = views_->open(snapshot, "db@x." + name, "db." + name);
+      Transaction transaction(*engine_, Transaction::Mode::read);
+      check_scan(transaction, *collection, documents, storage::Direction::forward);
+      check_scan(transaction, *collection, documents, storage::Direction::backward);
+      std::set<std::string> indexes;
+      for (const auto& index : collection->indexes()) {
+        if (index->spec().name != "_id_") indexes.insert(index->spec().name);
+        check_index(transaction, *collection, *index, documents);
+      }
+      const auto due_indexes = due.indexes.find(name);
+      CHECK(indexes == (due_indexes == due.indexes.end() ? std::set<std::string>() : due_indexes->second));
+      CHECK(collection->record_count() == static_cast<int64_t>(documents.size()));
+      for (int id = 0; id < 12; ++id) {
+        bson::Builder builder;
+        builder.append("_id", id);
+        const bson::Document key = builder.done();
+        const auto record = collection->find_id(transaction, static_cast<bson::ValueView>(key.view().find("_id")));
+        const auto found = documents.find(id);
+        REQUIRE(record.has_value() == (found != documents.end()));
+        if (record) CHECK(content_of(collection->find(transaction, *record, nullptr)->view()) == found->second);
+      }
+    }
+  }
+  // With pauses, after which it goes on in another transaction.
+  void check_scan(Transaction& transaction, storage::Collection& collection, const Documents& due, storage::Direction direction) {
+    Documents found;
+    auto scan = collection.scan(transaction, direction);
+    std::optional<Transaction> later;
+    storage::RecordId last = 0;
+    while (scan->next()) {
+      if (last != 0) CHECK((scan->record() > last) == (direction == storage::Direction::forward));
+      last = scan->record();
+      const bson::DocumentView document = scan->document();
+      REQUIRE(found.emplace(static_cast<int>(document.find("_id").to_int64()), content_of(document)).second);
+      if (random_.below(4) == 0) {
+        scan->save();
+        later.reset();
+        later.emplace(*engine_, Transaction::Mode::read);
+        scan->restore(*later);
+      }
+    }
+    CHECK(found == due);
+    scan.reset();
+  }
+  void check_index(Transaction& transaction, storage::Collection& collection, const storage::Index& index, const Documents& due) {
+    const std::string field = index.spec().fields.front().path;
+    std::vector<std::pair<int64_t, int>> all, wanted;
+    for (const auto& [id, content] : due) wanted.emplace_back(field == "_id" ? id : field == "a" ? content.a : content.u, id);
+    std::sort(wanted.begin(), wanted.end());
+    for (const auto direction : {storage::Direction::forward, storage::Direction::backward}) {
+      all.clear();
+      std::optional<Transaction> later;
+      auto cursor = collection.scan(transaction, index, direction);
+      const int64_t from = static_cast<int64_t>(random_.below(2)), to = 3 + static_cast<int64_t>(random_.below(250));
+      bson::KeyString low, high;
+      low.append(bson::Value(from)).append_before();
+      high.append(bson::Value(to)).append_after();
+      cursor->seek({Bytes(low.bytes()), Bytes(high.bytes())});
+      INFO("index " << field << ", forward " << (direction == storage::Direction::forward) << ", from " << from << " to " << to);
+      Transaction* now = &transaction;
+      while (cursor->next()) {
+        const auto document = collection.find(*now, cursor->record(), nullptr);
+        REQUIRE(document);
+        all.emplace_back(document->view().find(field).to_int64(), static_cast<int>(document->view().find("_id").to_int64()));
+        if (random_.below(4) == 0) {
+          cursor->save();
+          later.reset();
+          later.emplace(*engine_, Transaction::Mode::read);
+          cursor->restore(*later);
+          now = &*later;
+        }
+      }
+      std::vector<std::pair<int64_t, int>> in_range;
+      for (const auto& one : wanted) {
+        if (one.first >= from && one.first <= to) in_range.push_back(one);
+      }
+      for (size_t i = 1; i < all.size(); ++i) CHECK((direction == storage::Direction::forward ? all[i - 1].first <= all[i].first : all[i - 1].first >= all[i].first));
+      std::sort(all.begin(), all.end());
+      CHECK(all == in_range);
+      cursor.reset();
+    }
+  }
+
+  base::Random random_;
+  std::unique_ptr<storage::TemporaryDirectory> directory_;
+  std::optional<Engine> engine_;
+  std::optional<Past> past_;
+  std::optional<versions::PastViews> views_;
+  Shown now_;
+  std::map<uint64_t, Shown> snapshots_;
+  int names_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("every snapshot of any history shows what there was") {
+  size_t saved = 0;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    INFO("seed " << seed);
+    World world(seed);
+    for (int i = 0; i < 400; ++i) {
+      world.step();
+      if (i % 50 == 49) world.check();
+    }
+    world.drop_all();
+    saved += world.saved;
+  }
+  CHECK(saved > 250);
+}

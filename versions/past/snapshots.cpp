@@ -1,0 +1,269 @@
+#include "versions/past/snapshots.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "bson/builder.h"
+#include "bson/validate.h"
+#include "storage/engine.h"
+
+namespace versions::past {
+
+using base::ErrorCode;
+using base::OperationError;
+using storage::Transaction;
+
+namespace {
+
+constexpr char table_name[] = "past-snapshots";
+const base::Bytes next_key(1, '\0');
+
+base::Bytes row_key(uint64_t number) {
+  base::Bytes key;
+  base::append_be64(key, number);
+  return key;
+}
+
+[[noreturn]] void damaged() { throw OperationError(ErrorCode::data_corruption_detected, "the list of snapshots can't be read"); }
+
+[[noreturn]] void too_old(const std::string& what) {
+  throw OperationError(ErrorCode::snapshot_too_old, "no snapshot was declared at or before " + what);
+}
+
+bson::DocumentView checked(base::BytesView row) {
+  const auto document = bson::validate(row);
+  if (!document.ok()) damaged();
+  return document.value();
+}
+
+int64_t number_in(bson::DocumentView row, std::string_view field) {
+  const auto value = row.find(field);
+  if (!value.is_number()) damaged();
+  return value.to_int64();
+}
+
+// 42 of "s42".
+std::optional<uint64_t> number_of(std::string_view ref) {
+  uint64_t number = 0;
+  if (ref.size() < 2 || ref[0] != 's' || ref[1] == '0') return std::nullopt;
+  const auto [end, error] = std::from_chars(ref.data() + 1, ref.data() + ref.size(), number);
+  return error == std::errc() && end == ref.data() + ref.size() ? std::optional(number) : std::nullopt;
+}
+
+bool looks_like_time(std::string_view ref) {
+  static constexpr std::string_view form = "00000000T000000Z";
+  if (ref.size() != form.size()) return false;
+  for (size_t i = 0; i < form.size(); ++i) {
+    if (form[i] == '0' ? (ref[i] < '0' || ref[i] > '9') : ref[i] != form[i]) return false;
+  }
+  return true;
+}
+
+// Milliseconds since 1970 of the end of the second "20261120T101500Z".
+std::optional<int64_t> time_of(std::string_view ref) {
+  if (!looks_like_time(ref)) return std::nullopt;
+  const auto part = [&](size_t at, size_t length) {
+    int value = 0;
+    std::from_chars(ref.data() + at, ref.data() + at + length, value);
+    return value;
+  };
+  using namespace std::chrono;
+  const year_month_day date{year(part(0, 4)), month(static_cast<unsigned>(part(4, 2))), day(static_cast<unsigned>(part(6, 2)))};
+  if (!date.ok() || part(9, 2) > 23 || part(11, 2) > 59 || part(13, 2) > 60) {
+    throw OperationError(ErrorCode::bad_value, "no such time: " + std::string(ref));
+  }
+  const auto at = sys_days(date) + hours(part(9, 2)) + minutes(part(11, 2)) + seconds(part(13, 2));
+  return duration_cast<milliseconds>(at.time_since_epoch()).count() + 999;
+}
+
+}  // namespace
+
+bool says_when(std::string_view ref) { return number_of(ref) || looks_like_time(ref); }
+
+Snapshots::Snapshots(storage::Engine& engine) : engine_(engine) {
+  const auto tables = engine.table_names();
+  if (std::find(tables.begin(), tables.end(), table_name) == tables.end()) return;
+  make();
+  reload();
+}
+
+void Snapshots::make() {
+  if (!table_.exists()) table_ = engine_.open_table(table_name, {.allocation_bytes = 512});
+}
+
+void Snapshots::reload() {
+  std::lock_guard declaring(declaring_);
+  std::vector<DeclaredSnapshot> all;
+  std::vector<Stamp> past;  // of those that aren't left
+  uint64_t next = 1;
+  if (table_.exists()) {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    storage::TableCursor cursor = table_.cursor(transaction);
+    while (cursor.next()) {
+      const bson::DocumentView row = checked(cursor.value());
+      if (cursor.key() == next_key) {
+        next = static_cast<uint64_t>(number_in(row, "next"));
+        past.push_back(static_cast<Stamp>(number_in(row, "newest")));
+        continue;
+      }
+      if (cursor.key().size() != 8) damaged();
+      DeclaredSnapshot one{base::load_be64(cursor.key().data()), static_cast<Stamp>(number_in(row, "stamp")), number_in(row, "time"), {}};
+      if (row.find("dropped").exists()) {
+        past.push_back(one.stamp);
+        continue;
+      }
+      if (const auto name = row.find("name"); name.is_string()) one.name = name.as_string();
+      all.push_back(std::move(one));
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.stamp < b.stamp; });
+  storage::DeclaredSnapshots& declared = engine_.declared_snapshots();
+  std::lock_guard lock(mutex_);
+  declared.clear();
+  for (const DeclaredSnapshot& one : all) declared.add(one.stamp);
+  for (const Stamp stamp : past) {
+    declared.add_dropped(stamp);
+    engine_.raise_stamp(stamp);  // writes to come are later
+  }
+  all_ = std::move(all);
+  next_number_ = next;
+}
+
+void Snapshots::put(Transaction& transaction, const DeclaredSnapshot& snapshot) const {
+  bson::Builder row;
+  row.append("stamp", static_cast<int64_t>(snapshot.stamp)).append("time", snapshot.time_ms);
+  if (!snapshot.name.empty()) row.append("name", snapshot.name);
+  table_.put(transaction, row_key(snapshot.number), row.done().bytes());
+  bson::Builder next;
+  next.append("next", static_cast<int64_t>(snapshot.number + 1)).append("newest", static_cast<int64_t>(snapshot.stamp));
+  table_.put(transaction, next_key, next.done().bytes());
+}
+
+void Snapshots::remember(const DeclaredSnapshot& snapshot) {
+  std::lock_guard lock(mutex_);
+  const auto later = std::find_if(all_.begin(), all_.end(), [&](const auto& one) { return one.stamp > snapshot.stamp; });
+  all_.insert(later, snapshot);
+  next_number_ = std::max(next_number_, snapshot.number + 1);
+}
+
+void Snapshots::forget(uint64_t number) {
+  std::lock_guard lock(mutex_);
+  for (auto one = all_.begin(); one != all_.end(); ++one) {
+    if (one->number != number) continue;
+    engine_.declared_snapshots().remove(one->stamp);
+    all_.erase(one);
+    return;
+  }
+}
+
+DeclaredSnapshot Snapshots::declare(const std::string& name, const Told& told, const std::function<void()>& interrupted) {
+  DeclaredSnapshot snapshot;
+  {
+    std::lock_guard declaring(declaring_);
+    make();
+    storage::DeclaredSnapshots& declared = engine_.declared_snapshots();
+    snapshot = storage::in_transaction(engine_, [&](Transaction& transaction) {
+      DeclaredSnapshot one;
+      {
+        std::lock_guard lock(mutex_);
+        const auto same = std::find_if(all_.begin(), all_.end(), [&](const auto& other) { return !name.empty() && other.name == name; });
+        if (same != all_.end()) throw OperationError(ErrorCode::namespace_exists, "snapshot '" + name + "' already exists");
+        one = {next_number_, 0, base::system_clock().wall_ms(), name};
+      }
+      transaction.expect_stamps(2);  // and the log's
+      one.stamp = declared.declare([&] { return transaction.next_stamp(); });
+      transaction.after_rollback([&declared, stamp = one.stamp] { declared.remove(stamp); });
+      put(transaction, one);
+      told(transaction, one);
+      return one;
+    });
+    remember(snapshot);
+  }
+  while (engine_.all_committed() <= snapshot.stamp) {
+    if (interrupted) interrupted();
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return snapshot;
+}
+
+void Snapshots::declare_again(Transaction& transaction, const DeclaredSnapshot& snapshot) {
+  storage::DeclaredSnapshots& declared = engine_.declared_snapshots();
+  declared.add(snapshot.stamp);
+  transaction.after_rollback([&declared, stamp = snapshot.stamp] { declared.remove(stamp); });
+  put(transaction, snapshot);
+  transaction.after_commit([this, snapshot] { remember(snapshot); });
+}
+
+std::optional<DeclaredSnapshot> Snapshots::drop(uint64_t number, const Told& told) {
+  std::lock_guard declaring(declaring_);
+  const auto snapshot = find(number);
+  if (!snapshot) return std::nullopt;
+  storage::in_transaction(engine_, [&](Transaction& transaction) {
+    drop_again(transaction, number);
+    told(transaction, *snapshot);
+  });
+  return snapshot;
+}
+
+void Snapshots::drop_again(Transaction& transaction, uint64_t number) {
+  const auto snapshot = find(number);
+  if (!snapshot) return;
+  bson::Builder row;
+  row.append("stamp", static_cast<int64_t>(snapshot->stamp)).append("time", snapshot->time_ms).append("dropped", true);
+  table_.put(transaction, row_key(number), row.done().bytes());
+  transaction.after_commit([this, number] { forget(number); });
+}
+
+std::vector<DeclaredSnapshot> Snapshots::dropped(Transaction& transaction) const {
+  std::vector<DeclaredSnapshot> all;
+  if (!table_.exists()) return all;
+  storage::TableCursor cursor = table_.cursor(transaction);
+  while (cursor.next()) {
+    if (cursor.key().size() != 8) continue;
+    const bson::DocumentView row = checked(cursor.value());
+    if (!row.find("dropped").exists()) continue;
+    all.push_back({base::load_be64(cursor.key().data()), static_cast<Stamp>(number_in(row, "stamp")), number_in(row, "time"), {}});
+  }
+  return all;
+}
+
+void Snapshots::swept(Transaction& transaction, uint64_t number) const { table_.remove(transaction, row_key(number)); }
+
+std::vector<DeclaredSnapshot> Snapshots::all() const {
+  std::lock_guard lock(mutex_);
+  return all_;
+}
+
+std::optional<DeclaredSnapshot> Snapshots::find(uint64_t number) const {
+  std::lock_guard lock(mutex_);
+  for (const DeclaredSnapshot& one : all_) {
+    if (one.number == number) return one;
+  }
+  return std::nullopt;
+}
+
+std::optional<DeclaredSnapshot> Snapshots::find(std::string_view ref) const {
+  if (const auto number = number_of(ref)) return find(*number);
+  const auto time = time_of(ref);
+  std::lock_guard lock(mutex_);
+  if (!time) {
+    const auto named = std::find_if(all_.begin(), all_.end(), [&](const auto& one) { return one.name == ref; });
+    return named == all_.end() ? std::nullopt : std::optional(*named);
+  }
+  const auto newest = std::find_if(all_.rbegin(), all_.rend(), [&](const auto& one) { return one.time_ms <= *time; });
+  if (newest == all_.rend()) too_old(std::string(ref));
+  return *newest;
+}
+
+DeclaredSnapshot Snapshots::at(Stamp at) const {
+  std::lock_guard lock(mutex_);
+  const auto newest = std::find_if(all_.rbegin(), all_.rend(), [&](const auto& one) { return one.stamp <= at; });
+  if (newest == all_.rend()) too_old("Timestamp(" + std::to_string(at >> 32) + ", " + std::to_string(at & 0xffffffff) + ")");
+  return *newest;
+}
+
+}  // namespace versions::past
