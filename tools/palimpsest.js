@@ -146,6 +146,26 @@
       if (said.youngerThanSeconds !== undefined) stay.push(`those younger than ${plural(show(said.youngerThanSeconds), "second")}`);
       return readable(said, (stay.length === 0 ? "all commits" : stay.join(" and ")) + " stay");
     }],
+    getProof: ["getProof(collection, id, {save: path})", "that a document is in the commit, or isn't; saved, for tools/verify_proof", function (name, id, options) {
+      const said = this.runCommand({getProof: 1, coll: name, _id: id});
+      const bytes = said.proof.length();
+      if (options !== undefined && options.save !== undefined) require("fs").writeFileSync(options.save, said.proof.buffer.subarray(0, bytes));
+      const what = !said.present ? "not there" : said.purged ? `there, erased since: ${short(said.hash)}` : `there: ${short(said.hash)}`;
+      return readable(said, `${name} ${show(id)} at ${short(said.commit)}: ${what}; a proof of ${bytes} bytes`);
+    }],
+    verify: ["verify({deep})", "whether what is stored of the commit is what its id says", function (options) {
+      const said = this.runCommand({verify: 1, ...options});
+      const lines = [`commit ${short(said.commit)} is ${said.valid ? "whole" : "damaged: " + plural(said.damageCount, "place")}`];
+      for (const one of said.collections) {
+        if (!one.said) lines.push(`  ${one.name}: its id says nothing of it`);
+        else lines.push(`  ${one.name}: root ${short(one.root)}, ${plural(one.nodes, "node")}` + (said.deep ? `, ${plural(one.documents, "document")}` : "") + " read");
+      }
+      for (const one of said.damage) {
+        const where = one.node !== undefined ? `node ${short(one.node)}` : one._id !== undefined ? show(one._id) : one.key !== undefined ? `key ${one.key}` : "";
+        lines.push("  ! " + [one.collection, where].filter(Boolean).join(" ") + `: ${one.what}`);
+      }
+      return readable(said, lines.join("\n"));
+    }],
     sweep: ["sweep()", "drops the commits that need not stay", function () {
       const swept = this.runCommand({sweep: 1});
       return readable(swept, `${plural(swept.commits, "commit")} dropped, ${plural(swept.versions, "version")} freed`);

@@ -1,16 +1,25 @@
-// Checks a proof that a key has a value below a root, or isn't there. Needs nothing but a C++20 compiler:
+// Checks a proof that a key has a value below a root, or isn't there; or that a document was in a commit, or wasn't. Needs nothing but a C++20
+// compiler:
 //
 //   c++ -std=c++20 -O2 -o verify_proof verify_proof.cpp
+//   verify_proof --commit ID PROOF [DOCUMENT]
 //   verify_proof ROOT KEY PROOF
+//
+// The first is for the `proof` of what getProof answers, as a file: ID is the commit's id, 64 hexadecimal digits, from whoever is trusted. Prints
+// what the commit says: `present` or `absent`, the collection's UUID, the _id (as JSON, or the bytes that it is told apart by), the document's
+// SHA-256 and whether the document is in the file; DOCUMENT is where it is written to, as BSON. Look whether that is the _id that was asked for.
 //
 // ROOT and KEY in hexadecimal, PROOF a file (-: standard input). Prints `present` and the value in hexadecimal, or `absent`, and
 // exits with 0; prints why the proof does not hold, and exits with 1; where there is nothing to check, with 2. With `--many FILE`
 // it answers a line for each line `ROOT KEY PROOF` of the file, all in hexadecimal (- for nothing). Format: docs/formats/merkle.md.
 #include <array>
+#include <bit>
+#include <charconv>
 #include <cstdint>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -228,6 +237,115 @@ class Proof {
   std::optional<Bytes> value_;
 };
 
+// --- commits
+
+struct CommitProof {
+  BytesView label, key;
+  std::optional<Bytes> hash;
+  std::optional<BytesView> document;
+};
+
+// The root that the commit says of the collection; nullopt: it has no such collection.
+std::optional<BytesView> root_of(BytesView commit, BytesView statement, BytesView label) {
+  check(sha256(statement) == commit, "it is of another commit");
+  Reader reader{statement};
+  check(reader.take(17) == "palimpsest commit", "the commit is of no known format");
+  check(reader.byte() == 2, "the commit's id says nothing of documents");
+  for (uint64_t parents = reader.varint(); parents > 0; --parents) reader.take(hash_bytes);
+  reader.text();  // metadata
+  std::optional<BytesView> root;
+  for (uint64_t collections = reader.varint(); collections > 0; --collections) {
+    const BytesView name = reader.text(), own = reader.take(hash_bytes);
+    if (name != label) continue;
+    check(!root, "a collection is in the commit twice");
+    root = own;
+  }
+  reader.take(8);  // time
+  check(reader.left.empty(), "the commit goes on behind its end");
+  return root;
+}
+
+CommitProof commit_proof(BytesView commit, BytesView proof) {
+  Reader reader{proof};
+  check(reader.take(4) == BytesView("PMC\1", 4), "it is of no known format");
+  const BytesView statement = reader.text();
+  CommitProof said{.label = reader.text(), .key = reader.text(), .hash = {}, .document = {}};
+  const BytesView tree = reader.text();
+  if (const uint64_t length = reader.varint(); length > 0) said.document = reader.take(length - 1);
+  check(reader.left.empty(), "it goes on behind its end");
+  if (const auto root = root_of(commit, statement, said.label)) {
+    check(*root != Bytes(hash_bytes, '\0'), "the commit's id says nothing of documents");
+    said.hash = Proof(*root, said.key, tree).answer();
+  } else {
+    check(tree.empty(), "a tree of no collection");
+  }
+  check(!said.hash || said.hash->size() == hash_bytes, "a leaf has no hash of a document");
+  check(!said.document || (said.hash && sha256(*said.document) == *said.hash), "the document has another hash");
+  return said;
+}
+
+std::string hex(BytesView bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    text += "0123456789abcdef"[static_cast<uint8_t>(c) >> 4];
+    text += "0123456789abcdef"[c & 15];
+  }
+  return text;
+}
+
+uint64_t big_endian(BytesView bytes) {
+  uint64_t number = 0;
+  for (const char c : bytes) number = number << 8 | static_cast<uint8_t>(c);
+  return number;
+}
+
+std::optional<std::string> readable_number(int kind, Bytes body) {
+  const bool negative = kind < 0x3c;
+  const int distance = negative ? 0x3c - kind : kind - 0x3c;
+  if (negative) {
+    for (char& c : body) c = static_cast<char>(~c);
+  }
+  uint64_t whole = 0;
+  const bool is_whole = distance >= 2 && distance <= 9;
+  if (is_whole) {
+    const auto bytes = static_cast<size_t>(distance - 1);
+    if (body.size() < bytes) return {};
+    whole = big_endian(BytesView(body).substr(0, bytes));
+    body.erase(0, bytes);
+    if (whole % 2 == 0) return body.empty() ? std::optional((negative ? "-" : "") + std::to_string(whole / 2)) : std::nullopt;
+  }
+  if (body.size() != 8 || (body[7] & 1) != 0) return {};
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, std::bit_cast<double>(big_endian(body) >> 1));
+  return (negative ? "-" : "") + std::string(text, end.ptr);
+}
+
+std::string quoted(BytesView body) {
+  std::string text = "\"";
+  for (size_t i = 0; i < body.size(); ++i) {
+    const auto c = static_cast<uint8_t>(body[i] == 1 && i + 1 < body.size() ? body[++i] - 1 : body[i]);
+    if (c == '"' || c == '\\') text += '\\';
+    if (c < 0x20) text += "\\u00" + hex(Bytes(1, static_cast<char>(c)));
+    else text += static_cast<char>(c);
+  }
+  return text + '"';
+}
+
+// The _id as JSON, where the key says it; docs/formats/key-string.md.
+std::string readable(BytesView key) {
+  const int kind = key.empty() ? 0 : static_cast<uint8_t>(key[0]);
+  const BytesView body = key.substr(key.empty() ? 0 : 1);
+  static const std::map<int, const char*> constants{{0x20, "null"}, {0x30, "NaN"}, {0x31, "-Infinity"}, {0x3c, "0"}, {0x47, "Infinity"}, {0x78, "false"}, {0x79, "true"}};
+  if (const auto constant = constants.find(kind); constant != constants.end() && body.empty()) return constant->second;
+  if (kind == 0x70 && body.size() == 12) return "ObjectId(\"" + hex(body) + "\")";
+  if (kind == 0x80 && body.size() == 8) return "Date(" + std::to_string(static_cast<int64_t>(big_endian(body) ^ uint64_t{1} << 63)) + ")";
+  if (kind == 0x50 && body.ends_with('\0')) return quoted(body.substr(0, body.size() - 1));
+  if (kind >= 0x32 && kind <= 0x46) {
+    if (const auto number = readable_number(kind, Bytes(body))) return *number;
+  }
+  return "key " + hex(key);
+}
+
 Bytes from_hex(const std::string& text) {
   Bytes bytes;
   if (text == "-") return bytes;
@@ -246,9 +364,22 @@ int answer(const std::string& root, const std::string& key, const Bytes& proof) 
   try {
     const Bytes root_bytes = from_hex(root), key_bytes = from_hex(key);
     const auto value = Proof(root_bytes, key_bytes, proof).answer();
-    std::cout << (value ? "present " : "absent");
-    for (const char c : value.value_or("")) std::cout << "0123456789abcdef"[static_cast<uint8_t>(c) >> 4] << "0123456789abcdef"[c & 15];
+    std::cout << (value ? "present " + hex(*value) : "absent");
     std::cout << "\n";
+    return 0;
+  } catch (const Invalid& invalid) {
+    std::cout << "The proof does not hold: " << invalid.why << "\n";
+    return 1;
+  }
+}
+
+int answer_commit(const std::string& commit, const Bytes& proof, const char* path) {
+  try {
+    const Bytes id = from_hex(commit);
+    const CommitProof said = commit_proof(id, proof);
+    std::cout << (said.hash ? "present" : "absent") << "\ncollection " << hex(said.label) << "\n_id " << readable(said.key) << "\n";
+    if (said.hash) std::cout << "document " << hex(*said.hash) << (said.document ? " " + std::to_string(said.document->size()) + " bytes in the file\n" : " not in the file\n");
+    if (path != nullptr && said.document) std::ofstream(path, std::ios::binary) << *said.document;
     return 0;
   } catch (const Invalid& invalid) {
     std::cout << "The proof does not hold: " << invalid.why << "\n";
@@ -266,12 +397,14 @@ int main(int count, char** arguments) {
     for (std::string root, key, proof; file >> root >> key >> proof;) answer(root, key, from_hex(proof));
     return 0;
   }
-  if (args.size() != 4) {
-    std::cerr << "usage: verify_proof ROOT KEY PROOF\n";
+  const bool of_commit = (args.size() == 4 || args.size() == 5) && args[1] == "--commit";
+  if (args.size() != 4 && !of_commit) {
+    std::cerr << "usage: verify_proof --commit ID PROOF [DOCUMENT]\n       verify_proof ROOT KEY PROOF\n";
     return 2;
   }
   std::ifstream file(args[3], std::ios::binary);
   std::istream& in = args[3] == "-" ? std::cin : file;
   if (!in) return cannot_read(args[3]);
-  return answer(args[1], args[2], Bytes(std::istreambuf_iterator<char>(in), {}));
+  const Bytes proof(std::istreambuf_iterator<char>(in), {});
+  return of_commit ? answer_commit(args[2], proof, args.size() == 5 ? arguments[4] : nullptr) : answer(args[1], args[2], proof);
 }

@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
-"""Checks a proof that a key has a value below a root, or isn't there. Needs nothing but Python.
+"""Checks a proof that a key has a value below a root, or isn't there; or that a document was in a commit, or wasn't. Needs nothing but Python.
 
-usage: verify_proof.py ROOT KEY PROOF
+usage: verify_proof.py --commit ID PROOF [DOCUMENT]
+       verify_proof.py ROOT KEY PROOF
+
+The first is for the `proof` of what getProof answers, as a file: ID is the commit's id, 64 hexadecimal digits, from whoever is trusted. Prints what
+the commit says: `present` or `absent`, the collection's UUID, the _id (as JSON, or the bytes that it is told apart by), the document's SHA-256 and
+whether the document is in the file; DOCUMENT is where it is written to, as BSON. Look whether that is the _id that was asked for.
 
 ROOT and KEY in hexadecimal, PROOF a file (-: standard input). Prints `present` and the value in hexadecimal, or `absent`, and
 exits with 0; prints why the proof does not hold, and exits with 1; where there is nothing to check, with 2. With `--many FILE` it
 answers a line for each line `ROOT KEY PROOF` of the file, all in hexadecimal (- for nothing). Format: docs/formats/merkle.md.
 """
 import hashlib
+import json
+import struct
 import sys
 
 SEARCH, BUCKET_ROOT, BUCKET_INNER, LEAF, EXTENSION, BRANCH = 1, 2, 3, 4, 5, 6
@@ -154,6 +161,92 @@ def verify(root, key, proof):
         family = kin
 
 
+class Statement:
+    """What a commit's id is the hash of."""
+
+    def __init__(self, commit, data):
+        check(sha256(data) == commit, "it is of another commit")
+        reader = Reader(data)
+        check(reader.take(17) == b"palimpsest commit", "the commit is of no known format")
+        check(reader.byte() == 2, "the commit's id says nothing of documents")
+        self.parents = [reader.take(32) for _ in range(reader.varint())]
+        self.metadata = reader.text()
+        self.roots = {}
+        for _ in range(reader.varint()):
+            label, root = reader.text(), reader.take(32)
+            check(label not in self.roots, "a collection is in the commit twice")
+            self.roots[label] = root
+        self.time_ms = int.from_bytes(reader.take(8), "little", signed=True)
+        check(not reader.left(), "the commit goes on behind its end")
+
+
+def verify_commit(commit, proof):
+    """(label of the collection, key, SHA-256 of the document or None, the document or None). Raises Invalid."""
+    reader = Reader(proof)
+    check(reader.take(4) == b"PMC\1", "it is of no known format")
+    statement = Statement(commit, reader.text())
+    label, key, tree = reader.text(), reader.text(), reader.text()
+    length = reader.varint()
+    document = reader.take(length - 1) if length else None
+    check(not reader.left(), "it goes on behind its end")
+    root = statement.roots.get(label)
+    check(root != bytes(32), "the commit's id says nothing of documents")
+    if root is None:
+        check(not tree, "a tree of no collection")
+        value = None
+    else:
+        value = verify(root, key, tree)
+    check(value is None or len(value) == 32, "a leaf has no hash of a document")
+    check(document is None or (value is not None and sha256(document) == value), "the document has another hash")
+    return label, key, value, document
+
+
+def readable(key):
+    """The _id as JSON, where the key says it; docs/formats/key-string.md."""
+    kind, body = key[0] if key else 0, key[1:]
+    distance, whole = abs(kind - 0x3C), 0
+    constants = {0x20: "null", 0x30: "NaN", 0x31: "-Infinity", 0x3C: "0", 0x47: "Infinity", 0x78: "false", 0x79: "true"}
+    if kind in constants and not body:
+        return constants[kind]
+    if kind == 0x70 and len(body) == 12:
+        return f'ObjectId("{body.hex()}")'
+    if kind == 0x80 and len(body) == 8:
+        return f"Date({int.from_bytes(body, 'big') - 2**63})"
+    if kind == 0x50 and body.endswith(b"\0"):
+        text = body[:-1].replace(b"\1\1", b"\0").replace(b"\1\2", b"\1")
+        return json.dumps(text.decode(errors="replace"), ensure_ascii=False)
+    if 0x32 <= kind <= 0x46:
+        if kind < 0x3C:
+            body = bytes(255 - byte for byte in body)
+        if 2 <= distance <= 9:
+            whole = int.from_bytes(body[:distance - 1], "big")
+            body = body[distance - 1:]
+        if distance in (1, 10) or whole & 1:
+            if len(body) == 8 and not body[7] & 1:
+                return repr(struct.unpack(">d", (int.from_bytes(body, "big") >> 1).to_bytes(8, "big"))[0] * (-1 if kind < 0x3C else 1))
+        elif not body:
+            return str(-(whole >> 1) if kind < 0x3C else whole >> 1)
+    return "key " + key.hex()
+
+
+def say_commit(commit, proof, path):
+    """Prints what the commit says; whether the proof holds."""
+    try:
+        label, key, value, document = verify_commit(commit, proof)
+    except Invalid as why:
+        print(f"The proof does not hold: {why}")
+        return False
+    print("absent" if value is None else "present")
+    print("collection", label.hex())
+    print("_id", readable(key))
+    if value is not None:
+        print("document", value.hex(), "not in the file" if document is None else f"{len(document)} bytes in the file")
+    if path is not None and document is not None:
+        with open(path, "wb") as file:
+            file.write(document)
+    return True
+
+
 def say(root, key, proof):
     """Prints the answer; whether the proof holds."""
     try:
@@ -171,6 +264,10 @@ def main():
             for line in file:
                 say(*(b"" if field == "-" else bytes.fromhex(field) for field in line.split()))
         return
+    if len(sys.argv) in (4, 5) and sys.argv[1] == "--commit":
+        with sys.stdin.buffer if sys.argv[3] == "-" else open(sys.argv[3], "rb") as file:
+            proof = file.read()
+        sys.exit(0 if say_commit(bytes.fromhex(sys.argv[2]), proof, sys.argv[4] if len(sys.argv) == 5 else None) else 1)
     if len(sys.argv) != 4:
         print(__doc__, file=sys.stderr)
         sys.exit(2)

@@ -49,6 +49,7 @@
   X(get_log)                   \
   X(get_more)                  \
   X(get_parameter)             \
+  X(get_proof)                 \
   X(hello)                     \
   X(host_info)                 \
   X(initial_sync_begin)        \
@@ -101,6 +102,7 @@
   X(sweep)                     \
   X(update)                    \
   X(validate)                  \
+  X(verify)                    \
   X(version_stats)             \
   X(whatsmyuri)
 

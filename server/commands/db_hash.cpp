@@ -8,9 +8,11 @@
 #include "bson/json.h"
 #include "server/arguments.h"
 #include "server/command.h"
+#include "server/commands/branches.h"
 #include "server/commands/scale.h"
 #include "server/operation.h"
 #include "server/query/reader.h"
+#include "server/services.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/catalog.h"
@@ -48,6 +50,24 @@ std::string hash_collection(OperationContext& op, const std::shared_ptr<storage:
   return md5.hex();
 }
 
+bool is_wanted(const std::set<std::string, std::less<>>& wanted, std::string_view name) { return wanted.empty() || wanted.contains(name); }
+
+// Of a database with branches, what the last commit says of the collections: who compares these reads no document.
+void append_roots(OperationContext& op, const Request& request, const std::set<std::string, std::less<>>& wanted, bson::Builder& reply) {
+  auto database = op.services().databases->find(database_of(request));
+  if (!database) return;
+  const query::States states(op, std::move(database));
+  const auto commit = states.branches().graph().commit(states.transaction(), states.place(ref_of(request)).commit);
+  bson::Builder roots;
+  for (const auto& collection : write::engine_of(op).catalog().collections(states.database().name())) {
+    const std::string ns = collection->ns(), name(write::collection_of(ns));
+    const versions::CollectionState* state = commit->state_of(collection->id());
+    const auto root = state != nullptr && is_wanted(wanted, name) ? commit->root_of(*state) : std::nullopt;
+    if (root) roots.append(name, hex(*root));
+  }
+  reply.append("commit", hex(commit->id)).append("roots", roots.done());
+}
+
 class DbHash : public Command {
  public:
   std::string_view name() const override { return "dbHash"; }
@@ -72,7 +92,7 @@ class DbHash : public Command {
     for (const auto& collection : collections) {
       const std::string ns = collection->ns();
       const std::string name(write::collection_of(ns));
-      if ((!wanted.empty() && !wanted.contains(name)) || write::is_system(ns)) continue;
+      if (!is_wanted(wanted, name) || write::is_system(ns)) continue;
       const std::string hash = hash_collection(op, collection);
       hashes.append(name, hash);
       uuids.append(name, bson::Binary{4, collection->uuid_bytes()});
@@ -81,6 +101,7 @@ class DbHash : public Command {
     }
     reply.append("collections", hashes.done()).append("capped", capped.done_value()).append("uuids", uuids.done());
     reply.append("md5", all.hex());
+    append_roots(op, request, wanted, reply);
     append_count(reply, "timeMillis", op.elapsed_us() / 1000);
   }
 };

@@ -65,7 +65,9 @@ class Sweep : public Command {
   bool writes() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
-    const versions::Branches::Swept swept = write::sweep(op, *branched(op, request));
+    const auto database = branched(op, request);
+    const versions::Branches::Swept swept = write::sweep(op, *database);
+    write::free_nodes(op, *database);
     append_count(reply, "commits", static_cast<int64_t>(swept.commits));
     append_count(reply, "versions", static_cast<int64_t>(swept.records));
   }

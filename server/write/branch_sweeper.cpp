@@ -29,6 +29,14 @@ versions::Branches::Swept sweep(OperationContext& op, versions::BranchedDatabase
   }
 }
 
+void free_nodes(OperationContext& op, versions::BranchedDatabase& database) {
+  uint64_t count = 0;
+  do {
+    op.check_interrupt();
+    count = in_transaction(op, [&](storage::Transaction& transaction) { return database.free_nodes(transaction, [&] { op.check_interrupt(); }); });
+  } while (count > 0);
+}
+
 BranchSweeper::BranchSweeper(Services& services)
     : services_(services),
       passes_("BranchSweeper", [this] { return std::chrono::seconds(sleep_seconds_.load()); }, [this] { if (enabled_) run_pass(); }) {
@@ -51,12 +59,23 @@ void BranchSweeper::sweep_one(versions::BranchedDatabase& database) {
   try {
     Passes::Operation operation(passes_, services_, database.name(), body.done());
     operation.context().hold_primary();
-    sweep(operation.context(), database);
+    if (sweep(operation.context(), database).commits > 0) nodes_[database.name()].owed = true;
+    free_nodes_of(operation.context(), database);
   } catch (const base::OperationError& error) {
     // The next pass tries again; the database may just have been dropped.
     base::log(base::Severity::warning, base::LogComponent::storage, 7734001, "Error dropping old commits of a database",
               base::Attributes().add("db", database.name()).add("error", error.what()));
   }
+}
+
+void BranchSweeper::free_nodes_of(OperationContext& op, versions::BranchedDatabase& database) {
+  constexpr int64_t part_of_time = 50;
+  const int64_t begun = services_.clock.monotonic_us();
+  Nodes& nodes = nodes_[database.name()];
+  if (!nodes.owed || nodes.not_before_us > begun) return;
+  free_nodes(op, database);
+  const int64_t now = services_.clock.monotonic_us();
+  nodes = {false, now + part_of_time * (now - begun)};
 }
 
 }  // namespace server::write

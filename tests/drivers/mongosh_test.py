@@ -4,6 +4,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
@@ -197,6 +198,23 @@ def test_a_merge_by_hand_and_what_goes_from_history_have_helpers(server):
         said""", "merged") == {
             "waits": True, "conflicts": [1, 2, 3], "resolved": ["ours", "theirs", "document"], "merged": True, "shown": [1, 2, 3], "reverted": [True, 3],
             "picked": [True, 4], "retention": [1, 1], "swept": True, "purged": [1, 3]}
+
+
+def test_proofs_have_helpers(server, tmp_path):
+    file = tmp_path / "proof"
+    said = shell(server, HELPERS + f"""
+        db.dropDatabase();
+        db.c.insertMany([{{_id: 1, n: 0}}, {{_id: 2, n: 0}}]);
+        db.commit("one");
+        db.c.insertOne({{_id: "three"}});
+        const commit = db.commit("two").commit, proof = db.getProof("c", "three", {{save: {json.dumps(str(file))}}});
+        [proof.commit === commit, proof.present, db.getProof("c", 4).present, db.verify().valid, db.verify({{deep: true}}).collections[0].documents, commit]""", "proven")
+    assert said[:-1] == [True, True, False, True, 3]
+    done = subprocess.run([sys.executable, ROOT / "tools" / "verify_proof.py", "--commit", said[-1], file], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("present\n") and '_id "three"\n' in done.stdout
+    text = printed(server, HELPERS + "print(db.getProof('c', 2)); print(db.verify({deep: true}))", "proven")
+    assert re.sub("[0-9a-f]{12}", "<id>", re.sub("[0-9]+ bytes", "<n> bytes", text)).splitlines() == [
+        "c 2 at <id>: there: <id>; a proof of <n> bytes", "commit <id> is whole", "  c: root <id>, 1 node, 3 documents read"]
 
 
 def test_what_the_helpers_say_can_be_read(server):

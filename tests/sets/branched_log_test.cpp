@@ -59,7 +59,10 @@ std::vector<std::string> branches_of(Branched& member) {
   }
   for (const auto& [name, commit] : graph.tags(transaction)) all.push_back("tag " + name + " " + name_of(commit));
   std::map<std::string, bool> commits;
-  for (const auto& [number, node] : graph.graph(transaction)) commits[name_of(number)] = node.dropped;
+  for (const auto& [number, node] : graph.graph(transaction)) {
+    commits[name_of(number)] = node.dropped;
+    if (!node.dropped) REQUIRE(shop.verify(transaction, number, true, 10, {}).damaged == 0);
+  }
   for (const auto& [name, dropped] : commits) {
     all.push_back("commit " + name + (dropped ? " dropped" : ""));
     if (!dropped) documents(name);
@@ -310,6 +313,7 @@ class History {
     const versions::RetentionPolicy policy{.newest = 2 + random_.below(3), .age_ms = {}};
     set_.change([&](Transaction& transaction) { shop_.set_retention(transaction, policy); });
     set_.change([&](Transaction& transaction) { shop_.sweep(transaction, policy.at(set_.time), 4, set_.a.lost()); });
+    if (random_.below(2) == 0) set_.change([&](Transaction& transaction) { shop_.free_nodes(transaction, {}); });
   }
   void purge() {
     const bson::Document gone = document("d" + std::to_string(random_.below(25)), "");
@@ -357,7 +361,7 @@ TEST_CASE("members stay alike whatever is done to branches") {
     made.merge(commands_of(set.b));
   }
   CHECK(made == std::set<std::string>{"advanceBranch", "beginBranches", "beginMerge", "commit", "create", "createBranch", "createIndexes", "createTag", "decide",
-                                      "dropBranch", "dropTag", "endMerge", "merge", "purge", "renameBranch", "resetBranch", "setRetention", "sweep"});
+                                      "dropBranch", "dropTag", "endMerge", "freeNodes", "merge", "purge", "renameBranch", "resetBranch", "setRetention", "sweep"});
 }
 
 // What has passed is in records alone: neither in memory, as after a restart, nor in the oplog.

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/varint.h"
-#include "bson/keystring.h"
 #include "storage/engine.h"
 #include "storage/touch.h"
 #include "versions/branch/bitmap_store.h"
@@ -17,6 +16,7 @@ namespace versions {
 namespace {
 
 constexpr size_t record_bytes = 8;  // of a RecordId at the end of a key
+constexpr size_t stamped_bytes = 1 + sizeof(Stamp);  // of a pending row, before the key
 
 Table open_table(const StoreParts& parts, const std::string& kind) {
   storage::TableOptions options{.prefix_compression = true};
@@ -27,12 +27,6 @@ Table open_table(const StoreParts& parts, const std::string& kind) {
 }
 
 }  // namespace
-
-Bytes key_of(BytesView document) {
-  bson::KeyString key;
-  key.append(bson::DocumentView(document).find("_id"));
-  return std::move(key).bytes();
-}
 
 std::unique_ptr<BranchStore> BranchStore::open(Layout layout, StoreParts parts) {
   switch (layout) {
@@ -70,10 +64,10 @@ Bytes BranchStore::pending_key(BranchId branch, RecordId record) {
   return key;
 }
 
-Bytes BranchStore::pending_row(PendingKind kind, Stamp stamp) {
+Bytes BranchStore::pending_row(PendingKind kind, Stamp stamp, BytesView key) {
   Bytes row(1, static_cast<char>(kind));
   base::append_le(row, stamp);
-  return row;
+  return row.append(key);
 }
 
 bool Held::has(Stamp stamp) const { return stamp < below || std::binary_search(others.begin(), others.end(), stamp); }
@@ -92,13 +86,19 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
   for (bool on = cursor.seek(pending_key(branch, 0)); on; on = cursor.next()) {
     if (base::load_be64(cursor.key().data()) != static_cast<uint64_t>(branch)) break;
     const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
-    const Stamp stamp = cursor.value().size() < 1 + sizeof(Stamp) ? 0 : base::load_le<Stamp>(cursor.value().data() + 1);
+    const BytesView row = cursor.value();
+    const Stamp stamp = row.size() < stamped_bytes ? 0 : base::load_le<Stamp>(row.data() + 1);
     if (held && !held->has(stamp)) {
-      pending.others.emplace_back(cursor.key(), cursor.value());
+      pending.others.emplace_back(cursor.key(), row);
       continue;
     }
     if (stamp >= pending.held.below) others.insert(stamp);
-    (cursor.value().at(0) == static_cast<char>(PendingKind::added) ? pending.added : pending.removed).add(record);
+    if (row.at(0) == static_cast<char>(PendingKind::added)) {
+      pending.added.add(record);
+      continue;
+    }
+    pending.removed.add(record);
+    pending.removed_keys.emplace_back(row.substr(std::min(stamped_bytes, row.size())));
   }
   pending.held.others.assign(others.begin(), others.end());
   return pending;
@@ -236,7 +236,7 @@ RecordId BranchStore::update(Transaction& transaction, const View& view, RecordI
     if (superseded) *superseded = std::move(before);
     return old;
   }
-  pending_.put(transaction, old_row, pending_row(PendingKind::removed, generation));
+  pending_.put(transaction, old_row, pending_row(PendingKind::removed, generation, key));
   now_hidden(transaction, view, {}, old);
   const RecordId record = insert_new(transaction, view, key, document, generation, 0);
   pending_.put(transaction, pending_key(view.branch, record), pending_row(PendingKind::added, generation));
@@ -252,31 +252,39 @@ void BranchStore::remove(Transaction& transaction, const View& view, BytesView k
     keys_.remove(transaction, entry_key(key, old));
     pending_.remove(transaction, row);
   } else {
-    pending_.put(transaction, row, pending_row(PendingKind::removed, stamp));
+    pending_.put(transaction, row, pending_row(PendingKind::removed, stamp, key));
   }
   now_hidden(transaction, view, key, old);
 }
 
 // --- versions
 
-uint64_t BranchStore::fold(Transaction& transaction, const RecordSet& records, SetDigest& digest,
-                           const std::function<void(RecordId, BytesView key)>& each) {
-  SetScan scan(parts_.records, transaction, std::make_shared<const RecordSet>(records));
+void BranchStore::fold_added(Transaction& transaction, State state, const RecordSet& added, std::vector<DocumentHash>& changes) {
+  Bytes commit;
+  base::append_varint(commit, state);
+  HashedDocuments hashed([&](Bytes key, const Hash& hash) { changes.push_back({std::move(key), hash}); });
+  SetScan scan(parts_.records, transaction, std::make_shared<const RecordSet>(added));
   uint64_t count = 0;
   for (; scan.next(); ++count) {
-    const Bytes key = key_of(scan.content());
-    digest += digest_of(key, scan.content());
-    each(scan.record(), key);
+    Bytes key = key_of(scan.content());
+    keys_.put(transaction, entry_key(key, scan.record()), commit);
+    hashed.add(std::move(key), scan.content());
   }
-  if (count == records.count()) return count;
-  records.for_each([&](RecordId record) {
-    if (parts_.records.find(transaction, record)) return;
-    const auto hash = purged(transaction, record);
-    if (!hash) throw base::OperationError(base::ErrorCode::data_corruption_detected, "record " + std::to_string(record) + " of a branch is missing");
-    digest += *hash;
-    ++count;
+  hashed.finish();
+  if (count != added.count()) throw base::OperationError(base::ErrorCode::data_corruption_detected, "a record that was added to a branch is missing");
+}
+
+void BranchStore::fold_removed(Transaction& transaction, const Pending& pending, std::vector<DocumentHash>& changes) {
+  size_t at = 0;
+  pending.removed.for_each([&](RecordId record) {
+    Bytes key = pending.removed_keys[at++];
+    if (key.empty()) {
+      const auto content = this->content(transaction, record);
+      if (content) key = key_of(*content);
+      else if (!purged(transaction, record)) throw base::OperationError(base::ErrorCode::data_corruption_detected, "record " + std::to_string(record) + " of a branch is missing");
+    }
+    if (!key.empty()) changes.push_back({std::move(key), std::nullopt});
   });
-  return count;
 }
 
 Folded BranchStore::commit(Transaction& transaction, const View& view, State state, const Held* held) {
@@ -287,13 +295,11 @@ Folded BranchStore::commit(Transaction& transaction, const View& view, State sta
   folded.held = std::move(pending.held);
   if (pending.empty()) return folded;
   folded.state = state;
-  Bytes commit;
-  base::append_varint(commit, state);
-  folded.records_added = fold(transaction, pending.added, folded.added,
-                              [&](RecordId record, BytesView key) { keys_.put(transaction, entry_key(key, record), commit); });
-  folded.records_removed = fold(transaction, pending.removed, folded.removed, [](RecordId, BytesView) {});
+  fold_added(transaction, state, pending.added, folded.changes);
+  fold_removed(transaction, pending, folded.changes);
   clear_pending(transaction, view.branch);
   for (const auto& [key, row] : pending.others) pending_.put(transaction, key, row);
+  pending.removed |= purged_of(transaction, view.state).records;
   save_state(transaction, view, state, pending.added, pending.removed);
   return folded;
 }

@@ -22,7 +22,7 @@
 
 #include "storage/record_store.h"
 #include "versions/branch/commit_history.h"
-#include "versions/branch/digest.h"
+#include "versions/branch/document_hash.h"
 
 namespace versions {
 
@@ -37,9 +37,6 @@ enum class Layout : uint8_t {
   version_first,         // a segment a branch, chained where they branched; no bitmaps
   hybrid,                // a segment a branch, frozen when it is branched from, with bitmaps
 };
-
-// What `_id` is told apart by: its key string (bson/keystring.h), so {_id: 1} and {_id: 1.0} are one document.
-Bytes key_of(BytesView document);
 
 // Numbers of branches go up and are never used again.
 enum class BranchId : uint32_t { none = 0 };
@@ -90,8 +87,7 @@ struct Held {
 // What a commit folded.
 struct Folded {
   State state = 0;   // the branch's new one; the old where nothing was pending
-  SetDigest added, removed;
-  uint64_t records_added = 0, records_removed = 0;
+  std::vector<DocumentHash> changes = {};  // in no order; of a document that was replaced, what came and what went
   Held held;         // what was pending, and is folded
 };
 
@@ -146,6 +142,7 @@ class BranchStore {
   // --- versions
   struct Pending {
     RecordSet added, removed;
+    std::vector<Bytes> removed_keys;  // in the order of their records; empty where the row has none
     Held held;  // says just these
     std::vector<std::pair<Bytes, Bytes>> others = {};  // rows of what `held` has not
     bool empty() const { return added.empty() && removed.empty(); }
@@ -182,11 +179,16 @@ class BranchStore {
   virtual RecordSet shown_by_any(Transaction& transaction, const std::vector<State>& states, const RecordSet& records);
   // Takes records away that no state shows any more which is still read, and no branch. Returns how many there were.
   uint64_t free(Transaction& transaction, const RecordSet& records, const Lost& lost);
-  // Takes every version of a document away, whoever shows it: `branches` are all there are. Its hashes stay in the digests that
-  // count them, and are kept for those to come. Returns how many versions there were.
+  // Takes every version of a document away, whoever shows it: `branches` are all there are. States go on naming them, and the trees of
+  // their commits. Returns how many versions there were.
   uint64_t purge(Transaction& transaction, BytesView key, const std::vector<BranchId>& branches, const Lost& lost);
-  // Of a record that was purged; nullopt: none was.
-  std::optional<SetDigest> purged(Transaction& transaction, RecordId record);
+  bool purged(Transaction& transaction, RecordId record);
+  // Documents that the state still names, and so the trees of commits with it, though they were purged since.
+  struct Purged {
+    RecordSet records;
+    std::vector<Bytes> keys;
+  };
+  Purged purged_of(Transaction& transaction, State state);
   // All of them, whoever showed them.
   RecordSet purged_records(Transaction& transaction);
 
@@ -196,7 +198,8 @@ class BranchStore {
   BranchStore(StoreParts parts, const std::vector<std::string>& more_tables);
 
   enum class PendingKind : char { added = 1, removed = 2 };
-  static Bytes pending_row(PendingKind kind, Stamp stamp);
+  // `key`: of a record that is removed, which the commit need not read then.
+  static Bytes pending_row(PendingKind kind, Stamp stamp, BytesView key = {});
   std::optional<PendingKind> pending_kind(Transaction& transaction, BranchId branch, RecordId record);
   // A place for a new record, or for what a layout keeps instead of one.
   RecordId allocate(Transaction& transaction, Segment segment);
@@ -205,6 +208,8 @@ class BranchStore {
   // empty where something else takes its place.
   virtual void now_shown(Transaction&, BranchId, RecordId) {}
   virtual void now_hidden(Transaction&, const View&, BytesView key, RecordId) { (void)key; }
+  // Whether the state names the record, whose content may be gone.
+  virtual bool names(Transaction& transaction, State state, RecordId record) { return shows(transaction, {.state = state}, record); }
   // Whether a state can leave out some of what is pending.
   virtual bool leaves_out() const { return true; }
   virtual void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) = 0;
@@ -238,9 +243,8 @@ class BranchStore {
   void clear_pending(Transaction& transaction, BranchId branch) {
     pending_.truncate(transaction, pending_key(branch, 0), pending_key(branch, storage::record_id_max));
   }
-  // How many of the records there are: their documents are counted in.
-  uint64_t fold(Transaction& transaction, const RecordSet& records, SetDigest& digest,
-                const std::function<void(RecordId, BytesView key)>& each);
+  void fold_added(Transaction& transaction, State state, const RecordSet& added, std::vector<DocumentHash>& changes);
+  void fold_removed(Transaction& transaction, const Pending& pending, std::vector<DocumentHash>& changes);
   RecordId insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation, uint64_t commit);
 
   std::mutex mutex_;

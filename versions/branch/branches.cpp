@@ -11,11 +11,15 @@ using base::OperationError;
 namespace {
 
 constexpr uint64_t stamps_beside = 8;  // the generation's and commands'
+constexpr size_t node_cache_bytes = 16 << 20;
 
 }  // namespace
 
-Branches::Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections)
-    : graph_(engine, database), layout_(layout), collections_(std::move(collections)) {
+Branches::Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections, std::shared_ptr<merkle::NodeCache> nodes)
+    : graph_(engine, database),
+      roots_(engine, database, nodes ? std::move(nodes) : std::make_shared<merkle::NodeCache>(node_cache_bytes)),
+      layout_(layout),
+      collections_(std::move(collections)) {
   for (const Collection& collection : collections_) stores_.push_back(BranchStore::open(layout, collection.parts));
 }
 
@@ -31,11 +35,11 @@ void Branches::add(Collection collection) {
   collections_.push_back(std::move(collection));
 }
 
-// Of the collections that the commit knows, with the digests that commits behind it begin with.
+// Of the collections that the commit knows, with the roots that commits behind it begin with.
 std::vector<CollectionState> Branches::states(Transaction& transaction, CommitNumber commit) {
   std::vector<CollectionState> states = graph_.commit(transaction, commit)->collections;
   for (size_t i = 0; i < collections_.size(); ++i) {
-    if (CollectionState* state = find(states, i)) state->digest = digest(transaction, commit, i);
+    if (CollectionState* state = find(states, i)) state->digest = root(transaction, commit, i);
   }
   return states;
 }
@@ -48,26 +52,32 @@ CollectionState* Branches::find(std::vector<CollectionState>& states, size_t col
 
 // One that has nothing yet isn't known to commits: whether it is there at the same moment can differ from member to member of a set. Those that
 // are new to a commit come in the order of their names on every machine.
-CollectionState& Branches::find_or_add(std::vector<CollectionState>& states, size_t known, size_t collection) const {
+CollectionState& Branches::find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection) const {
   if (CollectionState* state = find(states, collection)) return *state;
   const Collection& added = collections_[collection];
   auto at = states.begin() + static_cast<std::ptrdiff_t>(known);
   while (at != states.end() && at->label < added.label) ++at;
-  return *states.insert(at, {added.parts.collection, added.label, 0, {}});
+  return *states.insert(at, {added.parts.collection, added.label, 0, roots_.empty(transaction)});
 }
 
-SetDigest Branches::digest(Transaction& transaction, CommitNumber number, size_t collection) {
+Hash Branches::root(Transaction& transaction, CommitNumber number, size_t collection) {
   const auto commit = graph_.commit(transaction, number);
   const auto id = collections_[collection].parts.collection;
   const CollectionState* state = commit->state_of(id);
-  if (!state) return {};
-  if (!commit->parents.empty()) return state->digest;
-  if (const auto known = graph_.first_digest(transaction, id)) return *known;
-  SetDigest digest;
-  const auto scan = stores_[collection]->scan(transaction, {.state = state->state});
-  while (scan->next()) digest += digest_of(key_of(scan->content()), scan->content());
-  if (transaction.writes()) graph_.put_first_digest(transaction, id, digest);
-  return digest;
+  if (!state) return roots_.empty(transaction);
+  if (const auto said = commit->root_of(*state)) return *said;
+  if (const auto known = graph_.made_root(transaction, id, number)) return *known;
+  const Hash root = roots_.build(transaction, *stores_[collection]->scan(transaction, {.state = state->state}));
+  graph_.put_made_root(transaction, id, number, root);
+  return root;
+}
+
+void Branches::add_purged(Transaction& transaction, size_t collection, State before, State after, std::vector<DocumentHash>& changes) {
+  BranchStore& store = *stores_[collection];
+  for (Bytes& key : store.purged_of(transaction, before).keys) {
+    // It may have come again.
+    if (store.find(transaction, {.state = after}, key) == 0) changes.push_back({std::move(key), std::nullopt});
+  }
 }
 
 Branch Branches::head(Transaction& transaction, const std::string& name) const {
@@ -109,7 +119,7 @@ std::shared_ptr<const Commit> Branches::begin(Transaction& transaction, const st
   Commit commit{.number = graph_.new_commit_number()};
   for (size_t i = 0; i < stores_.size(); ++i) {
     stores_[i]->begin(transaction, commit.number, newest[i]);
-    // What was there before is not read now: its digest is made for the second commit (digest).
+    // What was there before is not read now: its tree is made for the second commit (root).
     commit.collections.push_back({collections_[i].parts.collection, collections_[i].label, commit.number, {}});
     stores_[i]->opened(transaction, main.id, commit.number);
   }
@@ -167,13 +177,13 @@ std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const s
   bool any = false;
   for (size_t i = 0; i < stores_.size(); ++i) {
     if (!only.empty() && !only.contains(i)) continue;
-    const Folded folded = stores_[i]->commit(transaction, view(transaction, branch, i), commit.number, given);
-    if (folded.records_added + folded.records_removed == 0) continue;
+    Folded folded = stores_[i]->commit(transaction, view(transaction, branch, i), commit.number, given);
+    if (folded.state != commit.number) continue;
     any = true;
-    CollectionState& one = find_or_add(commit.collections, known, i);
+    CollectionState& one = find_or_add(transaction, commit.collections, known, i);
+    add_purged(transaction, i, one.state, folded.state, folded.changes);
     one.state = folded.state;
-    one.digest += folded.added;
-    one.digest -= folded.removed;
+    one.digest = roots_.update(transaction, one.digest, std::move(folded.changes));
     others.insert(folded.held.others.begin(), folded.held.others.end());
   }
   if (!any) return nullptr;
@@ -249,20 +259,63 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
   merged.generation = transaction.next_stamp();
   const size_t known = commit.collections.size();
   for (size_t i = 0; i < stores_.size(); ++i) {
-    if (plans[i].adoption.empty() && !find(commit.collections, i)) continue;
-    CollectionState& one = find_or_add(commit.collections, known, i);
-    one.digest += digest(transaction, change.theirs, i);
-    if (change.base != 0) one.digest -= digest(transaction, change.base, i);
-    one.digest += plans[i].added;
-    one.digest -= plans[i].removed;
     if (plans[i].adoption.empty()) continue;
-    stores_[i]->adopt(transaction, view(transaction, branch, i), commit.number, plans[i].adoption, merged.generation, terms.interrupted);
-    one.state = commit.number;
+    CollectionState& one = find_or_add(transaction, commit.collections, known, i);
+    // Trees may still name what was purged: then only the documents say what changed, as they do elsewhere.
+    const bool purged = !stores_[i]->purged_records(transaction).empty();
+    std::vector<DocumentHash> changes = purged ? changes_of(transaction, i, plans[i].adoption) : merge_changes(transaction, i, change, plans[i]);
+    write_adoption(transaction, branch, i, one, commit.number, plans[i].adoption, std::move(changes), merged.generation, terms.interrupted);
     merged.adoptions.emplace(i, std::move(plans[i].adoption));
   }
   merged.theirs = change.theirs;
   merged.commit = put(transaction, branch, std::move(commit), info);
   return merged;
+}
+
+void Branches::write_adoption(Transaction& transaction, const Branch& branch, size_t collection, CollectionState& state, CommitNumber commit,
+                              const BranchStore::Adoption& adoption, std::vector<DocumentHash> changes, Stamp generation,
+                              const std::function<void()>& interrupted) {
+  stores_[collection]->adopt(transaction, view(transaction, branch, collection), commit, adoption, generation, interrupted);
+  add_purged(transaction, collection, state.state, commit, changes);
+  state.state = commit;
+  state.digest = roots_.update(transaction, state.digest, std::move(changes));
+}
+
+// What the sides' trees say of the documents that theirs alone changed needs no reading of these.
+std::vector<DocumentHash> Branches::merge_changes(Transaction& transaction, size_t collection, const Change& change, MergePlan& plan) {
+  std::vector<DocumentHash> changes = std::move(plan.settled);
+  std::vector<std::pair<BytesView, RecordId>> adopted;
+  for (const auto& [key, record] : plan.adoption.adopted) {
+    if (!plan.ours.contains(key)) adopted.emplace_back(key, record);
+  }
+  std::sort(adopted.begin(), adopted.end());
+  const auto hash_one = [&](const std::pair<BytesView, RecordId>& one) {
+    changes.push_back({Bytes(one.first), sha256(stores_[collection]->content(transaction, one.second).value())});
+  };
+  const Hash before = change.base == 0 ? roots_.empty(transaction) : root(transaction, change.base, collection);
+  size_t at = 0;
+  roots_.diff(transaction, before, root(transaction, change.theirs, collection), [&](BytesView key, const std::optional<Hash>& theirs) {
+    // The same bytes were written again, or again after they were purged.
+    for (; at < adopted.size() && adopted[at].first < key; ++at) hash_one(adopted[at]);
+    const bool takes = at < adopted.size() && adopted[at].first == key;
+    if (takes && !theirs) hash_one(adopted[at]);
+    else if (takes || (!theirs && !plan.ours.contains(Bytes(key)))) changes.push_back({Bytes(key), theirs});
+    at += takes;
+  });
+  for (; at < adopted.size(); ++at) hash_one(adopted[at]);
+  return changes;
+}
+
+std::vector<DocumentHash> Branches::changes_of(Transaction& transaction, size_t collection, const BranchStore::Adoption& adoption) {
+  std::vector<DocumentHash> changes;
+  BranchStore& store = *stores_[collection];
+  const auto gone = store.scan_set(transaction, adoption.removed);
+  while (gone->next()) changes.push_back({key_of(gone->content()), std::nullopt});
+  HashedDocuments come([&](Bytes key, const Hash& hash) { changes.push_back({std::move(key), hash}); });
+  for (const auto& [key, record] : adoption.adopted) come.add(key, store.content(transaction, record).value());
+  for (const auto& [key, document] : adoption.written) come.add(key, document);
+  come.finish();
+  return changes;
 }
 
 std::shared_ptr<const Commit> Branches::merge_again(Transaction& transaction, const std::string& into, const MergedElsewhere& merged, const CommitInfo& info,
@@ -272,18 +325,18 @@ std::shared_ptr<const Commit> Branches::merge_again(Transaction& transaction, co
   if (merged.has_two_parents) commit.parents.push_back(merged.theirs);
   const auto before = graph_.commit(transaction, branch.head);
   size_t adopted = 0;
-  for (const auto& [label, digest] : merged.digests) {
+  for (const auto& [label, root] : merged.roots) {
     const auto same = [&label = label](const Collection& one) { return one.label == label; };
     const auto found = std::find_if(collections_.begin(), collections_.end(), same);
     if (found == collections_.end()) throw OperationError(ErrorCode::data_corruption_detected, "a merge is of a collection that isn't here");
     const auto i = static_cast<size_t>(found - collections_.begin());
     const CollectionState* const known = before->state_of(found->parts.collection);
-    CollectionState one{found->parts.collection, label, known ? known->state : 0, digest};
+    CollectionState one{found->parts.collection, label, known ? known->state : 0, this->root(transaction, branch.head, i)};
     if (const auto adoption = merged.adoptions.find(i); adoption != merged.adoptions.end()) {
-      stores_[i]->adopt(transaction, view(transaction, branch, i), commit.number, adoption->second, generation);
-      one.state = commit.number;
+      write_adoption(transaction, branch, i, one, commit.number, adoption->second, changes_of(transaction, i, adoption->second), generation, {});
       ++adopted;
     }
+    if (one.digest != root) throw OperationError(ErrorCode::data_corruption_detected, "a merge of other documents than where it was decided");
     commit.collections.push_back(std::move(one));
   }
   if (adopted != merged.adoptions.size()) throw OperationError(ErrorCode::data_corruption_detected, "a merge changes a collection that its commit doesn't know");
@@ -313,6 +366,7 @@ Branches::Swept Branches::sweep(Transaction& transaction, const Graph& graph, st
   std::vector<CommitNumber> near;
   for (const CommitNumber commit : goes) {
     graph_.drop_commit(transaction, commit);
+    for (const Collection& collection : collections_) graph_.remove_made_root(transaction, collection.parts.collection, commit);
     near.push_back(nearest_kept(graph, commit, goes));
   }
   for (size_t i = 0; i < stores_.size(); ++i) {
@@ -333,9 +387,18 @@ Branches::Swept Branches::sweep(Transaction& transaction, const Graph& graph, st
   return swept;
 }
 
+uint64_t Branches::free_nodes(Transaction& transaction, const std::function<void()>& interrupted) {
+  constexpr size_t at_once = 50'000;
+  return roots_.free(transaction, graph_.roots(transaction), at_once, interrupted);
+}
+
 uint64_t Branches::purge(Transaction& transaction, size_t collection, BytesView key, const Lost& lost) {
   std::vector<BranchId> branches;
-  for (const Branch& branch : graph_.branches(transaction)) branches.push_back(branch.id);
+  for (const Branch& branch : graph_.branches(transaction)) {
+    branches.push_back(branch.id);
+    graph_.put_branch(transaction, branch);  // a commit is behind it or before it, on every member of a set the same
+  }
+  graph_.remove_made_roots(transaction, collections_[collection].parts.collection);  // made again, they are without it on every member
   return stores_[collection]->purge(transaction, key, branches, [&](RecordId record, Stamp generation, BytesView content) {
     if (lost) lost(collection, record, generation, content);
   });

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "versions/branch/merge.h"
+#include "versions/branch/roots.h"
 #include "versions/branch/version_graph.h"
 
 namespace versions {
@@ -54,7 +55,7 @@ struct MergedElsewhere {
   CommitNumber theirs = 0;
   bool has_two_parents = true;
   std::map<size_t, BranchStore::Adoption> adoptions = {};
-  std::vector<std::pair<Bytes, SetDigest>> digests = {};  // by label: of all collections that its commit has
+  std::vector<std::pair<Bytes, Hash>> roots = {};  // by label: of all collections that its commit has
 };
 
 // Thread-safe; transactions are not. Unknown names throw BadValue. What stops a branch's writers is said in BranchStore.
@@ -64,13 +65,14 @@ class Branches {
     Bytes label;  // its name on every machine: the UUID
     StoreParts parts;
   };
-  // Not inside a transaction. `database`: see VersionGraph.
-  Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections);
+  // Not inside a transaction. `database`: see VersionGraph; `nodes`: see Roots, nullptr: a cache of its own.
+  Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections, std::shared_ptr<merkle::NodeCache> nodes = nullptr);
 
   VersionGraph& graph() { return graph_; }
   const VersionGraph& graph() const { return graph_; }
   size_t collections() const { return stores_.size(); }
   BranchStore& store(size_t collection) { return *stores_[collection]; }
+  const Collection& collection(size_t collection) const { return collections_[collection]; }
 
   // One more, which all states so far have nothing of. Nobody else may use the others meanwhile; not inside a transaction.
   void add(Collection collection);
@@ -97,8 +99,10 @@ class Branches {
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only = {},
                                        std::optional<Held>* held = nullptr);
 
-  // Of all documents that the commit shows. The first commit's reads them all, once: a write transaction remembers what came out.
-  SetDigest digest(Transaction& transaction, CommitNumber commit, size_t collection);
+  // Of the tree of all documents that the commit showed when it was made. Where its id doesn't say it, reads them all, once: what came out is
+  // remembered.
+  Hash root(Transaction& transaction, CommitNumber commit, size_t collection);
+  const Roots& roots() const { return roots_; }
 
   // What comes to a branch lies between two commits: from `base` to `theirs`.
   enum class Bring : uint8_t { merge, cherry_pick, revert };
@@ -145,8 +149,12 @@ class Branches {
   Swept sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost, const std::vector<CommitNumber>& held = {});
   // Those that another member dropped.
   Swept sweep_again(Transaction& transaction, std::vector<CommitNumber> commits, const Lost& lost);
+  // Takes nodes of trees away that only dropped commits had, some at a time; returns how many. To be called again until it is 0. Costs as much as
+  // all trees have nodes.
+  uint64_t free_nodes(Transaction& transaction, const std::function<void()>& interrupted);
   // Takes a document out of all history, branches included, and returns how many versions of it there were. Commits keep their
-  // ids, and the document's hashes in them.
+  // ids and trees, which name it and its hash; it leaves the tree of a collection with the next commit that changes that. Conflicts with
+  // whoever commits on any branch.
   uint64_t purge(Transaction& transaction, size_t collection, BytesView key, const Lost& lost);
 
  private:
@@ -156,14 +164,23 @@ class Branches {
   std::vector<CollectionState> states(Transaction& transaction, CommitNumber commit);
   CollectionState* find(std::vector<CollectionState>& states, size_t collection) const;  // nullptr: not among them
   // `known`: how many of them the commit before had.
-  CollectionState& find_or_add(std::vector<CollectionState>& states, size_t known, size_t collection) const;
+  CollectionState& find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection) const;
   Merged bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info);
   Swept sweep(Transaction& transaction, const Graph& graph, std::vector<CommitNumber> goes, const Lost& lost);
   void check_committed(Transaction& transaction, const Branch& branch) const;
   CommitNumber first_parent(Transaction& transaction, CommitNumber commit) const;
   bool segment_a_branch() const { return layout_ == Layout::hybrid || layout_ == Layout::version_first; }
 
+  // What the new state doesn't show any more of what the old one's tree names.
+  void add_purged(Transaction& transaction, size_t collection, State before, State after, std::vector<DocumentHash>& changes);
+  // What it makes of the branch's tree: of a merge that was planned here; of one that was decided elsewhere.
+  std::vector<DocumentHash> merge_changes(Transaction& transaction, size_t collection, const Change& change, MergePlan& plan);
+  std::vector<DocumentHash> changes_of(Transaction& transaction, size_t collection, const BranchStore::Adoption& adoption);
+  void write_adoption(Transaction& transaction, const Branch& branch, size_t collection, CollectionState& state, CommitNumber commit,
+                      const BranchStore::Adoption& adoption, std::vector<DocumentHash> changes, Stamp generation, const std::function<void()>& interrupted);
+
   VersionGraph graph_;
+  Roots roots_;
   Layout layout_;
   std::vector<Collection> collections_;
   std::vector<std::unique_ptr<BranchStore>> stores_;

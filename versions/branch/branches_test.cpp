@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "versions/branch/test_repository.h"
+#include "versions/branch/verification.h"
 
 using namespace versions;
 using namespace versions::test;
@@ -34,6 +35,7 @@ class History {
     if (dice < 92) return reset();
     if (dice < 93) return drop();
     if (dice < 95) return reopen(random_.below(2) == 0);
+    if (dice < 96 && random_.below(4) == 0) return static_cast<void>(free_nodes());
     if (dice < 97) return static_cast<void>(sweep({.newest = 1 + random_.below(6)}, 1 + random_.below(5)));
     check();
   }
@@ -51,7 +53,7 @@ class History {
       const auto& [number, documents] = *std::next(commits_.begin(), static_cast<ptrdiff_t>(random_.below(commits_.size())));
       views.push_back(repository_->branches->view(transaction, number, 0));
       expected.push_back(documents);
-      check_digest(transaction, number, documents);
+      check_root(number, documents);
     }
     check_many(transaction, views, expected);
     for (size_t i = 0; i < views.size(); ++i) {
@@ -63,6 +65,7 @@ class History {
         if (found && wanted != expected[i].end()) CHECK(*found == wanted->second);
       }
     }
+    check_tree_diff(any_commit(), any_commit());
     const size_t a = random_.below(views.size()), b = random_.below(views.size());
     check_diff(transaction, views[a], expected[a], views[b], expected[b]);
   }
@@ -71,6 +74,7 @@ class History {
   void sweep_all() {
     while (sweep({.newest = 1}, 3)) {
     }
+    check_nodes();
     Transaction transaction(engine(), Transaction::Mode::read);
     std::set<RecordId> shown;
     const auto note = [&](const View& view) {
@@ -364,13 +368,54 @@ class History {
     CHECK(found == expected);
   }
 
-  void check_digest(Transaction& transaction, CommitNumber number, const Documents& documents) {
-    SetDigest digest;
-    for (const auto& [id, bytes] : documents) digest += digest_of(key_of_id(id), bytes);
-    CHECK(repository_->branches->digest(transaction, number, 0) == digest);
+  uint64_t free_nodes() {
+    return in_transaction([&](Transaction& transaction) { return repository_->branches->free_nodes(transaction, {}); });
+  }
+
+  // Trees say the same of two commits as bitmaps do, whatever lies between them.
+  void check_tree_diff(CommitNumber a, CommitNumber b) {
+    const auto [in_a, in_b] = in_transaction([&](Transaction& transaction) {
+      return std::pair(repository_->branches->root(transaction, a, 0), repository_->branches->root(transaction, b, 0));
+    });
+    Transaction transaction(engine(), Transaction::Mode::read);
+    std::map<Bytes, std::optional<Hash>> by_tree, by_bitmaps;
+    repository_->branches->roots().diff(transaction, in_a, in_b, [&](BytesView key, const std::optional<Hash>& hash) { by_tree[Bytes(key)] = hash; });
+    const Difference difference = repository_->store().diff(transaction, repository_->branches->view(transaction, a, 0), repository_->branches->view(transaction, b, 0));
+    std::map<Bytes, Bytes> before;
+    const auto content = [&](RecordId record) { return repository_->store().content(transaction, record).value(); };
+    difference.only_a.for_each([&](RecordId record) { before[key_of(content(record))] = content(record); });
+    for (const auto& [key, bytes] : before) by_bitmaps[key] = std::nullopt;
+    difference.only_b.for_each([&](RecordId record) {
+      const Bytes after = content(record), key = key_of(after);
+      if (const auto old = before.find(key); old != before.end() && old->second == after) by_bitmaps.erase(key);  // written again
+      else by_bitmaps[key] = sha256(after);
+    });
+    CHECK(by_tree == by_bitmaps);
+  }
+
+  // What is left of trees is what the commits that stayed are proven by.
+  void check_nodes() {
+    uint64_t freed = 0;
+    while (const uint64_t some = free_nodes()) freed += some;
+    CHECK(freed > 0);
+    Transaction transaction(engine(), Transaction::Mode::read);
+    for (const auto& [number, documents] : commits_) {
+      const Verification verification = verify(transaction, *repository_->branches, number, true, 10, {});
+      CHECK(verification.damaged == 0);
+      if (verification.collections[0].said) CHECK(verification.collections[0].documents == documents.size());
+    }
+  }
+
+  // The tree says what the documents are, however they came about.
+  void check_root(CommitNumber number, const Documents& documents) {
+    const Hash expected = root_of(documents);
+    const Hash root = in_transaction([&](Transaction& transaction) { return repository_->branches->root(transaction, number, 0); });
+    CHECK(root == expected);
     // The first commit's row is the only one that says nothing.
+    Transaction transaction(engine(), Transaction::Mode::read);
     const auto commit = repository_->branches->graph().commit(transaction, number);
-    CHECK(commit->collections[0].digest == (commit->parents.empty() ? SetDigest() : digest));
+    CHECK(commit->collections[0].digest == (commit->parents.empty() ? Hash{} : expected));
+    CHECK(sha256(repository_->branches->graph().statement(transaction, *commit)) == commit->id);
   }
 
   // Taking the one side away and adding the other leads from view to view, and nothing is named that both show.

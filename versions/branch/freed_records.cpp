@@ -5,6 +5,12 @@
 
 namespace versions {
 
+namespace {
+
+constexpr char purged_kind = 4;  // 3: of an entry that is no record, or from before keys were kept
+
+}  // namespace
+
 RecordSet BranchStore::shown_by_any(Transaction& transaction, const std::vector<State>& states, const RecordSet& records) {
   RecordSet shown;
   records.for_each([&](RecordId record) {
@@ -51,10 +57,8 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
   versions.for_each([&](RecordId record) {
     const auto content = this->content(transaction, record);
     if (!content) return;
-    // Before the first branch there is no such number: rows of no branch are what digests still count.
-    Bytes hash(1, '\x03');
-    hash += write_digest(digest_of(key, *content));
-    pending_.put(transaction, pending_key(BranchId::none, record), hash);
+    // Before the first branch there is no such number: rows of no branch say what was purged.
+    pending_.put(transaction, pending_key(BranchId::none, record), Bytes(1, purged_kind).append(key));
     for (const BranchId branch : branches) {
       if (pending_kind(transaction, branch, record) == PendingKind::added) pending_.remove(transaction, pending_key(branch, record));
     }
@@ -64,10 +68,18 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
 
 RecordSet BranchStore::purged_records(Transaction& transaction) { return pending(transaction, BranchId::none).removed; }
 
-std::optional<SetDigest> BranchStore::purged(Transaction& transaction, RecordId record) {
-  const auto row = pending_.get(transaction, pending_key(BranchId::none, record));
-  if (!row || row->size() != 33) return std::nullopt;
-  return read_digest(row->substr(1));
+bool BranchStore::purged(Transaction& transaction, RecordId record) { return pending_.get(transaction, pending_key(BranchId::none, record)).has_value(); }
+
+BranchStore::Purged BranchStore::purged_of(Transaction& transaction, State state) {
+  Purged purged;
+  TableCursor cursor = pending_.cursor(transaction);
+  for (bool on = cursor.seek(pending_key(BranchId::none, 0)); on && base::load_be64(cursor.key().data()) == 0; on = cursor.next()) {
+    const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
+    if (cursor.value().at(0) != purged_kind || !names(transaction, state, record)) continue;
+    purged.records.add(record);
+    purged.keys.emplace_back(cursor.value().substr(1));
+  }
+  return purged;
 }
 
 }  // namespace versions

@@ -33,13 +33,13 @@ class Planner {
     gone_from_both &= other.only_a;
 
     std::unordered_map<Bytes, Touched> touched;
-    if (!each(gone_from_both, [&](RecordId record, BytesView content) { touched[key_of(content)].base = record; })) add_purged(gone_from_both, plan_.added);
+    each(gone_from_both, [&](RecordId record, BytesView content) { touched[key_of(content)].base = record; });
     std::unordered_map<Bytes, RecordId> new_here;
     each(mine.only_b, [&](RecordId record, BytesView content) {
       plan_.changed_bytes += content.size();
       new_here.emplace(key_of(content), record);
     });
-    const bool all = each(other.only_b, [&](RecordId record, BytesView content) {
+    each(other.only_b, [&](RecordId record, BytesView content) {
       plan_.changed_bytes += content.size();
       Bytes key = key_of(content);
       if (decided_.contains(key)) return;
@@ -51,37 +51,29 @@ class Planner {
         touched[std::move(key)].theirs = record;
       }
     });
-    if (!all) add_purged(other.only_b, plan_.removed);
     for (auto& [key, records] : touched) {
       if (const auto here = new_here.find(key); here != new_here.end()) records.ours = here->second;
     }
     plan_.adoption.removed = std::move(other.only_a);
     plan_.adoption.removed -= mine.only_a;
+    plan_.adoption.removed -= store_.purged_records(transaction_);  // no document goes with them
     for (const auto& [key, records] : touched) {
       if (!decided_.contains(key)) decide(key, records);
     }
     for (const auto& [key, records] : decided_) take(key, records, terms_.decided.at(key));
+    for (auto& [key, record] : new_here) plan_.ours.insert(key);
     return std::move(plan_);
   }
 
  private:
-  // False: some of them are there no more.
+  // Without what was purged: it is in no document's way.
   template <class Each>
-  bool each(const RecordSet& set, Each&& each) {
+  void each(const RecordSet& set, Each&& each) {
     const auto scan = store_.scan_set(transaction_, set);
-    uint64_t met = 0;
-    for (; scan->next(); ++met) {
+    while (scan->next()) {
       if (terms_.interrupted) terms_.interrupted();
       each(scan->record(), scan->content());
     }
-    return met == set.count();
-  }
-
-  // What was purged is counted by the digests of the states that showed it, and is in no document's way.
-  void add_purged(const RecordSet& set, SetDigest& digest) {
-    set.for_each([&](RecordId record) {
-      if (const auto hash = store_.purged(transaction_, record)) digest += *hash;
-    });
   }
 
   std::optional<Bytes> content(RecordId record) { return record == 0 ? std::nullopt : store_.content(transaction_, record); }
@@ -100,7 +92,7 @@ class Planner {
     const auto base = content(records.base), ours = content(records.ours), theirs = content(records.theirs);
     // Where theirs alone changed it, it was to go as all those are.
     if (records.base == records.ours) plan_.adoption.removed.remove(records.base);
-    settle(key, records, base, ours, theirs, taken(decision, base, ours, theirs));
+    settle(key, records, ours, theirs, taken(decision, base, ours, theirs));
   }
 
   static std::optional<Bytes> taken(const Decision& decision, const std::optional<Bytes>& base, const std::optional<Bytes>& ours,
@@ -128,17 +120,14 @@ class Planner {
       if (resolution.kind == Resolution::Kind::theirs) result = theirs;
       if (resolution.kind == Resolution::Kind::written) result = resolution.document;
     }
-    settle(key, records, base, ours, theirs, result);
+    settle(key, records, ours, theirs, result);
   }
 
-  void settle(const Bytes& key, const Touched& records, const std::optional<Bytes>& base, const std::optional<Bytes>& ours,
-              const std::optional<Bytes>& theirs, const std::optional<Bytes>& result) {
+  void settle(const Bytes& key, const Touched& records, const std::optional<Bytes>& ours, const std::optional<Bytes>& theirs,
+              const std::optional<Bytes>& result) {
     put(key, records, ours, theirs, result);
-    // Both sides' digests speak of this document; only the result counts.
-    add(plan_.added, key, result);
-    add(plan_.removed, key, ours);
-    add(plan_.removed, key, theirs);
-    add(plan_.added, key, base);
+    plan_.ours.insert(key);
+    if (result != ours) plan_.settled.push_back({key, result ? std::optional(sha256(*result)) : std::nullopt});
   }
 
   void put(const Bytes& key, const Touched& records, const std::optional<Bytes>& ours, const std::optional<Bytes>& theirs,
@@ -154,9 +143,6 @@ class Planner {
   }
 
   static std::optional<BytesView> as_view(const std::optional<Bytes>& bytes) { return bytes ? std::optional<BytesView>(*bytes) : std::nullopt; }
-  static void add(SetDigest& digest, const Bytes& key, const std::optional<Bytes>& content) {
-    if (content) digest += digest_of(key, *content);
-  }
 
   Transaction& transaction_;
   BranchStore& store_;

@@ -21,6 +21,17 @@ inline Bytes document(int id, int a, int b, const Bytes& text = {}) {
 inline int id_of(BytesView document) { return bson::DocumentView(document).find("_id").as_int32(); }
 inline Bytes key_of_id(int id) { return key_of(document(id, 0, 0)); }
 
+// As a tree of these documents alone has it.
+inline Hash root_of(const Documents& documents) {
+  merkle::MemoryNodes nodes;
+  const auto index = merkle::make_index({});
+  std::map<Bytes, Hash> hashes;
+  for (const auto& [id, bytes] : documents) hashes[key_of(bytes)] = sha256(bytes);
+  std::vector<merkle::Change> changes;
+  for (const auto& [key, hash] : hashes) changes.push_back({key, versions::view(hash)});
+  return index->build(nodes, changes);
+}
+
 inline constexpr Layout all_layouts[] = {Layout::tuple_first, Layout::tuple_first_by_tuple, Layout::version_first, Layout::hybrid};
 
 struct Repository {

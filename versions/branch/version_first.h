@@ -51,6 +51,8 @@ class VersionFirst : public BranchStore {
 
  protected:
   void now_hidden(Transaction& transaction, const View& view, BytesView key, RecordId record) override;
+  // It would be known by its content alone.
+  bool names(Transaction&, State, RecordId) override { return true; }
   bool leaves_out() const override { return false; }
   void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) override;
   void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& written) override;

@@ -7,10 +7,15 @@ namespace versions {
 
 namespace {
 
-// Says how a collection's digest is made: a sum of documents' hashes. Another one, as the root of a tree, will have another number.
-constexpr char digest_of_sums = 1;
 constexpr std::string_view policy_key = "#retention";
-constexpr char row_version = 1, dropped_row_version = 2;
+constexpr std::string_view made_root_prefix = "#root";
+
+// A row's first byte.
+char row_version(const Commit& commit) {
+  const char kept = commit.digests == DigestKind::sums ? 1 : 3;
+  return static_cast<char>(kept + commit.dropped);
+}
+bool dropped_row(BytesView row) { return row.at(0) == 2 || row.at(0) == 4; }
 
 Table open_table(storage::Engine& engine, uint32_t database, const std::string& kind) {
   return engine.open_table("versions-db" + std::to_string(database) + "-" + kind, {});
@@ -26,9 +31,10 @@ Bytes held_key(CommitNumber number) { return number_key(number) + "h"; }
 
 Bytes branch_key(const std::string& name) { return "b" + name; }
 Bytes tag_key(const std::string& name) { return "t" + name; }
-Bytes first_digest_key(storage::CollectionId collection) {
-  Bytes key = "#first";
+Bytes made_root_key(storage::CollectionId collection, CommitNumber commit) {
+  Bytes key(made_root_prefix);
   base::append_be64(key, static_cast<uint64_t>(collection));
+  base::append_be64(key, commit);
   return key;
 }
 
@@ -52,6 +58,7 @@ class Reader {
     return taken;
   }
   BytesView bytes() { return bytes(number()); }
+  Hash hash() { return merkle::read_hash(bytes(sizeof(Hash)).data()); }
   [[noreturn]] static void fail() { throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of the version graph can't be read"); }
 
  private:
@@ -59,7 +66,7 @@ class Reader {
 };
 
 Bytes write_commit(const Commit& commit) {
-  Bytes out(1, commit.dropped ? dropped_row_version : row_version);
+  Bytes out(1, row_version(commit));
   out.append(view(commit.id));
   base::append_varint(out, commit.parents.size());
   for (const CommitNumber parent : commit.parents) base::append_varint(out, commit.number - parent);
@@ -70,7 +77,7 @@ Bytes write_commit(const Commit& commit) {
     base::append_varint(out, one.collection);
     append_bytes(out, one.label);
     base::append_varint(out, commit.number - one.state);
-    out += write_digest(one.digest);
+    out.append(view(one.digest));
   }
   return out;
 }
@@ -78,10 +85,9 @@ Bytes write_commit(const Commit& commit) {
 Commit read_commit(CommitNumber number, BytesView bytes) {
   Reader reader(bytes);
   const char version = reader.bytes(1)[0];
-  if (version != row_version && version != dropped_row_version) Reader::fail();
-  Commit commit{.number = number, .dropped = version == dropped_row_version};
-  const BytesView id = reader.bytes(commit.id.size());
-  std::copy(id.begin(), id.end(), commit.id.begin());
+  if (version < 1 || version > 4) Reader::fail();
+  Commit commit{.number = number, .digests = version < 3 ? DigestKind::sums : DigestKind::roots, .dropped = dropped_row(bytes)};
+  commit.id = reader.hash();
   for (uint64_t left = reader.number(); left > 0; --left) commit.parents.push_back(number - reader.number());
   commit.time_ms = base::unzigzag(reader.number());
   commit.metadata = reader.bytes();
@@ -90,7 +96,7 @@ Commit read_commit(CommitNumber number, BytesView bytes) {
     one.collection = static_cast<storage::CollectionId>(reader.number());
     one.label = reader.bytes();
     one.state = number - reader.number();
-    one.digest = read_digest(reader.bytes(32));
+    one.digest = reader.hash();
     commit.collections.push_back(std::move(one));
   }
   return commit;
@@ -114,6 +120,10 @@ const CollectionState* Commit::state_of(storage::CollectionId collection) const 
     if (one.collection == collection) return &one;
   }
   return nullptr;
+}
+
+std::optional<Hash> Commit::root_of(const CollectionState& state) const {
+  return digests == DigestKind::roots && state.digest != Hash{} ? std::optional(state.digest) : std::nullopt;
 }
 
 VersionGraph::VersionGraph(storage::Engine& engine, uint32_t database)
@@ -191,14 +201,41 @@ uint32_t VersionGraph::take(Transaction& transaction, BytesView counter, uint32_
 BranchId VersionGraph::new_branch_id(Transaction& transaction) { return static_cast<BranchId>(take(transaction, "#branch", 1)); }
 Segment VersionGraph::new_segment(Transaction& transaction) { return take(transaction, "#segment", first_segment); }
 
-std::optional<SetDigest> VersionGraph::first_digest(Transaction& transaction, storage::CollectionId collection) const {
-  const auto row = branches_.get(transaction, first_digest_key(collection));
-  if (!row) return std::nullopt;
-  return read_digest(Reader(*row).bytes(32));
+std::optional<Hash> VersionGraph::made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit) const {
+  const auto row = branches_.get(transaction, made_root_key(collection, commit));
+  return row ? std::optional(Reader(*row).hash()) : std::nullopt;
 }
 
-void VersionGraph::put_first_digest(Transaction& transaction, storage::CollectionId collection, const SetDigest& digest) {
-  branches_.put(transaction, first_digest_key(collection), write_digest(digest));
+void VersionGraph::put_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit, const Hash& root) {
+  branches_.put(transaction, made_root_key(collection, commit), view(root));
+}
+
+void VersionGraph::remove_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit) {
+  branches_.remove(transaction, made_root_key(collection, commit));
+}
+
+std::vector<Hash> VersionGraph::roots(Transaction& transaction) const {
+  std::vector<Hash> roots;
+  TableCursor made = branches_.cursor(transaction);
+  for (bool on = made.seek(made_root_prefix); on && made.key().starts_with(made_root_prefix); on = made.next()) roots.push_back(Reader(made.value()).hash());
+  TableCursor cursor = commits_.cursor(transaction);
+  while (cursor.next()) {
+    const Commit commit = read_commit(base::load_be64(cursor.key().data()), cursor.value());
+    if (commit.dropped) continue;
+    for (const CollectionState& one : commit.collections) {
+      if (const auto root = commit.root_of(one)) roots.push_back(*root);
+    }
+  }
+  return roots;
+}
+
+void VersionGraph::remove_made_roots(Transaction& transaction, storage::CollectionId collection) {
+  const Bytes first = made_root_key(collection, 0);
+  const BytesView prefix = BytesView(first).substr(0, first.size() - sizeof(CommitNumber));
+  std::vector<Bytes> keys;
+  TableCursor cursor = branches_.cursor(transaction);
+  for (bool on = cursor.seek(first); on && cursor.key().starts_with(prefix); on = cursor.next()) keys.emplace_back(cursor.key());
+  for (const Bytes& key : keys) branches_.remove(transaction, key);
 }
 
 // --- commits
@@ -208,18 +245,22 @@ std::shared_ptr<const Commit> VersionGraph::commit(Transaction& transaction, Com
     const std::lock_guard lock(mutex_);
     if (const auto* commit = cache_.get(number)) return *commit;
   }
+  auto commit = std::make_shared<const Commit>(stored(transaction, number));
+  const std::lock_guard lock(mutex_);
+  cache_.put(number, commit, 200 + commit->metadata.size() + 80 * commit->collections.size());
+  return commit;
+}
+
+Commit VersionGraph::stored(Transaction& transaction, CommitNumber number) const {
   const auto row = commits_.get(transaction, number_key(number));
   if (!row) throw base::OperationError(base::ErrorCode::data_corruption_detected, "commit " + std::to_string(number) + " is missing");
-  auto commit = std::make_shared<const Commit>(read_commit(number, *row));
-  const std::lock_guard lock(mutex_);
-  cache_.put(number, commit, 200 + row->size());
-  return commit;
+  return read_commit(number, *row);
 }
 
 VersionGraph::Counts VersionGraph::counts(Transaction& transaction) const {
   Counts counts;
   TableCursor cursor = commits_.cursor(transaction);
-  while (cursor.next()) ++(cursor.value().starts_with(dropped_row_version) ? counts.dropped : counts.commits);
+  while (cursor.next()) ++(dropped_row(cursor.value()) ? counts.dropped : counts.commits);
   return counts;
 }
 
@@ -246,21 +287,24 @@ std::optional<CommitNumber> VersionGraph::find(Transaction& transaction, std::st
   return number;
 }
 
-void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {
+Bytes VersionGraph::statement(Transaction& transaction, const Commit& commit) const {
   Bytes said = "palimpsest commit";
-  said.push_back(digest_of_sums);
+  said.push_back(static_cast<char>(commit.digests));
   base::append_varint(said, commit.parents.size());
   for (const CommitNumber parent : commit.parents) said.append(view(this->commit(transaction, parent)->id));
   append_bytes(said, commit.metadata);
   base::append_varint(said, commit.collections.size());
   for (const CollectionState& one : commit.collections) {
     append_bytes(said, one.label);
-    said += write_digest(one.digest);
+    said.append(view(one.digest));
   }
+  base::append_le(said, commit.time_ms);
+  return said;
+}
+
+void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {
   for (;; ++commit.time_ms) {
-    Bytes timed = said;
-    base::append_le(timed, commit.time_ms);
-    commit.id = sha256(timed);
+    commit.id = sha256(statement(transaction, commit));
     if (ids_.insert(transaction, view(commit.id), number_key(commit.number))) break;
   }
   commits_.put(transaction, number_key(commit.number), write_commit(commit));
@@ -286,7 +330,7 @@ void VersionGraph::put_policy(Transaction& transaction, const RetentionPolicy& p
 // What is in memory of a commit stays as it was: that it was dropped is asked of its row.
 bool VersionGraph::dropped(Transaction& transaction, CommitNumber number) const {
   const auto row = commits_.get(transaction, number_key(number));
-  return row && row->starts_with(dropped_row_version);
+  return row && dropped_row(*row);
 }
 
 void VersionGraph::drop_commit(Transaction& transaction, CommitNumber number) {

@@ -1,6 +1,6 @@
 // The version graph of a database: commits, the branches that name their newest, and who comes from whom.
 //
-//   commit  number -> id, parents, time, metadata, a state and a digest a collection
+//   commit  number -> id, parents, time, metadata, a state and a root a collection
 //   id      SHA-256 over what the commit says, so that equal histories have equal names on every machine
 //
 // A number is this directory's short name for a commit: parents have lower ones, and they name states in the collections'
@@ -25,7 +25,13 @@ struct CollectionState {
   storage::CollectionId collection = 0;
   Bytes label;  // what it is called on every machine: its UUID
   State state = 0;
-  SetDigest digest;
+  Hash digest{};  // by the commit's kind
+};
+
+// What a commit's id says of a collection's documents.
+enum class DigestKind : uint8_t {
+  sums = 1,   // of commits from before there were roots: the sum of hashes of documents
+  roots = 2,  // of a hash tree (Roots); zeros: nothing
 };
 
 struct Commit {
@@ -35,8 +41,11 @@ struct Commit {
   int64_t time_ms = 0;                // since 1970
   Bytes metadata = {};                // author, message: the caller's
   std::vector<CollectionState> collections = {};
+  DigestKind digests = DigestKind::roots;
   bool dropped = false;  // as its row was read: VersionGraph::dropped
 
+  // Of a collection that is in the commit; nullopt: its id says nothing of the documents, or not in a tree.
+  std::optional<Hash> root_of(const CollectionState& state) const;
   const CollectionState* state_of(storage::CollectionId collection) const;
 };
 
@@ -68,12 +77,18 @@ class VersionGraph {
   BranchId new_branch_id(Transaction& transaction);
   Segment new_segment(Transaction& transaction);
 
-  // Of the documents that were there before the first commit; nullopt: nobody has counted them yet.
-  std::optional<SetDigest> first_digest(Transaction& transaction, storage::CollectionId collection) const;
-  void put_first_digest(Transaction& transaction, storage::CollectionId collection, const SetDigest& digest);
+  // Of the tree that was made for a commit whose id doesn't say one; nullopt: nobody has needed it yet.
+  std::optional<Hash> made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit) const;
+  void put_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit, const Hash& root);
+  void remove_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit);
+  void remove_made_roots(Transaction& transaction, storage::CollectionId collection);
+  // All that commits say which weren't dropped, and all that were made for them.
+  std::vector<Hash> roots(Transaction& transaction) const;
 
   // Throws DataCorruptionDetected where it isn't there: numbers come from rows.
   std::shared_ptr<const Commit> commit(Transaction& transaction, CommitNumber number) const;
+  // As its row is now, whatever is in memory.
+  Commit stored(Transaction& transaction, CommitNumber number) const;
   struct Counts {
     uint64_t commits = 0, dropped = 0;
   };
@@ -85,6 +100,8 @@ class VersionGraph {
   CommitNumber new_commit_number() { return next_commit_.fetch_add(1) + 1; }
   // Fills in the id. Where one says just the same already, it is a millisecond later.
   void put_commit(Transaction& transaction, Commit& commit);
+  // What its id is the SHA-256 of.
+  Bytes statement(Transaction& transaction, const Commit& commit) const;
 
   // --- retention: a dropped commit keeps its name and its place, and says nothing else
   RetentionPolicy policy(Transaction& transaction) const;

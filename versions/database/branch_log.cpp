@@ -80,10 +80,10 @@ void BranchedDatabase::tell_merge(Transaction& transaction, const std::string& i
   said.append("parents", static_cast<int32_t>(commit.parents.size()));
   log::append(said, "generation", generation);
   {
-    auto digests = said.array("digests");
+    auto roots = said.array("roots");
     for (const CollectionState& one : commit.collections) {
-      auto digest = digests.object();
-      digest.append("collection", bson::Binary{4, one.label}).append("digest", bson::Binary{0, write_digest(one.digest)});
+      auto root = roots.object();
+      root.append("collection", bson::Binary{4, one.label}).append("root", bson::Binary{0, versions::view(one.digest)});
     }
   }
   log::append(said, commit);
@@ -110,6 +110,10 @@ void BranchedDatabase::make_again(Transaction& transaction, const storage::Branc
     std::vector<CommitNumber> commits;
     for (const auto& one : log::array(command, "commits")) commits.push_back(log::commit(transaction, branches_.graph(), one));
     return tell_sweep(transaction, branches_.sweep_again(transaction, std::move(commits), losing(transaction, lost)));
+  }
+  if (what == "freeNodes") {
+    free_nodes(transaction, {});
+    return;
   }
   const std::string name = log::text(command, what);
   if (what != "merge" && what != "advanceBranch" && !change.documents.empty()) log::refuse("documents of a change that has none");
@@ -192,11 +196,11 @@ void BranchedDatabase::merge_again(Transaction& transaction, const storage::Bran
   const std::string into = log::text(command, "merge");
   const Branch before = branch(transaction, {.name = into});
   MergedElsewhere merged{.theirs = log::commit(transaction, branches_.graph(), command, "from"), .has_two_parents = log::number(command, "parents") == 2};
-  for (const auto& one : log::array(command, "digests")) {
-    if (!one.is_object()) log::refuse("digests of a merge that can't be read");
-    const BytesView digest = log::binary(one.as_document(), "digest");
-    if (digest.size() != 32) log::refuse("a digest of a merge that can't be read");
-    merged.digests.emplace_back(log::binary(one.as_document(), "collection"), read_digest(digest));
+  for (const auto& one : log::array(command, "roots")) {
+    if (!one.is_object()) log::refuse("roots of a merge that can't be read");
+    const BytesView root = log::binary(one.as_document(), "root");
+    if (root.size() != sizeof(Hash)) log::refuse("a root of a merge that can't be read");
+    merged.roots.emplace_back(log::binary(one.as_document(), "collection"), merkle::read_hash(root.data()));
   }
   for (const storage::BranchChange::Document& document : change.documents) {
     const size_t at = collection_at(storage::collection_of(document.ns));

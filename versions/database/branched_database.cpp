@@ -16,8 +16,8 @@ namespace versions {
 using base::ErrorCode;
 using base::OperationError;
 
-BranchedDatabase::BranchedDatabase(storage::Engine& engine, storage::BranchLog* log, std::string name, uint32_t number)
-    : engine_(engine), log_(log), name_(std::move(name)), branches_(engine, number, Layout::hybrid, {}), open_merges_(engine, number) {}
+BranchedDatabase::BranchedDatabase(storage::Engine& engine, storage::BranchLog* log, std::string name, uint32_t number, std::shared_ptr<merkle::NodeCache> nodes)
+    : engine_(engine), log_(log), name_(std::move(name)), branches_(engine, number, Layout::hybrid, {}, std::move(nodes)), open_merges_(engine, number) {}
 
 BranchedDatabase::~BranchedDatabase() = default;
 
@@ -519,6 +519,7 @@ std::vector<BranchedDatabase::Changes> BranchedDatabase::changes(Transaction& tr
 std::vector<std::string> BranchedDatabase::table_names() const {
   const std::shared_lock lock(mutex_);
   std::vector<std::string> names = branches_.graph().table_names();
+  names.push_back(branches_.roots().table_name());
   names.push_back(open_merges_.table_name());
   for (const SharedCollection* shared : in_order_) {
     const auto more = shared->store.table_names();

@@ -10,7 +10,8 @@
 #include <shared_mutex>
 
 #include "storage/branch_changes.h"
-#include "versions/branch/branches.h"
+#include "versions/branch/commit_proof.h"
+#include "versions/branch/verification.h"
 #include "versions/database/known_views.h"
 #include "versions/database/open_merges.h"
 #include "versions/database/refs.h"
@@ -30,7 +31,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   static constexpr std::string_view main = "main";
 
   // `number`: no other database has or had it. Opens or makes tables: not inside a transaction.
-  BranchedDatabase(storage::Engine& engine, storage::BranchLog* log, std::string name, uint32_t number);
+  // `nodes`: see Roots.
+  BranchedDatabase(storage::Engine& engine, storage::BranchLog* log, std::string name, uint32_t number, std::shared_ptr<merkle::NodeCache> nodes);
   ~BranchedDatabase();
 
   const std::string& name() const { return name_; }
@@ -125,6 +127,15 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   void set_retention(Transaction& transaction, const RetentionPolicy& policy);
   // Drops some of the commits that need not stay (Branches::sweep), with the index entries of what they alone showed.
   Branches::Swept sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost);
+  // Behind sweeps: takes nodes of trees away that only dropped commits had, some at a time (Branches::free_nodes).
+  uint64_t free_nodes(Transaction& transaction, const std::function<void()>& interrupted);
+  // What the commit's id says of a document: see versions/branch/commit_proof.h.
+  CommitProof prove(Transaction& transaction, CommitNumber commit, std::string_view collection, const bson::ValueView& id);
+  // Whether the commit is what its id says: see versions/branch/verification.h. Deep, also whether the states show what no tree names.
+  struct Verified : Verification {
+    std::vector<std::string> names;  // of the collections
+  };
+  Verified verify(Transaction& transaction, CommitNumber commit, bool deep, size_t damage_max, const std::function<void()>& interrupted);
   // Takes every version of a document away, of all branches and commits; returns how many there were.
   uint64_t purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id, const Lost& lost);
 

@@ -90,7 +90,7 @@ void Databases::load() {
     }
   }
   for (const auto& [name, row] : rows) {
-    auto database = std::make_shared<BranchedDatabase>(engine_, log_, name, row.number);
+    auto database = std::make_shared<BranchedDatabase>(engine_, log_, name, row.number, nodes_);
     for (const auto& one : engine_.catalog().collections(name)) {
       auto& collection = dynamic_cast<StoredCollection&>(*one);
       const auto holes = row.holes.find(collection.id());
@@ -180,7 +180,7 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
       auto next = table_.get(transaction, next_key);
       row.number = next ? static_cast<uint32_t>(take(*next)) : 1;
     }
-    auto database = std::make_shared<BranchedDatabase>(engine_, log_, name, row.number);
+    auto database = std::make_shared<BranchedDatabase>(engine_, log_, name, row.number, nodes_);
     for (const auto& collection : collections) {
       Transaction transaction(engine_, Transaction::Mode::read);
       auto cursor = collection->records().cursor(transaction, storage::Direction::backward);

@@ -58,6 +58,9 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   storage::Engine& engine_;
   storage::BranchLog* const log_;
   PastViews past_;
+  // Of all databases: nodes of trees that commits go on from.
+  static constexpr size_t node_cache_bytes = 32 << 20;
+  const std::shared_ptr<merkle::NodeCache> nodes_ = std::make_shared<merkle::NodeCache>(node_cache_bytes);
   storage::Table table_;  // made when it is needed
   mutable std::shared_mutex mutex_;
   std::map<std::string, std::shared_ptr<BranchedDatabase>, std::less<>> databases_;

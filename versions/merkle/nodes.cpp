@@ -1,9 +1,13 @@
 #include "versions/merkle/nodes.h"
 
+#include "base/hash.h"
+#include "dedup/delta.h"
+
 namespace versions::merkle {
 namespace {
 
 constexpr size_t no_place = ~size_t{0};
+constexpr size_t node_bytes_max = 64 << 20;
 
 [[noreturn]] void not_there(const Hash& hash, const char* what) {
   throw base::OperationError(base::ErrorCode::data_corruption_detected, "Node " + base::to_hex(view(hash)) + " of a hash tree " + what);
@@ -70,7 +74,7 @@ NodePtr MemoryNodes::read(const Hash& hash) {
   return *node;
 }
 
-void MemoryNodes::write(NodePtr node) {
+void MemoryNodes::write(NodePtr node, const NodePtr&) {
   const size_t bytes = node->bytes().size();
   if (nodes_.insert(std::move(node))) bytes_ += bytes;
 }
@@ -101,20 +105,68 @@ size_t NodeCache::bytes() const {
   return bytes_;
 }
 
-NodePtr TableNodes::read(const Hash& hash) {
+//   | 07 | hops 1 | checksum 4 | hash of the base 32 | delta |       beside nodes, whose first byte is their kind
+namespace {
+
+constexpr char delta_row = 7;
+constexpr size_t base_at = 6;
+constexpr size_t delta_header_bytes = base_at + sizeof(Hash);
+
+// Of all but itself: what a node is called by says nothing of how its row is written.
+uint32_t checksum_of(BytesView row) { return base::checksum32(row.substr(base_at)) + static_cast<uint8_t>(row[1]) * 0x9e3779b1u; }
+
+bool is_delta(BytesView row) { return row.size() > delta_header_bytes && row[0] == delta_row; }
+unsigned hops_of(BytesView row) { return is_delta(row) ? static_cast<uint8_t>(row[1]) : 0; }
+
+}  // namespace
+
+std::optional<Hash> TableNodes::base_of(BytesView row) { return is_delta(row) ? std::optional(read_hash(row.data() + base_at)) : std::nullopt; }
+
+NodePtr TableNodes::read(const Hash& hash) { return read(hash, hops_max); }
+
+NodePtr TableNodes::read(const Hash& hash, unsigned hops_max) {
   if (NodePtr node = cache_.get(hash)) return node;
   ++read_from_table_;
   const auto row = table_.get(transaction_, view(hash));
   if (!row) not_there(hash, "is missing");
-  auto node = Node::decode(*row);
+  base::Result<NodePtr> node = base::Failure{base::ErrorCode::data_corruption_detected, {}};
+  if (const auto base = base_of(*row)) {
+    const unsigned hops = hops_of(*row);
+    if (hops == 0 || hops > hops_max || base::load_le<uint32_t>(row->data() + 2) != checksum_of(*row)) not_there(hash, "is damaged");
+    const Bytes delta(row->substr(delta_header_bytes));
+    const auto bytes = dedup::apply(read(*base, hops - 1)->bytes(), delta, {.output_bytes_max = node_bytes_max});
+    if (bytes.ok()) node = Node::decode(bytes.value());
+  } else {
+    node = Node::decode(*row);
+  }
   if (!node.ok() || (*node)->hash() != hash) not_there(hash, "is damaged");
   cache_.put(*node);
   return std::move(*node);
 }
 
-void TableNodes::write(NodePtr node) {
+// nullopt: it is to be kept whole.
+std::optional<Bytes> TableNodes::against(const Node& node, const Node& like) const {
+  const auto base = table_.get(transaction_, view(like.hash()));
+  const unsigned hops = base ? hops_of(*base) + 1 : hops_max + 1;
+  if (hops > hops_max || like.hash() == node.hash()) return std::nullopt;
+  const size_t worth = node.bytes().size() / 4 * 3;
+  const auto delta = dedup::encode(like.bytes(), node.bytes(), {.literal_bytes_max = worth});
+  if (!delta || delta->size() + delta_header_bytes > worth) return std::nullopt;
+  Bytes row{delta_row, static_cast<char>(hops), 0, 0, 0, 0};
+  row.append(view(like.hash())).append(*delta);
+  base::store_le(row.data() + 2, checksum_of(row));
+  return row;
+}
+
+void TableNodes::write(NodePtr node, const NodePtr& like) {
   // Not asked of the cache: what another transaction wrote may have been rolled back.
-  table_.insert(transaction_, view(node->hash()), node->bytes());
+  const auto delta = like ? against(*node, *like) : std::nullopt;
+  const BytesView key = view(node->hash());
+  if (!table_.insert(transaction_, key, delta ? BytesView(*delta) : node->bytes())) {
+    // Whoever takes it away at the same time, as nobody's, conflicts. As it is: others may lean on it.
+    const Bytes row(table_.get(transaction_, key).value());
+    table_.put(transaction_, key, row);
+  }
   cache_.put(node);
 }
 

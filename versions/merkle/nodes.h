@@ -1,7 +1,7 @@
 // Where nodes are kept, and read from: by their hashes.
 //
 //   MemoryNodes                      tests, benchmarks
-//   TableNodes  table + NodeCache    the engine's: rows hash -> bytes, in the caller's transaction
+//   TableNodes  table + NodeCache    the engine's: rows hash -> bytes, in the caller's transaction; whole, or against an older node
 #pragma once
 
 #include <mutex>
@@ -21,10 +21,10 @@ class Nodes {
     ++visits_;
     return read(hash);
   }
-  // Its hash. There may be one already.
-  Hash put(NodePtr node) {
+  // Its hash. There may be one already. `like`: one that was put before and has most of its entries; nullptr: none is known.
+  Hash put(NodePtr node, const NodePtr& like = nullptr) {
     const Hash hash = node->hash();
-    write(std::move(node));
+    write(std::move(node), like);
     return hash;
   }
 
@@ -32,7 +32,7 @@ class Nodes {
 
  protected:
   virtual NodePtr read(const Hash& hash) = 0;
-  virtual void write(NodePtr node) = 0;
+  virtual void write(NodePtr node, const NodePtr& like) = 0;
 
  private:
   uint64_t visits_ = 0;
@@ -76,7 +76,7 @@ class MemoryNodes : public Nodes {
 
  protected:
   NodePtr read(const Hash& hash) override;
-  void write(NodePtr node) override;
+  void write(NodePtr node, const NodePtr& like) override;
 
  private:
   NodeTable nodes_;
@@ -99,19 +99,28 @@ class NodeCache {
   size_t hand_ = 0;
 };
 
+// A node that is like an older one is kept as a delta of that, after so many in a row whole: what a commit changes are some entries
+// of a node a level, and all nodes of its way would be a hundred times as much.
 class TableNodes : public Nodes {
  public:
+  static constexpr unsigned hops_max = 16;
+
   // All three stay for as long as this does.
   TableNodes(storage::Transaction& transaction, const storage::Table& table, NodeCache& cache)
       : transaction_(transaction), table_(table), cache_(cache) {}
 
   uint64_t read_from_table() const { return read_from_table_; }
+  // What a row leans on; nullopt: it is whole.
+  static std::optional<Hash> base_of(BytesView row);
 
  protected:
   NodePtr read(const Hash& hash) override;
-  void write(NodePtr node) override;
+  void write(NodePtr node, const NodePtr& like) override;
 
  private:
+  NodePtr read(const Hash& hash, unsigned hops_max);
+  std::optional<Bytes> against(const Node& node, const Node& like) const;
+
   storage::Transaction& transaction_;
   const storage::Table& table_;
   NodeCache& cache_;

@@ -145,3 +145,52 @@ TEST_CASE("nodes in a table are there after a restart, belong to the transaction
   TableNodes nodes(transaction, table, fresh);
   CHECK_THROWS_AS(index->find(nodes, root, contents.begin()->first), base::OperationError);
 }
+
+TEST_CASE("a node that is like an older one is kept as its delta, so many in a row, and read back by whoever has nothing in memory") {
+  const storage::TemporaryDirectory directory;
+  storage::Engine engine(storage::test_options(directory.path()));
+  const storage::Table table = engine.open_table("versions-1-nodes");
+  NodeCache cache(1 << 20);
+  const auto index = make_index({});
+  base::Random random(34);
+  std::vector<std::pair<Hash, Contents>> past;
+  MemoryNodes whole;
+  storage::in_transaction(engine, [&](storage::Transaction& transaction) {
+    TableNodes nodes(transaction, table, cache);
+    Contents contents;
+    for (int i = 0; i < 400; ++i) contents["key" + std::to_string(i)] = Bytes(view(sha256(std::to_string(i))));
+    Hash root = index->build(nodes, as_changes(contents));
+    for (int i = 0; i < 100; ++i) {
+      const Bytes key = "key" + std::to_string(random.below(400)), value(view(sha256(std::to_string(1000 + i))));
+      contents[key] = value;
+      root = index->put(nodes, root, key, value);
+      CHECK(root == index->build(whole, as_changes(contents)));
+      if (i % 10 == 9) past.emplace_back(root, contents);
+    }
+  });
+  storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+  for (const auto& [root, contents] : past) {
+    NodeCache fresh(1 << 20);
+    TableNodes nodes(transaction, table, fresh);
+    CHECK(read(*index, nodes, root) == contents);
+  }
+  uint64_t bytes = 0;
+  size_t deltas = 0;
+  std::map<Bytes, Bytes> bases;
+  storage::TableCursor cursor = table.cursor(transaction);
+  while (cursor.next()) {
+    bytes += cursor.value().size();
+    const auto base = TableNodes::base_of(cursor.value());
+    if (base) bases.emplace(cursor.key(), view(*base));
+    deltas += base.has_value();
+  }
+  CHECK(deltas > 150);
+  CHECK(bytes < whole.bytes() / 2);
+  size_t longest = 0;
+  for (const auto& [row, first] : bases) {
+    size_t hops = 0;
+    for (auto at = bases.find(row); at != bases.end(); at = bases.find(at->second)) ++hops;
+    longest = std::max(longest, hops);
+  }
+  CHECK(longest == TableNodes::hops_max);
+}

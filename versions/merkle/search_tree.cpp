@@ -1,5 +1,7 @@
 #include "versions/merkle/search_tree.h"
 
+#include <algorithm>
+
 #include "versions/merkle/level_writer.h"
 #include "versions/merkle/proof.h"
 #include "versions/merkle/tree_walk.h"
@@ -115,7 +117,7 @@ SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigne
         above.changed |= !same;
         if (order < 0) keep(old[i]->last_key(), nullptr);
         else if (!same || all) keep(made[j]->last_key(), &made[j]->hash());
-        if (order >= 0 && !same) nodes.put(std::move(made[j]));
+        if (order >= 0 && !same) nodes.put(std::move(made[j]), old[std::min(i, run.old_end - 1)]);
         if (order <= 0) ++i;
         if (order >= 0) ++j;
       }

@@ -1,0 +1,48 @@
+// What a commit's tree says of a document.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "versions/merkle/hash.h"
+
+namespace versions {
+
+using base::Bytes;
+using base::BytesView;
+using merkle::Hash;
+using merkle::sha256;
+using merkle::view;
+
+// What `_id` is told apart by: its key string (bson/keystring.h), so {_id: 1} and {_id: 1.0} are one document.
+Bytes key_of(BytesView document);
+
+struct DocumentHash {
+  Bytes key;
+  std::optional<Hash> hash;  // SHA-256 of its bytes; nullopt: it is not there any more
+};
+
+// Hashes documents, many side by side.
+class HashedDocuments {
+ public:
+  // Gets each in the order they were added, some calls later.
+  using Each = std::function<void(Bytes key, const Hash& hash)>;
+  explicit HashedDocuments(Each each) : each_(std::move(each)) {}
+
+  void add(BytesView document) { add(key_of(document), document); }
+  void add(Bytes key, BytesView document);
+  void finish();  // all that are left
+
+ private:
+  static constexpr size_t bytes_max = 64 << 10;  // still in the processor's cache when they are hashed
+  struct Waiting {
+    Bytes key;
+    size_t end;
+  };
+  Each each_;
+  Bytes contents_;
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace versions

@@ -1,0 +1,192 @@
+// What commits say of documents: proofs, what is found when something is damaged, purges, commits from before there were roots.
+#include "versions/branch/commit_proof.h"
+#include "versions/branch/test_repository.h"
+#include "versions/branch/verification.h"
+
+using namespace versions;
+using namespace versions::test;
+
+namespace {
+
+// A repository with some commits on two branches, and what the newest of main shows.
+struct Committed {
+  explicit Committed(int documents_more = 200) : repository(directory.path(), Layout::hybrid, 12) {
+    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      for (int id = 1; id <= 12; ++id) documents[id] = document(id, 0, 0);
+      for (int id = 20; id < 20 + documents_more; ++id) put(transaction, document(id, id, 0, "some text"));
+      commit(transaction);
+      for (int id = 5; id < 40; id += 5) put(transaction, document(id, 7, 7));
+      repository.remove(transaction, "main", 3);
+      documents.erase(3);
+      commit(transaction);
+    });
+  }
+  void put(Transaction& transaction, const Bytes& bytes) {
+    repository.put(transaction, "main", bytes);
+    documents[id_of(bytes)] = bytes;
+  }
+  void commit(Transaction& transaction) { last = repository.branches->commit(transaction, "main", {++time_ms, "what was done"}); }
+  Branches& branches() { return *repository.branches; }
+  Verification verify(bool deep) {
+    Transaction transaction(repository.engine, Transaction::Mode::read);
+    return versions::verify(transaction, branches(), last->number, deep, 100, {});
+  }
+
+  storage::TemporaryDirectory directory;
+  Repository repository;
+  Documents documents;
+  std::shared_ptr<const Commit> last;
+  int64_t time_ms = 1000;
+};
+
+}  // namespace
+
+TEST_CASE("a commit proves of every document that it shows it, and of others that it doesn't") {
+  Committed committed;
+  Transaction transaction(committed.repository.engine, Transaction::Mode::read);
+  size_t longest = 0;
+  for (int id = 1; id < 250; ++id) {
+    const CommitProof proof = prove(transaction, committed.branches(), committed.last->number, 0, key_of_id(id));
+    const auto expected = committed.documents.find(id);
+    CHECK(proof.hash.has_value() == (expected != committed.documents.end()));
+    CHECK(proof.has_document == proof.hash.has_value());
+    if (proof.hash && expected != committed.documents.end()) {
+      CHECK(*proof.hash == sha256(expected->second));
+      CHECK(proof.bytes.ends_with(expected->second));
+    }
+    longest = std::max(longest, proof.bytes.size());
+  }
+  CHECK(longest < 3072);
+  // The first commit's id says nothing of documents, and the proof that one might want is refused.
+  CHECK_THROWS_AS(prove(transaction, committed.branches(), 1, 0, key_of_id(1)), base::OperationError);
+}
+
+TEST_CASE("equal documents have equal roots, whatever their history and their server") {
+  Committed one(50);
+  storage::TemporaryDirectory directory;
+  Repository other(directory.path(), Layout::tuple_first);
+  Hash root{};
+  storage::in_transaction(other.engine, [&](Transaction& transaction) {
+    other.branches->create(transaction, "dev", "main");
+    for (auto at = one.documents.rbegin(); at != one.documents.rend(); ++at) {
+      other.put(transaction, "dev", document(at->first, 1000, 1));
+      other.branches->commit(transaction, "dev", {});
+      other.put(transaction, "dev", at->second);
+    }
+    root = other.branches->commit(transaction, "dev", {})->collections[0].digest;
+  });
+  CHECK(root == one.last->collections[0].digest);
+  CHECK(root == root_of(one.documents));
+}
+
+TEST_CASE("what is whole is verified, and what of a commit is damaged is named") {
+  Committed committed;
+  {
+    const Verification whole = committed.verify(true);
+    CHECK(whole.damaged == 0);
+    CHECK(whole.collections[0].documents == committed.documents.size());
+    CHECK(whole.collections[0].nodes > 5);
+    CHECK(committed.verify(false).collections[0].nodes == 1);
+  }
+  storage::Engine& engine = committed.repository.engine;
+  const auto found = [&](const Verification& verification, const char* what) {
+    CHECK(verification.damaged == 1);
+    INFO(what);
+    return verification.damage.empty() ? Damage{.what = "nothing"} : verification.damage[0];
+  };
+  // Each bit of these rows, one after the other.
+  const auto flip_each = [&](const std::string& table_name, const Bytes& key, const auto& check) {
+    const storage::Table table(table_name);
+    Bytes row;
+    {
+      Transaction transaction(engine, Transaction::Mode::read);
+      row = table.get(transaction, key).value();
+    }
+    for (size_t bit = 0; bit < row.size() * 8; bit += bit < 128 ? 1 : 7) {
+      Bytes damaged = row;
+      damaged[bit / 8] ^= static_cast<char>(1 << bit % 8);
+      storage::in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, key, damaged); });
+      INFO(table_name << ", bit " << bit);
+      check();
+    }
+    storage::in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, key, row); });
+  };
+  Bytes number;
+  base::append_be64(number, committed.last->number);
+  const auto tables = committed.branches().graph().table_names();
+  flip_each(tables[0], number, [&] { CHECK(committed.verify(true).damaged > 0); });
+  flip_each(tables[1], Bytes(view(committed.last->id)), [&] { CHECK(committed.verify(false).damaged > 0); });
+
+  // A node: of a leaf the damage is told once, with what it is called by.
+  Hash leaf{};
+  {
+    Transaction transaction(engine, Transaction::Mode::read);
+    merkle::NodeCache cache(1 << 20);
+    const auto nodes = committed.branches().roots().nodes(transaction, cache);
+    const merkle::NodePtr root = nodes->get(committed.last->collections[0].digest);
+    REQUIRE(root->level() > 0);
+    leaf = root->child(root->size() / 2);
+  }
+  flip_each(committed.branches().roots().table_name(), Bytes(view(leaf)), [&] {
+    const Damage damage = found(committed.verify(true), "a node");
+    CHECK(damage.node == leaf);
+    CHECK(damage.collection == 0);
+    CHECK(committed.verify(false).damaged == 0);  // it is not read
+  });
+
+  // Documents: another content, and none.
+  for (const int id : {6, 25, 100}) {
+    const Bytes key = key_of_id(id);
+    storage::RecordStore& records = committed.repository.collection->records();
+    const auto in = [&](Transaction& transaction) { return committed.repository.store().find(transaction, committed.repository.view(transaction, "main"), key); };
+    storage::in_transaction(engine, [&](Transaction& transaction) { records.update(transaction, in(transaction), document(id, 666, 0), transaction.next_stamp()); });
+    CHECK(found(committed.verify(true), "another document").key == key);
+    storage::in_transaction(engine, [&](Transaction& transaction) { records.update(transaction, in(transaction), committed.documents[id], transaction.next_stamp()); });
+    CHECK(committed.verify(true).damaged == 0);
+  }
+  storage::in_transaction(engine, [&](Transaction& transaction) {
+    const RecordId record = committed.repository.store().find(transaction, committed.repository.view(transaction, "main"), key_of_id(30));
+    committed.repository.collection->records().remove(transaction, record);
+  });
+  CHECK(found(committed.verify(true), "a missing document").key == key_of_id(30));
+}
+
+TEST_CASE("purged documents stay in the trees of commits that showed them, and leave with the next that changes the collection") {
+  Committed committed;
+  const CommitNumber before = committed.last->number;
+  storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+    committed.branches().create(transaction, "dev", "main");
+    committed.branches().purge(transaction, 0, key_of_id(25), {});
+    committed.branches().purge(transaction, 0, key_of_id(26), {});
+    committed.documents.erase(25);
+    committed.documents.erase(26);
+  });
+  {
+    Transaction transaction(committed.repository.engine, Transaction::Mode::read);
+    const CommitProof proof = prove(transaction, committed.branches(), before, 0, key_of_id(25));
+    CHECK(proof.hash == sha256(document(25, 7, 7)));
+    CHECK_FALSE(proof.has_document);
+    const Verification verification = committed.verify(true);
+    CHECK(verification.damaged == 0);
+    CHECK(verification.collections[0].purged == 2);
+  }
+  storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+    committed.put(transaction, document(26, 1, 1));  // comes again
+    committed.put(transaction, document(300, 1, 1));
+    committed.commit(transaction);
+  });
+  CHECK(committed.last->collections[0].digest == root_of(committed.documents));
+  CHECK(committed.verify(true).collections[0].purged == 0);
+  CHECK(committed.verify(true).damaged == 0);
+  // A merge of what doesn't know of it yet doesn't bring it back.
+  storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+    committed.repository.put(transaction, "dev", document(400, 1, 1));
+    const auto dev = committed.branches().commit(transaction, "dev", {});
+    const Merged merged = committed.branches().merge(transaction, "main", dev->number, fields(Prefer::ours), {});
+    REQUIRE(merged.commit);
+    committed.last = merged.commit;
+  });
+  committed.documents[400] = document(400, 1, 1);
+  CHECK(committed.last->collections[0].digest == root_of(committed.documents));
+  CHECK(committed.verify(true).damaged == 0);
+}
