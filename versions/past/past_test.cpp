@@ -1,9 +1,12 @@
 // The past against a model that copies everything at each snapshot.
 #include "versions/past/past.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "base/random.h"
 #include "bson/builder.h"
@@ -319,4 +322,95 @@ TEST_CASE("every snapshot of any history shows what there was") {
     saved += world.saved;
   }
   CHECK(saved > 250);
+}
+
+// Money moves between accounts, some of which are closed and opened again: whenever a snapshot is declared, it shows all of it.
+TEST_CASE("a snapshot lies between transactions, whatever is under way when it is declared") {
+  constexpr int accounts = 40, each = 100, writers = 3, declared = 60;
+  storage::TemporaryDirectory directory;
+  Engine engine(storage::test_options(directory.path()));
+  Past past(engine);
+  versions::PastViews views(past);
+  const auto collection = engine.catalog().create("bank.accounts", {});
+  const auto account = [](int id, int64_t balance) {
+    bson::Builder out;
+    out.append("_id", id).append("balance", balance).append("text", std::string(200, 'x'));
+    return out.done();
+  };
+  storage::in_transaction(engine, [&](Transaction& transaction) {
+    transaction.expect_stamps(accounts);
+    for (int id = 0; id < accounts; ++id) collection->insert(transaction, account(id, each));
+  });
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  for (int writer = 0; writer < writers; ++writer) {
+    threads.emplace_back([&, writer] {
+      base::Random random(static_cast<uint64_t>(writer) + 1);
+      while (!done) {
+        try {
+          Transaction transaction(engine, Transaction::Mode::write);
+          transaction.expect_stamps(2);
+          const int from = static_cast<int>(random.below(accounts)), to = static_cast<int>(random.below(accounts));
+          if (from == to) continue;
+          const auto move = [&](int id, int64_t amount) {
+            bson::Builder builder;
+            builder.append("_id", id);
+            const bson::Document key = builder.done();
+            const auto record = collection->find_id(transaction, static_cast<bson::ValueView>(key.view().find("_id")));
+            const auto before = record ? collection->find(transaction, *record) : std::nullopt;
+            const int64_t balance = (before ? before->view().find("balance").to_int64() : 0) + amount;
+            if (!record) {
+              collection->insert(transaction, account(id, balance));
+            } else if (balance == 0) {
+              transaction.set_next_stamp(transaction.next_stamp());  // as the log has it
+              collection->remove(transaction, *record, *before);
+              transaction.set_next_stamp(0);
+            } else {
+              collection->update(transaction, *record, *before, account(id, balance));
+            }
+          };
+          const int64_t amount = static_cast<int64_t>(random.below(2)) * 50 + 50;
+          move(from, -amount);
+          move(to, amount);
+          if (random.below(10) == 0) continue;
+          transaction.commit();
+        } catch (const storage::WriteConflict&) {
+        }
+      }
+    });
+  }
+  past.make();
+  using Shown = std::map<int64_t, int64_t>;
+  std::map<uint64_t, Shown> first;  // as each was read when it was new
+  const auto read = [&](const DeclaredSnapshot& snapshot) {
+    Shown shown;
+    const auto then = views.open(snapshot, "bank@s.accounts", "bank.accounts");
+    Transaction transaction(engine, Transaction::Mode::read);
+    auto scan = then->scan(transaction, storage::Direction::forward);
+    while (scan->next()) shown[scan->document().find("_id").to_int64()] = scan->document().find("balance").to_int64();
+    return shown;
+  };
+  for (int i = 0; i < declared; ++i) {
+    const auto snapshot = past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+    const Shown shown = read(snapshot);
+    int64_t sum = 0;
+    for (const auto& [id, balance] : shown) sum += balance;
+    CHECK(sum == accounts * each);
+    first[snapshot.number] = shown;
+    if (i % 3 == 2) past.seal();
+    if (i % 7 == 6) {
+      past.snapshots().drop(first.begin()->first, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+      first.erase(first.begin());
+      past.sweep(nullptr);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  }
+  done = true;
+  for (auto& thread : threads) thread.join();
+  for (const auto& [number, shown] : first) {
+    INFO("snapshot " << number);
+    CHECK(read(*past.snapshots().find(number)) == shown);
+  }
+  CHECK(past.saved() > declared * 5);
+  storage::test::require_clean(engine, *collection);
 }
