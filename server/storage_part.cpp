@@ -112,12 +112,8 @@ void StoragePart::State::add_sections() {
   sections.add("dedup", [this](OperationContext&, bson::Builder& out) { engine.dedup().append_server_status(out); });
   sections.add("oplog", [this](OperationContext&, bson::Builder& out) { append_oplog(oplog.stats(), out); });
   sections.add("snapshots", [this](OperationContext&, bson::Builder& out) {
-    size_t dropped = 0;
-    {
-      storage::Transaction transaction(engine, storage::Transaction::Mode::read);
-      dropped = past.snapshots().dropped(transaction).size();
-    }
-    out.append("declared", static_cast<int64_t>(past.snapshots().all().size())).append("waitToBeSwept", static_cast<int64_t>(dropped));
+    const versions::past::Snapshots& snapshots = past.snapshots();
+    out.append("declared", static_cast<int64_t>(snapshots.all().size())).append("waitToBeSwept", static_cast<int64_t>(snapshots.dropped().size()));
     out.append("savedContents", static_cast<int64_t>(past.saved())).append("tableBytes", static_cast<int64_t>(past.tables_bytes()));
   });
   sections.add("cursors", [this](OperationContext&, bson::Builder& out) { append_cursors(cursors.counts(), out); });

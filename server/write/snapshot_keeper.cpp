@@ -108,6 +108,7 @@ void SnapshotKeeper::run_pass() {
     if (scheduled && (!services_.replica_set || services_.replica_set->writable())) {
       as_operation("createSnapshot", [&](OperationContext& op) { declare_and_retain(op); });
     }
+    if (!services_.past->untidy()) return;
     as_operation("sweepSnapshots", [&](OperationContext& op) {
       services_.past->sweep([&] { op.check_interrupt(); });
       services_.past->seal();

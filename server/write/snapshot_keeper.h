@@ -6,7 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 
 #include "server/passes.h"
 #include "versions/past/past.h"

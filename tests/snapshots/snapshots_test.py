@@ -8,17 +8,12 @@ from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import OperationFailure
 
+from tests.branches.conftest import by_id, fails
 from tests.support.palimpsest import Server
 
 BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, SNAPSHOT_TOO_OLD, UNKNOWN_FIELD = 2, 20, 26, 48, 239, 40415
 
 RAW = CodecOptions(RawBSONDocument)
-
-
-def fails(code, work):
-    with pytest.raises(OperationFailure) as failure:
-        work()
-    assert failure.value.code == code, failure.value
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +52,6 @@ class Shop:
         return self.client.admin.command("createSnapshot", 1, **({"name": name} if name else {}))["snapshot"]
 
 
-def by_id(collection, *filter):
-    return {one["_id"]: one for one in collection.find(*filter)}
-
-
 def test_everything_that_reads_shows_what_there_was(shop):
     now = shop.now
     now.c.create_index("n", name="by_n")
@@ -73,7 +64,7 @@ def test_everything_that_reads_shows_what_there_was(shop):
     now.c.delete_many({"n": 2})
     now.c.insert_many([{"_id": i, "n": 1} for i in range(100, 110)])
     assert by_id(then.c) == before
-    assert by_id(then.c, {"n": 1}) == {key: one for key, one in before.items() if one["n"] == 1}
+    assert by_id(then.c, n=1) == {key: one for key, one in before.items() if one["n"] == 1}
     assert then.c.find_one({"_id": 4}) == before[4] and then.c.find_one({"_id": 105}) is None and then.c.find_one({"_id": 5}) == before[5]
     assert then.c.count_documents({}) == then.c.estimated_document_count() == 30 and then.command("count", "c")["n"] == 30
     assert sorted(then.c.distinct("n")) == [0, 1, 2]

@@ -71,7 +71,8 @@ RecordId Past::chain_of(Transaction& transaction, CollectionId collection, const
   if (!row) return mapping.row;
   BytesView bytes = *row;
   const auto chain = base::take_varint(bytes);
-  return chain ? static_cast<RecordId>(*chain) : mapping.row;
+  if (chain && bytes.empty()) return static_cast<RecordId>(*chain);
+  throw base::OperationError(base::ErrorCode::data_corruption_detected, "where a content of collection " + std::to_string(collection) + " is kept can't be read");
 }
 
 Bytes Past::content(Transaction& transaction, storage::RecordStore& records, CollectionId collection, const Mapping& mapping) const {
@@ -135,11 +136,6 @@ void Past::keep_table(const std::string& name, const Known& known) {
 size_t Past::tables_bytes() const {
   std::lock_guard lock(mutex_);
   return tables_.cost();
-}
-
-void Past::set_tables_bytes_max(size_t bytes) {
-  std::lock_guard lock(mutex_);
-  tables_.set_cost_max(bytes);
 }
 
 }  // namespace versions::past

@@ -51,17 +51,14 @@ class Past final : public storage::PreStates {
   const SavedEntries& entries() const { return entries_; }
   Maplog log(CollectionId collection) const;
 
+  // Whether there is something to sweep or to seal.
+  bool untidy() const;
   // Moves what nobody adds to any more into nodes.
-  size_t seal();
+  void seal();
   // Frees what only dropped snapshots showed. `interrupted` is asked between batches and may throw.
-  struct Swept {
-    size_t snapshots = 0;
-    size_t contents = 0;
-  };
-  Swept sweep(const std::function<void()>& interrupted);
+  void sweep(const std::function<void()>& interrupted);
 
   size_t tables_bytes() const;  // of snapshot page tables in memory
-  void set_tables_bytes_max(size_t bytes);
   uint64_t saved() const { return saved_.load(std::memory_order_relaxed); }  // contents since the start
 
  private:
@@ -72,7 +69,9 @@ class Past final : public storage::PreStates {
   static Bytes chain_row_key(CollectionId collection, const Mapping& mapping);
   void open_tables();
   void keep_table(const std::string& name, const Known& known);
-  size_t release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted);
+  void release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted);
+  storage::StoredIndexes indexes_ever(const storage::StoredCollection& collection) const;
+  void release_one(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& mapping);
   RecordId chain_of(Transaction& transaction, CollectionId collection, const Mapping& mapping) const;
   void forget_gone();
 
@@ -81,6 +80,7 @@ class Past final : public storage::PreStates {
   std::atomic<bool> made_{false};
   std::mutex making_;
   std::mutex tidying_;  // one who seals or sweeps at a time
+  std::atomic<Stamp> sealed_below_{0};
   storage::Table rows_, chains_;
   SavedEntries entries_;
   mutable SkippyCache nodes_{16 << 20};

@@ -13,8 +13,8 @@ namespace versions::past {
 
 namespace {
 
-constexpr size_t batch = 256;             // contents freed in a transaction
-constexpr size_t waiting_max = 1 << 20;   // mappings in memory
+constexpr size_t batch = 256;         // contents freed in a transaction
+constexpr size_t waiting_max = 4096;  // mappings in memory
 
 // Collections that have rows in the table.
 std::vector<CollectionId> collections_in(storage::Engine& engine, const storage::Table& table) {
@@ -36,66 +36,78 @@ bool has_index(const storage::StoredCollection& collection, uint32_t number) {
 
 }  // namespace
 
-size_t Past::seal() {
-  if (!made_.load(std::memory_order_acquire)) return 0;
+bool Past::untidy() const {
+  if (!made_.load(std::memory_order_acquire)) return false;
+  return !snapshots_.dropped().empty() || engine_.declared_snapshots().position_before(engine_.all_committed()) != sealed_below_;
+}
+
+void Past::seal() {
+  if (!made_.load(std::memory_order_acquire)) return;
   const std::lock_guard one_at_a_time(tidying_);
-  // Whoever was stamped before this snapshot is through.
+  // Whoever was stamped before this snapshot is through, and adds nothing below it.
   const Stamp below = engine_.declared_snapshots().position_before(engine_.all_committed());
-  if (below == 0) return 0;
-  size_t sealed = 0;
+  if (below == sealed_below_) return;
   for (const CollectionId collection : collections_in(engine_, rows_)) {
-    sealed += storage::in_transaction(engine_, [&](Transaction& transaction) { return log(collection).seal(transaction, below); });
+    storage::in_transaction(engine_, [&](Transaction& transaction) { log(collection).seal(transaction, below); });
   }
-  return sealed;
+  sealed_below_ = below;
+}
+
+// Descriptions of all indexes that entries of the collection's kept contents may be under.
+storage::StoredIndexes Past::indexes_ever(const storage::StoredCollection& collection) const {
+  std::map<uint32_t, storage::IndexEntry> entries;
+  const auto note = [&](const storage::CollectionEntry& entry) {
+    if (entry.id != collection.id()) return;
+    for (const storage::IndexEntry& index : entry.indexes) {
+      if (index.ready) entries.insert_or_assign(index.number, index);
+    }
+  };
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    engine_.past_catalog().each_entry(transaction, note);
+  }
+  note(collection.entry());
+  storage::StoredIndexes indexes;
+  for (const auto& [number, entry] : entries) indexes.push_back(engine_.catalog().index_as_of(collection, entry));
+  return indexes;
 }
 
 // The contents that snapshots from `from` to `end` showed first, but for those that `shown`, the newest before them that is left, shows too.
-size_t Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted) {
-  std::vector<Mapping> all;
-  {
-    Transaction transaction(engine_, Transaction::Mode::read);
-    log(collection).each(transaction, from, end, [&](SnapshotId, const Mapping& mapping) {
-      if (mapping.content > shown) all.push_back(mapping);
-      return all.size() < waiting_max;
-    });
-  }
+void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted) {
   const auto stored = engine_.catalog().stored(collection);
-  if (!stored) return 0;  // its tables went, and all that was in them
-  std::vector<std::shared_ptr<storage::StoredIndex>> indexes;
-  {
-    std::map<uint32_t, storage::IndexEntry> entries;
-    const auto note = [&](const storage::CollectionEntry& entry) {
-      if (entry.id != collection) return;
-      for (const storage::IndexEntry& index : entry.indexes) {
-        if (index.ready) entries.insert_or_assign(index.number, index);
-      }
-    };
+  if (!stored) return;  // its tables went, and all that was in them
+  storage::StoredIndexes indexes;
+  bool more = true;
+  for (size_t passed = 0; more;) {
+    std::vector<Mapping> some;
+    more = false;
     {
       Transaction transaction(engine_, Transaction::Mode::read);
-      engine_.past_catalog().each_entry(transaction, note);
+      size_t seen = 0;
+      log(collection).each(transaction, from, end, [&](SnapshotId, const Mapping& mapping) {
+        if (mapping.content <= shown || seen++ < passed) return true;
+        more = some.size() == waiting_max;
+        if (!more) some.push_back(mapping);
+        return !more;
+      });
     }
-    note(stored->entry());
-    for (const auto& [number, entry] : entries) indexes.push_back(engine_.catalog().index_as_of(*stored, entry));
+    if (indexes.empty() && !some.empty()) indexes = indexes_ever(*stored);
+    for (size_t i = 0; i < some.size(); i += batch) {
+      if (interrupted) interrupted();
+      storage::in_transaction(engine_, [&](Transaction& transaction) {
+        for (size_t at = i; at < std::min(some.size(), i + batch); ++at) release_one(transaction, *stored, indexes, some[at]);
+      });
+    }
+    passed += some.size();
   }
-  size_t released = 0;
-  for (size_t i = 0; i < all.size(); i += batch) {
-    if (interrupted) interrupted();
-    released += storage::in_transaction(engine_, [&](Transaction& transaction) {
-      size_t done = 0;
-      for (size_t at = i; at < std::min(all.size(), i + batch); ++at) {
-        const Mapping& mapping = all[at];
-        const RecordId chain = chain_of(transaction, collection, mapping);
-        const auto content = stored->records().find_kept(transaction, mapping.row, mapping.content, chain);
-        if (!content || !stored->records().release(transaction, mapping.row, mapping.content, chain)) continue;
-        const bson::DocumentView document(*content);
-        for (const auto& index : indexes) entries_.remove(transaction, collection, *index, document, mapping.row, mapping.content);
-        if (chain != mapping.row) chains_.remove(transaction, chain_row_key(collection, mapping));
-        ++done;
-      }
-      return done;
-    });
-  }
-  return released;
+}
+
+void Past::release_one(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& mapping) {
+  const RecordId chain = chain_of(transaction, collection.id(), mapping);
+  const auto content = collection.records().find_kept(transaction, mapping.row, mapping.content, chain);
+  if (!content || !collection.records().release(transaction, mapping.row, mapping.content, chain)) return;
+  for (const auto& index : indexes) entries_.remove(transaction, collection.id(), *index, bson::DocumentView(*content), mapping.row, mapping.content);
+  if (chain != mapping.row) chains_.remove(transaction, chain_row_key(collection.id(), mapping));
 }
 
 // What is there of collections and indexes that no snapshot shows any more. Without a snapshot that is everything.
@@ -117,17 +129,11 @@ void Past::forget_gone() {
   }
 }
 
-Past::Swept Past::sweep(const std::function<void()>& interrupted) {
-  Swept swept;
-  if (!made_.load(std::memory_order_acquire)) return swept;
+void Past::sweep(const std::function<void()>& interrupted) {
+  if (!made_.load(std::memory_order_acquire)) return;
   const std::lock_guard one_at_a_time(tidying_);
-  std::vector<DeclaredSnapshot> dropped;
-  {
-    Transaction transaction(engine_, Transaction::Mode::read);
-    dropped = snapshots_.dropped(transaction);
-  }
-  if (dropped.empty()) return swept;
-  for (const DeclaredSnapshot& one : dropped) snapshots_.forget(one.number);
+  const std::vector<DeclaredSnapshot> dropped = snapshots_.dropped();
+  if (dropped.empty()) return;
   // Until writers that still keep something for them are through.
   for (const Stamp last = engine_.last_stamp(); engine_.all_committed() <= last;) {
     if (interrupted) interrupted();
@@ -139,15 +145,13 @@ Past::Swept Past::sweep(const std::function<void()>& interrupted) {
   for (const DeclaredSnapshot& one : dropped) {
     const auto next = std::upper_bound(left.begin(), left.end(), one.stamp);
     const Stamp shown = next == left.begin() ? 0 : *std::prev(next), end = next == left.end() ? horizon : *next;
-    for (const CollectionId collection : collections_in(engine_, rows_)) swept.contents += release(collection, one.stamp, end, shown, interrupted);
-    ++swept.snapshots;
+    for (const CollectionId collection : collections_in(engine_, rows_)) release(collection, one.stamp, end, shown, interrupted);
   }
   engine_.catalog().forget_past();
   forget_gone();
   storage::in_transaction(engine_, [&](Transaction& transaction) {
     for (const DeclaredSnapshot& one : dropped) snapshots_.swept(transaction, one.number);
   });
-  return swept;
 }
 
 }  // namespace versions::past

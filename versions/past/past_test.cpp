@@ -414,3 +414,58 @@ TEST_CASE("a snapshot lies between transactions, whatever is under way when it i
   CHECK(past.saved() > declared);
   storage::test::require_clean(engine, *collection);
 }
+
+TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
+  constexpr int documents = 5'000;
+  storage::TemporaryDirectory directory;
+  storage::EngineOptions options = storage::test_options(directory.path());
+  options.dedup.enabled = false;
+  Engine engine(options);
+  Past past(engine);
+  past.make();
+  const auto collection = engine.catalog().create("db.c", {});
+  engine.catalog().create_indexes(collection, {index_on("a", false)});
+  const auto declare = [&] { return past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }); };
+  std::vector<storage::RecordId> records;
+  const auto write = [&](int a) {
+    for (int begin = 0; begin < documents; begin += 500) {
+      storage::in_transaction(engine, [&](Transaction& transaction) {
+        transaction.expect_stamps(500);
+        for (int id = begin; id < begin + 500; ++id) {
+          const bson::Document after = document_of(id, {a, id, "text"});
+          if (a == 0) records.push_back(collection->insert(transaction, after).id);
+          else collection->update(transaction, records[static_cast<size_t>(id)], document_of(id, {a - 1, id, "text"}), after);
+        }
+      });
+    }
+  };
+  write(0);
+  const DeclaredSnapshot first = declare(), second = declare();
+  write(1);
+  const DeclaredSnapshot third = declare();
+  write(2);
+  int rows = 0;  // kept, or others are based on them
+  const auto kept = [&] {
+    Transaction transaction(engine, Transaction::Mode::read);
+    storage::TableCursor cursor = storage::Table("chains-" + std::to_string(collection->id())).cursor(transaction);
+    int count = 0;
+    for (rows = 0; cursor.next(); ++rows) count += storage::parse_chain_row(cursor.value(), storage::parse_chain_key(cursor.key()).or_throw()).or_throw().kept;
+    return count;
+  };
+  const auto drop = [&](const DeclaredSnapshot& snapshot) {
+    REQUIRE(past.snapshots().drop(snapshot.number, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
+    CHECK(past.untidy());
+    past.sweep(nullptr);
+    past.seal();
+    CHECK_FALSE(past.untidy());
+    storage::test::require_clean(engine, *collection);
+  };
+  CHECK(kept() == 2 * documents);
+  drop(second);  // the first shows the same
+  CHECK(kept() == 2 * documents);
+  drop(third);
+  CHECK(kept() == documents);
+  drop(first);
+  CHECK(kept() == 0);
+  CHECK(rows == 0);
+}

@@ -97,9 +97,9 @@ void Snapshots::make() {
 
 void Snapshots::reload() {
   std::lock_guard declaring(declaring_);
-  std::vector<DeclaredSnapshot> all;
-  std::vector<Stamp> past;  // of those that aren't left
+  std::vector<DeclaredSnapshot> all, dropped;
   uint64_t next = 1;
+  Stamp newest = 0;
   if (table_.exists()) {
     Transaction transaction(engine_, Transaction::Mode::read);
     storage::TableCursor cursor = table_.cursor(transaction);
@@ -107,13 +107,13 @@ void Snapshots::reload() {
       const bson::DocumentView row = checked(cursor.value());
       if (cursor.key() == next_key) {
         next = static_cast<uint64_t>(number_in(row, "next"));
-        past.push_back(static_cast<Stamp>(number_in(row, "newest")));
+        newest = static_cast<Stamp>(number_in(row, "newest"));
         continue;
       }
       if (cursor.key().size() != 8) damaged();
       DeclaredSnapshot one{base::load_be64(cursor.key().data()), static_cast<Stamp>(number_in(row, "stamp")), number_in(row, "time"), {}};
       if (row.find("dropped").exists()) {
-        past.push_back(one.stamp);
+        dropped.push_back(std::move(one));
         continue;
       }
       if (const auto name = row.find("name"); name.is_string()) one.name = name.as_string();
@@ -125,11 +125,11 @@ void Snapshots::reload() {
   std::lock_guard lock(mutex_);
   declared.clear();
   for (const DeclaredSnapshot& one : all) declared.add(one.stamp);
-  for (const Stamp stamp : past) {
-    declared.add_dropped(stamp);
-    engine_.raise_stamp(stamp);  // writes to come are later
-  }
+  for (const DeclaredSnapshot& one : dropped) declared.add_dropped(one.stamp);
+  if (newest != 0) declared.add_dropped(newest);
+  engine_.raise_stamp(newest);  // writes to come are later
   all_ = std::move(all);
+  dropped_ = std::move(dropped);
   next_number_ = next;
 }
 
@@ -150,14 +150,24 @@ void Snapshots::remember(const DeclaredSnapshot& snapshot) {
   next_number_ = std::max(next_number_, snapshot.number + 1);
 }
 
+namespace {
+
+// Numbers go up with stamps.
+template <class List>
+auto place_of(List& all, uint64_t number) {
+  const auto at = std::lower_bound(all.begin(), all.end(), number, [](const DeclaredSnapshot& one, uint64_t wanted) { return one.number < wanted; });
+  return at != all.end() && at->number == number ? at : all.end();
+}
+
+}  // namespace
+
 void Snapshots::forget(uint64_t number) {
   std::lock_guard lock(mutex_);
-  for (auto one = all_.begin(); one != all_.end(); ++one) {
-    if (one->number != number) continue;
-    engine_.declared_snapshots().remove(one->stamp);
-    all_.erase(one);
-    return;
-  }
+  const auto one = place_of(all_, number);
+  if (one == all_.end()) return;
+  engine_.declared_snapshots().remove(one->stamp);
+  dropped_.push_back(std::move(*one));
+  all_.erase(one);
 }
 
 DeclaredSnapshot Snapshots::declare(const std::string& name, const Told& told, const std::function<void()>& interrupted) {
@@ -211,27 +221,25 @@ std::optional<DeclaredSnapshot> Snapshots::drop(uint64_t number, const Told& tol
 
 void Snapshots::drop_again(Transaction& transaction, uint64_t number) {
   const auto snapshot = find(number);
-  if (!snapshot) return;
+  if (!snapshot) throw OperationError(ErrorCode::namespace_not_found, "there is no snapshot " + std::to_string(number));
   bson::Builder row;
   row.append("stamp", static_cast<int64_t>(snapshot->stamp)).append("time", snapshot->time_ms).append("dropped", true);
   table_.put(transaction, row_key(number), row.done().bytes());
   transaction.after_commit([this, number] { forget(number); });
 }
 
-std::vector<DeclaredSnapshot> Snapshots::dropped(Transaction& transaction) const {
-  std::vector<DeclaredSnapshot> all;
-  if (!table_.exists()) return all;
-  storage::TableCursor cursor = table_.cursor(transaction);
-  while (cursor.next()) {
-    if (cursor.key().size() != 8) continue;
-    const bson::DocumentView row = checked(cursor.value());
-    if (!row.find("dropped").exists()) continue;
-    all.push_back({base::load_be64(cursor.key().data()), static_cast<Stamp>(number_in(row, "stamp")), number_in(row, "time"), {}});
-  }
-  return all;
+std::vector<DeclaredSnapshot> Snapshots::dropped() const {
+  std::lock_guard lock(mutex_);
+  return dropped_;
 }
 
-void Snapshots::swept(Transaction& transaction, uint64_t number) const { table_.remove(transaction, row_key(number)); }
+void Snapshots::swept(Transaction& transaction, uint64_t number) {
+  table_.remove(transaction, row_key(number));
+  transaction.after_commit([this, number] {
+    std::lock_guard lock(mutex_);
+    std::erase_if(dropped_, [&](const DeclaredSnapshot& one) { return one.number == number; });
+  });
+}
 
 std::vector<DeclaredSnapshot> Snapshots::all() const {
   std::lock_guard lock(mutex_);
@@ -240,10 +248,8 @@ std::vector<DeclaredSnapshot> Snapshots::all() const {
 
 std::optional<DeclaredSnapshot> Snapshots::find(uint64_t number) const {
   std::lock_guard lock(mutex_);
-  for (const DeclaredSnapshot& one : all_) {
-    if (one.number == number) return one;
-  }
-  return std::nullopt;
+  const auto one = place_of(all_, number);
+  return one == all_.end() ? std::nullopt : std::optional(*one);
 }
 
 std::optional<DeclaredSnapshot> Snapshots::find(std::string_view ref) const {
@@ -256,13 +262,6 @@ std::optional<DeclaredSnapshot> Snapshots::find(std::string_view ref) const {
   }
   const auto newest = std::find_if(all_.rbegin(), all_.rend(), [&](const auto& one) { return one.time_ms <= *time; });
   if (newest == all_.rend()) too_old(std::string(ref));
-  return *newest;
-}
-
-DeclaredSnapshot Snapshots::at(Stamp at) const {
-  std::lock_guard lock(mutex_);
-  const auto newest = std::find_if(all_.rbegin(), all_.rend(), [&](const auto& one) { return one.stamp <= at; });
-  if (newest == all_.rend()) too_old("Timestamp(" + std::to_string(at >> 32) + ", " + std::to_string(at & 0xffffffff) + ")");
   return *newest;
 }
 

@@ -42,14 +42,13 @@ class Snapshots {
   // The same again, as the log has it: after all that was written before, and before all that was after. Not inside a transaction
   // where there has been none yet (make).
   void declare_again(storage::Transaction& transaction, const DeclaredSnapshot& snapshot);
-  // Nobody finds it any more. nullopt: there is none of that number.
+  // Nobody finds it any more, and nothing is kept for it. nullopt: there is none of that number.
   std::optional<DeclaredSnapshot> drop(uint64_t number, const Told& told);
+  // Throws NamespaceNotFound.
   void drop_again(storage::Transaction& transaction, uint64_t number);
   // Those that nobody has swept up after yet.
-  std::vector<DeclaredSnapshot> dropped(storage::Transaction& transaction) const;
-  void swept(storage::Transaction& transaction, uint64_t number) const;
-  // Nothing is kept for it from now on, whatever transaction drops it.
-  void forget(uint64_t number);
+  std::vector<DeclaredSnapshot> dropped() const;
+  void swept(storage::Transaction& transaction, uint64_t number);
   // After the tables were changed under it.
   void reload();
 
@@ -59,18 +58,18 @@ class Snapshots {
   // By what stands behind the `@` of a database's name: a name, `s42`, or the newest at or before `20261120T101500Z`. nullopt: it
   // names none. Throws SnapshotTooOld for a time before the first.
   std::optional<DeclaredSnapshot> find(std::string_view ref) const;
-  // The newest that shows nothing stamped after `at`; throws SnapshotTooOld.
-  DeclaredSnapshot at(Stamp at) const;
 
  private:
   void put(storage::Transaction& transaction, const DeclaredSnapshot& snapshot) const;
   void remember(const DeclaredSnapshot& snapshot);
+  void forget(uint64_t number);
 
   storage::Engine& engine_;
   storage::Table table_;  // once there has been one
   std::mutex declaring_;
   mutable std::mutex mutex_;
-  std::vector<DeclaredSnapshot> all_;  // by stamp
+  std::vector<DeclaredSnapshot> all_;  // by stamp, and so by number
+  std::vector<DeclaredSnapshot> dropped_;
   uint64_t next_number_ = 1;
 };
 
