@@ -504,9 +504,7 @@ def test_primaries_are_killed_while_histories_are_made(three):
 def test_a_new_member_gets_branches_and_goes_on_with_them(three):
     client = three.client()
     history(client, "joined")
-    fourth = three.start_another()
-    three.reconfigure(lambda config: config["members"].append({"_id": 9, "host": fourth.name}))
-    three.wait_settled()
+    fourth = three.join()
     client["joined@dev"].c.insert_one({"_id": "while it joins", "u": "while it joins"})
     client["joined@dev"].command("commit", 1)
     check_same(three, "joined")
@@ -515,14 +513,7 @@ def test_a_new_member_gets_branches_and_goes_on_with_them(three):
     fourth.start()
     three.wait_settled()
     check_same(three, "joined")
-
-    def without(config):
-        config["members"] = [one for one in config["members"] if one["host"] != fourth.name]
-    if three.primary() is fourth:
-        fourth.command("replSetStepDown", 30)
-    three.reconfigure(without)
-    three.members.remove(fourth)
-    fourth.close()
+    three.leave(fourth)
 
 
 def test_concerns_hold_for_branches(three):

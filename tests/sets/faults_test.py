@@ -172,21 +172,13 @@ def test_a_retried_statement_runs_once_across_a_fail_over(three):
 
 def test_a_member_joins_while_writes_go_on(three):
     with Load(three) as load:
-        fourth = three.start_another()
-        three.reconfigure(lambda config: config["members"].append({"_id": 9, "host": fourth.name}))
-        three.wait_settled()
+        fourth = three.join()
         time.sleep(0.5)
     assert not load.errors, load.errors
     three.check_same()
     load.check_kept()
 
-    def without(config):
-        config["members"] = [one for one in config["members"] if one["host"] != fourth.name]
-    if three.primary() is fourth:
-        fourth.command("replSetStepDown", 30)
-    three.reconfigure(without)
-    three.members.remove(fourth)
-    fourth.close()
+    three.leave(fourth)
 
 
 @long_run

@@ -94,8 +94,6 @@ def test_a_primary_that_is_killed_leaves_them_to_the_next(three):
 def test_a_new_member_gets_them(three):
     due = history(three.driver, "four", 3)
     three.wait_settled()
-    another = three.start_another()
-    three.reconfigure(lambda config: config["members"].append({"_id": 7, "host": another.name, "priority": 0, "votes": 0}))
-    three.wait_settled()
+    three.join(priority=0, votes=0)
     three.wait_same_place()
     check_same(three, "four", due)

@@ -143,6 +143,23 @@ class ReplicaSet:
         self.members.append(member)
         return member.start()
 
+    def join(self, **settings):
+        """One more member of the configuration, that has caught up."""
+        another = self.start_another()
+        self.reconfigure(lambda config: config["members"].append({"_id": max(one["_id"] for one in config["members"]) + 1, "host": another.name, **settings}))
+        self.wait_settled()
+        return another
+
+    def leave(self, member):
+        """Out of the configuration, and ended."""
+        def without(config):
+            config["members"] = [one for one in config["members"] if one["host"] != member.name]
+        if self.primary() is member:
+            member.command("replSetStepDown", 30)
+        self.reconfigure(without)
+        self.members.remove(member)
+        member.close()
+
     def states(self):
         return [member.state() for member in self.members]
 
