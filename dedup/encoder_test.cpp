@@ -374,6 +374,31 @@ TEST_CASE("a lineage finds its predecessor where likeness would not", "[encoder]
   CHECK(next.source == content(200));
 }
 
+TEST_CASE("contents of declared lineages leave few features in the index, and are found by strangers all the same", "[encoder]") {
+  constexpr int64_t lineages = 300, versions = 20;
+  base::Random random(8);
+  Server server;
+  std::vector<Bytes> texts;
+  for (int64_t i = 0; i < lineages; ++i) texts.push_back(prose(random, 2000));
+  int64_t record = 0;
+  for (int64_t version = 0; version < versions; ++version) {
+    for (int64_t i = 0; i < lineages; ++i) {
+      Bytes& text = texts[static_cast<size_t>(i)];
+      server.insert(content(++record), text = edited(random, text, 1), 1000 + static_cast<Lineage>(i));
+    }
+  }
+  const auto stats = server.encoder->stats();
+  CHECK(stats.index_records == lineages * versions);
+  // Of the newest of each, and of the 2,048 last that were superseded.
+  CHECK(stats.index_live_bytes <= (lineages + 2048) * 4 * FeatureIndex::entry_bytes);
+  int64_t found = 0;
+  for (int64_t i = 0; i < lineages; ++i) {
+    const auto encoding = server.insert(content(++record), edited(random, texts[static_cast<size_t>(i)], 1), 100'000 + static_cast<Lineage>(i));
+    found += encoding.source.has_value() && encoding.forward.size() < 500;
+  }
+  CHECK(found >= lineages * 95 / 100);
+}
+
 namespace {
 
 // A chain of `count` versions, inserted.

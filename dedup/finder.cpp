@@ -10,6 +10,10 @@ constexpr size_t index_entries_min = 512;
 constexpr uint32_t false_matches_max = 4;     // followed for one feature
 constexpr uint64_t pages_read_max = 8;        // of metadata, for one content
 constexpr uint32_t superseded_kept = 2048;    // slots, from the newest
+constexpr int superseded_looked_at = 8;       // an added content, though there is room
+// Of a content whose lineage is known: that of the lineage, by which its next version finds it, and some of its own for
+// what begins a lineage with the same text.
+constexpr uint32_t features_with_lineage = 4;
 constexpr int victims_put_again = 16;
 constexpr size_t live_bytes_min = 256 << 10;  // no limit counts below: so little is not worth finding less
 
@@ -71,11 +75,12 @@ void Finder::find(uint32_t collection, Similar& similar) {
   }
 }
 
-MetadataPointer Finder::add(const Metadata& entry, const Similar& similar, MetadataPointer used) {
+MetadataPointer Finder::add(Metadata entry, const Similar& similar, MetadataPointer used) {
+  if (entry.has_lineage && options_.index_bytes_per_record) entry.features.truncate(features_with_lineage);
   const MetadataPointer pointer = metadata_.append(entry);
   ++stats_.records;
   newest_ = pointer;
-  update_index(similar, pointer, used);
+  update_index(similar, entry.features.size(), pointer, used);
   make_room();
   keep_to_limit();
   return pointer;
@@ -83,10 +88,10 @@ MetadataPointer Finder::add(const Metadata& entry, const Similar& similar, Metad
 
 // At most `matches_per_feature` entries lead away from a feature. A superseded
 // content makes room first, then the one that was put first.
-void Finder::update_index(const Similar& similar, MetadataPointer pointer, MetadataPointer used) {
+void Finder::update_index(const Similar& similar, uint32_t features, MetadataPointer pointer, MetadataPointer used) {
   std::array<uint32_t, Features::max> homeless;
   uint32_t homeless_count = 0;
-  for (uint32_t i = 0; i < similar.features.size(); ++i) {
+  for (uint32_t i = 0; i < features; ++i) {
     const FeatureMatches& matches = similar.matches[i];
     if (options_.index_layout == IndexLayout::published) {
       renew(matches, pointer, used);
@@ -195,12 +200,12 @@ void Finder::fill_index(size_t entries) {
   });
 }
 
-// Superseded contents go first, the latest of them excepted: one that was spoilt may be restored.
+// Superseded contents go first, and when there is room too, the latest of them excepted: one that was spoilt may be restored.
 void Finder::keep_to_limit() {
   if (options_.index_bytes_per_record == 0 || options_.index_layout == IndexLayout::published) return;
   const size_t limit = std::max<size_t>(std::min(live_bytes_min, options_.index_bytes_max / 4), stats_.records * options_.index_bytes_per_record);
   const auto above = [&] { return index_.used() * FeatureIndex::entry_bytes > limit; };
-  while (above()) {
+  for (int looked_at = 0; looked_at < superseded_looked_at || above(); ++looked_at) {
     const auto next = metadata_.next(superseded_hand_);
     if (!next || *next + superseded_kept > newest_) break;
     superseded_hand_ = *next;

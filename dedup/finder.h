@@ -9,6 +9,8 @@
 // Hands go over the contents while the index is above its limit, each when those
 // before it can't go on: all contents have lost some before any has lost most.
 //
+// Where the lineage is known its feature finds the next version, and few others are kept from the start.
+//
 //   oldest   . . . . | : : : | :. :. :. | :: :: :: | ::: ::: ::: | :::::: newest
 //   features    2    |   3   |    4     |    6     |      8      |  all
 #pragma once
@@ -41,7 +43,7 @@ class Finder {
   void find(uint32_t collection, Similar& similar);
 
   // The new content can be found from now on. `used`: the entry of its source, or 0.
-  MetadataPointer add(const Metadata& entry, const Similar& similar, MetadataPointer used);
+  MetadataPointer add(Metadata entry, const Similar& similar, MetadataPointer used);
   // It can't be found any more.
   void drop(MetadataPointer pointer);
 
@@ -64,7 +66,7 @@ class Finder {
  private:
   void put(uint32_t feature, MetadataPointer pointer);
   void put_again(FeatureIndex::Victim victim);
-  void update_index(const Similar& similar, MetadataPointer pointer, MetadataPointer used);
+  void update_index(const Similar& similar, uint32_t features, MetadataPointer pointer, MetadataPointer used);
   void renew(const FeatureMatches& matches, MetadataPointer pointer, MetadataPointer used);
   void make_room();
   void fill_index(size_t entries);

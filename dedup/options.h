@@ -55,7 +55,8 @@ struct Options {
   IndexLayout index_layout = IndexLayout::two_slots;
   size_t index_bytes_max = 256 << 20;   // beyond it, what was indexed longest ago goes
   uint32_t index_bytes_per_record = 12; // of live entries, on average over all contents encoded; the features of older
-                                        // contents go for it, down to two each. 0: no such limit; two_slots only
+                                        // contents go for it, down to two each; with a lineage's, four stay from the
+                                        // start. 0: all stay; two_slots only
   uint32_t matches_per_feature = 2;     // at most 8
   size_t metadata_cache_bytes = 8 << 20;
 

@@ -10,6 +10,7 @@
 // all super-features are gone. So both are kept.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -33,6 +34,8 @@ class Features {
   }
   uint32_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
+  // The first `count` stay.
+  void truncate(uint32_t count) { count_ = std::min(count_, count); }
   const uint32_t* begin() const { return values_.data(); }
   const uint32_t* end() const { return values_.data() + count_; }
   uint32_t operator[](uint32_t i) const { return values_[i]; }
