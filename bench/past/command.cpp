@@ -29,6 +29,7 @@ int run(Arguments& arguments) {
   begin(report);
   run_skippy(settings, report);
   run_reads(settings, report);
+  run_retro(settings, report);
   finish(report, arguments.report_folder);
   return 0;
 }

@@ -22,5 +22,7 @@ struct Settings {
 void run_skippy(const Settings& settings, Report& report);
 // Updates with and without snapshots, and reads as of one.
 void run_reads(const Settings& settings, Report& report);
+// Retro's figures 5 to 7, and WiredTiger's own ways of keeping the past.
+void run_retro(const Settings& settings, Report& report);
 
 }  // namespace bench::past

@@ -1,132 +1,17 @@
 // What a snapshot costs writers of a collection, and what reading as of one costs (Retro §5).
 #include <fmt/core.h>
 
-#include <optional>
-
-#include "base/error.h"
-#include "base/random.h"
 #include "bench/measure/cpu_clock.h"
+#include "bench/past/documents.h"
 #include "bench/past/figures.h"
-#include "bson/builder.h"
-#include "storage/engine.h"
-#include "storage/stored_collection.h"
-#include "versions/database/past_views.h"
 
 namespace bench::past {
-namespace {
-
-namespace vp = versions::past;
-
-constexpr size_t content_bytes = 1'000;
-constexpr size_t batch = 1'000;  // updates in a transaction, and behind one snapshot
-
-// A collection of documents with one field that changes and much that doesn't. Nothing runs in the background.
-class Documents {
- public:
-  Documents(const std::string& path, size_t count) : random_(7) {
-    storage::EngineOptions options;
-    options.path = path;
-    options.cache_bytes = 512ull << 20;
-    options.dedup.enabled = false;
-    engine_.emplace(options);
-    past_.emplace(*engine_);
-    views_.emplace(*past_);
-    collection_ = engine_->catalog().create("bench.documents", {});
-    std::string text(content_bytes, '\0');
-    for (size_t begin = 0; begin < count; begin += batch) {
-      storage::in_transaction(*engine_, [&](storage::Transaction& transaction) {
-        transaction.expect_stamps(batch);
-        for (size_t i = begin; i < std::min(count, begin + batch); ++i) {
-          for (char& c : text) c = static_cast<char>('a' + random_.below(26));
-          bson::Builder out;
-          out.append("_id", static_cast<int64_t>(i)).append("n", int64_t{0}).append("text", text);
-          documents_.push_back(out.done());
-          records_.push_back(collection_->insert(transaction, documents_.back()).id);
-        }
-      });
-    }
-  }
-
-  // CPU seconds of one transaction that changes a field of so many documents, the next in a circle.
-  double update() {
-    const CpuWatch watch;
-    storage::in_transaction(*engine_, [&](storage::Transaction& transaction) {
-      transaction.expect_stamps(batch);
-      for (size_t i = 0; i < batch; ++i) {
-        const size_t at = (next_ + i) % documents_.size();
-        bson::Builder out;
-        for (const auto& field : documents_[at].view()) {
-          if (field.name == "n") out.append("n", field.to_int64() + 1);
-          else out.append_element(field);
-        }
-        bson::Document after = out.done();
-        collection_->update(transaction, records_[at], documents_[at], after);
-        documents_[at] = std::move(after);
-      }
-    });
-    next_ = (next_ + batch) % documents_.size();
-    return watch.seconds();
-  }
-  vp::DeclaredSnapshot declare() {
-    past_->make();
-    return past_->snapshots().declare({}, [](storage::Transaction& transaction, const vp::DeclaredSnapshot&) { transaction.next_stamp(); });
-  }
-  std::shared_ptr<storage::Collection> as_of(const vp::DeclaredSnapshot& snapshot) {
-    return views_->open(snapshot, "bench@s" + std::to_string(snapshot.number) + ".documents", "bench.documents");
-  }
-  storage::Collection& now() { return *collection_; }
-  storage::Engine& engine() { return *engine_; }
-  vp::Past& past() { return *past_; }
-  int64_t file_bytes() {
-    engine_->checkpoint();
-    int64_t all = 0;
-    for (const std::string& table : engine_->table_names()) {
-      if (table.starts_with("past-") || table.starts_with("chains-")) all += engine_->file_bytes(table) - engine_->reusable_bytes(table);
-    }
-    return all;
-  }
-  // CPU µs of looking a document up by its _id, the median of rounds.
-  double find_us(storage::Collection& collection, int rounds) {
-    constexpr size_t reads = 5'000;
-    storage::Transaction transaction(*engine_, storage::Transaction::Mode::read);
-    return 1e6 / reads * median_cpu_seconds(static_cast<size_t>(rounds), [&](size_t) {
-      for (size_t i = 0; i < reads; ++i) {
-        bson::Builder key;
-        key.append("_id", static_cast<int64_t>(random_.below(documents_.size())));
-        const bson::Document id = key.done();
-        const auto record = collection.find_id(transaction, static_cast<bson::ValueView>(id.view().find("_id")));
-        base::check(record && collection.find(transaction, *record), "every document is there");
-      }
-    });
-  }
-  double scan_ms(storage::Collection& collection, int rounds) {
-    storage::Transaction transaction(*engine_, storage::Transaction::Mode::read);
-    return 1e3 * median_cpu_seconds(static_cast<size_t>(rounds), [&](size_t) {
-      auto scan = collection.scan(transaction, storage::Direction::forward);
-      size_t count = 0;
-      while (scan->next()) count += scan->document().size() > 0;
-      base::check(count == documents_.size(), "every document is there");
-    });
-  }
-
- private:
-  base::Random random_;
-  std::optional<storage::Engine> engine_;
-  std::optional<vp::Past> past_;
-  std::optional<versions::PastViews> views_;
-  std::shared_ptr<storage::Collection> collection_;
-  std::vector<bson::Document> documents_;
-  std::vector<storage::RecordId> records_;
-  size_t next_ = 0;
-};
-
-}  // namespace
 
 void run_reads(const Settings& settings, Report& report) {
   Documents without(settings.scratch + "/without", settings.documents), with(settings.scratch + "/with", settings.documents);
   // In turns, and all documents once before it counts: what was just loaded is cheaper to write to.
-  const size_t turns = std::max<size_t>(4, 2 * settings.documents / batch);
-  for (size_t i = 0; i < settings.documents / batch; ++i) {
+  const size_t turns = std::max<size_t>(4, 2 * settings.documents / Documents::batch);
+  for (size_t i = 0; i < settings.documents / Documents::batch; ++i) {
     without.update();
     with.update();
   }
@@ -137,11 +22,11 @@ void run_reads(const Settings& settings, Report& report) {
   const uint64_t saved_before = with.past().saved();
   std::vector<double> plain, saving, declaring;
   for (size_t i = 0; i < turns; ++i) {
-    plain.push_back(without.update() * 1e6 / batch);
+    plain.push_back(without.update() * 1e6 / Documents::batch);
     const CpuWatch watch;
     with.declare();
     declaring.push_back(watch.seconds() * 1e6);
-    saving.push_back(with.update() * 1e6 / batch);
+    saving.push_back(with.update() * 1e6 / Documents::batch);
     with.past().seal();
   }
   const double saved = static_cast<double>(with.past().saved() - saved_before);
@@ -152,7 +37,7 @@ void run_reads(const Settings& settings, Report& report) {
   const double found_later = with.find_us(with.now(), settings.rounds);
 
   Figure figure{"R1", "A collection and its past", {}, {}, {}, {}};
-  figure.tables.push_back({fmt::format("{} documents of 1 KB, one field changed, {} updates a transaction", number_text(static_cast<double>(settings.documents)), batch),
+  figure.tables.push_back({fmt::format("{} documents of 1 KB, one field changed, {} updates a transaction", number_text(static_cast<double>(settings.documents)), Documents::batch),
                            {"", "now", "shared", "saved"},
                            {{"an update without / with a snapshot before each transaction, CPU µs", number_text(median(plain)), "", number_text(median(saving))},
                             {"to declare a snapshot, CPU µs", "", "", number_text(median(declaring))},

@@ -1,0 +1,136 @@
+#include "bench/past/documents.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "bench/measure/cpu_clock.h"
+#include "bson/builder.h"
+
+namespace bench::past {
+namespace {
+
+constexpr size_t content_bytes = 1'000;
+
+}  // namespace
+
+Documents::Documents(const std::string& path, size_t count) : path_(path), random_(7) {
+  std::filesystem::create_directories(path_);
+  open();
+  engine_->catalog().create("bench.documents", {});
+  collection_ = engine_->catalog().stored(engine_->catalog().open("bench.documents")->id());
+  std::string text(content_bytes, '\0');
+  for (size_t begin = 0; begin < count; begin += batch) {
+    storage::in_transaction(*engine_, [&](storage::Transaction& transaction) {
+      transaction.expect_stamps(batch);
+      for (size_t i = begin; i < std::min(count, begin + batch); ++i) {
+        for (char& c : text) c = static_cast<char>('a' + random_.below(26));
+        bson::Builder out;
+        out.append("_id", static_cast<int64_t>(i)).append("n", int64_t{0}).append("text", text);
+        documents_.push_back(out.done());
+        records_.push_back(collection_->insert(transaction, documents_.back()).id);
+      }
+    });
+  }
+}
+
+void Documents::open() {
+  storage::EngineOptions options;
+  options.path = path_;
+  options.cache_bytes = 512ull << 20;
+  options.dedup.enabled = false;
+  engine_.emplace(options);
+  past_.emplace(*engine_);
+  views_.emplace(*past_);
+}
+
+void Documents::reopen() {
+  const storage::CollectionId id = collection_->id();
+  collection_.reset();
+  views_.reset();
+  past_.reset();
+  engine_->checkpoint();
+  engine_.reset();
+  open();
+  collection_ = engine_->catalog().stored(id);
+}
+
+double Documents::update() {
+  return update([this] { return next_++ % documents_.size(); });
+}
+
+double Documents::update(const std::function<size_t()>& pick) {
+  const CpuWatch watch;
+  storage::in_transaction(*engine_, [&](storage::Transaction& transaction) {
+    transaction.expect_stamps(batch);
+    for (size_t i = 0; i < batch; ++i) {
+      const size_t at = pick();
+      bson::Builder out;
+      for (const auto& field : documents_[at].view()) {
+        if (field.name == "n") out.append("n", field.to_int64() + 1);
+        else out.append_element(field);
+      }
+      bson::Document after = out.done();
+      collection_->update(transaction, records_[at], documents_[at], after);
+      documents_[at] = std::move(after);
+    }
+  });
+  return watch.seconds();
+}
+
+vp::DeclaredSnapshot Documents::declare() {
+  past_->make();
+  return past_->snapshots().declare({}, [](storage::Transaction& transaction, const vp::DeclaredSnapshot&) { transaction.next_stamp(); });
+}
+
+std::shared_ptr<storage::Collection> Documents::as_of(const vp::DeclaredSnapshot& snapshot) {
+  return views_->open(snapshot, "bench@s" + std::to_string(snapshot.number) + ".documents", "bench.documents");
+}
+
+double Documents::find(storage::Collection& collection, size_t reads) {
+  storage::Transaction transaction(*engine_, storage::Transaction::Mode::read);
+  const CpuWatch watch;
+  for (size_t i = 0; i < reads; ++i) {
+    bson::Builder key;
+    key.append("_id", static_cast<int64_t>(random_.below(documents_.size())));
+    const bson::Document id = key.done();
+    const auto record = collection.find_id(transaction, static_cast<bson::ValueView>(id.view().find("_id")));
+    base::check(record && collection.find(transaction, *record), "every document is there");
+  }
+  return watch.seconds();
+}
+
+double Documents::find_us(storage::Collection& collection, int rounds) {
+  constexpr size_t reads = 5'000;
+  std::vector<double> seconds;
+  for (int i = 0; i < rounds; ++i) seconds.push_back(find(collection, reads));
+  return 1e6 / reads * median(std::move(seconds));
+}
+
+double Documents::scan_ms(storage::Collection& collection, int rounds) {
+  storage::Transaction transaction(*engine_, storage::Transaction::Mode::read);
+  return 1e3 * median_cpu_seconds(static_cast<size_t>(rounds), [&](size_t) {
+    auto scan = collection.scan(transaction, storage::Direction::forward);
+    size_t count = 0;
+    while (scan->next()) count += scan->document().size() > 0;
+    base::check(count == documents_.size(), "every document is there");
+  });
+}
+
+int64_t Documents::file_bytes() {
+  engine_->checkpoint();
+  int64_t all = 0;
+  for (const std::string& table : engine_->table_names()) {
+    if (table.starts_with("past-") || table.starts_with("chains-")) all += engine_->file_bytes(table) - engine_->reusable_bytes(table);
+  }
+  return all;
+}
+
+uint64_t Documents::blocks_read() const {
+  bson::Builder out;
+  engine_->append_stats(out);
+  const bson::Document stats = out.done();
+  const bson::Element manager = stats.find("block-manager");
+  return manager.exists() ? static_cast<uint64_t>(manager.as_document()["blocks read"].to_int64()) : 0;
+}
+
+}  // namespace bench::past
