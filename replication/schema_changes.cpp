@@ -127,7 +127,9 @@ class Change {
 
   void modify() {
     const auto found = collection(target());
-    if (const auto dedup = command_.find("dedup"); dedup.is_object()) return catalog_.alter_dedup(found, dedup.as_document());
+    for (const std::string_view option : {"dedup", "commits"}) {
+      if (const auto value = command_.find(option); value.is_object()) return catalog_.alter_option(found, option, value.as_document());
+    }
     const auto change = command_.find("index");
     if (!change.is_object()) refuse("nothing to modify");
     const auto name = change.as_document().find("name");

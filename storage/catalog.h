@@ -82,8 +82,8 @@ class Catalog {
   virtual void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name) = 0;
   // collMod: hidden, expireAfterSeconds.
   virtual void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec) = 0;
-  // collMod: the sub-document `dedup` of the options, as a whole. Holds for contents encoded from now on.
-  virtual void alter_dedup(const std::shared_ptr<Collection>& collection, bson::DocumentView dedup) = 0;
+  // collMod: a sub-document of the options, `dedup` or `commits`, as a whole. Holds for contents encoded, and commits made, from now on.
+  virtual void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value) = 0;
 
   virtual std::vector<std::string> databases() const = 0;              // sorted
   virtual std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const = 0;  // sorted by name

@@ -147,15 +147,15 @@ TEST_CASE("how a collection is deduplicated changes as a whole, at once and for 
     std::thread reading([&] {
       while (!stop) (void)collection->options().dedup.key.size();
     });
-    for (int i = 0; i < 50; ++i) catalog.alter_dedup(collection, json("{profile: 'archive', key: 'b" + std::to_string(i) + "'}"));
+    for (int i = 0; i < 50; ++i) catalog.alter_option(collection, "dedup", json("{profile: 'archive', key: 'b" + std::to_string(i) + "'}"));
     stop = true;
     reading.join();
     CHECK(held.dedup.key == "a");  // who has them keeps them
     CHECK(collection->options().dedup.enabled);
     CHECK(collection->options().dedup.key == "b49");
     catalog.drop("shop.orders");
-    CHECK(code_of([&] { catalog.alter_dedup(collection, json("{}")); }) == ErrorCode::namespace_not_found);
-    catalog.alter_dedup(catalog.create("shop.lists", options), json("{profile: 'archive'}"));
+    CHECK(code_of([&] { catalog.alter_option(collection, "dedup", json("{}")); }) == ErrorCode::namespace_not_found);
+    catalog.alter_option(catalog.create("shop.lists", options), "dedup", json("{profile: 'archive'}"));
   }
   Engine engine(test_options(directory.path()));
   const auto collection = engine.catalog().open("shop.lists");
@@ -213,7 +213,7 @@ TEST_CASE("each change of the schema is told within its transaction") {
   const auto collection = engine.catalog().open_or_create("shop.orders");
   engine.catalog().create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")});
   engine.catalog().alter_index(collection, spec("{key: {x: 1}, name: 'x', hidden: true}"));
-  engine.catalog().alter_dedup(collection, json("{enabled: false}"));
+  engine.catalog().alter_option(collection, "dedup", json("{enabled: false}"));
   engine.catalog().drop_index(collection, "x");
   engine.catalog().rename("shop.orders", "shop.old", false);
   engine.catalog().create("shop.new", {});

@@ -333,7 +333,7 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
   }
 }
 
-void StoredCatalog::alter_dedup(const std::shared_ptr<Collection>& given, bson::DocumentView dedup) {
+void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::string_view name, bson::DocumentView value) {
   const Shared collection = stored(given);
   std::unique_lock schema(collection->schema_mutex());
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
@@ -341,13 +341,13 @@ void StoredCatalog::alter_dedup(const std::shared_ptr<Collection>& given, bson::
   CollectionEntry entry = collection->entry();
   bson::Builder options;
   for (const auto& field : entry.options.document) {
-    if (field.name != "dedup") options.append_element(field);
+    if (field.name != name) options.append_element(field);
   }
-  options.append("dedup", dedup);
+  options.append(name, value);
   entry.options.document = options.done();
   entry.options.dedup = read_dedup_options(entry.options.document);
   bson::Builder command;
-  command.append("collMod", collection_of(entry.ns)).append("dedup", dedup);
+  command.append("collMod", collection_of(entry.ns)).append(name, value);
   const bson::Document document = command.done();
   in_transaction(engine_, [&](Transaction& transaction) {
     log(transaction, *collection, document);

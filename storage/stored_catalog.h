@@ -33,7 +33,7 @@ class StoredCatalog final : public Catalog {
                                      const std::function<void()>& interrupted) override;
   void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name) override;
   void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec) override;
-  void alter_dedup(const std::shared_ptr<Collection>& collection, bson::DocumentView dedup) override;
+  void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value) override;
 
   std::vector<std::string> databases() const override;
   std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const override;

@@ -1,4 +1,4 @@
-// collMod: changes of an index that need no rebuilding: hidden, expireAfterSeconds; and of how the collection is deduplicated.
+// collMod: changes of an index that need no rebuilding: hidden, expireAfterSeconds; of how the collection is deduplicated; of commits' trees.
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/json.h"
@@ -35,11 +35,12 @@ class CollMod : public Command {
   std::string_view help() const override {
     return "Sets collection options.\nExample: { collMod: 'foo', index: {keyPattern: {a: 1}, expireAfterSeconds: 600} }\n"
            "Example: { collMod: 'foo', index: {name: 'bar', hidden: true} }\n"
-           "Example: { collMod: 'foo', dedup: {enabled: true, profile: 'archive', key: 'page'} }";
+           "Example: { collMod: 'foo', dedup: {enabled: true, profile: 'archive', key: 'page'} }\n"
+           "Example: { collMod: 'foo', commits: {tree: 'bucketTree', buckets: 1000} }";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {
-        "index", "dedup", "validator", "validationLevel", "validationAction", "viewOn", "pipeline", "expireAfterSeconds", "timeseries",
+        "index", "dedup", "commits", "validator", "validationLevel", "validationAction", "viewOn", "pipeline", "expireAfterSeconds", "timeseries",
         "recordPreImages", "changeStreamPreAndPostImages", "cappedSize", "cappedMax", "dryRun", "prepareUnique",
         "isTimeseriesNamespace"};
     return names;
@@ -51,10 +52,11 @@ class CollMod : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const auto index = arguments.object("index");
-    const auto dedup = parse_dedup_options(arguments);
+    const std::pair<std::string_view, std::optional<bson::Document>> wanted[] = {{"dedup", parse_dedup_options(arguments)},
+                                                                                 {"commits", parse_commits_options(arguments)}};
     const FieldNames options = fields().value();
     for (const auto& field : request.body) {
-      const bool other = field.name != "index" && field.name != "dedup" && field.name != request.command && !field.is_nullish();
+      const bool other = field.name != "index" && field.name != "dedup" && field.name != "commits" && field.name != request.command && !field.is_nullish();
       for (std::string_view name : options) {
         if (!other || field.name != name) continue;
         throw OperationError(ErrorCode::command_not_supported, "collMod's option '" + std::string(name) + "' is not supported");
@@ -65,11 +67,14 @@ class CollMod : public Command {
     const auto collection = catalog.open(ns);
     if (!collection) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
     if (index) change(catalog, collection, Arguments("collMod.index", *index), reply);
-    if (!dedup) return;
-    const bson::Document before(collection->options().document);
-    if (before["dedup"].is_object()) reply.append("dedup_old", before["dedup"]);
-    reply.append("dedup_new", *dedup);
-    catalog.alter_dedup(collection, *dedup);
+    for (const auto& [name, value] : wanted) {
+      if (!value) continue;
+      const bson::Document before(collection->options().document);
+      if (name == "commits" && before["capped"].truthy()) throw OperationError(ErrorCode::invalid_options, "a capped collection can't have commits");
+      if (before[name].is_object()) reply.append(std::string(name) + "_old", before[name]);
+      reply.append(std::string(name) + "_new", *value);
+      catalog.alter_option(collection, name, *value);
+    }
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "server/write/target.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
+#include "versions/branch/tree_kind.h"
 
 namespace server {
 
@@ -60,6 +61,19 @@ std::optional<bson::Document> parse_dedup_options(const Arguments& arguments) {
     shown.append("key", *key);
   }
   return shown.done();
+}
+
+std::optional<bson::Document> parse_commits_options(const Arguments& arguments) {
+  const auto given = arguments.object("commits");
+  if (!given) return std::nullopt;
+  const Arguments fields(arguments.dotted("commits"), *given);
+  fields.only({"tree", "buckets"});
+  bson::Builder shown;
+  if (const auto tree = fields.string("tree")) shown.append("tree", *tree);
+  if (const auto buckets = fields.integer("buckets")) shown.append("buckets", *buckets);
+  bson::Document commits = shown.done();
+  versions::read_tree_kind(commits);
+  return commits;
 }
 
 void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, std::string_view ns) {

@@ -21,4 +21,7 @@ void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, st
 // 40415 for what isn't a field of it.
 std::optional<bson::Document> parse_dedup_options(const Arguments& arguments);
 
+// The same of `commits: {tree, buckets}` (versions/branch/tree_kind.h).
+std::optional<bson::Document> parse_commits_options(const Arguments& arguments);
+
 }  // namespace server

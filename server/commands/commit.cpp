@@ -14,7 +14,8 @@ class Commit : public Command {
   std::string_view help() const override {
     return "keep the state of the branch\n{ commit: 1, message: <string>, author: <string>, collections: [ <name>, … ] }\n"
            "With collections what was written to others stays uncommitted.\n"
-           "Writers go on meanwhile: what they commit to later is in the next one.";
+           "Writers go on meanwhile: what they commit to later is in the next one.\n"
+           "A database's first one reads all that is in it, in many transactions, and proves it.";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"message", "author", "collections"};
@@ -29,6 +30,9 @@ class Commit : public Command {
     const versions::Ref ref = ref_of(request);
     if (!collections.empty()) branched(op, request);  // a database's first commit is of all that is in it
     const auto begun = branched_from(op, request, ref, info);
+    // The commit itself writes what changed, and no whole trees: before the first one that says anything this reads all there is.
+    const auto prepare = [&](storage::Transaction& transaction) { return begun.database->prepare_commit(transaction, begun.database->branch(transaction, ref).name); };
+    while (write::in_transaction(op, prepare)) op.check_interrupt();
     const bson::Document said = write::in_transaction(op, [&](storage::Transaction& transaction) {
       const versions::Branch branch = begun.database->branch(transaction, ref);
       const auto made = begun.database->commit(transaction, branch.name, info, collections);

@@ -79,6 +79,10 @@ storage::CollectionOptions parse_options(const Arguments& arguments) {
     if (options.capped_records > 0) shown.append("max", options.capped_records);
   }
   if (const auto dedup = parse_dedup_options(arguments)) shown.append("dedup", *dedup);
+  if (const auto commits = parse_commits_options(arguments)) {
+    if (options.capped) invalid("a capped collection can't have commits");
+    shown.append("commits", *commits);
+  }
   options.document = shown.done();
   return options;
 }
@@ -88,13 +92,14 @@ class Create : public Command {
   std::string_view name() const override { return "create"; }
   std::string_view help() const override {
     return "explicitly creates a collection or view\n{ create: <ns>, capped: <bool>, size: <bytes>, max: <documents>,\n"
-           "  dedup: { enabled: <bool>, profile: <string>, key: <field that versions of one thing share> } }";
+           "  dedup: { enabled: <bool>, profile: <string>, key: <field that versions of one thing share> },\n"
+           "  commits: { tree: 'posTree' | 'patriciaTrie' | 'bucketTree', buckets: <of a bucketTree> } }";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {
         "capped", "autoIndexId", "idIndex", "size", "max", "storageEngine", "validator", "validationLevel", "validationAction",
         "indexOptionDefaults", "viewOn", "pipeline", "collation", "changeStreamPreAndPostImages", "timeseries", "clusteredIndex",
-        "expireAfterSeconds", "encryptedFields", "temp", "flags", "dedup"};
+        "expireAfterSeconds", "encryptedFields", "temp", "flags", "dedup", "commits"};
     return names;
   }
   bool writes() const override { return true; }

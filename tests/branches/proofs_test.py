@@ -203,7 +203,7 @@ def test_what_verify_says(shop):
     main = shop["main"]
     main.c.insert_many([{"_id": i} for i in range(200)])
     fails(NAMESPACE_NOT_FOUND, lambda: main.command("verify", 1))  # no branches
-    main.command("commit", 1)
+    shop.create("dev")
     first = main.command("verify", 1, deep=True)
     assert first["valid"] and first["deep"] and first["collections"] == [{"name": "c", "said": False}]
     main.c.insert_one({"_id": 1000})

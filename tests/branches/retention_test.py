@@ -15,12 +15,13 @@ def ids_of(database):
 
 @pytest.fixture
 def history(shop):
-    """Ten commits on main after the first; each changes document 1, removes one and adds one. What they show, by their ids, oldest first."""
+    """Ten commits on main after the first two; each changes document 1, removes one and adds one. What they show, by their ids, oldest first."""
     main = shop["main"]
     main.c.create_index("a")
     main.c.create_index("u", unique=True)
     main.c.insert_many([{"_id": i, "a": i % 3, "u": i, "text": "text " * 20} for i in range(20)])
-    shown = {main.command("commit", 1)["commit"]: by_id(main.c)}
+    main.command("commit", 1)
+    shown = {commit: by_id(main.c) for commit in reversed(ids_of(main))}
     for i in range(10):
         main.c.update_one({"_id": 1}, {"$set": {"a": 100 + i, "u": 100 + i}})
         main.c.delete_one({"_id": 10 + i})

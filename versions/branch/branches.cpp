@@ -13,6 +13,22 @@ namespace {
 constexpr uint64_t stamps_beside = 8;  // the generation's and commands'
 constexpr size_t node_cache_bytes = 16 << 20;
 
+RecordSet behind(const RecordSet& set, RecordId record) {
+  RecordSet rest;
+  for (const auto& [segment, bitmap] : set.parts()) {
+    if (segment < segment_of(record)) continue;
+    Bitmap passed;
+    if (segment == segment_of(record)) passed.addRange(0, uint64_t{offset_of(record)} + 1);
+    rest.set_part(segment, bitmap - passed);
+  }
+  return rest;
+}
+
+// Whether the id says something of each collection.
+bool says_all(const Commit& commit) {
+  return std::all_of(commit.collections.begin(), commit.collections.end(), [&](const CollectionState& one) { return commit.root_of(one).has_value(); });
+}
+
 }  // namespace
 
 Branches::Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections, std::shared_ptr<merkle::NodeCache> nodes)
@@ -36,10 +52,10 @@ void Branches::add(Collection collection) {
 }
 
 // Of the collections that the commit knows, with the roots that commits behind it begin with.
-std::vector<CollectionState> Branches::states(Transaction& transaction, CommitNumber commit) {
+std::vector<CollectionState> Branches::states(Transaction& transaction, CommitNumber commit, const CommitInfo& info) {
   std::vector<CollectionState> states = graph_.commit(transaction, commit)->collections;
   for (size_t i = 0; i < collections_.size(); ++i) {
-    if (CollectionState* state = find(states, i)) state->digest = root(transaction, commit, i);
+    if (CollectionState* state = find(states, i)) state->digest = root_kept(transaction, commit, i, info);
   }
   return states;
 }
@@ -52,24 +68,99 @@ CollectionState* Branches::find(std::vector<CollectionState>& states, size_t col
 
 // One that has nothing yet isn't known to commits: whether it is there at the same moment can differ from member to member of a set. Those that
 // are new to a commit come in the order of their names on every machine.
-CollectionState& Branches::find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection) const {
+CollectionState& Branches::find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection,
+                                       const CommitInfo& info) const {
   if (CollectionState* state = find(states, collection)) return *state;
   const Collection& added = collections_[collection];
   auto at = states.begin() + static_cast<std::ptrdiff_t>(known);
   while (at != states.end() && at->label < added.label) ++at;
-  return *states.insert(at, {added.parts.collection, added.label, 0, roots_.empty(transaction)});
+  return *states.insert(at, {added.parts.collection, added.label, 0, roots_.empty(transaction, tree_kind(info, collection))});
 }
 
-Hash Branches::root(Transaction& transaction, CommitNumber number, size_t collection) {
+// --- trees
+
+TreeKind Branches::tree_kind(const CommitInfo& info, size_t collection) const {
+  const auto found = info.trees.find(collections_[collection].label);
+  return found == info.trees.end() ? TreeKind() : found->second;
+}
+
+Hash Branches::root(Transaction& transaction, CommitNumber number, size_t collection, const TreeKind& kind) {
   const auto commit = graph_.commit(transaction, number);
-  const auto id = collections_[collection].parts.collection;
-  const CollectionState* state = commit->state_of(id);
-  if (!state) return roots_.empty(transaction);
+  const CollectionState* state = state_of(*commit, collection);
+  if (!state) return roots_.empty(transaction, kind);
   if (const auto said = commit->root_of(*state)) return *said;
-  if (const auto known = graph_.made_root(transaction, id, number)) return *known;
-  const Hash root = roots_.build(transaction, *stores_[collection]->scan(transaction, {.state = state->state}));
-  graph_.put_made_root(transaction, id, number, root);
-  return root;
+  if (const auto made = graph_.made_root(transaction, state->collection, number); made && made->reached.empty()) return made->root;
+  return root_as(transaction, number, collection, kind);
+}
+
+std::optional<Hash> Branches::root_there(Transaction& transaction, CommitNumber number, size_t collection, const TreeKind& kind) {
+  const auto commit = graph_.commit(transaction, number);
+  const CollectionState& state = *state_of(*commit, collection);
+  const auto said = commit->root_of(state);
+  if (said && roots_.kind(transaction, *said) == kind) return said;
+  const auto made = graph_.made_root(transaction, state.collection, number);
+  return made && made->reached.empty() && roots_.kind(transaction, made->root) == kind ? std::optional(made->root) : std::nullopt;
+}
+
+Hash Branches::root_as(Transaction& transaction, CommitNumber number, size_t collection, const TreeKind& kind) {
+  for (;;) {
+    if (const auto there = root_there(transaction, number, collection, kind)) return *there;
+    make_part(transaction, {.commit = number, .collection = collection, .kind = kind});
+  }
+}
+
+Hash Branches::root_kept(Transaction& transaction, CommitNumber number, size_t collection, const CommitInfo& info) {
+  const auto commit = graph_.commit(transaction, number);
+  const auto said = commit->root_of(*state_of(*commit, collection));
+  return said ? *said : root_as(transaction, number, collection, tree_kind(info, collection));
+}
+
+Hash Branches::root_changed(Transaction& transaction, CommitNumber number, const CollectionState& state, size_t collection, const CommitInfo& info) {
+  const TreeKind kind = tree_kind(info, collection);
+  if (roots_.kind(transaction, state.digest) == kind) return state.digest;
+  return root_as(transaction, number, collection, kind);
+}
+
+std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, const std::string& name, const CommitInfo& info) {
+  const Branch branch = head(transaction, name);
+  const auto commit = graph_.commit(transaction, branch.head);
+  for (size_t i = 0; i < collections_.size(); ++i) {
+    const CollectionState* state = state_of(*commit, i);
+    if (!state || (commit->root_of(*state) && !stores_[i]->has_pending(transaction, branch.id))) continue;
+    const TreeKind kind = tree_kind(info, i);
+    if (!root_there(transaction, branch.head, i, kind)) return TreePart{.commit = branch.head, .collection = i, .kind = kind};
+  }
+  return std::nullopt;
+}
+
+bool Branches::make_part(Transaction& transaction, const TreePart& part) {
+  const auto commit = graph_.commit(transaction, part.commit);
+  if (!state_of(*commit, part.collection)) throw OperationError(ErrorCode::data_corruption_detected, "a commit's tree of a collection that it doesn't know");
+  const CollectionState& state = *state_of(*commit, part.collection);
+  auto made = graph_.made_root(transaction, state.collection, part.commit);
+  if (!made || roots_.kind(transaction, made->root) != part.kind) made = VersionGraph::MadeRoot{.root = roots_.empty(transaction, part.kind)};
+  Bytes reached;
+  std::vector<DocumentHash> some;
+  if (const auto said = commit->root_of(state)) {
+    some = roots_.some(transaction, *said, made->reached.empty() ? std::nullopt : std::optional(made->reached), part.documents_max);
+    if (!some.empty()) reached = some.back().key;
+  } else {
+    BranchStore& store = *stores_[part.collection];
+    const RecordId before = made->reached.empty() ? 0 : static_cast<RecordId>(base::load_be64(made->reached.data()));
+    const auto scan = store.scan_set(transaction, behind(store.diff(transaction, {}, {.state = state.state}).only_b, before));
+    HashedDocuments hashed([&](Bytes key, const Hash& hash) { some.push_back({std::move(key), hash}); });
+    size_t count = 0;
+    for (; count < part.documents_max && scan->next(); ++count) {
+      hashed.add(scan->content());
+      reached.clear();
+      base::append_be64(reached, static_cast<uint64_t>(scan->record()));
+    }
+    hashed.finish();
+  }
+  const bool more = some.size() == part.documents_max;
+  const Hash root = roots_.update(transaction, made->root, std::move(some));
+  graph_.put_made_root(transaction, state.collection, part.commit, {root, more ? std::move(reached) : Bytes()});
+  return more;
 }
 
 void Branches::add_purged(Transaction& transaction, size_t collection, State before, State after, std::vector<DocumentHash>& changes) {
@@ -119,7 +210,7 @@ std::shared_ptr<const Commit> Branches::begin(Transaction& transaction, const st
   Commit commit{.number = graph_.new_commit_number()};
   for (size_t i = 0; i < stores_.size(); ++i) {
     stores_[i]->begin(transaction, commit.number, newest[i]);
-    // What was there before is not read now: its tree is made for the second commit (root).
+    // What was there before is not read now: its tree is made for the commit behind it (make_part).
     commit.collections.push_back({collections_[i].parts.collection, collections_[i].label, commit.number, {}});
     stores_[i]->opened(transaction, main.id, commit.number);
   }
@@ -170,20 +261,20 @@ void Branches::reset(Transaction& transaction, const std::string& name, CommitNu
 std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const std::string& name, const CommitInfo& info, const std::set<size_t>& only,
                                                std::optional<Held>* held) {
   Branch branch = head(transaction, name);
-  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head)};
+  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head, info)};
   const size_t known = commit.collections.size();
   const Held* const given = held && *held ? &**held : nullptr;
   std::set<Stamp> others;
-  bool any = false;
+  bool any = !says_all(*graph_.commit(transaction, branch.head));
   for (size_t i = 0; i < stores_.size(); ++i) {
     if (!only.empty() && !only.contains(i)) continue;
     Folded folded = stores_[i]->commit(transaction, view(transaction, branch, i), commit.number, given);
     if (folded.state != commit.number) continue;
     any = true;
-    CollectionState& one = find_or_add(transaction, commit.collections, known, i);
+    CollectionState& one = find_or_add(transaction, commit.collections, known, i, info);
     add_purged(transaction, i, one.state, folded.state, folded.changes);
+    one.digest = roots_.update(transaction, root_changed(transaction, branch.head, one, i, info), std::move(folded.changes));
     one.state = folded.state;
-    one.digest = roots_.update(transaction, one.digest, std::move(folded.changes));
     others.insert(folded.held.others.begin(), folded.held.others.end());
   }
   if (!any) return nullptr;
@@ -252,7 +343,7 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
   const bool nothing = std::all_of(plans.begin(), plans.end(), [](const MergePlan& plan) { return plan.adoption.empty(); });
   if (nothing && !change.has_two_parents) return merged;  // a merge says that the two have met, too
 
-  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head)};
+  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head, info)};
   if (change.has_two_parents) commit.parents.push_back(change.theirs);
   // Not before: readers of the log wait for whoever has a stamp. Who logs the merge takes one for each document.
   transaction.expect_stamps(changed + stamps_beside);
@@ -260,10 +351,11 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
   const size_t known = commit.collections.size();
   for (size_t i = 0; i < stores_.size(); ++i) {
     if (plans[i].adoption.empty()) continue;
-    CollectionState& one = find_or_add(transaction, commit.collections, known, i);
+    CollectionState& one = find_or_add(transaction, commit.collections, known, i, info);
+    one.digest = root_changed(transaction, branch.head, one, i, info);
     // Trees may still name what was purged: then only the documents say what changed, as they do elsewhere.
     const bool purged = !stores_[i]->purged_records(transaction).empty();
-    std::vector<DocumentHash> changes = purged ? changes_of(transaction, i, plans[i].adoption) : merge_changes(transaction, i, change, plans[i]);
+    std::vector<DocumentHash> changes = purged ? changes_of(transaction, i, plans[i].adoption) : merge_changes(transaction, i, change, tree_kind(info, i), plans[i]);
     write_adoption(transaction, branch, i, one, commit.number, plans[i].adoption, std::move(changes), merged.generation, terms.interrupted);
     merged.adoptions.emplace(i, std::move(plans[i].adoption));
   }
@@ -282,7 +374,7 @@ void Branches::write_adoption(Transaction& transaction, const Branch& branch, si
 }
 
 // What the sides' trees say of the documents that theirs alone changed needs no reading of these.
-std::vector<DocumentHash> Branches::merge_changes(Transaction& transaction, size_t collection, const Change& change, MergePlan& plan) {
+std::vector<DocumentHash> Branches::merge_changes(Transaction& transaction, size_t collection, const Change& change, const TreeKind& kind, MergePlan& plan) {
   std::vector<DocumentHash> changes = std::move(plan.settled);
   std::vector<std::pair<BytesView, RecordId>> adopted;
   for (const auto& [key, record] : plan.adoption.adopted) {
@@ -292,9 +384,9 @@ std::vector<DocumentHash> Branches::merge_changes(Transaction& transaction, size
   const auto hash_one = [&](const std::pair<BytesView, RecordId>& one) {
     changes.push_back({Bytes(one.first), sha256(stores_[collection]->content(transaction, one.second).value())});
   };
-  const Hash before = change.base == 0 ? roots_.empty(transaction) : root(transaction, change.base, collection);
+  const Hash before = change.base == 0 ? roots_.empty(transaction, kind) : root(transaction, change.base, collection, kind);
   size_t at = 0;
-  roots_.diff(transaction, before, root(transaction, change.theirs, collection), [&](BytesView key, const std::optional<Hash>& theirs) {
+  roots_.diff(transaction, before, root(transaction, change.theirs, collection, kind), [&](BytesView key, const std::optional<Hash>& theirs) {
     // The same bytes were written again, or again after they were purged.
     for (; at < adopted.size() && adopted[at].first < key; ++at) hash_one(adopted[at]);
     const bool takes = at < adopted.size() && adopted[at].first == key;
@@ -331,8 +423,10 @@ std::shared_ptr<const Commit> Branches::merge_again(Transaction& transaction, co
     if (found == collections_.end()) throw OperationError(ErrorCode::data_corruption_detected, "a merge is of a collection that isn't here");
     const auto i = static_cast<size_t>(found - collections_.begin());
     const CollectionState* const known = before->state_of(found->parts.collection);
-    CollectionState one{found->parts.collection, label, known ? known->state : 0, this->root(transaction, branch.head, i)};
+    CollectionState one{found->parts.collection, label, known ? known->state : 0, {}};
+    one.digest = known ? root_kept(transaction, branch.head, i, info) : roots_.empty(transaction, tree_kind(info, i));
     if (const auto adoption = merged.adoptions.find(i); adoption != merged.adoptions.end()) {
+      one.digest = root_changed(transaction, branch.head, one, i, info);
       write_adoption(transaction, branch, i, one, commit.number, adoption->second, changes_of(transaction, i, adoption->second), generation, {});
       ++adopted;
     }

@@ -21,7 +21,8 @@ namespace versions {
 
 struct CommitInfo {
   int64_t time_ms = 0;
-  Bytes metadata;
+  Bytes metadata = {};
+  std::map<Bytes, TreeKind> trees = {};  // by label, of collections whose trees are to be something else than POS-Trees
 };
 
 // How the collections are merged, by their places.
@@ -94,14 +95,28 @@ class Branches {
   // Read-only. Throws BadValue for a commit that was dropped.
   View view(Transaction& transaction, CommitNumber commit, size_t collection) const;
 
-  // Of all collections, or of those at these places: what is pending in others stays so. nullptr: nothing was pending. `held`: of what is pending
-  // these alone; afterwards, what the commit holds.
+  // Of all collections, or of those at these places: what is pending in others stays so. nullptr: nothing was pending, and the last commit's id
+  // says all there is to say. `held`: of what is pending these alone; afterwards, what the commit holds. The trees of collections that change
+  // are of the kinds in `info` from now on, and so are those of collections that no id has said anything of.
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only = {},
                                        std::optional<Held>* held = nullptr);
 
-  // Of the tree of all documents that the commit showed when it was made. Where its id doesn't say it, reads them all, once: what came out is
-  // remembered.
-  Hash root(Transaction& transaction, CommitNumber commit, size_t collection);
+  // A part of a tree that the branch's next commit begins with, and the last one's id doesn't say: of a first commit's documents, or the tree
+  // that it says made into one of another kind. At most so many documents, so that no transaction writes all of a large collection's tree.
+  struct TreePart {
+    CommitNumber commit = 0;
+    size_t collection = 0;
+    TreeKind kind = {};
+    size_t documents_max = 1 << 18;  // some 25 MB in memory
+  };
+  // What is to be made next; nullopt: nothing.
+  std::optional<TreePart> next_part(Transaction& transaction, const std::string& branch, const CommitInfo& info);
+  // False: it was the last one of this tree.
+  bool make_part(Transaction& transaction, const TreePart& part);
+
+  // Of the tree of all documents that the commit showed when it was made. Where its id doesn't say it, of one that was made of them; where there is
+  // none, one of this kind is made: it reads them all.
+  Hash root(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind = {});
   const Roots& roots() const { return roots_; }
 
   // What comes to a branch lies between two commits: from `base` to `theirs`.
@@ -161,10 +176,17 @@ class Branches {
   View state_view(Transaction& transaction, CommitNumber commit, size_t collection) const;
   Branch add(Transaction& transaction, const std::string& name, CommitNumber from);
   std::shared_ptr<const Commit> put(Transaction& transaction, Branch& branch, Commit commit, const CommitInfo& info);
-  std::vector<CollectionState> states(Transaction& transaction, CommitNumber commit);
+  std::vector<CollectionState> states(Transaction& transaction, CommitNumber commit, const CommitInfo& info);
+  const CollectionState* state_of(const Commit& commit, size_t collection) const { return commit.state_of(collections_[collection].parts.collection); }
+  TreeKind tree_kind(const CommitInfo& info, size_t collection) const;
+  std::optional<Hash> root_there(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind);  // said or made
+  Hash root_as(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind);
+  // What a commit behind this one says of the collection where it doesn't change it, and where it does. `commit` has the collection.
+  Hash root_kept(Transaction& transaction, CommitNumber commit, size_t collection, const CommitInfo& info);
+  Hash root_changed(Transaction& transaction, CommitNumber commit, const CollectionState& state, size_t collection, const CommitInfo& info);
   CollectionState* find(std::vector<CollectionState>& states, size_t collection) const;  // nullptr: not among them
   // `known`: how many of them the commit before had.
-  CollectionState& find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection) const;
+  CollectionState& find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection, const CommitInfo& info) const;
   Merged bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info);
   Swept sweep(Transaction& transaction, const Graph& graph, std::vector<CommitNumber> goes, const Lost& lost);
   void check_committed(Transaction& transaction, const Branch& branch) const;
@@ -174,7 +196,7 @@ class Branches {
   // What the new state doesn't show any more of what the old one's tree names.
   void add_purged(Transaction& transaction, size_t collection, State before, State after, std::vector<DocumentHash>& changes);
   // What it makes of the branch's tree: of a merge that was planned here; of one that was decided elsewhere.
-  std::vector<DocumentHash> merge_changes(Transaction& transaction, size_t collection, const Change& change, MergePlan& plan);
+  std::vector<DocumentHash> merge_changes(Transaction& transaction, size_t collection, const Change& change, const TreeKind& kind, MergePlan& plan);
   std::vector<DocumentHash> changes_of(Transaction& transaction, size_t collection, const BranchStore::Adoption& adoption);
   void write_adoption(Transaction& transaction, const Branch& branch, size_t collection, CollectionState& state, CommitNumber commit,
                       const BranchStore::Adoption& adoption, std::vector<DocumentHash> changes, Stamp generation, const std::function<void()>& interrupted);

@@ -97,12 +97,30 @@ class History {
  private:
   storage::Engine& engine() { return repository_->engine; }
   void open(int before = 0) { repository_ = std::make_unique<Repository>(directory_->path(), layout_, before); }
-  CommitInfo info() { return {static_cast<int64_t>(random_.below(3)), "a commit"}; }
+  CommitInfo info() {
+    if (random_.below(8) == 0) tree_ = all_trees[random_.below(std::size(all_trees))];
+    return {static_cast<int64_t>(random_.below(3)), "a commit", {{"things", tree_}}};
+  }
   std::string any_branch() { return std::next(working_.begin(), static_cast<ptrdiff_t>(random_.below(working_.size())))->first; }
   CommitNumber any_commit() { return std::next(commits_.begin(), static_cast<ptrdiff_t>(random_.below(commits_.size())))->first; }
   template <class Work>
   auto in_transaction(Work&& work) {
     return storage::in_transaction(engine(), work);
+  }
+
+  // The parts of trees that a commit would make too, each in a transaction of its own; or some of them.
+  void prepare(const std::string& name, const CommitInfo& info) {
+    Branches& branches = *repository_->branches;
+    for (uint64_t left = random_.below(12); left > 0; --left) {
+      const bool made = in_transaction([&](Transaction& transaction) {
+        auto part = branches.next_part(transaction, name, info);
+        if (!part) return false;
+        part->documents_max = 1 + random_.below(10);
+        branches.make_part(transaction, *part);
+        return true;
+      });
+      if (!made) return;
+    }
   }
 
   void write() {
@@ -145,10 +163,14 @@ class History {
 
   void commit() {
     const std::string name = any_branch();
-    const auto made = in_transaction([&](Transaction& transaction) { return repository_->branches->commit(transaction, name, info()); });
-    // Something was written; whether anything of it is left to commit is another question.
+    const CommitInfo info = this->info();
+    prepare(name, info);
+    const CommitNumber first = in_transaction([&](Transaction& transaction) { return repository_->branches->graph().first(transaction); });
+    const auto made = in_transaction([&](Transaction& transaction) { return repository_->branches->commit(transaction, name, info); });
+    // Something was written; whether anything of it is left to commit is another question. Of what the first commit shows its id says nothing.
     if (made) {
-      CHECK(dirty_.count(name));
+      CHECK((dirty_.count(name) || heads_[name] == first));
+      if (working_[name] != commits_[heads_[name]] || heads_[name] == first) CHECK(tree_of(made->number) == tree_);
       heads_[name] = made->number;
       commits_[made->number] = working_[name];
     } else {
@@ -393,6 +415,13 @@ class History {
     CHECK(by_tree == by_bitmaps);
   }
 
+  TreeKind tree_of(CommitNumber number) {
+    return in_transaction([&](Transaction& transaction) {
+      Branches& branches = *repository_->branches;
+      return branches.roots().kind(transaction, branches.root(transaction, number, 0));
+    });
+  }
+
   // What is left of trees is what the commits that stayed are proven by.
   void check_nodes() {
     uint64_t freed = 0;
@@ -408,8 +437,8 @@ class History {
 
   // The tree says what the documents are, however they came about.
   void check_root(CommitNumber number, const Documents& documents) {
-    const Hash expected = root_of(documents);
-    const Hash root = in_transaction([&](Transaction& transaction) { return repository_->branches->root(transaction, number, 0); });
+    const Hash root = in_transaction([&](Transaction& transaction) { return repository_->branches->root(transaction, number, 0, tree_); });
+    const Hash expected = root_of(documents, tree_of(number));
     CHECK(root == expected);
     // The first commit's row is the only one that says nothing.
     Transaction transaction(engine(), Transaction::Mode::read);
@@ -443,6 +472,7 @@ class History {
   std::map<std::string, CommitNumber> heads_;
   std::map<CommitNumber, Documents> commits_;
   std::set<std::string> dirty_;
+  TreeKind tree_;  // that the next commit is to have
   int next_id_ = 13, serial_ = 0;
   size_t merges_ = 0, picks_ = 0, swept_ = 0, branches_made_ = 0;
 };
@@ -590,10 +620,11 @@ TEST_CASE("branches and commits are refused by name where they are unknown, twic
     branches.create(transaction, "dev", "main");
     CHECK_THROWS_AS(branches.create(transaction, "dev", "main"), base::OperationError);
     CHECK_THROWS_AS(branches.head(transaction, "nobody"), base::OperationError);
+    CHECK(branches.commit(transaction, "dev", {}));  // what the first one's id doesn't say
     CHECK_FALSE(branches.commit(transaction, "dev", {}));
     // Into itself, and what is there already: nothing to do.
     CHECK_FALSE(branches.merge(transaction, "dev", branches.head(transaction, "dev").head, fields(Prefer::ours), {}).commit);
-    CHECK_FALSE(branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {}).commit);
+    CHECK_FALSE(branches.merge(transaction, "dev", branches.head(transaction, "main").head, fields(Prefer::ours), {}).commit);
     CHECK_THROWS_AS(repository.store().insert(transaction, repository.view(transaction, "dev"), document(3, 1, 1), transaction.next_stamp()), base::OperationError);
   });
 }

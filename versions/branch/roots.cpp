@@ -5,12 +5,14 @@
 #include <unordered_set>
 
 #include "storage/engine.h"
+#include "versions/merkle/bucket_tree.h"
+#include "versions/merkle/trie_node.h"
 
 namespace versions {
 
-namespace {
+using merkle::Structure;
 
-constexpr size_t documents_at_once = 1 << 18;  // of a new tree, in memory: some 25 MB
+namespace {
 
 Hash hash_in(BytesView value) {
   auto hash = merkle::take_hash(value);
@@ -22,32 +24,30 @@ Hash hash_in(BytesView value) {
 
 Roots::Roots(storage::Engine& engine, uint32_t database, std::shared_ptr<merkle::NodeCache> cache)
     : table_(engine.open_table("versions-db" + std::to_string(database) + "-nodes", {})),
-      cache_(std::move(cache)),
-      index_(merkle::make_index({.structure = merkle::Structure::pos_tree})) {
+      cache_(std::move(cache)) {
+  for (const Structure structure : {Structure::pos_tree, Structure::patricia_trie, Structure::bucket_tree}) {
+    indexes_[static_cast<size_t>(structure)] = merkle::make_index({.structure = structure});
+  }
   merkle::MemoryNodes nodes;
-  empty_ = index_->empty(nodes);
+  empty_ = index(Structure::pos_tree).empty(nodes);
 }
 
-// Written once, and never taken away: whoever wrote it again would conflict with others who do.
-Hash Roots::empty(Transaction& transaction) const {
-  if (!table_.get(transaction, view(empty_))) {
-    merkle::TableNodes nodes(transaction, table_, *cache_);
-    index_->empty(nodes);
-  }
+const merkle::Index& Roots::index_of(merkle::Nodes& nodes, const Hash& root) const { return index(merkle::structure_of(*nodes.get(root))); }
+
+Hash Roots::empty(Transaction& transaction, const TreeKind& kind) const {
+  merkle::TableNodes nodes(transaction, table_, *cache_);
+  if (kind != TreeKind()) return merkle::make_index(kind.index_options())->empty(nodes);
+  // Written once, and never taken away: whoever wrote it again would conflict with others who do.
+  if (!table_.get(transaction, view(empty_))) index(Structure::pos_tree).empty(nodes);
   return empty_;
 }
 
-Hash Roots::build(Transaction& transaction, Scan& documents) const {
-  Hash root = empty(transaction);
-  std::vector<DocumentHash> some;
-  HashedDocuments hashed([&](Bytes key, const Hash& hash) { some.push_back({std::move(key), hash}); });
-  while (documents.next()) {
-    hashed.add(documents.content());
-    if (some.size() < documents_at_once) continue;
-    root = update(transaction, root, std::exchange(some, {}));
-  }
-  hashed.finish();
-  return update(transaction, root, std::move(some));
+TreeKind Roots::kind(Transaction& transaction, const Hash& root) const {
+  merkle::TableNodes nodes(transaction, table_, *cache_);
+  const merkle::NodePtr node = nodes.get(root);
+  TreeKind kind{.structure = merkle::structure_of(*node)};
+  if (kind.structure == Structure::bucket_tree) kind.buckets = static_cast<uint32_t>(merkle::bucket_root_of(*node).buckets);
+  return kind;
 }
 
 Hash Roots::update(Transaction& transaction, const Hash& root, std::vector<DocumentHash> changes) const {
@@ -62,21 +62,69 @@ Hash Roots::update(Transaction& transaction, const Hash& root, std::vector<Docum
     all.push_back({one.key, one.hash ? std::optional(view(*one.hash)) : std::nullopt});
   }
   merkle::TableNodes nodes(transaction, table_, *cache_);
-  return index_->update(nodes, root, all);
+  const Structure structure = merkle::structure_of(*nodes.get(root));
+  const auto too_long = [](const merkle::Change& change) { return change.value && change.key.size() > merkle::trie_key_bytes_max; };
+  if (structure == Structure::patricia_trie && std::any_of(all.begin(), all.end(), too_long)) {
+    throw base::OperationError(base::ErrorCode::bad_value, "a document's _id takes more than " + std::to_string(merkle::trie_key_bytes_max) +
+                                                               " bytes, which a 'patriciaTrie' doesn't have: collMod with another 'commits.tree' comes first");
+  }
+  return index(structure).update(nodes, root, all);
+}
+
+std::vector<DocumentHash> Roots::some(Transaction& transaction, const Hash& root, const std::optional<Bytes>& behind, size_t count_max) const {
+  merkle::TableNodes nodes(transaction, table_, *cache_);
+  std::vector<DocumentHash> some;
+  index_of(nodes, root).scan(nodes, root, behind ? std::optional<BytesView>(*behind) : std::nullopt, [&](BytesView key, BytesView value) {
+    if (behind && key == *behind) return true;
+    some.push_back({Bytes(key), hash_in(value)});
+    return some.size() < count_max;
+  });
+  return some;
 }
 
 std::optional<Hash> Roots::find(Transaction& transaction, const Hash& root, BytesView key) const {
   merkle::TableNodes nodes(transaction, table_, *cache_);
-  const auto found = index_->find(nodes, root, key);
+  const auto found = index_of(nodes, root).find(nodes, root, key);
   return found ? std::optional(hash_in(found->value)) : std::nullopt;
 }
 
+namespace {
+
+void visit_by_key(std::vector<DocumentHash> documents, const Roots::Visit& visit) {
+  std::sort(documents.begin(), documents.end(), [](const DocumentHash& a, const DocumentHash& b) { return a.key < b.key; });
+  for (const DocumentHash& one : documents) visit(one.key, one.hash);
+}
+
+}  // namespace
+
 void Roots::diff(Transaction& transaction, const Hash& a, const Hash& b, const Visit& visit) const {
   merkle::TableNodes nodes(transaction, table_, *cache_);
-  index_->diff(nodes, a, b, [&](const merkle::Difference& difference) {
-    visit(difference.key, difference.b ? std::optional(hash_in(*difference.b)) : std::nullopt);
+  const TreeKind kind = this->kind(transaction, a);
+  if (kind != this->kind(transaction, b)) return diff_kinds(nodes, a, b, visit);
+  std::vector<DocumentHash> by_bucket;
+  index(kind.structure).diff(nodes, a, b, [&](const merkle::Difference& difference) {
+    const std::optional<Hash> hash = difference.b ? std::optional(hash_in(*difference.b)) : std::nullopt;
+    if (kind.structure == Structure::bucket_tree) by_bucket.push_back({Bytes(difference.key), hash});
+    else visit(difference.key, hash);
     return true;
   });
+  visit_by_key(std::move(by_bucket), visit);
+}
+
+// What they have in common is in no nodes: each document of either is looked for in the other.
+void Roots::diff_kinds(merkle::Nodes& nodes, const Hash& a, const Hash& b, const Visit& visit) const {
+  const merkle::Index &in_a = index_of(nodes, a), &in_b = index_of(nodes, b);
+  std::vector<DocumentHash> differences;
+  in_a.scan(nodes, a, std::nullopt, [&](BytesView key, BytesView value) {
+    const auto other = in_b.find(nodes, b, key);
+    if (!other || other->value != value) differences.push_back({Bytes(key), other ? std::optional(hash_in(other->value)) : std::nullopt});
+    return true;
+  });
+  in_b.scan(nodes, b, std::nullopt, [&](BytesView key, BytesView value) {
+    if (!in_a.find(nodes, a, key)) differences.push_back({Bytes(key), hash_in(value)});
+    return true;
+  });
+  visit_by_key(std::move(differences), visit);
 }
 
 namespace {
@@ -85,7 +133,7 @@ struct HashHash {
   size_t operator()(const Hash& hash) const { return base::load_le<size_t>(hash.data()); }
 };
 
-// The nodes of all these trees. Leaves are not read.
+// The nodes of all these trees. Leaves are not read where they are known to be leaves.
 std::unordered_set<Hash, HashHash> nodes_of(merkle::Nodes& nodes, const std::vector<Hash>& roots, const std::function<void()>& interrupted) {
   std::unordered_set<Hash, HashHash> found;
   std::vector<Hash> waiting;
@@ -97,7 +145,7 @@ std::unordered_set<Hash, HashHash> nodes_of(merkle::Nodes& nodes, const std::vec
     const merkle::NodePtr node = nodes.get(waiting.back());
     waiting.pop_back();
     for (const Hash& child : merkle::children_of(*node)) {
-      if (found.insert(child).second && node->level() > 1) waiting.push_back(child);
+      if (found.insert(child).second && !merkle::names_leaves(*node)) waiting.push_back(child);
     }
   }
   return found;
@@ -133,7 +181,7 @@ uint64_t Roots::free(Transaction& transaction, const std::vector<Hash>& roots, s
 
 Bytes Roots::prove(Transaction& transaction, const Hash& root, BytesView key) const {
   merkle::TableNodes nodes(transaction, table_, *cache_);
-  return index_->prove(nodes, root, key);
+  return index_of(nodes, root).prove(nodes, root, key);
 }
 
 std::unique_ptr<merkle::Nodes> Roots::nodes(Transaction& transaction, merkle::NodeCache& cache) const {

@@ -1,4 +1,7 @@
 // What commits say of documents: proofs, what is found when something is damaged, purges, commits from before there were roots.
+#include <set>
+
+#include "bson/json.h"
 #include "versions/branch/commit_proof.h"
 #include "versions/branch/test_repository.h"
 #include "versions/branch/verification.h"
@@ -10,7 +13,7 @@ namespace {
 
 // A repository with some commits on two branches, and what the newest of main shows.
 struct Committed {
-  explicit Committed(int documents_more = 200) : repository(directory.path(), Layout::hybrid, 12) {
+  explicit Committed(int documents_more = 200, TreeKind kind = {}) : repository(directory.path(), Layout::hybrid, 12), tree(kind) {
     storage::in_transaction(repository.engine, [&](Transaction& transaction) {
       for (int id = 1; id <= 12; ++id) documents[id] = document(id, 0, 0);
       for (int id = 20; id < 20 + documents_more; ++id) put(transaction, document(id, id, 0, "some text"));
@@ -25,7 +28,8 @@ struct Committed {
     repository.put(transaction, "main", bytes);
     documents[id_of(bytes)] = bytes;
   }
-  void commit(Transaction& transaction) { last = repository.branches->commit(transaction, "main", {++time_ms, "what was done"}); }
+  void commit(Transaction& transaction) { last = repository.branches->commit(transaction, "main", info()); }
+  CommitInfo info() { return {++time_ms, "what was done", {{"things", tree}}}; }
   Branches& branches() { return *repository.branches; }
   Verification verify(bool deep) {
     Transaction transaction(repository.engine, Transaction::Mode::read);
@@ -34,6 +38,7 @@ struct Committed {
 
   storage::TemporaryDirectory directory;
   Repository repository;
+  TreeKind tree;
   Documents documents;
   std::shared_ptr<const Commit> last;
   int64_t time_ms = 1000;
@@ -42,8 +47,10 @@ struct Committed {
 }  // namespace
 
 TEST_CASE("a commit proves of every document that it shows it, and of others that it doesn't") {
-  Committed committed;
+  const TreeKind tree = GENERATE(from_range(std::begin(all_trees), std::end(all_trees)));
+  Committed committed(200, tree);
   Transaction transaction(committed.repository.engine, Transaction::Mode::read);
+  CHECK(committed.last->collections[0].digest == root_of(committed.documents, tree));
   size_t longest = 0;
   for (int id = 1; id < 250; ++id) {
     const CommitProof proof = prove(transaction, committed.branches(), committed.last->number, 0, key_of_id(id));
@@ -80,7 +87,8 @@ TEST_CASE("equal documents have equal roots, whatever their history and their se
 }
 
 TEST_CASE("what is whole is verified, and what of a commit is damaged is named") {
-  Committed committed;
+  const TreeKind tree = GENERATE(from_range(std::begin(all_trees), std::end(all_trees)));
+  Committed committed(200, tree);
   {
     const Verification whole = committed.verify(true);
     CHECK(whole.damaged == 0);
@@ -123,9 +131,12 @@ TEST_CASE("what is whole is verified, and what of a commit is damaged is named")
     Transaction transaction(engine, Transaction::Mode::read);
     merkle::NodeCache cache(1 << 20);
     const auto nodes = committed.branches().roots().nodes(transaction, cache);
-    const merkle::NodePtr root = nodes->get(committed.last->collections[0].digest);
-    REQUIRE(root->level() > 0);
-    leaf = root->child(root->size() / 2);
+    for (leaf = committed.last->collections[0].digest;;) {
+      const std::vector<Hash> children = merkle::children_of(*nodes->get(leaf));
+      if (children.empty()) break;
+      leaf = children[children.size() / 2];
+    }
+    REQUIRE(leaf != committed.last->collections[0].digest);
   }
   flip_each(committed.branches().roots().table_name(), Bytes(view(leaf)), [&] {
     const Damage damage = found(committed.verify(true), "a node");
@@ -189,4 +200,141 @@ TEST_CASE("purged documents stay in the trees of commits that showed them, and l
   committed.documents[400] = document(400, 1, 1);
   CHECK(committed.last->collections[0].digest == root_of(committed.documents));
   CHECK(committed.verify(true).damaged == 0);
+}
+
+TEST_CASE("a collection's trees become another kind with the next commit that changes it, on each branch, and say the same") {
+  Committed committed;
+  for (const TreeKind& kind : {all_trees[2], all_trees[1], TreeKind{.structure = merkle::Structure::bucket_tree, .buckets = 7}, all_trees[0]}) {
+    const Hash before = committed.last->collections[0].digest;
+    committed.tree = kind;
+    // Nothing was written: there is nothing to commit.
+    CHECK_FALSE(storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+      return committed.branches().commit(transaction, "main", committed.info());
+    }));
+    storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+      committed.put(transaction, document(500, static_cast<int>(committed.time_ms), 0));
+      committed.commit(transaction);
+    });
+    const Hash root = committed.last->collections[0].digest;
+    CHECK(root == root_of(committed.documents, kind));
+    Transaction transaction(committed.repository.engine, Transaction::Mode::read);
+    CHECK(committed.branches().roots().kind(transaction, root) == kind);
+    std::set<Bytes> changed;
+    committed.branches().roots().diff(transaction, before, root, [&](BytesView key, const std::optional<Hash>& hash) {
+      CHECK(changed.emplace(key).second);
+      CHECK(hash == sha256(committed.documents[500]));
+    });
+    CHECK(changed == std::set{key_of_id(500)});
+    CHECK(prove(transaction, committed.branches(), committed.last->number, 0, key_of_id(500)).hash == sha256(committed.documents[500]));
+    CHECK(committed.verify(true).damaged == 0);
+  }
+}
+
+TEST_CASE("branches whose trees are of two kinds merge, in the kind that the collection has by then") {
+  for (const TreeKind& ours : all_trees) {
+    for (const TreeKind& theirs : all_trees) {
+      Committed committed(60, ours);
+      storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+        committed.branches().create(transaction, "dev", "main");
+        for (int id = 200; id < 240; ++id) {
+          committed.repository.put(transaction, "dev", document(id, 1, 1));
+          committed.documents[id] = document(id, 1, 1);
+        }
+        committed.repository.remove(transaction, "dev", 5);
+        committed.documents.erase(5);
+        committed.tree = theirs;
+        const auto dev = committed.branches().commit(transaction, "dev", committed.info());
+        CHECK(dev->collections[0].digest == root_of(committed.documents, theirs));
+        committed.tree = ours;
+        committed.put(transaction, document(7, 9, 9));
+        committed.commit(transaction);
+        committed.tree = all_trees[1];
+        const Merged merged = committed.branches().merge(transaction, "main", dev->number, fields(Prefer::ours), committed.info());
+        REQUIRE(merged.commit);
+        CHECK(merged.commit->collections[0].digest == root_of(committed.documents, all_trees[1]));
+      });
+      uint64_t freed = 0;
+      storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+        while (committed.branches().sweep(transaction, {.newest = 1}, 100, {}).commits > 0) {
+        }
+        while (const uint64_t some = committed.branches().free_nodes(transaction, {})) freed += some;
+      });
+      CHECK(freed > 0);
+      committed.last = storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+        Branches& branches = committed.branches();
+        return branches.graph().commit(transaction, branches.head(transaction, "main").head);
+      });
+      CHECK(committed.verify(true).damaged == 0);
+    }
+  }
+}
+
+TEST_CASE("the tree of what was there before the first branch is made in parts, and the commit behind it says it though nothing was written") {
+  for (const Layout layout : all_layouts) {
+    for (const TreeKind& tree : all_trees) {
+      storage::TemporaryDirectory directory;
+      Repository repository(directory.path(), layout, 12);
+      Documents documents;
+      for (int id = 1; id <= 12; ++id) documents[id] = document(id, 0, 0);
+      const CommitInfo info{.time_ms = 5, .trees = {{"things", tree}}};
+      Branches& branches = *repository.branches;
+      size_t parts = 0;
+      const auto prepare = [&](bool to_the_end) {
+        while (storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+          auto part = branches.next_part(transaction, "main", info);
+          if (!part) return false;
+          part->documents_max = 5;
+          branches.make_part(transaction, *part);
+          ++parts;
+          return to_the_end;
+        })) {
+        }
+      };
+      prepare(false);
+      // Nodes of a tree that is under way are somebody's.
+      storage::in_transaction(repository.engine, [&](Transaction& transaction) { branches.free_nodes(transaction, {}); });
+      prepare(true);
+      CHECK(parts == 3);
+      storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+        const auto commit = branches.commit(transaction, "main", info);
+        REQUIRE(commit);
+        CHECK(commit->collections[0].digest == root_of(documents, tree));
+        CHECK(repository.read(transaction, branches.view(transaction, commit->number, 0)) == documents);
+        CHECK_FALSE(branches.commit(transaction, "main", info));
+      });
+    }
+  }
+}
+
+TEST_CASE("a trie refuses the commit of a document whose _id is too long for it, and another tree takes it") {
+  Committed committed(10, all_trees[1]);
+  bson::Builder builder;
+  builder.append("_id", std::string(2000, 'x'));
+  const Bytes document = builder.done().bytes();
+  storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) { committed.repository.put(transaction, "main", document); });
+  const auto commit = [&] { storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) { committed.commit(transaction); }); };
+  CHECK_THROWS_AS(commit(), base::OperationError);
+  committed.tree = {};
+  commit();
+  CHECK(committed.last->parents.size() == 1);
+}
+
+TEST_CASE("what a collection says of its commits' trees") {
+  const auto read = [](const char* text) { return tree_kind_of(bson::json(text)); };
+  CHECK(read("{}") == TreeKind());
+  CHECK(read("{commits: {}}") == TreeKind());
+  CHECK(read("{commits: {tree: 'posTree'}}") == TreeKind());
+  CHECK(read("{commits: {tree: 'patriciaTrie'}}") == TreeKind{.structure = merkle::Structure::patricia_trie});
+  CHECK(read("{commits: {tree: 'bucketTree'}}") == TreeKind{.structure = merkle::Structure::bucket_tree, .buckets = 10'000});
+  CHECK(read("{commits: {tree: 'bucketTree', buckets: 3}}").buckets == 3);
+  for (const char* wrong : {"{commits: {tree: 'mvmbTree'}}", "{commits: {tree: 'tree'}}", "{commits: {buckets: 5}}", "{commits: {tree: 'bucketTree', buckets: 0}}",
+                            "{commits: {tree: 'bucketTree', buckets: 1000001}}"}) {
+    INFO(wrong);
+    CHECK_THROWS_AS(read(wrong), base::OperationError);
+  }
+  for (const char* text : {"{tree: 'posTree'}", "{tree: 'patriciaTrie'}", "{tree: 'bucketTree', buckets: 17}"}) {
+    bson::Builder said;
+    append(said, read_tree_kind(bson::json(text)));
+    CHECK(bson::to_json(said.done()) == bson::to_json(bson::json(text)));
+  }
 }

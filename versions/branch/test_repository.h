@@ -22,9 +22,9 @@ inline int id_of(BytesView document) { return bson::DocumentView(document).find(
 inline Bytes key_of_id(int id) { return key_of(document(id, 0, 0)); }
 
 // As a tree of these documents alone has it.
-inline Hash root_of(const Documents& documents) {
+inline Hash root_of(const Documents& documents, const TreeKind& kind = {}) {
   merkle::MemoryNodes nodes;
-  const auto index = merkle::make_index({});
+  const auto index = merkle::make_index(kind.index_options());
   std::map<Bytes, Hash> hashes;
   for (const auto& [id, bytes] : documents) hashes[key_of(bytes)] = sha256(bytes);
   std::vector<merkle::Change> changes;
@@ -32,6 +32,7 @@ inline Hash root_of(const Documents& documents) {
   return index->build(nodes, changes);
 }
 
+inline constexpr TreeKind all_trees[] = {{}, {.structure = merkle::Structure::patricia_trie}, {.structure = merkle::Structure::bucket_tree, .buckets = 40}};
 inline constexpr Layout all_layouts[] = {Layout::tuple_first, Layout::tuple_first_by_tuple, Layout::version_first, Layout::hybrid};
 
 struct Repository {

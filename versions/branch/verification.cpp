@@ -11,6 +11,8 @@ using base::OperationError;
 
 constexpr size_t nodes_bytes = 8 << 20;
 
+using Child = merkle::Content::Child;
+
 class Verifier {
  public:
   Verifier(Transaction& transaction, Branches& branches, size_t damage_max, const std::function<void()>& interrupted)
@@ -52,12 +54,12 @@ class Verifier {
     // A cache of its own: what is in memory is not what is to be looked at.
     merkle::NodeCache cache(nodes_bytes);
     const auto nodes = branches_.roots().nodes(transaction_, cache);
-    std::vector<Hash> waiting{*root};
+    std::vector<Child> waiting{{*root}};
     while (!waiting.empty()) {
-      const Hash hash = waiting.back();
+      const Child child = std::move(waiting.back());
       waiting.pop_back();
       if (interrupted_) interrupted_();
-      check_node(*nodes, hash, deep, documents, waiting);
+      check_node(*nodes, child, deep, documents, waiting);
     }
     documents.finish();
   }
@@ -77,20 +79,19 @@ class Verifier {
     return false;
   }
 
-  void check_node(merkle::Nodes& nodes, const Hash& hash, bool deep, HashedDocuments& documents, std::vector<Hash>& waiting) {
+  void check_node(merkle::Nodes& nodes, const Child& child, bool deep, HashedDocuments& documents, std::vector<Child>& waiting) {
     merkle::NodePtr node;
+    merkle::Content content;
     try {
-      node = nodes.get(hash);
+      node = nodes.get(child.hash);
+      if (deep) content = merkle::content_of(*node, child.place);
     } catch (const OperationError& error) {
       verification_.collections[collection_].whole_tree = false;
-      return tell({.collection = collection_, .node = hash, .what = error.what()});
+      return tell({.collection = collection_, .node = child.hash, .what = error.what()});
     }
     ++verification_.collections[collection_].nodes;
-    if (!deep) return;
-    const std::vector<Hash> children = merkle::children_of(*node);
-    waiting.insert(waiting.end(), children.rbegin(), children.rend());
-    if (node->level() > 0) return;
-    for (size_t i = 0; i < node->size(); ++i) check_document(Bytes(node->key(i)), node->value(i), documents);
+    waiting.insert(waiting.end(), std::make_move_iterator(content.children.rbegin()), std::make_move_iterator(content.children.rend()));
+    for (auto& [key, value] : content.entries) check_document(std::move(key), value, documents);
   }
 
   void check_document(Bytes key, BytesView value, HashedDocuments& documents) {

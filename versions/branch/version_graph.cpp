@@ -201,13 +201,15 @@ uint32_t VersionGraph::take(Transaction& transaction, BytesView counter, uint32_
 BranchId VersionGraph::new_branch_id(Transaction& transaction) { return static_cast<BranchId>(take(transaction, "#branch", 1)); }
 Segment VersionGraph::new_segment(Transaction& transaction) { return take(transaction, "#segment", first_segment); }
 
-std::optional<Hash> VersionGraph::made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit) const {
+std::optional<VersionGraph::MadeRoot> VersionGraph::made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit) const {
   const auto row = branches_.get(transaction, made_root_key(collection, commit));
-  return row ? std::optional(Reader(*row).hash()) : std::nullopt;
+  if (!row) return std::nullopt;
+  Reader reader(*row);
+  return MadeRoot{reader.hash(), Bytes(row->substr(sizeof(Hash)))};
 }
 
-void VersionGraph::put_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit, const Hash& root) {
-  branches_.put(transaction, made_root_key(collection, commit), view(root));
+void VersionGraph::put_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit, const MadeRoot& made) {
+  branches_.put(transaction, made_root_key(collection, commit), Bytes(view(made.root)) + made.reached);
 }
 
 void VersionGraph::remove_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit) {

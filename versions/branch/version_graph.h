@@ -77,9 +77,13 @@ class VersionGraph {
   BranchId new_branch_id(Transaction& transaction);
   Segment new_segment(Transaction& transaction);
 
-  // Of the tree that was made for a commit whose id doesn't say one; nullopt: nobody has needed it yet.
-  std::optional<Hash> made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit) const;
-  void put_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit, const Hash& root);
+  // Of the tree that was made for a commit whose id doesn't say one, or says one of another kind; nullopt: nobody has needed it yet.
+  struct MadeRoot {
+    Hash root{};
+    Bytes reached = {};  // it is under way, and goes on behind this; empty: it is whole
+  };
+  std::optional<MadeRoot> made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit) const;
+  void put_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit, const MadeRoot& made);
   void remove_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit);
   void remove_made_roots(Transaction& transaction, storage::CollectionId collection);
   // All that commits say which weren't dropped, and all that were made for them.

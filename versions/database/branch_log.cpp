@@ -74,7 +74,8 @@ void BranchedDatabase::tell_advance(Transaction& transaction, const std::string&
   tell(transaction, said);
 }
 
-void BranchedDatabase::tell_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit, Stamp generation) const {
+void BranchedDatabase::tell_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit, const CommitInfo& info,
+                                  Stamp generation) const {
   bson::Builder said;
   said.append("merge", into).append("from", log::id(*branches_.graph().commit(transaction, theirs)));
   said.append("parents", static_cast<int32_t>(commit.parents.size()));
@@ -86,7 +87,7 @@ void BranchedDatabase::tell_merge(Transaction& transaction, const std::string& i
       root.append("collection", bson::Binary{4, one.label}).append("root", bson::Binary{0, versions::view(one.digest)});
     }
   }
-  log::append(said, commit);
+  log::append(said, commit, info);
   tell(transaction, said);
 }
 
@@ -114,6 +115,15 @@ void BranchedDatabase::make_again(Transaction& transaction, const storage::Branc
   if (what == "freeNodes") {
     free_nodes(transaction, {});
     return;
+  }
+  if (what == "makeTree") {
+    const auto lock = in_use();
+    const int64_t documents = log::number(command, "documents");
+    if (documents < 1) log::refuse("a part of a tree that can't be made");
+    return make_tree_part(transaction, {.commit = log::commit(transaction, branches_.graph(), command, "commit"),
+                                        .collection = collection_of_uuid(log::binary(command, "collection")),
+                                        .kind = log::tree_kind(command),
+                                        .documents_max = static_cast<size_t>(documents)});
   }
   const std::string name = log::text(command, what);
   if (what != "merge" && what != "advanceBranch" && !change.documents.empty()) log::refuse("documents of a change that has none");
@@ -222,12 +232,13 @@ void BranchedDatabase::merge_again(Transaction& transaction, const storage::Bran
     }
   }
   const Stamp generation = log::stamp(command, "generation");
-  const auto commit = branches_.merge_again(transaction, into, merged, log::commit_info(command), generation);
+  const CommitInfo info = log::commit_info(command);
+  const auto commit = branches_.merge_again(transaction, into, merged, info, generation);
   const Branch after = branch(transaction, {.name = into});
   Merge merge;
   for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, after, generation, {}, merge);
   if (!merge.conflicts.empty()) log::refuse("documents of a merge want the same key of the unique index " + merge.conflicts.front().index);
-  tell_merge(transaction, into, merged.theirs, *commit, generation);
+  tell_merge(transaction, into, merged.theirs, *commit, info, generation);
 }
 
 }  // namespace versions

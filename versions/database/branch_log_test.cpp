@@ -184,6 +184,13 @@ TEST_CASE("merges are made again without planning: what was adopted is adopted, 
         if (random.below(4) == 0) drop(ns, id);
         else put(ns, json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + ", " + (main ? "x" : "y") + ": " + std::to_string(random.below(1000)) + "}"));
       }
+      // The other has another option by then, or still: what the commit says doesn't hang on it.
+      const char* const trees[] = {"{}", "{tree: 'patriciaTrie'}", "{tree: 'bucketTree', buckets: 9}", "{tree: 'bucketTree', buckets: 30}"};
+      a.engine.catalog().alter_option(a.engine.catalog().open("shop.things"), "commits", json(trees[random.below(4)]));
+      if (random.below(2) == 0) {
+        bool more = true;
+        while (more) a.change([&](Transaction& transaction) { more = a.shop().prepare_commit(transaction, main ? "main" : "dev"); });
+      }
       a.change([&](Transaction& transaction) { a.shop().commit(transaction, main ? "main" : "dev", {.time_ms = ++time, .metadata = {}}); });
       b.follow(a);
     }

@@ -202,7 +202,37 @@ std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction,
     const auto lock = in_use();
     for (const std::string& name : collections) only.insert(collection_at(name));
   }
-  return commit(transaction, branch, info, only, std::nullopt);
+  return commit(transaction, branch, with_trees(info), only, std::nullopt);
+}
+
+CommitInfo BranchedDatabase::with_trees(CommitInfo info) const {
+  const auto lock = in_use();
+  for (const SharedCollection* shared : in_order_) {
+    const TreeKind kind = tree_kind_of(shared->base.options().document);
+    if (kind != TreeKind()) info.trees.emplace(shared->base.uuid_bytes(), kind);
+  }
+  return info;
+}
+
+bool BranchedDatabase::prepare_commit(Transaction& transaction, const std::string& branch) {
+  const CommitInfo info = with_trees({});
+  const auto lock = in_use();
+  const auto part = branches_.next_part(transaction, branch, info);
+  if (part) make_tree_part(transaction, *part);
+  return part.has_value();
+}
+
+// Members of a set have the same documents, in other places: who makes as many parts of as many documents comes to the same tree.
+void BranchedDatabase::make_tree_part(Transaction& transaction, const Branches::TreePart& part) {
+  branches_.make_part(transaction, part);
+  bson::Builder said;
+  said.append("makeTree", 1).append("commit", log::id(*branches_.graph().commit(transaction, part.commit)));
+  said.append("collection", bson::Binary{4, in_order_[part.collection]->base.uuid_bytes()}).append("documents", static_cast<int32_t>(part.documents_max));
+  {
+    auto tree = said.object("tree");
+    append(tree, part.kind);
+  }
+  tell(transaction, said);
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only,
@@ -217,7 +247,7 @@ std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction,
     for (const size_t one : only) collections.append(bson::Binary{4, in_order_[one]->base.uuid_bytes()});
   }
   log::append(said, *held);
-  log::append(said, *made);
+  log::append(said, *made, info);
   tell(transaction, said);
   return made;
 }
@@ -331,7 +361,8 @@ void BranchedDatabase::check_no_merge(Transaction& transaction, const Branch& br
   throw OperationError(ErrorCode::illegal_operation, "a merge is under way on branch '" + branch.name + "': continueMerge or abortMerge come first");
 }
 
-BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const std::string& into, const MergeRequest& request, const CommitInfo& info) {
+BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const std::string& into, const MergeRequest& request, const CommitInfo& given) {
+  const CommitInfo info = with_trees(given);
   const auto lock = in_use();
   const Branch before = branch(transaction, {.name = into});
   if (!request.goes_on) check_no_merge(transaction, before);
@@ -355,7 +386,7 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
     for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, after, merged.generation, terms.interrupted, merge);
     if (!merge.conflicts.empty()) return merge;
     tell_documents(transaction, into, merged.adoptions);
-    tell_merge(transaction, into, merged.theirs, *merge.commit, merged.generation);
+    tell_merge(transaction, into, merged.theirs, *merge.commit, info, merged.generation);
   }
   if (with && with->head != after.head) {
     branches_.advance(transaction, with->name, after.head);

@@ -60,7 +60,10 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   bool has_pending(Transaction& transaction, BranchId branch);
   // By name; throws BadValue for what is no branch.
   Branch branch(Transaction& transaction, const Ref& ref) const;
-  // Of all collections, or of these alone. nullptr: nothing was written since the last one.
+  // Before a commit of what may be large: makes a part of a tree that it begins with, which stays if there is no commit then. False: nothing is
+  // left to be made. To be called again, each time in a transaction of its own.
+  bool prepare_commit(Transaction& transaction, const std::string& branch);
+  // Of all collections, or of these alone. nullptr: nothing was written since the last one, whose id says all there is to say.
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
                                        const std::vector<std::string>& collections = {});
   // Both as with drop.
@@ -155,6 +158,9 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
 
  private:
   std::shared_lock<std::shared_mutex> in_use() const;
+  // With what the collections' options say of trees. Members of a set are told: who makes the commit again may have other options by then.
+  CommitInfo with_trees(CommitInfo info) const;
+  void make_tree_part(Transaction& transaction, const Branches::TreePart& part);
   // By name, throws NamespaceNotFound.
   size_t collection_at(std::string_view name) const;
   void check_kept(Transaction& transaction, const Ref& ref, CommitNumber commit) const;
@@ -176,7 +182,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   void tell_documents(Transaction& transaction, const std::string& into, const std::map<size_t, BranchStore::Adoption>& adoptions);
   void tell_difference(Transaction& transaction, const Branch& before, CommitNumber now);
   void tell_advance(Transaction& transaction, const std::string& branch, CommitNumber to) const;
-  void tell_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit, Stamp generation) const;
+  void tell_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit, const CommitInfo& info, Stamp generation) const;
   void index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after, Stamp generation,
                     const std::function<void()>& interrupted, Merge& merge);
   void check_no_merge(Transaction& transaction, const Branch& branch) const;

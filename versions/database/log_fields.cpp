@@ -16,8 +16,16 @@ bson::ValueView field_of(bson::DocumentView command, std::string_view field, bso
 
 void refuse(const std::string& what) { throw base::OperationError(base::ErrorCode::data_corruption_detected, what); }
 
-void append(bson::Builder& command, const Commit& commit) {
+void append(bson::Builder& command, const Commit& commit, const CommitInfo& info) {
   command.append("time", bson::Date{commit.time_ms}).append("metadata", bson::Binary{0, commit.metadata}).append("id", id(commit));
+  if (info.trees.empty()) return;
+  auto trees = command.array("trees");
+  for (const auto& [label, kind] : info.trees) {
+    auto one = trees.object();
+    one.append("collection", bson::Binary{4, label});
+    auto tree = one.object("tree");
+    versions::append(tree, kind);
+  }
 }
 
 void append(bson::Builder& command, std::string_view field, Stamp stamp) { command.append(field, timestamp(stamp)); }
@@ -29,8 +37,16 @@ void append(bson::Builder& command, const Held& held) {
 }
 
 CommitInfo commit_info(bson::DocumentView command) {
-  return {field_of(command, "time", bson::Type::date).as_date().ms, Bytes(binary(command, "metadata"))};
+  CommitInfo info{field_of(command, "time", bson::Type::date).as_date().ms, Bytes(binary(command, "metadata"))};
+  if (!command.find("trees").exists()) return info;
+  for (const auto& one : array(command, "trees")) {
+    if (!one.is_object()) refuse("the trees of a commit can't be read");
+    info.trees.emplace(binary(one.as_document(), "collection"), tree_kind(one.as_document()));
+  }
+  return info;
 }
+
+TreeKind tree_kind(bson::DocumentView command) { return read_tree_kind(object(command, "tree")); }
 
 Held held(bson::DocumentView command) {
   Held held{.below = stamp(command, "below")};

@@ -9,14 +9,15 @@ namespace versions::log {
 // A commit's id, on every machine.
 inline bson::Binary id(const Commit& commit) { return {0, view(commit.id)}; }
 
-// {…, time, metadata, id} of the commit that was made.
-void append(bson::Builder& command, const Commit& commit);
+// {…, time, metadata, id} of the commit that was made, and {…, trees} where it was made with any.
+void append(bson::Builder& command, const Commit& commit, const CommitInfo& info = {});
 void append(bson::Builder& command, std::string_view field, Stamp stamp);
 // {…, below, others}
 void append(bson::Builder& command, const Held& held);
 
 // They read what is appended; each throws DataCorruptionDetected where it isn't there.
 CommitInfo commit_info(bson::DocumentView command);
+TreeKind tree_kind(bson::DocumentView command);  // its field `tree`
 Held held(bson::DocumentView command);
 std::string text(bson::DocumentView command, std::string_view field);
 bson::DocumentView object(bson::DocumentView command, std::string_view field);

@@ -29,10 +29,10 @@ NodePtr bucket_at(Nodes& nodes, const Hash& hash) {
   return node;
 }
 
-Hash put_inner(Nodes& nodes, std::span<const Hash> children) {
+Hash put_inner(Nodes& nodes, std::span<const Hash> children, const NodePtr& like = nullptr) {
   Bytes bytes(1, static_cast<char>(NodeKind::bucket_inner));
   for (const Hash& child : children) bytes.append(view(child));
-  return nodes.put(Node::whole(bytes));
+  return nodes.put(Node::whole(bytes), like);
 }
 
 Hash put_root(Nodes& nodes, const BucketRoot& root) {
@@ -75,7 +75,7 @@ Hash with_buckets(Nodes& nodes, const Hash& hash, uint64_t first, uint64_t span,
     children[place] = with_buckets(nodes, children[place], first + place * span, span / fan_out, fan_out, from, end);
     from = end;
   }
-  return put_inner(nodes, children);
+  return put_inner(nodes, children, inner);
 }
 
 // Entries of two buckets, side by side.
@@ -182,7 +182,7 @@ Hash BucketTree::update(Nodes& nodes, const Hash& root_hash, std::span<const Cha
   Changed changed;
   for (size_t i = 0; i < made.size(); ++i) {
     if (made[i]->hash() == old[i]->hash()) continue;
-    nodes.put(made[i]);
+    nodes.put(made[i], old[i]);
     changed.emplace_hint(changed.end(), numbers[i], made[i]->hash());
   }
   if (changed.empty()) return root_hash;

@@ -36,6 +36,35 @@ std::unique_ptr<Index> make_index(const IndexOptions& options) {
   return nullptr;
 }
 
+Structure structure_of(const Node& root) {
+  switch (root.kind()) {
+    case NodeKind::search: return Structure::pos_tree;
+    case NodeKind::bucket_root:
+    case NodeKind::bucket_inner: return Structure::bucket_tree;
+    case NodeKind::trie_leaf:
+    case NodeKind::trie_extension:
+    case NodeKind::trie_branch: break;
+  }
+  return Structure::patricia_trie;
+}
+
+bool names_leaves(const Node& node) { return node.kind() == NodeKind::search && node.level() == 1; }
+
+Content content_of(const Node& node, const Bytes& place) {
+  Content content;
+  if (node.kind() == NodeKind::search && node.level() == 0) {
+    for (size_t i = 0; i < node.size(); ++i) content.entries.emplace_back(node.key(i), node.value(i));
+  } else if (structure_of(node) != Structure::patricia_trie) {
+    for (const Hash& child : children_of(node)) content.children.push_back({child});
+  } else {
+    const TrieNode said = trie_node_of(node);
+    const Path here = place + said.path;
+    if (said.value) content.entries.emplace_back(key_of_path(here), *said.value);
+    for (const auto& [nibble, hash] : said.children) content.children.push_back({hash, said.kind == NodeKind::trie_branch ? here + nibble : here});
+  }
+  return content;
+}
+
 std::vector<Hash> children_of(const Node& node) {
   std::vector<Hash> children;
   switch (node.kind()) {

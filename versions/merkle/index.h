@@ -81,8 +81,24 @@ class Index {
 // Throws BadValue for options out of their ranges.
 std::unique_ptr<Index> make_index(const IndexOptions& options);
 
+// What a tree is that has this root: the baseline can't be told from a POS-Tree.
+Structure structure_of(const Node& root);
+
 // The nodes that this one names, in order.
 std::vector<Hash> children_of(const Node& node);
+// They name no others.
+bool names_leaves(const Node& node);
+
+// What a node says, for who goes through a tree by himself. `place`: what the node above says of this one; empty for a root.
+struct Content {
+  struct Child {
+    Hash hash{};
+    Bytes place = {};
+  };
+  std::vector<Child> children;
+  std::vector<std::pair<Bytes, BytesView>> entries;  // valid for as long as the node
+};
+Content content_of(const Node& node, const Bytes& place);
 
 // The node itself and all below it, parents first, shared ones as often as they are named. What `visit` returns says whether
 // to go on below.

@@ -274,3 +274,27 @@ TEST_CASE("trees of another structure are refused") {
   CHECK_THROWS_AS(trie->diff(nodes, of_trie, of_tree, [](const Difference&) { return true; }), base::OperationError);
   CHECK_THROWS_AS(buckets->diff(nodes, of_buckets, of_tree, [](const Difference&) { return true; }), base::OperationError);
 }
+
+TEST_CASE("who goes through the nodes of a tree by himself meets each entry where it is, and a root says what tree it is of") {
+  for (const Named& named : all_indexes) {
+    INFO(named.name);
+    Example example(named, 17, 3000, 400);
+    const NodePtr root = example.nodes.get(example.root);
+    if (named.invariant) CHECK(structure_of(*root) == named.options.structure);
+    Contents met;
+    std::vector<Content::Child> waiting{{example.root}};
+    while (!waiting.empty()) {
+      const Content::Child child = std::move(waiting.back());
+      waiting.pop_back();
+      const NodePtr node = example.nodes.get(child.hash);
+      const Content content = content_of(*node, child.place);
+      CHECK(content.children.size() == children_of(*node).size());
+      for (const auto& [key, value] : content.entries) CHECK(met.emplace(key, value).second);
+      for (const Content::Child& below : content.children) {
+        if (names_leaves(*node)) CHECK(children_of(*example.nodes.get(below.hash)).empty());
+        waiting.push_back(below);
+      }
+    }
+    CHECK(met == example.contents);
+  }
+}

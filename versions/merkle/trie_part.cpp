@@ -5,7 +5,7 @@
 namespace versions::merkle {
 namespace {
 
-Hash put(Nodes& nodes, const TrieNode& node) { return nodes.put(Node::whole(write_trie_node(node))); }
+Hash put(Nodes& nodes, const TrieNode& node, const NodePtr& like = nullptr) { return nodes.put(Node::whole(write_trie_node(node)), like); }
 
 }  // namespace
 
@@ -61,7 +61,7 @@ TriePart join(Nodes& nodes, TrieFork fork) {
   for (size_t i = 0; i < fork.children.size(); ++i) {
     if (!fork.children[i].none()) branch.children.emplace_back(static_cast<char>(i), store(nodes, fork.children[i]));
   }
-  return {TriePart::Kind::branch, {}, put(nodes, branch), {}, nullptr};
+  return {TriePart::Kind::branch, {}, put(nodes, branch, fork.node), {}, nullptr};
 }
 
 Hash store(Nodes& nodes, const TriePart& part) {
