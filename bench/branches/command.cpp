@@ -63,7 +63,10 @@ Run add_options(CLI::App& parser) {
   parser.add_flag("--no-git", arguments->no_git, "without git beside");
   parser.add_flag("--goals", arguments->goals_only, "the figures to reach alone, without the data sets and git");
   parser.add_flag("--wire", arguments->wire_only, "what is measured over the wire alone");
-  parser.add_flag("--tiny", arguments->tiny, "a few hundred records: that it works, not how fast");
+  CLI::Option* const tiny = parser.add_flag("--tiny", arguments->tiny, "a few hundred records: that it works, not how fast");
+  for (const char* size : {"--branches", "--operations", "--commit-every", "--documents", "--many-branches", "--many-commits", "--git-records", "--git-commits"}) {
+    tiny->excludes(parser.get_option(size));
+  }
   return [arguments] { return run(*arguments); };
 }
 

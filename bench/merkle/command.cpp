@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "bench/data/scratch.h"
 #include "bench/merkle/figures.h"
 #include "bench/options.h"
 
@@ -11,13 +12,17 @@ namespace {
 
 struct Arguments {
   Settings settings;
-  std::string report_folder;
+  std::string report_folder, scratch;
   bool tiny = false, goals_only = false;
 };
 
 int run(Arguments& arguments) {
   Settings& settings = arguments.settings;
-  if (arguments.tiny) settings = {.records = 2'000, .records_max = 2'000, .scale = 0.01, .operations = 200, .rounds = 1};
+  if (arguments.tiny) settings = {.records = 2'000, .records_max = 2'000, .scale = 0.01, .operations = 200, .rounds = 1,
+                                  .real_data = false, .text_edits = 300, .versions = 20, .block_transactions = 20};
+  clean_up_when_interrupted();
+  const Scratch scratch(arguments.scratch);
+  settings.scratch = scratch.path();
   Report report;
   report.title = "Hash trees: indexes of immutable data";
   report.command = fmt::format("palimpsest bench merkle --records {} --scale {} --operations {} --rounds {}", settings.records, settings.scale, settings.operations, settings.rounds);
@@ -35,6 +40,7 @@ Run add_options(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   Settings& settings = arguments->settings;
   add_report(parser, arguments->report_folder);
+  add_scratch(parser, arguments->scratch);
   parser.add_option("--records", settings.records, "of 256 B, of the figures to reach, latencies and path lengths")->capture_default_str()->check(CLI::Range(1'000, 20'000'000));
   parser.add_option("--records-max", settings.records_max, "of the figures by size: 10,000, doubled up to here")->capture_default_str()->check(CLI::Range(1'000, 20'000'000));
   parser.add_option("--scale", settings.scale, "of 40,000 and 160,000 records a group, and batches of 4,000")->capture_default_str()->check(CLI::Range(0.001, 10.0));

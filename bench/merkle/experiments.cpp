@@ -144,7 +144,7 @@ class Groups {
  public:
   Groups(const Settings& settings) : settings_(settings) {}
 
-  Collaboration base(double overlap = 0.5, size_t batch = 4'000) const { return {10, part(40'000), part(160'000), part(batch), overlap, false}; }
+  Collaboration base(double overlap = 0.5, size_t batch = 4'000) const { return scaled(settings_.scale, overlap, batch); }
   size_t part(size_t whole) const { return std::max<size_t>(1, static_cast<size_t>(static_cast<double>(whole) * settings_.scale)); }
 
   void figure(const char* number, const char* title, const char* axis, const std::vector<std::pair<double, Collaboration>>& cases, Report& report) const {
@@ -204,6 +204,9 @@ void run_experiments(const Settings& settings, Report& report) {
   groups.figure("17", "Groups that work on the same records, by overlap", "overlap, %", overlaps, report);
   groups.figure("18", "The same by batch, overlap 50 %", "records a batch", batches, report);
   groups.parameters(report);
+  run_real_data(settings, report);
+  run_without_properties(settings, report);
+  run_in_tables(settings, report);
 }
 
 }  // namespace bench::merkle

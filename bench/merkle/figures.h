@@ -12,10 +12,20 @@ struct Settings {
   double scale = 0.25;             // of §5.4.2's 40,000 and 160,000 records a group, and of its batches
   size_t operations = 10'000;      // that are timed one by one
   int rounds = 3;
+  // Of figures 7, 11, 12, 15 and 16.
+  bool real_data = true;           // where it is there
+  uint64_t text_edits = 20'000;    // of made-up texts
+  size_t versions = 300;           // of texts; blocks
+  size_t block_transactions = 150;
+  std::string scratch = {};        // a folder, of figures 21 and 22
 };
 
-// Figures 6, 8, 9, 10, 14, 17 and 18, and Table 3 of the paper.
+// Figures 6 to 12, 14 to 21 and Table 3 of the paper, and git where 22 has Noms.
 void run_experiments(const Settings& settings, Report& report);
+// Parts of it: 7, 11, 12, 15, 16; 19, 20; 21, 22.
+void run_real_data(const Settings& settings, Report& report);
+void run_without_properties(const Settings& settings, Report& report);
+void run_in_tables(const Settings& settings, Report& report);
 // The figures to reach.
 void run_goals(const Settings& settings, Report& report);
 

@@ -5,6 +5,7 @@
 
 #include "bench/measure/cpu_clock.h"
 #include "bench/merkle/figures.h"
+#include "bench/merkle/hash_floor.h"
 #include "bench/merkle/sharing.h"
 #include "versions/merkle/merge.h"
 #include "versions/merkle/proof.h"
@@ -70,6 +71,9 @@ void run_goals(const Settings& settings, Report& report) {
   Table speeds{fmt::format("{} records of 256 B, per CPU second", settings.records),
                {"", "load", "batch update", "look-up", "single update, µs", fmt::format("difference of {}, ms", changed), fmt::format("merge of {}, ms", changed), "proof, B", "checked in, µs"},
                {}};
+  Table hashing{"what of the load is hashing: the same bytes again, with nothing around it",
+                {"", "B a record", "messages a record", "hashing, µs a record", "load, µs a record", "share"},
+                {}};
   for (const auto& [name, options] : all_indexes()) {
     std::cerr << "goals: " << name << "\n";
     base::Random random(7);
@@ -98,6 +102,12 @@ void run_goals(const Settings& settings, Report& report) {
     const double proof_bytes = median(bytes), proof_us = median(check_us), most = *std::max_element(bytes.begin(), bytes.end());
     speeds.rows.push_back({name, number_text(speed.load), number_text(speed.update), number_text(speed.lookup), number_text(speed.single_us), number_text(diff_ms),
                            number_text(merge_ms), number_text(proof_bytes), number_text(proof_us)});
+    std::vector<Record> loaded = records(0, settings.records);
+    shuffle(loaded, random);
+    const HashFloor floor = hash_floor(options, loaded, 4'000);
+    const auto count = static_cast<double>(settings.records), load_us = 1e6 / speed.load, floor_us = floor.seconds * 1e6 / count;
+    hashing.rows.push_back({name, number_text(static_cast<double>(floor.bytes) / count), number_text(static_cast<double>(floor.messages) / count), number_text(floor_us),
+                            number_text(load_us), number_text(floor_us / load_us)});
     if (name != "POS-Tree") continue;
     report.goals.push_back({"load", "records/s", speed.load, 180e3, false, "batches of 4,000 in random order, from empty"});
     report.goals.push_back({"batch update", "records/s", speed.update, 140e3, false, "batches of 4,000, random"});
@@ -109,11 +119,11 @@ void run_goals(const Settings& settings, Report& report) {
     report.goals.push_back({"proof checked in", "µs", proof_us, 10, true, "median"});
   }
   figure.tables.push_back(std::move(speeds));
+  figure.tables.push_back(std::move(hashing));
   report.figures.push_back(std::move(figure));
 
   std::cerr << "goals: sharing\n";
-  const auto part = [&](double whole) { return static_cast<size_t>(whole * settings.scale); };
-  Collaboration how{10, part(40'000), part(160'000), part(4'000), 0.5, false};
+  Collaboration how = scaled(settings.scale);
   const Sharing sharing = collaborate(how, {});
   const std::string what = fmt::format("10 groups, {} records at first, {} more in batches of {}, half of them the same; all versions; {} MB of nodes", how.initial,
                                        how.workload, how.batch, number_text(static_cast<double>(sharing.stored_bytes()) / 1e6));

@@ -11,7 +11,8 @@ namespace {
 
 constexpr char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 
-// Of each key the last value, in order of the keys.
+}  // namespace
+
 std::vector<siri::Change> in_order(const Record* records, size_t count) {
   std::vector<siri::Change> changes;
   changes.reserve(count);
@@ -21,8 +22,6 @@ std::vector<siri::Change> in_order(const Record* records, size_t count) {
   changes.erase(changes.begin(), end.base());
   return changes;
 }
-
-}  // namespace
 
 Bytes key_of(uint64_t number) {
   constexpr uint64_t space = 36ull * 36 * 36 * 36 * 36;

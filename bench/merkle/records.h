@@ -20,6 +20,8 @@ Bytes key_of(uint64_t number);
 Record record(uint64_t number, uint64_t version = 0);
 std::vector<Record> records(uint64_t first, uint64_t count);
 void shuffle(std::vector<Record>& records, base::Random& random);
+// Of each key the last value, in order of the keys.
+std::vector<siri::Change> in_order(const Record* records, size_t count);
 
 // Numbers below a bound, small ones more often: the k-th with 1 / k^theta (Gray et al., as in YCSB). 0: all alike.
 class Zipf {

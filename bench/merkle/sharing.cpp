@@ -1,5 +1,7 @@
 #include "bench/merkle/sharing.h"
 
+#include <algorithm>
+
 namespace bench::merkle {
 
 // A node met twice within one version (empty buckets, say) is counted twice in it; there are next to none.
@@ -22,6 +24,11 @@ Sharing::Sum Sharing::below(siri::Nodes& nodes, const siri::Hash& root) {
   }
   sums_.emplace(root, sum);
   return sum;
+}
+
+Collaboration scaled(double scale, double overlap, size_t batch) {
+  const auto part = [&](size_t whole) { return std::max<size_t>(1, static_cast<size_t>(static_cast<double>(whole) * scale)); };
+  return {.initial = part(40'000), .workload = part(160'000), .batch = part(batch), .overlap = overlap};
 }
 
 Sharing collaborate(const Collaboration& how, const siri::IndexOptions& options) {

@@ -16,6 +16,9 @@ class Sharing {
   double node_ratio() const { return 1 - static_cast<double>(kept_.nodes) / static_cast<double>(all_.nodes); }
   uint64_t stored_bytes() const { return kept_.bytes; }
   uint64_t stored_nodes() const { return kept_.nodes; }
+  // Where nothing is shared: each version with all its nodes.
+  uint64_t all_bytes() const { return all_.bytes; }
+  uint64_t all_nodes() const { return all_.nodes; }
 
  private:
   struct Sum {
@@ -36,6 +39,8 @@ struct Collaboration {
   double overlap = 0.5;
   bool heads_only = false;  // the last versions alone
 };
+// A part of the paper's records and batches.
+Collaboration scaled(double scale, double overlap = 0.5, size_t batch = 4'000);
 Sharing collaborate(const Collaboration& how, const siri::IndexOptions& options);
 
 }  // namespace bench::merkle

@@ -1,0 +1,15 @@
+// What of a load is hashing: the same bytes hashed again, with nothing around it.
+#pragma once
+
+#include "bench/merkle/records.h"
+
+namespace bench::merkle {
+
+struct HashFloor {
+  uint64_t bytes = 0, messages = 0;  // that the load hashes: sections and directories of search nodes, all other nodes whole
+  double seconds = 0;                // CPU
+};
+// Of a load in batches, as Tree::put does it.
+HashFloor hash_floor(const siri::IndexOptions& options, const std::vector<Record>& records, size_t batch);
+
+}  // namespace bench::merkle
