@@ -7,6 +7,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,12 @@ class ViewSource {
   virtual void check_alone(std::string_view db, std::string_view what) = 0;
   // A new collection, which nobody sees yet.
   virtual void created(StoredCollection& collection) = 0;
+  // Before indexes of a database with several views change, whose schema lock the caller holds: what views bring to each other waits as writers do.
+  virtual std::unique_lock<std::shared_mutex> changing_indexes(std::string_view db) = 0;
+  // New unique indexes have their entries, and nobody uses them yet. `ns`: as whoever wants them calls the collection. Throws DuplicateKey where a view
+  // that can be written to shows two documents under one key.
+  virtual void check_unique(const StoredCollection& collection, const std::vector<std::shared_ptr<StoredIndex>>& built, std::string_view ns,
+                            const std::function<void()>& interrupted) = 0;
   // A database goes with all its views: in the transaction, and after it.
   virtual void dropping(Transaction& transaction, std::string_view db) = 0;
   virtual void dropped(std::string_view db) = 0;

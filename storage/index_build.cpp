@@ -75,6 +75,10 @@ class Build {
   void write_some(StoredIndex& index, const std::vector<Entry>& entries, size_t from, size_t to) {
     in_transaction(engine_, [&](Transaction& transaction) {
       for (size_t i = from; i < to; ++i) {
+        if (index.shared()) {
+          index.add_version(transaction, entries[i].key, entries[i].record);
+          continue;
+        }
         if (index.insert(transaction, entries[i].key, entries[i].record)) continue;
         const auto document = collection_.find(transaction, entries[i].record, nullptr);
         index.duplicate(collection_.ns(), document ? document->view() : bson::DocumentView(), entries[i].key);

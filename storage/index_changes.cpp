@@ -121,14 +121,12 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
   const std::vector<IndexSpec> missing = missing_indexes(*collection, specs);
   if (missing.empty()) return {before, before};
   engine_.internals().space.require_room();
+  const auto changing = changing_indexes(*collection);
 
   const CollectionEntry old = collection->entry();
   CollectionEntry entry = old;
   StoredIndexes begun;
   for (const IndexSpec& spec : missing) {
-    if (spec.unique && collection->moves()) {
-      throw OperationError(ErrorCode::cannot_create_index, "a unique index can't be made in a database that has branches: " + collection->ns());
-    }
     if (!spec.partial_filter.empty() && !compiler_) {
       throw OperationError(ErrorCode::cannot_create_index, "partial indexes are not available here");
     }
@@ -140,14 +138,24 @@ CreateIndexesResult StoredCatalog::create_indexes(const std::shared_ptr<Collecti
     in_transaction(engine_, [&](Transaction& transaction) { write_entry(transaction, table_, entry); });
   }
   try {
-    for (size_t i = old.indexes.size(); i < entry.indexes.size(); ++i) begun.push_back(make_index(entry.id, entry.indexes[i]));
+    for (size_t i = old.indexes.size(); i < entry.indexes.size(); ++i) {
+      begun.push_back(make_index(entry.id, entry.indexes[i]));
+      if (collection->moves()) begun.back()->set_shared();
+    }
     build_indexes(engine_, *collection, begun, interrupted);
+    if (collection->moves()) views_.load()->check_unique(*collection, begun, given->ns(), interrupted);
     finish_indexes(collection, entry, begun);
   } catch (...) {
     abandon_indexes(collection, entry, begun);
     throw;
   }
   return {before, before + static_cast<int>(begun.size())};
+}
+
+// With the collection's schema lock held.
+std::unique_lock<std::shared_mutex> StoredCatalog::changing_indexes(const StoredCollection& collection) const {
+  if (!collection.moves()) return {};
+  return views_.load()->changing_indexes(database_of(collection.ns()));
 }
 
 void StoredCatalog::finish_indexes(const Shared& collection, const CollectionEntry& begun, const StoredIndexes& built) {
@@ -197,6 +205,7 @@ void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::st
     throw OperationError(ErrorCode::index_not_found, "index not found with name [" + std::string(name) + "]");
   }
   const std::shared_ptr<StoredIndex> index = *found;
+  const auto changing = changing_indexes(*collection);
   if (index->is_id()) throw OperationError(ErrorCode::invalid_options, "cannot drop _id index");
   CollectionEntry entry = collection->entry();
   std::erase_if(entry.indexes, [&](const IndexEntry& one) { return one.number == index->number(); });

@@ -33,6 +33,7 @@ class Commit : public Command {
     // The commit itself writes what changed, and no whole trees: before the first one that says anything this reads all there is.
     const auto prepare = [&](storage::Transaction& transaction) { return begun.database->prepare_commit(transaction, begun.database->branch(transaction, ref).name); };
     while (write::in_transaction(op, prepare)) op.check_interrupt();
+    const auto indexes = begun.database->keep_indexes();
     const bson::Document said = write::in_transaction(op, [&](storage::Transaction& transaction) {
       const versions::Branch branch = begun.database->branch(transaction, ref);
       const auto made = begun.database->commit(transaction, branch.name, info, collections);

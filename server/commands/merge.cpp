@@ -48,6 +48,7 @@ class BringCommand : public Command {
 
     BranchedDatabase::Merge merge;
     std::string into, head;
+    const auto indexes = database->keep_indexes();
     try {
       write::in_transaction(op, [&](storage::Transaction& transaction) {
         how.find(transaction, *database);

@@ -78,6 +78,7 @@ class ListConflicts : public Command {
     const auto database = branched(op, request);
     const versions::Ref ref = ref_of(request);
     std::vector<bson::Document> documents;
+    const auto indexes = database->keep_indexes();
     try {
       write::in_transaction(op, [&](storage::Transaction& transaction) {
         documents.clear();
@@ -199,6 +200,7 @@ class ContinueMerge : public Command {
     BranchedDatabase::Merge merge;
     std::string what;
     bson::Document said;
+    const auto indexes = database->keep_indexes();
     try {
       write::in_transaction(op, [&](storage::Transaction& transaction) {
         const versions::Branch branch = database->branch(transaction, ref);

@@ -91,6 +91,7 @@ class Purge : public Command {
     const bson::ValueView id = id_argument(arguments);
     const auto database = branched(op, request);
     const std::string collection = request.collection();
+    const auto indexes = database->keep_indexes();
     const uint64_t count = write::in_transaction(op, [&](storage::Transaction& transaction) { return database->purge(transaction, collection, id, write::keep_for_log(op)); });
     append_count(reply, "versions", static_cast<int64_t>(count));
   }

@@ -18,6 +18,7 @@ versions::Branches::Swept sweep(OperationContext& op, versions::BranchedDatabase
   versions::Branches::Swept all;
   for (;;) {
     op.check_interrupt();
+    const auto indexes = database.keep_indexes();
     const auto some = in_transaction(op, [&](storage::Transaction& transaction) {
       const versions::RetentionPolicy policy = database.retention(transaction);
       if (policy.keeps_all()) return versions::Branches::Swept{};

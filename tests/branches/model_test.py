@@ -16,8 +16,8 @@ class Model:
         self.committed = {"main": dict(documents)}
         self.commits = {}
 
-    def taken(self, branch, document):
-        return any(one["u"] == document["u"] for key, one in self.heads[branch].items() if key != document["_id"])
+    def taken(self, branch, document, fields):
+        return any(one[field] == document[field] for key, one in self.heads[branch].items() for field in fields if key != document["_id"])
 
 
 class Run:
@@ -34,10 +34,34 @@ class Run:
             shop["main"].c.delete_one({"_id": gone["_id"]})
         self.model = Model({one["_id"]: one for one in documents})
         self.next_branch = 0
+        self.late = False  # whether there is the index that comes and goes
         self.create()
 
     def document(self, key):
-        return {"_id": key, "a": self.random.randrange(4), "u": f"{key}-{self.random.randrange(3)}", "s": "text " * self.random.randrange(30)}
+        return {"_id": key, "a": self.random.randrange(4), "u": f"{key}-{self.random.randrange(3)}", "v": self.random.randrange(400), "s": "text " * self.random.randrange(30)}
+
+    def unique_fields(self):
+        return ["u", "v"] if self.late else ["u"]
+
+    def shows_twice(self, documents):
+        return self.late and len({one["v"] for one in documents.values()}) < len(documents)
+
+    def index(self):
+        branch = self.branch()
+        if self.late:
+            self.shop[branch].c.drop_index("v_1")
+            self.late = False
+            return
+        self.late = True
+        twice = {name for name, documents in self.model.heads.items() if self.shows_twice(documents)}
+        if twice:
+            with pytest.raises(DuplicateKeyError) as refused:
+                self.shop[branch].c.create_index("v", unique=True)
+            named = {branch} if branch in twice else twice
+            assert any(f"collection: {self.shop[one].name}.c " in refused.value.details["errmsg"] for one in named)
+            self.late = False
+        else:
+            self.shop[branch].c.create_index("v", unique=True)
 
     def branch(self):
         return self.random.choice(list(self.model.heads))
@@ -45,6 +69,11 @@ class Run:
     def create(self):
         name, parent = f"b{self.next_branch}", self.branch()
         self.next_branch += 1
+        if self.shows_twice(self.model.committed[parent]):
+            with pytest.raises(OperationFailure) as refused:
+                self.shop[parent].command("createBranch", name)
+            assert refused.value.code == 11000, refused.value
+            return
         self.shop[parent].command("createBranch", name)
         self.model.heads[name] = dict(self.model.committed[parent])
         self.model.committed[name] = dict(self.model.committed[parent])
@@ -67,6 +96,11 @@ class Run:
         if not self.model.commits:
             return
         commit = self.random.choice(list(self.model.commits))
+        if self.shows_twice(self.model.commits[commit]):
+            with pytest.raises(OperationFailure) as refused:
+                self.shop["main"].command("resetBranch", name, to=commit, force=True)
+            assert refused.value.code == 11000, refused.value
+            return
         self.shop["main"].command("resetBranch", name, to=commit, force=True)
         self.model.heads[name] = dict(self.model.commits[commit])
         self.model.committed[name] = dict(self.model.commits[commit])
@@ -79,11 +113,11 @@ class Run:
         try:
             done = self.shop[into].command("merge", other, resolve="theirs")
         except OperationFailure as failure:
-            assert failure.code == 96 and all(one["index"] == "u_1" for one in failure.details["conflicts"]), failure.details
+            assert failure.code == 96 and all(one["index"] in ("u_1", "v_1") for one in failure.details["conflicts"]), failure.details
             assert self.contents(into) == self.model.heads[into]
             return
         merged = self.contents(into)
-        assert len({one["u"] for one in merged.values()}) == len(merged)
+        assert len({one["u"] for one in merged.values()}) == len(merged) and not self.shows_twice(merged)
         theirs, ours = self.model.committed[other], self.model.heads[into]
         for key in theirs.keys() | ours.keys() | merged.keys():
             assert merged.get(key) in (theirs.get(key), ours.get(key)) or (key in theirs and key in ours), key
@@ -106,7 +140,7 @@ class Run:
         document, head = self.document(self.random.randrange(60)), self.model.heads[branch]
         if self.random.random() < 0.2 and head:
             document["u"] = self.random.choice(list(head.values()))["u"]
-        if document["_id"] in head or self.model.taken(branch, document):
+        if document["_id"] in head or self.model.taken(branch, document, self.unique_fields()):
             with pytest.raises(DuplicateKeyError):
                 self.shop[branch].c.insert_one(document)
         else:
@@ -122,7 +156,7 @@ class Run:
         except BulkWriteError:
             pass
         for document in documents:
-            if document["_id"] not in head and not self.model.taken(branch, document):
+            if document["_id"] not in head and not self.model.taken(branch, document, self.unique_fields()):
                 head[document["_id"]] = document
 
     def update(self):
@@ -148,7 +182,7 @@ class Run:
         head = self.model.heads[branch]
         if document["_id"] not in head:
             return
-        if self.model.taken(branch, document):
+        if self.model.taken(branch, document, self.unique_fields()):
             with pytest.raises(DuplicateKeyError):
                 self.shop[branch].c.replace_one({"_id": document["_id"]}, document)
         else:
@@ -168,13 +202,16 @@ class Run:
             assert collection.estimated_document_count() == len(documents)
             assert [one["_id"] for one in collection.find().sort("_id", 1)] == sorted(documents)
             assert [one["u"] for one in collection.find().sort("u", -1)] == sorted((one["u"] for one in documents.values()), reverse=True)
+            if self.late:
+                assert [one["v"] for one in collection.find().sort("v", 1).hint("v_1")] == sorted({one["v"] for one in documents.values()})
+                assert len({one["v"] for one in documents.values()}) == len(documents)
             for value in range(4):
                 found = collection.find({"a": value}).hint([("a", 1)])
                 assert sorted(one["_id"] for one in found) == sorted(key for key, one in documents.items() if one["a"] == value)
 
     def steps(self):
         return [self.insert, self.insert_many, self.update, self.update, self.update_many, self.replace, self.delete, self.delete, self.create, self.drop,
-                self.commit, self.commit, self.reset, self.merge, self.diff]
+                self.commit, self.commit, self.reset, self.merge, self.diff, self.index]
 
     def go(self):
         for step in range(STEPS):
@@ -187,6 +224,8 @@ class Run:
             assert {one["_id"]: one for one in past.find()} == documents and past.estimated_document_count() == len(documents)
             found = past.find({"a": {"$gte": 2}}).hint([("a", 1)])
             assert sorted(one["_id"] for one in found) == sorted(key for key, one in documents.items() if one["a"] >= 2)
+            if self.late:
+                assert [one["v"] for one in past.find().sort("v", -1).hint("v_1")] == sorted((one["v"] for one in documents.values()), reverse=True)
         self.shop.check()
 
 

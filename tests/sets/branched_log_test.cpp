@@ -186,6 +186,7 @@ class History {
       else if (kind < 90) tag();
       else if (kind < 93) sweep();
       else if (kind < 95) purge();
+      else if (!open_ && kind < 97) index();
       else if (!open_) name();
       ++done_;
     } catch (const base::OperationError& error) {
@@ -298,6 +299,14 @@ class History {
     if (branches().size() > 7) return;
     set_.branch(fresh_name(), random_.below(3) == 0 ? from + "~1" : from);
   }
+  // Who writes holds the schema lock: there is no open transaction.
+  void index() {
+    storage::Catalog& catalog = set_.a.engine.catalog();
+    const auto things = set_.a.things(any());
+    if (things->index("late")) return catalog.drop_index(things, "late");
+    constexpr const char* specs[] = {"{key: {n: 1}, name: 'late', unique: true}", "{key: {u: 1, n: 1}, name: 'late', unique: true}", "{key: {n: 1}, name: 'late'}"};
+    catalog.create_indexes(things, {storage::parse_index_spec(json(specs[random_.below(3)]))});
+  }
   void tag() {
     const std::string from = any();
     if (const uint64_t old = random_.below(12); tags_.size() > 3 && old < tags_.size()) {
@@ -361,7 +370,7 @@ TEST_CASE("members stay alike whatever is done to branches") {
     made.merge(commands_of(set.b));
   }
   CHECK(made == std::set<std::string>{"advanceBranch", "beginBranches", "beginMerge", "commit", "create", "createBranch", "createIndexes", "createTag", "decide",
-                                      "dropBranch", "dropTag", "endMerge", "freeNodes", "merge", "purge", "renameBranch", "resetBranch", "setRetention", "sweep"});
+                                      "dropBranch", "dropIndexes", "dropTag", "endMerge", "freeNodes", "merge", "purge", "renameBranch", "resetBranch", "setRetention", "sweep"});
 }
 
 // What has passed is in records alone: neither in memory, as after a restart, nor in the oplog.

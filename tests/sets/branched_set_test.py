@@ -71,6 +71,12 @@ def history(client, name):
     dev.c.delete_one({"_id": 1002})
     dev.other.insert_one({"_id": "of dev"})
     dev.command("commit", 1, message="first", author="somebody")
+    dev.c.create_index("text_of", unique=True, sparse=True)
+    main.c.update_one({"_id": 1}, {"$set": {"text_of": 1}})
+    dev.c.update_one({"_id": 2}, {"$set": {"text_of": 1}})
+    with pytest.raises(OperationFailure):
+        main.c.create_index("n", unique=True, name="refused")
+    dev.c.update_one({"_id": 2}, {"$unset": {"text_of": 1}})
     main.c.update_many({"n": {"$in": [3, 4]}}, {"$inc": {"count": 1}})
     main.command("commit", 1, message="count")
     main.command("createTag", "before")

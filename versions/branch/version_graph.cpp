@@ -8,6 +8,7 @@ namespace versions {
 namespace {
 
 constexpr std::string_view policy_key = "#retention";
+constexpr std::string_view before_unique_key = "#unique";
 constexpr std::string_view made_root_prefix = "#root";
 
 // A row's first byte.
@@ -310,6 +311,17 @@ void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {
     if (ids_.insert(transaction, view(commit.id), number_key(commit.number))) break;
   }
   commits_.put(transaction, number_key(commit.number), write_commit(commit));
+}
+
+CommitNumber VersionGraph::before_unique(Transaction& transaction) const {
+  const auto row = branches_.get(transaction, before_unique_key);
+  return row ? Reader(*row).number() : 0;
+}
+
+void VersionGraph::put_before_unique(Transaction& transaction) {
+  Bytes row;
+  base::append_varint(row, next_commit_.load());
+  branches_.put(transaction, before_unique_key, row);
 }
 
 RetentionPolicy VersionGraph::policy(Transaction& transaction) const {

@@ -89,6 +89,12 @@ class VersionGraph {
   // All that commits say which weren't dropped, and all that were made for them.
   std::vector<Hash> roots(Transaction& transaction) const;
 
+  // Commits up to this one were there before the newest of the unique indexes that were made since the first branch, and may show two documents under one of its
+  // keys. 0: there are none.
+  CommitNumber before_unique(Transaction& transaction) const;
+  // All that there are by now. No commit is being made meanwhile.
+  void put_before_unique(Transaction& transaction);
+
   // Throws DataCorruptionDetected where it isn't there: numbers come from rows.
   std::shared_ptr<const Commit> commit(Transaction& transaction, CommitNumber number) const;
   // As its row is now, whatever is in memory.

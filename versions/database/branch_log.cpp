@@ -26,7 +26,7 @@ void BranchedDatabase::tell_documents(Transaction& transaction, const std::strin
     throw OperationError(ErrorCode::illegal_operation, "the merge changes documents of more than " + std::to_string(log_->documents_bytes_max() >> 20) +
                                                                " MB, which is more than the replica set's log takes in one transaction");
   };
-  const std::string db = into == main ? name_ : name_ + "@" + escaped(into);
+  const std::string db = name_of(into);
   for (const auto& [collection, adoption] : adoptions) {
     const SharedCollection& shared = *in_order_[collection];
     const std::string ns = db + "." + collection_name(shared);

@@ -1,5 +1,6 @@
 #include "versions/database/branched_database.h"
 
+#include <algorithm>
 #include <set>
 #include <tuple>
 #include <unordered_set>
@@ -10,6 +11,7 @@
 #include "storage/index_keys.h"
 #include "storage/names.h"
 #include "versions/database/log_fields.h"
+#include "versions/database/unique_keys.h"
 
 namespace versions {
 
@@ -131,8 +133,49 @@ void BranchedDatabase::check_free(Transaction& transaction, const std::string& n
   if (taken) throw OperationError(ErrorCode::namespace_exists, std::string("there is a ") + taken + " '" + name + "'");
 }
 
+void BranchedDatabase::check_unique(storage::CollectionId collection, const storage::StoredIndexes& built, std::string_view ns,
+                                    const std::function<void()>& interrupted) {
+  storage::StoredIndexes unique;
+  std::copy_if(built.begin(), built.end(), std::back_inserter(unique), [](const auto& index) { return index->spec().unique; });
+  if (unique.empty()) return;
+  SharedCollection& shared = *versions_of(collection);
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    std::vector<Branch> branches = branches_.graph().branches(transaction);
+    const auto ref = split_name(storage::database_of(ns)).ref;
+    const std::string meant = ref ? parse_ref(*ref).name : std::string(main);
+    // That one first; of the others those behind each other that have most in common.
+    const auto rank = [&](const Branch& branch) { return std::pair(branch.name != meant, branch.head); };
+    std::sort(branches.begin(), branches.end(), [&](const Branch& a, const Branch& b) { return rank(a) < rank(b); });
+    std::optional<View> checked;
+    for (const Branch& branch : branches) {
+      const NamedView view{name_of(branch.name) + "." + collection_name(shared), shared.view_of(transaction, branch)};
+      for (const auto& index : unique) {
+        if (!checked) versions::check_unique(transaction, shared, *index, view, interrupted);
+      }
+      if (checked) check_unique_beside(transaction, shared, unique, view, *checked, interrupted);
+      checked = view.view;
+    }
+  }
+  storage::in_transaction(engine_, [&](Transaction& transaction) { branches_.graph().put_before_unique(transaction); });
+}
+
+// `near`: a branch that has much in common with the commit.
+void BranchedDatabase::check_unique(Transaction& transaction, CommitNumber commit, const Branch& near) {
+  const VersionGraph& graph = branches_.graph();
+  if (commit > graph.before_unique(transaction)) return;
+  const std::string state = base::to_hex(versions::view(graph.commit(transaction, commit)->id)).substr(0, 16);
+  const auto lock = in_use();
+  for (SharedCollection* shared : in_order_) {
+    check_unique_beside(transaction, *shared, unique_indexes(shared->base), {name_ + "@" + state + "." + collection_name(*shared), shared->view_of(transaction, commit)},
+                        shared->view_of(transaction, near), {});
+  }
+}
+
 Branch BranchedDatabase::create(Transaction& transaction, const std::string& name, const Ref& from) {
-  return create(transaction, name, place(transaction, from));
+  const Place place = this->place(transaction, from);
+  check_unique(transaction, place.commit, place.branch ? *place.branch : branch(transaction, {.name = std::string(main)}));
+  return create(transaction, name, place);
 }
 
 Branch BranchedDatabase::create(Transaction& transaction, const std::string& name, const Place& from) {
@@ -284,7 +327,9 @@ uint64_t BranchedDatabase::purge(Transaction& transaction, std::string_view coll
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, const Ref& to, const Lost& lost) {
-  return reset(transaction, name, place(transaction, to).commit, lost);
+  const CommitNumber commit = place(transaction, to).commit;
+  check_unique(transaction, commit, branch(transaction, {.name = name}));
+  return reset(transaction, name, commit, lost);
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, CommitNumber to, const Lost& lost) {
@@ -470,11 +515,7 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
                                     const std::function<void()>& interrupted, Merge& merge) {
   const View old = shared.view_of(transaction, before.head), now = shared.view_of(transaction, after);
   if (old.state == now.state) return;
-  std::vector<std::shared_ptr<storage::StoredIndex>> unique;
-  const auto indexes = shared.base.stored_indexes();
-  for (const auto& index : *indexes) {
-    if (index->spec().unique && !index->is_id()) unique.push_back(index);
-  }
+  const storage::StoredIndexes unique = unique_indexes(shared.base);
   const Difference difference = shared.store.diff(transaction, old, View{.state = now.state});
   auto cursor = shared.base.records().cursor(transaction);
   // Of two that came, each may meet the other.
@@ -500,8 +541,7 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
       index->keys_of(document, keys);
       for (const Bytes& key : keys.keys) {
         index->claim(transaction, key, static_cast<uint32_t>(after.id));
-        index->each_version(transaction, key, [&](RecordId other) {
-          if (other == record || !shared.store.shows(transaction, now, other)) return true;
+        each_rival(transaction, shared.store, now, *index, key, record, [&](RecordId other) {
           if (!told.emplace(index.get(), key, std::min(record, other), std::max(record, other)).second) return true;
           const auto content = shared.store.content(transaction, other);
           merge.conflicts.push_back({.collection = collection_name(shared), .id = id_of(document), .index = index->spec().name,
@@ -520,6 +560,8 @@ size_t BranchedDatabase::collection_at(std::string_view name) const {
   }
   throw OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no collection '" + std::string(name) + "'");
 }
+
+std::string BranchedDatabase::name_of(std::string_view branch) const { return branch == main ? name_ : name_ + "@" + escaped(branch); }
 
 std::string BranchedDatabase::collection_name(const SharedCollection& shared) { return std::string(storage::collection_of(shared.base.ns())); }
 

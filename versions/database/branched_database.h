@@ -51,9 +51,17 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // One that was asked for before, where it is the same at any time.
   std::shared_ptr<CollectionView> known_view(std::string_view ns) const { return views_.find(ns); }
 
+  // Held around each transaction that commits, merges, makes a branch, or sweeps or purges, from before it begins: the database's indexes are the same to its end.
+  [[nodiscard]] std::shared_lock<std::shared_mutex> keep_indexes() { return std::shared_lock(indexes_); }
+  // Held while they change, together with the schema lock of the collection.
+  [[nodiscard]] std::unique_lock<std::shared_mutex> change_indexes() { return std::unique_lock(indexes_); }
+  // As storage::ViewSource's.
+  void check_unique(storage::CollectionId collection, const storage::StoredIndexes& built, std::string_view ns, const std::function<void()>& interrupted);
+
   // Told of each content that is stored no longer, before it goes.
   using Lost = std::function<void(Transaction&, storage::CollectionId, RecordId, Stamp generation, BytesView content)>;
 
+  // Throws DuplicateKey where that is a commit from before a unique index, and shows two documents under one of its keys; so does reset.
   Branch create(Transaction& transaction, const std::string& name, const Ref& from);
   // Nobody else may write to the branch. Throws IllegalOperation for main.
   void drop(Transaction& transaction, const std::string& name, const Lost& lost);
@@ -164,9 +172,12 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // By name, throws NamespaceNotFound.
   size_t collection_at(std::string_view name) const;
   void check_kept(Transaction& transaction, const Ref& ref, CommitNumber commit) const;
+  void check_unique(Transaction& transaction, CommitNumber commit, const Branch& near);
   // Before a content goes that nobody stores any more: what belongs to it goes too.
   void lose(Transaction& transaction, SharedCollection& shared, RecordId record, Stamp generation, BytesView content, const Lost& lost);
   static std::string collection_name(const SharedCollection& shared);
+  // The name under which the database is what the branch shows.
+  std::string name_of(std::string_view branch) const;
   Branch create(Transaction& transaction, const std::string& name, const Place& from);
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only,
                                        std::optional<Held> held);
@@ -196,6 +207,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   const std::string name_;
   Branches branches_;
   OpenMerges open_merges_;
+  std::shared_mutex indexes_;
   mutable std::shared_mutex mutex_;  // of the list of collections, there and in branches_
   bool closed_ = false;
   std::map<storage::CollectionId, std::unique_ptr<SharedCollection>> collections_;

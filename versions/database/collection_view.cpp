@@ -4,6 +4,7 @@
 
 #include "bson/keystring.h"
 #include "storage/engine.h"
+#include "versions/database/unique_keys.h"
 
 namespace versions {
 
@@ -202,12 +203,7 @@ void check_unique(Transaction& transaction, BranchStore& store, const View& view
     if (!one.index->spec().unique) continue;
     for (const Bytes& key : one.keys.keys) {
       one.index->claim(transaction, key, static_cast<uint32_t>(view.branch));
-      bool taken = false;
-      one.index->each_version(transaction, key, [&](RecordId record) {
-        taken = record != but && store.shows(transaction, view, record);
-        return !taken;
-      });
-      if (taken) one.index->duplicate(ns, document, key);
+      each_rival(transaction, store, view, *one.index, key, but, [&](RecordId) -> bool { one.index->duplicate(ns, document, key); });
     }
   }
 }

@@ -263,6 +263,11 @@ void Databases::created(StoredCollection& collection) {
   database->share(collection);
 }
 
+void Databases::check_unique(const StoredCollection& collection, const storage::StoredIndexes& built, std::string_view ns,
+                             const std::function<void()>& interrupted) {
+  need(storage::database_of(collection.ns()))->check_unique(collection.id(), built, ns, interrupted);
+}
+
 void Databases::dropping(Transaction& transaction, std::string_view db) {
   if (find(db)) table_.remove(transaction, database_key(db));
 }
@@ -295,6 +300,7 @@ void Databases::make_again(const std::string& db, const std::vector<storage::Bra
     if (log_) log_->content_lost(transaction, collection, record, {generation, Bytes(content)});
   };
   const auto work = [&] {
+    const auto indexes = database->keep_indexes();
     storage::in_transaction(engine_, [&](Transaction& transaction) {
       for (const storage::BranchChange& change : changes) database->make_again(transaction, change, lost);
     });

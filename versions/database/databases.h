@@ -42,6 +42,9 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   std::string home(std::string_view ns) override;
   void check_alone(std::string_view db, std::string_view what) override;
   void created(storage::StoredCollection& collection) override;
+  std::unique_lock<std::shared_mutex> changing_indexes(std::string_view db) override { return need(db)->change_indexes(); }
+  void check_unique(const storage::StoredCollection& collection, const storage::StoredIndexes& built, std::string_view ns,
+                    const std::function<void()>& interrupted) override;
   void dropping(Transaction& transaction, std::string_view db) override;
   void dropped(std::string_view db) override;
   void make_again(const std::string& db, const std::vector<storage::BranchChange>& changes) override;
