@@ -167,6 +167,7 @@ struct RecordCursor::State {
     TableCursor cursor;
     bool on = false;
     RecordId id = 0;
+    RecordId from = 0;  // it is to be placed there before it is asked; 0: it is placed
   };
 
   RecordStore::State& store;
@@ -183,6 +184,25 @@ struct RecordCursor::State {
   void placed_on(Side& side, bool on) {
     side.on = on;
     if (on) side.id = record_from_key(side.cursor.key());
+  }
+  void place(Side& side) {
+    if (side.from == 0) return;
+    const Bytes key = record_key(side.from);
+    side.from = 0;
+    placed_on(side, direction == Direction::forward ? side.cursor.seek(key) : side.cursor.seek_back(key));
+  }
+  // Where one side has just the record, the other waits: it may have to walk over all rows that moved from its table, until their pages are written.
+  bool place_exactly(RecordId id) {
+    const StoreTables& tables = store.chains.tables();
+    const Table* const of[] = {&tables.records, &tables.packed};
+    const int likely = id < store.chains.packed_below() ? 1 : 0;
+    for (const int i : {likely, 1 - likely}) {
+      if (!of[i]->get(transaction, record_key(id))) continue;
+      place(sides[i]);
+      sides[1 - i].on = false;
+      return true;
+    }
+    return false;
   }
   void step(Side& side) { placed_on(side, direction == Direction::forward ? side.cursor.next() : side.cursor.previous()); }
   RecordRow row() const {
@@ -211,10 +231,16 @@ RecordCursor RecordStore::cursor(Transaction& transaction, Direction direction) 
 bool RecordCursor::next() {
   State& state = *state_;
   state.has_decoded = false;
-  if (state.placed) {
+  if (const RecordId from = state.sides[0].from; state.placed && from != 0) {
+    state.placed = false;
+    if (!state.place_exactly(from)) {
+      for (auto& side : state.sides) state.place(side);
+    }
+  } else if (state.placed) {
     state.placed = false;
   } else if (state.at >= 0) {
     state.step(state.sides[state.at]);
+    state.place(state.sides[1 - state.at]);
   } else {
     for (auto& side : state.sides) state.step(side);
   }
@@ -226,12 +252,10 @@ bool RecordCursor::next() {
 void RecordCursor::seek_after(RecordId id) {
   State& state = *state_;
   const bool forward = state.direction == Direction::forward;
+  const bool any = forward ? id < record_id_max : id > record_id_min;
   for (auto& side : state.sides) {
-    if (forward) {
-      state.placed_on(side, id < record_id_max && side.cursor.seek(record_key(id + 1)));
-    } else {
-      state.placed_on(side, id > record_id_min && side.cursor.seek_back(record_key(id - 1)));
-    }
+    side.on = false;
+    side.from = !any ? 0 : forward ? id + 1 : id - 1;
   }
   state.placed = true;
   state.has_decoded = false;

@@ -1,4 +1,7 @@
 // Records under ids that the caller gives out, and kept as deltas of each other because he knows that they are versions.
+#include <algorithm>
+
+#include "storage/record_store_state.h"
 #include "storage/test_support.h"
 
 using namespace storage;
@@ -82,5 +85,52 @@ TEST_CASE("a scan reads the same as one record after the other, in either direct
       cursor.seek_after(direction == Direction::forward ? 20 : 280);
     }
     CHECK(deltas > 100);
+  }
+}
+
+TEST_CASE("a cursor goes on from any record, wherever rows moved to") {
+  TemporaryDirectory directory;
+  const uint64_t seed = base::entropy64();
+  INFO("seed " << seed);
+  base::Random random(seed);
+  Engine engine(without_dedup(directory.path()));
+  auto collection = engine.catalog().create("test.moved", {});
+  RecordStore& records = collection->records();
+  ChainStore& chains = records.state().chains;
+  constexpr RecordId last = 200;
+  std::vector<RecordId> there;
+  in_transaction(engine, [&](Transaction& transaction) {
+    for (RecordId id = 1; id <= last; ++id) {
+      if (random.below(4) == 0) continue;
+      records.insert_at(transaction, id, document(static_cast<int>(id), "").bytes(), transaction.next_stamp());
+      there.push_back(id);
+    }
+  });
+  const uint64_t part = random.below(4);
+  in_transaction(engine, [&](Transaction& transaction) {
+    for (const RecordId id : there) {
+      if (random.below(4) < part) continue;
+      const Bytes row(*chains.tables().records.get(transaction, record_key(id)));
+      chains.tables().records.remove(transaction, record_key(id));
+      chains.tables().packed.put(transaction, record_key(id), row);
+    }
+  });
+  chains.set_packed_below(static_cast<RecordId>(random.below(last)));
+  Transaction transaction(engine, Transaction::Mode::read);
+  for (const Direction direction : {Direction::forward, Direction::backward}) {
+    RecordCursor cursor = records.cursor(transaction, direction);
+    if (direction == Direction::backward) std::reverse(there.begin(), there.end());
+    const auto is_after = [&](RecordId id, RecordId place) { return direction == Direction::forward ? id > place : id < place; };
+    for (int round = 0; round < 500; ++round) {
+      const auto place = static_cast<RecordId>(random.below(last + 2));
+      auto expected = std::find_if(there.begin(), there.end(), [&](RecordId id) { return is_after(id, place); });
+      cursor.seek_after(place);
+      for (uint64_t steps = random.below(20); steps > 0; --steps, ++expected) {
+        REQUIRE(cursor.next() == (expected != there.end()));
+        if (expected == there.end()) break;
+        REQUIRE(cursor.id() == *expected);
+        REQUIRE(cursor.content() == document(static_cast<int>(*expected), "").bytes());
+      }
+    }
   }
 }
