@@ -1,5 +1,7 @@
 #include "replication/forward_log.h"
 
+#include <set>
+
 #include "base/error.h"
 #include "base/hash.h"
 #include "bson/validate.h"
@@ -25,8 +27,8 @@ bool made_by_its_entry(const LogRecord& record, const Entry& entry) { return ent
 
 // No entry says of which documents.
 bool takes_records_away(bson::DocumentView command) {
-  const std::string_view name = command.begin()->name;
-  return name == "dropBranch" || name == "resetBranch" || name == "sweep" || name == "purge";
+  static const std::set<std::string_view> names{"dropBranch", "dropCollection", "purge", "resetBranch", "sweep", "takeCollection"};
+  return names.contains(command.begin()->name);
 }
 
 bson::ValueView id_of(const Entry& entry) { return (entry.o2 ? *entry.o2 : entry.o).find("_id"); }

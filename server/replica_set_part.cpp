@@ -105,7 +105,7 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
   out.interrupt_writers = [this] { services.operations.kill_writers(base::ErrorCode::interrupted_due_to_state_change); };
   out.became_primary = [this] {
     default_concerns.refresh();
-    write::drop_unfinished_output(engine.catalog());
+    write::drop_unfinished_output(engine, *services.databases);
   };
   out.check_others = [is_self = out.is_self](const replication::SetConfig& config, bool initiating) {
     peers::check_quorum(config, initiating, is_self);

@@ -147,7 +147,7 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   // A server that was a member goes on in the term it left off in: terms never go back along the log.
   state.committer.set_term_source([term = std::max<int64_t>(1, state.oplog.newest().optime.term)] { return term; });
   state.engine.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
-  if (options.repl_set.empty()) write::drop_unfinished_output(state.engine.catalog());  // a member does so as primary
+  if (options.repl_set.empty()) write::drop_unfinished_output(state.engine, state.databases);  // a member does so as primary
   services.engine = &state.engine;
   services.databases = &state.databases;
   services.past = &state.past;

@@ -46,6 +46,17 @@ class ViewSource {
   // The collection that one of this name is a view of: "shop.c" of "shop@dev.c". Throws IllegalOperation where the ref is
   // read-only.
   virtual std::string home(std::string_view ns) = 0;
+  // Whether the database has several views. Each then has a collection or has it not, by itself; the catalog has what any of them has.
+  virtual bool has_views(std::string_view db) = 0;
+  // Whether that view has the collection. Of no view: true.
+  virtual bool has(std::string_view db, const Collection& collection) = 0;
+  virtual bool anybody_has(std::string_view db, const Collection& collection) = 0;
+  // On a view that can be written to: empty; false: it is there. With its documents; false: it isn't there, and nobody else may be writing
+  // to the collection.
+  virtual bool make(std::string_view db, const Collection& collection) = 0;
+  virtual bool drop(std::string_view db, const Collection& collection) = 0;
+  // No view has it, and after the transaction that took it away nobody will.
+  virtual void gone(const Collection& collection) = 0;
   // Before a change of the schema. Throws IllegalOperation, saying `what` can't be, where the database has several views.
   virtual void check_alone(std::string_view db, std::string_view what) = 0;
   // A new collection, which nobody sees yet.
@@ -67,17 +78,24 @@ class Catalog {
   virtual ~Catalog() = default;
 
   // nullptr: no such collection. The upper waist: every reader comes through here.
+  // In a database with branches, all that any of them has: where this one hasn't got it, it is empty, and an insert makes it.
   virtual std::shared_ptr<Collection> open(std::string_view ns) const = 0;
+  // nullptr also where its branch hasn't got it.
+  virtual std::shared_ptr<Collection> find(std::string_view ns) const = 0;
   virtual std::shared_ptr<Collection> open(CollectionId id) const = 0;
   // On a member of a replica set: one that was dropped, while its tables are still there, which they are until the set has agreed on the
   // drop. For who reads what the log names. nullptr: none, or no longer.
   virtual std::shared_ptr<Collection> dropped(CollectionId id) const = 0;
 
-  // `uuid`: 16 bytes, as on another member; empty: a new one. Throws NamespaceExists (48), InvalidNamespace (73).
+  // `uuid`: 16 bytes, as on another member, where the log says next which branch has it; empty: a new one. Throws NamespaceExists (48),
+  // InvalidNamespace (73).
   virtual std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid = {}) = 0;
   // Opens it, or creates it with default options.
   virtual std::shared_ptr<Collection> open_or_create(std::string_view ns) = 0;
-  virtual bool drop(std::string_view ns) = 0;                          // false: was not there
+  // False: was not there. From a branch, and altogether where then no branch or commit has it.
+  virtual bool drop(std::string_view ns) = 0;
+  // One that no branch or commit has any more. False: somebody has it.
+  virtual bool drop_unowned(std::string_view ns) = 0;
   virtual bool drop_database(std::string_view db) = 0;
   // Throws NamespaceNotFound (26), NamespaceExists (48).
   virtual void rename(std::string_view from, std::string_view to, bool drop_target) = 0;
@@ -95,6 +113,8 @@ class Catalog {
 
   virtual std::vector<std::string> databases() const = 0;              // sorted
   virtual std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const = 0;  // sorted by name
+  // Without those that the branch hasn't got.
+  virtual std::vector<std::shared_ptr<Collection>> found(std::string_view db) const = 0;
 
   // Takes the schema lock itself, alone: the caller holds none. `full` reads the files' structure too.
   virtual ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full,

@@ -61,6 +61,12 @@ std::shared_ptr<Collection> StoredCatalog::open(std::string_view ns) const {
   return views && has_ref(ns) ? views->open(ns) : nullptr;
 }
 
+std::shared_ptr<Collection> StoredCatalog::find(std::string_view ns) const {
+  auto collection = open(ns);
+  ViewSource* const views = views_;
+  return collection && views && !views->has(database_of(ns), *collection) ? nullptr : collection;
+}
+
 std::shared_ptr<Collection> StoredCatalog::open(CollectionId id) const {
   std::shared_lock lock(mutex_);
   const auto found = by_id_.find(id);
@@ -133,11 +139,28 @@ void StoredCatalog::log(Transaction& transaction, const StoredCollection& collec
 
 std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options, BytesView uuid) {
   ViewSource* const views = views_;
-  if (views && has_ref(ns)) {
-    if (open(ns)) throw OperationError(ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists.");
-    create(views->home(ns), options, uuid);
+  if (views && uuid.empty() && (has_ref(ns) || views->has_views(database_of(ns)))) return create_on_branch(*views, ns, options);
+  return create_stored(ns, options, uuid);
+}
+
+// One of the name is there already, it may be, for another branch.
+std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options) {
+  const auto exists = [&](const char* why) { return OperationError(ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists" + why); };
+  const std::string home = has_ref(ns) ? views.home(ns) : std::string(ns);
+  for (;;) {
+    const auto there = open(home);
+    const Shared collection = there ? stored(there) : create_stored(home, options, {});
+    std::shared_lock schema(collection->schema_mutex());
+    if (collection->dropped()) continue;
+    const bool as_it_is = options.document.empty() || options.document.bytes() == collection->options().document.bytes();
+    if (!as_it_is && !views.has(database_of(ns), *collection)) throw exists(", with other options, on other branches or in commits");
+    if (!views.make(database_of(ns), *collection)) throw exists(".");
     return open(ns);
   }
+}
+
+StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid) {
+  ViewSource* const views = views_;
   std::lock_guard ddl(ddl_mutex_);
   if (views && options.capped) views->check_alone(database_of(ns), "capped collections");
   check_new_name(ns);
@@ -170,7 +193,7 @@ std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const Col
 
 std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns) {
   for (;;) {
-    if (auto collection = open(ns)) return collection;
+    if (auto collection = find(ns)) return collection;
     try {
       return create(ns, {});
     } catch (const OperationError& error) {
@@ -237,27 +260,32 @@ void StoredCatalog::drop_index_table(const StoredCollection& collection, StoredI
   engine_.drop_table(index.table().name());
 }
 
-bool StoredCatalog::drop(std::string_view ns) {
-  if (ViewSource* const views = views_) views->check_alone(database_of(ns), "dropping a collection");
+bool StoredCatalog::drop(std::string_view ns, bool from_branch) {
+  ViewSource* const views = views_;
   for (;;) {
-    const Shared collection = stored(ns);
+    const std::string home = views && has_ref(ns) ? views->home(ns) : std::string(ns);
+    const Shared collection = stored(home);
     if (!collection) {
       if (open(ns)) throw OperationError(ErrorCode::illegal_operation, "cannot drop " + std::string(ns));
       return false;
     }
     std::unique_lock schema(collection->schema_mutex());
     std::lock_guard ddl(ddl_mutex_);
-    if (stored(ns) != collection) continue;  // dropped or renamed while this waited
-    if (ViewSource* const views = views_) views->check_alone(database_of(ns), "dropping a collection");
+    if (stored(home) != collection) continue;  // dropped or renamed while this waited
+    const bool has_views = views && views->has_views(database_of(home));
+    if (!has_views && !from_branch) return false;
+    const bool was_there = !has_views || !from_branch || views->drop(database_of(ns), *collection);
+    if (has_views && views->anybody_has(database_of(home), *collection)) return from_branch && was_there;
     bson::Builder command;
-    command.append("drop", collection_of(ns));
+    command.append("drop", collection_of(home));
     const bson::Document document = command.done();
     in_transaction(engine_, [&](Transaction& transaction) {
       log(transaction, *collection, document);
       forget(transaction, *collection);
     });
+    if (has_views) views->gone(*collection);  // uses it until then
     gone(collection);
-    return true;
+    return was_there;
   }
 }
 
@@ -373,6 +401,12 @@ std::vector<std::shared_ptr<Collection>> StoredCatalog::collections(std::string_
   std::shared_lock lock(mutex_);
   for (auto at = by_name_.lower_bound(prefix); at != by_name_.end() && at->first.starts_with(prefix); ++at) found.push_back(at->second);
   return found;
+}
+
+std::vector<std::shared_ptr<Collection>> StoredCatalog::found(std::string_view db) const {
+  auto all = collections(db);
+  if (ViewSource* const views = views_) std::erase_if(all, [&](const auto& one) { return !views->has(db, *one); });
+  return all;
 }
 
 ValidateReport StoredCatalog::validate(const std::shared_ptr<Collection>& collection, bool full, const std::function<void()>& interrupted) {

@@ -21,11 +21,13 @@ class StoredCatalog final : public Catalog {
   explicit StoredCatalog(Engine& engine);
 
   std::shared_ptr<Collection> open(std::string_view ns) const override;
+  std::shared_ptr<Collection> find(std::string_view ns) const override;
   std::shared_ptr<Collection> open(CollectionId id) const override;
   std::shared_ptr<Collection> dropped(CollectionId id) const override;
   std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid = {}) override;
   std::shared_ptr<Collection> open_or_create(std::string_view ns) override;
-  bool drop(std::string_view ns) override;
+  bool drop(std::string_view ns) override { return drop(ns, true); }
+  bool drop_unowned(std::string_view ns) override { return drop(ns, false); }
   bool drop_database(std::string_view db) override;
   void rename(std::string_view from, std::string_view to, bool drop_target) override;
 
@@ -37,6 +39,7 @@ class StoredCatalog final : public Catalog {
 
   std::vector<std::string> databases() const override;
   std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const override;
+  std::vector<std::shared_ptr<Collection>> found(std::string_view db) const override;
   ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full, const std::function<void()>& interrupted) override;
 
   void alone(std::string_view db, const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) override;
@@ -66,6 +69,9 @@ class StoredCatalog final : public Catalog {
   std::vector<Shared> stored_of(std::string_view db) const;
   static bool lock_all(const std::vector<Shared>& collections, Held& held);
   void check_new_name(std::string_view ns) const;
+  bool drop(std::string_view ns, bool from_branch);
+  Shared create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid);
+  std::shared_ptr<Collection> create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options);
   void forget(Transaction& transaction, const StoredCollection& collection);
   void gone(const Shared& collection);
   void drop_tables(const StoredCollection& collection);

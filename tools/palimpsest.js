@@ -104,7 +104,7 @@
       const said = this.runCommand({status: 1});
       const lines = [`${said.branch === undefined ? "read-only" : "on branch " + said.branch}, at ${short(said.commit)}`];
       if (said.clean) lines.push("nothing to commit");
-      for (const one of said.collections) lines.push(`  ${one.name}: ${one.inserted} inserted, ${one.modified} modified, ${one.deleted} deleted`);
+      for (const one of said.collections) lines.push(`  ${one.name}: ${one.created ? "created, " : ""}${one.dropped ? "dropped, " : ""}${one.inserted} inserted, ${one.modified} modified, ${one.deleted} deleted`);
       if (said.merging !== undefined) lines.push(`${said.merging.kind} of ${said.merging.from} waits: db.listConflicts()`);
       return readable(said, lines.join("\n"));
     }],

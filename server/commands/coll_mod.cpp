@@ -64,7 +64,7 @@ class CollMod : public Command {
     }
     const std::string ns = request.ns();
     storage::Catalog& catalog = write::engine_of(op).catalog();
-    const auto collection = catalog.open(ns);
+    const auto collection = catalog.find(ns);
     if (!collection) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
     if (index) change(catalog, collection, Arguments("collMod.index", *index), reply);
     for (const auto& [name, value] : wanted) {

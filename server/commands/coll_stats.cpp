@@ -68,7 +68,7 @@ class CollStats : public Command {
     const int64_t scale = scale_of(Arguments(request));
     const std::string ns = request.ns();
     storage::Engine& engine = write::engine_of(op);
-    const auto collection = engine.catalog().open(ns);
+    const auto collection = engine.catalog().find(ns);
     if (!collection) return append_absent(ns, scale, reply);
     const StorageSizes sizes = sizes_of(engine, *collection);
     const int64_t count = collection->record_count();

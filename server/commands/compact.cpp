@@ -28,7 +28,7 @@ class Compact : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string ns = request.ns();
     storage::Engine& engine = write::engine_of(op);
-    const auto collection = engine.catalog().open(ns);
+    const auto collection = engine.catalog().find(ns);
     if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
     const int64_t before = sizes_of(engine, *collection).total();
     engine.dedup().tidy(*collection, [&] { op.check_interrupt(); });

@@ -51,7 +51,7 @@ class CreateIndexes : public Command {
     const auto specs = parse_specs(arguments);
     storage::Catalog& catalog = write::engine_of(op).catalog();
     bool created = false;
-    auto collection = catalog.open(ns);
+    auto collection = catalog.find(ns);
     if (!collection) {
       collection = catalog.open_or_create(ns);
       created = true;

@@ -85,7 +85,7 @@ class DbHash : public Command {
         wanted.emplace(name.as_string());
       }
     }
-    const auto collections = write::engine_of(op).catalog().collections(request.db);
+    const auto collections = write::engine_of(op).catalog().found(request.db);
     Md5 all;
     bson::Builder hashes, uuids;
     bson::ArrayBuilder capped;

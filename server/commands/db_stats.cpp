@@ -34,7 +34,7 @@ class DbStats : public Command {
     storage::Engine& engine = write::engine_of(op);
     StorageSizes sizes;
     int64_t collections = 0, objects = 0, bytes = 0, indexes = 0;
-    for (const auto& collection : engine.catalog().collections(request.db)) {
+    for (const auto& collection : engine.catalog().found(request.db)) {
       op.check_interrupt();
       ++collections;
       objects += collection->record_count();

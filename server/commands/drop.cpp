@@ -28,7 +28,7 @@ class Drop : public Command {
     write::check_droppable(ns);
     check_collection_uuid(op, request.body.find("collectionUUID"), ns);
     storage::Catalog& catalog = write::engine_of(op).catalog();
-    const auto collection = catalog.open(ns);
+    const auto collection = catalog.find(ns);
     const auto indexes = collection ? static_cast<int32_t>(collection->indexes().size()) : 0;
     // Dropping what isn't there is fine, and says so by saying less.
     if (!catalog.drop(ns)) return;

@@ -88,7 +88,7 @@ class DropIndexes : public Command {
     const std::string ns = request.ns();
     write::check_writable(ns);
     storage::Catalog& catalog = write::engine_of(op).catalog();
-    const auto collection = catalog.open(ns);
+    const auto collection = catalog.find(ns);
     if (!collection) throw OperationError(ErrorCode::namespace_not_found, "ns not found " + ns);
     const auto before = static_cast<int32_t>(collection->indexes().size());
     for (const auto& name : names_of(*collection, wanted)) catalog.drop_index(collection, name);

@@ -56,13 +56,13 @@ class ListDatabases : public Command {
     for (const auto& db : engine.catalog().databases()) {
       const auto database = op.services().databases->find(db);
       if (!database) continue;
-      const bool empty = engine.catalog().collections(db).empty();  // all of them are, or none
       for (const versions::Branch& branch : database->branches().graph().branches(transaction)) {
         op.check_interrupt();
         if (branch.name == versions::BranchedDatabase::main) continue;
         bson::Builder out;
-        out.append("name", db + "@" + versions::escaped(branch.name));
-        if (!name_only) out.append("sizeOnDisk", int64_t{0}).append("empty", empty);  // its files are the database's
+        const std::string name = db + "@" + versions::escaped(branch.name);
+        out.append("name", name);
+        if (!name_only) out.append("sizeOnDisk", int64_t{0}).append("empty", engine.catalog().found(name).empty());  // its files are the database's
         const bson::Document shown = out.done();
         if (matcher.matches(shown)) list.append(shown);
       }

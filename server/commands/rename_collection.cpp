@@ -5,6 +5,7 @@
 #include "server/names.h"
 #include "server/operation.h"
 #include "server/write/namespaces.h"
+#include "server/write/replacement.h"
 #include "server/write/target.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
@@ -41,6 +42,7 @@ class RenameCollection : public Command {
     check_name(to);
     write::check_renamable(from, to);
     if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
+    if (write::database_of(from) == write::database_of(to) && write::Replacement::applies(op, to)) return write::rename_on_branch(op, from, to, drop_target);
     write::engine_of(op).catalog().rename(from, to, drop_target);
   }
 };

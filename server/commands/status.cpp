@@ -32,6 +32,8 @@ class Status : public Command {
     for (const auto& one : changes) {
       bson::Builder out = list.object();
       out.append("name", one.collection);
+      if (one.made) out.append("created", true);
+      if (one.dropped) out.append("dropped", true);
       append_count(out, "inserted", one.inserted);
       append_count(out, "modified", one.modified);
       append_count(out, "deleted", one.deleted);

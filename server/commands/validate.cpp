@@ -151,7 +151,7 @@ class Validate : public Command {
     }
     const std::string ns = request.ns();
     storage::Catalog& catalog = write::engine_of(op).catalog();
-    const auto collection = catalog.open(ns);
+    const auto collection = catalog.find(ns);
     if (!collection) {
       throw OperationError(ErrorCode::namespace_not_found, "Collection '" + ns + "' does not exist to validate.");
     }

@@ -94,18 +94,20 @@ class VersionStats : public Command {
     auto list = reply.array("perBranch");
     for (const versions::Branch& branch : branches) {
       op.check_interrupt();
-      int64_t shared = 0, own = 0, uncommitted = 0;
+      int64_t documents = 0, own = 0, uncommitted = 0;
       for (const OnMain& one : collections) {
-        const versions::Difference difference = one.store().diff(states.transaction(), one.view, one.shared->view_of(states.transaction(), branch));
-        shared += one.documents - static_cast<int64_t>(difference.only_a.count());
-        own += static_cast<int64_t>(difference.only_b.count());
+        const versions::View view = one.shared->view_of(states.transaction(), branch);
+        const int64_t here = one.shared->records(states.transaction(), view);
+        documents += here;
+        // Ids that nobody ever had are in the difference where one of the two has dropped the collection: then all are its own.
+        own += std::min(here, static_cast<int64_t>(one.store().diff(states.transaction(), one.view, view).only_b.count()));
         const auto pending = one.store().pending(states.transaction(), branch.id);
         uncommitted += static_cast<int64_t>(pending.added.count() + pending.removed.count());
       }
       bson::Builder out = list.object();
       out.append("name", branch.name);
-      append_count(out, "documents", shared + own);
-      append_count(out, "shared", shared);
+      append_count(out, "documents", documents);
+      append_count(out, "shared", documents - own);
       append_count(out, "own", own);
       append_count(out, "uncommitted", uncommitted);
     }

@@ -24,10 +24,16 @@ versions::Branches::Swept sweep(OperationContext& op, versions::BranchedDatabase
       if (policy.keeps_all()) return versions::Branches::Swept{};
       return database.sweep(transaction, policy.at(op.services().clock.wall_ms()), commits, keep_for_log(op));
     });
-    if (some.commits == 0) return all;
+    if (some.commits == 0) break;
     all.commits += some.commits;
     all.records += some.records;
   }
+  storage::Catalog& catalog = engine_of(op).catalog();
+  for (const auto& collection : catalog.collections(database.name())) {
+    op.check_interrupt();
+    if (!op.services().databases->anybody_has(database.name(), *collection)) catalog.drop_unowned(collection->ns());
+  }
+  return all;
 }
 
 void free_nodes(OperationContext& op, versions::BranchedDatabase& database) {

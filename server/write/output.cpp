@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/random.h"
 #include "bson/builder.h"
 #include "bson/path.h"
 #include "server/operation.h"
@@ -13,6 +12,7 @@
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
 #include "server/write/namespaces.h"
+#include "server/write/replacement.h"
 #include "server/write/statements.h"
 #include "server/write/storable.h"
 #include "server/write/target.h"
@@ -32,7 +32,6 @@ using WhenNotMatched = OutputPlan::WhenNotMatched;
 
 namespace {
 
-constexpr std::string_view unfinished_prefix = "tmp.agg_out.";
 constexpr int no_matching_document = 13113;
 constexpr int log_left_behind = 7200401;
 
@@ -50,12 +49,16 @@ void insert_all(OperationContext& op, const std::string& ns, const std::vector<b
   if (failure) std::rethrow_exception(failure->error);
 }
 
+void insert_all(OperationContext& op, const std::string& ns, const std::vector<OutputDocument>& documents) {
+  std::vector<bson::DocumentView> views;
+  for (const auto& one : documents) views.push_back(one.document);
+  insert_all(op, ns, views);
+}
+
+// Writes another collection, which then has the name of the one that it replaces.
 class OutSink final : public query::DocumentSink {
  public:
   OutSink(OperationContext& op, const OutputPlan& plan) : op_(op), catalog_(engine_of(op).catalog()), target_(plan.ns()) {
-    check_writable(target_);
-    // It would replace the collection, on every branch.
-    if (op.services().databases) op.services().databases->check_alone(plan.db, "$out");
     storage::CollectionOptions options;
     std::vector<storage::IndexSpec> indexes;
     if (const auto existing = catalog_.open(target_)) {
@@ -64,8 +67,7 @@ class OutSink final : public query::DocumentSink {
       indexes = secondary_indexes(*existing);
       index_names_ = names_of(*existing);
     }
-    std::string name = plan.db + "." + std::string(unfinished_prefix);
-    for (uint64_t part = base::entropy64(), i = 0; i < 16; ++i, part >>= 4) name += "0123456789abcdef"[part & 15];
+    const std::string name = plan.db + "." + unfinished_name();
     const auto made = catalog_.create(name, options);
     unfinished_ = name;
     try {
@@ -77,11 +79,7 @@ class OutSink final : public query::DocumentSink {
   }
   ~OutSink() override { take_back(); }
 
-  void write(const std::vector<OutputDocument>& documents) override {
-    std::vector<bson::DocumentView> views;
-    for (const auto& one : documents) views.push_back(one.document);
-    insert_all(op_, unfinished_, views);
-  }
+  void write(const std::vector<OutputDocument>& documents) override { insert_all(op_, unfinished_, documents); }
 
   void finish() override {
     op_.check_interrupt();
@@ -123,6 +121,23 @@ class OutSink final : public query::DocumentSink {
   const std::string target_;
   std::vector<std::string> index_names_;
   std::string unfinished_;
+};
+
+// On a branch.
+class BranchOutSink final : public query::DocumentSink {
+ public:
+  BranchOutSink(OperationContext& op, const std::string& target) : op_(op), replacement_(op, target) {}
+
+  void write(const std::vector<OutputDocument>& documents) override { insert_all(op_, replacement_.ns(), documents); }
+  void finish() override {
+    op_.check_interrupt();
+    const std::unique_lock alone(replacement_.collection()->schema_mutex());
+    replacement_.finish();
+  }
+
+ private:
+  OperationContext& op_;
+  Replacement replacement_;
 };
 
 // Tells documents apart for `on`: unique, over these fields, of all documents.
@@ -171,7 +186,7 @@ class MergeSink final : public query::DocumentSink {
   void write_one(const OutputDocument& one) {
     bson::Document document = with_id(one.document);
     const bson::Document filter = filter_of(document);
-    if (plan_.when_matched == WhenMatched::fail) return insert_all(op_, ns_, {document});
+    if (plan_.when_matched == WhenMatched::fail) return insert_all(op_, ns_, {document.view()});
     const bool inserts = plan_.when_not_matched == WhenNotMatched::insert;
     const bson::Document update = update_of(document);
     UpdateStatement statement;
@@ -205,7 +220,7 @@ class MergeSink final : public query::DocumentSink {
 
   void insert_or_update(const UpdateStatement& statement, const bson::Document& document) {
     try {
-      insert_all(op_, ns_, {document});
+      insert_all(op_, ns_, {document.view()});
     } catch (const OperationError& error) {
       // Somebody else was faster: now there is something to update, or the key belongs to another document.
       if (error.code() != ErrorCode::duplicate_key || updated(statement).matched == 0) throw;
@@ -249,10 +264,23 @@ class MergeSink final : public query::DocumentSink {
 std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const OutputPlan& plan) {
   op.hold_primary();
   if (plan.merge) return std::make_unique<MergeSink>(op, plan);
+  check_writable(plan.ns());
+  if (Replacement::applies(op, plan.ns())) return std::make_unique<BranchOutSink>(op, plan.ns());
   return std::make_unique<OutSink>(op, plan);
 }
 
-void drop_unfinished_output(storage::Catalog& catalog) {
+void drop_unfinished_output(storage::Engine& engine, versions::Databases& databases) {
+  for (const auto& database : databases.all()) {
+    std::vector<versions::Branch> branches;
+    {
+      storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+      branches = database->branches().graph().branches(transaction);
+    }
+    for (const versions::Branch& branch : branches) {
+      if (branch.name.starts_with(unfinished_prefix)) databases.drop_branch(*database, branch.name);
+    }
+  }
+  storage::Catalog& catalog = engine.catalog();
   for (const std::string& db : catalog.databases()) {
     for (const auto& collection : catalog.collections(db)) {
       if (collection_of(collection->ns()).starts_with(unfinished_prefix)) catalog.drop(collection->ns());

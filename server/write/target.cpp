@@ -34,6 +34,12 @@ Target Target::open(OperationContext& op, std::string_view ns) {
   }
 }
 
+Target Target::held(std::shared_ptr<storage::Collection> collection) {
+  Target target;
+  target.collection_ = std::move(collection);
+  return target;
+}
+
 Target Target::open_or_create(OperationContext& op, std::string_view ns) {
   for (;;) {
     if (Target target = open(op, ns)) return target;

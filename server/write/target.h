@@ -20,6 +20,8 @@ class Target {
   // Empty where there is no such collection. Throws CommandNotSupported for one that takes no writes.
   static Target open(OperationContext& op, std::string_view ns);
   static Target open_or_create(OperationContext& op, std::string_view ns);
+  // The caller holds the schema lock itself, alone.
+  static Target held(std::shared_ptr<storage::Collection> collection);
 
   explicit operator bool() const { return collection_ != nullptr; }
   storage::Collection& operator*() const { return *collection_; }

@@ -62,8 +62,15 @@ class Branched:
                 one.result()
 
     def check(self):
-        for collection in self["main"].list_collection_names():
-            check_collection(self["main"], collection)
+        somewhere = {}
+        try:
+            refs = [name.replace(".", "%2E").replace("/", "%2F") for name in self.names()]
+        except OperationFailure:  # it has no branches
+            refs = ["main"]
+        for ref in refs:
+            somewhere |= {collection: ref for collection in self[ref].list_collection_names()}
+        for collection, ref in somewhere.items():
+            check_collection(self[ref], collection)
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +84,7 @@ def shop(server):
     client = server.client()
     database = Branched(client)
     yield database
-    if database["main"].list_collection_names():
-        database.check()
+    database.check()
     client.drop_database(database.name)
     client.close()
 

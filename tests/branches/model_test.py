@@ -108,8 +108,10 @@ class Run:
     def merge(self):
         """Theirs wins in a conflict; of what a unique index forbids nothing is merged, and the server decides what that is."""
         into, other = self.branch(), self.branch()
-        if self.model.heads[into] != self.model.committed[into]:
+        if not self.shop[into].command("status")["clean"]:  # a collection without documents may have been dropped
+            assert self.model.heads[into] != self.model.committed[into] or not self.model.heads[into]
             return
+        assert self.model.heads[into] == self.model.committed[into]
         try:
             done = self.shop[into].command("merge", other, resolve="theirs")
         except OperationFailure as failure:
@@ -194,6 +196,18 @@ class Run:
         key = self.random.randrange(60)
         assert self.shop[branch].c.delete_one({"_id": key}).deleted_count == (self.model.heads[branch].pop(key, None) is not None)
 
+    def drop_collection(self):
+        branch = self.branch()
+        self.shop[branch].c.drop()
+        assert "c" not in self.shop[branch].list_collection_names()
+        self.model.heads[branch] = {}
+
+    def out(self):
+        """Some of another branch's documents instead of its own."""
+        branch, other = self.branch(), self.branch()
+        self.shop[other].c.aggregate([{"$match": {"a": {"$lt": 3}}}, {"$out": {"db": self.shop[branch].name, "coll": "c"}}])
+        self.model.heads[branch] = {key: one for key, one in self.model.heads[other].items() if one["a"] < 3}
+
     def check(self):
         for name, documents in self.model.heads.items():
             collection = self.shop[name].c
@@ -211,7 +225,7 @@ class Run:
 
     def steps(self):
         return [self.insert, self.insert_many, self.update, self.update, self.update_many, self.replace, self.delete, self.delete, self.create, self.drop,
-                self.commit, self.commit, self.reset, self.merge, self.diff, self.index]
+                self.commit, self.commit, self.reset, self.merge, self.diff, self.index, self.drop_collection, self.out]
 
     def go(self):
         for step in range(STEPS):

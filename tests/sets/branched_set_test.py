@@ -92,6 +92,18 @@ def history(client, name):
     main.command("renameBranch", "moved", to="here")
     main.command("resetBranch", "here", to="dev", force=True)
     client[f"{name}@here"].c.insert_one({"_id": "not committed", "u": "not committed"})
+    main.command("createBranch", "without", **{"from": "here"})
+    without = client[f"{name}@without"]
+    without.c.insert_one({"_id": "dropped with it", "u": "dropped with it"})
+    without.c.drop()
+    without.create_collection("empty")
+    without.gone.insert_one({"_id": 1})
+    without.gone.drop()
+    without.command("commit", 1, message="without c")
+    without.c.insert_one({"_id": "anew", "u": "anew"})
+    without.other.aggregate([{"$set": {"made": "by $out"}}, {"$out": "made"}])
+    client.admin.command("renameCollection", f"{name}@without.made", to=f"{name}@without.renamed")
+    main.c.aggregate([{"$match": {"n": {"$lt": 3}}}, {"$out": {"db": f"{name}@without", "coll": "c"}}])
     main.command("createTag", "v2", **{"from": "dev"})
     main.command("dropTag", "v2")
 
@@ -133,7 +145,7 @@ def test_every_change_of_branches_is_on_every_member_and_others_go_on_from_it(th
     client = three.client()
     history(client, "follows")
     said = check_same(three, "follows")
-    assert set(said["branches"]) == {"main", "dev", "here"} and set(said["tags"]) == {"before"}
+    assert set(said["branches"]) == {"main", "dev", "here", "without"} and set(said["tags"]) == {"before"}
     step_down(three)
     main, here = client["follows"], client["follows@here"]
     here.c.update_many({"n": 4}, {"$set": {"text": "from the other one"}})

@@ -51,6 +51,18 @@ std::vector<std::string> BranchStore::table_names() const {
 
 // --- rows
 
+namespace {
+
+constexpr RecordId listing_at = 0;  // no record's id: before all of the branch's rows
+
+Bytes stamped_row(char kind, Stamp stamp) {
+  Bytes row(1, kind);
+  base::append_le(row, stamp);
+  return row;
+}
+
+}  // namespace
+
 Bytes BranchStore::entry_key(BytesView key, RecordId record) {
   Bytes bytes(key);
   base::append_be64(bytes, static_cast<uint64_t>(record));
@@ -64,11 +76,8 @@ Bytes BranchStore::pending_key(BranchId branch, RecordId record) {
   return key;
 }
 
-Bytes BranchStore::pending_row(PendingKind kind, Stamp stamp, BytesView key) {
-  Bytes row(1, static_cast<char>(kind));
-  base::append_le(row, stamp);
-  return row.append(key);
-}
+Bytes BranchStore::pending_row(PendingKind kind, Stamp stamp, BytesView key) { return stamped_row(static_cast<char>(kind), stamp).append(key); }
+Bytes BranchStore::pending_row(Listing listing, Stamp stamp) { return stamped_row(static_cast<char>(listing), stamp); }
 
 bool Held::has(Stamp stamp) const { return stamp < below || std::binary_search(others.begin(), others.end(), stamp); }
 
@@ -93,6 +102,10 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
       continue;
     }
     if (stamp >= pending.held.below) others.insert(stamp);
+    if (record == listing_at) {
+      pending.listing = static_cast<Listing>(row.at(0));
+      continue;
+    }
     if (row.at(0) == static_cast<char>(PendingKind::added)) {
       pending.added.add(record);
       continue;
@@ -107,6 +120,41 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
 bool BranchStore::has_pending(Transaction& transaction, BranchId branch) {
   TableCursor cursor = pending_.cursor(transaction);
   return cursor.seek(pending_key(branch, 0)) && base::load_be64(cursor.key().data()) == static_cast<uint64_t>(branch);
+}
+
+std::optional<Listing> BranchStore::listing(Transaction& transaction, BranchId branch) {
+  const auto row = pending_.get(transaction, pending_key(branch, listing_at));
+  return row ? std::optional(static_cast<Listing>(row->at(0))) : std::nullopt;
+}
+
+void BranchStore::make(Transaction& transaction, BranchId branch, Stamp stamp) {
+  const auto before = listing(transaction, branch);
+  if (before && lists(*before)) return;
+  pending_.put(transaction, pending_key(branch, listing_at), pending_row(before ? Listing::made_anew : Listing::made, stamp));
+}
+
+void BranchStore::drop(Transaction& transaction, const View& view, Stamp stamp) {
+  const auto before = listing(transaction, view.branch);
+  closed(transaction, view);
+  if (view.state != 0 || (before && hides(*before))) pending_.put(transaction, pending_key(view.branch, listing_at), pending_row(Listing::dropped, stamp));
+}
+
+void BranchStore::take(Transaction& transaction, const View& into, const View& from, Stamp stamp) {
+  const Pending pending = this->pending(transaction, from.branch);
+  base::check(from.state == 0 && pending.removed.empty(), "only what is new can become another branch's");
+  clear_pending(transaction, from.branch);
+  const Bytes row = pending_row(PendingKind::added, stamp);
+  pending.added.for_each([&](RecordId record) {
+    now_hidden(transaction, from, {}, record);
+    pending_.put(transaction, pending_key(into.branch, record), row);
+    now_shown(transaction, into.branch, record);
+  });
+  make(transaction, into.branch, stamp);
+}
+
+View BranchStore::view_of(Transaction& transaction, State committed, BranchId branch, Segment segment) {
+  const auto since = committed == 0 ? std::nullopt : listing(transaction, branch);
+  return {.state = since && hides(*since) ? 0 : committed, .branch = branch, .segment = segment};
 }
 
 void BranchStore::claim(Transaction& transaction, BranchId branch, BytesView key) {
@@ -293,6 +341,7 @@ Folded BranchStore::commit(Transaction& transaction, const View& view, State sta
   folded.state = view.state;
   if (held && !leaves_out()) throw base::OperationError(base::ErrorCode::illegal_operation, "a state of this layout shows all that is pending");
   folded.held = std::move(pending.held);
+  folded.listing = pending.listing;
   if (pending.empty()) return folded;
   folded.state = state;
   fold_added(transaction, state, pending.added, folded.changes);

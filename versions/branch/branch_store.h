@@ -84,9 +84,19 @@ struct Held {
   bool has(Stamp stamp) const;
 };
 
+// What became of a collection on a branch since its last commit.
+enum class Listing : char {
+  made = 5,        // it is there now, whatever the commit has of it
+  dropped = 6,     // nothing of what the commit has is shown
+  made_anew = 7,   // both
+};
+inline bool hides(Listing listing) { return listing != Listing::made; }
+inline bool lists(Listing listing) { return listing != Listing::dropped; }
+
 // What a commit folded.
 struct Folded {
   State state = 0;   // the branch's new one; the old where nothing was pending
+  std::optional<Listing> listing = {};
   std::vector<DocumentHash> changes = {};  // in no order; of a document that was replaced, what came and what went
   Held held;         // what was pending, and is folded
 };
@@ -121,6 +131,8 @@ class BranchStore {
   virtual RecordId find(Transaction& transaction, const View& view, BytesView key);
   std::optional<Bytes> get(Transaction& transaction, const View& view, BytesView key);
   std::optional<Bytes> content(Transaction& transaction, RecordId record) { return parts_.records.find(transaction, record); }
+  // What a branch shows whose last commit has that state.
+  View view_of(Transaction& transaction, State committed, BranchId branch, Segment segment);
   virtual std::unique_ptr<Scan> scan(Transaction& transaction, const View& view) = 0;
   virtual std::unique_ptr<ManyScan> scan_many(Transaction& transaction, const std::vector<View>& views) = 0;
   virtual Difference diff(Transaction& transaction, const View& a, const View& b) = 0;
@@ -145,11 +157,19 @@ class BranchStore {
     std::vector<Bytes> removed_keys;  // in the order of their records; empty where the row has none
     Held held;  // says just these
     std::vector<std::pair<Bytes, Bytes>> others = {};  // rows of what `held` has not
-    bool empty() const { return added.empty() && removed.empty(); }
+    std::optional<Listing> listing = {};
+    bool empty() const { return added.empty() && removed.empty() && !listing; }
   };
   // `held`: of these alone; nullptr: all.
   Pending pending(Transaction& transaction, BranchId branch, const Held* held = nullptr);
   bool has_pending(Transaction& transaction, BranchId branch);
+  std::optional<Listing> listing(Transaction& transaction, BranchId branch);
+  // The branch has the collection from now on, with what it shows of it.
+  void make(Transaction& transaction, BranchId branch, Stamp stamp);
+  // The branch shows nothing of it any more. Nobody else may write to it there, nor commit the branch, meanwhile.
+  virtual void drop(Transaction& transaction, const View& view, Stamp stamp);
+  // What is pending on `from`, all of it added, is so on `into` instead, which shows nothing until now. As with drop, of both.
+  void take(Transaction& transaction, const View& into, const View& from, Stamp stamp);
   // Folds what is pending into `state`, a new number, which is the commit's. `held`: see pending. Version-first can't leave out any, and throws
   // IllegalOperation.
   Folded commit(Transaction& transaction, const View& view, State state, const Held* held = nullptr);
@@ -168,6 +188,8 @@ class BranchStore {
   void advance(Transaction& transaction, const View& view, State to);
   // Takes back what is pending. Nobody else may write to the branch meanwhile, as with the next two.
   void discard(Transaction& transaction, const View& view);
+  // Whether the state's line began with that one. Others began with nothing, when a branch made the collection.
+  virtual bool began_with(Transaction& transaction, State state, State first) = 0;
   // The branch shows this state from now on, or nothing at all any more.
   virtual void opened(Transaction& transaction, BranchId branch, State state);
   virtual void closed(Transaction& transaction, const View& view);
@@ -200,6 +222,7 @@ class BranchStore {
   enum class PendingKind : char { added = 1, removed = 2 };
   // `key`: of a record that is removed, which the commit need not read then.
   static Bytes pending_row(PendingKind kind, Stamp stamp, BytesView key = {});
+  static Bytes pending_row(Listing listing, Stamp stamp);
   std::optional<PendingKind> pending_kind(Transaction& transaction, BranchId branch, RecordId record);
   // A place for a new record, or for what a layout keeps instead of one.
   RecordId allocate(Transaction& transaction, Segment segment);

@@ -51,6 +51,60 @@ void Branches::add(Collection collection) {
   collections_.push_back(std::move(collection));
 }
 
+std::unique_ptr<BranchStore> Branches::remove(size_t collection) {
+  std::unique_ptr<BranchStore> store = std::move(stores_[collection]);
+  stores_.erase(stores_.begin() + static_cast<std::ptrdiff_t>(collection));
+  std::vector<Collection> left;  // parts are references: they can't be assigned
+  for (size_t i = 0; i < collections_.size(); ++i) {
+    if (i != collection) left.push_back(std::move(collections_[i]));
+  }
+  collections_ = std::move(left);
+  return store;
+}
+
+bool Branches::has(Transaction& transaction, CommitNumber commit, size_t collection) const {
+  return graph_.commit(transaction, commit)->state_of(collections_[collection].parts.collection) != nullptr;
+}
+
+bool Branches::has(Transaction& transaction, const Branch& branch, size_t collection) {
+  BranchStore& store = *stores_[collection];
+  if (const auto since = store.listing(transaction, branch.id)) return lists(*since);
+  return has(transaction, branch.head, collection) || store.has_pending(transaction, branch.id);
+}
+
+bool Branches::anybody_has(Transaction& transaction, size_t collection) {
+  if (has(transaction, head(transaction, "main"), collection)) return true;  // mostly, and of branches there can be many
+  const std::vector<Branch> branches = graph_.branches(transaction);
+  const auto on_branch = [&](const Branch& branch) { return has(transaction, branch, collection); };
+  if (std::any_of(branches.begin(), branches.end(), on_branch)) return true;
+  const Graph graph = graph_.graph(transaction);
+  return std::any_of(graph.begin(), graph.end(), [&](const auto& one) { return !one.second.dropped && has(transaction, one.first, collection); });
+}
+
+void Branches::make_collection(Transaction& transaction, const Branch& branch, size_t collection, Stamp stamp) {
+  stores_[collection]->make(transaction, branch.id, stamp);
+}
+
+void Branches::drop_collection(Transaction& transaction, const Branch& branch, size_t collection, Stamp stamp) {
+  graph_.put_branch(transaction, branch);  // a commit is behind it or before it, on every member of a set the same
+  stores_[collection]->drop(transaction, view(transaction, branch, collection), stamp);
+}
+
+void Branches::take_collection(Transaction& transaction, const Branch& branch, const Branch& from, size_t collection, Stamp stamp) {
+  drop_collection(transaction, branch, collection, stamp);
+  stores_[collection]->take(transaction, view(transaction, branch, collection), view(transaction, from, collection), stamp);
+}
+
+void Branches::erase(std::vector<CollectionState>& states, const std::vector<storage::CollectionId>& dropped) {
+  std::erase_if(states, [&](const CollectionState& one) { return std::find(dropped.begin(), dropped.end(), one.collection) != dropped.end(); });
+}
+
+bool Branches::has_merged(Transaction& transaction, const Change& change, CommitNumber ours, size_t collection, State merged) {
+  const bool before = change.base != 0 && has(transaction, change.base, collection);
+  const bool here = has(transaction, ours, collection), there = has(transaction, change.theirs, collection);
+  return (here == before ? there : here) || stores_[collection]->scan(transaction, {.state = merged})->next();
+}
+
 // Of the collections that the commit knows, with the roots that commits behind it begin with.
 std::vector<CollectionState> Branches::states(Transaction& transaction, CommitNumber commit, const CommitInfo& info) {
   std::vector<CollectionState> states = graph_.commit(transaction, commit)->collections;
@@ -66,8 +120,7 @@ CollectionState* Branches::find(std::vector<CollectionState>& states, size_t col
   return found == states.end() ? nullptr : &*found;
 }
 
-// One that has nothing yet isn't known to commits: whether it is there at the same moment can differ from member to member of a set. Those that
-// are new to a commit come in the order of their names on every machine.
+// Those that are new to a commit come in the order of their names on every machine.
 CollectionState& Branches::find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection,
                                        const CommitInfo& info) const {
   if (CollectionState* state = find(states, collection)) return *state;
@@ -178,10 +231,7 @@ Branch Branches::head(Transaction& transaction, const std::string& name) const {
 }
 
 View Branches::view(Transaction& transaction, const Branch& branch, size_t collection) const {
-  View view = state_view(transaction, branch.head, collection);
-  view.branch = branch.id;
-  view.segment = branch.segment;
-  return view;
+  return stores_[collection]->view_of(transaction, state_view(transaction, branch.head, collection).state, branch.id, branch.segment);
 }
 
 View Branches::view(Transaction& transaction, CommitNumber commit, size_t collection) const {
@@ -265,19 +315,23 @@ std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const s
   const size_t known = commit.collections.size();
   const Held* const given = held && *held ? &**held : nullptr;
   std::set<Stamp> others;
+  std::vector<storage::CollectionId> dropped;
   bool any = !says_all(*graph_.commit(transaction, branch.head));
   for (size_t i = 0; i < stores_.size(); ++i) {
     if (!only.empty() && !only.contains(i)) continue;
     Folded folded = stores_[i]->commit(transaction, view(transaction, branch, i), commit.number, given);
     if (folded.state != commit.number) continue;
     any = true;
+    others.insert(folded.held.others.begin(), folded.held.others.end());
     CollectionState& one = find_or_add(transaction, commit.collections, known, i, info);
+    if (folded.listing && hides(*folded.listing)) one = {one.collection, one.label, 0, roots_.empty(transaction, tree_kind(info, i))};
+    if (folded.listing && !lists(*folded.listing)) dropped.push_back(one.collection);
     add_purged(transaction, i, one.state, folded.state, folded.changes);
     one.digest = roots_.update(transaction, root_changed(transaction, branch.head, one, i, info), std::move(folded.changes));
     one.state = folded.state;
-    others.insert(folded.held.others.begin(), folded.held.others.end());
   }
   if (!any) return nullptr;
+  erase(commit.collections, dropped);
   if (held && !given) *held = Held{transaction.visible_below(), {others.begin(), others.end()}};
   return put(transaction, branch, std::move(commit), info);
 }
@@ -340,8 +394,13 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
     changed += plans.back().changed_records;
   }
   if (!merged.conflicts.empty()) return merged;
-  const bool nothing = std::all_of(plans.begin(), plans.end(), [](const MergePlan& plan) { return plan.adoption.empty(); });
-  if (nothing && !change.has_two_parents) return merged;  // a merge says that the two have met, too
+  std::vector<size_t> touched;
+  for (size_t i = 0; i < stores_.size(); ++i) {
+    const bool had = has(transaction, branch.head, i);
+    const State state = state_view(transaction, branch.head, i).state;
+    if (!plans[i].adoption.empty() || has_merged(transaction, change, branch.head, i, state) != had) touched.push_back(i);
+  }
+  if (touched.empty() && !change.has_two_parents) return merged;  // a merge says that the two have met, too
 
   Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head, info)};
   if (change.has_two_parents) commit.parents.push_back(change.theirs);
@@ -349,16 +408,18 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
   transaction.expect_stamps(changed + stamps_beside);
   merged.generation = transaction.next_stamp();
   const size_t known = commit.collections.size();
-  for (size_t i = 0; i < stores_.size(); ++i) {
-    if (plans[i].adoption.empty()) continue;
+  std::vector<storage::CollectionId> dropped;
+  for (const size_t i : touched) {
     CollectionState& one = find_or_add(transaction, commit.collections, known, i, info);
     one.digest = root_changed(transaction, branch.head, one, i, info);
     // Trees may still name what was purged: then only the documents say what changed, as they do elsewhere.
     const bool purged = !stores_[i]->purged_records(transaction).empty();
     std::vector<DocumentHash> changes = purged ? changes_of(transaction, i, plans[i].adoption) : merge_changes(transaction, i, change, tree_kind(info, i), plans[i]);
     write_adoption(transaction, branch, i, one, commit.number, plans[i].adoption, std::move(changes), merged.generation, terms.interrupted);
+    if (!has_merged(transaction, change, branch.head, i, one.state)) dropped.push_back(one.collection);
     merged.adoptions.emplace(i, std::move(plans[i].adoption));
   }
+  erase(commit.collections, dropped);
   merged.theirs = change.theirs;
   merged.commit = put(transaction, branch, std::move(commit), info);
   return merged;
@@ -416,7 +477,14 @@ std::shared_ptr<const Commit> Branches::merge_again(Transaction& transaction, co
   Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}};
   if (merged.has_two_parents) commit.parents.push_back(merged.theirs);
   const auto before = graph_.commit(transaction, branch.head);
-  size_t adopted = 0;
+  const auto adopt = [&](size_t i, CollectionState& one) {
+    static const BranchStore::Adoption nothing;
+    const auto found = merged.adoptions.find(i);
+    const BranchStore::Adoption& adoption = found == merged.adoptions.end() ? nothing : found->second;
+    one.digest = root_changed(transaction, branch.head, one, i, info);
+    write_adoption(transaction, branch, i, one, commit.number, adoption, changes_of(transaction, i, adoption), generation, {});
+  };
+  std::set<size_t> known_after;
   for (const auto& [label, root] : merged.roots) {
     const auto same = [&label = label](const Collection& one) { return one.label == label; };
     const auto found = std::find_if(collections_.begin(), collections_.end(), same);
@@ -425,15 +493,19 @@ std::shared_ptr<const Commit> Branches::merge_again(Transaction& transaction, co
     const CollectionState* const known = before->state_of(found->parts.collection);
     CollectionState one{found->parts.collection, label, known ? known->state : 0, {}};
     one.digest = known ? root_kept(transaction, branch.head, i, info) : roots_.empty(transaction, tree_kind(info, i));
-    if (const auto adoption = merged.adoptions.find(i); adoption != merged.adoptions.end()) {
-      one.digest = root_changed(transaction, branch.head, one, i, info);
-      write_adoption(transaction, branch, i, one, commit.number, adoption->second, changes_of(transaction, i, adoption->second), generation, {});
-      ++adopted;
-    }
+    if (!known || merged.adoptions.contains(i)) adopt(i, one);
+    known_after.insert(i);
     if (one.digest != root) throw OperationError(ErrorCode::data_corruption_detected, "a merge of other documents than where it was decided");
     commit.collections.push_back(std::move(one));
   }
-  if (adopted != merged.adoptions.size()) throw OperationError(ErrorCode::data_corruption_detected, "a merge changes a collection that its commit doesn't know");
+  for (const auto& [i, adoption] : merged.adoptions) {
+    if (known_after.contains(i)) continue;
+    const CollectionState* const known = before->state_of(collections_[i].parts.collection);
+    CollectionState dropped{collections_[i].parts.collection, collections_[i].label, known ? known->state : 0, roots_.empty(transaction, tree_kind(info, i))};
+    if (known) dropped.digest = root_kept(transaction, branch.head, i, info);
+    adopt(i, dropped);
+    if (dropped.digest != roots_.empty(transaction, tree_kind(info, i))) throw OperationError(ErrorCode::data_corruption_detected, "a merge changes a collection that its commit doesn't know");
+  }
   return put(transaction, branch, std::move(commit), info);
 }
 

@@ -145,6 +145,20 @@ class Branches {
   std::shared_ptr<const Commit> merge_again(Transaction& transaction, const std::string& into, const MergedElsewhere& merged, const CommitInfo& info,
                                             Stamp generation);
 
+  // Whether the branch has the collection, or the commit.
+  bool has(Transaction& transaction, const Branch& branch, size_t collection);
+  bool has(Transaction& transaction, CommitNumber commit, size_t collection) const;
+  // One branch or none, one commit or none, that wasn't dropped.
+  bool anybody_has(Transaction& transaction, size_t collection);
+  // On that branch from now on, with what it shows of it.
+  void make_collection(Transaction& transaction, const Branch& branch, size_t collection, Stamp stamp);
+  // The branch has nothing of it any more. Nobody else may write to the collection meanwhile; commits of the branch conflict.
+  void drop_collection(Transaction& transaction, const Branch& branch, size_t collection, Stamp stamp);
+  // The same, and what is pending of it on `from`, which the branch shows instead.
+  void take_collection(Transaction& transaction, const Branch& branch, const Branch& from, size_t collection, Stamp stamp);
+  // It goes from the list; who reads it still may hold it.
+  std::unique_ptr<BranchStore> remove(size_t collection);
+
   // The branch goes on from a commit that comes from its last one, as a merge of it into another branch does. Throws IllegalOperation where
   // something is pending there. Whoever touches a document that this changes conflicts.
   void advance(Transaction& transaction, const std::string& name, CommitNumber to);
@@ -187,6 +201,9 @@ class Branches {
   CollectionState* find(std::vector<CollectionState>& states, size_t collection) const;  // nullptr: not among them
   // `known`: how many of them the commit before had.
   CollectionState& find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection, const CommitInfo& info) const;
+  // Of a merge: where one side alone has made or dropped it, that counts; and what has documents is there.
+  bool has_merged(Transaction& transaction, const Change& change, CommitNumber ours, size_t collection, State merged);
+  static void erase(std::vector<CollectionState>& states, const std::vector<storage::CollectionId>& dropped);
   Merged bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info);
   Swept sweep(Transaction& transaction, const Graph& graph, std::vector<CommitNumber> goes, const Lost& lost);
   void check_committed(Transaction& transaction, const Branch& branch) const;

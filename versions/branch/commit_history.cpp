@@ -162,6 +162,17 @@ std::shared_ptr<const RecordSet> CommitHistory::whole(Transaction& transaction, 
   return set;
 }
 
+State CommitHistory::first_of(Transaction& transaction, State state) const {
+  uint64_t depth = this->depth(transaction, state);
+  while (depth > 1) {
+    unsigned layer = layer_at(depth);
+    while (steps(layer) >= depth) --layer;
+    state = step(transaction, state, layer, [](BytesView) {}).target;
+    depth -= steps(layer);
+  }
+  return state;
+}
+
 RecordSet CommitHistory::between(Transaction& transaction, State a, State b) {
   RecordSet set;
   const auto target = [&](State state, unsigned layer) { return step(transaction, state, layer, [](BytesView) {}).target; };

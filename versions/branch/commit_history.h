@@ -52,6 +52,8 @@ class CommitHistory {
   bool has_any(Transaction& transaction, State state, Segment segment);
   // What is in one and not in the other. Costs what lies between them, not what they hold.
   RecordSet between(Transaction& transaction, State a, State b);
+  // Of the state's line: its parent is 0.
+  State first_of(Transaction& transaction, State state) const;
 
  private:
   static constexpr unsigned fan_in_bits = 4;

@@ -395,6 +395,10 @@ void VersionFirst::save_adoption(Transaction& transaction, const View& view, Sta
   close(transaction, view, state, !adoption.adopted.empty());
 }
 
+void VersionFirst::drop(Transaction&, const View&, Stamp) {
+  throw base::OperationError(base::ErrorCode::illegal_operation, "in this layout no branch can drop a collection");
+}
+
 void VersionFirst::discarded(Transaction& transaction, const View& view) {
   const auto committed = lineage(transaction, view.state);
   TableCursor cursor = entries().cursor(transaction);

@@ -48,6 +48,9 @@ class VersionFirst : public BranchStore {
   // One pass where no merge is in the views' lineages; else two, the first for keys and places alone (§3.3).
   std::unique_ptr<ManyScan> scan_many(Transaction& transaction, const std::vector<View>& views) override;
   Difference diff(Transaction& transaction, const View& a, const View& b) override;
+  // What is in a branch's segment is the branch's: throws IllegalOperation.
+  void drop(Transaction& transaction, const View& view, Stamp stamp) override;
+  bool began_with(Transaction&, State, State) override { return true; }
 
  protected:
   void now_hidden(Transaction& transaction, const View& view, BytesView key, RecordId record) override;

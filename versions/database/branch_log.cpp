@@ -74,6 +74,13 @@ void BranchedDatabase::tell_advance(Transaction& transaction, const std::string&
   tell(transaction, said);
 }
 
+void BranchedDatabase::tell_collection(Transaction& transaction, std::string_view command, const Branch& branch, const SharedCollection& shared, const Branch* from) const {
+  bson::Builder said;
+  said.append(command, branch.name).append("collection", bson::Binary{4, shared.base.uuid_bytes()});
+  if (from) said.append("from", from->name);
+  tell(transaction, said);
+}
+
 void BranchedDatabase::tell_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit, const CommitInfo& info,
                                   Stamp generation) const {
   bson::Builder said;
@@ -147,7 +154,16 @@ void BranchedDatabase::make_again(Transaction& transaction, const storage::Branc
     if (command.find("collections").exists()) {
       for (const auto& one : log::array(command, "collections")) only.insert(collection_of_uuid(log::binary(one)));
     }
+    const auto lock = in_use();
     if (!this->commit(transaction, name, log::commit_info(command), only, log::held(command))) log::refuse("here there is nothing to commit");
+  } else if (what == "makeCollection" || what == "dropCollection") {
+    const Branch of = branch(transaction, {.name = name});
+    const storage::CollectionId collection = in_order_[collection_of_uuid(log::binary(command, "collection"))]->base.id();
+    const bool changed = what == "makeCollection" ? make_collection(transaction, of, collection) : drop_collection(transaction, of, collection, lost);
+    if (!changed) log::refuse("here the branch has the collection, or has it not, as it was to be afterwards");
+  } else if (what == "takeCollection") {
+    const Branch from = branch(transaction, {.name = log::text(command, "from")});
+    take_collection(transaction, branch(transaction, {.name = name}), from, in_order_[collection_of_uuid(log::binary(command, "collection"))]->base.id(), lost);
   } else if (what == "merge") {
     merge_again(transaction, change);
   } else if (what == "advanceBranch") {

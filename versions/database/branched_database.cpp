@@ -206,17 +206,63 @@ void BranchedDatabase::lose(Transaction& transaction, SharedCollection& shared, 
 }
 
 // What nobody but the branch shows is stored no longer; the store takes the records away, this what belongs to them.
-void BranchedDatabase::lose_pending(Transaction& transaction, const Branch& branch, const Lost& lost) {
-  for (SharedCollection* shared : in_order_) {
-    const BranchStore::Pending pending = shared->store.pending(transaction, branch.id);
-    auto cursor = shared->base.records().cursor(transaction);
-    pending.added.for_each([&](RecordId record) {
-      cursor.seek_after(record - 1);
-      if (!cursor.next() || cursor.id() != record) return;
-      const Bytes content(cursor.content());
-      lose(transaction, *shared, record, cursor.generation(), content, lost);
-    });
-  }
+void BranchedDatabase::lose_pending(Transaction& transaction, const Branch& branch, SharedCollection& shared, const Lost& lost) {
+  const BranchStore::Pending pending = shared.store.pending(transaction, branch.id);
+  auto cursor = shared.base.records().cursor(transaction);
+  pending.added.for_each([&](RecordId record) {
+    cursor.seek_after(record - 1);
+    if (!cursor.next() || cursor.id() != record) return;
+    const Bytes content(cursor.content());
+    lose(transaction, shared, record, cursor.generation(), content, lost);
+  });
+}
+
+bool BranchedDatabase::has(Transaction& transaction, const Place& place, storage::CollectionId collection) {
+  const auto lock = in_use();
+  const size_t at = collection_at(collection);
+  return place.branch ? branches_.has(transaction, *place.branch, at) : branches_.has(transaction, place.commit, at);
+}
+
+bool BranchedDatabase::anybody_has(Transaction& transaction, storage::CollectionId collection) {
+  const auto lock = in_use();
+  return branches_.anybody_has(transaction, collection_at(collection));
+}
+
+bool BranchedDatabase::make_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection) {
+  const auto lock = in_use();
+  const size_t at = collection_at(collection);
+  if (branches_.has(transaction, branch, at)) return false;
+  tell_collection(transaction, "makeCollection", branch, *in_order_[at]);
+  branches_.make_collection(transaction, branch, at, transaction.write_stamp());
+  return true;
+}
+
+bool BranchedDatabase::drop_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection, const Lost& lost) {
+  const auto lock = in_use();
+  const size_t at = collection_at(collection);
+  if (!branches_.has(transaction, branch, at)) return false;
+  lose_pending(transaction, branch, *in_order_[at], lost);
+  tell_collection(transaction, "dropCollection", branch, *in_order_[at]);
+  branches_.drop_collection(transaction, branch, at, transaction.write_stamp());
+  return true;
+}
+
+void BranchedDatabase::take_collection(Transaction& transaction, const Branch& branch, const Branch& from, storage::CollectionId collection, const Lost& lost) {
+  const auto lock = in_use();
+  const size_t at = collection_at(collection);
+  lose_pending(transaction, branch, *in_order_[at], lost);
+  tell_collection(transaction, "takeCollection", branch, *in_order_[at], &from);
+  branches_.take_collection(transaction, branch, from, at, transaction.write_stamp());
+}
+
+std::vector<std::string> BranchedDatabase::remove(storage::CollectionId collection) {
+  const std::unique_lock lock(mutex_);
+  const size_t at = collection_at(collection);
+  in_order_.erase(in_order_.begin() + static_cast<std::ptrdiff_t>(at));
+  const auto found = collections_.find(collection);
+  auto& [shared, store] = removed_.emplace_back(std::move(found->second), branches_.remove(at));
+  collections_.erase(found);
+  return store->table_names();
 }
 
 void BranchedDatabase::drop(Transaction& transaction, const std::string& name, const Lost& lost) {
@@ -224,7 +270,7 @@ void BranchedDatabase::drop(Transaction& transaction, const std::string& name, c
   const Place place = this->place(transaction, {.name = name});
   if (!place.branch) throw OperationError(ErrorCode::bad_value, "'" + name + "' is no branch");
   if (name == main) throw OperationError(ErrorCode::illegal_operation, "main can't be dropped: it is the database itself");
-  lose_pending(transaction, *place.branch, lost);
+  for (SharedCollection* shared : in_order_) lose_pending(transaction, *place.branch, *shared, lost);
   open_merges_.end(transaction, place.branch->id);
   branches_.drop(transaction, name);
   bson::Builder said;
@@ -240,12 +286,11 @@ Branch BranchedDatabase::branch(Transaction& transaction, const Ref& ref) const 
 
 std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
                                                        const std::vector<std::string>& collections) {
+  const CommitInfo whole = with_trees(info);
+  const auto lock = in_use();
   std::set<size_t> only;
-  {
-    const auto lock = in_use();
-    for (const std::string& name : collections) only.insert(collection_at(name));
-  }
-  return commit(transaction, branch, with_trees(info), only, std::nullopt);
+  for (const std::string& name : collections) only.insert(collection_at(name));
+  return commit(transaction, branch, whole, only, std::nullopt);
 }
 
 CommitInfo BranchedDatabase::with_trees(CommitInfo info) const {
@@ -280,7 +325,6 @@ void BranchedDatabase::make_tree_part(Transaction& transaction, const Branches::
 
 std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only,
                                                        std::optional<Held> held) {
-  const auto lock = in_use();
   auto made = branches_.commit(transaction, branch, info, only, &held);
   if (!made) return nullptr;
   bson::Builder said;
@@ -335,7 +379,7 @@ std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, 
 std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, CommitNumber to, const Lost& lost) {
   const auto lock = in_use();
   const Branch branch = this->branch(transaction, {.name = name});
-  lose_pending(transaction, branch, lost);
+  for (SharedCollection* shared : in_order_) lose_pending(transaction, branch, *shared, lost);
   open_merges_.end(transaction, branch.id);
   branches_.reset(transaction, name, to);
   auto commit = branches_.graph().commit(transaction, to);
@@ -563,6 +607,13 @@ size_t BranchedDatabase::collection_at(std::string_view name) const {
 
 std::string BranchedDatabase::name_of(std::string_view branch) const { return branch == main ? name_ : name_ + "@" + escaped(branch); }
 
+size_t BranchedDatabase::collection_at(storage::CollectionId id) const {
+  for (size_t i = 0; i < in_order_.size(); ++i) {
+    if (in_order_[i]->base.id() == id) return i;
+  }
+  throw OperationError(ErrorCode::namespace_not_found, "the collection was dropped from database '" + name_ + "'");
+}
+
 std::string BranchedDatabase::collection_name(const SharedCollection& shared) { return std::string(storage::collection_of(shared.base.ns())); }
 
 SharedCollection* BranchedDatabase::versions_of(storage::CollectionId collection) const {
@@ -575,15 +626,15 @@ std::vector<BranchedDatabase::Changes> BranchedDatabase::changes(Transaction& tr
   const auto lock = in_use();
   std::vector<Changes> all;
   for (SharedCollection* shared : in_order_) {
-    const BranchStore::Pending pending = shared->store.pending(transaction, branch.id);
+    BranchStore::Pending pending = shared->store.pending(transaction, branch.id);
     if (pending.empty()) continue;
     Changes changes{.collection = collection_name(*shared)};
-    std::unordered_set<Bytes> gone;
-    const auto removed = shared->store.scan_set(transaction, pending.removed);
-    while (removed->next()) gone.insert(key_of(removed->content()));
-    const auto added = shared->store.scan_set(transaction, pending.added);
-    while (added->next()) ++(gone.erase(key_of(added->content())) > 0 ? changes.modified : changes.inserted);
-    changes.deleted = static_cast<int64_t>(gone.size());
+    const View before = shared->view_of(transaction, branch.head);
+    changes.dropped = pending.listing && !lists(*pending.listing);
+    changes.made = pending.listing && lists(*pending.listing) && before.state == 0;
+    const auto added = shared->store.scan_set(transaction, std::move(pending.added));
+    while (added->next()) ++(shared->store.find(transaction, before, key_of(added->content())) != 0 ? changes.modified : changes.inserted);
+    changes.deleted = shared->records(transaction, before) + changes.inserted - shared->records(transaction, shared->view_of(transaction, branch));
     all.push_back(std::move(changes));
   }
   return all;

@@ -1,7 +1,7 @@
 // A database with branches: its collections in versions, and the names of states.
 //
-// Collections and indexes belong to the database, not to a branch: every branch has them all, and one that a state knows
-// nothing of is empty there.
+// A name is one collection, with its indexes, for all branches. Each branch, and each commit, has it or has it not: it is made on a branch
+// and dropped there as its documents are written there. What has it not shows it empty.
 #pragma once
 
 #include <deque>
@@ -84,8 +84,21 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   struct Changes {
     std::string collection;
     int64_t inserted = 0, modified = 0, deleted = 0;
+    bool made = false, dropped = false;  // the collection itself
   };
   std::vector<Changes> changes(Transaction& transaction, const Branch& branch);
+
+  // Whether the place has the collection.
+  bool has(Transaction& transaction, const Place& place, storage::CollectionId collection);
+  bool anybody_has(Transaction& transaction, storage::CollectionId collection);
+  // Empty, on a branch that has it not. False: it has.
+  bool make_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection);
+  // With its documents there. False: the branch hasn't got it. Nobody else may write to the collection.
+  bool drop_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection, const Lost& lost);
+  // The branch's documents are those that were written on `from`, which began with none, and keeps none. Nobody else may write to the collection.
+  void take_collection(Transaction& transaction, const Branch& branch, const Branch& from, storage::CollectionId collection, const Lost& lost);
+  // Nobody has it, and it goes for good; who reads it still may. Returns its tables.
+  std::vector<std::string> remove(storage::CollectionId collection);
 
   struct Conflict {
     std::string collection;
@@ -171,6 +184,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   void make_tree_part(Transaction& transaction, const Branches::TreePart& part);
   // By name, throws NamespaceNotFound.
   size_t collection_at(std::string_view name) const;
+  size_t collection_at(storage::CollectionId id) const;
   void check_kept(Transaction& transaction, const Ref& ref, CommitNumber commit) const;
   void check_unique(Transaction& transaction, CommitNumber commit, const Branch& near);
   // Before a content goes that nobody stores any more: what belongs to it goes too.
@@ -179,6 +193,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // The name under which the database is what the branch shows.
   std::string name_of(std::string_view branch) const;
   Branch create(Transaction& transaction, const std::string& name, const Place& from);
+  // The list of collections is locked.
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only,
                                        std::optional<Held> held);
   std::shared_ptr<const Commit> reset(Transaction& transaction, const std::string& branch, CommitNumber to, const Lost& lost);
@@ -200,7 +215,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   MergeTerms terms_of(Transaction& transaction, const Branch& into, const MergeRequest& request) const;
   bool is_now(const Branch& branch) const;  // whatever transactions from before show
   void check_free(Transaction& transaction, const std::string& name) const;
-  void lose_pending(Transaction& transaction, const Branch& branch, const Lost& lost);
+  void lose_pending(Transaction& transaction, const Branch& branch, SharedCollection& shared, const Lost& lost);
+  void tell_collection(Transaction& transaction, std::string_view command, const Branch& branch, const SharedCollection& shared, const Branch* from = nullptr) const;
 
   storage::Engine& engine_;
   storage::BranchLog* const log_;  // nullptr: none
@@ -212,6 +228,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   bool closed_ = false;
   std::map<storage::CollectionId, std::unique_ptr<SharedCollection>> collections_;
   std::vector<SharedCollection*> in_order_;  // as branches_ has them
+  // Gone for good, but somebody may still read them.
+  std::vector<std::pair<std::unique_ptr<SharedCollection>, std::unique_ptr<BranchStore>>> removed_;
   KnownViews views_;
 };
 

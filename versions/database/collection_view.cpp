@@ -140,10 +140,7 @@ View SharedCollection::view_of(Transaction& transaction, CommitNumber commit) co
 }
 
 View SharedCollection::view_of(Transaction& transaction, const Branch& branch) const {
-  View view = view_of(transaction, branch.head);
-  view.branch = branch.id;
-  view.segment = branch.segment;
-  return view;
+  return store.view_of(transaction, view_of(transaction, branch.head).state, branch.id, branch.segment);
 }
 
 int64_t SharedCollection::records(Transaction& transaction, const View& view) {
@@ -155,7 +152,8 @@ int64_t SharedCollection::records(Transaction& transaction, const View& view) {
       if (const auto* counted = counted_.get(view.state)) known = *counted;
     }
     if (!known) {
-      known = static_cast<int64_t>(store.diff(transaction, View{}, View{.state = view.state}).only_b.count()) - holes;
+      known = static_cast<int64_t>(store.diff(transaction, View{}, View{.state = view.state}).only_b.count());
+      if (holes != 0 && store.began_with(transaction, view.state, graph.first(transaction))) *known -= holes;
       const std::lock_guard lock(mutex_);
       counted_.put(view.state, *known, 32);
     }
@@ -231,6 +229,7 @@ storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentV
     shared_.store.remove(transaction, view, key, record, stamp);
     throw;
   }
+  if (view.state == 0) shared_.store.make(transaction, view.branch, stamp);
   add(transaction, base, keys, record);
   base.count(transaction, 1, static_cast<int64_t>(document.size()), stamp);
   base.tell_dedup(transaction, record, 0, stamp, document);

@@ -60,6 +60,11 @@ Row read_row(BytesView bytes) {
   return row;
 }
 
+Ref ref_of(std::string_view db) {
+  const auto ref = split_name(db).ref;
+  return ref ? parse_ref(*ref) : Ref{.name = std::string(BranchedDatabase::main)};
+}
+
 std::string home_of(std::string_view ns) {
   return std::string(split_name(storage::database_of(ns)).database) + "." + std::string(storage::collection_of(ns));
 }
@@ -247,6 +252,50 @@ std::string Databases::home(std::string_view ns) {
   return home_of(ns);
 }
 
+bool Databases::has(std::string_view db, const storage::Collection& collection) {
+  const auto database = find(split_name(db).database);
+  if (!database || snapshot_behind(db)) return true;
+  Transaction transaction(engine_, Transaction::Mode::read);
+  return database->has(transaction, database->place(transaction, ref_of(db)), collection.id());
+}
+
+bool Databases::anybody_has(std::string_view db, const storage::Collection& collection) {
+  Transaction transaction(engine_, Transaction::Mode::read);
+  return need(db)->anybody_has(transaction, collection.id());
+}
+
+BranchedDatabase::Lost Databases::lost() const {
+  return [log = log_](Transaction& transaction, storage::CollectionId collection, RecordId record, Stamp generation, BytesView content) {
+    if (log) log->content_lost(transaction, collection, record, {generation, Bytes(content)});
+  };
+}
+
+void Databases::drop_branch(BranchedDatabase& database, const std::string& name) {
+  storage::in_transaction(engine_, [&](Transaction& transaction) { database.drop(transaction, name, lost()); });
+  database.forget_views(name);
+}
+
+bool Databases::change(std::string_view db, const std::function<bool(Transaction&, BranchedDatabase&, const Branch&)>& work) {
+  const auto database = need(db);
+  return storage::in_transaction(engine_, [&](Transaction& transaction) { return work(transaction, *database, database->branch(transaction, ref_of(db))); });
+}
+
+bool Databases::make(std::string_view db, const storage::Collection& collection) {
+  return change(db, [&](Transaction& transaction, BranchedDatabase& database, const Branch& branch) {
+    return database.make_collection(transaction, branch, collection.id());
+  });
+}
+
+bool Databases::drop(std::string_view db, const storage::Collection& collection) {
+  return change(db, [&](Transaction& transaction, BranchedDatabase& database, const Branch& branch) {
+    return database.drop_collection(transaction, branch, collection.id(), lost());
+  });
+}
+
+void Databases::gone(const storage::Collection& collection) {
+  for (const std::string& table : need(storage::database_of(collection.ns()))->remove(collection.id())) engine_.drop_table(table);
+}
+
 void Databases::check_alone(std::string_view db, std::string_view what) {
   const DatabaseName name = split_name(db);
   if (snapshot_behind(db)) throw OperationError(ErrorCode::illegal_operation, std::string(what) + " isn't possible in " + std::string(db) + ": a snapshot is read-only");
@@ -296,10 +345,7 @@ void Databases::make_again(const std::string& db, const std::vector<storage::Bra
   }
   const auto database = find(db);
   if (!database) log::refuse("the database has no branches");
-  const auto lost = [this](Transaction& transaction, storage::CollectionId collection, RecordId record, Stamp generation, BytesView content) {
-    if (log_) log_->content_lost(transaction, collection, record, {generation, Bytes(content)});
-  };
-  const auto work = [&] {
+  const auto work = [&, lost = lost()] {
     const auto indexes = database->keep_indexes();
     storage::in_transaction(engine_, [&](Transaction& transaction) {
       for (const storage::BranchChange& change : changes) database->make_again(transaction, change, lost);

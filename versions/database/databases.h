@@ -32,6 +32,9 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   };
   Begun find_or_begin(const std::string& name, const CommitInfo& info);
 
+  // Whatever isn't committed there. Nobody else may write to the branch.
+  void drop_branch(BranchedDatabase& database, const std::string& name);
+
   // Of the whole server (past::Snapshots::declare). `interrupted` is asked while it waits for writes that were begun before.
   past::DeclaredSnapshot declare_snapshot(const std::string& name, const std::function<void()>& interrupted);
   // False: there is none of that number.
@@ -40,6 +43,12 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   std::shared_ptr<storage::Collection> open(std::string_view ns) override;
   std::vector<std::shared_ptr<storage::Collection>> collections(std::string_view db) override;
   std::string home(std::string_view ns) override;
+  bool has_views(std::string_view db) override { return find(db) != nullptr; }
+  bool has(std::string_view db, const storage::Collection& collection) override;
+  bool anybody_has(std::string_view db, const storage::Collection& collection) override;
+  bool make(std::string_view db, const storage::Collection& collection) override;
+  bool drop(std::string_view db, const storage::Collection& collection) override;
+  void gone(const storage::Collection& collection) override;
   void check_alone(std::string_view db, std::string_view what) override;
   void created(storage::StoredCollection& collection) override;
   std::unique_lock<std::shared_mutex> changing_indexes(std::string_view db) override { return need(db)->change_indexes(); }
@@ -53,6 +62,9 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   void load();
   void remove_orphans();
   std::shared_ptr<BranchedDatabase> need(std::string_view db) const;
+  // A change of one branch, in a transaction. False: there was none to make.
+  bool change(std::string_view db, const std::function<bool(Transaction&, BranchedDatabase&, const Branch&)>& work);
+  BranchedDatabase::Lost lost() const;
   std::optional<past::DeclaredSnapshot> snapshot_behind(std::string_view db) const;
   void tell_of_snapshot(Transaction& transaction, const bson::Document& command) const;
   // False: they are about branches.

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <thread>
 
 #include "base/random.h"
 #include "bson/json.h"
 #include "storage/dedup_service.h"
+#include "storage/names.h"
 #include "storage/temporary_engine.h"
 
 using namespace versions;
@@ -16,6 +18,15 @@ using storage::Direction;
 namespace {
 
 using Documents = std::map<int, std::pair<int, int>>;  // _id -> a, u
+
+// What a place has of the collection.
+struct Shown {
+  Documents documents = {};
+  bool there = true;  // or it isn't listed
+  bool operator==(const Shown&) const = default;
+};
+
+void nobody_asks(Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {}
 
 bson::Document document(int id, int a, int u) {
   bson::Builder builder;
@@ -44,18 +55,21 @@ class History {
 
   void step() {
     const uint64_t dice = random_.below(100);
-    if (dice < 70) return write();
-    if (dice < 80) return commit();
-    if (dice < 86) return create();
-    if (dice < 88) return drop();
-    if (dice < 92) return reopen(random_.below(2) == 0);
+    if (dice < 66) return write();
+    if (dice < 76) return commit();
+    if (dice < 82) return create();
+    if (dice < 84) return drop();
+    if (dice < 86) return reset();
+    if (dice < 90) return drop_collection();
+    if (dice < 91) return make_collection();
+    if (dice < 94) return reopen(random_.below(2) == 0);
     check();
   }
 
   void check() {
     Transaction transaction(*engine_, Transaction::Mode::read);
-    for (const auto& [name, documents] : heads_) check_one(transaction, *collection(name), documents);
-    for (const auto& [id, documents] : commits_) check_one(transaction, *collection(id.substr(0, 20)), documents);
+    for (const auto& [name, shown] : heads_) check_one(transaction, name, shown);
+    for (const auto& [id, shown] : commits_) check_one(transaction, id.substr(0, 20), shown);
     const auto report = engine_->catalog().validate(collection("main"), false);
     for (const std::string& error : report.errors) FAIL_CHECK(error);
     for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
@@ -82,8 +96,9 @@ class History {
   }
 
   BranchedDatabase& database() { return *databases_->find("shop"); }
+  static std::string ns(const std::string& ref) { return ref == "main" ? "shop.things" : "shop@" + ref + ".things"; }
   std::shared_ptr<Collection> collection(const std::string& ref) {
-    const auto found = engine_->catalog().open(ref == "main" ? "shop.things" : "shop@" + ref + ".things");
+    const auto found = engine_->catalog().open(ns(ref));
     REQUIRE(found);
     return found;
   }
@@ -96,7 +111,7 @@ class History {
   void write() {
     const std::string name = branch();
     const auto things = collection(name);
-    Documents& head = heads_[name];
+    Documents& head = heads_[name].documents;
     const int id = static_cast<int>(random_.below(30)), a = static_cast<int>(random_.below(4)), u = static_cast<int>(random_.below(40));
     const bool taken = std::any_of(head.begin(), head.end(), [&](const auto& one) { return one.first != id && one.second.second == u; });
     const bson::Document after = document(id, a, u);
@@ -119,8 +134,34 @@ class History {
     }
     CHECK(refused == (taken && !(head.contains(id) && remove)));
     if (refused || keep) return;
-    if (head.contains(id) && remove) head.erase(id);
-    else head[id] = {a, u};
+    if (head.contains(id) && remove) {
+      head.erase(id);
+    } else {
+      head[id] = {a, u};
+      heads_[name].there = true;
+    }
+  }
+
+  void drop_collection() {
+    const std::string name = branch();
+    CHECK(engine_->catalog().drop(ns(name)) == heads_[name].there);
+    heads_[name] = {.there = false};
+  }
+
+  void make_collection() {
+    const std::string name = branch();
+    if (heads_[name].there) CHECK_THROWS_AS(engine_->catalog().create(ns(name), {}), base::OperationError);
+    else engine_->catalog().create(ns(name), {});
+    heads_[name].there = true;
+  }
+
+  void reset() {
+    if (commits_.empty()) return;
+    auto at = commits_.begin();
+    std::advance(at, static_cast<long>(random_.below(commits_.size())));
+    const std::string name = branch();
+    storage::in_transaction(*engine_, [&](Transaction& transaction) { database().reset(transaction, name, {.name = at->first}, nobody_asks); });
+    heads_[name] = committed_[name] = at->second;
   }
 
   void commit() {
@@ -143,14 +184,19 @@ class History {
     const std::string name = branch();
     if (name == "main") return;
     storage::in_transaction(*engine_, [&](Transaction& transaction) {
-      database().drop(transaction, name, [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {});
+      database().drop(transaction, name, nobody_asks);
     });
     database().forget_views(name);
     heads_.erase(name);
     committed_.erase(name);
   }
 
-  void check_one(Transaction& transaction, Collection& things, const Documents& expected) {
+  void check_one(Transaction& transaction, const std::string& ref, const Shown& shown) {
+    const Documents& expected = shown.documents;
+    const auto opened = collection(ref);
+    Collection& things = *opened;
+    CHECK((engine_->catalog().find(ns(ref)) != nullptr) == shown.there);
+    CHECK(engine_->catalog().found(storage::database_of(ns(ref))).size() == (shown.there ? 1 : 0));
     for (const Direction direction : {Direction::forward, Direction::backward}) {
       Documents found;
       const auto scan = things.scan(transaction, direction);
@@ -179,7 +225,7 @@ class History {
   std::optional<past::Past> past_;
   std::optional<Databases> databases_;
   std::unique_lock<std::mutex> quiet_;  // rows that the background moves would conflict now and then
-  std::map<std::string, Documents> heads_, committed_, commits_;
+  std::map<std::string, Shown> heads_, committed_, commits_;
   int next_ = 0;
 };
 
@@ -221,6 +267,151 @@ TEST_CASE("two transactions that want one unique key of a branch conflict, and t
   CHECK(things->record_count() == 1);
 }
 
+namespace {
+
+// A database with a branch: `sold` is on both, a document of it changed on dev.
+struct Shop {
+  Shop() : engine(storage::test_options(directory.path())), past(engine), databases(engine, past) {
+    const auto sold = engine.catalog().create("shop.sold", {});
+    storage::in_transaction(engine, [&](Transaction& transaction) {
+      for (int id = 1; id <= 3; ++id) sold->insert(transaction, document(id, 0, id));
+    });
+    database = databases.find_or_begin("shop", {}).database;
+    change([&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); });
+  }
+  void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(engine, work); }
+  void put(const std::string& ns, int id, int a) {
+    const auto things = engine.catalog().open_or_create(ns);
+    change([&](Transaction& transaction) {
+      const bson::Document after = document(id, a, id);
+      const auto record = things->find_id(transaction, after["_id"]);
+      if (record) things->update(transaction, *record, *things->find(transaction, *record), after);
+      else things->insert(transaction, after);
+    });
+  }
+  CommitNumber commit(const std::string& branch) {
+    CommitNumber number = 0;
+    change([&](Transaction& transaction) {
+      const auto made = database->commit(transaction, branch, {});
+      number = made ? made->number : 0;
+    });
+    return number;
+  }
+  // Nothing is merged where it says that there are conflicts.
+  size_t bring(Branches::Bring kind, const std::string& into, CommitNumber from) {
+    Transaction transaction(engine, Transaction::Mode::write);
+    const auto merge = database->merge(transaction, into, {.kind = kind, .from = from, .resolve = resolver(MergeRules{})}, {});
+    if (merge.conflicts.empty()) transaction.commit();
+    return merge.conflicts.size();
+  }
+  size_t merge(const std::string& into, const std::string& from) {
+    CommitNumber head = 0;
+    change([&](Transaction& transaction) { head = database->place(transaction, {.name = from}).commit; });
+    return bring(Branches::Bring::merge, into, head);
+  }
+  bool there(const std::string& ns) { return engine.catalog().find(ns) != nullptr; }
+  int64_t count(const std::string& ns) { return engine.catalog().open(ns)->record_count(); }
+
+  storage::TemporaryDirectory directory;
+  storage::Engine engine;
+  past::Past past;
+  Databases databases;
+  std::shared_ptr<BranchedDatabase> database;
+};
+
+}  // namespace
+
+TEST_CASE("a collection that is dropped on a branch is gone there, and by a merge elsewhere") {
+  Shop shop;
+  CHECK(shop.engine.catalog().drop("shop@dev.sold"));
+  CHECK_FALSE(shop.engine.catalog().drop("shop@dev.sold"));
+  CHECK_FALSE(shop.there("shop@dev.sold"));
+  CHECK(shop.count("shop@dev.sold") == 0);
+  CHECK(shop.there("shop.sold"));
+  CHECK(shop.count("shop.sold") == 3);
+  shop.commit("dev");
+  CHECK(shop.commit("dev") == 0);
+  CHECK_FALSE(shop.there("shop@dev.sold"));
+  CHECK(shop.there("shop@dev~1.sold"));
+  CHECK(shop.merge("main", "dev") == 0);
+  CHECK_FALSE(shop.there("shop.sold"));
+  CHECK(shop.count("shop.sold") == 0);
+  CHECK(shop.count("shop@main~1.sold") == 3);
+  // It comes again with a document, and that goes the same way.
+  shop.put("shop@dev.sold", 7, 1);
+  CHECK(shop.there("shop@dev.sold"));
+  shop.commit("dev");
+  CHECK(shop.merge("main", "dev") == 0);
+  CHECK(shop.there("shop.sold"));
+  CHECK(shop.count("shop.sold") == 1);
+}
+
+TEST_CASE("dropping is removing all documents, where others change some") {
+  Shop shop;
+  shop.engine.catalog().drop("shop@dev.sold");
+  const CommitNumber dropped = shop.commit("dev");
+  SECTION("one that was changed is a conflict") {
+    shop.put("shop.sold", 2, 5);
+    shop.commit("main");
+    CHECK(shop.merge("main", "dev") == 1);
+    CHECK(shop.count("shop.sold") == 3);
+  }
+  SECTION("one that is new stays, and the collection for it") {
+    shop.put("shop.sold", 9, 5);
+    shop.commit("main");
+    CHECK(shop.merge("main", "dev") == 0);
+    CHECK(shop.there("shop.sold"));
+    CHECK(shop.count("shop.sold") == 1);
+  }
+  SECTION("it can be taken back") {
+    CHECK(shop.bring(Branches::Bring::revert, "dev", dropped) == 0);
+    CHECK(shop.there("shop@dev.sold"));
+    CHECK(shop.count("shop@dev.sold") == 3);
+  }
+  SECTION("a collection that has no documents is picked, too") {
+    shop.engine.catalog().create("shop@dev.empty", {});
+    const CommitNumber made = shop.commit("dev");
+    CHECK_FALSE(shop.there("shop.empty"));
+    CHECK(shop.bring(Branches::Bring::cherry_pick, "main", made) == 0);
+    CHECK(shop.there("shop.empty"));
+    CHECK(shop.there("shop.sold"));
+    CHECK(shop.bring(Branches::Bring::revert, "main", made) == 0);
+    CHECK_FALSE(shop.there("shop.empty"));
+  }
+}
+
+TEST_CASE("a collection that no branch and no commit has any more leaves no table") {
+  Shop shop;
+  shop.put("shop@dev.new", 1, 1);
+  const auto id = shop.engine.catalog().open("shop@dev.new")->id();
+  const auto tables = [&] {
+    const std::vector<std::string> names = shop.engine.table_names();
+    return std::count_if(names.begin(), names.end(), [&](const std::string& name) { return name.find("-" + std::to_string(id) + "-") != name.npos; });
+  };
+  CHECK(tables() > 0);
+  CHECK_FALSE(shop.engine.catalog().drop_unowned("shop.new"));
+  CHECK_FALSE(shop.engine.catalog().drop("shop.new"));  // main hasn't got it
+  SECTION("at once, where no commit has it") {
+    CHECK(shop.engine.catalog().drop("shop@dev.new"));
+  }
+  SECTION("when its commits have gone, with those of branches that went on without it") {
+    shop.commit("dev");
+    CHECK(shop.engine.catalog().drop("shop@dev.new"));
+    CHECK_FALSE(shop.engine.catalog().drop_unowned("shop.new"));
+    shop.commit("dev");
+    shop.change([&](Transaction& transaction) {
+      CHECK(shop.database->sweep(transaction, Retention{.newest = 1}, 10, nobody_asks).commits > 0);
+    });
+    CHECK(shop.engine.catalog().drop_unowned("shop.new"));
+  }
+  CHECK_FALSE(shop.engine.catalog().open("shop@dev.new"));
+  for (int i = 0; tables() > 0 && i < 1000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(tables() == 0);
+  shop.put("shop@dev.new", 1, 1);
+  CHECK(shop.count("shop@dev.new") == 1);
+  CHECK_FALSE(shop.there("shop.new"));
+}
+
 TEST_CASE("a branch and a tag can't take one name at the same time") {
   storage::TemporaryDirectory directory;
   storage::Engine engine(storage::test_options(directory.path()));
@@ -249,9 +440,7 @@ TEST_CASE("a view that was opened while its branch was dropped is not that of th
   create();
   Transaction before(engine, Transaction::Mode::read);
   database->place(before, {.name = "dev"});
-  storage::in_transaction(engine, [&](Transaction& transaction) {
-    database->drop(transaction, "dev", [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {});
-  });
+  storage::in_transaction(engine, [&](Transaction& transaction) { database->drop(transaction, "dev", nobody_asks); });
   database->forget_views("dev");
   database->view(before, {.name = "dev"}, "shop@dev.things", things);
   create();

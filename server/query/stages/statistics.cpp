@@ -23,7 +23,7 @@ std::string host(const OperationContext& op) {
 }
 
 std::shared_ptr<storage::Collection> open(const PipelineContext& context) {
-  return context.op->services().engine->catalog().open(context.db + "." + context.collection);
+  return context.op->services().engine->catalog().find(context.db + "." + context.collection);
 }
 
 [[noreturn]] void not_found(const PipelineContext& context, const char* stage) {

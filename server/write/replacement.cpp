@@ -1,0 +1,145 @@
+#include "server/write/replacement.h"
+
+#include <thread>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "server/operation.h"
+#include "server/query/branches/states.h"
+#include "server/services.h"
+#include "server/write/batch.h"
+#include "server/write/document_writer.h"
+#include "server/write/keep_for_log.h"
+#include "server/write/namespaces.h"
+#include "storage/engine.h"
+
+namespace server::write {
+
+using base::ErrorCode;
+using base::OperationError;
+
+namespace {
+
+constexpr int branch_left_behind = 7200402;
+
+}  // namespace
+
+std::string unfinished_name() {
+  std::string name(unfinished_prefix);
+  for (uint64_t part = base::entropy64(), i = 0; i < 16; ++i, part >>= 4) name += "0123456789abcdef"[part & 15];
+  return name;
+}
+
+bool Replacement::applies(OperationContext& op, const std::string& ns) {
+  versions::Databases* const databases = op.services().databases;
+  if (!databases) return false;
+  const versions::DatabaseName name = versions::split_name(database_of(ns));
+  if (name.ref) databases->home(ns);
+  return databases->has_views(name.database);
+}
+
+Replacement::Replacement(OperationContext& op, const std::string& ns, const storage::CollectionOptions& options)
+    : op_(op), database_(query::branched_database(op, database_of(ns))) {
+  storage::Catalog& catalog = engine_of(op).catalog();
+  const std::string aside = unfinished_name(), name(collection_of(ns));
+  const auto there = catalog.open(database_->name() + "." + name);
+  in_transaction(op, [&](storage::Transaction& transaction) {
+    branch_ = database_->branch(transaction, query::ref_of_name(database_of(ns))).name;
+    const versions::Branch made = database_->create(transaction, aside, {.name = branch_});
+    if (there) database_->drop_collection(transaction, made, there->id(), keep_for_log(op));
+  });
+  aside_ = aside;
+  ns_ = database_->name() + "@" + versions::escaped(aside_) + "." + name;
+  try {
+    collection_ = catalog.create(ns_, options);
+  } catch (...) {
+    take_back();
+    throw;
+  }
+}
+
+Replacement::~Replacement() { take_back(); }
+
+void Replacement::finish(const Also& also) {
+  in_transaction(op_, [&](storage::Transaction& transaction) {
+    const versions::Branch aside = database_->branch(transaction, {.name = aside_});
+    const versions::Branch branch = database_->branch(transaction, {.name = branch_});
+    database_->take_collection(transaction, branch, aside, collection_->id(), keep_for_log(op_));
+    if (also) also(transaction, branch);
+    database_->drop(transaction, aside_, keep_for_log(op_));
+  });
+  database_->forget_views(aside_);
+  aside_.clear();
+}
+
+namespace {
+
+constexpr size_t copied_at_once = 500, copied_bytes_at_once = 2 << 20;
+
+std::vector<storage::IndexSpec> secondary_indexes(const storage::Collection& collection) {
+  std::vector<storage::IndexSpec> specs;
+  for (const auto& index : collection.indexes()) {
+    if (!index->is_id() && index->ready()) specs.push_back(index->spec());
+  }
+  return specs;
+}
+
+// Readers may hold one of the two while they wait for the other.
+std::pair<std::unique_lock<std::shared_mutex>, std::unique_lock<std::shared_mutex>> both_alone(OperationContext& op, storage::Collection& a, storage::Collection& b) {
+  for (;;) {
+    std::unique_lock first(a.schema_mutex(), std::try_to_lock), second(b.schema_mutex(), std::defer_lock);
+    if (first && second.try_lock()) return {std::move(first), std::move(second)};
+    first = {};
+    op.check_interrupt();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+// In transactions of their own: nobody shows them yet.
+void copy(OperationContext& op, storage::Collection& from, const std::shared_ptr<storage::Collection>& into) {
+  const Target target = Target::held(into);
+  DocumentWriter writer(op, target);
+  storage::Transaction reading(engine_of(op), storage::Transaction::Mode::read);
+  const auto scan = from.scan(reading, storage::Direction::forward);
+  for (bool more = true; more;) {
+    std::vector<bson::Document> some;
+    for (size_t bytes = 0; some.size() < copied_at_once && bytes < copied_bytes_at_once && (more = scan->next());) {
+      bytes += some.emplace_back(scan->document()).size();
+    }
+    const auto failure = run_batch(op, some.size(), [&](storage::Transaction& transaction, size_t i) { writer.insert(transaction, some[i]); });
+    if (failure) std::rethrow_exception(failure->error);
+  }
+}
+
+}  // namespace
+
+void rename_on_branch(OperationContext& op, const std::string& from, const std::string& to, bool drop_target) {
+  op.hold_primary();
+  storage::Catalog& catalog = engine_of(op).catalog();
+  for (;;) {
+    const auto source = catalog.find(from);
+    if (!source) throw OperationError(ErrorCode::namespace_not_found, "Source collection " + from + " does not exist");
+    Replacement target(op, to, source->options());
+    catalog.create_indexes(target.collection(), secondary_indexes(*source), [&op] { op.check_interrupt(); });
+    const auto alone = both_alone(op, *source, *target.collection());
+    if (catalog.find(from) != source) continue;  // dropped meanwhile
+    if (!drop_target && catalog.find(to)) throw OperationError(ErrorCode::namespace_exists, "target namespace exists");
+    copy(op, *source, target.collection());
+    const auto database = query::branched_database(op, database_of(from));
+    return target.finish([&](storage::Transaction& transaction, const versions::Branch& branch) {
+      database->drop_collection(transaction, branch, source->id(), keep_for_log(op));
+    });
+  }
+}
+
+void Replacement::take_back() noexcept {
+  if (aside_.empty()) return;
+  try {
+    op_.services().databases->drop_branch(*database_, aside_);
+  } catch (const OperationError& error) {
+    base::log(base::Severity::warning, base::LogComponent::command, branch_left_behind, "An unfinished branch could not be dropped; the next start drops it",
+              base::Attributes().add("db", database_->name()).add("branch", aside_).add("error", error.what()));
+  }
+}
+
+}  // namespace server::write
