@@ -54,6 +54,7 @@ class Change {
       }
       if (entry.ns != entry_.ns || entry.o.empty()) refuse("commands that don't stand together");
       changes.back().command = entry.o;
+      changes.back().stamp = item.stamp;
       changes.emplace_back();
     }
     changes.pop_back();  // the last entry is a command

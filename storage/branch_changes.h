@@ -39,6 +39,7 @@ struct BranchChange {
     std::optional<bson::DocumentView> o2 = {};
   };
   bson::DocumentView command;
+  Stamp stamp = 0;  // of the command's entry
   std::vector<Document> documents = {};
 };
 

@@ -35,6 +35,7 @@ std::shared_ptr<StoredIndex> StoredCatalog::index_as_of(const StoredCollection& 
   const auto same = std::find_if(now->begin(), now->end(), [&](const auto& one) { return one->number() == entry.number; });
   if (same == now->end()) {
     index->add_multikey_fields(~uint32_t{0});  // nobody knows any more
+    if (collection.moves()) index->set_shared();
   } else {
     index->go_on_from(**same);
   }

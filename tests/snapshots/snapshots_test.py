@@ -228,16 +228,73 @@ def test_snapshots_by_schedule(server, shop):
         parameters.command("setParameter", 1, snapshotEveryTransactions=0)
 
 
-def test_a_branched_database_says_that_it_cannot(shop):
+def test_branches_are_as_they_were(shop):
+    now = shop.now
+    now.c.create_index("n", name="by_n")
+    now.c.insert_many([{"_id": i, "n": i % 3} for i in range(9)])
+    before = shop.declare("before-branches")
+    now.command("createBranch", "dev")
+    dev = shop["dev"]
+    now.c.update_many({"n": 0}, {"$set": {"n": 10}})
+    dev.c.delete_one({"_id": 1})
+    dev.c.insert_one({"_id": 20, "n": 2})
+    dev.command("commit", 1, message="one")
+    dev.c.update_one({"_id": 20}, {"$set": {"n": 7}})
+    dev.c.insert_one({"_id": 21, "n": 2})
+    dev.d.insert_one({"_id": 1, "of": 20})
+    then = {ref: by_id(shop[ref].c) for ref in ("main", "dev")}
+    name = shop.declare()
+    now.c.delete_many({})
+    now.command("commit", 1, message="empty")
+    dev.c.update_one({"_id": 21}, {"$set": {"n": 8}})
+    dev.c.delete_one({"_id": 20})
+    dev.d.delete_many({})
+    dev.command("commit", 1, message="two")
+    dev.command("createIndexes", "c", indexes=[{"key": {"later": 1}, "name": "later"}])
+    for retention in ({"newest": 1}, {}):
+        now.command("retention", retention)
+        now.command("sweep", 1)
+    now.command("renameBranch", "dev", to="other")
+    now.command("dropBranch", "other", force=True)
+    main, past = shop[name], shop[f"dev@{name}"]
+    assert by_id(main.c) == by_id(shop[f"main@{name}"].c) == then["main"] and by_id(past.c) == then["dev"]
+    assert by_id(shop[before].c) == {i: {"_id": i, "n": i % 3} for i in range(9)}
+    assert past.c.count_documents({"n": 2}) == len([one for one in then["dev"].values() if one["n"] == 2])
+    assert past.c.find_one({"_id": 20}) == {"_id": 20, "n": 7} and past.c.find_one({"_id": 1}) is None and main.c.find_one({"_id": 1}) == {"_id": 1, "n": 1}
+    assert past.c.find({"n": 2}).explain()["queryPlanner"]["winningPlan"]["inputStage"]["indexName"] == "by_n"
+    assert sorted(past.list_collection_names()) == ["c", "d"] and sorted(past.c.index_information()) == ["_id_", "by_n"]
+    assert past.c.estimated_document_count() == len(then["dev"]) and sorted(past.c.distinct("n")) == sorted({one["n"] for one in then["dev"].values()})
+    lookup = {"$lookup": {"from": {"db": f"shop@dev@{name}", "coll": "c"}, "localField": "of", "foreignField": "_id", "as": "of"}}
+    assert list(past.d.aggregate([lookup])) == [{"_id": 1, "of": [{"_id": 20, "n": 7}]}]
+    across = [{"$acrossSnapshots": {"pipeline": [{"$count": "n"}]}}]
+    assert [one["n"] for one in shop[f"dev@{name}"].c.aggregate(across)] == [len(then["dev"])]
+    assert [one["n"] for one in now.c.aggregate(across)] == [9, 9]
+    when = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    assert by_id(shop[f"dev@{when}"].c) == then["dev"]
+    for unknown in [f"other@{name}", f"dev@{before}", "dev@none", "none@none"]:
+        fails(NAMESPACE_NOT_FOUND, lambda: shop[unknown].c.find_one())
+    fails(BAD_VALUE, lambda: shop[f"dev~1@{name}"].c.find_one())
+    fails(ILLEGAL_OPERATION, lambda: past.c.insert_one({"_id": 1}))
+    fails(ILLEGAL_OPERATION, lambda: list(shop["main~1"].c.aggregate(across)))
+    assert now.command("purge", "c", id=20)["versions"] > 0
+    assert past.c.find_one({"_id": 20}) is None and past.c.count_documents({}) == len(then["dev"]) - 1 == past.c.estimated_document_count()
+    assert past.c.count_documents({"n": 7}) == 0 and now.command("validate", "c")["valid"]
+    for one in (before, name):
+        shop.client.admin.command("dropSnapshot", one)
+    fails(NAMESPACE_NOT_FOUND, lambda: past.c.find_one())
+
+
+def test_a_database_that_had_branches_is_in_no_snapshot_once_it_is_dropped(shop):
     shop.now.c.insert_one({"_id": 1})
     name = shop.declare("v")
     shop.now.command("createBranch", "dev")
-    fails(115, lambda: shop[name].c.find_one())
     shop["dev"].c.insert_one({"_id": 2})
     shop.client["shop@dev"].command("createTag", "w")
     assert shop["w"].list_collection_names() == ["c"]
+    later = shop.declare()
     shop.client.drop_database("shop")
     assert shop[name].list_collection_names() == []
+    fails(115, lambda: shop[later].c.find_one())
 
 
 def test_dump_tools_read_a_snapshot(shop):

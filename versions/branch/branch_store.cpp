@@ -53,7 +53,9 @@ std::vector<std::string> BranchStore::table_names() const {
 
 namespace {
 
-constexpr RecordId listing_at = 0;  // no record's id: before all of the branch's rows
+
+// 0: of a row from before all had one.
+Stamp stamp_of_row(BytesView row) { return row.size() < stamped_bytes ? 0 : base::load_le<Stamp>(row.data() + 1); }
 
 Bytes stamped_row(char kind, Stamp stamp) {
   Bytes row(1, kind);
@@ -91,17 +93,19 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
   Pending pending;
   std::set<Stamp> others;
   pending.held.below = held ? held->below : transaction.visible_below();
+  pending.gone.shown_by = shown_before(transaction.made_again() ? transaction.write_stamp() : UINT64_MAX);
   TableCursor cursor = pending_.cursor(transaction);
   for (bool on = cursor.seek(pending_key(branch, 0)); on; on = cursor.next()) {
     if (base::load_be64(cursor.key().data()) != static_cast<uint64_t>(branch)) break;
     const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
     const BytesView row = cursor.value();
-    const Stamp stamp = row.size() < stamped_bytes ? 0 : base::load_le<Stamp>(row.data() + 1);
+    const Stamp stamp = stamp_of_row(row);
     if (held && !held->has(stamp)) {
       pending.others.emplace_back(cursor.key(), row);
       continue;
     }
     if (stamp >= pending.held.below) others.insert(stamp);
+    if (stamp <= pending.gone.shown_by && branch != BranchId::none) pending.gone.rows.push_back({record, row.at(0), stamp});
     if (record == listing_at) {
       pending.listing = static_cast<Listing>(row.at(0));
       continue;
@@ -117,19 +121,36 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
   return pending;
 }
 
+void BranchStore::save(Transaction& transaction, BranchId branch, const Gone& gone, Stamp write) {
+  if (shown_before(write) != gone.shown_by) throw storage::WriteConflict();
+  for (const Gone::Row& row : gone.rows) parts_.past->save_pending(transaction, branch, row.record, row.kind, row.since, write);
+}
+
+Stamp BranchStore::keep_row(Transaction& transaction, BranchId branch, RecordId record, Stamp write) {
+  const Stamp shown = shown_before(write);
+  if (shown == 0) return 0;
+  const auto row = pending_.get(transaction, pending_key(branch, record));
+  if (!row) return shown;
+  const Stamp since = stamp_of_row(*row);
+  if (since <= shown) parts_.past->save_pending(transaction, branch, record, row->at(0), since, write);
+  return shown;
+}
+
 bool BranchStore::has_pending(Transaction& transaction, BranchId branch) {
   TableCursor cursor = pending_.cursor(transaction);
   return cursor.seek(pending_key(branch, 0)) && base::load_be64(cursor.key().data()) == static_cast<uint64_t>(branch);
 }
 
-std::optional<Listing> BranchStore::listing(Transaction& transaction, BranchId branch) {
+std::optional<Listing> BranchStore::listing(Transaction& transaction, BranchId branch, const Held* held) {
   const auto row = pending_.get(transaction, pending_key(branch, listing_at));
-  return row ? std::optional(static_cast<Listing>(row->at(0))) : std::nullopt;
+  if (!row || (held && !held->has(stamp_of_row(*row)))) return std::nullopt;
+  return static_cast<Listing>(row->at(0));
 }
 
 void BranchStore::make(Transaction& transaction, BranchId branch, Stamp stamp) {
   const auto before = listing(transaction, branch);
   if (before && lists(*before)) return;
+  keep_row(transaction, branch, listing_at, stamp);
   pending_.put(transaction, pending_key(branch, listing_at), pending_row(before ? Listing::made_anew : Listing::made, stamp));
 }
 
@@ -142,6 +163,7 @@ void BranchStore::drop(Transaction& transaction, const View& view, Stamp stamp) 
 void BranchStore::take(Transaction& transaction, const View& into, const View& from, Stamp stamp) {
   const Pending pending = this->pending(transaction, from.branch);
   base::check(from.state == 0 && pending.removed.empty(), "only what is new can become another branch's");
+  save(transaction, from.branch, pending.gone, stamp);
   clear_pending(transaction, from.branch);
   const Bytes row = pending_row(PendingKind::added, stamp);
   pending.added.for_each([&](RecordId record) {
@@ -279,8 +301,10 @@ RecordId BranchStore::update(Transaction& transaction, const View& view, RecordI
   const Bytes key = key_of(document);
   const Bytes old_row = pending_key(view.branch, old);
   if (pending_kind(transaction, view.branch, old) == PendingKind::added) {
+    const Stamp keep = keep_row(transaction, view.branch, old, generation);
     pending_.put(transaction, old_row, pending_row(PendingKind::added, generation));  // a commit that folds it at the same time conflicts
-    storage::Superseded before = parts_.records.update(transaction, old, document, generation);
+    storage::Superseded before = parts_.records.update(transaction, old, document, generation, keep);
+    save_content(transaction, old, before, generation);
     if (superseded) *superseded = std::move(before);
     return old;
   }
@@ -295,7 +319,8 @@ RecordId BranchStore::update(Transaction& transaction, const View& view, RecordI
 void BranchStore::remove(Transaction& transaction, const View& view, BytesView key, RecordId old, Stamp stamp, storage::Superseded* superseded) {
   const Bytes row = pending_key(view.branch, old);
   if (pending_kind(transaction, view.branch, old) == PendingKind::added) {
-    storage::Superseded before = parts_.records.remove(transaction, old);
+    storage::Superseded before = parts_.records.remove(transaction, old, keep_row(transaction, view.branch, old, stamp));
+    save_content(transaction, old, before, stamp);
     if (superseded) *superseded = std::move(before);
     keys_.remove(transaction, entry_key(key, old));
     pending_.remove(transaction, row);
@@ -342,6 +367,7 @@ Folded BranchStore::commit(Transaction& transaction, const View& view, State sta
   if (held && !leaves_out()) throw base::OperationError(base::ErrorCode::illegal_operation, "a state of this layout shows all that is pending");
   folded.held = std::move(pending.held);
   folded.listing = pending.listing;
+  folded.gone = std::move(pending.gone);
   if (pending.empty()) return folded;
   folded.state = state;
   fold_added(transaction, state, pending.added, folded.changes);
@@ -398,10 +424,12 @@ void BranchStore::advance(Transaction& transaction, const View& view, State to) 
 
 void BranchStore::discard(Transaction& transaction, const View& view) {
   const Pending pending = this->pending(transaction, view.branch);
+  const Stamp write = pending.empty() ? 0 : stamp_of(transaction), keep = shown_before(write);
+  if (!pending.empty()) save(transaction, view.branch, pending.gone, write);
   pending.added.for_each([&](RecordId record) {
     const auto content = this->content(transaction, record);
     if (content) keys_.remove(transaction, entry_key(key_of(*content), record));
-    parts_.records.remove(transaction, record);
+    save_content(transaction, record, parts_.records.remove(transaction, record, keep), write);
     now_hidden(transaction, view, {}, record);
   });
   pending.removed.for_each([&](RecordId record) {

@@ -23,6 +23,7 @@
 #include "storage/record_store.h"
 #include "versions/branch/commit_history.h"
 #include "versions/branch/document_hash.h"
+#include "versions/branch/state_past.h"
 
 namespace versions {
 
@@ -90,8 +91,26 @@ enum class Listing : char {
   dropped = 6,     // nothing of what the commit has is shown
   made_anew = 7,   // both
 };
+constexpr RecordId listing_at = 0;  // where its row stands among those of records: before them, for none has that id
 inline bool hides(Listing listing) { return listing != Listing::made; }
 inline bool lists(Listing listing) { return listing != Listing::dropped; }
+
+// The stamp of a change that the transaction will tell the log of: with those that it takes then, none lies between.
+inline Stamp change_stamp(Transaction& transaction) {
+  transaction.expect_stamps(8);
+  return transaction.write_stamp();
+}
+
+// Rows of what was pending that declared snapshots may show.
+struct Gone {
+  struct Row {
+    RecordId record = 0;
+    char kind = 0;  // the first byte of its row
+    Stamp since = 0;
+  };
+  Stamp shown_by = 0;  // the newest snapshot when they were read; 0: there was none
+  std::vector<Row> rows = {};
+};
 
 // What a commit folded.
 struct Folded {
@@ -99,6 +118,7 @@ struct Folded {
   std::optional<Listing> listing = {};
   std::vector<DocumentHash> changes = {};  // in no order; of a document that was replaced, what came and what went
   Held held;         // what was pending, and is folded
+  Gone gone;         // to be saved (BranchStore::save)
 };
 
 // Records from before the first branch, by key; 0: none. The collection's own `_id` index answers it, which goes on having an
@@ -110,6 +130,7 @@ struct StoreParts {
   storage::CollectionId collection;
   RecordStore& records;
   FirstRecords first_records;
+  StatePast* past = nullptr;  // nullptr: there are no snapshots
 };
 
 // Thread-safe; transactions are not. Everything is in tables, written in the caller's transaction; what is in memory may be lost.
@@ -158,12 +179,14 @@ class BranchStore {
     Held held;  // says just these
     std::vector<std::pair<Bytes, Bytes>> others = {};  // rows of what `held` has not
     std::optional<Listing> listing = {};
+    Gone gone = {};  // if they went now
     bool empty() const { return added.empty() && removed.empty() && !listing; }
   };
   // `held`: of these alone; nullptr: all.
   Pending pending(Transaction& transaction, BranchId branch, const Held* held = nullptr);
   bool has_pending(Transaction& transaction, BranchId branch);
-  std::optional<Listing> listing(Transaction& transaction, BranchId branch);
+  // `held`: see pending.
+  std::optional<Listing> listing(Transaction& transaction, BranchId branch, const Held* held = nullptr);
   // The branch has the collection from now on, with what it shows of it.
   void make(Transaction& transaction, BranchId branch, Stamp stamp);
   // The branch shows nothing of it any more. Nobody else may write to it there, nor commit the branch, meanwhile.
@@ -173,6 +196,8 @@ class BranchStore {
   // Folds what is pending into `state`, a new number, which is the commit's. `held`: see pending. Version-first can't leave out any, and throws
   // IllegalOperation.
   Folded commit(Transaction& transaction, const View& view, State state, const Held* held = nullptr);
+  // What went of the branch's rows, once the stamp of the change is known. Throws WriteConflict where a snapshot was declared meanwhile.
+  void save(Transaction& transaction, BranchId branch, const Gone& gone, Stamp write);
   // Writes `changed` over the branch's state, as what a merge decided; nothing that is pending is in it. Whoever touches one of these documents
   // at the same time conflicts. `keys` of the records that are new to the branch.
   struct Adoption {
@@ -224,6 +249,14 @@ class BranchStore {
   static Bytes pending_row(PendingKind kind, Stamp stamp, BytesView key = {});
   static Bytes pending_row(Listing listing, Stamp stamp);
   std::optional<PendingKind> pending_kind(Transaction& transaction, BranchId branch, RecordId record);
+  // Before a row of what is pending, and the record that it may have added, changes or goes: what contents are to be kept.
+  Stamp keep_row(Transaction& transaction, BranchId branch, RecordId record, Stamp write);
+  // Of a change that says what it is when it is done.
+  Stamp stamp_of(Transaction& transaction) const { return parts_.past ? change_stamp(transaction) : 0; }
+  Stamp shown_before(Stamp write) const { return parts_.past ? parts_.past->shown_before(write) : 0; }
+  void save_content(Transaction& transaction, RecordId record, const storage::Superseded& before, Stamp write) {
+    if (before.kept_in != 0) parts_.past->save_content(transaction, record, before, write);
+  }
   // A place for a new record, or for what a layout keeps instead of one.
   RecordId allocate(Transaction& transaction, Segment segment);
 
@@ -266,6 +299,8 @@ class BranchStore {
   void clear_pending(Transaction& transaction, BranchId branch) {
     pending_.truncate(transaction, pending_key(branch, 0), pending_key(branch, storage::record_id_max));
   }
+  // `keep`: contents of a record of that generation and before are kept.
+  uint64_t take_away(Transaction& transaction, const RecordSet& records, const Lost& lost, Stamp write, const std::function<Stamp(RecordId)>& keep);
   void fold_added(Transaction& transaction, State state, const RecordSet& added, std::vector<DocumentHash>& changes);
   void fold_removed(Transaction& transaction, const Pending& pending, std::vector<DocumentHash>& changes);
   RecordId insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation, uint64_t commit);

@@ -316,6 +316,7 @@ std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const s
   const Held* const given = held && *held ? &**held : nullptr;
   std::set<Stamp> others;
   std::vector<storage::CollectionId> dropped;
+  std::map<size_t, Gone> gone;
   bool any = !says_all(*graph_.commit(transaction, branch.head));
   for (size_t i = 0; i < stores_.size(); ++i) {
     if (!only.empty() && !only.contains(i)) continue;
@@ -329,9 +330,13 @@ std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const s
     add_purged(transaction, i, one.state, folded.state, folded.changes);
     one.digest = roots_.update(transaction, root_changed(transaction, branch.head, one, i, info), std::move(folded.changes));
     one.state = folded.state;
+    gone.emplace(i, std::move(folded.gone));
   }
   if (!any) return nullptr;
   erase(commit.collections, dropped);
+  // Not before: readers of the log wait for whoever has a stamp.
+  const Stamp write = change_stamp(transaction);
+  for (const auto& [i, rows] : gone) stores_[i]->save(transaction, branch.id, rows, write);
   if (held && !given) *held = Held{transaction.visible_below(), {others.begin(), others.end()}};
   return put(transaction, branch, std::move(commit), info);
 }

@@ -24,6 +24,15 @@ RecordSet BranchStore::shown_by_any(Transaction& transaction, const std::vector<
 }
 
 uint64_t BranchStore::free(Transaction& transaction, const RecordSet& records, const Lost& lost) {
+  if (records.empty()) return 0;
+  const Stamp write = stamp_of(transaction), shown = shown_before(write);
+  // Snapshots hold the commits that branches were at: beyond these they show what was pending.
+  const RecordSet kept = shown == 0 ? RecordSet() : parts_.past->saved_additions(transaction);
+  return take_away(transaction, records, lost, write, [&](RecordId record) { return kept.contains(record) ? shown : 0; });
+}
+
+uint64_t BranchStore::take_away(Transaction& transaction, const RecordSet& records, const Lost& lost, Stamp write,
+                                const std::function<Stamp(RecordId)>& keep) {
   uint64_t count = 0;
   records.for_each([&](RecordId record) {
     auto cursor = parts_.records.cursor(transaction);
@@ -31,7 +40,7 @@ uint64_t BranchStore::free(Transaction& transaction, const RecordSet& records, c
     if (!cursor.next() || cursor.id() != record) return;  // a first state may name ids that were never used
     const Bytes content(cursor.content());
     if (lost) lost(record, cursor.generation(), content);
-    parts_.records.remove(transaction, record);
+    save_content(transaction, record, parts_.records.remove(transaction, record, keep(record)), write);
     keys_.remove(transaction, entry_key(key_of(content), record));
     forgotten(transaction, record);
     ++count;
@@ -63,7 +72,7 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
       if (pending_kind(transaction, branch, record) == PendingKind::added) pending_.remove(transaction, pending_key(branch, record));
     }
   });
-  return free(transaction, versions, lost);
+  return take_away(transaction, versions, lost, 0, [](RecordId) { return 0; });
 }
 
 RecordSet BranchStore::purged_records(Transaction& transaction) { return pending(transaction, BranchId::none).removed; }

@@ -159,10 +159,23 @@ void VersionGraph::put_branch(Transaction& transaction, const Branch& branch) {
   base::append_varint(row, static_cast<uint32_t>(branch.id));
   base::append_varint(row, branch.head);
   base::append_varint(row, branch.segment);
+  tell_changing(transaction, branch.name, row);
   branches_.put(transaction, branch_key(branch.name), row);
 }
 
-void VersionGraph::remove_branch(Transaction& transaction, const std::string& name) { branches_.remove(transaction, branch_key(name)); }
+void VersionGraph::remove_branch(Transaction& transaction, const std::string& name) {
+  tell_changing(transaction, name, {});
+  branches_.remove(transaction, branch_key(name));
+}
+
+void VersionGraph::tell_changing(Transaction& transaction, const std::string& name, BytesView now) const {
+  if (!changing_) return;
+  const auto row = branches_.get(transaction, branch_key(name));
+  const Bytes before(row.value_or(BytesView()));
+  if (before != now) changing_(transaction, name, before);
+}
+
+Branch VersionGraph::branch_of_row(BytesView name, BytesView row) { return read_branch(name, row); }
 
 std::optional<CommitNumber> VersionGraph::tag(Transaction& transaction, const std::string& name) const {
   const auto row = branches_.get(transaction, tag_key(name));

@@ -66,6 +66,11 @@ class VersionGraph {
   std::vector<Branch> branches(Transaction& transaction) const;  // by name
   void put_branch(Transaction& transaction, const Branch& branch);
   void remove_branch(Transaction& transaction, const std::string& name);
+  // Told, in the transaction, before a branch's row changes or goes; `before` is empty where there is none. Before anybody else uses the graph.
+  using Changing = std::function<void(Transaction&, const std::string& name, BytesView before)>;
+  void set_changing(Changing changing) { changing_ = std::move(changing); }
+  // Of such a row. Throws DataCorruptionDetected.
+  static Branch branch_of_row(BytesView name, BytesView row);
   // Names of commits that stay where they are.
   std::optional<CommitNumber> tag(Transaction& transaction, const std::string& name) const;
   std::vector<std::pair<std::string, CommitNumber>> tags(Transaction& transaction) const;  // by name
@@ -132,7 +137,10 @@ class VersionGraph {
   friend class Log;
   uint32_t take(Transaction& transaction, BytesView counter, uint32_t first);
 
+  void tell_changing(Transaction& transaction, const std::string& name, BytesView now) const;
+
   Table commits_, ids_, branches_;
+  Changing changing_;
   std::atomic<CommitNumber> next_commit_{0};
   mutable std::mutex mutex_;
   mutable base::Lru<CommitNumber, std::shared_ptr<const Commit>> cache_;

@@ -112,6 +112,7 @@ void BranchedDatabase::tell_sweep(Transaction& transaction, const Branches::Swep
 void BranchedDatabase::make_again(Transaction& transaction, const storage::BranchChange& change, const Lost& lost) {
   const bson::DocumentView command = change.command;
   const std::string_view what = command.begin()->name;
+  transaction.set_next_stamp(change.stamp);  // before it is told: snapshots are before it, or behind
   if (what == "setRetention") return set_retention(transaction, log::retention(command));
   if (what == "sweep") {
     const auto lock = in_use();
@@ -187,7 +188,7 @@ void BranchedDatabase::make_again(Transaction& transaction, const storage::Branc
     decide(transaction, branch(transaction, {.name = name}),
            {.collection = shared.base.id(), .key = Bytes(log::binary(command, "key")), .base = {}, .ours = {}, .theirs = {}}, decision);
   } else if (what == "purge") {
-    if (purge(transaction, name, static_cast<bson::ValueView>(command.find("_id")), lost) == 0) log::refuse("here there is nothing to purge");
+    purge(transaction, name, static_cast<bson::ValueView>(command.find("_id")), lost);
   } else {
     log::refuse("an unknown command");
   }

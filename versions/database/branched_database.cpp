@@ -18,8 +18,17 @@ namespace versions {
 using base::ErrorCode;
 using base::OperationError;
 
-BranchedDatabase::BranchedDatabase(storage::Engine& engine, storage::BranchLog* log, std::string name, uint32_t number, std::shared_ptr<merkle::NodeCache> nodes)
-    : engine_(engine), log_(log), name_(std::move(name)), branches_(engine, number, Layout::hybrid, {}, std::move(nodes)), open_merges_(engine, number) {}
+BranchedDatabase::BranchedDatabase(past::Past& past, storage::BranchLog* log, std::string name, uint32_t number, std::shared_ptr<merkle::NodeCache> nodes)
+    : engine_(past.engine()),
+      log_(log),
+      name_(std::move(name)),
+      number_(number),
+      past_(past),
+      branches_(engine_, number, Layout::hybrid, {}, std::move(nodes)),
+      branches_past_(past, branches_.graph(), name_, number),
+      open_merges_(engine_, number) {
+  branches_.graph().set_changing([this](Transaction& transaction, const std::string& branch, BytesView before) { branches_past_.changing(transaction, branch, before); });
+}
 
 BranchedDatabase::~BranchedDatabase() = default;
 
@@ -39,6 +48,8 @@ void BranchedDatabase::add(storage::StoredCollection& collection, int64_t holes)
   StoreParts parts{engine_, collection.id(), collection.records(),
                    [id_index](Transaction& transaction, BytesView key) { return id_index->find(transaction, key).value_or(0); }};
   const std::unique_lock lock(mutex_);
+  auto& past = pasts_[collection.id()] = std::make_unique<CollectionPast>(past_, collection);
+  parts.past = past.get();
   branches_.add({collection.uuid_bytes(), std::move(parts)});
   BranchStore& store = branches_.store(branches_.collections() - 1);
   // The BranchStore's own table tells which versions a key has.
@@ -116,6 +127,32 @@ std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction,
   if (!place.branch) return view;
   // The transaction may be from before the branch was dropped, and another one have its name: then nobody would take the view away.
   return views_.add(ns, where.branch, std::move(view), [&] { return is_now(*place.branch); });
+}
+
+std::optional<Branch> BranchedDatabase::branch_then(Transaction& transaction, const std::string& name, Stamp snapshot) const {
+  const auto lock = in_use();
+  return branches_past_.branch(transaction, name, snapshot);
+}
+
+std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::CollectionId collection, const Branch& branch, Stamp snapshot) {
+  {
+    const auto lock = in_use();
+    const auto shared = collections_.find(collection);
+    if (shared == collections_.end()) return nullptr;
+    Transaction transaction(engine_, Transaction::Mode::read);
+    const auto listing = branches_past_.listing(transaction, *shared->second, branch, snapshot);
+    const bool has = listing ? lists(*listing) : branches_.has(transaction, branch.head, collection_at(collection)) ||
+                                                     !branches_past_.shown(transaction, *shared->second, branch, snapshot).empty();
+    if (!has) return nullptr;
+  }
+  return shown_records([self = shared_from_this(), collection, branch, snapshot] {
+    const auto lock = self->in_use();
+    const auto shared = self->collections_.find(collection);
+    if (shared == self->collections_.end()) throw OperationError(ErrorCode::query_plan_killed, "the collection was dropped");
+    // The same in any transaction since the snapshot can be read; the caller's may be older.
+    Transaction transaction(self->engine_, Transaction::Mode::read);
+    return self->branches_past_.shown(transaction, *shared->second, branch, snapshot);
+  });
 }
 
 bool BranchedDatabase::is_now(const Branch& branch) const {
@@ -225,7 +262,7 @@ bool BranchedDatabase::has(Transaction& transaction, const Place& place, storage
 
 bool BranchedDatabase::anybody_has(Transaction& transaction, storage::CollectionId collection) {
   const auto lock = in_use();
-  return branches_.anybody_has(transaction, collection_at(collection));
+  return branches_.anybody_has(transaction, collection_at(collection)) || pasts_.at(collection)->saved_listed(transaction);
 }
 
 bool BranchedDatabase::make_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection) {
@@ -354,7 +391,9 @@ void BranchedDatabase::set_retention(Transaction& transaction, const RetentionPo
 
 Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost) {
   const auto lock = in_use();
-  auto swept = branches_.sweep(transaction, retention, commits_max, losing(transaction, lost), open_merges_.held(transaction));
+  std::vector<CommitNumber> held = open_merges_.held(transaction);
+  for (const CommitNumber commit : branches_past_.held(transaction)) held.push_back(commit);
+  auto swept = branches_.sweep(transaction, retention, commits_max, losing(transaction, lost), held);
   tell_sweep(transaction, swept);
   return swept;
 }
@@ -363,10 +402,13 @@ uint64_t BranchedDatabase::purge(Transaction& transaction, std::string_view coll
   const auto lock = in_use();
   bson::KeyString key;
   key.append(id);
-  const uint64_t versions = branches_.purge(transaction, collection_at(collection), key.bytes(), losing(transaction, lost));
+  const size_t at = collection_at(collection);
+  const uint64_t then = past_.purge(transaction, in_order_[at]->base, key.bytes());
+  const uint64_t versions = then + branches_.purge(transaction, at, key.bytes(), losing(transaction, lost));
   bson::Builder said;
   said.append("purge", collection).append("_id", id);
-  if (versions > 0) tell(transaction, said);
+  // Made again it is told of whatever is here: when what dropped snapshots alone showed goes is each member's own matter.
+  if (versions > 0 || transaction.made_again()) tell(transaction, said);
   return versions;
 }
 

@@ -12,6 +12,7 @@
 #include "storage/branch_changes.h"
 #include "versions/branch/commit_proof.h"
 #include "versions/branch/verification.h"
+#include "versions/database/branches_past.h"
 #include "versions/database/known_views.h"
 #include "versions/database/open_merges.h"
 #include "versions/database/refs.h"
@@ -32,10 +33,11 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
 
   // `number`: no other database has or had it. Opens or makes tables: not inside a transaction.
   // `nodes`: see Roots.
-  BranchedDatabase(storage::Engine& engine, storage::BranchLog* log, std::string name, uint32_t number, std::shared_ptr<merkle::NodeCache> nodes);
+  BranchedDatabase(past::Past& past, storage::BranchLog* log, std::string name, uint32_t number, std::shared_ptr<merkle::NodeCache> nodes);
   ~BranchedDatabase();
 
   const std::string& name() const { return name_; }
+  uint32_t number() const { return number_; }
   Branches& branches() { return branches_; }
 
   // The collection's versions from now on; it must be shared (share()) before anyone writes to it. Nobody else may use it. Not inside
@@ -57,6 +59,10 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   [[nodiscard]] std::unique_lock<std::shared_mutex> change_indexes() { return std::unique_lock(indexes_); }
   // As storage::ViewSource's.
   void check_unique(storage::CollectionId collection, const storage::StoredIndexes& built, std::string_view ns, const std::function<void()>& interrupted);
+  // A branch as a declared snapshot shows it; nullopt: it wasn't there.
+  std::optional<Branch> branch_then(Transaction& transaction, const std::string& name, Stamp snapshot) const;
+  // And of a collection's records those that it showed; nullptr: no such collection.
+  std::shared_ptr<past::ShownRecords> shown_then(storage::CollectionId collection, const Branch& branch, Stamp snapshot);
 
   // Told of each content that is stored no longer, before it goes.
   using Lost = std::function<void(Transaction&, storage::CollectionId, RecordId, Stamp generation, BytesView content)>;
@@ -160,7 +166,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
     std::vector<std::string> names;  // of the collections
   };
   Verified verify(Transaction& transaction, CommitNumber commit, bool deep, size_t damage_max, const std::function<void()>& interrupted);
-  // Takes every version of a document away, of all branches and commits; returns how many there were.
+  // Takes every version of a document away, of all branches, commits and declared snapshots; returns how many there were.
   uint64_t purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id, const Lost& lost);
 
   // To read it across branches; nullptr: no such collection. Good for as long as somebody holds the collection.
@@ -221,11 +227,15 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   storage::Engine& engine_;
   storage::BranchLog* const log_;  // nullptr: none
   const std::string name_;
+  const uint32_t number_;
+  past::Past& past_;
   Branches branches_;
+  BranchesPast branches_past_;
   OpenMerges open_merges_;
   std::shared_mutex indexes_;
   mutable std::shared_mutex mutex_;  // of the list of collections, there and in branches_
   bool closed_ = false;
+  std::map<storage::CollectionId, std::unique_ptr<CollectionPast>> pasts_;
   std::map<storage::CollectionId, std::unique_ptr<SharedCollection>> collections_;
   std::vector<SharedCollection*> in_order_;  // as branches_ has them
   // Gone for good, but somebody may still read them.

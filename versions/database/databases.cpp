@@ -95,7 +95,7 @@ void Databases::load() {
     }
   }
   for (const auto& [name, row] : rows) {
-    auto database = std::make_shared<BranchedDatabase>(engine_, log_, name, row.number, nodes_);
+    auto database = std::make_shared<BranchedDatabase>(past_.past(), log_, name, row.number, nodes_);
     for (const auto& one : engine_.catalog().collections(name)) {
       auto& collection = dynamic_cast<StoredCollection&>(*one);
       const auto holes = row.holes.find(collection.id());
@@ -133,9 +133,18 @@ std::shared_ptr<BranchedDatabase> Databases::need(std::string_view db) const {
 }
 
 // Where the name is that of a branch, a tag or a commit, it isn't one of a snapshot.
-std::optional<past::DeclaredSnapshot> Databases::snapshot_behind(std::string_view db) const {
+std::optional<Databases::Then> Databases::snapshot_behind(std::string_view db) const {
   const DatabaseName name = split_name(db);
   if (!name.ref) return std::nullopt;
+  if (const size_t at = name.ref->find('@'); at != name.ref->npos) {
+    const Ref branch = parse_ref(name.ref->substr(0, at)), when = parse_ref(name.ref->substr(at + 1));
+    if (!branch.steps.empty() || !when.steps.empty()) {
+      throw OperationError(ErrorCode::bad_value, "'" + std::string(*name.ref) + "' is no branch in a snapshot: neither has a ~ or ^ behind it");
+    }
+    auto snapshot = past_.find(when.name);
+    if (!snapshot) throw OperationError(ErrorCode::namespace_not_found, "there is no snapshot '" + when.name + "'");
+    return Then{std::move(*snapshot), branch.name};
+  }
   const Ref ref = parse_ref(*name.ref);
   if (!ref.steps.empty()) return std::nullopt;
   const auto database = find(name.database);
@@ -149,10 +158,29 @@ std::optional<past::DeclaredSnapshot> Databases::snapshot_behind(std::string_vie
     }
   }
   auto snapshot = past_.find(ref.name);
-  if (snapshot && database) {
-    throw OperationError(ErrorCode::command_not_supported, "a database that has branches can't be read as of a snapshot: " + std::string(name.database));
+  if (!snapshot) return std::nullopt;
+  return Then{std::move(*snapshot), std::string(BranchedDatabase::main)};
+}
+
+PastViews::OfBranch Databases::of_branch(std::string_view db, const Then& then) const {
+  const std::string name(split_name(db).database);
+  Transaction transaction(engine_, Transaction::Mode::read);
+  auto database = find(name);
+  std::optional<uint32_t> number = database ? std::optional(database->number()) : std::nullopt;
+  if (const auto other = BranchesPast::database(past_.past(), transaction, name, then.snapshot.stamp)) number = *other;
+  const auto unknown = [&] {
+    return OperationError(ErrorCode::namespace_not_found, "there is no '" + std::string(db) + "': in that snapshot the database has no branch '" + then.branch + "'");
+  };
+  if (!number) {
+    if (then.branch != BranchedDatabase::main) throw unknown();
+    return nullptr;
   }
-  return snapshot;
+  if (!database || database->number() != *number) {
+    throw OperationError(ErrorCode::command_not_supported, "a database that had branches can't be read as of a snapshot once it was dropped: " + name);
+  }
+  auto branch = database->branch_then(transaction, then.branch, then.snapshot.stamp);
+  if (!branch) throw unknown();
+  return [database, branch = std::move(*branch), stamp = then.snapshot.stamp](storage::CollectionId collection) { return database->shown_then(collection, branch, stamp); };
 }
 
 std::vector<std::shared_ptr<BranchedDatabase>> Databases::all() const {
@@ -162,7 +190,7 @@ std::vector<std::shared_ptr<BranchedDatabase>> Databases::all() const {
   return all;
 }
 
-Databases::Begun Databases::find_or_begin(const std::string& name, const CommitInfo& info) {
+Databases::Begun Databases::find_or_begin(const std::string& name, const CommitInfo& info, Stamp given) {
   if (auto database = find(name)) return {std::move(database)};
   if (name == "local" || name == "admin" || name == "config") {
     throw OperationError(ErrorCode::illegal_operation, "database '" + name + "' can't have branches");
@@ -185,7 +213,7 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
       auto next = table_.get(transaction, next_key);
       row.number = next ? static_cast<uint32_t>(take(*next)) : 1;
     }
-    auto database = std::make_shared<BranchedDatabase>(engine_, log_, name, row.number, nodes_);
+    auto database = std::make_shared<BranchedDatabase>(past_.past(), log_, name, row.number, nodes_);
     for (const auto& collection : collections) {
       Transaction transaction(engine_, Transaction::Mode::read);
       auto cursor = collection->records().cursor(transaction, storage::Direction::backward);
@@ -194,6 +222,8 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
     }
     for (const auto& collection : collections) database->add(*collection, row.holes[collection->id()]);
     storage::in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.set_next_stamp(given);
+      BranchesPast::database_changing(past_.past(), transaction, name, std::nullopt);
       Bytes next;
       base::append_varint(next, uint64_t{row.number} + 1);
       table_.put(transaction, next_key, next);
@@ -215,7 +245,9 @@ std::shared_ptr<storage::Collection> Databases::open(std::string_view ns) {
   if (const auto branched = find(split_name(db).database)) {
     if (auto view = branched->known_view(ns)) return view;
   }
-  if (const auto snapshot = snapshot_behind(db)) return past_.open(*snapshot, ns, home_of(ns));
+  if (const auto then = snapshot_behind(db)) {
+    return past_.open(then->snapshot, ns, home_of(ns), [&] { return of_branch(db, *then); });
+  }
   const auto database = need(db);
   const Ref ref = parse_ref(*split_name(db).ref);
   auto base = std::dynamic_pointer_cast<StoredCollection>(engine_.catalog().open(home_of(ns)));
@@ -225,7 +257,9 @@ std::shared_ptr<storage::Collection> Databases::open(std::string_view ns) {
 }
 
 std::vector<std::shared_ptr<storage::Collection>> Databases::collections(std::string_view db) {
-  if (const auto snapshot = snapshot_behind(db)) return past_.collections(*snapshot, db, split_name(db).database);
+  if (const auto then = snapshot_behind(db)) {
+    return past_.collections(then->snapshot, db, split_name(db).database, [&] { return of_branch(db, *then); });
+  }
   const auto database = need(db);
   const Ref ref = parse_ref(*split_name(db).ref);
   Transaction transaction(engine_, Transaction::Mode::read);
@@ -318,7 +352,10 @@ void Databases::check_unique(const StoredCollection& collection, const storage::
 }
 
 void Databases::dropping(Transaction& transaction, std::string_view db) {
-  if (find(db)) table_.remove(transaction, database_key(db));
+  const auto database = find(db);
+  if (!database) return;
+  BranchesPast::database_changing(past_.past(), transaction, db, database->number());
+  table_.remove(transaction, database_key(db));
 }
 
 void Databases::dropped(std::string_view db) {
@@ -340,7 +377,7 @@ void Databases::make_again(const std::string& db, const std::vector<storage::Bra
   const auto name_of = [](const storage::BranchChange& change) { return change.command.begin()->name; };
   if (name_of(changes.front()) == "beginBranches") {
     if (find(db)) log::refuse("the database has branches already");
-    find_or_begin(db, log::commit_info(changes.front().command));
+    find_or_begin(db, log::commit_info(changes.front().command), changes.front().stamp);
     return;
   }
   const auto database = find(db);

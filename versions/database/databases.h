@@ -30,7 +30,8 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
     bool is_new = false;  // it had none before this call
     Stamp logged = 0;     // and that is what the log has of it
   };
-  Begun find_or_begin(const std::string& name, const CommitInfo& info);
+  // `given`: the stamp of the change where it was made elsewhere.
+  Begun find_or_begin(const std::string& name, const CommitInfo& info, Stamp given = 0);
 
   // Whatever isn't committed there. Nobody else may write to the branch.
   void drop_branch(BranchedDatabase& database, const std::string& name);
@@ -65,7 +66,14 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   // A change of one branch, in a transaction. False: there was none to make.
   bool change(std::string_view db, const std::function<bool(Transaction&, BranchedDatabase&, const Branch&)>& work);
   BranchedDatabase::Lost lost() const;
-  std::optional<past::DeclaredSnapshot> snapshot_behind(std::string_view db) const;
+  // A database's name that stands for a declared snapshot: shop@s42, shop@dev@s42.
+  struct Then {
+    past::DeclaredSnapshot snapshot;
+    std::string branch;
+  };
+  std::optional<Then> snapshot_behind(std::string_view db) const;
+  // What its collections show; nothing where the database had no branches. Throws NamespaceNotFound for a branch that wasn't there.
+  PastViews::OfBranch of_branch(std::string_view db, const Then& then) const;
   void tell_of_snapshot(Transaction& transaction, const bson::Document& command) const;
   // False: they are about branches.
   bool make_snapshots_again(std::string_view db, const std::vector<storage::BranchChange>& changes);

@@ -25,29 +25,36 @@ std::shared_ptr<const PastViews::Entries> PastViews::entries(const past::Declare
   return entries;
 }
 
-std::shared_ptr<storage::Collection> PastViews::open(const past::DeclaredSnapshot& snapshot, std::string_view ns, const std::string& home) {
+std::shared_ptr<storage::Collection> PastViews::open(const past::DeclaredSnapshot& snapshot, std::string_view ns, const std::string& home,
+                                                     const FindBranch& find_branch) {
   const std::string name = std::to_string(snapshot.number) + " " + std::string(ns);
   {
     std::lock_guard lock(mutex_);
-    if (const auto* known = views_.get(name)) return *known;
+    if (const auto* known = views_.get(name); known && !(*known)->dropped()) return *known;
   }
+  const OfBranch of_branch = find_branch ? find_branch() : nullptr;
   const auto entries = this->entries(snapshot);
   const auto entry = entries->find(home);
   if (entry == entries->end()) return nullptr;
   auto base = past_.engine().catalog().stored(entry->second.id);
   if (!base) return nullptr;  // the snapshot was dropped meanwhile
-  auto view = std::make_shared<past::PastCollection>(past_, std::move(base), entry->second, std::string(ns), snapshot);
+  const auto shown = of_branch ? of_branch(entry->second.id) : nullptr;
+  if (of_branch && !shown) return nullptr;
+  auto view = std::make_shared<past::PastCollection>(past_, std::move(base), entry->second, std::string(ns), snapshot, shown);
   std::lock_guard lock(mutex_);
   views_.put(name, view, 1);
   return view;
 }
 
-std::vector<std::shared_ptr<storage::Collection>> PastViews::collections(const past::DeclaredSnapshot& snapshot, std::string_view db, std::string_view home) {
+std::vector<std::shared_ptr<storage::Collection>> PastViews::collections(const past::DeclaredSnapshot& snapshot, std::string_view db, std::string_view home,
+                                                                         const FindBranch& find_branch) {
   std::vector<std::shared_ptr<storage::Collection>> views;
+  const OfBranch of_branch = find_branch ? find_branch() : nullptr;
+  const auto found = [&] { return of_branch; };
   const std::string prefix = std::string(home) + ".";
   const auto entries = this->entries(snapshot);
   for (auto at = entries->lower_bound(prefix); at != entries->end() && at->first.starts_with(prefix); ++at) {
-    auto view = open(snapshot, std::string(db) + "." + std::string(storage::collection_of(at->first)), at->first);
+    auto view = open(snapshot, std::string(db) + "." + std::string(storage::collection_of(at->first)), at->first, found);
     if (view) views.push_back(std::move(view));
   }
   return views;

@@ -1,6 +1,7 @@
 // Databases as declared snapshots show them: which collections there were, under their names then.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -18,10 +19,15 @@ class PastViews {
 
   // By what a database's name has behind its `@`; as past::Snapshots::find.
   std::optional<past::DeclaredSnapshot> find(std::string_view ref) const { return past_.snapshots().find(ref); }
+  // What a branch showed of a collection, where the database had some; nullptr: it didn't know the collection.
+  using OfBranch = std::function<std::shared_ptr<past::ShownRecords>(storage::CollectionId)>;
+  // Asked for where it isn't known yet.
+  using FindBranch = std::function<OfBranch()>;
   // `ns` is what it is called now, `home` what it was called then. nullptr: there was none. Not inside a transaction.
-  std::shared_ptr<storage::Collection> open(const past::DeclaredSnapshot& snapshot, std::string_view ns, const std::string& home);
+  std::shared_ptr<storage::Collection> open(const past::DeclaredSnapshot& snapshot, std::string_view ns, const std::string& home, const FindBranch& find_branch = nullptr);
   // Those of the database `home`, by name.
-  std::vector<std::shared_ptr<storage::Collection>> collections(const past::DeclaredSnapshot& snapshot, std::string_view db, std::string_view home);
+  std::vector<std::shared_ptr<storage::Collection>> collections(const past::DeclaredSnapshot& snapshot, std::string_view db, std::string_view home,
+                                                                const FindBranch& find_branch = nullptr);
 
  private:
   using Entries = std::map<std::string, storage::CollectionEntry, std::less<>>;  // by ns

@@ -12,13 +12,13 @@ namespace versions::past {
 
 namespace {
 
-constexpr char rows_name[] = "past-rows", chains_name[] = "past-chains", entries_name[] = "past-entries";
+constexpr char rows_name[] = "past-rows", chains_name[] = "past-chains", entries_name[] = "past-entries", purged_name[] = "past-purged";
 
 std::string table_key(CollectionId collection, Stamp snapshot) { return std::to_string(collection) + "@" + std::to_string(snapshot); }
 
 }  // namespace
 
-Bytes Past::chain_row_key(CollectionId collection, const Mapping& mapping) {
+Bytes Past::content_key(CollectionId collection, const Mapping& mapping) {
   Bytes key = storage::catalog_key(collection);
   base::append_be64(key, static_cast<uint64_t>(mapping.row));
   base::append_be64(key, mapping.content);
@@ -48,6 +48,9 @@ void Past::open_tables() {
   rows_ = engine_.open_table(rows_name, {.memory_page_bytes = 4 << 20, .prefix_compression = true});
   chains_ = engine_.open_table(chains_name, {.prefix_compression = true});
   entries_ = SavedEntries(engine_.open_table(entries_name, {.leaf_page_bytes = 16 << 10, .prefix_compression = true}));
+  states_ = SavedStates(engine_.open_table(SavedStates::table_name, {.prefix_compression = true}));
+  purged_rows_ = engine_.open_table(purged_name, {.allocation_bytes = 512});
+  load_purged();
 }
 
 Maplog Past::log(CollectionId collection) const { return Maplog(rows_, {}, nodes_, storage::catalog_key(collection)); }
@@ -59,7 +62,7 @@ void Past::save(Transaction& transaction, const storage::StoredCollection& colle
   if (before.kept_in != record) {
     Bytes chain;
     base::append_varint(chain, static_cast<uint64_t>(before.kept_in));
-    chains_.put(transaction, chain_row_key(collection.id(), mapping), chain);
+    chains_.put(transaction, content_key(collection.id(), mapping), chain);
   }
   const auto indexes = collection.stored_indexes();
   for (const auto& index : *indexes) entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, before.generation);
@@ -67,7 +70,7 @@ void Past::save(Transaction& transaction, const storage::StoredCollection& colle
 }
 
 RecordId Past::chain_of(Transaction& transaction, CollectionId collection, const Mapping& mapping) const {
-  const auto row = chains_.get(transaction, chain_row_key(collection, mapping));
+  const auto row = chains_.get(transaction, content_key(collection, mapping));
   if (!row) return mapping.row;
   BytesView bytes = *row;
   const auto chain = base::take_varint(bytes);

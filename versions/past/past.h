@@ -3,16 +3,22 @@
 //   past-rows      collection (4, BE), a Maplog's keys        which content a record had
 //   past-chains    collection, record, generation -> chain    where that is kept, when it isn't the chain of its own record
 //   past-entries   SavedEntries
+//   past-purged    collection, record, generation -> nothing  what snapshots show no more, though their mappings name it
+//   past-states    SavedStates
 //   past-catalog   storage::PastCatalog
 //
 // The contents stay in their collection's record store. Thread-safe; transactions are not.
 #pragma once
 
 #include <atomic>
+#include <set>
+#include <shared_mutex>
+#include <tuple>
 
 #include "storage/pre_states.h"
 #include "versions/past/maplog.h"
 #include "versions/past/saved_entries.h"
+#include "versions/past/saved_states.h"
 #include "versions/past/snapshots.h"
 
 namespace versions::past {
@@ -49,6 +55,12 @@ class Past final : public storage::PreStates {
   // A content that was overwritten; throws DataCorruptionDetected where it isn't there.
   Bytes content(Transaction& transaction, storage::RecordStore& records, CollectionId collection, const Mapping& mapping) const;
   const SavedEntries& entries() const { return entries_; }
+  const SavedStates& states() const { return states_; }
+
+  // Takes what was kept of the documents with this key in the `_id` index out of every snapshot. Returns how many contents that were.
+  uint64_t purge(Transaction& transaction, storage::StoredCollection& collection, BytesView key);
+  bool purged(CollectionId collection, const Mapping& content) const;
+  uint64_t purges() const { return purges_.load(); }  // goes up with each
   Maplog log(CollectionId collection) const;
 
   // Whether there is something to sweep or to seal.
@@ -66,7 +78,8 @@ class Past final : public storage::PreStates {
     std::shared_ptr<const PageTable> table;
     Stamp below = 0;
   };
-  static Bytes chain_row_key(CollectionId collection, const Mapping& mapping);
+  void load_purged();
+  static Bytes content_key(CollectionId collection, const Mapping& mapping);
   void open_tables();
   void keep_table(const std::string& name, const Known& known);
   void release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted);
@@ -81,8 +94,12 @@ class Past final : public storage::PreStates {
   std::mutex making_;
   std::mutex tidying_;  // one who seals or sweeps at a time
   std::atomic<Stamp> sealed_below_{0};
-  storage::Table rows_, chains_;
+  storage::Table rows_, chains_, purged_rows_;
   SavedEntries entries_;
+  SavedStates states_;
+  mutable std::shared_mutex purged_mutex_;
+  std::set<std::tuple<CollectionId, RecordId, Stamp>> purged_;
+  std::atomic<uint64_t> purges_{0};
   mutable SkippyCache nodes_{16 << 20};
   mutable std::mutex mutex_;
   base::Lru<std::string, Known> tables_{64 << 20};

@@ -14,8 +14,14 @@ using base::ErrorCode;
 using base::OperationError;
 
 PastCollection::PastCollection(Past& past, std::shared_ptr<storage::StoredCollection> base, const storage::CollectionEntry& entry, std::string ns,
-                               DeclaredSnapshot snapshot)
-    : past_(past), base_(std::move(base)), ns_(std::move(ns)), snapshot_(std::move(snapshot)), options_(entry.options) {
+                               DeclaredSnapshot snapshot, std::shared_ptr<ShownRecords> of_branch)
+    : past_(past),
+      base_(std::move(base)),
+      ns_(std::move(ns)),
+      snapshot_(std::move(snapshot)),
+      options_(entry.options),
+      of_branch_(std::move(of_branch)),
+      was_shared_(base_->moves()) {
   for (const storage::IndexEntry& index : entry.indexes) indexes_.push_back(past.engine().catalog().index_as_of(*base_, index));
 }
 
@@ -47,37 +53,53 @@ std::shared_ptr<const ShownRows> PastCollection::rows(Transaction& transaction) 
 }
 
 Stamp PastCollection::shown(Transaction& transaction, RecordId id) const {
+  if (!may_show(id)) return 0;
   const auto current = base_->records().generation(transaction, id);
   if (current && *current <= snapshot_.stamp) return *current;
   const auto then = rows(transaction)->find(id);
-  return then && *then <= snapshot_.stamp ? *then : 0;
+  return then && shows_saved({id, *then}) ? *then : 0;
 }
 
 std::optional<bson::Document> PastCollection::find(Transaction& transaction, RecordId id, storage::ReadInfo* info) {
   Bytes content;
   if (base_->records().find_not_after(transaction, id, snapshot_.stamp, content, info)) return bson::Document(std::move(content));
   const auto then = rows(transaction)->find(id);
-  if (!then || *then > snapshot_.stamp) return std::nullopt;
+  if (!then || !shows_saved({id, *then})) return std::nullopt;
   return bson::Document(past_.content(transaction, base_->records(), base_->id(), {id, *then}));
 }
+
+namespace {
+
+// With whatever stands behind it in rows of an index.
+storage::KeyRange range_of(BytesView key) { return {Bytes(key), Bytes(key) + Bytes(17, '\xff')}; }
+
+}  // namespace
 
 std::optional<RecordId> PastCollection::find_id(Transaction& transaction, const bson::ValueView& id) {
   if (indexes_.empty() || !indexes_.front()->is_id()) return std::nullopt;
   bson::KeyString key;
   key.append(id);
+  if (of_branch_) {
+    PastIndexCursor versions(shared_from_this(), indexes_.front(), transaction, Direction::forward);
+    versions.seek(range_of(key.bytes()));
+    while (versions.next()) {
+      if (versions.key() == key.bytes()) return versions.record();
+    }
+    return std::nullopt;
+  }
   const auto record = indexes_.front()->find(transaction, key.bytes());
   if (record && shown(transaction, *record) != 0) return record;
   SavedEntries::Cursor saved(past_.entries(), transaction, this->id(), indexes_.front()->number(), Direction::forward);
-  const Bytes from(key.bytes());
-  saved.seek({from, from + Bytes(17, '\xff')});
+  const storage::KeyRange range = range_of(key.bytes());
+  saved.seek(range);
   while (saved.next()) {
-    if (saved.key() == from && shows(transaction, saved)) return saved.record();
+    if (saved.key() == range.from && shows(transaction, saved)) return saved.record();
   }
   return std::nullopt;
 }
 
 bool PastCollection::shows(Transaction& transaction, const SavedEntries::Cursor& entry) const {
-  return entry.generation() <= snapshot_.stamp && rows(transaction)->find(entry.record()) == entry.generation();
+  return shows_saved({entry.record(), entry.generation()}) && rows(transaction)->find(entry.record()) == entry.generation();
 }
 
 bool PastCollection::gone(const storage::StoredIndex& index) const {
@@ -98,12 +120,14 @@ std::unique_ptr<storage::IndexCursor> PastCollection::scan(Transaction& transact
 
 int64_t PastCollection::record_count() const {
   std::lock_guard counting(counting_);
-  if (count_) return *count_;
+  const uint64_t purges = past_.purges();
+  if (count_ && counted_purges_ == purges) return *count_;
   Transaction transaction(past_.engine(), Transaction::Mode::read);
   PastScan scan(std::const_pointer_cast<PastCollection>(shared_from_this()), transaction, Direction::forward);
   int64_t count = 0;
   while (scan.next()) ++count;
   count_ = count;
+  counted_purges_ = purges;
   return count;
 }
 

@@ -15,16 +15,25 @@ namespace versions::past {
 
 using storage::Direction;
 
+// Which of the records that there were a view shows: the same for each transaction. Thread-safe.
+class ShownRecords {
+ public:
+  virtual ~ShownRecords() = default;
+  virtual bool contains(RecordId record) = 0;
+};
+
 class PastCollection final : public storage::Collection, public std::enable_shared_from_this<PastCollection> {
  public:
-  // `entry`: as the catalog had it then. Not inside a transaction.
-  PastCollection(Past& past, std::shared_ptr<storage::StoredCollection> base, const storage::CollectionEntry& entry, std::string ns, DeclaredSnapshot snapshot);
+  // `entry`: as the catalog had it then. `of_branch`: nullptr: all records are shown. Not inside a transaction.
+  PastCollection(Past& past, std::shared_ptr<storage::StoredCollection> base, const storage::CollectionEntry& entry, std::string ns, DeclaredSnapshot snapshot,
+                 std::shared_ptr<ShownRecords> of_branch = nullptr);
 
   CollectionId id() const override { return base_->id(); }
   std::string ns() const override { return ns_; }
   std::string uuid_bytes() const override { return base_->uuid_bytes(); }
   const storage::CollectionOptions& options() const override { return options_; }
-  bool dropped() const override { return !past_.snapshots().find(snapshot_.number); }
+  // Also where the first branch of its database was made since: then it is to be opened anew.
+  bool dropped() const override { return base_->moves() != was_shared_ || !past_.snapshots().find(snapshot_.number); }
   bool read_only() const override { return true; }
   std::shared_mutex& schema_mutex() override { return base_->schema_mutex(); }
   std::vector<std::shared_ptr<const storage::Index>> indexes() const override { return {indexes_.begin(), indexes_.end()}; }
@@ -45,6 +54,10 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   int64_t logical_bytes() const override;  // an estimate: documents are taken to be as long as now on average
 
   // --- for its cursors
+  // Whether the record can be shown, if it was there.
+  bool may_show(RecordId id) const { return !of_branch_ || of_branch_->contains(id); }
+  // What it was, where that was kept.
+  bool shows_saved(const Mapping& saved) const { return saved.content <= snapshot_.stamp && may_show(saved.row) && !past_.purged(id(), saved); }
   // What the snapshot shows of the record; 0: it doesn't.
   Stamp shown(Transaction& transaction, RecordId id) const;
   // Whether the entry is of a content that the snapshot shows.
@@ -63,10 +76,13 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   const DeclaredSnapshot snapshot_;
   const storage::CollectionOptions options_;
   storage::StoredIndexes indexes_;
+  const std::shared_ptr<ShownRecords> of_branch_;
+  const bool was_shared_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const ShownRows> rows_;  // good for transactions up to its moment
   mutable std::mutex counting_;
   mutable std::optional<int64_t> count_;
+  mutable uint64_t counted_purges_ = 0;  // when it was counted
 };
 
 }  // namespace versions::past

@@ -23,7 +23,7 @@ void PastScan::open(Transaction& transaction) {
     saved_.insert(saved_.end(), newer.begin(), newer.end());
     std::inplace_merge(saved_.begin(), saved_.begin() + static_cast<std::ptrdiff_t>(middle), saved_.end(), [](const Mapping& a, const Mapping& b) { return a.row < b.row; });
   }
-  std::erase_if(saved_, [&](const Mapping& one) { return one.content > collection_->snapshot(); });
+  std::erase_if(saved_, [&](const Mapping& one) { return !collection_->shows_saved(one); });
   if (!forward()) std::reverse(saved_.begin(), saved_.end());
   at_ = 0;
   placed_ = false;
@@ -44,7 +44,7 @@ void PastScan::seek(RecordId id) {
 void PastScan::step_current() {
   do {
     on_current_ = current_->next();
-  } while (on_current_ && current_->generation() > collection_->snapshot());
+  } while (on_current_ && (current_->generation() > collection_->snapshot() || !collection_->may_show(current_->id())));
 }
 
 bool PastScan::next() {
@@ -117,9 +117,10 @@ bool PastIndexCursor::next_current() {
   while (current_->next()) {
     const RecordId record = current_->record();
     if (gone_) {
-      if (holds(current_->key(), record)) return true;
+      if (collection_->may_show(record) && holds(current_->key(), record)) return true;
       continue;
     }
+    if (!collection_->may_show(record)) continue;
     const auto generation = collection_->records().generation(*transaction_, record);
     if (generation && *generation <= collection_->snapshot()) return true;
   }

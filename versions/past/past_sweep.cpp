@@ -107,7 +107,7 @@ void Past::release_one(Transaction& transaction, storage::StoredCollection& coll
   const auto content = collection.records().find_kept(transaction, mapping.row, mapping.content, chain);
   if (!content || !collection.records().release(transaction, mapping.row, mapping.content, chain)) return;
   for (const auto& index : indexes) entries_.remove(transaction, collection.id(), *index, bson::DocumentView(*content), mapping.row, mapping.content);
-  if (chain != mapping.row) chains_.remove(transaction, chain_row_key(collection.id(), mapping));
+  if (chain != mapping.row) chains_.remove(transaction, content_key(collection.id(), mapping));
 }
 
 // What is there of collections and indexes that no snapshot shows any more. Without a snapshot that is everything.
@@ -118,6 +118,7 @@ void Past::forget_gone() {
       const Bytes from = storage::catalog_key(collection), to = storage::catalog_key(collection + 1);
       rows_.truncate(transaction, from, to);
       chains_.truncate(transaction, from, to);
+      purged_rows_.truncate(transaction, from, to);
     });
   }
   for (const auto& [collection, index] : entries_.indexes(engine_)) {
@@ -147,6 +148,7 @@ void Past::sweep(const std::function<void()>& interrupted) {
     const Stamp shown = next == left.begin() ? 0 : *std::prev(next), end = next == left.end() ? horizon : *next;
     for (const CollectionId collection : collections_in(engine_, rows_)) release(collection, one.stamp, end, shown, interrupted);
   }
+  states_.keep_only_declared(engine_);
   engine_.catalog().forget_past();
   forget_gone();
   storage::in_transaction(engine_, [&](Transaction& transaction) {

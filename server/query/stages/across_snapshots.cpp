@@ -10,7 +10,7 @@
 #include "server/services.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
-#include "versions/database/refs.h"
+#include "versions/database/databases.h"
 #include "versions/past/past.h"
 
 namespace server::query {
@@ -38,10 +38,29 @@ DeclaredSnapshot named(versions::past::Past& past, const std::string& ref) {
   return *snapshot;
 }
 
+// A database, or a branch of one: which of them is read, whatever snapshot the name says.
+std::string home_of(const PipelineContext& context) {
+  const versions::DatabaseName name = versions::split_name(context.db);
+  const std::string home(name.database);
+  if (!name.ref) return home;
+  if (const size_t behind = name.ref->find('@'); behind != name.ref->npos) return home + "@" + std::string(name.ref->substr(0, behind));
+  const versions::Ref ref = versions::parse_ref(*name.ref);
+  const auto database = context.op->services().databases->find(home);
+  if (!database) return home;
+  storage::Transaction transaction(*context.op->services().engine, storage::Transaction::Mode::read);
+  try {
+    if (database->place(transaction, ref).branch) return context.db;
+  } catch (const base::OperationError& error) {
+    if (error.code() != base::ErrorCode::namespace_not_found || !ref.steps.empty() || !past_of(context).snapshots().find(ref.name)) throw;
+    return home;
+  }
+  refuse(base::ErrorCode::illegal_operation, "a commit is the same in all snapshots: " + context.db);
+}
+
 class AcrossSnapshots final : public Stage {
  public:
   AcrossSnapshots(PipelineContext& context, const Plan& plan)
-      : Stage(nullptr), plan_(plan), context_(context), past_(past_of(context)), db_(versions::split_name(context.db).database), snapshots_(past_.snapshots().all()) {
+      : Stage(nullptr), plan_(plan), context_(context), past_(past_of(context)), db_(home_of(context)), snapshots_(past_.snapshots().all()) {
     if (!plan.from.empty()) {
       const DeclaredSnapshot from = named(past_, plan.from);
       std::erase_if(snapshots_, [&](const auto& one) { return one.stamp < from.stamp; });
@@ -59,14 +78,17 @@ class AcrossSnapshots final : public Stage {
         document_ = with_field_at(inner_->document(), plan_.as, shown_);
         return true;
       }
+      inner_.reset();
+      show_progress();
       if (at_ == snapshots_.size()) return false;
-      begin_snapshot();
+      if (is_there(snapshots_[at_])) begin_snapshot();
       ++at_;
     }
   }
   DocumentView document() override { return document_; }
   void begin(OperationContext& op) override {
     context_.op = &op;
+    show_progress();
     if (!inner_) return;
     inner_context_->op = &op;
     inner_->begin(op);
@@ -76,12 +98,24 @@ class AcrossSnapshots final : public Stage {
   }
 
  private:
+  std::string name_in(const DeclaredSnapshot& snapshot) const { return db_ + "@s" + std::to_string(snapshot.number); }
+  // A branch need not be in all of them.
+  bool is_there(const DeclaredSnapshot& snapshot) const {
+    try {
+      context_.op->services().engine->catalog().open(name_in(snapshot) + "." + context_.collection);
+      return true;
+    } catch (const base::OperationError& error) {
+      if (error.code() != base::ErrorCode::namespace_not_found) throw;
+      return false;
+    }
+  }
+  void show_progress() const {
+    context_.op->set_plan_summary("ACROSS_SNAPSHOTS " + std::to_string(at_) + " of " + std::to_string(snapshots_.size()));
+  }
   void begin_snapshot() {
     const DeclaredSnapshot& snapshot = snapshots_[at_];
-    context_.op->set_plan_summary("ACROSS_SNAPSHOTS " + std::to_string(at_ + 1) + " of " + std::to_string(snapshots_.size()));
-    inner_.reset();
     pipeline_.reset();
-    const std::string db = db_ + "@s" + std::to_string(snapshot.number);
+    const std::string db = name_in(snapshot);
     if (at_ % jointly == 0) warm(db);
     inner_context_ = nested_context(context_, context_.collection, db);
     pipeline_ = std::make_unique<Pipeline>(plan_.stages, *inner_context_);
