@@ -284,6 +284,32 @@ def test_branches_are_as_they_were(shop):
     fails(NAMESPACE_NOT_FOUND, lambda: past.c.find_one())
 
 
+def test_collections_are_on_a_branch_as_they_were(shop):
+    now = shop.now
+    now.c.insert_many([{"_id": i} for i in range(3)])
+    now.command("createBranch", "dev")
+    dev = shop["dev"]
+    dev.only.insert_one({"_id": 1, "here": True})
+    both = shop.declare("both")
+    dev.only.drop()
+    dev.c.drop()
+    none = shop.declare("none")
+    dev.c.insert_one({"_id": 100})
+    anew = shop.declare("anew")
+    list(dev.c.aggregate([{"$set": {"_id": 200}}, {"$out": "c"}]))
+    dev.command("commit", 1, message="another c")
+    now.command("sweep", 1)
+    assert dev.list_collection_names() == ["c"] and by_id(dev.c) == {200: {"_id": 200}}
+    for name, expected in ((both, {"c": [0, 1, 2], "only": [1]}), (none, {}), (anew, {"c": [100]})):
+        then = shop[f"dev@{name}"]
+        assert {one: sorted(by_id(then[one])) for one in then.list_collection_names()} == expected, name
+        assert shop[name].list_collection_names() == ["c"] and sorted(by_id(shop[name].c)) == [0, 1, 2]
+    assert [one["snapshot"]["snapshot"] for one in dev.c.aggregate([{"$acrossSnapshots": {"pipeline": [{"$limit": 1}]}}])] == [both, anew]
+    for one in (both, none, anew):
+        shop.client.admin.command("dropSnapshot", one)
+    assert now.c.count_documents({}) == 3 and now.command("validate", "c", full=True)["valid"]
+
+
 def test_a_database_that_had_branches_is_in_no_snapshot_once_it_is_dropped(shop):
     shop.now.c.insert_one({"_id": 1})
     name = shop.declare("v")
