@@ -43,11 +43,14 @@ Replacement::Replacement(OperationContext& op, const std::string& ns, const stor
   storage::Catalog& catalog = engine_of(op).catalog();
   const std::string aside = unfinished_name(), name(collection_of(ns));
   const auto there = catalog.open(database_->name() + "." + name);
-  in_transaction(op, [&](storage::Transaction& transaction) {
-    branch_ = database_->branch(transaction, query::ref_of_name(database_of(ns))).name;
-    const versions::Branch made = database_->create(transaction, aside, {.name = branch_});
-    if (there) database_->drop_collection(transaction, made, there->id(), keep_for_log(op));
-  });
+  {
+    const auto indexes = database_->keep_indexes();
+    in_transaction(op, [&](storage::Transaction& transaction) {
+      branch_ = database_->branch(transaction, query::ref_of_name(database_of(ns))).name;
+      const versions::Branch made = database_->create(transaction, aside, {.name = branch_});
+      if (there) database_->drop_collection(transaction, made, there->id(), keep_for_log(op));
+    });
+  }
   aside_ = aside;
   ns_ = database_->name() + "@" + versions::escaped(aside_) + "." + name;
   try {
