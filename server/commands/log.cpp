@@ -56,6 +56,7 @@ class LogSource : public query::CursorSource {
       : op_(&op),
         states_(op, std::move(database)),
         log_(states_.branches().graph(), states_.transaction(), states_.place(from).commit),
+        first_(states_.branches().graph().first(states_.transaction())),
         left_(limit) {
     if (touching) touching_.emplace(op, states_, *touching);
   }
@@ -63,19 +64,37 @@ class LogSource : public query::CursorSource {
   void end() override { op_ = nullptr; }
   bool next() override {
     if (left_-- == 0) return false;
-    do {
+    versions::Commit commit;
+    for (bool told = false; !told;) {
       op_->check_interrupt();
       if (!log_.next()) return false;
-    } while (touching_ && !touching_->changed_by(states_, log_.commit()));
-    document_ = describe(states_.transaction(), states_.branches().graph(), log_.commit());
+      commit = log_.commit();
+      if (commit.number == first_ && first_told_) continue;
+      if (proves_first(commit)) {
+        first_told_ = true;
+        commit.parents.clear();
+      }
+      told = !touching_ || touching_->changed_by(states_, commit);
+    }
+    document_ = describe(states_.transaction(), states_.branches().graph(), commit);
     return true;
   }
   bson::DocumentView document() override { return document_; }
 
  private:
+  // A database's first `commit` makes two: what the documents came with, and its child, which proves them. They are told of as one.
+  bool proves_first(const versions::Commit& commit) const {
+    if (commit.parents != std::vector{first_}) return false;
+    const auto first = states_.branches().graph().commit(states_.transaction(), first_);
+    const auto same = [](const versions::CollectionState& a, const versions::CollectionState& b) { return a.collection == b.collection && a.state == b.state; };
+    return commit.metadata == first->metadata && std::ranges::equal(commit.collections, first->collections, same);
+  }
+
   OperationContext* op_;  // nullptr between batches
   query::States states_;
   versions::Log log_;
+  const versions::CommitNumber first_;
+  bool first_told_ = false;
   std::optional<Touching> touching_;
   int64_t left_;  // negative: no limit
   bson::Document document_;

@@ -167,9 +167,9 @@ def test_the_history_of_a_document(shop):
     assert [(one["message"], one["author"], one["document"]["a"]) for one in found[1:]] == [("a is 2", "bob", 2), ("a is 1", "bob", 1), ("first", "ann", 0)]
     assert found == history(shop["dev"].c, 1.0)
     logged = {one["commit"]: one for one in log_of(shop["dev"])}
-    assert logged.pop(first["commit"])["parents"] == [found[3]["commit"]]  # it says what the one before it has, and changes nothing
-    assert {one["commit"]: {field: value for field, value in one.items() if field != "document"} for one in found[1:]} == logged
-    assert found[3]["parents"] == []
+    assert logged.pop(first["commit"])["parents"] == []  # what the documents came with, and what proves them, as one
+    assert {one["commit"]: {field: value for field, value in one.items() if field != "document"} for one in found[1:3]} == logged
+    assert found[3]["parents"] == [] and found[3]["message"] == "first"
     assert [one["document"] for one in history(main.c, 0)] == [{"_id": 0, "a": 0}]
     assert history(main.c, 77) == [] and history(main.nowhere, 1) == []
     # What a merge takes over came with the commit that it was made with.

@@ -20,8 +20,9 @@ def history(shop):
     main.c.create_index("a")
     main.c.create_index("u", unique=True)
     main.c.insert_many([{"_id": i, "a": i % 3, "u": i, "text": "text " * 20} for i in range(20)])
-    main.command("commit", 1)
-    shown = {commit: by_id(main.c) for commit in reversed(ids_of(main))}
+    first = main.command("commit", 1)["commit"]
+    came_with = next(main.c.aggregate([{"$history": {"_id": 0}}]))["commit"]
+    shown = {commit: by_id(main.c) for commit in (came_with, first)}
     for i in range(10):
         main.c.update_one({"_id": 1}, {"$set": {"a": 100 + i, "u": 100 + i}})
         main.c.delete_one({"_id": 10 + i})
