@@ -1,4 +1,5 @@
 // $unwind: one document for each element of an array.
+#include "server/operation.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 
@@ -54,11 +55,13 @@ ValueView value_at(DocumentView document, std::string_view path) {
 
 class Unwind final : public Stage {
  public:
-  Unwind(StagePtr from, const Options& options) : Stage(std::move(from)), options_(options) {}
+  Unwind(StagePtr from, const Options& options, PipelineContext& context) : Stage(std::move(from)), options_(options), context_(context) {}
 
   bool next() override {
     for (;;) {
       if (elements_ != DocumentView::Iterator()) {
+        // Several behind each other make many documents of one that was read.
+        if ((index_ & 63) == 0) context_.op->check_interrupt();
         emit(*elements_, index_++);
         ++elements_;
         return true;
@@ -90,6 +93,7 @@ class Unwind final : public Stage {
   }
 
   const Options& options_;
+  PipelineContext& context_;
   bson::Document whole_;
   DocumentView::Iterator elements_;
   int64_t index_ = 0;
@@ -136,8 +140,8 @@ StageSpecPtr parse_unwind(const Element& specification, PipelineContext&) {
   if (path[0] != '$') refuse(28818, "path option to $unwind stage should be prefixed with a '$': " + std::string(path));
   options.path = path.substr(1);
   check_field_path(options.path);
-  return make_spec(specification, [options](StagePtr source, PipelineContext&) -> StagePtr {
-    return std::make_unique<Unwind>(std::move(source), options);
+  return make_spec(specification, [options](StagePtr source, PipelineContext& context) -> StagePtr {
+    return std::make_unique<Unwind>(std::move(source), options, context);
   });
 }
 
