@@ -78,6 +78,16 @@ std::string OperationContext::plan_summary() const {
   return plan_summary_;
 }
 
+void OperationContext::set_progress(Progress progress) {
+  std::lock_guard lock(mutex_);
+  progress_ = std::move(progress);
+}
+
+Progress OperationContext::progress() const {
+  std::lock_guard lock(mutex_);
+  return progress_;
+}
+
 void OperationRegistry::add(OperationContext& op) {
   std::lock_guard lock(mutex_);
   running_.push_front(&op);

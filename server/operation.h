@@ -20,6 +20,7 @@
 #include "bson/document.h"
 #include "replication/coordinator.h"
 #include "server/client.h"
+#include "server/progress.h"
 
 namespace storage {
 struct Snapshot;
@@ -123,6 +124,9 @@ class OperationContext {
   // What a slow-query line and currentOp say beside the command.
   void set_plan_summary(std::string text);
   std::string plan_summary() const;
+  // How far it is, for currentOp.
+  void set_progress(Progress progress);
+  Progress progress() const;
   struct Counts {
     int64_t keys_examined = -1;  // -1: not counted
     int64_t docs_examined = -1;
@@ -148,6 +152,7 @@ class OperationContext {
   mutable std::mutex mutex_;
   std::condition_variable woken_;
   std::string plan_summary_;
+  Progress progress_;
   std::shared_lock<std::shared_mutex> primary_;
   std::atomic<bool> holds_primary_{false};
   friend class OperationRegistry;

@@ -41,6 +41,13 @@ void append_command(bson::Builder& out, const OperationContext& op, bool whole) 
   }
 }
 
+void append_progress(bson::Builder& out, const Progress& progress) {
+  if (progress.total == 0) return;
+  const std::string done = std::to_string(progress.done) + "/" + std::to_string(progress.total);
+  out.append("msg", progress.what + ": " + done + " " + std::to_string(progress.done * 100 / progress.total) + "%");
+  out.object("progress").append("done", progress.done).append("total", progress.total);
+}
+
 bson::Builder begin(const Client& client, const std::string& host, bool active, int64_t now_ms) {
   bson::Builder out;
   out.append("type", "op").append("host", host).append("desc", client.description());
@@ -65,6 +72,7 @@ bson::Document describe(const OperationContext& op, const std::string& host, boo
   out.append("ns", request.db + "." + (named ? std::string(first.as_string()) : "$cmd"));
   append_command(out, op, whole);
   if (const auto summary = op.plan_summary(); !summary.empty()) out.append("planSummary", summary);
+  append_progress(out, op.progress());
   if (op.killed()) out.append("killPending", true);
   return out.done();
 }
@@ -74,6 +82,7 @@ bson::Document describe(const query::CursorRegistry::Waiting& cursor, const std:
   out.append("type", "idleCursor").append("host", host).append("ns", cursor.ns);
   if (!cursor.lsid.empty()) out.append("lsid", cursor.lsid);
   if (!cursor.plan_summary.empty()) out.append("planSummary", cursor.plan_summary);
+  append_progress(out, cursor.progress);
   {
     auto shown = out.object("cursor");
     shown.append("cursorId", cursor.id).append("createdDate", bson::Date{cursor.created_ms}).append("lastAccessDate", bson::Date{cursor.used_ms});

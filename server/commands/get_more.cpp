@@ -109,6 +109,7 @@ class GetMore : public Command {
     int64_t next_id = 0;
     if (more || cursor->tailable) {
       cursor->source->end();
+      cursor->progress = op.progress();
       if (cursor->time_left && op.deadline()) cursor->time_left = *op.remaining();
       if (cursor.check_in(op.services().clock.wall_ms())) next_id = id;
     }

@@ -146,7 +146,7 @@ std::vector<CursorRegistry::Waiting> CursorRegistry::waiting() const {
   for (const auto& [id, slot] : slots_) {
     if (!slot.cursor || slot.killed) continue;
     const Cursor& cursor = *slot.cursor;
-    all.push_back({id, slot.ns, cursor.command, slot.lsid, cursor.plan_summary, slot.created_ms, slot.used_ms, cursor.tailable, cursor.await_data,
+    all.push_back({id, slot.ns, cursor.command, slot.lsid, cursor.plan_summary, cursor.progress, slot.created_ms, slot.used_ms, cursor.tailable, cursor.await_data,
                    slot.no_timeout});
   }
   return all;
@@ -202,6 +202,7 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
     cursor->source->end();
     if (op.deadline()) cursor->time_left = *op.remaining();
     cursor->snapshot = op.snapshot;
+    cursor->progress = op.progress();
     cursor->agreed_only = op.read_concern.agreed();
     id = registry.add(std::move(cursor), op.services().clock.wall_ms());
     op.counts.cursor_id = id;

@@ -14,6 +14,7 @@
 
 #include "bson/builder.h"
 #include "bson/document.h"
+#include "server/progress.h"
 #include "server/query/recent_snapshots.h"
 
 namespace server {
@@ -57,6 +58,7 @@ struct Cursor {
   std::shared_ptr<const storage::Snapshot> snapshot;  // of readConcern snapshot
   bool agreed_only = false;  // readConcern majority, or stronger: so is every batch
   std::string plan_summary;
+  Progress progress;                       // after the last batch
   CursorSource::Examined reported;         // by the operations before
 };
 
@@ -100,6 +102,7 @@ class CursorRegistry {
     bson::Document command;
     bson::Document lsid;        // empty: no session
     std::string plan_summary;
+    Progress progress;
     int64_t created_ms = 0, used_ms = 0;
     bool tailable = false, await_data = false, no_timeout = false;
   };

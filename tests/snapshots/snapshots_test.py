@@ -1,4 +1,5 @@
 """Declared snapshots, as a client uses them: every command that reads shows what there was."""
+import concurrent.futures
 import datetime
 import time
 
@@ -9,47 +10,11 @@ from bson.raw_bson import RawBSONDocument
 from pymongo.errors import OperationFailure
 
 from tests.branches.conftest import by_id, fails
-from tests.support.palimpsest import Server
+from tests.snapshots.conftest import snapshots
 
 BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, SNAPSHOT_TOO_OLD, UNKNOWN_FIELD = 2, 20, 26, 48, 239, 40415
 
 RAW = CodecOptions(RawBSONDocument)
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server() as running:
-        yield running
-
-
-@pytest.fixture
-def shop(server):
-    with pymongo.MongoClient(server.uri) as client:
-        for name in client.list_database_names():
-            if name not in ("admin", "config", "local"):
-                client.drop_database(name)
-        for one in snapshots(client):
-            client.admin.command("dropSnapshot", one["snapshot"])
-        yield Shop(client)
-
-
-def snapshots(client):
-    return list(client.admin.cursor_command("listSnapshots", 1))
-
-
-class Shop:
-    def __init__(self, client):
-        self.client = client
-
-    def __getitem__(self, ref):
-        return self.client[f"shop@{ref}" if ref else "shop"]
-
-    @property
-    def now(self):
-        return self.client["shop"]
-
-    def declare(self, name=None):
-        return self.client.admin.command("createSnapshot", 1, **({"name": name} if name else {}))["snapshot"]
 
 
 def test_everything_that_reads_shows_what_there_was(shop):
@@ -199,6 +164,39 @@ def test_a_pipeline_across_snapshots(shop):
     fails(UNKNOWN_FIELD, lambda: list(now.c.aggregate([{"$acrossSnapshots": {"map": []}}])))
     with pytest.raises(OperationFailure):
         list(now.c.aggregate([{"$match": {}}, stage]))
+
+
+def test_progress_across_snapshots(shop):
+    now = shop.now
+    now.c.insert_one({"_id": 0})
+    shop.declare()
+    now.c.insert_many([{"_id": i} for i in range(1, 300)])
+    shop.declare(), shop.declare()
+
+    def progress(**of):
+        """What $currentOp says of an operation, or of a cursor that waits."""
+        for one in shop.client.admin.aggregate([{"$currentOp": {"idleCursors": True}}]):
+            if "progress" in one and of.items() <= {**one.get("command", {}), **one.get("cursor", {})}.items():
+                return one["msg"], one["progress"]["done"], one["progress"]["total"], one
+        return None
+
+    cursor = now.command("aggregate", "c", pipeline=[{"$acrossSnapshots": {"pipeline": []}}], cursor={"batchSize": 2})["cursor"]
+    assert progress(cursorId=cursor["id"])[:3] == ("Reading snapshots: 1/3 33%", 1, 3)
+    now.command("getMore", cursor["id"], collection="c", batchSize=300)
+    assert progress(cursorId=cursor["id"])[:3] == ("Reading snapshots: 2/3 66%", 2, 3)
+    assert len(now.command("getMore", cursor["id"], collection="c")["cursor"]["nextBatch"]) == 299
+
+    # 300 documents beside each other four times: it ends because it is killed.
+    endless = [{"$lookup": {"from": "c", "pipeline": [], "as": f"of{i}"}} for i in range(4)] + [{"$unwind": f"$of{i}"} for i in range(4)] + [{"$count": "n"}]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        running = pool.submit(lambda: list(now.c.aggregate([{"$acrossSnapshots": {"pipeline": endless}}], comment="endless")))
+        deadline = time.monotonic() + 60
+        while not (found := progress(comment="endless")) or found[1] == 0:
+            assert not running.done() and time.monotonic() < deadline, found
+            time.sleep(0.02)
+        assert found[:3] == ("Reading snapshots: 1/3 33%", 1, 3) and found[3]["planSummary"] == "ACROSS_SNAPSHOTS"
+        shop.client.admin.command("killOp", 1, op=found[3]["opid"])
+        fails(11601, running.result)
 
 
 def test_snapshots_by_schedule(server, shop):

@@ -78,11 +78,14 @@ class AcrossSnapshots final : public Stage {
         document_ = with_field_at(inner_->document(), plan_.as, shown_);
         return true;
       }
-      inner_.reset();
+      if (inner_) {
+        inner_.reset();
+        ++at_;
+      }
+      while (at_ < snapshots_.size() && !is_there(snapshots_[at_])) ++at_;
       show_progress();
       if (at_ == snapshots_.size()) return false;
-      if (is_there(snapshots_[at_])) begin_snapshot();
-      ++at_;
+      begin_snapshot();
     }
   }
   DocumentView document() override { return document_; }
@@ -110,13 +113,14 @@ class AcrossSnapshots final : public Stage {
     }
   }
   void show_progress() const {
-    context_.op->set_plan_summary("ACROSS_SNAPSHOTS " + std::to_string(at_) + " of " + std::to_string(snapshots_.size()));
+    context_.op->set_plan_summary("ACROSS_SNAPSHOTS");
+    context_.op->set_progress({"Reading snapshots", static_cast<int64_t>(at_), static_cast<int64_t>(snapshots_.size())});
   }
   void begin_snapshot() {
     const DeclaredSnapshot& snapshot = snapshots_[at_];
     pipeline_.reset();
     const std::string db = name_in(snapshot);
-    if (at_ % jointly == 0) warm(db);
+    if (at_ >= warm_below_) warm(db);
     inner_context_ = nested_context(context_, context_.collection, db);
     pipeline_ = std::make_unique<Pipeline>(plan_.stages, *inner_context_);
     inner_ = pipeline_->start(Value());
@@ -129,7 +133,8 @@ class AcrossSnapshots final : public Stage {
     const auto collection = context_.op->services().engine->catalog().open(db + "." + context_.collection);
     if (!collection) return;
     std::vector<storage::Stamp> range;
-    for (size_t i = at_; i < std::min(snapshots_.size(), at_ + jointly); ++i) range.push_back(snapshots_[i].stamp);
+    warm_below_ = std::min(snapshots_.size(), at_ + jointly);
+    for (size_t i = at_; i < warm_below_; ++i) range.push_back(snapshots_[i].stamp);
     storage::Transaction transaction(*context_.op->services().engine, storage::Transaction::Mode::read);
     past_.warm(transaction, collection->id(), range);
   }
@@ -139,7 +144,8 @@ class AcrossSnapshots final : public Stage {
   versions::past::Past& past_;
   const std::string db_;
   std::vector<DeclaredSnapshot> snapshots_;
-  size_t at_ = 0;  // the next one
+  size_t at_ = 0;          // the one that is read; those before were
+  size_t warm_below_ = 0;  // up to where tables were made
   std::unique_ptr<PipelineContext> inner_context_;
   std::unique_ptr<Pipeline> pipeline_;
   StagePtr inner_;
