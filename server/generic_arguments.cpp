@@ -105,7 +105,8 @@ void apply_read_concern(OperationContext& op, bson::DocumentView given, const Co
     throw OperationError(ErrorCode::invalid_options, "Command " + std::string(command.name()) + " does not support { readConcern: { level: \"" +
                                                          std::string(*level) + "\" } }");
   }
-  if (replicated && !op.services().replica_set) throw OperationError(123, "node needs to be a replica set member to use read concern");
+  const bool declared = op.read_concern.at_cluster_time.has_value();  // a standalone server has declared snapshots too
+  if (replicated && !declared && !op.services().replica_set) throw OperationError(123, "node needs to be a replica set member to use read concern");
   if (op.read_concern.level == "snapshot" && !command.takes_snapshot()) {
     throw OperationError(ErrorCode::invalid_options, "readConcern level snapshot is not valid for command " + std::string(command.name()) + " outside of a transaction");
   }

@@ -21,10 +21,7 @@
 #include "replication/coordinator.h"
 #include "server/client.h"
 #include "server/progress.h"
-
-namespace storage {
-struct Snapshot;
-}
+#include "server/read_moment.h"
 
 namespace server {
 
@@ -102,7 +99,7 @@ class OperationContext {
   ReadConcern read_concern;
   // Where what is read has to be the majority's: this member led, in that term, when the read began.
   std::optional<int64_t> led_term;
-  std::shared_ptr<const storage::Snapshot> snapshot;  // readConcern snapshot: what is read is as of it; a cursor's, with its getMores
+  std::optional<ReadMoment> moment;  // what is read is as of it; a cursor's, with its getMores
   // The session and transaction number the client sent; missing when none.
   bson::ValueView lsid;
   std::optional<int64_t> txn_number;

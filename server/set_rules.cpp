@@ -13,8 +13,10 @@
 #include "server/session_registry.h"
 #include "server/topology.h"
 #include "server/write/retry.h"
+#include "server/write/target.h"
 #include "storage/engine.h"
 #include "storage/transaction.h"
+#include "versions/past/past.h"
 
 namespace server {
 
@@ -27,9 +29,12 @@ using storage::Stamp;
 namespace {
 
 constexpr int64_t drift_seconds_max = 365LL * 24 * 60 * 60;  // maxAcceptableLogicalClockDriftSecs
-constexpr auto wait_step_max = std::chrono::milliseconds(10);
+constexpr auto wait_step_min = std::chrono::milliseconds(1), wait_step_max = std::chrono::milliseconds(10);
 
-Stamp cluster_time(const Services& services) { return std::max(services.engine->last_stamp(), services.replica_set->known_time()); }
+Stamp cluster_time(const Services& services) {
+  const Stamp own = services.engine->last_stamp();
+  return services.replica_set ? std::max(own, services.replica_set->known_time()) : own;
+}
 
 // Is everything up to `time` here to be read?
 bool reached(const Services& services, Stamp time) {
@@ -60,6 +65,35 @@ void apply_default(const OperationContext& op, replication::WriteConcern& concer
 
 std::string shown(bson::Timestamp time) {
   return "{ ts: Timestamp(" + std::to_string(time.seconds) + ", " + std::to_string(time.increment) + ") }";
+}
+
+void await(OperationContext& op, const std::function<bool()>& here) {
+  for (auto step = wait_step_min; !here(); step = std::min(step * 2, wait_step_max)) op.sleep(step);
+}
+
+void check_has_come(const OperationContext& op, std::string_view name, Stamp wanted) {
+  const Stamp now = cluster_time(op.services());
+  if (wanted <= now) return;
+  throw OperationError(ErrorCode::invalid_options, "readConcern " + std::string(name) + " value must not be greater than the current clusterTime. Requested clusterTime: " +
+                                                       shown(timestamp_of(wanted)) + "; current clusterTime: " + shown(timestamp_of(now)));
+}
+
+// What a read was answered at not long ago, or a declared snapshot that the majority has.
+ReadMoment moment_at(OperationContext& op, Stamp time) {
+  write::engine_of(op);
+  const Services& services = op.services();
+  if (auto kept = services.cursors->snapshots.find(time)) return {time, std::move(kept)};
+  check_has_come(op, "atClusterTime", time);
+  const bool in_set = initiated(services);
+  // The log has it right behind its stamp.
+  if (in_set) await(op, [&] { return reached(services, time); });
+  const auto declared = services.past->snapshots().at(time);
+  if (!declared) {
+    throw OperationError(ErrorCode::snapshot_too_old, "Read timestamp " + shown(timestamp_of(time)) +
+                                                          " is neither a declared snapshot's nor one that a read was answered at in the last minutes; others are not kept");
+  }
+  if (in_set) await(op, [&] { return services.replica_set->progress().committed.optime.ts >= time; });
+  return {time, nullptr, declared->number};
 }
 
 // A read preference that lets others than the primary answer.
@@ -123,32 +157,28 @@ void check_member(const OperationContext& op, const Command& command) {
 
 void await_read_concern(OperationContext& op) {
   const ReadConcern& concern = op.read_concern;
+  if (concern.at_cluster_time) {
+    op.moment = moment_at(op, replication::stamp_of(*concern.at_cluster_time));
+    return;
+  }
   if (!initiated(op.services())) return;
   if (concern.level == "linearizable" && op.services().replica_set->state() != MemberState::primary) {
     throw OperationError(ErrorCode::not_writable_primary, "cannot satisfy linearizable read concern on non-primary node");
   }
   const bool snapshot = concern.level == "snapshot";
-  const auto take = [&] { op.snapshot = op.services().cursors->snapshots.newest(*op.services().engine, op.services().clock.wall_ms()); };
-  if (concern.at_cluster_time) {
-    op.snapshot = op.services().cursors->snapshots.find(replication::stamp_of(*concern.at_cluster_time));
-    if (!op.snapshot) {
-      throw OperationError(ErrorCode::snapshot_too_old, "Read timestamp " + shown(*concern.at_cluster_time) +
-                                                                     " is none that a read was answered at in the last minutes; others are not kept");
-    }
-    return;
-  }
+  const auto take = [&] {
+    auto newest = op.services().cursors->snapshots.newest(*op.services().engine, op.services().clock.wall_ms());
+    op.moment = ReadMoment{newest->stamp, std::move(newest)};
+  };
   if (snapshot) take();
   if (!concern.after_cluster_time) return;
   const Stamp wanted = replication::stamp_of(*concern.after_cluster_time);
-  if (const Stamp now = cluster_time(op.services()); wanted > now) {
-    throw OperationError(ErrorCode::invalid_options, "readConcern afterClusterTime value must not be greater than the current clusterTime. Requested clusterTime: " +
-                                                         shown(*concern.after_cluster_time) + "; current clusterTime: " + shown(timestamp_of(now)));
-  }
-  const auto here = [&] { return snapshot ? op.snapshot->stamp >= wanted : reached(op.services(), wanted); };
-  for (auto step = std::chrono::milliseconds(1); !here(); step = std::min(step * 2, wait_step_max)) {
-    op.sleep(step);
-    if (snapshot) take();
-  }
+  check_has_come(op, "afterClusterTime", wanted);
+  await(op, [&] {
+    if (!snapshot) return reached(op.services(), wanted);
+    if (op.moment->stamp < wanted) take();
+    return op.moment->stamp >= wanted;
+  });
 }
 
 void begin_retryable(OperationContext& op, const Command& command) {

@@ -90,7 +90,7 @@ class Distinct : public Command, public Explainable {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const DistinctRequest distinct = parse_distinct(request);
     check_collection_uuid(op, request.body.find("collectionUUID"), distinct.query.ns);
-    query::Reader reader(op, op.services().engine->catalog().open(distinct.query.ns), distinct.query.ns, distinct.query);
+    query::Reader reader(op, query::open_collection(op, distinct.query.ns), distinct.query.ns, distinct.query);
     op.set_plan_summary(reader.executor().summary());
     Values values(distinct.key);
     while (reader.next()) values.add_from(reader.document());
@@ -98,7 +98,7 @@ class Distinct : public Command, public Explainable {
     op.counts.keys_examined = stats.keys_examined;
     op.counts.docs_examined = stats.docs_examined;
     values.append(reply);
-    if (op.snapshot) reply.append("atClusterTime", replication::timestamp_of(op.snapshot->stamp));
+    if (op.moment) reply.append("atClusterTime", replication::timestamp_of(op.moment->stamp));
   }
 
   void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {

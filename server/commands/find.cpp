@@ -52,7 +52,7 @@ class Find : public Command, public Explainable {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const query::FindRequest find = query::parse_find(op, request);
     check_collection_uuid(op, request.body.find("collectionUUID"), find.query.ns);
-    auto collection = op.services().engine->catalog().open(find.query.ns);
+    auto collection = query::open_collection(op, find.query.ns);
     if (find.tailable && collection && !collection->options().capped) {
       throw base::OperationError(base::ErrorCode::bad_value, "error processing query: ns=" + find.query.ns +
                                                                  " tailable cursor requested on non capped collection");

@@ -94,7 +94,7 @@ class GetMore : public Command {
     bool more = false;
     {
       auto batch = out.array("nextBatch");
-      op.snapshot = cursor->snapshot;
+      op.moment = cursor->moment;
       if (cursor->agreed_only) op.read_concern.level = "majority";
       begin_read(op);
       cursor->source->begin(op);
@@ -105,7 +105,7 @@ class GetMore : public Command {
       query::count_batch(op, *cursor, batch.count());
       op.counts.cursor_id = id;
     }
-    if (op.snapshot) out.append("atClusterTime", replication::timestamp_of(op.snapshot->stamp));
+    if (op.moment) out.append("atClusterTime", replication::timestamp_of(op.moment->stamp));
     int64_t next_id = 0;
     if (more || cursor->tailable) {
       cursor->source->end();

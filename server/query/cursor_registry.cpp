@@ -201,13 +201,13 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
   if ((more || cursor->tailable) && !single_batch) {
     cursor->source->end();
     if (op.deadline()) cursor->time_left = *op.remaining();
-    cursor->snapshot = op.snapshot;
+    cursor->moment = op.moment;
     cursor->progress = op.progress();
     cursor->agreed_only = op.read_concern.agreed();
     id = registry.add(std::move(cursor), op.services().clock.wall_ms());
     op.counts.cursor_id = id;
   }
-  if (op.snapshot) out.append("atClusterTime", replication::timestamp_of(op.snapshot->stamp));
+  if (op.moment) out.append("atClusterTime", replication::timestamp_of(op.moment->stamp));
   out.append("id", id).append("ns", ns);
 }
 

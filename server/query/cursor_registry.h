@@ -15,6 +15,7 @@
 #include "bson/builder.h"
 #include "bson/document.h"
 #include "server/progress.h"
+#include "server/read_moment.h"
 #include "server/query/recent_snapshots.h"
 
 namespace server {
@@ -55,7 +56,7 @@ struct Cursor {
   bool no_timeout = false;
   // Time left of the maxTimeMS that find gave; getMores share it.
   std::optional<std::chrono::microseconds> time_left;
-  std::shared_ptr<const storage::Snapshot> snapshot;  // of readConcern snapshot
+  std::optional<ReadMoment> moment;        // that it reads as of
   bool agreed_only = false;  // readConcern majority, or stronger: so is every batch
   std::string plan_summary;
   Progress progress;                       // after the last batch

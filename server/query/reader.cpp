@@ -3,8 +3,15 @@
 #include "base/error.h"
 #include "server/operation.h"
 #include "server/services.h"
+#include "storage/catalog.h"
+#include "storage/engine.h"
 
 namespace server::query {
+
+std::shared_ptr<storage::Collection> open_collection(const OperationContext& op, const std::string& ns) {
+  const storage::Catalog& catalog = op.services().engine->catalog();
+  return op.moment ? catalog.open(name_at(op.moment, ns)) : catalog.open(ns);
+}
 
 Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query)
     : op_(&op), collection_(std::move(collection)), ns_(std::move(ns)) {
@@ -28,7 +35,7 @@ Reader::~Reader() {
 void Reader::open() {
   if (collection_) schema_ = std::shared_lock(collection_->schema_mutex());
   storage::Engine& engine = *op_->services().engine;
-  if (op_->snapshot) transaction_ = std::make_unique<storage::Transaction>(engine, *op_->snapshot);
+  if (op_->moment && !op_->moment->is_declared()) transaction_ = std::make_unique<storage::Transaction>(engine, *op_->moment->snapshot);
   else transaction_ = std::make_unique<storage::Transaction>(engine, storage::Transaction::Mode::read);
 }
 

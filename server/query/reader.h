@@ -9,6 +9,9 @@
 
 namespace server::query {
 
+// As of the operation's moment; nullptr: no such collection.
+std::shared_ptr<storage::Collection> open_collection(const OperationContext& op, const std::string& ns);
+
 // Between begin and end (of a batch, say) it holds a transaction and the schema
 // lock, and renews both at every pause. Where documents move when they change
 // (storage::Collection::moves) it keeps the transaction to its own end: what it

@@ -129,3 +129,38 @@ def test_branches_are_the_same_in_them(three):
     three.wait_same_place()
     for branch, snapshots in due.items():
         check_same(three, f"five@{branch}", snapshots)
+
+
+def test_read_concern_at_the_time_of_a_snapshot(three):
+    six = three.driver.get_database("six", write_concern=WriteConcern("majority"))
+    six.c.insert_many([{"_id": i, "round": 0} for i in range(300)])
+    time = three.driver.admin.command("createSnapshot", 1)["clusterTime"]
+    six.c.update_many({}, {"$set": {"round": 1}})
+    later = six.command("insert", "c", documents=[{"_id": 300}])["operationTime"]
+    three.driver.admin.command("createSnapshot", 1)
+    three.wait_settled()
+    three.wait_same_place()
+    concern = {"level": "snapshot", "atClusterTime": time}
+    for member in three.members:
+        database = member.direct["six"]
+        cursor = database.command("find", "c", batchSize=100, sort={"_id": 1}, readConcern=concern)["cursor"]
+        seen = cursor["firstBatch"]
+        while cursor["id"]:
+            assert cursor["atClusterTime"] == time
+            cursor = database.command("getMore", cursor["id"], collection="c", batchSize=100)["cursor"]
+            seen += cursor["nextBatch"]
+        assert seen == [{"_id": i, "round": 0} for i in range(300)], member.name
+        assert database.command("distinct", "c", key="round", readConcern=concern)["values"] == [0]
+        with pytest.raises(OperationFailure) as failure:
+            database.command("find", "c", readConcern={"level": "snapshot", "atClusterTime": later})
+        assert failure.value.code == 239
+    # One that was declared just now, on a member that may not have it yet.
+    for round in range(5):
+        six.c.update_many({"_id": {"$lt": 10}}, {"$set": {"round": 10 + round}})
+        said = three.driver.admin.command("createSnapshot", 1)
+        for member in three.secondaries():
+            with member.direct.start_session() as session:
+                session.advance_cluster_time(said["$clusterTime"])
+                concern = {"level": "snapshot", "atClusterTime": said["clusterTime"]}
+                reply = member.direct["six"].command("distinct", "c", key="round", query={"_id": 5}, readConcern=concern, session=session)
+            assert reply["values"] == [10 + round]

@@ -252,6 +252,12 @@ std::optional<DeclaredSnapshot> Snapshots::find(uint64_t number) const {
   return one == all_.end() ? std::nullopt : std::optional(*one);
 }
 
+std::optional<DeclaredSnapshot> Snapshots::at(Stamp stamp) const {
+  std::lock_guard lock(mutex_);
+  const auto one = std::lower_bound(all_.begin(), all_.end(), stamp, [](const DeclaredSnapshot& other, Stamp wanted) { return other.stamp < wanted; });
+  return one == all_.end() || one->stamp != stamp ? std::nullopt : std::optional(*one);
+}
+
 std::optional<DeclaredSnapshot> Snapshots::find(std::string_view ref) const {
   if (const auto number = number_of(ref)) return find(*number);
   const auto time = time_of(ref);

@@ -55,6 +55,8 @@ class Snapshots {
   // In the order of their declaration.
   std::vector<DeclaredSnapshot> all() const;
   std::optional<DeclaredSnapshot> find(uint64_t number) const;
+  // The one with just this stamp.
+  std::optional<DeclaredSnapshot> at(Stamp stamp) const;
   // By what stands behind the `@` of a database's name: a name, `s42`, or the newest at or before `20261120T101500Z`. nullopt: it
   // names none. Throws SnapshotTooOld for a time before the first.
   std::optional<DeclaredSnapshot> find(std::string_view ref) const;

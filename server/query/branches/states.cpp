@@ -43,7 +43,7 @@ bson::Document describe(storage::Transaction& transaction, const versions::Versi
 
 States::States(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database) : database_(std::move(database)) {
   storage::Engine& engine = *op.services().engine;
-  if (op.snapshot) transaction_ = std::make_unique<storage::Transaction>(engine, *op.snapshot);
+  if (op.moment) transaction_ = std::make_unique<storage::Transaction>(engine, *op.moment->snapshot);
   else transaction_ = std::make_unique<storage::Transaction>(engine, storage::Transaction::Mode::read);
 }
 

@@ -19,7 +19,7 @@ class CursorStage final : public Stage {
  public:
   CursorStage(PipelineContext& context, const std::string& collection, const Query& query) : Stage(nullptr) {
     const std::string ns = context.db + "." + collection;
-    reader_ = std::make_unique<Reader>(*context.op, context.op->services().engine->catalog().open(ns), ns, query);
+    reader_ = std::make_unique<Reader>(*context.op, open_collection(*context.op, ns), ns, query);
   }
   bool next() override { return reader_->next(); }
   bson::DocumentView document() override { return reader_->document(); }
@@ -72,6 +72,10 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
   for (size_t i = 0; i < specs_.size(); ++i) {
     if (specs_[i]->is_source() && i != 0) {
       refuse(40602, std::string(specs_[i]->name()) + " is only valid as the first stage in a pipeline");
+    }
+    // Documents that come with the request are the same at any time; other sources read what is now.
+    if (specs_[i]->is_source() && context.op->moment && context.op->moment->is_declared() && specs_[i]->name() != "$documents") {
+      refuse(base::ErrorCode::invalid_options, "Aggregation stage " + std::string(specs_[i]->name()) + " cannot run with the atClusterTime of a declared snapshot");
     }
     if (specs_[i]->must_be_last() && i + 1 != specs_.size()) {
       refuse(40601, std::string(specs_[i]->name()) + " can only be the final stage in the pipeline");
@@ -157,7 +161,7 @@ void Pipeline::explain(const bson::Value& hint, Verbosity verbosity, bson::Build
   size_t taken = 0;
   const Query query = head_query(specs_, context_, hint, taken);
   const std::string ns = context_.db + "." + context_.collection;
-  Reader reader(*context_.op, context_.op->services().engine->catalog().open(ns), ns, query);
+  Reader reader(*context_.op, open_collection(*context_.op, ns), ns, query);
   if (verbosity != Verbosity::query_planner) {
     while (reader.next()) {
       if (!query.count_only) (void)reader.document();  // decoding is counted
