@@ -8,7 +8,7 @@ import bson
 import pymongo
 import pytest
 from pymongo import ASCENDING, DESCENDING, DeleteOne, InsertOne, ReplaceOne, UpdateMany, UpdateOne
-from pymongo.errors import BulkWriteError, CollectionInvalid, DuplicateKeyError, OperationFailure
+from pymongo.errors import BulkWriteError, CollectionInvalid, DuplicateKeyError, ExecutionTimeout, OperationFailure
 
 
 def test_the_driver_takes_it_for_a_standalone(server):
@@ -167,6 +167,29 @@ def test_aggregation(db):
     assert list(db.orders.aggregate([{"$unwind": "$lines"}, {"$match": {"lines.sku": 0}}, {"$count": "n"}])) == [
         {"n": sum((i % 3 == 0) + (i % 4 == 0) for i in range(100))}]
     assert len(list(db.orders.aggregate([{"$sort": {"total": -1}}, {"$skip": 5}, {"$limit": 7}], batchSize=2))) == 7
+
+
+def test_what_one_document_is_multiplied_to_can_be_stopped(server, db):
+    db.c.insert_one({"n": 1})
+    endless = [stage for name in "abcdefgh" for stage in ({"$set": {name: {"$range": [0, 100]}}}, {"$unwind": "$" + name})] + [{"$count": "n"}]
+    with pytest.raises(ExecutionTimeout):
+        db.c.aggregate(endless, maxTimeMS=50)
+    failed = []
+
+    def run():
+        try:
+            with server.client() as own:
+                own[db.name].c.aggregate(endless, comment="to be killed")
+        except OperationFailure as error:
+            failed.append(error.code)
+
+    running = threading.Thread(target=run)
+    running.start()
+    while running.is_alive():
+        for one in db.client.admin.aggregate([{"$currentOp": {}}, {"$match": {"command.comment": "to be killed"}}]):
+            db.client.admin.command("killOp", op=one["opid"])
+    running.join()
+    assert failed == [11601]
 
 
 def test_collections_and_databases(server, db):
