@@ -19,15 +19,15 @@ namespace {
 
 struct Arguments {
   bool all = false, quick = false, tiny = false, goals = false, synthetic = false;
-  std::vector<std::string> figures;
+  std::vector<std::string> figures, goal_groups;
   std::string report_folder, data;
   uint64_t sample_mb = 0;  // 0: everything
   Settings settings;
 };
 
-std::vector<std::string> figure_names() {
+std::vector<std::string> names_of(const std::vector<Experiment>& all) {
   std::vector<std::string> names;
-  for (const Experiment& experiment : experiments()) names.push_back(experiment.figure);
+  for (const Experiment& experiment : all) names.push_back(experiment.name);
   return names;
 }
 
@@ -49,9 +49,12 @@ std::string server_beside_this_program() {
 void choose(Arguments& arguments) {
   Settings& settings = arguments.settings;
   settings.figures.insert(arguments.figures.begin(), arguments.figures.end());
-  settings.goals = arguments.goals || arguments.all;
+  settings.goals.insert(arguments.goal_groups.begin(), arguments.goal_groups.end());
   if (arguments.all) {
-    for (const std::string& name : figure_names()) settings.figures.insert(name);
+    for (const std::string& name : names_of(experiments())) settings.figures.insert(name);
+  }
+  if (arguments.all || arguments.goals) {
+    for (const std::string& name : names_of(goals())) settings.goals.insert(name);
   }
   if (arguments.quick || arguments.tiny) {
     settings.bytes_max = arguments.tiny ? 1 << 20 : 8 << 20;
@@ -69,8 +72,8 @@ void choose(Arguments& arguments) {
 int run(Arguments& arguments) {
   choose(arguments);
   Settings& settings = arguments.settings;
-  if (settings.figures.empty() && !settings.goals) {
-    std::cerr << "palimpsest bench dedup: nothing to do: --all, --goals or --figure N\n";
+  if (settings.figures.empty() && settings.goals.empty()) {
+    std::cerr << "palimpsest bench dedup: nothing to do: --all, --goals, --goal GROUP or --figure N\n";
     return 2;
   }
   clean_up_when_interrupted();
@@ -78,6 +81,7 @@ int run(Arguments& arguments) {
   report.title = "dbDedup, chapter 6";
   report.command = fmt::format("palimpsest bench dedup{}{}", arguments.all ? " --all" : "", arguments.tiny ? " --tiny" : arguments.quick ? " --quick" : "") + (arguments.goals ? " --goals" : "");
   for (const std::string& figure : arguments.figures) report.command += " --figure " + figure;
+  for (const std::string& group : arguments.goal_groups) report.command += " --goal " + group;
   report.about.emplace_back("machine", fmt::format("{}, {} threads", processor(), std::thread::hardware_concurrency()));
   report.about.emplace_back("beside", fmt::format("{}; {}; xdelta3 as a library", git_version(), zstd_version()));
   if (arguments.sample_mb) report.command += fmt::format(" --sample-mb {}", arguments.sample_mb);
@@ -88,15 +92,15 @@ int run(Arguments& arguments) {
     if (!arguments.report_folder.empty()) write_all(arguments.report_folder, report);
   };
   for (const Experiment& experiment : experiments()) {
-    if (!settings.figures.contains(experiment.figure)) continue;
-    suite.say("figure " + experiment.figure);
+    if (!settings.figures.contains(experiment.name)) continue;
+    suite.say("figure " + experiment.name);
     experiment.run(suite);
     keep();
   }
-  for (const auto& goal : goals()) {
-    if (!settings.goals) break;
-    suite.say("goals");
-    goal(suite);
+  for (const Experiment& group : goals()) {
+    if (!settings.goals.contains(group.name)) continue;
+    suite.say("goals: " + group.name);
+    group.run(suite);
     keep();
   }
   std::cout << as_text(report);
@@ -109,8 +113,9 @@ Run add_options(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   Settings& settings = arguments->settings;
   parser.add_flag("--all", arguments->all, "every figure and table, and the goals");
-  parser.add_option("--figure", arguments->figures, "these alone: 6.1 … 6.12, T4.1, T6.1, T6.2")->check(CLI::IsMember(figure_names()));
+  parser.add_option("--figure", arguments->figures, "these alone: 6.1 … 6.12, T4.1, T6.1, T6.2")->check(CLI::IsMember(names_of(experiments())));
   parser.add_flag("--goals", arguments->goals, "the figures to reach");
+  parser.add_option("--goal", arguments->goal_groups, "a group of them alone: sizes, detection, speed, reads, load, restart")->check(CLI::IsMember(names_of(goals())));
   parser.add_flag("--quick", arguments->quick, "a small sample of each workload: two or three minutes for --all");
   parser.add_flag("--tiny", arguments->tiny, "a few hundred records of each: does it work?");
   parser.add_option("--sample-mb", arguments->sample_mb, "no more of each workload than this")->check(CLI::PositiveNumber);

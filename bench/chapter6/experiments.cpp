@@ -23,9 +23,9 @@ const std::vector<Experiment>& experiments() {
   return all;
 }
 
-const std::vector<void (*)(Suite&)>& goals() {
-  static const std::vector<void (*)(Suite&)> all = {
-      size_goals, detection_goals, speed_goals, read_goals, load_goals, restart_goals,
+const std::vector<Experiment>& goals() {
+  static const std::vector<Experiment> all = {
+      {"sizes", size_goals}, {"detection", detection_goals}, {"speed", speed_goals}, {"reads", read_goals}, {"load", load_goals}, {"restart", restart_goals},
   };
   return all;
 }

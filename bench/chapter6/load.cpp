@@ -16,12 +16,20 @@ constexpr const char* database = "bench";
 double seconds_since(std::chrono::steady_clock::time_point begun) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); }
 
 constexpr const char* encoder_thread = "dedup";
+constexpr const char* answering_threads[] = {"worker", "network"};
+
+double answering_seconds(const Server& server) {
+  double seconds = 0;
+  for (const char* name : answering_threads) seconds += server.thread_cpu_seconds(name);
+  return seconds;
+}
 
 }  // namespace
 
 double Rival::median_rate() const { return median(rates); }
 double Rival::median_answering() const { return median(answering); }
 double Rival::median_encoding() const { return median(encoding); }
+double Rival::median_others() const { return median(others); }
 
 double Rival::quantile(double q) const {
   if (micros.empty()) return 0;
@@ -98,22 +106,7 @@ std::vector<Operation> Load::inserts_with_reads(size_t operations, Follow follow
   return list;
 }
 
-void Load::start(Rival& rival, const std::string& program, const std::string& scratch) const {
-  rival.server = std::make_unique<Server>(program, rival.arguments, scratch);
-  rival.client = std::make_unique<datasets::replay::Client>(rival.server->uri());
-  std::vector<Operation> list;
-  for (uint32_t begin = 0; begin < populated_; begin += 100) {
-    Operation& insert = list.emplace_back();
-    insert.insert = true;
-    for (uint32_t i = begin; i < populated_ && i < begin + 100; ++i) insert.records.push_back(i);
-  }
-  run(rival, list);
-  for (auto* measured : {&rival.rates, &rival.micros, &rival.answering, &rival.encoding}) measured->clear();
-}
-
-void Load::run(Rival& rival, const std::vector<Operation>& operations) const {
-  const double cpu = rival.server->cpu_seconds(), encoder_cpu = rival.server->thread_cpu_seconds(encoder_thread);
-  const auto round = std::chrono::steady_clock::now();
+size_t Load::perform(const Rival& rival, const std::vector<Operation>& operations, std::vector<double>* micros) const {
   size_t records = 0;
   for (const Operation& operation : operations) {
     const auto begun = std::chrono::steady_clock::now();
@@ -143,14 +136,35 @@ void Load::run(Rival& rival, const std::vector<Operation>& operations) const {
         if (found != documents.size()) throw std::runtime_error(rival.name + ": a read found " + std::to_string(found) + " of " + std::to_string(documents.size()));
       }
     }
-    rival.micros.push_back(seconds_since(begun) * 1e6);
+    if (micros) micros->push_back(seconds_since(begun) * 1e6);
     records += operation.insert ? operation.records.size() : 1;
   }
+  return records;
+}
+
+void Load::start(Rival& rival, const std::string& program, const std::string& scratch) const {
+  rival.server = std::make_unique<Server>(program, rival.arguments, scratch);
+  rival.client = std::make_unique<datasets::replay::Client>(rival.server->uri());
+  std::vector<Operation> list;
+  for (uint32_t begin = 0; begin < populated_; begin += 100) {
+    Operation& insert = list.emplace_back();
+    insert.insert = true;
+    for (uint32_t i = begin; i < populated_ && i < begin + 100; ++i) insert.records.push_back(i);
+  }
+  perform(rival, list, nullptr);
+}
+
+void Load::run(Rival& rival, const std::vector<Operation>& operations) const {
+  const double cpu = rival.server->cpu_seconds(), encoder_cpu = rival.server->thread_cpu_seconds(encoder_thread), answering_cpu = answering_seconds(*rival.server);
+  const auto round = std::chrono::steady_clock::now();
+  const size_t records = perform(rival, operations, &rival.micros);
   if (records == 0) return;
   rival.rates.push_back(static_cast<double>(records) / seconds_since(round));
-  const double encoded = rival.server->thread_cpu_seconds(encoder_thread) - encoder_cpu, all = rival.server->cpu_seconds() - cpu;
-  rival.answering.push_back((all - encoded) * 1e6 / static_cast<double>(records));
-  rival.encoding.push_back(encoded * 1e6 / static_cast<double>(records));
+  const double each = 1e6 / static_cast<double>(records), all = rival.server->cpu_seconds() - cpu, answered = answering_seconds(*rival.server) - answering_cpu,
+               encoded = rival.server->thread_cpu_seconds(encoder_thread) - encoder_cpu;
+  rival.answering.push_back(answered * each);
+  rival.encoding.push_back(encoded * each);
+  rival.others.push_back((all - answered - encoded) * each);
 }
 
 void wait_until_idle(const std::vector<Rival>& rivals, double seconds_max) {

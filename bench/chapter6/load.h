@@ -22,12 +22,14 @@ struct Rival {
   std::unique_ptr<datasets::replay::Client> client;
   std::vector<double> rates;           // operations a second, one a round
   std::vector<double> micros;          // latencies of all rounds
-  // CPU time an operation, one a round, microseconds: of the server's threads but the encoder's, and of that.
-  std::vector<double> answering, encoding;
+  // CPU time an operation, one a round, microseconds: of the threads that answer, of the encoder's, and of all
+  // others: the engine's eviction, journal, checkpoints.
+  std::vector<double> answering, encoding, others;
 
   double median_rate() const;
   double median_answering() const;
   double median_encoding() const;
+  double median_others() const;
   double quantile(double q) const;     // of the latencies, microseconds
 };
 
@@ -56,6 +58,8 @@ class Load {
   void run(Rival& rival, const std::vector<Operation>& operations) const;
 
  private:
+  // Returns how many operations that were; their latencies are added to `micros`.
+  size_t perform(const Rival& rival, const std::vector<Operation>& operations, std::vector<double>* micros) const;
   Operation insert_next(uint32_t count = 1);
   uint32_t popular();
 

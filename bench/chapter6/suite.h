@@ -16,7 +16,7 @@ namespace bench::chapter6 {
 
 struct Settings {
   std::set<std::string> figures;      // wanted; empty: none
-  bool goals = false;
+  std::set<std::string> goals;        // wanted groups of them
   uint64_t bytes_max = UINT64_MAX;    // of each workload
   uint64_t tuning_bytes_max = 128ull << 20;  // where a figure runs a workload many times
   double round_seconds = 2;           // of one turn of a server under load
@@ -67,15 +67,15 @@ class Suite {
 // The thesis's four workloads.
 inline constexpr const char* four[] = {"wiki", "mail", "stackexchange", "boards"};
 
-// A figure or table; adds itself and its claims to the report.
+// A figure, a table or a group of goals; adds itself and its claims to the report.
 struct Experiment {
-  std::string figure;
+  std::string name;
   void (*run)(Suite& suite);
 };
 // In the order they are run.
 const std::vector<Experiment>& experiments();
 
-// What measures the rows of the figures to reach.
-const std::vector<void (*)(Suite&)>& goals();
+// What measures the rows of the figures to reach, a group each.
+const std::vector<Experiment>& goals();
 
 }  // namespace bench::chapter6

@@ -182,7 +182,10 @@ void Listener::State::bind_local(const std::string& path) {
 
 void Listener::State::run_threads() {
   for (auto& thread : threads) {
-    thread->thread = std::thread([&context = thread->context] { context.run(); });
+    thread->thread = std::thread([&context = thread->context] {
+      pthread_setname_np(pthread_self(), "network");
+      context.run();
+    });
   }
 }
 

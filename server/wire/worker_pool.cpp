@@ -1,5 +1,7 @@
 #include "server/wire/worker_pool.h"
 
+#include <pthread.h>
+
 #include <chrono>
 
 namespace server::wire {
@@ -50,6 +52,7 @@ void WorkerPool::add_thread(bool extra) {
 }
 
 void WorkerPool::work_on(bool extra) {
+  pthread_setname_np(pthread_self(), "worker");
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
