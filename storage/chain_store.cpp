@@ -30,7 +30,7 @@ struct ChainStore::Current {
 namespace {
 
 constexpr uint64_t worth_percent = 60;  // a retained content is kept as a delta below this share of its length
-constexpr uint32_t versions_max = 16;   // of one record after the other, as deltas: then one stays whole
+constexpr uint32_t versions_max = 4;    // of one record kept after the other: then one stays whole, so that none is far from one that is
 
 }  // namespace
 
@@ -193,8 +193,15 @@ std::optional<Bytes> ChainStore::find(Transaction& transaction, const ContentNam
 }
 
 std::optional<Bytes> ChainStore::find_in(Transaction& transaction, const ChainKey& key) const {
-  if (!tables_.chains.get(transaction, chain_key(key))) return std::nullopt;
-  return read_chain(transaction, key);
+  ContentReader reader(tables_, transaction, collection_);
+  return find_in(reader, key);
+}
+
+std::optional<Bytes> ChainStore::find_in(ContentReader& reader, const ChainKey& key, ReadInfo* info) const {
+  if (!reader.has(key)) return std::nullopt;
+  auto content = reader.read(key, info);
+  if (!content) throw_damaged(collection_, key.content.record, content.failure().message);
+  return std::move(*content);
 }
 
 std::optional<dedup::Placement> ChainStore::placement(Transaction& transaction, const ContentName& name) const {

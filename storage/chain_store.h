@@ -65,6 +65,8 @@ class ChainStore {
   std::optional<Bytes> find(Transaction& transaction, const ContentName& name) const;
   // One that has a row in the chain table.
   std::optional<Bytes> find_in(Transaction& transaction, const ChainKey& key) const;
+  // The same by a reader of this store, for who reads many. Adds to `info`.
+  std::optional<Bytes> find_in(ContentReader& reader, const ChainKey& key, ReadInfo* info = nullptr) const;
 
   // --- what happens in the background; none of it changes what clients read
   // Keeps `target` as a delta, after checking everything that makes this safe:

@@ -33,6 +33,8 @@ class ContentReader : public dedup::FormSource {
   ContentReader(const StoreTables& tables, Transaction& transaction, CollectionId collection)
       : tables_(tables), transaction_(transaction), collection_(collection) {}
 
+  // Whether the chain table has a row of it. To be asked before it is read costs nothing more.
+  bool has(const ChainKey& key) { return find_chain_row(key); }
   // A content that has a row in the chain table, decoded and verified.
   base::Result<Bytes> read(const ChainKey& key, ReadInfo* info = nullptr);
 

@@ -21,6 +21,10 @@
 #include "versions/past/saved_states.h"
 #include "versions/past/snapshots.h"
 
+namespace storage {
+class KeptContents;
+}
+
 namespace versions::past {
 
 // What a snapshot shows of a collection's records that were written since, for transactions up to a moment: for an older one there
@@ -52,8 +56,8 @@ class Past final : public storage::PreStates {
   std::shared_ptr<const ShownRows> rows(Transaction& transaction, CollectionId collection, Stamp snapshot);
   // The tables of these snapshots, which are sorted, in one pass: who reads them one after the other finds them made.
   void warm(Transaction& transaction, CollectionId collection, const std::vector<Stamp>& snapshots);
-  // A content that was overwritten; throws DataCorruptionDetected where it isn't there.
-  Bytes content(Transaction& transaction, storage::RecordStore& records, CollectionId collection, const Mapping& mapping) const;
+  // A content that was overwritten, from among those that the collection keeps; throws DataCorruptionDetected where it isn't there. Adds to `info`.
+  Bytes content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, storage::ReadInfo* info) const;
   const SavedEntries& entries() const { return entries_; }
   const SavedStates& states() const { return states_; }
 

@@ -65,7 +65,8 @@ std::optional<bson::Document> PastCollection::find(Transaction& transaction, Rec
   if (base_->records().find_not_after(transaction, id, snapshot_.stamp, content, info)) return bson::Document(std::move(content));
   const auto then = rows(transaction)->find(id);
   if (!then || !shows_saved({id, *then})) return std::nullopt;
-  return bson::Document(past_.content(transaction, base_->records(), base_->id(), {id, *then}));
+  storage::KeptContents kept(base_->records(), transaction);
+  return bson::Document(past_.content(transaction, kept, base_->id(), {id, *then}, info));
 }
 
 namespace {

@@ -28,6 +28,7 @@ void PastScan::open(Transaction& transaction) {
   at_ = 0;
   placed_ = false;
   current_.emplace(collection_->records().cursor(transaction, direction_));
+  kept_.emplace(collection_->records(), transaction);
 }
 
 void PastScan::stand_after(RecordId id) {
@@ -70,11 +71,22 @@ bool PastScan::next() {
 
 bson::DocumentView PastScan::document() {
   if (!then_) return bson::DocumentView(current_->content());
-  content_ = collection_->past().content(*transaction_, collection_->records(), collection_->id(), {record_, *then_});
+  content_ = collection_->past().content(*transaction_, *kept_, collection_->id(), {record_, *then_}, &info_);
   return bson::DocumentView(content_);
 }
 
-void PastScan::save() { current_.reset(); }
+storage::ReadInfo PastScan::read_info() const {
+  storage::ReadInfo all = current_ ? current_->info() : storage::ReadInfo{};
+  all.hops += info_.hops;
+  all.chain_bytes += info_.chain_bytes;
+  return all;
+}
+
+void PastScan::save() {
+  current_.reset();
+  kept_.reset();
+  info_ = {};
+}
 
 void PastScan::restore(Transaction& transaction) {
   if (collection_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + collection_->ns() + "'");

@@ -1,6 +1,7 @@
 // Cursors over a collection as a declared snapshot shows it: two sides, merged.
 #pragma once
 
+#include "storage/kept_contents.h"
 #include "versions/past/past_collection.h"
 
 namespace versions::past {
@@ -16,7 +17,7 @@ class PastScan final : public storage::CollectionScan {
   void save() override;
   void restore(Transaction& transaction) override;
   void seek(RecordId id) override;
-  storage::ReadInfo read_info() const override { return current_ ? current_->info() : storage::ReadInfo{}; }
+  storage::ReadInfo read_info() const override;
 
  private:
   void open(Transaction& transaction);
@@ -28,6 +29,8 @@ class PastScan final : public storage::CollectionScan {
   const Direction direction_;
   Transaction* transaction_ = nullptr;
   std::optional<storage::RecordCursor> current_;
+  std::optional<storage::KeptContents> kept_;
+  storage::ReadInfo info_;     // of kept contents
   bool on_current_ = false;    // stands on one that the snapshot shows
   bool placed_ = false;        // `current_` was stepped to what comes next
   std::vector<Mapping> saved_; // in the cursor's direction
