@@ -46,11 +46,13 @@ bool Cutter::ends_after(base::BytesView key, base::BytesView value, uint64_t bef
 bool Cutter::key_hash_ends(base::BytesView key, uint64_t before, uint64_t entry) const {
   if (before == 0) return false;  // two entries at least: every level has half as many nodes as the one below
   if (before + entry >= longest * target_) return true;
-  constexpr uint64_t factor = 1609, even = uint64_t{1} << 31;                                           // / 2^10, / 2^32
-  const auto parts = [&](uint64_t bytes) { return std::min<uint64_t>((bytes << 10) / target_, 1 << 12); };  // / 2^10
-  const uint64_t e = std::min<uint64_t>((entry << 20) / target_, 1 << 22);                               // / 2^20
+  constexpr uint64_t factor = 1609, even = uint64_t{1} << 31;  // / 2^10, / 2^32
+  const uint64_t hash = base::hash64(key, level_) >> 32;
+  if (hash >= even) return false;
+  const auto parts = [&](uint64_t bytes) { return std::min<uint64_t>(of_target(bytes << 10), 1 << 12); };  // / 2^10
+  const uint64_t e = std::min<uint64_t>(of_target(entry << 20), 1 << 22);                                 // / 2^20
   const uint64_t threshold = (factor * (parts(before) + parts(before + entry)) * e) >> (10 + 1 + 10 + 20 - 32);
-  return (base::hash64(key, level_) >> 32) < std::min(threshold, even);
+  return hash < threshold;
 }
 
 bool Cutter::window_ends(base::BytesView bytes) {

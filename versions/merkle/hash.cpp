@@ -20,7 +20,7 @@ namespace {
 Compress* compress_of([[maybe_unused]] size_t lanes) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (lanes == 16 && __builtin_cpu_supports("avx512f")) return compress_16;
+  if (lanes == 16 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) return compress_16;
   if (lanes == 8 && __builtin_cpu_supports("avx2")) return compress_8;
 #endif
   return nullptr;
@@ -37,44 +37,63 @@ size_t best_lanes() {
 
 size_t blocks_of(BytesView bytes) { return (bytes.size() + 9 + 63) / 64; }
 
-// The last one or two blocks of a message: its end, a one bit, its length.
-struct Tail {
-  std::array<uint8_t, 128> bytes;
-  size_t whole = 0;  // blocks before it
+// A message on its way through a lane.
+struct Lane {
+  alignas(64) uint8_t tail[128];  // its last one or two blocks: its end, a one bit, its length
+  const uint8_t* next;
+  size_t whole, left;  // blocks before the tail; and with it
+  Hash* hash;
 
-  explicit Tail(BytesView message) : whole(message.size() / 64) {
-    const size_t rest = message.size() % 64, length = blocks_of(message) * 64 - whole * 64;
-    std::memset(bytes.data(), 0, bytes.size());
-    std::copy_n(message.data() + whole * 64, rest, bytes.data());
-    bytes[rest] = 0x80;
-    base::store_le(bytes.data() + length - 8, base::byte_swap(uint64_t{message.size()} * 8));
+  void take(const Message& message) {
+    const BytesView bytes = message.bytes;
+    next = base::as_u8(bytes);
+    whole = bytes.size() / 64;
+    left = blocks_of(bytes);
+    hash = message.hash;
+    const size_t rest = bytes.size() % 64, length = (left - whole) * 64;
+    std::memset(tail, 0, sizeof tail);
+    std::copy_n(next + whole * 64, rest, tail);
+    tail[rest] = 0x80;
+    base::store_le(tail + length - 8, base::byte_swap(uint64_t{bytes.size()} * 8));
+    if (whole == 0) next = tail;
   }
 };
 
-// At most so many messages as there are lanes: as many blocks as the longest, each lane kept where its own end is.
-void hash_group(Compress* compress, size_t lanes, std::span<const Message* const> group) {
+// A lane that is done takes the next message at once, so all have something to do until there are no more: long ones come first.
+void hash_all(Compress* compress, size_t lanes, std::span<const Message* const> messages) {
   static constexpr uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  static constexpr uint8_t nothing[64] = {};
   alignas(64) uint32_t state[8][lanes_max];
-  for (size_t word = 0; word < 8; ++word) std::fill_n(state[word], lanes_max, start[word]);
-  std::vector<Tail> tails;
-  tails.reserve(group.size());
-  size_t longest = 0;
-  for (const Message* message : group) {
-    tails.emplace_back(message->bytes);
-    longest = std::max(longest, blocks_of(message->bytes));
-  }
+  Lane all[lanes_max];
   const uint8_t* blocks[lanes_max];
-  for (size_t block = 0; block < longest; ++block) {
-    for (size_t lane = 0; lane < lanes; ++lane) {
-      // Lanes that are done, or have no message, hash whatever is at hand.
-      if (lane >= group.size() || block >= blocks_of(group[lane]->bytes)) blocks[lane] = tails[0].bytes.data();
-      else if (block < tails[lane].whole) blocks[lane] = base::as_u8(group[lane]->bytes) + block * 64;
-      else blocks[lane] = tails[lane].bytes.data() + (block - tails[lane].whole) * 64;
+  size_t taken = 0, busy = 0;
+  const auto take = [&](size_t lane) {
+    if (taken == messages.size()) {
+      all[lane].hash = nullptr;
+      blocks[lane] = nothing;
+      return;
     }
+    all[lane].take(*messages[taken++]);
+    blocks[lane] = all[lane].next;
+    for (size_t word = 0; word < 8; ++word) state[word][lane] = start[word];
+    ++busy;
+  };
+  std::memset(state, 0, sizeof state);
+  for (size_t lane = 0; lane < lanes; ++lane) take(lane);
+  while (busy > 0) {
     compress(state, blocks);
-    for (size_t lane = 0; lane < group.size(); ++lane) {
-      if (block + 1 != blocks_of(group[lane]->bytes)) continue;
-      for (size_t word = 0; word < 8; ++word) base::store_le(group[lane]->hash->data() + 4 * word, __builtin_bswap32(state[word][lane]));
+    for (size_t at = 0; at < lanes; ++at) {
+      Lane& lane = all[at];
+      if (lane.hash == nullptr) continue;
+      if (--lane.left == 0) {
+        for (size_t word = 0; word < 8; ++word) base::store_le(lane.hash->data() + 4 * word, __builtin_bswap32(state[word][at]));
+        --busy;
+        take(at);
+      } else if (lane.whole > 0 && --lane.whole == 0) {
+        blocks[at] = lane.tail;
+      } else {
+        blocks[at] += 64;
+      }
     }
   }
 }
@@ -101,14 +120,13 @@ void sha256_many(std::span<const Message> messages, size_t lanes) {
     for (const Message& message : messages) *message.hash = sha256(message.bytes);
     return;
   }
-  // Those of like length together: a group takes as long as its longest.
   std::vector<const Message*> order;
   order.reserve(messages.size());
   for (const Message& message : messages) order.push_back(&message);
-  std::sort(order.begin(), order.end(), [](const Message* a, const Message* b) { return blocks_of(a->bytes) < blocks_of(b->bytes); });
-  for (size_t i = 0; i < order.size(); i += lanes) {
-    hash_group(compress, lanes, std::span<const Message* const>(order).subspan(i, std::min(lanes, order.size() - i)));
-  }
+  constexpr size_t long_blocks = 16;
+  const auto longer = std::partition(order.begin(), order.end(), [](const Message* message) { return blocks_of(message->bytes) > long_blocks; });
+  std::sort(order.begin(), longer, [](const Message* a, const Message* b) { return a->bytes.size() > b->bytes.size(); });
+  hash_all(compress, lanes, order);
 }
 
 }  // namespace versions::merkle

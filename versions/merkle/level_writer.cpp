@@ -18,10 +18,20 @@ void LevelWriter::add(const Node& from, size_t entry) {
   if (cutter_.ends_after(from.key(entry), from.value(entry), before, builder_.bytes() - before)) end_node();
 }
 
+bool LevelWriter::keeps_end(const Node& from) const {
+  // By window and by children's hashes, an end is one of values.
+  return cut_ == Cut::key_hash || (cut_ == Cut::overflow && from.bytes().size() < uint64_t{node_bytes_} * 3 / 2);
+}
+
+void LevelWriter::add(const Node& from, std::span<const NodeBuilder::Replacement> values) {
+  nodes_.push_back(NodeBuilder::with_values(from, values));
+  if (nodes_.size() - sealed_ >= at_once) seal();
+}
+
 // Enough to hash side by side, few enough to be in the processor's cache still.
 void LevelWriter::end_node() {
   nodes_.push_back(builder_.finish());
-  if (nodes_.size() - sealed_ >= 64) seal();
+  if (nodes_.size() - sealed_ >= at_once) seal();
 }
 
 void LevelWriter::seal() {

@@ -14,6 +14,10 @@ class LevelWriter {
   // Whatever the bytes are in stays until `end_old_node` and the next `between_nodes`.
   void add(BytesView key, BytesView value);
   void add(const Node& from, size_t entry);
+  // Between nodes: all entries of an old node, with other values of the same lengths.
+  void add(const Node& from, std::span<const NodeBuilder::Replacement> values);
+  // Whether that ends where the old node ended.
+  bool keeps_end(const Node& from) const;
   // All entries that stood in one old node, or came between them, are there.
   void end_old_node() { if (cut_ == Cut::overflow) split(); }
   bool between_nodes() const { return builder_.empty(); }
@@ -30,6 +34,8 @@ class LevelWriter {
     BytesView key, value;
     size_t bytes = 0;
   };
+  static constexpr size_t at_once = 128;
+
   void split();
   void end_node();
   void seal();

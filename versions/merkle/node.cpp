@@ -12,36 +12,54 @@ namespace {
 constexpr Hash unknown{};  // until it is computed
 constexpr size_t node_bytes_max = std::numeric_limits<uint32_t>::max();
 
+uint64_t load_be32(const char* from) { return __builtin_bswap32(base::load_le<uint32_t>(from)); }
+
 // The first 8 bytes, zeros behind a shorter key: where they differ, they sort as the keys do.
 uint64_t prefix_of(BytesView key) {
-  if (key.size() >= 8) return base::load_be64(key.data());
-  char bytes[8] = {};
-  std::copy(key.begin(), key.end(), bytes);
-  return base::load_be64(bytes);
+  const size_t size = key.size();
+  if (size >= 8) return base::load_be64(key.data());
+  if (size >= 4) return load_be32(key.data()) << 32 | load_be32(key.data() + size - 4) << (64 - 8 * size);
+  uint64_t prefix = 0;
+  for (size_t i = 0; i < size; ++i) prefix |= uint64_t{static_cast<uint8_t>(key[i])} << (56 - 8 * i);
+  return prefix;
 }
+
+// So many bytes behind what is allocated.
+template <class T>
+struct WithTail {
+  using value_type = T;
+  size_t tail_bytes;
+
+  explicit WithTail(size_t bytes) : tail_bytes(bytes) {}
+  template <class Other>
+  WithTail(const WithTail<Other>& other) : tail_bytes(other.tail_bytes) {}
+  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T) + tail_bytes)); }
+  void deallocate(T* at, size_t) { ::operator delete(at); }
+  bool operator==(const WithTail& other) const { return tail_bytes == other.tail_bytes; }
+};
 
 base::Failure damaged(const char* what) { return {base::ErrorCode::data_corruption_detected, std::string("A node of a hash tree is damaged: ") + what}; }
 
 }  // namespace
 
+std::shared_ptr<Node> Node::make(size_t bytes, size_t entries, size_t sections) {
+  const size_t tail = entries * (sizeof(uint64_t) + sizeof(Entry)) + sections * sizeof(Section) + bytes;
+  auto node = std::allocate_shared<Node>(WithTail<Node>(tail));
+  node->bytes_size_ = static_cast<uint32_t>(bytes);
+  node->entries_size_ = static_cast<uint32_t>(entries);
+  node->sections_size_ = static_cast<uint32_t>(sections);
+  return node;
+}
+
 std::shared_ptr<Node> Node::make(BytesView bytes, const std::vector<Entry>& entries, const std::vector<Section>& sections) {
-  auto node = std::make_shared<Node>();
-  const size_t prefixes_at = 0, entries_at = entries.size() * sizeof(uint64_t), sections_at = entries_at + entries.size() * sizeof(Entry);
-  const size_t bytes_at = sections_at + sections.size() * sizeof(Section);
-  node->memory_ = std::make_unique_for_overwrite<char[]>(bytes_at + bytes.size());
-  char* memory = node->memory_.get();
-  auto* prefixes = reinterpret_cast<uint64_t*>(memory + prefixes_at);
-  for (size_t i = 0; i < entries.size(); ++i) prefixes[i] = prefix_of(bytes.substr(entries[i].key, entries[i].key_bytes));
-  std::uninitialized_copy(entries.begin(), entries.end(), reinterpret_cast<Entry*>(memory + entries_at));
-  std::uninitialized_copy(sections.begin(), sections.end(), reinterpret_cast<Section*>(memory + sections_at));
-  std::memcpy(memory + bytes_at, bytes.data(), bytes.size());
-  node->prefixes_ = prefixes;
-  node->entries_ = reinterpret_cast<Entry*>(memory + entries_at);
-  node->sections_ = reinterpret_cast<Section*>(memory + sections_at);
-  node->bytes_ = memory + bytes_at;
-  node->bytes_size_ = static_cast<uint32_t>(bytes.size());
-  node->entries_size_ = static_cast<uint32_t>(entries.size());
-  node->sections_size_ = static_cast<uint32_t>(sections.size());
+  auto node = make(bytes.size(), entries.size(), sections.size());
+  char* to = node->tail() + entries.size() * sizeof(uint64_t);
+  if (!entries.empty()) std::memcpy(to, entries.data(), entries.size() * sizeof(Entry));
+  to += entries.size() * sizeof(Entry);
+  if (!sections.empty()) std::memcpy(to, sections.data(), sections.size() * sizeof(Section));
+  to += sections.size() * sizeof(Section);
+  std::memcpy(to, bytes.data(), bytes.size());
+  for (size_t i = 0; i < entries.size(); ++i) base::store_le(node->tail() + i * sizeof(uint64_t), prefix_of(node->key(i)));
   return node;
 }
 
@@ -78,16 +96,31 @@ base::Result<NodePtr> Node::decode(BytesView bytes) {
 }
 
 size_t Node::memory_bytes() const {
-  constexpr size_t allocations = 64;
-  return sizeof(Node) + allocations + bytes_size_ + entries_size_ * (sizeof(uint64_t) + sizeof(Entry)) + sections_size_ * sizeof(Section);
+  constexpr size_t allocation = 48;
+  return sizeof(Node) + allocation + tail_bytes();
+}
+
+BytesView Node::long_key(size_t entry) const {
+  BytesView rest = this->entry(entry);
+  const auto length = base::take_varint(rest);
+  return rest.substr(0, *length);
 }
 
 size_t Node::lower_bound(BytesView key) const {
   const uint64_t prefix = prefix_of(key);
-  size_t low = 0, high = size();
+  const uint64_t* const all = prefixes();
+  const uint64_t* first = all;
+  // No branches: they would be guessed wrong half of the time.
+  for (size_t left = size(); left > 0;) {
+    const size_t half = (left + 1) / 2;
+    first = first[half - 1] < prefix ? first + half : first;
+    left -= half;
+  }
+  size_t low = static_cast<size_t>(first - all), high = low;
+  while (high < size() && all[high] == prefix) ++high;
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    if (prefixes_[middle] < prefix || (prefixes_[middle] == prefix && this->key(middle) < key)) low = middle + 1;
+    if (this->key(middle) < key) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -95,21 +128,21 @@ size_t Node::lower_bound(BytesView key) const {
 
 size_t Node::section_of(size_t entry) const {
   size_t section = 0;
-  while (section + 1 < sections_size_ && sections_[section].end <= entry) ++section;
+  while (section + 1 < sections_size_ && section_end(section) <= entry) ++section;
   return section;
 }
 
 BytesView Node::section_bytes(size_t section) const {
-  const uint32_t from = entries_[section_begin(section)].begin, to = end(section_end(section) - 1);
-  return {bytes_ + from, to - from};
+  const uint32_t from = entries()[section_begin(section)].begin, to = end(section_end(section) - 1);
+  return {content() + from, to - from};
 }
 
 void Node::append_directory(Bytes& out) const {
-  out.append(bytes_, NodeBuilder::header_bytes);
+  out.append(content(), NodeBuilder::header_bytes);
   for (size_t section = 0; section < sections_size_; ++section) {
     const BytesView last = key(section_end(section) - 1);
     base::append_varint(out, last.size());
-    out.append(last).append(view(sections_[section].digest));
+    out.append(last).append(view(digest(section)));
   }
 }
 
@@ -130,8 +163,6 @@ void NodeBuilder::add(BytesView key, BytesView value) {
   Node::Entry entry{};
   entry.begin = static_cast<uint32_t>(bytes_.size());
   base::append_varint(bytes_, key.size());
-  entry.key = static_cast<uint32_t>(bytes_.size());
-  entry.key_bytes = static_cast<uint32_t>(key.size());
   bytes_.append(key);
   base::append_varint(bytes_, value.size());
   entry.value = static_cast<uint32_t>(bytes_.size());
@@ -144,7 +175,7 @@ void NodeBuilder::add(BytesView key, BytesView value) {
 void NodeBuilder::add(const Node& from, size_t at) {
   const BytesView whole = from.entry(at);
   base::check(bytes_.size() + whole.size() <= node_bytes_max, "a node is too large");
-  const auto moved = static_cast<uint32_t>(bytes_.size()) - from.entries_[at].begin;  // maybe backwards: modulo 2^32
+  const auto moved = static_cast<uint32_t>(bytes_.size()) - from.entries()[at].begin;  // maybe backwards: modulo 2^32
   if (bytes_.size() == section_begin_) {
     source_section_ = from.section_of(at);
     source_ = from.section_begin(source_section_) == at ? &from : nullptr;
@@ -152,8 +183,8 @@ void NodeBuilder::add(const Node& from, size_t at) {
     source_ = nullptr;
   }
   source_entry_ = at + 1;
-  const Node::Entry& old = from.entries_[at];
-  entries_.push_back({old.begin + moved, old.key + moved, old.key_bytes, old.value + moved});
+  const Node::Entry& old = from.entries()[at];
+  entries_.push_back({old.begin + moved, old.value + moved});
   bytes_.append(whole);
   end_entry();
 }
@@ -185,11 +216,23 @@ NodePtr NodeBuilder::finish_sealed() {
   return node;
 }
 
+std::shared_ptr<Node> NodeBuilder::with_values(const Node& node, std::span<const Replacement> values) {
+  auto copy = Node::make(node.bytes_size_, node.entries_size_, node.sections_size_);
+  std::memcpy(copy->tail(), node.tail(), node.tail_bytes());
+  for (const Replacement& one : values) {
+    if (node.value(one.entry) == one.value) continue;
+    std::memcpy(copy->tail() + node.content_at() + node.entries()[one.entry].value, one.value.data(), one.value.size());
+    copy->section_list()[node.section_of(one.entry)].digest = unknown;
+  }
+  return copy;
+}
+
 void NodeBuilder::seal(std::span<const std::shared_ptr<Node>> nodes) {
   std::vector<Message> messages;
   for (const auto& node : nodes) {
     for (size_t section = 0; section < node->sections_size_; ++section) {
-      if (node->sections_[section].digest == unknown) messages.push_back({node->section_bytes(section), &node->sections_[section].digest});
+      Hash& digest = node->section_list()[section].digest;
+      if (digest == unknown) messages.push_back({node->section_bytes(section), &digest});
     }
   }
   sha256_many(messages);

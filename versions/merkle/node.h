@@ -31,7 +31,7 @@ enum class NodeKind : uint8_t {
 class Node;
 using NodePtr = std::shared_ptr<const Node>;
 
-class Node {
+class alignas(uint64_t) Node {
  public:
   // Bytes that don't have to be a node, and what they are called by.
   static base::Result<NodePtr> decode(BytesView bytes);
@@ -39,48 +39,66 @@ class Node {
   static NodePtr whole(BytesView bytes);
 
   const Hash& hash() const { return hash_; }
-  BytesView bytes() const { return {bytes_, bytes_size_}; }
-  NodeKind kind() const { return static_cast<NodeKind>(bytes_[0]); }
+  BytesView bytes() const { return {content(), bytes_size_}; }
+  NodeKind kind() const { return static_cast<NodeKind>(content()[0]); }
   size_t memory_bytes() const;
 
   // Of search nodes alone. A leaf's entries are keys and values; an inner node's are the last key below a child, and its hash.
-  unsigned level() const { return static_cast<uint8_t>(bytes_[1]); }
+  unsigned level() const { return static_cast<uint8_t>(content()[1]); }
   size_t size() const { return entries_size_; }
-  BytesView key(size_t entry) const { return {bytes_ + entries_[entry].key, entries_[entry].key_bytes}; }
-  BytesView value(size_t entry) const { return {bytes_ + entries_[entry].value, end(entry) - entries_[entry].value}; }
-  BytesView entry(size_t entry) const { return {bytes_ + entries_[entry].begin, end(entry) - entries_[entry].begin}; }
+  BytesView key(size_t entry) const {
+    const char* const at = content() + entries()[entry].begin;
+    const auto length = static_cast<uint8_t>(*at);
+    return length < 0x80 ? BytesView(at + 1, length) : long_key(entry);
+  }
+  BytesView value(size_t entry) const { return {content() + entries()[entry].value, end(entry) - entries()[entry].value}; }
+  BytesView entry(size_t entry) const { return {content() + entries()[entry].begin, end(entry) - entries()[entry].begin}; }
   BytesView last_key() const { return key(size() - 1); }
-  Hash child(size_t entry) const { return read_hash(bytes_ + entries_[entry].value); }
+  Hash child(size_t entry) const { return read_hash(content() + entries()[entry].value); }
   size_t lower_bound(BytesView key) const;  // the first entry that isn't below `key`
 
   size_t sections() const { return sections_size_; }
-  size_t section_begin(size_t section) const { return section == 0 ? 0 : sections_[section - 1].end; }
-  size_t section_end(size_t section) const { return sections_[section].end; }  // an entry
-  const Hash& digest(size_t section) const { return sections_[section].digest; }
+  size_t section_begin(size_t section) const { return section == 0 ? 0 : section_list()[section - 1].end; }
+  size_t section_end(size_t section) const { return section_list()[section].end; }  // an entry
+  const Hash& digest(size_t section) const { return section_list()[section].digest; }
   size_t section_of(size_t entry) const;
   BytesView section_bytes(size_t section) const;
   void append_directory(Bytes& out) const;
 
+  // Asks for what a look-up reads first, all at once.
+  void prefetch() const {
+    for (size_t line = 0; line < 6; ++line) __builtin_prefetch(reinterpret_cast<const char*>(this) + 64 * line);
+  }
+
  private:
   friend class NodeBuilder;
   struct Entry {
-    uint32_t begin, key, key_bytes, value;
+    uint32_t begin, value;  // where they are in the bytes
   };
   struct Section {
     uint32_t end;
     Hash digest;
   };
   static std::shared_ptr<Node> make(BytesView bytes, const std::vector<Entry>& entries, const std::vector<Section>& sections);
-  uint32_t end(size_t entry) const { return entry + 1 < entries_size_ ? entries_[entry + 1].begin : bytes_size_; }
+  static std::shared_ptr<Node> make(size_t bytes, size_t entries, size_t sections);
+  uint32_t end(size_t entry) const { return entry + 1 < entries_size_ ? entries()[entry + 1].begin : bytes_size_; }
+  BytesView long_key(size_t entry) const;
+
+  // Behind the node, in one piece of memory with it: the keys' first 8 bytes, as numbers that sort as they do, for these are what
+  // a look-up asks first; entries; sections; bytes.
+  const char* tail() const { return reinterpret_cast<const char*>(this + 1); }
+  char* tail() { return reinterpret_cast<char*>(this + 1); }
+  size_t tail_bytes() const { return entries_size_ * (sizeof(uint64_t) + sizeof(Entry)) + sections_size_ * sizeof(Section) + bytes_size_; }
+  const uint64_t* prefixes() const { return reinterpret_cast<const uint64_t*>(tail()); }
+  const Entry* entries() const { return reinterpret_cast<const Entry*>(tail() + entries_size_ * sizeof(uint64_t)); }
+  size_t sections_at() const { return entries_size_ * (sizeof(uint64_t) + sizeof(Entry)); }
+  const Section* section_list() const { return reinterpret_cast<const Section*>(tail() + sections_at()); }
+  Section* section_list() { return reinterpret_cast<Section*>(tail() + sections_at()); }
+  size_t content_at() const { return sections_at() + sections_size_ * sizeof(Section); }
+  const char* content() const { return tail() + content_at(); }
 
   Hash hash_{};
   uint32_t bytes_size_ = 0, entries_size_ = 0, sections_size_ = 0;
-  // All in one piece of memory. What a look-up asks first is in front: the keys' first 8 bytes, as numbers that sort as they do.
-  std::unique_ptr<char[]> memory_;
-  const uint64_t* prefixes_ = nullptr;
-  const Entry* entries_ = nullptr;
-  Section* sections_ = nullptr;
-  const char* bytes_ = nullptr;
 };
 
 // Search nodes, entry by entry in the order of their keys. Sections that stand in the new node as they stood in an old one
@@ -90,7 +108,7 @@ class NodeBuilder {
   explicit NodeBuilder(unsigned level);
 
   void add(BytesView key, BytesView value);
-  void add(const Node& from, size_t entry);  // `from` stays until `seal`
+  void add(const Node& from, size_t entry);  // `from` stays until `finish`
   bool empty() const { return entries_.empty(); }
   size_t bytes() const { return bytes_.size() - header_bytes; }  // of its entries
 
@@ -99,6 +117,13 @@ class NodeBuilder {
   // Hashes what is new in all of them, side by side.
   static void seal(std::span<const std::shared_ptr<Node>> nodes);
   NodePtr finish_sealed();  // one alone
+
+  // A node with other values for some entries, of the same lengths. It gets its name from `seal` too.
+  struct Replacement {
+    size_t entry;
+    BytesView value;
+  };
+  static std::shared_ptr<Node> with_values(const Node& node, std::span<const Replacement> values);
 
  private:
   friend class Node;

@@ -22,7 +22,9 @@ size_t NodeTable::place_of(const Hash& hash) const {
   for (size_t place = home(prefix);; place = (place + 1) & (slots_.size() - 1)) {
     const Slot& slot = slots_[place];
     if (!slot.node) return no_place;
-    if (slot.prefix == prefix && slot.node->hash() == hash) return place;
+    if (slot.prefix != prefix) continue;
+    slot.node->prefetch();
+    if (slot.node->hash() == hash) return place;
   }
 }
 

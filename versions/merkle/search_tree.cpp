@@ -14,6 +14,18 @@ struct Run {
   size_t old_end, made_end;
 };
 
+// The changes from `first` on that fall into a node, if all of them are other values, of the same lengths, for entries it has; else none.
+void find_replacements(const Node& node, bool is_last, std::span<const Change> changes, size_t first, std::vector<NodeBuilder::Replacement>& found) {
+  found.clear();
+  for (size_t i = first; i < changes.size(); ++i) {
+    const Change& change = changes[i];
+    const size_t entry = node.lower_bound(change.key);
+    if (entry == node.size() && !is_last) return;
+    if (entry == node.size() || !change.value || node.key(entry) != change.key || node.value(entry).size() != change.value->size()) return found.clear();
+    found.push_back({entry, *change.value});
+  }
+}
+
 }  // namespace
 
 Hash SearchTree::empty(Nodes& nodes) const {
@@ -103,6 +115,7 @@ SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigne
   };
   std::vector<NodePtr> old;
   std::vector<Run> runs;
+  std::vector<NodeBuilder::Replacement> replaced;
   const auto end_runs = [&] {
     std::vector<std::shared_ptr<Node>> made = writer.take();
     size_t i = 0, j = 0;
@@ -132,6 +145,14 @@ SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigne
       const NodePtr& node = walk.node();
       const bool last = walk.is_last();
       old.push_back(node);
+      if (writer.between_nodes() && writer.keeps_end(*node)) {
+        find_replacements(*node, last, changes, change, replaced);
+        if (!replaced.empty()) {
+          writer.add(*node, replaced);
+          change += replaced.size();
+          break;
+        }
+      }
       for (size_t entry = 0;;) {
         const bool more = entry < node->size();
         if (change < changes.size() && (more ? changes[change].key <= node->key(entry) : last)) {

@@ -1,4 +1,4 @@
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && defined(__AVX512BW__)
 #include "versions/merkle/sha256_lanes.h"
 
 namespace versions::merkle {

@@ -8,17 +8,21 @@
 #include <cstring>
 #include <utility>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 namespace versions::merkle {
 
 constexpr size_t lanes_max = 16;
 
-// Takes one block of each lane into its state: `state[word][lane]`.
+// Takes one block of each lane into its state: `state[word][lane]`, which stands at a multiple of 64 bytes.
 using Compress = void(uint32_t (*state)[lanes_max], const uint8_t* const* blocks);
-Compress compress_8, compress_16;  // where the processor has AVX2, AVX-512F
+Compress compress_8, compress_16;  // where the processor has AVX2; AVX-512 F and BW
 
 namespace {
 
-[[maybe_unused]] constexpr uint32_t round_constants[64] = {
+[[maybe_unused]] alignas(64) constexpr uint32_t round_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
     0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa,
     0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85,
@@ -31,6 +35,17 @@ inline Vector rotated(Vector value, int bits) {
   return (value >> bits) | (value << (32 - bits));
 }
 
+// Of each bit what two of the three have.
+template <class Vector>
+inline Vector majority(Vector a, Vector b, Vector c) {
+#if defined(__AVX512F__)
+  // Compilers need two instructions for the formula.
+  return (Vector)_mm512_ternarylogic_epi32((__m512i)a, (__m512i)b, (__m512i)c, 0xe8);
+#else
+  return (a & b) ^ (a & c) ^ (b & c);
+#endif
+}
+
 // Unrolled, so that the words stay in registers.
 template <class Work, size_t... at>
 __attribute__((always_inline)) inline void for_each_of(Work&& work, std::index_sequence<at...>) {
@@ -41,19 +56,48 @@ __attribute__((always_inline)) inline void for_each_of_16(Work&& work) {
   for_each_of(work, std::make_index_sequence<16>{});
 }
 
+// Bytes of each word the other way around.
+template <class Vector, size_t... at>
+__attribute__((always_inline)) inline Vector swapped(Vector words, std::index_sequence<at...>) {
+  using Chars __attribute__((vector_size(sizeof(Vector)))) = char;
+  return (Vector)__builtin_shufflevector((Chars)words, (Chars)words, (at / 4 * 4 + 3 - at % 4)...);
+}
+
+// One of each in turn, from `first` on.
+template <size_t first, class Vector, size_t... at>
+__attribute__((always_inline)) inline Vector interleaved(Vector a, Vector b, std::index_sequence<at...>) {
+  return __builtin_shufflevector(a, b, (first + at / 2 + at % 2 * sizeof...(at))...);
+}
+
+// Rows become columns. Each step rotates an element's row and column, read as one number, by a bit.
+template <class Vector, size_t width>
+__attribute__((always_inline)) inline void transpose(Vector* rows) {
+  constexpr auto all = std::make_index_sequence<width>{};
+#pragma GCC unroll 4
+  for (size_t step = 1; step < width; step *= 2) {
+    Vector next[width];
+    for_each_of([&](auto index) __attribute__((always_inline)) {
+      constexpr size_t i = decltype(index)::value;
+      next[2 * i] = interleaved<0>(rows[i], rows[i + width / 2], all);
+      next[2 * i + 1] = interleaved<width / 2>(rows[i], rows[i + width / 2], all);
+    }, std::make_index_sequence<width / 2>{});
+    for_each_of([&](auto index) __attribute__((always_inline)) { rows[decltype(index)::value] = next[decltype(index)::value]; }, all);
+  }
+}
+
 // `Vector`: of `width` 32-bit words.
 template <class Vector, size_t width>
 inline void compress(uint32_t (*state)[lanes_max], const uint8_t* const* blocks) {
   Vector w[16], s[8];
-  alignas(64) uint32_t words[16][width];
-  for (size_t lane = 0; lane < width; ++lane) {
-    for (size_t i = 0; i < 16; ++i) {
-      uint32_t word;
-      std::memcpy(&word, blocks[lane] + 4 * i, 4);
-      words[i][lane] = __builtin_bswap32(word);
+#pragma GCC unroll 2
+  for (size_t part = 0; part < 16; part += width) {
+#pragma GCC unroll 16
+    for (size_t lane = 0; lane < width; ++lane) {
+      std::memcpy(&w[part + lane], blocks[lane] + 4 * part, sizeof(Vector));
+      w[part + lane] = swapped(w[part + lane], std::make_index_sequence<sizeof(Vector)>{});
     }
+    transpose<Vector, width>(w + part);
   }
-  for (size_t i = 0; i < 16; ++i) std::memcpy(&w[i], words[i], sizeof(Vector));
   for (size_t i = 0; i < 8; ++i) std::memcpy(&s[i], state[i], sizeof(Vector));
   Vector a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6], h = s[7];
   for (size_t i = 0; i < 64; i += 16) {
@@ -64,7 +108,7 @@ inline void compress(uint32_t (*state)[lanes_max], const uint8_t* const* blocks)
         w[at] += (rotated(before, 7) ^ rotated(before, 18) ^ (before >> 3)) + w[(at + 9) % 16] + (rotated(last, 17) ^ rotated(last, 19) ^ (last >> 10));
       }
       const Vector first = h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & f) ^ (~e & g)) + round_constants[i + at] + w[at];
-      const Vector second = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+      const Vector second = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + majority(a, b, c);
       h = g, g = f, f = e, e = d + first, d = c, c = b, b = a, a = first + second;
     });
   }

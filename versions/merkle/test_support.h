@@ -36,7 +36,7 @@ inline std::vector<Change> as_changes(const Contents& contents) {
   return changes;
 }
 
-// Short keys that are prefixes of each other now and then, values of any length.
+// Short keys that are prefixes of each other now and then, values of any length, half of them of the same.
 inline Bytes random_key(base::Random& random, uint64_t keys) {
   const uint64_t number = random.below(keys);
   Bytes key = "k" + std::to_string(number * number % 1000003);
@@ -45,7 +45,7 @@ inline Bytes random_key(base::Random& random, uint64_t keys) {
   return key;
 }
 inline Bytes random_value(base::Random& random) {
-  Bytes value(random.below(4) == 0 ? random.below(300) : random.below(40), 'v');
+  Bytes value(random.below(2) == 0 ? 20 : random.below(4) == 0 ? random.below(300) : random.below(40), 'v');
   for (char& c : value) c = static_cast<char>(random());
   return value;
 }

@@ -1,0 +1,70 @@
+#include "versions/merkle/node.h"
+
+#include <algorithm>
+#include <map>
+#include <rapidcheck.h>
+
+#include "versions/merkle/test_support.h"
+
+using namespace versions::merkle;
+
+namespace {
+
+// Of few letters, so that many begin alike, also for more than 8 bytes; now and then a long one.
+Bytes random_key(base::Random& random) {
+  static constexpr char letters[] = {'\0', 'a', '\xff'};
+  Bytes key(random.below(3) == 0 ? 9 : 0, 'k');
+  for (size_t more = random.below(30) == 0 ? 100 + random.below(200) : random.below(5); more > 0; --more) key.push_back(letters[random.below(3)]);
+  return key;
+}
+
+NodePtr node_of(const std::map<Bytes, Bytes>& entries) {
+  NodeBuilder builder(0);
+  for (const auto& [key, value] : entries) builder.add(key, value);
+  return builder.finish_sealed();
+}
+
+}  // namespace
+
+TEST_CASE("a node finds the first entry that isn't below a key") {
+  CHECK(rc::check([](uint64_t seed) {
+    base::Random random(seed);
+    std::map<Bytes, Bytes> entries;
+    for (uint64_t count = random.below(60); count > 0; --count) entries[random_key(random)] = Bytes(random.below(300), 'v');
+    const NodePtr node = node_of(entries);
+    RC_ASSERT(node->size() == entries.size());
+    size_t at = 0;
+    for (const auto& [key, value] : entries) {
+      RC_ASSERT(node->key(at) == key);
+      RC_ASSERT(node->value(at++) == value);
+    }
+    for (int i = 0; i < 50; ++i) {
+      const Bytes key = i % 2 == 0 || entries.empty() ? random_key(random) : std::next(entries.begin(), static_cast<ptrdiff_t>(random.below(entries.size())))->first;
+      RC_ASSERT(node->lower_bound(key) == static_cast<size_t>(std::distance(entries.begin(), entries.lower_bound(key))));
+    }
+  }));
+}
+
+TEST_CASE("a node with other values of the same lengths is what it is when it is made from the start") {
+  CHECK(rc::check([](uint64_t seed) {
+    base::Random random(seed);
+    std::map<Bytes, Bytes> entries;
+    for (uint64_t count = 1 + random.below(60); count > 0; --count) entries[random_key(random)] = Bytes(random.below(100), 'v');
+    const NodePtr before = node_of(entries);
+    std::vector<NodeBuilder::Replacement> replaced;
+    size_t at = 0;
+    for (auto& [key, value] : entries) {
+      if (random.below(4) == 0) {
+        for (char& c : value) c = static_cast<char>(random());
+        replaced.push_back({at, value});
+      }
+      ++at;
+    }
+    const std::shared_ptr<Node> after = NodeBuilder::with_values(*before, replaced);
+    NodeBuilder::seal(std::span(&after, 1));
+    const NodePtr expected = node_of(entries);
+    RC_ASSERT(after->bytes() == expected->bytes());
+    RC_ASSERT(after->hash() == expected->hash());
+    for (const auto& [key, value] : entries) RC_ASSERT(after->key(after->lower_bound(key)) == key);
+  }));
+}
