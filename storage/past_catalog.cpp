@@ -32,10 +32,6 @@ void PastCatalog::save(Transaction& transaction, CollectionId collection, const 
   table_.insert(transaction, row_key(collection, snapshot), before ? encode_entry(*before).bytes() : BytesView());
 }
 
-void PastCatalog::forget(Transaction& transaction, CollectionId collection) const {
-  if (table_.exists()) table_.truncate(transaction, row_key(collection, 0), row_key(collection, UINT64_MAX));
-}
-
 void PastCatalog::each(Transaction& transaction, std::optional<CollectionId> collection, const std::function<void(Row&&)>& visit) const {
   if (!table_.exists()) return;
   const Bytes prefix = collection ? catalog_key(*collection) : Bytes();

@@ -21,8 +21,6 @@ class PastCatalog {
 
   // What is about to change, in the same transaction; nullptr: it is being made. `snapshot`: the position before the change.
   void save(Transaction& transaction, CollectionId collection, const CollectionEntry* before, Stamp snapshot) const;
-  // Nothing is told of it any more: it is in no snapshot.
-  void forget(Transaction& transaction, CollectionId collection) const;
   // Where a snapshot shows something else than is there now: by collection; nullopt: not there.
   std::map<CollectionId, std::optional<CollectionEntry>> as_of(Transaction& transaction, Stamp snapshot) const;
   // The newest entry told of a collection; nullopt: nobody tells of it.

@@ -216,39 +216,33 @@ void StoredCatalog::save_before(Transaction& transaction, const StoredCollection
 void StoredCatalog::forget(Transaction& transaction, const StoredCollection& collection) {
   remove_entry(transaction, table_, collection.id());
   remove_counts(transaction, engine_.internals().counts, collection.id());
-  // Views write past it: what its snapshots showed is not all there.
-  if (collection.moves()) return engine_.internals().past_catalog->forget(transaction, collection.id());
   const CollectionEntry entry = collection.entry();
   save_before(transaction, collection, &entry);
 }
 
 // After the commit: nobody finds it any more, and its tables go when the last cursor has left.
 void StoredCatalog::gone(const Shared& collection) {
+  bool shown = false;
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    shown = engine_.internals().past_catalog->newest(transaction, collection->id()).has_value();
+  }
   {
     std::unique_lock lock(mutex_);
     const auto found = by_name_.find(collection->ns());
     if (found != by_name_.end() && found->second == collection) by_name_.erase(found);
     by_id_.erase(collection->id());
+    if (shown) past_.emplace(collection->id(), collection);  // at once: it is read as of snapshots meanwhile
     std::erase_if(dropped_, [&](const Shared& earlier) { return !tables_there(*earlier); });
     if (engine_.options().replicated) dropped_.push_back(collection);  // else its tables go at once
   }
   collection->set_dropped();
   if (engine_.internals().dedup) engine_.dedup().dropped(collection);
-  {
-    Transaction transaction(engine_, Transaction::Mode::read);
-    if (engine_.internals().past_catalog->newest(transaction, collection->id())) {
-      std::unique_lock lock(mutex_);
-      past_.emplace(collection->id(), collection);
-      return;
-    }
+  if (!shown) {
+    for (const std::string& table : store_table_names(collection->id())) engine_.drop_table(table);
   }
-  drop_tables(*collection);
-}
-
-void StoredCatalog::drop_tables(const StoredCollection& collection) {
-  for (const std::string& table : store_table_names(collection.id())) engine_.drop_table(table);
-  const auto indexes = collection.stored_indexes();
-  for (const auto& index : *indexes) drop_index_table(collection, *index);
+  const auto indexes = collection->stored_indexes();
+  for (const auto& index : *indexes) drop_index_table(*collection, *index);
 }
 
 void StoredCatalog::drop_index_table(const StoredCollection& collection, StoredIndex& index) {

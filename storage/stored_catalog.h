@@ -74,7 +74,6 @@ class StoredCatalog final : public Catalog {
   std::shared_ptr<Collection> create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options);
   void forget(Transaction& transaction, const StoredCollection& collection);
   void gone(const Shared& collection);
-  void drop_tables(const StoredCollection& collection);
   void drop_index_table(const StoredCollection& collection, StoredIndex& index);
   bool past_shows(const std::string& table, CollectionId owner) const;
   void save_before(Transaction& transaction, const StoredCollection& collection, const CollectionEntry* before) const;

@@ -110,7 +110,7 @@ void SnapshotKeeper::run_pass() {
     }
     if (!services_.past->untidy()) return;
     as_operation("sweepSnapshots", [&](OperationContext& op) {
-      services_.past->sweep([&] { op.check_interrupt(); });
+      services_.databases->sweep_snapshots([&] { op.check_interrupt(); });
       services_.past->seal();
     });
   } catch (const base::OperationError& error) {

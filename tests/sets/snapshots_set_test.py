@@ -131,6 +131,30 @@ def test_branches_are_the_same_in_them(three):
         check_same(three, f"five@{branch}", snapshots)
 
 
+def test_a_dropped_database_with_branches_is_the_same_in_them(three):
+    client = three.driver
+    admin = client.get_database("admin", write_concern=WriteConcern("majority"))
+    due = {}
+    for round in range(2):
+        main = client.get_database("gone", write_concern=WriteConcern("majority"))
+        main.c.create_index("n")
+        main.c.insert_many([{"_id": i, "n": i % 7, "round": round} for i in range(40)])
+        main.command("createBranch", "dev")
+        dev = client.get_database("gone@dev", write_concern=WriteConcern("majority"))
+        dev.c.delete_many({"n": 6})
+        dev.command("commit", 1, message="one")
+        dev.c.update_many({"n": 1}, {"$inc": {"n": 10}})
+        number = admin.command("createSnapshot", 1)["number"]
+        due[number] = {branch: shown(client, f"gone@{branch}")[number] for branch in ("main", "dev")}
+        assert [len(due[number][branch]["c"][0]) for branch in ("main", "dev")] == [40, 35]
+        client.drop_database("gone")
+    three.wait_settled()
+    three.wait_same_place()
+    for member in three.members:
+        for number, said in due.items():
+            assert {branch: shown(member.direct, f"gone@{branch}")[number] for branch in said} == said, (member.name, number)
+
+
 def test_read_concern_at_the_time_of_a_snapshot(three):
     six = three.driver.get_database("six", write_concern=WriteConcern("majority"))
     six.c.insert_many([{"_id": i, "round": 0} for i in range(300)])

@@ -324,19 +324,6 @@ def test_collections_are_on_a_branch_as_they_were(shop):
     assert now.c.count_documents({}) == 3 and now.command("validate", "c", full=True)["valid"]
 
 
-def test_a_database_that_had_branches_is_in_no_snapshot_once_it_is_dropped(shop):
-    shop.now.c.insert_one({"_id": 1})
-    name = shop.declare("v")
-    shop.now.command("createBranch", "dev")
-    shop["dev"].c.insert_one({"_id": 2})
-    shop.client["shop@dev"].command("createTag", "w")
-    assert shop["w"].list_collection_names() == ["c"]
-    later = shop.declare()
-    shop.client.drop_database("shop")
-    assert shop[name].list_collection_names() == []
-    fails(115, lambda: shop[later].c.find_one())
-
-
 def test_dump_tools_read_a_snapshot(shop):
     now = shop.now
     now.c.insert_many([{"_id": i, "a": i % 3} for i in range(50)])

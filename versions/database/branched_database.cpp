@@ -129,14 +129,21 @@ std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction,
   return views_.add(ns, where.branch, std::move(view), [&] { return is_now(*place.branch); });
 }
 
+std::vector<storage::CollectionId> BranchedDatabase::collections() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<storage::CollectionId> all;
+  for (const auto& [id, shared] : collections_) all.push_back(id);
+  return all;
+}
+
 std::optional<Branch> BranchedDatabase::branch_then(Transaction& transaction, const std::string& name, Stamp snapshot) const {
-  const auto lock = in_use();
+  const std::shared_lock lock(mutex_);
   return branches_past_.branch(transaction, name, snapshot);
 }
 
 std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::CollectionId collection, const Branch& branch, Stamp snapshot) {
   {
-    const auto lock = in_use();
+    const std::shared_lock lock(mutex_);
     const auto shared = collections_.find(collection);
     if (shared == collections_.end()) return nullptr;
     Transaction transaction(engine_, Transaction::Mode::read);
@@ -146,7 +153,7 @@ std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::Collec
     if (!has) return nullptr;
   }
   return shown_records([self = shared_from_this(), collection, branch, snapshot] {
-    const auto lock = self->in_use();
+    const std::shared_lock lock(self->mutex_);
     const auto shared = self->collections_.find(collection);
     if (shared == self->collections_.end()) throw OperationError(ErrorCode::query_plan_killed, "the collection was dropped");
     // The same in any transaction since the snapshot can be read; the caller's may be older.

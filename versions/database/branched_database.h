@@ -59,7 +59,9 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   [[nodiscard]] std::unique_lock<std::shared_mutex> change_indexes() { return std::unique_lock(indexes_); }
   // As storage::ViewSource's.
   void check_unique(storage::CollectionId collection, const storage::StoredIndexes& built, std::string_view ns, const std::function<void()>& interrupted);
-  // A branch as a declared snapshot shows it; nullopt: it wasn't there.
+  // Those that it has now, or, where it was dropped, had to its end and that weren't removed.
+  std::vector<storage::CollectionId> collections() const;
+  // A branch as a declared snapshot shows it; nullopt: it wasn't there. This and the next one also when the database was dropped.
   std::optional<Branch> branch_then(Transaction& transaction, const std::string& name, Stamp snapshot) const;
   // And of a collection's records those that it showed; nullptr: no such collection.
   std::shared_ptr<past::ShownRecords> shown_then(storage::CollectionId collection, const Branch& branch, Stamp snapshot);

@@ -39,6 +39,13 @@ RecordId record_of(BytesView name) {
   return static_cast<RecordId>(base::load_be64(name.data()));
 }
 
+// Of a database; nullopt: it had no branches.
+std::optional<uint32_t> number_of(BytesView value) {
+  if (value.empty()) return std::nullopt;
+  if (value.size() != sizeof(uint32_t)) damaged();
+  return __builtin_bswap32(base::load_le<uint32_t>(value.data()));
+}
+
 class ReadOnce final : public past::ShownRecords {
  public:
   explicit ReadOnce(std::function<RecordSet()> read) : read_(std::move(read)) {}
@@ -167,11 +174,16 @@ void BranchesPast::database_changing(past::Past& past, Transaction& transaction,
 std::optional<std::optional<uint32_t>> BranchesPast::database(past::Past& past, Transaction& transaction, std::string_view name, Stamp snapshot) {
   std::optional<std::optional<uint32_t>> found;
   past.states().each_as_of(transaction, database_owner, snapshot, [&](BytesView one, BytesView value) {
-    if (one != name) return;
-    if (!value.empty() && value.size() != sizeof(uint32_t)) damaged();
-    found.emplace(value.empty() ? std::nullopt : std::optional(__builtin_bswap32(base::load_le<uint32_t>(value.data()))));
+    if (one == name) found.emplace(number_of(value));
   });
   return found;
+}
+
+bool BranchesPast::tells_of(past::Past& past, Transaction& transaction, uint32_t number) {
+  bool told = false;
+  const BytesView owner(database_owner);
+  past.states().each(transaction, owner, owner.size(), [&](BytesView, BytesView value) { told = told || number_of(value) == number; });
+  return told;
 }
 
 }  // namespace versions

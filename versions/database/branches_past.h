@@ -57,6 +57,8 @@ class BranchesPast {
   static void database_changing(past::Past& past, Transaction& transaction, std::string_view name, std::optional<uint32_t> number);
   // What the snapshot shows of that, if it is not what is now.
   static std::optional<std::optional<uint32_t>> database(past::Past& past, Transaction& transaction, std::string_view name, Stamp snapshot);
+  // Whether some snapshot shows that there was the database of this number, by rows that were saved.
+  static bool tells_of(past::Past& past, Transaction& transaction, uint32_t number);
 
  private:
   past::Past& past_;

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "bson/json.h"
 #include "storage/dedup_service.h"
+#include "storage/stored_collection.h"
 #include "storage/temporary_engine.h"
 #include "storage/test_support.h"
 #include "versions/database/databases.h"
@@ -48,7 +49,7 @@ class History {
       case 2: case 3: case 4: case 5: case 6: case 7: return declare();
       case 8: case 9: return drop_snapshot();
       case 10: past_->seal(); return;
-      case 11: past_->sweep(nullptr); return;
+      case 11: databases_->sweep_snapshots(nullptr); return;
       case 12: return engine_->dedup().drain();
       case 13: return change_index();
       case 14: case 15: return sweep();
@@ -59,6 +60,7 @@ class History {
       case 24: return rename();
       case 25: return merge();
       case 32: case 33: return drop_collection();
+      case 34: return drop_database();
       case 26: case 27: case 28: case 29: case 30: case 31: return commit();
       default: return write();
     }
@@ -82,7 +84,7 @@ class History {
 
   void drop_all() {
     while (!snapshots_.empty()) drop_snapshot();
-    past_->sweep(nullptr);
+    databases_->sweep_snapshots(nullptr);
     const auto tables = engine_->table_names();
     for (const char* table : {"past-rows", "past-chains", "past-entries", "past-catalog", "past-states", "past-purged"}) {
       if (std::find(tables.begin(), tables.end(), table) == tables.end()) continue;
@@ -90,10 +92,11 @@ class History {
       Transaction transaction(*engine_, Transaction::Mode::read);
       CHECK_FALSE(storage::Table(table).cursor(transaction).next());
     }
+    check_tables();
     check();
   }
 
-  size_t saved = 0;
+  size_t saved = 0, dropped_databases = 0;
 
  private:
   void open() {
@@ -117,6 +120,23 @@ class History {
     engine_->raise_stamp(last);  // as the log does
   }
 
+  // What was dropped, and no snapshot shows, left none.
+  void check_tables() {
+    std::set<std::string> due{"versions-databases"};
+    if (branched()) {
+      for (const std::string& table : database().table_names()) due.insert(table);
+    }
+    const auto things = std::dynamic_pointer_cast<storage::StoredCollection>(engine_->catalog().open("shop.things"));
+    const std::string own = things ? std::to_string(things->id()) : std::string("none");
+    for (const std::string& table : engine_->table_names()) {
+      INFO(table);
+      if (table.starts_with("versions-")) CHECK(due.contains(table));
+      for (const std::string kind : {"records-", "packed-", "heads-", "chains-", "index-"}) {
+        if (table.starts_with(kind)) CHECK((table == kind + own || table.starts_with(kind + own + "-")));
+      }
+    }
+  }
+
   void make_collection() {
     engine_->catalog().create("shop.things", {});
     heads_["main"];
@@ -137,8 +157,8 @@ class History {
   }
 
   void declare() {
-    const auto snapshot = databases_->declare_snapshot({}, nullptr);
-    snapshots_[snapshot.number] = heads_;
+    newest_ = databases_->declare_snapshot({}, nullptr).number;
+    snapshots_[newest_] = heads_;
   }
   void drop_snapshot() {
     if (snapshots_.empty()) return;
@@ -201,7 +221,7 @@ class History {
   }
   void create() {
     if (!branched()) {
-      if (random_.below(4) > 0) return;
+      if (!heads_["main"].there || random_.below(4) > 0) return;
       databases_->find_or_begin("shop", {});
       committed_["main"] = heads_["main"];
     }
@@ -216,6 +236,15 @@ class History {
     const std::string name = any_branch();
     CHECK(engine_->catalog().drop(ns_of(name)) == heads_[name].there);
     heads_[name] = {.there = false};
+  }
+  void drop_database() {
+    const bool there = engine_->catalog().open("shop.things") != nullptr;
+    dropped_databases += there && branched() ? 1 : 0;
+    CHECK(engine_->catalog().drop_database("shop") == there);
+    if (!there) return;
+    heads_ = {{"main", {.there = false}}};
+    committed_.clear();
+    last_dropped_ = newest_;
   }
   void drop() {
     const std::string name = other_branch();
@@ -274,6 +303,7 @@ class History {
       for (auto& [name, things] : *branches) things.documents.erase(id);
     }
     for (auto& [number, branches] : snapshots_) {
+      if (number <= last_dropped_) continue;  // of other collections, which were dropped
       for (auto& [name, things] : branches) things.documents.erase(id);
     }
   }
@@ -326,6 +356,7 @@ class History {
   std::optional<Databases> databases_;
   Branches heads_, committed_;
   std::map<uint64_t, Branches> snapshots_;
+  uint64_t newest_ = 0, last_dropped_ = 0;  // of all snapshots; when the database was dropped last
 };
 
 }  // namespace
@@ -334,7 +365,7 @@ TEST_CASE("every snapshot of any history of branches shows what each showed") {
   const uint64_t seed = base::entropy64();
   INFO("seed " << seed);
   base::Random seeds(seed);
-  size_t saved = 0;
+  size_t saved = 0, dropped = 0;
   for (int run = 0; run < 4; ++run) {
     History history(seeds());
     for (int step = 0; step < 300; ++step) {
@@ -343,6 +374,8 @@ TEST_CASE("every snapshot of any history of branches shows what each showed") {
     }
     history.drop_all();
     saved += history.saved;
+    dropped += history.dropped_databases;
   }
   CHECK(saved > 20);
+  CHECK(dropped > 0);
 }

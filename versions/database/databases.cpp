@@ -7,6 +7,7 @@
 #include "storage/drop_now.h"
 #include "storage/engine.h"
 #include "storage/names.h"
+#include "storage/past_catalog.h"
 #include "versions/database/log_fields.h"
 
 namespace versions {
@@ -26,6 +27,11 @@ Bytes database_key(std::string_view name) {
   Bytes key(1, 'd');
   key.append(name);
   return key;
+}
+
+Bytes kept_key(uint32_t number, std::string_view name) {
+  Bytes key(1, 'k');
+  return key.append(storage::catalog_key(number)).append(name);
 }
 
 [[noreturn]] void damaged() { throw OperationError(ErrorCode::data_corruption_detected, "the list of branched databases can't be read"); }
@@ -57,6 +63,20 @@ Row read_row(BytesView bytes) {
     const auto collection = static_cast<storage::CollectionId>(take(bytes));
     row.holes[collection] = static_cast<int64_t>(take(bytes));
   }
+  return row;
+}
+
+struct KeptRow {
+  uint32_t number = 0;
+  std::string name;
+  std::vector<storage::CollectionId> collections;
+};
+
+KeptRow read_kept(BytesView key, BytesView value) {
+  constexpr size_t behind_number = 1 + sizeof(uint32_t);
+  if (key.size() <= behind_number) damaged();
+  KeptRow row{__builtin_bswap32(base::load_le<uint32_t>(key.data() + 1)), std::string(key.substr(behind_number)), {}};
+  while (!value.empty()) row.collections.push_back(static_cast<storage::CollectionId>(take(value)));
   return row;
 }
 
@@ -104,6 +124,36 @@ void Databases::load() {
     }
     databases_.emplace(name, std::move(database));
   }
+  load_kept();
+}
+
+void Databases::load_kept() {
+  std::vector<KeptRow> rows, gone;
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    storage::TableCursor cursor = table_.cursor(transaction);
+    for (bool on = cursor.seek("k"); on && cursor.key().starts_with('k'); on = cursor.next()) {
+      KeptRow row = read_kept(cursor.key(), cursor.value());
+      std::erase_if(row.collections, [&](const auto& id) { return !is_told(transaction, id); });
+      const bool shown = !row.collections.empty() || BranchesPast::tells_of(past_.past(), transaction, row.number);
+      (shown ? rows : gone).push_back(std::move(row));
+    }
+  }
+  for (const KeptRow& row : gone) {
+    storage::in_transaction(engine_, [&](Transaction& transaction) { table_.remove(transaction, kept_key(row.number, row.name)); });
+  }
+  for (const KeptRow& row : rows) {
+    Kept kept{std::make_shared<BranchedDatabase>(past_.past(), log_, row.name, row.number, nodes_), {}};
+    for (const storage::CollectionId id : row.collections) {
+      const auto collection = engine_.catalog().stored(id);
+      if (!collection) damaged();
+      kept.database->add(*collection, 0);
+      kept.database->share(*collection);
+      kept.collections.push_back(collection);
+    }
+    kept.database->close();
+    kept_.emplace(row.number, std::move(kept));
+  }
 }
 
 // Tables of a database that was dropped, or never begun, when the process ended.
@@ -111,6 +161,10 @@ void Databases::remove_orphans() {
   std::set<std::string> used{std::string(table_name)};
   for (const auto& [name, database] : databases_) {
     const auto names = database->table_names();
+    used.insert(names.begin(), names.end());
+  }
+  for (const auto& [number, kept] : kept_) {
+    const auto names = kept.database->table_names();
     used.insert(names.begin(), names.end());
   }
   for (const std::string& table : engine_.table_names()) {
@@ -164,8 +218,8 @@ std::optional<Databases::Then> Databases::snapshot_behind(std::string_view db) c
 
 PastViews::OfBranch Databases::of_branch(std::string_view db, const Then& then) const {
   const std::string name(split_name(db).database);
-  Transaction transaction(engine_, Transaction::Mode::read);
   auto database = find(name);
+  Transaction transaction(engine_, Transaction::Mode::read);  // behind it: what changed since is told
   std::optional<uint32_t> number = database ? std::optional(database->number()) : std::nullopt;
   if (const auto other = BranchesPast::database(past_.past(), transaction, name, then.snapshot.stamp)) number = *other;
   const auto unknown = [&] {
@@ -175,9 +229,8 @@ PastViews::OfBranch Databases::of_branch(std::string_view db, const Then& then) 
     if (then.branch != BranchedDatabase::main) throw unknown();
     return nullptr;
   }
-  if (!database || database->number() != *number) {
-    throw OperationError(ErrorCode::command_not_supported, "a database that had branches can't be read as of a snapshot once it was dropped: " + name);
-  }
+  if (!database || database->number() != *number) database = find_kept(*number);
+  if (!database) throw OperationError(ErrorCode::namespace_not_found, "there is no '" + std::string(db) + "': what the database's branches were then is gone");
   auto branch = database->branch_then(transaction, then.branch, then.snapshot.stamp);
   if (!branch) throw unknown();
   return [database, branch = std::move(*branch), stamp = then.snapshot.stamp](storage::CollectionId collection) { return database->shown_then(collection, branch, stamp); };
@@ -354,22 +407,88 @@ void Databases::check_unique(const StoredCollection& collection, const storage::
 void Databases::dropping(Transaction& transaction, std::string_view db) {
   const auto database = find(db);
   if (!database) return;
-  BranchesPast::database_changing(past_.past(), transaction, db, database->number());
+  const uint32_t number = database->number();
+  BranchesPast::database_changing(past_.past(), transaction, db, number);
   table_.remove(transaction, database_key(db));
+  Bytes told;
+  for (const storage::CollectionId id : database->collections()) {
+    if (is_told(transaction, id)) base::append_varint(told, id);
+  }
+  if (told.empty() && !BranchesPast::tells_of(past_.past(), transaction, number)) return;
+  table_.put(transaction, kept_key(number, db), told);
+}
+
+bool Databases::is_told(Transaction& transaction, storage::CollectionId collection) const {
+  return engine_.past_catalog().newest(transaction, collection).has_value();
 }
 
 void Databases::dropped(std::string_view db) {
-  std::shared_ptr<BranchedDatabase> gone;
+  const auto database = find(db);
+  if (!database) return;
+  std::optional<Kept> kept;
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    const Bytes key = kept_key(database->number(), db);
+    if (const auto row = table_.get(transaction, key)) {
+      kept.emplace(Kept{database, {}});
+      for (const storage::CollectionId id : read_kept(key, *row).collections) kept->collections.push_back(engine_.catalog().stored(id));
+    }
+  }
   {
     const std::unique_lock lock(mutex_);
-    const auto found = databases_.find(db);
-    if (found == databases_.end()) return;
-    gone = std::move(found->second);
-    databases_.erase(found);
+    databases_.erase(databases_.find(db));
+    if (kept) kept_.emplace(database->number(), std::move(*kept));
   }
-  gone->close();
-  gone->forget_all_views();
-  for (const std::string& table : gone->table_names()) engine_.drop_table(table);
+  database->close();
+  database->forget_all_views();
+  if (kept) return;
+  for (const std::string& table : database->table_names()) engine_.drop_table(table);
+}
+
+std::shared_ptr<BranchedDatabase> Databases::find_kept(uint32_t number) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = kept_.find(number);
+  return found == kept_.end() ? nullptr : found->second.database;
+}
+
+void Databases::sweep_snapshots(const std::function<void()>& interrupted) {
+  past_.past().sweep(interrupted);
+  forget_kept();
+}
+
+// Collections go one by one, when no snapshot is left that shows them; the branches with the last of them.
+void Databases::forget_kept() {
+  const std::lock_guard one_at_a_time(forgetting_);
+  std::map<uint32_t, Kept> all;
+  {
+    const std::shared_lock lock(mutex_);
+    all = kept_;
+  }
+  for (auto& [number, kept] : all) {
+    std::vector<std::string> tables;
+    bool shown = false;
+    {
+      Transaction transaction(engine_, Transaction::Mode::read);
+      std::erase_if(kept.collections, [&](const auto& collection) {
+        if (is_told(transaction, collection->id())) return false;
+        const auto own = kept.database->remove(collection->id());
+        tables.insert(tables.end(), own.begin(), own.end());
+        return true;
+      });
+      shown = !kept.collections.empty() || BranchesPast::tells_of(past_.past(), transaction, number);
+    }
+    {
+      const std::unique_lock lock(mutex_);
+      if (shown) kept_.at(number).collections = kept.collections;
+      else kept_.erase(number);
+    }
+    if (!shown) {
+      const auto own = kept.database->table_names();
+      tables.insert(tables.end(), own.begin(), own.end());
+      storage::in_transaction(engine_, [&](Transaction& transaction) { table_.remove(transaction, kept_key(number, kept.database->name())); });
+    }
+    for (const std::string& table : tables) engine_.drop_table(table);
+  }
 }
 
 void Databases::make_again(const std::string& db, const std::vector<storage::BranchChange>& changes) {

@@ -1,6 +1,7 @@
 // Which databases have branches, and what names with an `@` stand for.
 //
 //   versions-databases   'd' name -> number varint | (collection varint, holes varint) ...
+//                        'k' number 4, name -> collection varint ...     dropped, but declared snapshots show what was in it
 //                        'n'      -> next number varint
 //
 // A database that was never branched isn't known here, and has nothing of all this. The table is made with the first branch of
@@ -40,6 +41,8 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   past::DeclaredSnapshot declare_snapshot(const std::string& name, const std::function<void()>& interrupted);
   // False: there is none of that number.
   bool drop_snapshot(uint64_t number);
+  // As past::Past::sweep, and what only dropped snapshots showed of databases that had branches.
+  void sweep_snapshots(const std::function<void()>& interrupted);
 
   std::shared_ptr<storage::Collection> open(std::string_view ns) override;
   std::vector<std::shared_ptr<storage::Collection>> collections(std::string_view db) override;
@@ -60,8 +63,18 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   void make_again(const std::string& db, const std::vector<storage::BranchChange>& changes) override;
 
  private:
+  // Of a database that was dropped: all that its branches were, as long as a snapshot shows that.
+  struct Kept {
+    std::shared_ptr<BranchedDatabase> database;
+    std::vector<std::shared_ptr<storage::StoredCollection>> collections;
+  };
+
   void load();
+  void load_kept();
   void remove_orphans();
+  std::shared_ptr<BranchedDatabase> find_kept(uint32_t number) const;
+  bool is_told(Transaction& transaction, storage::CollectionId collection) const;  // that snapshots show it, by what was saved
+  void forget_kept();
   std::shared_ptr<BranchedDatabase> need(std::string_view db) const;
   // A change of one branch, in a transaction. False: there was none to make.
   bool change(std::string_view db, const std::function<bool(Transaction&, BranchedDatabase&, const Branch&)>& work);
@@ -87,6 +100,8 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   storage::Table table_;  // made when it is needed
   mutable std::shared_mutex mutex_;
   std::map<std::string, std::shared_ptr<BranchedDatabase>, std::less<>> databases_;
+  std::map<uint32_t, Kept> kept_;  // by number
+  std::mutex forgetting_;
 };
 
 }  // namespace versions
