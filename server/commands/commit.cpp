@@ -30,22 +30,28 @@ class Commit : public Command {
     const versions::Ref ref = ref_of(request);
     if (!collections.empty()) branched(op, request);  // a database's first commit is of all that is in it
     const auto begun = branched_from(op, request, ref, info);
-    // The commit itself writes what changed, and no whole trees: before the first one that says anything this reads all there is.
-    const auto prepare = [&](storage::Transaction& transaction) { return begun.database->prepare_commit(transaction, begun.database->branch(transaction, ref).name); };
-    while (write::in_transaction(op, prepare)) op.check_interrupt();
-    const auto indexes = begun.database->keep_indexes();
-    const bson::Document said = write::in_transaction(op, [&](storage::Transaction& transaction) {
-      const versions::Branch branch = begun.database->branch(transaction, ref);
-      const auto made = begun.database->commit(transaction, branch.name, info, collections);
-      const auto head = made ? made : begun.database->branches().graph().commit(transaction, branch.head);
-      bson::Builder out;
-      out.append("branch", branch.name).append("commit", hex(head->id)).append("changed", begun.is_new || made != nullptr);
-      return out.done();
-    });
-    reply.append_all(said);
+    std::optional<bson::Document> said;
+    while (!(said = commit(op, *begun.database, ref, info, collections, begun.is_new))) op.check_interrupt();
+    reply.append_all(*said);
   }
 
  private:
+  // nullopt: to be called again. A commit writes what changed, and no whole trees: before the first one that says anything these are made, a part in
+  // each transaction.
+  static std::optional<bson::Document> commit(OperationContext& op, versions::BranchedDatabase& database, const versions::Ref& ref, const versions::CommitInfo& info,
+                                              const std::vector<std::string>& collections, bool is_new) {
+    const auto indexes = database.keep_indexes();
+    return write::in_transaction(op, [&](storage::Transaction& transaction) -> std::optional<bson::Document> {
+      const versions::Branch branch = database.branch(transaction, ref);
+      if (database.prepare_commit(transaction, branch.name)) return std::nullopt;
+      const auto made = database.commit(transaction, branch.name, info, collections);
+      const auto head = made ? made : database.branches().graph().commit(transaction, branch.head);
+      bson::Builder out;
+      out.append("branch", branch.name).append("commit", hex(head->id)).append("changed", is_new || made != nullptr);
+      return out.done();
+    });
+  }
+
   static std::vector<std::string> collections_of(const Arguments& arguments) {
     std::vector<std::string> names;
     const auto given = arguments.array("collections");
