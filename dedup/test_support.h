@@ -34,7 +34,11 @@ inline Bytes edited(base::Random& random, Bytes text, uint64_t edits) {
     switch (random.below(4)) {
       case 0: text.insert(at, prose(random, random.below(80))); break;
       case 1: text.erase(at, random.below(80)); break;
-      case 2: text.replace(at, random.below(40), prose(random, random.below(40))); break;
+      case 2: {
+        const Bytes with = prose(random, random.below(40));  // first: compilers differ in which argument is
+        text.replace(at, random.below(40), with);
+        break;
+      }
       case 3: {
         const Bytes block = text.substr(at, random.below(500));
         text.erase(at, block.size());
