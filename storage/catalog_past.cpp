@@ -30,7 +30,7 @@ std::shared_ptr<StoredCollection> StoredCatalog::stored(CollectionId id) const {
 }
 
 std::shared_ptr<StoredIndex> StoredCatalog::index_as_of(const StoredCollection& collection, const IndexEntry& entry) {
-  auto index = make_index(collection.id(), entry);
+  auto index = describe_index(collection.id(), entry);
   const auto now = collection.stored_indexes();
   const auto same = std::find_if(now->begin(), now->end(), [&](const auto& one) { return one->number() == entry.number; });
   if (same == now->end()) {

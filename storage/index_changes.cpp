@@ -84,13 +84,16 @@ std::shared_ptr<const DocumentPredicate> StoredCatalog::compile(const IndexSpec&
 }
 
 std::shared_ptr<StoredIndex> StoredCatalog::make_index(CollectionId collection, const IndexEntry& entry) {
-  IndexSpec spec = parse_index_spec(entry.spec);
   const std::string& compressor = engine_.options().block_compressor;
-  const Table table = engine_.open_table(index_table_name(collection, entry.number),
-                                         {.block_compressor = compressor == "zstd" ? PageCompressors::entries_name() : compressor, .leaf_page_bytes = 16 << 10,
-                                          .allocation_bytes = 512, .prefix_compression = true});
+  engine_.open_table(index_table_name(collection, entry.number), {.block_compressor = compressor == "zstd" ? PageCompressors::entries_name() : compressor, .leaf_page_bytes = 16 << 10,
+                                                                  .allocation_bytes = 512, .prefix_compression = true});
+  return describe_index(collection, entry);
+}
+
+std::shared_ptr<StoredIndex> StoredCatalog::describe_index(CollectionId collection, const IndexEntry& entry) {
+  IndexSpec spec = parse_index_spec(entry.spec);
   auto predicate = compile(spec);
-  auto index = std::make_shared<StoredIndex>(engine_, entry.number, std::move(spec), table, entry.ready);
+  auto index = std::make_shared<StoredIndex>(engine_, entry.number, std::move(spec), Table(index_table_name(collection, entry.number)), entry.ready);
   index->set_predicate(std::move(predicate));
   return index;
 }

@@ -83,6 +83,7 @@ class StoredCatalog final : public Catalog {
 
   // index_changes.cpp
   std::shared_ptr<StoredIndex> make_index(CollectionId collection, const IndexEntry& entry);
+  std::shared_ptr<StoredIndex> describe_index(CollectionId collection, const IndexEntry& entry);  // whether its table is there or not
   std::shared_ptr<const DocumentPredicate> compile(const IndexSpec& spec) const;
   std::unique_lock<std::shared_mutex> changing_indexes(const StoredCollection& collection) const;
   void finish_indexes(const Shared& collection, const CollectionEntry& entry, const StoredIndexes& built);

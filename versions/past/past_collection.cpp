@@ -52,14 +52,6 @@ std::shared_ptr<const ShownRows> PastCollection::rows(Transaction& transaction) 
   return rows_ = std::move(rows);
 }
 
-Stamp PastCollection::shown(Transaction& transaction, RecordId id) const {
-  if (!may_show(id)) return 0;
-  const auto current = base_->records().generation(transaction, id);
-  if (current && *current <= snapshot_.stamp) return *current;
-  const auto then = rows(transaction)->find(id);
-  return then && shows_saved({id, *then}) ? *then : 0;
-}
-
 std::optional<bson::Document> PastCollection::find(Transaction& transaction, RecordId id, storage::ReadInfo* info) {
   Bytes content;
   if (base_->records().find_not_after(transaction, id, snapshot_.stamp, content, info)) return bson::Document(std::move(content));
@@ -88,8 +80,13 @@ std::optional<RecordId> PastCollection::find_id(Transaction& transaction, const 
     }
     return std::nullopt;
   }
-  const auto record = indexes_.front()->find(transaction, key.bytes());
-  if (record && shown(transaction, *record) != 0) return record;
+  if (const auto record = indexes_.front()->find(transaction, key.bytes())) {
+    const auto current = base_->records().generation(transaction, *record);
+    if (current && *current <= snapshot_.stamp) return record;
+    // What the record was then may have been another document: after a restart the highest ids are given out again.
+    const auto then = rows(transaction)->find(*record);
+    if (then && shows_saved({*record, *then}) && past_.entries().has(transaction, this->id(), indexes_.front()->number(), key.bytes(), *record, *then)) return record;
+  }
   SavedEntries::Cursor saved(past_.entries(), transaction, this->id(), indexes_.front()->number(), Direction::forward);
   const storage::KeyRange range = range_of(key.bytes());
   saved.seek(range);

@@ -58,8 +58,6 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   bool may_show(RecordId id) const { return !of_branch_ || of_branch_->contains(id); }
   // What it was, where that was kept.
   bool shows_saved(const Mapping& saved) const { return saved.content <= snapshot_.stamp && may_show(saved.row) && !past_.purged(id(), saved); }
-  // What the snapshot shows of the record; 0: it doesn't.
-  Stamp shown(Transaction& transaction, RecordId id) const;
   // Whether the entry is of a content that the snapshot shows.
   bool shows(Transaction& transaction, const SavedEntries::Cursor& entry) const;
   std::shared_ptr<const ShownRows> rows(Transaction& transaction) const;

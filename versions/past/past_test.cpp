@@ -415,6 +415,39 @@ TEST_CASE("a snapshot lies between transactions, whatever is under way when it i
   storage::test::require_clean(engine, *collection);
 }
 
+TEST_CASE("a record's number that is given out again is not taken for what it was") {
+  storage::TemporaryDirectory directory;
+  std::optional<Engine> engine(storage::test_options(directory.path()));
+  std::optional<Past> past(*engine);
+  past->make();
+  engine->catalog().create("db.c", {});
+  const auto change = [&](const auto& work) {
+    storage::in_transaction(*engine, [&](Transaction& transaction) {
+      transaction.expect_stamps(4);
+      work(transaction, *engine->catalog().open("db.c"));
+    });
+  };
+  storage::RecordId first = 0, again = 0;
+  change([&](Transaction& transaction, storage::Collection& collection) { first = collection.insert(transaction, document_of(1, {0, 0, "one"})).id; });
+  const DeclaredSnapshot snapshot = past->snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+  change([&](Transaction& transaction, storage::Collection& collection) { collection.remove(transaction, first, document_of(1, {0, 0, "one"})); });
+  const Stamp last = engine->last_stamp();
+  past.reset();
+  engine.reset();
+  engine.emplace(storage::test_options(directory.path()));
+  past.emplace(*engine);
+  engine->raise_stamp(last);
+  change([&](Transaction& transaction, storage::Collection& collection) { again = collection.insert(transaction, document_of(2, {0, 0, "two"})).id; });
+  REQUIRE(again == first);
+
+  versions::PastViews views(*past);
+  const auto then = views.open(snapshot, "db@s1.c", "db.c");
+  Transaction transaction(*engine, Transaction::Mode::read);
+  const bson::Document one = document_of(1, {}), two = document_of(2, {});
+  CHECK(then->find_id(transaction, one["_id"]) == first);
+  CHECK_FALSE(then->find_id(transaction, two["_id"]));
+}
+
 TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
   constexpr int documents = 5'000;
   storage::TemporaryDirectory directory;

@@ -13,17 +13,19 @@ Bytes prefix_of(CollectionId collection, uint32_t index) {
   return prefix;
 }
 
+Bytes row_of(CollectionId collection, uint32_t index, BytesView key, RecordId record, Stamp generation) {
+  Bytes row = prefix_of(collection, index);
+  row.append(key);
+  base::append_be64(row, static_cast<uint64_t>(record));
+  base::append_be64(row, generation);
+  return row;
+}
+
 template <class Visit>
 void each_key(CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content, RecordId record, Stamp generation, const Visit& visit) {
   storage::IndexKeys keys;
   index.keys_of(content, keys);
-  for (const Bytes& key : keys.keys) {
-    Bytes row = prefix_of(collection, index.number());
-    row.append(key);
-    base::append_be64(row, static_cast<uint64_t>(record));
-    base::append_be64(row, generation);
-    visit(row);
-  }
+  for (const Bytes& key : keys.keys) visit(row_of(collection, index.number(), key, record, generation));
 }
 
 // The first key behind all that begin with this.
@@ -43,6 +45,10 @@ void SavedEntries::add(Transaction& transaction, CollectionId collection, const 
 void SavedEntries::remove(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content, RecordId record,
                           Stamp generation) const {
   each_key(collection, index, content, record, generation, [&](const Bytes& row) { table_.remove(transaction, row); });
+}
+
+bool SavedEntries::has(Transaction& transaction, CollectionId collection, uint32_t index, BytesView key, RecordId record, Stamp generation) const {
+  return table_.get(transaction, row_of(collection, index, key, record, generation)).has_value();
 }
 
 std::vector<std::pair<CollectionId, uint32_t>> SavedEntries::indexes(storage::Engine& engine) const {
