@@ -55,6 +55,7 @@ bool PastScan::next() {
   if (!on_current_ && !on_saved) return false;
   const bool both = on_current_ && on_saved && saved_[at_].row == current_->id();
   const bool current = both || !on_saved || (on_current_ && (saved_[at_].row > current_->id()) == forward());
+  content_.clear();
   // Where both have it the transaction doesn't see yet that it was overwritten.
   if (!current || both) {
     record_ = saved_[at_].row;
@@ -71,7 +72,7 @@ bool PastScan::next() {
 
 bson::DocumentView PastScan::document() {
   if (!then_) return bson::DocumentView(current_->content());
-  content_ = collection_->past().content(*transaction_, *kept_, collection_->id(), {record_, *then_}, &info_);
+  if (content_.empty()) content_ = collection_->past().content(*transaction_, *kept_, collection_->id(), {record_, *then_}, &info_);
   return bson::DocumentView(content_);
 }
 

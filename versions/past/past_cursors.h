@@ -37,7 +37,7 @@ class PastScan final : public storage::CollectionScan {
   size_t at_ = 0;              // the next of them
   RecordId record_ = 0;        // 0: before the first
   std::optional<Stamp> then_;  // of the record; nullopt: its current content
-  Bytes content_;
+  Bytes content_;              // a kept one that was asked for; empty: not yet
 };
 
 // In the order of keys and records: entries of current records, and saved ones.
