@@ -7,8 +7,6 @@ import pymongo
 import pytest
 from pymongo.errors import OperationFailure
 
-from tests.support.palimpsest import Server
-
 
 def fails(code, work):
     with pytest.raises(OperationFailure) as failure:
@@ -71,12 +69,6 @@ class Branched:
             somewhere |= {collection: ref for collection in self[ref].list_collection_names()}
         for collection, ref in somewhere.items():
             check_collection(self[ref], collection)
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server() as running:
-        yield running
 
 
 @pytest.fixture

@@ -3,14 +3,6 @@ import random
 
 import pytest
 
-from tests.support.palimpsest import Server
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server() as running:
-        yield running
-
 
 @pytest.fixture
 def db(server):

@@ -2,14 +2,6 @@
 import pymongo
 import pytest
 
-from tests.support.palimpsest import Server
-
-
-@pytest.fixture(scope="module")
-def server():
-    with Server() as running:
-        yield running
-
 
 @pytest.fixture
 def shop(server):
