@@ -53,21 +53,29 @@ def test_a_chain_page_by_page_is_the_whole_chain(db):
 
 
 def test_a_source_that_was_taken_for_being_cached_is_said_to_be():
+    # Features are sampled with a seed of each database's own. With few of them the cached source may have none, or all,
+    # in common with the newcomer, and is then none or the best anyway: so it is asked of many databases.
     text = words(random.Random(8), 8000)
+    names = [f"reward{i}" for i in range(12)]
     with Server("--setParameter", "dedupCacheReward=100") as running:
-        db = running.client().reward
-        db.c.insert_one({"_id": 1, "text": text[:6000]})
-        settle(db.client)
+        client = running.client()
+        for name in names:
+            client[name].c.insert_one({"_id": 1, "text": text[:-20]})
+        settle(client)
         running.stop()  # with it goes what the cache held
         running.start()
-        db = running.client().reward
-        db.c.insert_one({"_id": 2, "text": text[6000:]})
-        settle(db.client)
-        db.c.insert_one({"_id": 3, "text": text})
-        end = time.monotonic() + 30
-        while "base" not in (document := chain(db, "c", 2)["document"]) and time.monotonic() < end:
+        client = running.client()
+        for name in names:
+            client[name].c.insert_one({"_id": 2, "text": text[2000:]})
+        settle(client)
+        for name in names:
+            client[name].c.insert_one({"_id": 3, "text": text})
+        cached, end = 0, time.monotonic() + 30
+        while cached < 9 and time.monotonic() < end:
+            found = [chain(client[name], "c", 2)["document"] for name in names]
+            cached = sum(one.get("base", {}).get("why", {}).get("choice") == "cached" for one in found)
             time.sleep(0.1)
-        assert document["base"]["why"]["choice"] == "cached"
+        assert cached >= 9, found
 
 
 def test_the_asked_document_and_what_a_read_of_it_takes_agree(db):
