@@ -33,7 +33,6 @@ constexpr auto nap_min = std::chrono::milliseconds(10);
 constexpr auto nap_max = std::chrono::milliseconds(500);  // so late, at most, is noticed what wakes nobody: reads
 constexpr int nap_share = 40;              // of the time for which there was nothing to do
 constexpr auto after_failure = std::chrono::milliseconds(1000);
-constexpr int64_t idle_us = 20'000;        // without a client's write: time to write back
 constexpr int64_t quiet_us = 2'000'000;    // time to tidy up
 constexpr int64_t save_every_us = 10'000'000;
 
@@ -259,6 +258,7 @@ void DedupWorker::run() {
       rest();
       continue;
     }
+    burst_.over(now_us());
     std::unique_lock lock(mutex_);
     ++idle_rounds_;
     drained_.notify_all();
@@ -291,19 +291,23 @@ void DedupWorker::wake() {
   if (napping_.load() && napping_.exchange(false)) wake_.notify_all();
 }
 
-// While clients are at work: others who want the CPU go first, and what comes in one by one is waited for until it
-// is a batch, since to sleep and wake costs as much as to encode.
+// Others who want the CPU go first, and a burst of writes is left alone.
 void DedupWorker::rest() {
   const auto wanted = pace_.rest();
-  if (now_us() - last_client_us_.load(std::memory_order_relaxed) > idle_us) return;
-  const std::chrono::microseconds gather = queue_.size() < batch_count ? nap_min : std::chrono::milliseconds(0);
-  const auto rest = std::max(wanted, gather);
-  if (rest.count() == 0) return;
   std::unique_lock lock(mutex_);
-  if (stopping_ || draining_ > 0) return;
+  const auto called = [&] { return stopping_ || draining_ > 0 || !asked_.empty(); };
   const int64_t begun = now_us();
-  wake_.wait_for(lock, rest, [&] { return stopping_ || draining_ > 0; });
-  if (wanted.count() > 0) own_.rested_micros += static_cast<uint64_t>(now_us() - begun);
+  if (wanted.count() > 0 && begun - last_client_us_.load(std::memory_order_relaxed) <= WriteBurst::idle_us) {
+    wake_.wait_for(lock, wanted, called);
+    own_.rested_micros += static_cast<uint64_t>(now_us() - begun);
+  }
+  while (burst_lasts() && !called()) wake_.wait_for(lock, std::chrono::microseconds(WriteBurst::idle_us), called);
+}
+
+bool DedupWorker::burst_lasts() {
+  const bool behind = std::any_of(tracked_.begin(), tracked_.end(), [](const auto& one) { return one.second.behind(); });
+  return burst_.lasts(now_us(), last_client_us_.load(std::memory_order_relaxed),
+                      {queue_.size(), queue_.bytes(), queue_.count_max(), queue_.bytes_max(), behind});
 }
 
 bool DedupWorker::step() {
@@ -323,7 +327,7 @@ bool DedupWorker::step() {
   }
   const int64_t quiet_for = now_us() - last_client_us_.load(std::memory_order_relaxed);
   const bool quiet = quiet_for > quiet_us;
-  if ((quiet_for > idle_us || draining || write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) && flush(false)) return true;
+  if ((quiet_for > WriteBurst::idle_us || draining || write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) && flush(false)) return true;
   if (catch_up()) return true;
   if (promote_some()) return true;
   if (splice_some()) return true;

@@ -32,6 +32,7 @@
 #include "storage/engine.h"
 #include "storage/log_estimate.h"
 #include "storage/write_back_flusher.h"
+#include "storage/write_burst.h"
 
 namespace storage {
 
@@ -163,6 +164,7 @@ class DedupWorker {
   void leave_queued();
   void answer(CollectionId collection, uint64_t number);
   void rest();
+  bool burst_lasts();
   bool save(bool everything);
   bool tidy(bool now);
   void forget(CollectionId collection);
@@ -207,6 +209,7 @@ class DedupWorker {
   int64_t tidied_us_ = 0;
   bool tidy_done_ = false;
   BackgroundPace pace_;
+  WriteBurst burst_;
   struct Sweep {
     DeadSweep dead;
     int64_t begun_us = 0;
