@@ -43,7 +43,17 @@ bson::Document create_command(const CollectionEntry& entry) {
   return command.done();
 }
 
+OperationError exists(std::string_view ns, const char* where = ".") {
+  return {ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists" + where};
+}
+
+OperationError exists_elsewhere(std::string_view ns) { return exists(ns, ", with other options, on other branches or in commits"); }
+
 bool has_ref(std::string_view ns) { return database_of(ns).find('@') != ns.npos; }
+
+void check_own(std::string_view ns) {
+  if (has_ref(ns)) throw OperationError(ErrorCode::illegal_operation, "a capped collection has no branches, so there can't be " + std::string(ns));
+}
 
 bool same_but_for_case(std::string_view a, std::string_view b) {
   return a != b && std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
@@ -139,22 +149,32 @@ void StoredCatalog::log(Transaction& transaction, const StoredCollection& collec
 
 std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options, BytesView uuid) {
   ViewSource* const views = views_;
-  if (views && uuid.empty() && (has_ref(ns) || views->has_views(database_of(ns)))) return create_on_branch(*views, ns, options);
-  return create_stored(ns, options, uuid);
+  if (!views || !uuid.empty() || (!has_ref(ns) && !views->has_views(database_of(ns)))) return create_stored(ns, options, uuid);
+  return options.capped ? create_capped(*views, ns, options) : create_on_branch(*views, ns, options);
+}
+
+// Such have no versions: of all the views of a database the one has them that its own name stands for.
+std::shared_ptr<Collection> StoredCatalog::create_capped(ViewSource& views, std::string_view ns, const CollectionOptions& options) {
+  check_own(ns);
+  const auto there = open(ns);
+  if (there && !views.has(database_of(ns), *there)) throw exists_elsewhere(ns);
+  return create_stored(ns, options, {});
 }
 
 // One of the name is there already, it may be, for another branch.
 std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options) {
-  const auto exists = [&](const char* why) { return OperationError(ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists" + why); };
   const std::string home = has_ref(ns) ? views.home(ns) : std::string(ns);
   for (;;) {
     const auto there = open(home);
     const Shared collection = there ? stored(there) : create_stored(home, options, {});
     std::shared_lock schema(collection->schema_mutex());
     if (collection->dropped()) continue;
+    if (collection->options().capped && !views.has(database_of(ns), *collection)) {
+      throw OperationError(ErrorCode::illegal_operation, "there is no " + std::string(ns) + " beside " + home + ", a capped collection, which has no branches");
+    }
     const bool as_it_is = options.document.empty() || options.document.bytes() == collection->options().document.bytes();
-    if (!as_it_is && !views.has(database_of(ns), *collection)) throw exists(", with other options, on other branches or in commits");
-    if (!views.make(database_of(ns), *collection)) throw exists(".");
+    if (!as_it_is && !views.has(database_of(ns), *collection)) throw exists_elsewhere(ns);
+    if (!views.make(database_of(ns), *collection)) throw exists(ns);
     return open(ns);
   }
 }
@@ -162,9 +182,8 @@ std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, s
 StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid) {
   ViewSource* const views = views_;
   std::lock_guard ddl(ddl_mutex_);
-  if (views && options.capped) views->check_alone(database_of(ns), "capped collections");
   check_new_name(ns);
-  if (open(ns)) throw OperationError(ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists.");
+  if (open(ns)) throw exists(ns);
   engine_.internals().space.require_room();
   CollectionEntry entry{.id = next_collection_, .ns = std::string(ns), .uuid = uuid.empty() ? random_uuid() : Bytes(uuid), .options = options, .indexes = {}, .next_index = 2};
   entry.options.dedup = read_dedup_options(entry.options.document);
@@ -266,7 +285,9 @@ bool StoredCatalog::drop(std::string_view ns, bool from_branch) {
     std::unique_lock schema(collection->schema_mutex());
     std::lock_guard ddl(ddl_mutex_);
     if (stored(home) != collection) continue;  // dropped or renamed while this waited
-    const bool has_views = views && views->has_views(database_of(home));
+    const bool capped = collection->options().capped;
+    if (capped && views && !views->has(database_of(ns), *collection)) return false;
+    const bool has_views = !capped && views && views->has_views(database_of(home));
     if (!has_views && !from_branch) return false;
     const bool was_there = !has_views || !from_branch || views->drop(database_of(ns), *collection);
     if (has_views && views->anybody_has(database_of(home), *collection)) return from_branch && was_there;
@@ -314,17 +335,18 @@ bool StoredCatalog::drop_database(std::string_view db) {
 
 void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop_target) {
   if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
-  const auto check_views = [&] {
-    ViewSource* const views = views_;
-    if (!views) return;
-    views->check_alone(database_of(from), "renaming a collection");
-    views->check_alone(database_of(to), "renaming a collection");
-  };
   for (;;) {
+    const Shared source = stored(from), target = stored(to);
+    const bool versioned = !(source && source->options().capped && (!target || target->options().capped));
+    const auto check_views = [&] {
+      ViewSource* const views = views_;
+      if (!views) return;
+      if (!versioned) return check_own(to);
+      views->check_alone(database_of(from), "renaming a collection");
+      views->check_alone(database_of(to), "renaming a collection");
+    };
     check_views();
-    const Shared source = stored(from);
     if (!source) throw OperationError(ErrorCode::namespace_not_found, "Source collection " + std::string(from) + " does not exist");
-    const Shared target = stored(to);
     if (!target && open(to)) throw OperationError(ErrorCode::illegal_operation, "cannot replace " + std::string(to));
     if (target && !drop_target) throw OperationError(ErrorCode::namespace_exists, "target namespace exists");
     Held schemas;
@@ -333,7 +355,7 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
     if (!lock_all(both, schemas)) continue;
     std::lock_guard ddl(ddl_mutex_);
     if (stored(from) != source || stored(to) != target) continue;
-    check_views();
+    check_views();  // it may have got branches since
     check_new_name(to);
     CollectionEntry entry = source->entry();
     entry.ns = to;

@@ -71,6 +71,7 @@ class StoredCatalog final : public Catalog {
   void check_new_name(std::string_view ns) const;
   bool drop(std::string_view ns, bool from_branch);
   Shared create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid);
+  std::shared_ptr<Collection> create_capped(ViewSource& views, std::string_view ns, const CollectionOptions& options);
   std::shared_ptr<Collection> create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options);
   void forget(Transaction& transaction, const StoredCollection& collection);
   void gone(const Shared& collection);

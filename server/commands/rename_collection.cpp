@@ -42,8 +42,11 @@ class RenameCollection : public Command {
     check_name(to);
     write::check_renamable(from, to);
     if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
-    if (write::database_of(from) == write::database_of(to) && write::Replacement::applies(op, to)) return write::rename_on_branch(op, from, to, drop_target);
-    write::engine_of(op).catalog().rename(from, to, drop_target);
+    storage::Catalog& catalog = write::engine_of(op).catalog();
+    const auto source = catalog.find(from);
+    const bool capped = source && source->options().capped;  // has no branches
+    if (!capped && write::database_of(from) == write::database_of(to) && write::Replacement::applies(op, to)) return write::rename_on_branch(op, from, to, drop_target);
+    catalog.rename(from, to, drop_target);
   }
 };
 

@@ -55,6 +55,10 @@ void insert_all(OperationContext& op, const std::string& ns, const std::vector<O
   insert_all(op, ns, views);
 }
 
+void check_not_capped(const storage::Collection& target) {
+  if (target.options().capped) throw OperationError(17152, "namespace '" + target.ns() + "' is capped so it can't be used for $out");
+}
+
 // Writes another collection, which then has the name of the one that it replaces.
 class OutSink final : public query::DocumentSink {
  public:
@@ -62,7 +66,7 @@ class OutSink final : public query::DocumentSink {
     storage::CollectionOptions options;
     std::vector<storage::IndexSpec> indexes;
     if (const auto existing = catalog_.open(target_)) {
-      if (existing->options().capped) throw OperationError(17152, "namespace '" + target_ + "' is capped so it can't be used for $out");
+      check_not_capped(*existing);
       options = existing->options();
       indexes = secondary_indexes(*existing);
       index_names_ = names_of(*existing);
@@ -265,7 +269,10 @@ std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const Outpu
   op.hold_primary();
   if (plan.merge) return std::make_unique<MergeSink>(op, plan);
   check_writable(plan.ns());
-  if (Replacement::applies(op, plan.ns())) return std::make_unique<BranchOutSink>(op, plan.ns());
+  if (Replacement::applies(op, plan.ns())) {
+    if (const auto existing = engine_of(op).catalog().find(plan.ns())) check_not_capped(*existing);
+    return std::make_unique<BranchOutSink>(op, plan.ns());
+  }
   return std::make_unique<OutSink>(op, plan);
 }
 

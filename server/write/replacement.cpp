@@ -43,6 +43,7 @@ Replacement::Replacement(OperationContext& op, const std::string& ns, const stor
   storage::Catalog& catalog = engine_of(op).catalog();
   const std::string aside = unfinished_name(), name(collection_of(ns));
   const auto there = catalog.open(database_->name() + "." + name);
+  if (there && there->options().capped) throw OperationError(ErrorCode::illegal_operation, "cannot replace " + there->ns() + ", a capped collection, which has no branches");
   {
     const auto indexes = database_->keep_indexes();
     in_transaction(op, [&](storage::Transaction& transaction) {

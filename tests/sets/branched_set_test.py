@@ -155,6 +155,32 @@ def test_every_change_of_branches_is_on_every_member_and_others_go_on_from_it(th
     check_same(three, "follows")
 
 
+def test_capped_collections_go_on_by_themselves_on_every_member(three):
+    client = three.client()
+    main = client["cappeds"]
+    main.create_collection("log", capped=True, size=4096, max=4)
+    main.log.insert_many([{"_id": i} for i in range(3)])
+    main.c.insert_one({"_id": 1})
+    main.command("createBranch", "dev")
+    main.create_collection("late", capped=True, size=4096)
+    for name in ["log", "late"]:
+        main[name].insert_many([{"_id": i} for i in range(3, 9)])
+    client["cappeds@dev"].c.insert_one({"_id": 2})
+    client["cappeds@dev"].command("commit", 1)
+    main.command("merge", "dev")
+    main.late.rename("renamed")
+    main.create_collection("gone", capped=True, size=4096)
+    main.gone.drop()
+    check_same(three, "cappeds")
+    step_down(three)
+    main.log.insert_one({"_id": 9})
+    main.renamed.rename("log", dropTarget=True)
+    check_same(three, "cappeds")
+    for member in three.members:
+        assert [one["_id"] for one in member.direct["cappeds"].log.find()] == [3, 4, 5, 6, 7, 8]
+        assert sorted(member.direct["cappeds"].list_collection_names()) == ["c", "log"] and member.direct["cappeds@dev"].list_collection_names() == ["c"]
+
+
 def test_merges_say_what_they_change_and_share_it_on_every_member(three):
     client = three.client()
     main, dev = client["merges"], client["merges@dev"]

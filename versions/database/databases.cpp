@@ -85,6 +85,9 @@ Ref ref_of(std::string_view db) {
   return ref ? parse_ref(*ref) : Ref{.name = std::string(BranchedDatabase::main)};
 }
 
+// A capped one goes on by itself, under the database's own name: its oldest documents go when new ones come.
+bool has_versions(const storage::Collection& collection) { return !collection.options().capped; }
+
 std::string home_of(std::string_view ns) {
   return std::string(split_name(storage::database_of(ns)).database) + "." + std::string(storage::collection_of(ns));
 }
@@ -118,6 +121,7 @@ void Databases::load() {
     auto database = std::make_shared<BranchedDatabase>(past_.past(), log_, name, row.number, nodes_);
     for (const auto& one : engine_.catalog().collections(name)) {
       auto& collection = dynamic_cast<StoredCollection&>(*one);
+      if (!has_versions(collection)) continue;
       const auto holes = row.holes.find(collection.id());
       database->add(collection, holes == row.holes.end() ? 0 : holes->second);
       database->share(collection);
@@ -216,7 +220,7 @@ std::optional<Databases::Then> Databases::snapshot_behind(std::string_view db) c
   return Then{std::move(*snapshot), std::string(BranchedDatabase::main)};
 }
 
-PastViews::OfBranch Databases::of_branch(std::string_view db, const Then& then) const {
+PastViews::BranchThen Databases::branch_of(std::string_view db, const Then& then) const {
   const std::string name(split_name(db).database);
   auto database = find(name);
   Transaction transaction(engine_, Transaction::Mode::read);  // behind it: what changed since is told
@@ -227,13 +231,14 @@ PastViews::OfBranch Databases::of_branch(std::string_view db, const Then& then) 
   };
   if (!number) {
     if (then.branch != BranchedDatabase::main) throw unknown();
-    return nullptr;
+    return {};
   }
   if (!database || database->number() != *number) database = find_kept(*number);
   if (!database) throw OperationError(ErrorCode::namespace_not_found, "there is no '" + std::string(db) + "': what the database's branches were then is gone");
   auto branch = database->branch_then(transaction, then.branch, then.snapshot.stamp);
   if (!branch) throw unknown();
-  return [database, branch = std::move(*branch), stamp = then.snapshot.stamp](storage::CollectionId collection) { return database->shown_then(collection, branch, stamp); };
+  return {[database, branch = std::move(*branch), stamp = then.snapshot.stamp](storage::CollectionId collection) { return database->shown_then(collection, branch, stamp); },
+          then.branch == BranchedDatabase::main};
 }
 
 std::vector<std::shared_ptr<BranchedDatabase>> Databases::all() const {
@@ -249,16 +254,15 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
     throw OperationError(ErrorCode::illegal_operation, "database '" + name + "' can't have branches");
   }
   Begun begun;
-  engine_.catalog().alone(name, [&](const std::vector<std::shared_ptr<StoredCollection>>& collections) {
+  engine_.catalog().alone(name, [&](std::vector<std::shared_ptr<StoredCollection>> collections) {
     if ((begun.database = find(name))) return;
     if (collections.empty()) throw OperationError(ErrorCode::namespace_not_found, "database '" + name + "' does not exist");
     for (const auto& collection : collections) {
       if (storage::collection_of(collection->ns()).starts_with(unfinished_prefix)) {
         throw OperationError(ErrorCode::object_is_busy, "an aggregation with $out is under way in the database; try again when it is done");
       }
-      if (!collection->options().capped) continue;
-      throw OperationError(ErrorCode::illegal_operation, "capped collections can't have branches: " + collection->ns());
     }
+    std::erase_if(collections, [](const auto& collection) { return !has_versions(*collection); });
     if (!table_.exists()) table_ = engine_.open_table(std::string(table_name), {.allocation_bytes = 512});
     Row row;
     {
@@ -299,7 +303,7 @@ std::shared_ptr<storage::Collection> Databases::open(std::string_view ns) {
     if (auto view = branched->known_view(ns)) return view;
   }
   if (const auto then = snapshot_behind(db)) {
-    return past_.open(then->snapshot, ns, home_of(ns), [&] { return of_branch(db, *then); });
+    return past_.open(then->snapshot, ns, home_of(ns), [&] { return branch_of(db, *then); });
   }
   const auto database = need(db);
   const Ref ref = parse_ref(*split_name(db).ref);
@@ -311,7 +315,7 @@ std::shared_ptr<storage::Collection> Databases::open(std::string_view ns) {
 
 std::vector<std::shared_ptr<storage::Collection>> Databases::collections(std::string_view db) {
   if (const auto then = snapshot_behind(db)) {
-    return past_.collections(then->snapshot, db, split_name(db).database, [&] { return of_branch(db, *then); });
+    return past_.collections(then->snapshot, db, split_name(db).database, [&] { return branch_of(db, *then); });
   }
   const auto database = need(db);
   const Ref ref = parse_ref(*split_name(db).ref);
@@ -342,11 +346,13 @@ std::string Databases::home(std::string_view ns) {
 bool Databases::has(std::string_view db, const storage::Collection& collection) {
   const auto database = find(split_name(db).database);
   if (!database || snapshot_behind(db)) return true;
+  if (!has_versions(collection)) return !split_name(db).ref;
   Transaction transaction(engine_, Transaction::Mode::read);
   return database->has(transaction, database->place(transaction, ref_of(db)), collection.id());
 }
 
 bool Databases::anybody_has(std::string_view db, const storage::Collection& collection) {
+  if (!has_versions(collection)) return true;
   Transaction transaction(engine_, Transaction::Mode::read);
   return need(db)->anybody_has(transaction, collection.id());
 }
@@ -392,6 +398,7 @@ void Databases::check_alone(std::string_view db, std::string_view what) {
 }
 
 void Databases::created(StoredCollection& collection) {
+  if (!has_versions(collection)) return;
   const std::string ns = collection.ns();
   const auto database = find(storage::database_of(ns));
   if (!database) return;

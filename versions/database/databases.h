@@ -85,8 +85,8 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
     std::string branch;
   };
   std::optional<Then> snapshot_behind(std::string_view db) const;
-  // What its collections show; nothing where the database had no branches. Throws NamespaceNotFound for a branch that wasn't there.
-  PastViews::OfBranch of_branch(std::string_view db, const Then& then) const;
+  // What its collections show; anything where the database had no branches. Throws NamespaceNotFound for a branch that wasn't there.
+  PastViews::BranchThen branch_of(std::string_view db, const Then& then) const;
   void tell_of_snapshot(Transaction& transaction, const bson::Document& command) const;
   // False: they are about branches.
   bool make_snapshots_again(std::string_view db, const std::vector<storage::BranchChange>& changes);

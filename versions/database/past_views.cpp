@@ -32,14 +32,15 @@ std::shared_ptr<storage::Collection> PastViews::open(const past::DeclaredSnapsho
     std::lock_guard lock(mutex_);
     if (const auto* known = views_.get(name); known && !(*known)->dropped()) return *known;
   }
-  const OfBranch of_branch = find_branch ? find_branch() : nullptr;
+  const BranchThen branch = find_branch ? find_branch() : BranchThen();
   const auto entries = this->entries(snapshot);
   const auto entry = entries->find(home);
   if (entry == entries->end()) return nullptr;
   auto base = past_.engine().catalog().stored(entry->second.id);
   if (!base) return nullptr;  // the snapshot was dropped meanwhile
-  const auto shown = of_branch ? of_branch(entry->second.id) : nullptr;
-  if (of_branch && !shown) return nullptr;
+  const bool versioned = branch.shown && !entry->second.options.capped;
+  const auto shown = versioned ? branch.shown(entry->second.id) : nullptr;
+  if (versioned ? !shown : !branch.own) return nullptr;
   auto view = std::make_shared<past::PastCollection>(past_, std::move(base), entry->second, std::string(ns), snapshot, shown);
   std::lock_guard lock(mutex_);
   views_.put(name, view, 1);
@@ -49,8 +50,8 @@ std::shared_ptr<storage::Collection> PastViews::open(const past::DeclaredSnapsho
 std::vector<std::shared_ptr<storage::Collection>> PastViews::collections(const past::DeclaredSnapshot& snapshot, std::string_view db, std::string_view home,
                                                                          const FindBranch& find_branch) {
   std::vector<std::shared_ptr<storage::Collection>> views;
-  const OfBranch of_branch = find_branch ? find_branch() : nullptr;
-  const auto found = [&] { return of_branch; };
+  const BranchThen branch = find_branch ? find_branch() : BranchThen();
+  const auto found = [&] { return branch; };
   const std::string prefix = std::string(home) + ".";
   const auto entries = this->entries(snapshot);
   for (auto at = entries->lower_bound(prefix); at != entries->end() && at->first.starts_with(prefix); ++at) {

@@ -19,10 +19,13 @@ class PastViews {
 
   // By what a database's name has behind its `@`; as past::Snapshots::find.
   std::optional<past::DeclaredSnapshot> find(std::string_view ref) const { return past_.snapshots().find(ref); }
-  // What a branch showed of a collection, where the database had some; nullptr: it didn't know the collection.
-  using OfBranch = std::function<std::shared_ptr<past::ShownRecords>(storage::CollectionId)>;
+  struct BranchThen {
+    // What it showed of a collection; nullptr: it didn't know it. Empty: the database had no branches.
+    std::function<std::shared_ptr<past::ShownRecords>(storage::CollectionId)> shown = {};
+    bool own = true;  // what the database's own name stood for: collections without versions are its
+  };
   // Asked for where it isn't known yet.
-  using FindBranch = std::function<OfBranch()>;
+  using FindBranch = std::function<BranchThen()>;
   // `ns` is what it is called now, `home` what it was called then. nullptr: there was none. Not inside a transaction.
   std::shared_ptr<storage::Collection> open(const past::DeclaredSnapshot& snapshot, std::string_view ns, const std::string& home, const FindBranch& find_branch = nullptr);
   // Those of the database `home`, by name.
