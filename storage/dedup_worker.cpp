@@ -306,8 +306,7 @@ void DedupWorker::rest() {
 
 bool DedupWorker::burst_lasts() {
   const bool behind = std::any_of(tracked_.begin(), tracked_.end(), [](const auto& one) { return one.second.behind(); });
-  return burst_.lasts(now_us(), last_client_us_.load(std::memory_order_relaxed),
-                      {queue_.size(), queue_.bytes(), queue_.count_max(), queue_.bytes_max(), behind});
+  return burst_.lasts(now_us(), last_client_us_.load(std::memory_order_relaxed), {queue_.size(), behind});
 }
 
 bool DedupWorker::step() {
