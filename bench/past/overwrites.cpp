@@ -24,16 +24,16 @@ MemoryLog::MemoryLog(const std::vector<vp::Mapping>& mappings, const vp::SkippyO
       open.assign(mappings.begin() + static_cast<ptrdiff_t>(begin), mappings.end());
       break;
     }
-    auto node = std::make_shared<vp::SkippyNode>();
-    node->mappings.assign(mappings.begin() + static_cast<ptrdiff_t>(begin), mappings.begin() + static_cast<ptrdiff_t>(begin + each));
-    add_to_levels(nodes, options, std::move(node));
+    const auto from = mappings.begin() + static_cast<ptrdiff_t>(begin);
+    const std::vector<vp::SkippyNode::Start> starts{{begin + 1, 0}};
+    add_to_levels(nodes, options, std::make_shared<vp::SkippyNode>(std::vector<vp::Mapping>(from, from + static_cast<ptrdiff_t>(each)), starts));
   }
 }
 
 uint64_t MemoryLog::mappings_above(uint32_t height) {
   uint64_t sum = 0;
   for (unsigned level = 1; level < height; ++level) {
-    for (uint64_t i = 0; i < nodes.count(level); ++i) sum += nodes.get(level, i)->mappings.size();
+    for (uint64_t i = 0; i < nodes.count(level); ++i) sum += nodes.get(level, i)->from(0).size();
   }
   return sum;
 }

@@ -57,7 +57,7 @@ struct MemoryLog {
         if (!visit(run)) return;
       }
     }
-    visit(std::span<const vp::Mapping>(open).subspan(is_open ? from.offset : 0));
+    visit(vp::MappingRun{.mappings = std::span<const vp::Mapping>(open).subspan(is_open ? from.offset : 0), .pages = {}});
   }
 };
 

@@ -37,7 +37,7 @@ Built build_tables(MemoryLog& log, uint32_t height, uint64_t rows, uint64_t star
     size_t scanned = 0;
     const CpuWatch watch;
     vp::PageTable table;
-    log.scan(snapshot, height, [&](std::span<const vp::Mapping> run) {
+    log.scan(snapshot, height, [&](const vp::MappingRun& run) {
       table.take(run);
       scanned += run.size();
       return table.size() < rows;
@@ -146,7 +146,7 @@ void run_ages(const Settings& settings, Report& report) {
       const uint64_t snapshot = mappings.size() * i / snapshots;
       vp::PageTable found;
       size_t scanned = 0;
-      log.scan(snapshot, 4, [&](std::span<const vp::Mapping> run) {
+      log.scan(snapshot, 4, [&](const vp::MappingRun& run) {
         scanned += run.size();
         found.take(run);
         return found.size() < settings.rows;

@@ -106,10 +106,10 @@ class Maplog::Nodes : public SkippyNodes {
  private:
   bool fits(const SkippyNode& node, unsigned level, uint64_t index) {
     if (node.is_leaf() != (level == 0)) return false;
-    if (level == 0) return node.mappings.size() <= log_.options_.node_mappings;
-    if (log_.options_.fan_in > 0) return node.first_child == index * log_.options_.fan_in && node.ends.size() == log_.options_.fan_in;
-    const uint64_t below = count(level - 1);
-    return node.first_child >= index && node.first_child < below && node.ends.size() <= below - node.first_child;
+    if (level == 0) return node.end() <= log_.options_.node_mappings;
+    const uint64_t children = node.child_end() - node.first_child();
+    if (log_.options_.fan_in > 0) return node.first_child() == index * log_.options_.fan_in && children == log_.options_.fan_in;
+    return node.first_child() >= index && node.child_end() <= count(level - 1);
   }
   uint64_t count_in_table(unsigned level) {
     storage::TableCursor cursor = log_.table_.cursor(transaction_);
@@ -143,16 +143,17 @@ size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
   size_t sealed = 0;
   // What was taken is gone, but still passed over until the transaction is long over: each node is looked for behind the one before.
   for (base::Bytes from = open_key(0, 0);;) {
-    auto node = std::make_shared<SkippyNode>();
+    std::vector<Mapping> mappings;
+    std::vector<SkippyNode::Start> starts;
     base::Bytes last;
     {
       storage::TableCursor cursor = table_.cursor(transaction);
       for (bool there = cursor.seek(from); there; there = cursor.next()) {
         const auto open = open_at(cursor);
         if (!open || open->snapshot >= below) break;
-        if (node->starts.empty() || node->starts.back().snapshot != open->snapshot) node->starts.push_back({open->snapshot, static_cast<uint32_t>(node->mappings.size())});
-        node->mappings.push_back(open->mapping);
-        if (node->mappings.size() == options_.node_mappings) {
+        if (starts.empty() || starts.back().snapshot != open->snapshot) starts.push_back({open->snapshot, static_cast<uint32_t>(mappings.size())});
+        mappings.push_back(open->mapping);
+        if (mappings.size() == options_.node_mappings) {
           last = cursor.key();
           break;
         }
@@ -160,7 +161,7 @@ size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
     }
     if (last.empty()) return sealed;
     const uint64_t number = nodes.count(0);
-    for (const SkippyNode::Start& start : node->starts) {
+    for (const SkippyNode::Start& start : starts) {
       if (start.snapshot <= begun) continue;
       base::Bytes place;
       base::append_varint(place, number);
@@ -168,8 +169,8 @@ size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
       table_.put(transaction, start_key(start.snapshot), place);
       begun = start.snapshot;
     }
-    sealed += node->mappings.size();
-    add_to_levels(nodes, options_, std::move(node));
+    sealed += mappings.size();
+    add_to_levels(nodes, options_, std::make_shared<SkippyNode>(std::move(mappings), std::move(starts)));
     table_.truncate(transaction, from, last);
     from = std::move(last);
   }
@@ -205,7 +206,7 @@ LogScan::LogScan(const Maplog& log, storage::Transaction& transaction, SnapshotI
     : state_(std::make_unique<State>(log, transaction, snapshot, number)) {}
 LogScan::~LogScan() = default;
 
-std::span<const Mapping> LogScan::next() {
+MappingRun LogScan::next() {
   constexpr size_t run_max = 256;
   State& state = *state_;
   if (!state.open) {
@@ -231,7 +232,7 @@ std::span<const Mapping> LogScan::next() {
   }
   state.ended = state.run.size() < run_max;
   scanned_ += state.run.size();
-  return state.run;
+  return {.mappings = state.run, .pages = {}};
 }
 
 std::optional<Stamp> OnDemandTable::find(RecordId row) {
@@ -254,8 +255,7 @@ PageTable Maplog::page_table(storage::Transaction& transaction, SnapshotId snaps
 std::optional<Stamp> Maplog::find(storage::Transaction& transaction, SnapshotId snapshot, RecordId row) const {
   LogScan scan(*this, transaction, snapshot);
   for (auto run = scan.next(); !run.empty(); run = scan.next()) {
-    const auto at = std::find_if(run.begin(), run.end(), [&](const Mapping& mapping) { return mapping.row == row; });
-    if (at != run.end()) return at->content;
+    if (const auto content = run.find(row)) return content;
   }
   return std::nullopt;
 }
@@ -266,10 +266,10 @@ void Maplog::each(storage::Transaction& transaction, SnapshotId first, SnapshotI
   for (uint64_t index = from.node; index < nodes.count(0); ++index) {
     const SkippyNodePtr node = nodes.get(0, index);
     uint32_t offset = index == from.node ? from.offset : 0;
-    if (offset >= node->mappings.size()) damaged();
-    for (; offset < node->mappings.size(); ++offset) {
+    if (offset >= node->end()) damaged();
+    for (; offset < node->end(); ++offset) {
       const SnapshotId snapshot = node->snapshot_of(offset);
-      if (snapshot >= end || !visit(snapshot, node->mappings[offset])) return;
+      if (snapshot >= end || !visit(snapshot, node->mappings()[offset])) return;
     }
   }
   storage::TableCursor cursor = table_.cursor(transaction);
@@ -286,10 +286,9 @@ JointTable Maplog::joint_table(storage::Transaction& transaction, SnapshotId fir
     versions.push_back({mapping.row, snapshot, mapping.content});
     return true;
   });
-  joint.scanned_ = versions.size();
   size_t at_last = 0;
-  for (const Mapping& mapping : page_table(transaction, last, &at_last).in_order()) versions.push_back({mapping.row, UINT64_MAX, mapping.content});
-  joint.scanned_ += at_last;
+  joint.last_ = page_table(transaction, last, &at_last);
+  joint.scanned_ = versions.size() + at_last;
   // What a snapshot says twice of a row counts as it was said first.
   using Version = JointTable::Version;
   std::stable_sort(versions.begin(), versions.end(), [](const Version& a, const Version& b) { return std::tie(a.row, a.last) < std::tie(b.row, b.last); });
@@ -304,21 +303,22 @@ JointTable Maplog::joint_table(storage::Transaction& transaction, SnapshotId fir
 
 PageTable JointTable::table(SnapshotId snapshot) const {
   PageTable table;
-  for (size_t i = 0; i < versions_.size(); ++i) {
-    if (versions_[i].last < snapshot) continue;
-    const Mapping mapping{versions_[i].row, versions_[i].content};
+  for (const Version& version : versions_) {
+    if (version.last < snapshot) continue;
+    const Mapping mapping{version.row, version.content};
     table.take({&mapping, 1});
   }
+  table.take(last_);
   return table;
 }
 
 std::optional<Stamp> JointTable::find(SnapshotId snapshot, RecordId row) const {
-  const auto group = groups_.find(row);
-  if (!group) return std::nullopt;
-  for (size_t i = *group - 1; i < versions_.size() && versions_[i].row == row; ++i) {
-    if (versions_[i].last >= snapshot) return versions_[i].content;
+  if (const auto group = groups_.find(row)) {
+    for (size_t i = *group - 1; i < versions_.size() && versions_[i].row == row; ++i) {
+      if (versions_[i].last >= snapshot) return versions_[i].content;
+    }
   }
-  return std::nullopt;
+  return last_.find(row);
 }
 
 }  // namespace versions::past

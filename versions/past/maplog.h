@@ -48,11 +48,12 @@ class JointTable {
   friend class Maplog;
   struct Version {
     RecordId row;
-    SnapshotId last;  // the newest snapshot of the range that shows it; the greatest number there is, where the range's last does
+    SnapshotId last;  // the newest snapshot that shows it
     Stamp content;
   };
+  PageTable last_;                 // what the range's last snapshot shows
+  std::vector<Version> versions_;  // that are over before it, by row and `last`
   PageTable groups_;               // row -> where its versions begin, and one
-  std::vector<Version> versions_;  // by row and `last`
   size_t scanned_ = 0;
 };
 
@@ -107,7 +108,7 @@ class LogScan {
   LogScan(const Maplog& log, storage::Transaction& transaction, SnapshotId snapshot, Stamp number = 0);
   ~LogScan();
   // Some more; empty at the end. Valid until the next call.
-  std::span<const Mapping> next();
+  MappingRun next();
   size_t scanned() const { return scanned_; }
 
  private:

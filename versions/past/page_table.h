@@ -1,47 +1,85 @@
 // A snapshot page table: for each row that was written since a snapshot, what it was then (Retro §4.5, Skippy §3).
+//
+// Rows lie in pages of 64. A page keeps the contents of the rows that it has one behind the other, in
+// room for 1 or 8 of them; with more it has a place for each row. So a table of rows that are far
+// apart is as small as one of rows side by side is quick to fill.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "versions/past/mapping.h"
+#include "versions/past/row_page.h"
 
 namespace versions::past {
 
 // Not thread-safe while mappings are taken; then const calls are.
 class PageTable {
  public:
-  PageTable();
-
   // Mappings in the order of the log: of each row the first counts. How many were new.
   size_t take(std::span<const Mapping> mappings);
+  size_t take(const MappingRun& run);
+  size_t take(const PageTable& later);
   // nullopt: no mapping, so the row is as it was, if it was there.
   std::optional<Stamp> find(RecordId row) const {
-    const Mapping& slot = slots_[place_of(row)];
-    return slot.content == 0 ? std::nullopt : std::optional(slot.content);
+    const Page* const page = known(RowPage::number_of(row));
+    const unsigned place = RowPage::place_of(row);
+    if (!page || !(page->rows >> place & 1)) return std::nullopt;
+    return contents_[page->at + page->slot(place)];
   }
   std::vector<Mapping> in_order() const;  // of rows
+  // Calls `visit(number, rows, contents)` for each page, in the order of rows; `contents` of the rows, in their order.
+  template <class Visit>
+  void each_page(Visit&& visit) const {
+    std::array<Stamp, RowPage::rows_max> contents;
+    for (const Page* page : pages_in_order()) {
+      size_t count = 0;
+      each_place(page->rows, [&](unsigned place) { contents[count++] = contents_[page->at + page->slot(place)]; });
+      visit(page->number, page->rows, std::span<const Stamp>(contents.data(), count));
+    }
+  }
 
   size_t size() const { return size_; }
-  size_t memory_bytes() const { return sizeof *this + slots_.capacity() * sizeof(Mapping); }
+  size_t pages() const { return pages_.size(); }
+  size_t memory_bytes() const;
 
  private:
-  // Rows that follow each other lie side by side, in groups of 64; groups lie anywhere.
-  size_t home(RecordId row) const {
-    const auto number = static_cast<uint64_t>(row);
-    return (((number >> 6) * 0x9e3779b97f4a7c15ull >> 32) << 6 | (number & 63)) & mask_;
-  }
-  // Where the row is, or would be.
-  size_t place_of(RecordId row) const {
-    size_t place = home(row);
-    while (slots_[place].content != 0 && slots_[place].row != row) place = (place + 1) & mask_;
-    return place;
-  }
-  void grow();
+  static constexpr unsigned rooms = 3;  // for 1, 8 and 64
+  struct Page {
+    uint64_t number, rows = 0;
+    uint64_t at : 62 = 0;  // in contents_
+    uint64_t room : 2 = 0;
 
-  std::vector<Mapping> slots_;  // a power of two, half of it free; content 0: free
-  size_t mask_;
+    size_t slot(unsigned place) const { return room == rooms - 1 ? place : RowPage::rank(rows, place); }
+  };
+
+  // By the highest bits: numbers that follow each other get places of their own.
+  size_t home(uint64_t number) const { return number * 0x9e3779b97f4a7c15ull >> directory_shift_; }
+  // nullptr: not here.
+  const Page* known(uint64_t number) const {
+    if (directory_.empty()) return nullptr;
+    for (size_t place = home(number); directory_[place] != 0; place = (place + 1) & (directory_.size() - 1)) {
+      const Page& page = pages_[directory_[place] - 1];
+      if (page.number == number) return &page;
+    }
+    return nullptr;
+  }
+  size_t place(uint64_t number);  // in pages_, where it is put if it wasn't
+  std::vector<const Page*> pages_in_order() const;
+  void enter(size_t page);
+  void grow_directory();
+  size_t allocate(unsigned room);
+  void release(unsigned room, size_t at);
+  // Rows that the page doesn't have yet. `content(place)` says what each was.
+  template <class Content>
+  void add(Page& page, uint64_t rows, Content&& content);
+
+  std::vector<Page> pages_;          // as they came
+  std::vector<uint32_t> directory_;  // a power of two, half of it free: where in pages_, and one; 0: free
+  unsigned directory_shift_ = 64;
+  std::vector<Stamp> contents_;
+  std::array<size_t, rooms> released_{};  // the last one that was left behind, and one; it says which before. 0: none
   size_t size_ = 0;
 };
 

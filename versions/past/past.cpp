@@ -115,13 +115,13 @@ std::shared_ptr<const ShownRows> Past::rows(Transaction& transaction, Collection
   // What was written since was saved under the position of that time, or a later one.
   LogScan scan(log, transaction, std::max(snapshot, engine_.declared_snapshots().position_before(known.below)), known.below);
   for (auto run = scan.next(); !run.empty(); run = scan.next()) {
-    for (const Mapping& mapping : run) {
+    run.each([&](const Mapping& mapping) {
       if (!known.table->find(mapping.row)) shown->newer.take({&mapping, 1});
-    }
+    });
   }
   if (shown->newer.size() <= std::max(newer_max, known.table->size() / 8)) return shown;
   auto all = std::make_shared<PageTable>(*known.table);
-  all->take(shown->newer.in_order());
+  all->take(shown->newer);
   shown->table = all;
   shown->newer = PageTable();
   keep_table(name, {std::move(all), visible});

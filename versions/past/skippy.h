@@ -63,7 +63,7 @@ class SkippyScan {
   // `climbs` false: level 0 alone.
   SkippyScan(SkippyNodes& nodes, const SkippyOptions& options, LogPosition from, bool climbs = true);
   // The next mappings, of one node; empty at the end. Valid until the next call.
-  std::span<const Mapping> next();
+  MappingRun next();
   unsigned level() const { return level_; }  // that `next` took them from
 
  private:

@@ -5,7 +5,7 @@
 // are gone, those of different children stay, because a scan may begin in a later one.
 //
 //   level 0   | 1:a 2:b 1:c 3:d | 2:e 2:f 1:g 4:h |
-//   level 1   | 1:a 2:b 3:d       1:g 2:e 4:h     |     parts in the order of rows
+//   level 1   | 1:a 2:b 3:d       1:g 2:e 4:h     |     parts by pages of rows, in their order
 //                               ^ where a scan of the first child goes on
 #pragma once
 
@@ -15,36 +15,60 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "versions/past/mapping.h"
+#include "versions/past/page_table.h"
 
 namespace versions::past {
 
-struct SkippyNode;
+class SkippyNode;
 using SkippyNodePtr = std::shared_ptr<const SkippyNode>;
 
-struct SkippyNode {
+class SkippyNode {
+ public:
   struct Start {
     SnapshotId snapshot;
     uint32_t offset;
     bool operator==(const Start&) const = default;
   };
 
-  std::vector<Mapping> mappings;
-  std::vector<Start> starts;   // level 0: where each snapshot's mappings begin; the first at offset 0
-  uint64_t first_child = 0;    // above level 0
-  std::vector<uint32_t> ends;  // above level 0: of each child's part
+  // Of level 0. `starts`: where each snapshot's mappings begin; the first at 0.
+  SkippyNode(std::vector<Mapping> mappings, std::vector<Start> starts) : mappings_(std::move(mappings)), starts_(std::move(starts)) {}
+  // Above level 0, of children that follow each other: what each says first of each row.
+  SkippyNode(uint64_t first_child, std::span<const PageTable> children);
 
-  bool is_leaf() const { return ends.empty(); }
-  // The snapshot that the mapping at `offset` was made for. Level 0 only.
-  SnapshotId snapshot_of(uint32_t offset) const;
+  bool is_leaf() const { return ends_.empty(); }
+  // Level 0 only.
+  const std::vector<Mapping>& mappings() const { return mappings_; }
+  const std::vector<Start>& starts() const { return starts_; }
+  SnapshotId snapshot_of(uint32_t offset) const;  // that the mapping was made for
+  // Above level 0 only.
+  uint64_t first_child() const { return first_child_; }
+  uint64_t child_end() const { return first_child_ + ends_.size(); }
+  // Where what the children before and this one say ends.
+  uint32_t end_of(uint64_t child) const { return ends_[child - first_child_]; }
+
+  // A scan of a node goes by offsets: mappings on level 0, above it pages where a child's part begins.
+  uint32_t end() const { return is_leaf() ? static_cast<uint32_t>(mappings_.size()) : ends_.back(); }
+  MappingRun from(uint32_t offset) const;
+  PageTable first_of_each_row() const;
   size_t memory_bytes() const;
 
   // docs/formats/past.md.
   base::Bytes encode() const;
   static base::Result<SkippyNodePtr> decode(base::BytesView bytes);
-};
 
-// What it says first of each row, in the order of rows.
-std::vector<Mapping> first_of_each_row(const SkippyNode& node);
+ private:
+  SkippyNode() = default;
+  bool take_leaf(base::BytesView in);
+  bool take_inner(base::BytesView in);
+  void count();
+
+  std::vector<Mapping> mappings_;
+  std::vector<Start> starts_;
+  uint64_t first_child_ = 0;
+  std::vector<uint32_t> ends_;  // of each child's part
+  std::vector<size_t> sums_;    // mappings up to there
+  std::vector<RowPage> pages_;
+  base::Bytes bytes_;  // above level 0: the node as it is written, and `packed_slack`: contents stay packed
+};
 
 }  // namespace versions::past

@@ -1,6 +1,7 @@
 // Any level, any start, the open end included: a scan meets of each row first what the log says first of it.
 #include "versions/past/skippy.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 
@@ -24,10 +25,9 @@ struct Log {
       const uint64_t row = random.unit() < hot ? random.below(few) : random.below(rows);
       all.push_back({static_cast<RecordId>(row + 1), all.size() + 1});
       if (all.size() % options.node_mappings != 0) continue;
-      auto node = std::make_shared<SkippyNode>();
-      node->mappings.assign(all.end() - options.node_mappings, all.end());
-      for (uint32_t at = 0; at < options.node_mappings; ++at) node->starts.push_back({all.size() - options.node_mappings + at + 1, at});
-      add_to_levels(nodes, options, node);
+      std::vector<SkippyNode::Start> starts;
+      for (uint32_t at = 0; at < options.node_mappings; ++at) starts.push_back({all.size() - options.node_mappings + at + 1, at});
+      add_to_levels(nodes, options, std::make_shared<SkippyNode>(std::vector<Mapping>(all.end() - options.node_mappings, all.end()), std::move(starts)));
     }
   }
   size_t sealed() const { return all.size() / options.node_mappings * options.node_mappings; }
@@ -51,6 +51,12 @@ struct Log {
     return table;
   }
 };
+
+std::vector<Mapping> all_of(const MappingRun& run) {
+  std::vector<Mapping> all;
+  run.each([&](const Mapping& mapping) { all.push_back(mapping); });
+  return all;
+}
 
 std::vector<SkippyOptions> schemes() {
   std::vector<SkippyOptions> all;
@@ -85,16 +91,14 @@ TEST_CASE("parts of a node's children keep what they repeat of each other: a sca
   for (const RecordId row : {1, 2, 1, 3}) {
     log.all.push_back({row, log.all.size() + 1});
     if (log.all.size() % 2 != 0) continue;
-    auto node = std::make_shared<SkippyNode>();
-    node->mappings.assign(log.all.end() - 2, log.all.end());
-    node->starts = {{log.all.size() - 1, 0}, {log.all.size(), 1}};
-    add_to_levels(log.nodes, log.options, node);
+    const std::vector<SkippyNode::Start> starts = {{log.all.size() - 1, 0}, {log.all.size(), 1}};
+    add_to_levels(log.nodes, log.options, std::make_shared<SkippyNode>(std::vector<Mapping>(log.all.end() - 2, log.all.end()), starts));
   }
   const SkippyNodePtr parent = log.nodes.get(1, 0);
-  CHECK(parent->mappings == std::vector<Mapping>{{1, 1}, {2, 2}, {1, 3}, {3, 4}});
-  CHECK(parent->ends == std::vector<uint32_t>{2, 4});
+  CHECK(all_of(parent->from(0)) == std::vector<Mapping>{{1, 1}, {2, 2}, {1, 3}, {3, 4}});
+  CHECK(all_of(parent->from(parent->end_of(0))) == std::vector<Mapping>{{1, 3}, {3, 4}});
   // What is repeated within a child is gone one level further up, and only there.
-  CHECK(first_of_each_row(*parent) == std::vector<Mapping>{{1, 1}, {2, 2}, {3, 4}});
+  CHECK(parent->first_of_each_row().in_order() == std::vector<Mapping>{{1, 1}, {2, 2}, {3, 4}});
 }
 
 TEST_CASE("levels leave repetitions behind, and are begun where there are some") {
@@ -116,56 +120,133 @@ TEST_CASE("levels leave repetitions behind, and are begun where there are some")
   // Rows that are each written once: nothing would be gained.
   Log once{{.node_mappings = 64}, {}, {}};
   for (RecordId row = 1; row <= 64 * 64; ++row) {
-    auto node = std::make_shared<SkippyNode>();
-    for (; node->mappings.size() < 64; ++row) node->mappings.push_back({row, static_cast<uint64_t>(row)});
-    node->starts = {{static_cast<SnapshotId>(row), 0}};
-    add_to_levels(once.nodes, once.options, node);
+    std::vector<Mapping> mappings;
+    for (; mappings.size() < 64; ++row) mappings.push_back({row, static_cast<uint64_t>(row)});
+    const std::vector<SkippyNode::Start> starts = {{static_cast<SnapshotId>(row), 0}};
+    add_to_levels(once.nodes, once.options, std::make_shared<SkippyNode>(std::move(mappings), starts));
   }
   CHECK(once.nodes.count(0) > 32);
   CHECK(once.nodes.count(1) == 0);
 }
 
-TEST_CASE("nodes are read as they were written, and damaged ones are refused") {
+namespace {
+
+void check_read_again(const SkippyNode& node) {
+  const base::Bytes bytes = node.encode();
+  const auto again = SkippyNode::decode(bytes);
+  REQUIRE(again.ok());
+  CHECK(all_of(again.value()->from(0)) == all_of(node.from(0)));
+  CHECK(again.value()->starts() == node.starts());
+  CHECK(again.value()->first_child() == node.first_child());
+  CHECK(again.value()->child_end() == node.child_end());
+  for (uint64_t child = node.first_child(); child < node.child_end(); ++child) CHECK(again.value()->end_of(child) == node.end_of(child));
+  CHECK(again.value()->encode() == bytes);
+}
+
+}  // namespace
+
+TEST_CASE("nodes are read as they were written, whatever rows and contents they have") {
+  base::Random random(Catch::rngSeed() + 13);
+  for (int i = 0; i < 300; ++i) {
+    // Widths up to all bits, rows side by side and far apart, all the same ones too.
+    const unsigned row_bits = static_cast<unsigned>(random.below(64)), second_bits = static_cast<unsigned>(random.below(33)), count_bits = static_cast<unsigned>(random.below(33));
+    const auto some = [&](unsigned bits) { return bits == 0 ? 0 : random() >> (64 - bits); };
+    const uint64_t row = some(static_cast<unsigned>(random.below(63))), second = some(static_cast<unsigned>(random.below(33))), count = some(static_cast<unsigned>(random.below(33)));
+    std::vector<PageTable> children;
+    for (uint64_t child = 0; child <= random.below(3); ++child) {
+      std::vector<Mapping> mappings;
+      for (uint64_t size = random.below(400) + 1; mappings.size() < size;) {
+        const uint64_t content = ((second + some(second_bits)) << 32) | static_cast<uint32_t>(count + some(count_bits));
+        mappings.push_back({static_cast<RecordId>((row + some(row_bits)) & INT64_MAX), std::max<uint64_t>(content, 1)});
+      }
+      children.emplace_back().take(mappings);
+      const SkippyNode leaf(mappings, {{child + 1, 0}});
+      CHECK(leaf.mappings() == mappings);
+      check_read_again(leaf);
+      CHECK(leaf.first_of_each_row().in_order() == children.back().in_order());
+    }
+    const SkippyNode node(random.below(100), children);
+    std::vector<Mapping> due;
+    for (const PageTable& child : children) {
+      for (const Mapping& mapping : child.in_order()) due.push_back(mapping);
+    }
+    CHECK(all_of(node.from(0)) == due);
+    CHECK(node.from(0).size() == due.size());
+    CHECK(node.from(0).find(due.back().row) == std::find_if(due.begin(), due.end(), [&](const Mapping& mapping) { return mapping.row == due.back().row; })->content);
+    check_read_again(node);
+  }
+}
+
+TEST_CASE("damaged nodes are refused, and those of a form that isn't known") {
   base::Random random(5);
   Log log{{.node_mappings = 32, .fan_in = 4, .height = 3}, {}, {}};
   log.write(random, 32 * 16, 100, 0.8);
   for (const unsigned level : {0u, 1u, 2u}) {
     const SkippyNodePtr node = log.nodes.get(level, log.nodes.count(level) - 1);
+    check_read_again(*node);
     const base::Bytes bytes = node->encode();
-    const auto again = SkippyNode::decode(bytes);
-    REQUIRE(again.ok());
-    CHECK(again.value()->mappings == node->mappings);
-    CHECK(again.value()->starts == node->starts);
-    CHECK(again.value()->ends == node->ends);
-    CHECK(again.value()->first_child == node->first_child);
     for (size_t cut = 0; cut < bytes.size(); ++cut) CHECK_FALSE(SkippyNode::decode(base::BytesView(bytes).substr(0, cut)).ok());
+    CHECK_FALSE(SkippyNode::decode(bytes + '\0').ok());
+    for (const char form : {'\0', '\1', '\2', '\5'}) {
+      base::Bytes other = bytes;
+      other[0] = form;
+      CHECK(SkippyNode::decode(other).failure().message == "a node of a snapshot log has a form that isn't known: " + std::to_string(form));
+    }
     for (int i = 0; i < 2000; ++i) {
       base::Bytes damaged = bytes;
       damaged[random.below(damaged.size())] = static_cast<char>(random());
       const auto read = SkippyNode::decode(damaged);
       if (!read.ok()) continue;  // else it is a node, with other numbers: to be walked without harm
-      CHECK(read.value()->is_leaf() == (read.value()->starts.size() > 0));
-      first_of_each_row(*read.value());
+      CHECK(read.value()->is_leaf() == (read.value()->starts().size() > 0));
+      read.value()->from(0).each([](const Mapping& mapping) { CHECK(mapping.content != 0); });
+      read.value()->first_of_each_row();
     }
   }
 }
 
 TEST_CASE("a page table is a map of what was taken first") {
   base::Random random(Catch::rngSeed() + 12);
-  for (const int64_t stride : {int64_t{1}, int64_t{64}, int64_t{4096}, int64_t{1} << 32}) {
+  for (const int64_t stride : {int64_t{1}, int64_t{5}, int64_t{64}, int64_t{4096}, int64_t{1} << 32}) {
     PageTable table;
     std::map<RecordId, Stamp> model;
-    for (int i = 0; i < 5000; ++i) {
-      const Mapping mapping{static_cast<RecordId>(random.below(2000)) * stride + 1, random.below(1000) + 1};
-      CHECK(table.take({&mapping, 1}) == model.emplace(mapping.row, mapping.content).second);
+    const auto any = [&] { return Mapping{static_cast<RecordId>(random.below(2000)) * stride + 1, random.below(1000) + 1}; };
+    for (int i = 0; i < 1500; ++i) {
+      const size_t before = model.size();
+      if (random.below(20) > 0) {
+        const Mapping mapping = any();
+        CHECK(table.take({&mapping, 1}) == model.emplace(mapping.row, mapping.content).second);
+        continue;
+      }
+      // Many at once: packed pages, or a whole table.
+      PageTable more;
+      for (uint64_t count = random.below(200) + 1; count > 0; --count) {
+        const Mapping mapping = any();
+        more.take({&mapping, 1});
+      }
+      for (const Mapping& mapping : more.in_order()) model.emplace(mapping.row, mapping.content);
+      const SkippyNode node(0, {&more, 1});
+      CHECK((random.below(2) ? table.take(more) : table.take(node.from(0))) == model.size() - before);
     }
     CHECK(table.size() == model.size());
     std::vector<Mapping> ordered;
     for (const auto& [row, content] : model) ordered.push_back({row, content});
     CHECK(table.in_order() == ordered);
+    const PageTable copy = table;
     for (RecordId row = 0; row < 2100; ++row) {
       const auto found = model.find(row * stride + 1);
-      CHECK(table.find(row * stride + 1) == (found == model.end() ? std::nullopt : std::optional(found->second)));
+      CHECK(copy.find(row * stride + 1) == (found == model.end() ? std::nullopt : std::optional(found->second)));
     }
+  }
+}
+
+TEST_CASE("a page table takes little memory, however far apart its rows are") {
+  for (const auto& [stride, bytes] : {std::pair{1, 24}, {5, 64}, {64, 120}, {100'000, 120}}) {
+    PageTable table;
+    for (RecordId row = 1; row <= 10'000; ++row) {
+      const Mapping mapping{row * stride, 1};
+      table.take({&mapping, 1});
+    }
+    CAPTURE(stride);
+    CHECK(table.memory_bytes() < table.size() * static_cast<size_t>(bytes));
   }
 }

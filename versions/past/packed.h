@@ -1,0 +1,50 @@
+// Numbers of one width, one behind the other: as many bits each as the greatest takes, the lowest first.
+//
+// A stamp is two of them, seconds and a count within the second, each as what it is above the least
+// of its column: what was written at about the same time takes a few bits, whenever that was.
+#pragma once
+
+#include <span>
+
+#include "base/bytes.h"
+#include "versions/past/mapping.h"
+
+namespace versions::past {
+
+// So many bytes behind packed numbers must be readable.
+inline constexpr size_t packed_slack = 8;
+
+// Up to 56 bits, or 64: a number is loaded with the 64 bits from the byte on that it begins in.
+inline bool is_packed_width(unsigned bits) { return bits <= 56 || bits == 64; }
+inline size_t packed_bytes(size_t count, unsigned bits) { return (count * bits + 7) / 8; }
+inline uint64_t low_bits(unsigned bits) { return bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1; }
+
+unsigned packed_width(uint64_t greatest);
+void append_packed(base::Bytes& out, std::span<const uint64_t> numbers, unsigned bits);
+inline uint64_t packed_at(const char* packed, size_t i, unsigned bits) {
+  const size_t bit = i * bits;
+  return base::load_le<uint64_t>(packed + bit / 8) >> (bit % 8) & low_bits(bits);
+}
+
+struct StampColumn {
+  uint32_t second = 0, count = 0;  // the least ones
+  uint8_t second_bits = 0, count_bits = 0;
+
+  static StampColumn of(std::span<const Stamp> stamps);
+
+  unsigned bits() const { return second_bits + count_bits; }
+  Stamp at(const char* packed, size_t i) const {
+    const uint64_t both = packed_at(packed, i, bits());
+    return ((second + (both >> count_bits)) << 32) + count + (both & low_bits(count_bits));
+  }
+  void append(base::Bytes& out, std::span<const Stamp> stamps) const;  // packed
+
+  // The header: least second as the distance to `before`, least count, and the widths where there is more than one.
+  void append_header(base::Bytes& out, uint32_t before, size_t stamps) const;
+  // Off the front of `in`. false: it can't be, or says more than `in` has.
+  bool take_header(base::BytesView& in, uint32_t before, size_t stamps);
+  // Whether any of them would be 0, which no content is.
+  bool has_zero(const char* packed, size_t stamps) const;
+};
+
+}  // namespace versions::past
