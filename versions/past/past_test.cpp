@@ -4,6 +4,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <thread>
@@ -51,30 +52,48 @@ storage::IndexSpec index_on(const std::string& field, bool unique) {
   return storage::parse_index_spec(spec.done());
 }
 
+// How often each thing happens, of ten thousand steps; the others write.
+struct Mix {
+  unsigned restart, crash, declare, drop_snapshot, seal, sweep, change_index, drop_or_rename, drain;
+};
+constexpr Mix long_history{100, 100, 500, 200, 100, 100, 100, 100, 100};
+// Many of them on one engine: what takes as long as all of a history is rare.
+constexpr Mix short_history{5, 5, 1200, 500, 300, 300, 400, 200, 200};
+
 class World {
  public:
-  explicit World(uint64_t seed) : random_(seed), directory_(std::make_unique<storage::TemporaryDirectory>()) { open(); }
+  World(uint64_t seed, const Mix& mix) : random_(seed), mix_(mix), directory_(std::make_unique<storage::TemporaryDirectory>()) { open(); }
+  // Another history, on what the one before has left.
+  void begin(uint64_t seed) { random_ = base::Random(seed); }
 
   void step() {
-    switch (random_.below(100)) {
-      case 0: return reopen(false);
-      case 1: return reopen(true);
-      case 2: case 3: case 4: case 5: case 6: return declare();
-      case 7: case 8: return drop_snapshot();
-      case 9: past_->seal(); return;
-      case 10: past_->sweep(nullptr); return;
-      case 11: return change_index();
-      case 12: return drop_or_rename();
-      case 13: return engine_->dedup().drain();
-      default: return write();
-    }
+    uint64_t dice = random_.below(10'000);
+    const auto is = [&](unsigned share) {
+      if (dice < share) return true;
+      dice -= share;
+      return false;
+    };
+    if (is(mix_.restart)) return reopen(false);
+    if (is(mix_.crash)) return reopen(true);
+    if (is(mix_.declare)) return declare();
+    if (is(mix_.drop_snapshot)) return drop_snapshot();
+    if (is(mix_.seal)) return past_->seal();
+    if (is(mix_.sweep)) return past_->sweep(nullptr);
+    if (is(mix_.change_index)) return change_index();
+    if (is(mix_.drop_or_rename)) return drop_or_rename();
+    if (is(mix_.drain)) return engine_->dedup().drain();
+    write();
   }
+  uint64_t steps_to_do() { return 10 + random_.below(21); }
 
-  void check() {
+  void check_snapshots() {
     for (const auto& [number, shown] : snapshots_) {
       INFO("snapshot " << number);
       check_one(*past_->snapshots().find(number), shown);
     }
+  }
+  void check() {
+    check_snapshots();
     for (const auto& [name, documents] : now_.collections) {
       const auto collection = engine_->catalog().open("db." + name);
       storage::test::require_clean(*engine_, *collection);
@@ -83,14 +102,20 @@ class World {
       for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
     }
   }
+  void drop_collections() {
+    for (const auto& [name, documents] : now_.collections) engine_->catalog().drop("db." + name);
+    now_ = {};
+  }
   void drop_all() {
-    while (!snapshots_.empty()) drop_snapshot();
-    past_->sweep(nullptr);
+    drop_snapshots();
     for (const auto& [name, documents] : now_.collections) {
       const auto collection = engine_->catalog().open("db." + name);
-      Transaction transaction(*engine_, Transaction::Mode::read);
       storage::test::require_clean(*engine_, *collection);
     }
+  }
+  void drop_snapshots() {
+    while (!snapshots_.empty()) drop_snapshot();
+    past_->sweep(nullptr);
     for (const char* table : {"past-rows", "past-chains", "past-entries", "past-catalog"}) {
       INFO(table);
       const auto tables = engine_->table_names();
@@ -99,7 +124,7 @@ class World {
       CHECK_FALSE(storage::Table(table).cursor(transaction).next());
     }
   }
-  size_t saved = 0;  // over all its engines
+  uint64_t saved() const { return saved_before_ + past_->saved(); }
 
  private:
   void open() {
@@ -108,7 +133,7 @@ class World {
     views_.emplace(*past_);
   }
   void reopen(bool crash) {
-    saved += past_->saved();
+    saved_before_ += past_->saved();
     auto copy = std::make_unique<storage::TemporaryDirectory>();
     if (crash) {
       engine_->wait_durable();
@@ -298,6 +323,8 @@ class World {
   }
 
   base::Random random_;
+  const Mix mix_;
+  uint64_t saved_before_ = 0;  // by its engines before
   std::unique_ptr<storage::TemporaryDirectory> directory_;
   std::optional<Engine> engine_;
   std::optional<Past> past_;
@@ -313,15 +340,45 @@ TEST_CASE("every snapshot of any history shows what there was") {
   size_t saved = 0;
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     INFO("seed " << seed);
-    World world(seed);
+    World world(seed, long_history);
     for (int i = 0; i < 400; ++i) {
       world.step();
       if (i % 50 == 49) world.check();
     }
     world.drop_all();
-    saved += world.saved;
+    saved += world.saved();
   }
   CHECK(saved > 100);
+}
+
+// The ordinary run takes a few hundred. More, or some of them again; those of one engine begin at a multiple of a hundred:
+//
+//   PALIMPSEST_PAST_HISTORIES=60000 versions_tests "every snapshot of many short histories*"
+//   PALIMPSEST_PAST_FIRST=4200 PALIMPSEST_PAST_HISTORIES=100 versions_tests "every snapshot of many short histories*"
+TEST_CASE("every snapshot of many short histories shows what there was") {
+  constexpr uint64_t of_one_engine = 100;
+  const auto setting = [](const char* name, uint64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text ? std::strtoull(text, nullptr, 10) : otherwise;
+  };
+  const uint64_t first = setting("PALIMPSEST_PAST_FIRST", 0) / of_one_engine * of_one_engine, count = setting("PALIMPSEST_PAST_HISTORIES", 300);
+  uint64_t saved = 0;
+  for (uint64_t begin = first; begin < first + count; begin += of_one_engine) {
+    World world(begin, short_history);
+    for (uint64_t seed = begin; seed < std::min(begin + of_one_engine, first + count); ++seed) {
+      INFO("history " << seed << ", again with PALIMPSEST_PAST_FIRST=" << begin << " PALIMPSEST_PAST_HISTORIES=" << seed - begin + 1);
+      world.begin(seed);
+      if (seed % 10 == 0) world.drop_collections();
+      for (uint64_t steps = world.steps_to_do(); steps > 0; --steps) world.step();
+      world.check_snapshots();
+      world.drop_snapshots();
+    }
+    INFO("after the histories from " << begin << " on");
+    world.check();
+    world.drop_all();
+    saved += world.saved();
+  }
+  CHECK(saved > count / 2);
 }
 
 // Money moves between accounts, some of which are closed and opened again: whenever a snapshot is declared, it shows all of it.

@@ -128,6 +128,10 @@ void Snapshots::reload() {
   for (const DeclaredSnapshot& one : dropped) declared.add_dropped(one.stamp);
   if (newest != 0) declared.add_dropped(newest);
   engine_.raise_stamp(newest);  // writes to come are later
+  named_.clear();
+  for (const DeclaredSnapshot& one : all) {
+    if (!one.name.empty()) named_[one.name] = one.number;
+  }
   all_ = std::move(all);
   dropped_ = std::move(dropped);
   next_number_ = next;
@@ -145,8 +149,9 @@ void Snapshots::put(Transaction& transaction, const DeclaredSnapshot& snapshot) 
 
 void Snapshots::remember(const DeclaredSnapshot& snapshot) {
   std::lock_guard lock(mutex_);
-  const auto later = std::find_if(all_.begin(), all_.end(), [&](const auto& one) { return one.stamp > snapshot.stamp; });
+  const auto later = std::upper_bound(all_.begin(), all_.end(), snapshot.stamp, [](Stamp stamp, const DeclaredSnapshot& one) { return stamp < one.stamp; });
   all_.insert(later, snapshot);
+  if (!snapshot.name.empty()) named_[snapshot.name] = snapshot.number;
   next_number_ = std::max(next_number_, snapshot.number + 1);
 }
 
@@ -166,6 +171,7 @@ void Snapshots::forget(uint64_t number) {
   const auto one = place_of(all_, number);
   if (one == all_.end()) return;
   engine_.declared_snapshots().remove(one->stamp);
+  if (const auto named = named_.find(one->name); named != named_.end() && named->second == number) named_.erase(named);
   dropped_.push_back(std::move(*one));
   all_.erase(one);
 }
@@ -180,8 +186,7 @@ DeclaredSnapshot Snapshots::declare(const std::string& name, const Told& told, c
       DeclaredSnapshot one;
       {
         std::lock_guard lock(mutex_);
-        const auto same = std::find_if(all_.begin(), all_.end(), [&](const auto& other) { return !name.empty() && other.name == name; });
-        if (same != all_.end()) throw OperationError(ErrorCode::namespace_exists, "snapshot '" + name + "' already exists");
+        if (named_.contains(name)) throw OperationError(ErrorCode::namespace_exists, "snapshot '" + name + "' already exists");
         one = {next_number_, 0, base::system_clock().wall_ms(), name};
       }
       transaction.expect_stamps(2);  // and the log's
@@ -263,8 +268,8 @@ std::optional<DeclaredSnapshot> Snapshots::find(std::string_view ref) const {
   const auto time = time_of(ref);
   std::lock_guard lock(mutex_);
   if (!time) {
-    const auto named = std::find_if(all_.begin(), all_.end(), [&](const auto& one) { return one.name == ref; });
-    return named == all_.end() ? std::nullopt : std::optional(*named);
+    const auto named = named_.find(ref);
+    return named == named_.end() ? std::nullopt : std::optional(*place_of(all_, named->second));
   }
   const auto newest = std::find_if(all_.rbegin(), all_.rend(), [&](const auto& one) { return one.time_ms <= *time; });
   if (newest == all_.rend()) too_old(std::string(ref));

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -71,6 +72,7 @@ class Snapshots {
   std::mutex declaring_;
   mutable std::mutex mutex_;
   std::vector<DeclaredSnapshot> all_;  // by stamp, and so by number
+  std::map<std::string, uint64_t, std::less<>> named_;  // their numbers
   std::vector<DeclaredSnapshot> dropped_;
   uint64_t next_number_ = 1;
 };
