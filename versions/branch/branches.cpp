@@ -564,6 +564,7 @@ uint64_t Branches::free_nodes(Transaction& transaction, const std::function<void
 }
 
 uint64_t Branches::purge(Transaction& transaction, size_t collection, BytesView key, const Lost& lost) {
+  graph_.claim_branch_ids(transaction);  // there is no branch beside these by then
   std::vector<BranchId> branches;
   for (const Branch& branch : graph_.branches(transaction)) {
     branches.push_back(branch.id);

@@ -723,6 +723,43 @@ TEST_CASE("tags are there by name until they are taken away, over a restart too"
   CHECK(repository.store().get(transaction, repository.branches->view(transaction, first, 0), key_of_id(1)) == document(1, 0, 0));
 }
 
+TEST_CASE("who writes a document that is purged at the same time conflicts, on each branch") {
+  for (const Layout layout : all_layouts) {
+    INFO("layout " << static_cast<int>(layout));
+    storage::TemporaryDirectory directory;
+    Repository repository(directory.path(), layout, 12);
+    Branches& branches = *repository.branches;
+    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      branches.create(transaction, "dev", "main");
+      branches.create(transaction, "empty", "main");
+      repository.put(transaction, "dev", document(1, 1, 1));
+      repository.remove(transaction, "empty", 1);
+      branches.commit(transaction, "dev", {});
+      branches.commit(transaction, "empty", {});
+    });
+    const auto conflict = [&](const auto& write) {
+      for (const bool purge_first : {true, false}) {
+        Transaction writer(repository.engine, Transaction::Mode::write), purger(repository.engine, Transaction::Mode::write);
+        const auto purge = [&] { branches.purge(purger, 0, key_of_id(1), {}); };
+        if (purge_first) {
+          purge();
+          CHECK_THROWS_AS(write(writer), storage::WriteConflict);
+        } else {
+          write(writer);
+          CHECK_THROWS_AS(purge(), storage::WriteConflict);
+        }
+        writer.rollback();
+        purger.rollback();
+      }
+    };
+    conflict([&](Transaction& transaction) { repository.put(transaction, "empty", document(1, 2, 2)); });
+    conflict([&](Transaction& transaction) { repository.put(transaction, "dev", document(1, 2, 2)); });
+    conflict([&](Transaction& transaction) { repository.put(transaction, "main", document(1, 2, 2)); });
+    conflict([&](Transaction& transaction) { repository.remove(transaction, "dev", 1); });
+    conflict([&](Transaction& transaction) { branches.create(transaction, "new", "dev"); });
+  }
+}
+
 TEST_CASE("a purged document is in no version of anything, and nothing else is touched, over a restart too") {
   for (const Layout layout : all_layouts) {
     INFO("layout " << static_cast<int>(layout));

@@ -1,5 +1,6 @@
 // What of a BranchStore goes from history: records that nothing reaches, and documents that are to be forgotten.
 #include "base/varint.h"
+#include "storage/touch.h"
 #include "versions/branch/branch_store.h"
 #include "versions/branch/scans.h"
 
@@ -49,6 +50,8 @@ uint64_t BranchStore::take_away(Transaction& transaction, const RecordSet& recor
 }
 
 uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::vector<BranchId>& branches, const Lost& lost) {
+  // Who writes one of this key on any branch at the same time conflicts: members do one after the other, and would come to have it or not.
+  for (const BranchId branch : branches) claim(transaction, branch, key);
   RecordSet versions;
   std::vector<RecordId> entries;
   each_entry(transaction, key, [&](RecordId record, BytesView value) {
@@ -69,7 +72,9 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
     // Before the first branch there is no such number: rows of no branch say what was purged.
     pending_.put(transaction, pending_key(BranchId::none, record), Bytes(1, purged_kind).append(key));
     for (const BranchId branch : branches) {
-      if (pending_kind(transaction, branch, record) == PendingKind::added) pending_.remove(transaction, pending_key(branch, record));
+      const Bytes row = pending_key(branch, record);
+      if (const auto kind = pending_kind(transaction, branch, record); kind == PendingKind::added) pending_.remove(transaction, row);
+      else if (!kind) storage::touch(transaction, pending_, row);
     }
   });
   return take_away(transaction, versions, lost, 0, [](RecordId) { return 0; });

@@ -213,6 +213,14 @@ uint32_t VersionGraph::take(Transaction& transaction, BytesView counter, uint32_
 }
 
 BranchId VersionGraph::new_branch_id(Transaction& transaction) { return static_cast<BranchId>(take(transaction, "#branch", 1)); }
+
+void VersionGraph::claim_branch_ids(Transaction& transaction) {
+  const auto row = branches_.get(transaction, "#branch");
+  if (!row) return storage::touch(transaction, branches_, "#branch");
+  const Bytes as_it_is(*row);
+  branches_.put(transaction, "#branch", as_it_is);
+}
+
 Segment VersionGraph::new_segment(Transaction& transaction) { return take(transaction, "#segment", first_segment); }
 
 std::optional<VersionGraph::MadeRoot> VersionGraph::made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit) const {

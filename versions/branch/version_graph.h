@@ -80,6 +80,7 @@ class VersionGraph {
   void claim_name(Transaction& transaction, const std::string& name) const;
   // Both conflict with whoever takes one at the same time.
   BranchId new_branch_id(Transaction& transaction);
+  void claim_branch_ids(Transaction& transaction);  // takes none, and conflicts likewise
   Segment new_segment(Transaction& transaction);
 
   // Of the tree that was made for a commit whose id doesn't say one, or says one of another kind; nullopt: nobody has needed it yet.
