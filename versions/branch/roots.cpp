@@ -133,29 +133,82 @@ struct HashHash {
   size_t operator()(const Hash& hash) const { return base::load_le<size_t>(hash.data()); }
 };
 
-// The nodes of all these trees. Leaves are not read where they are known to be leaves.
-std::unordered_set<Hash, HashHash> nodes_of(merkle::Nodes& nodes, const std::vector<Hash>& roots, const std::function<void()>& interrupted) {
-  std::unordered_set<Hash, HashHash> found;
-  std::vector<Hash> waiting;
-  for (const Hash& root : roots) {
-    if (found.insert(root).second) waiting.push_back(root);
+// The rows that are leaves of tries. They are never deltas, and short: that each is what it is called by is asked here, or damage of an
+// inner node would make it a leaf, and take away all below.
+class TrieLeaves {
+ public:
+  TrieLeaves(Transaction& transaction, const Table& table) : transaction_(transaction), table_(table) {}
+
+  bool contains(const Hash& hash) {
+    if (!hashes_) {
+      hashes_.emplace();
+      TableCursor cursor = table_.cursor(transaction_);
+      while (cursor.next()) {
+        const Hash hash = merkle::read_hash(cursor.key().data());
+        if (cursor.value().starts_with(static_cast<char>(merkle::NodeKind::trie_leaf)) && merkle::sha256(cursor.value()) == hash) hashes_->insert(hash);
+      }
+    }
+    return hashes_->contains(hash);
   }
-  while (!waiting.empty()) {
-    if (interrupted) interrupted();
-    const merkle::NodePtr node = nodes.get(waiting.back());
-    waiting.pop_back();
-    for (const Hash& child : merkle::children_of(*node)) {
-      if (found.insert(child).second && !merkle::names_leaves(*node)) waiting.push_back(child);
+
+ private:
+  Transaction& transaction_;
+  const Table& table_;
+  std::optional<std::unordered_set<Hash, HashHash>> hashes_;  // once somebody asks: in one pass
+};
+
+// The nodes of all these trees. Leaves are not read.
+class NodesOfTrees {
+ public:
+  using Found = std::unordered_set<Hash, HashHash>;
+
+  NodesOfTrees(merkle::Nodes& nodes, TrieLeaves& trie_leaves) : nodes_(nodes), trie_leaves_(trie_leaves) {}
+
+  Found find(const std::vector<Hash>& roots, const std::function<void()>& interrupted) {
+    for (const Hash& root : roots) {
+      if (found_.insert(root).second) waiting_.push_back({root, {}});
+    }
+    while (!waiting_.empty()) {
+      if (interrupted) interrupted();
+      const Waiting here = std::move(waiting_.back());
+      waiting_.pop_back();
+      find_below(*nodes_.get(here.hash), here.path);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  struct Waiting {
+    Hash hash;
+    merkle::BucketPath path;  // of bucket trees: from there to a bucket
+  };
+
+  void find_below(const merkle::Node& node, merkle::BucketPath path) {
+    const bool is_trie = merkle::structure_of(node) == Structure::patricia_trie;
+    bool below_are_leaves = merkle::names_leaves(node);
+    if (merkle::structure_of(node) == Structure::bucket_tree) {
+      if (node.kind() == merkle::NodeKind::bucket_root) path = {merkle::bucket_root_of(node), 0};
+      else path.down();
+      below_are_leaves = !path.place();
+    }
+    for (const Hash& child : merkle::children_of(node)) {
+      if (!found_.insert(child).second || below_are_leaves || (is_trie && trie_leaves_.contains(child))) continue;
+      waiting_.push_back({child, path});
     }
   }
-  return found;
-}
+
+  merkle::Nodes& nodes_;
+  TrieLeaves& trie_leaves_;
+  Found found_;
+  std::vector<Waiting> waiting_;
+};
 
 }  // namespace
 
 uint64_t Roots::free(Transaction& transaction, const std::vector<Hash>& roots, size_t nodes_max, const std::function<void()>& interrupted) const {
   merkle::TableNodes nodes(transaction, table_, *cache_);
-  auto kept = nodes_of(nodes, roots, interrupted);
+  TrieLeaves trie_leaves(transaction, table_);
+  NodesOfTrees::Found kept = NodesOfTrees(nodes, trie_leaves).find(roots, interrupted);
   kept.insert(empty_);
   std::unordered_map<Hash, Hash, HashHash> leans;  // of all rows that do
   std::vector<Hash> rows;                          // of no tree

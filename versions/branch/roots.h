@@ -39,8 +39,8 @@ class Roots {
   // To read them otherwise; all that it is given stays for as long as it does.
   std::unique_ptr<merkle::Nodes> nodes(Transaction& transaction, merkle::NodeCache& cache) const;
 
-  // Takes nodes away that no tree of these roots has, nor any of their deltas leans on, at most so many. Reads the inner nodes of POS-Trees, of
-  // others all nodes, and each row once. Whoever writes such a node at the same time conflicts. Returns how many went. `interrupted` may throw.
+  // Takes nodes away that no tree of these roots has, nor any of their deltas leans on, at most so many. Reads the inner nodes, and passes
+  // over all rows, twice where there are tries. Whoever writes such a node at the same time conflicts. Returns how many went. `interrupted` may throw.
   uint64_t free(Transaction& transaction, const std::vector<Hash>& roots, size_t nodes_max, const std::function<void()>& interrupted) const;
 
   const std::string& table_name() const { return table_.name(); }

@@ -162,6 +162,27 @@ TEST_CASE("what is whole is verified, and what of a commit is damaged is named")
   CHECK(found(committed.verify(true), "a missing document").key == key_of_id(30));
 }
 
+TEST_CASE("leaves are not read to find nodes that nobody has") {
+  const TreeKind tree = GENERATE(from_range(std::begin(all_trees), std::end(all_trees)));
+  Committed committed(200, tree);
+  storage::Engine& engine = committed.repository.engine;
+  const auto read = std::make_shared<merkle::NodeCache>(16 << 20);  // whatever is read is in it
+  const Roots roots(engine, 1, read);
+  storage::in_transaction(engine, [&](Transaction& transaction) { roots.free(transaction, committed.branches().graph().roots(transaction), 1000, {}); });
+  Transaction transaction(engine, Transaction::Mode::read);
+  merkle::NodeCache cache(16 << 20);
+  const auto nodes = roots.nodes(transaction, cache);
+  size_t leaves = 0, wrong = 0;
+  merkle::for_each_node(*nodes, committed.last->collections[0].digest, [&](const merkle::Node& node) {
+    const bool is_leaf = merkle::children_of(node).empty();
+    leaves += is_leaf;
+    wrong += static_cast<bool>(read->get(node.hash())) == is_leaf;
+    return true;
+  });
+  CHECK(leaves > 5);
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("purged documents stay in the trees of commits that showed them, and leave with the next that changes the collection") {
   Committed committed;
   const CommitNumber before = committed.last->number;
