@@ -160,7 +160,7 @@ Hash BucketTree::update(Nodes& nodes, const Hash& root_hash, std::span<const Cha
   std::sort(order.begin(), order.end());
 
   std::vector<NodePtr> old;  // kept until the new ones are sealed
-  std::vector<std::shared_ptr<Node>> made;
+  std::vector<UnnamedNode> made;
   std::vector<uint64_t> numbers;
   for (size_t next = 0; next < order.size();) {
     const uint64_t bucket = order[next].first;

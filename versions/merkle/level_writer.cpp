@@ -39,7 +39,7 @@ void LevelWriter::seal() {
   sealed_ = nodes_.size();
 }
 
-std::vector<std::shared_ptr<Node>> LevelWriter::take() {
+std::vector<UnnamedNode> LevelWriter::take() {
   seal();
   sealed_ = 0;
   return std::exchange(nodes_, {});

@@ -25,7 +25,7 @@ class LevelWriter {
 
   size_t made() const { return nodes_.size(); }
   // What was made since it was last called, sealed.
-  std::vector<std::shared_ptr<Node>> take();
+  std::vector<UnnamedNode> take();
 
  private:
   struct Item {
@@ -44,7 +44,7 @@ class LevelWriter {
   uint32_t node_bytes_;
   NodeBuilder builder_;
   Cutter cutter_;
-  std::vector<std::shared_ptr<Node>> nodes_;
+  std::vector<UnnamedNode> nodes_;
   size_t sealed_ = 0;  // of them
   std::vector<Item> items_;  // of `overflow`
 };

@@ -1,8 +1,7 @@
 #include "versions/merkle/node.h"
 
 #include <algorithm>
-#include <limits>
-#include <memory>
+#include <new>
 
 #include "base/varint.h"
 
@@ -10,7 +9,6 @@ namespace versions::merkle {
 namespace {
 
 constexpr Hash unknown{};  // until it is computed
-constexpr size_t node_bytes_max = std::numeric_limits<uint32_t>::max();
 
 uint64_t load_be32(const char* from) { return __builtin_bswap32(base::load_le<uint32_t>(from)); }
 
@@ -24,47 +22,66 @@ uint64_t prefix_of(BytesView key) {
   return prefix;
 }
 
-// So many bytes behind what is allocated.
-template <class T>
-struct WithTail {
-  using value_type = T;
-  size_t tail_bytes;
-
-  explicit WithTail(size_t bytes) : tail_bytes(bytes) {}
-  template <class Other>
-  WithTail(const WithTail<Other>& other) : tail_bytes(other.tail_bytes) {}
-  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T) + tail_bytes)); }
-  void deallocate(T* at, size_t) { ::operator delete(at); }
-  bool operator==(const WithTail& other) const { return tail_bytes == other.tail_bytes; }
-};
-
 base::Failure damaged(const char* what) { return {base::ErrorCode::data_corruption_detected, std::string("A node of a hash tree is damaged: ") + what}; }
 
 }  // namespace
 
-std::shared_ptr<Node> Node::make(size_t bytes, size_t entries, size_t sections) {
-  const size_t tail = entries * (sizeof(uint64_t) + sizeof(Entry)) + sections * sizeof(Section) + bytes;
-  auto node = std::allocate_shared<Node>(WithTail<Node>(tail));
-  node->bytes_size_ = static_cast<uint32_t>(bytes);
-  node->entries_size_ = static_cast<uint32_t>(entries);
-  node->sections_size_ = static_cast<uint32_t>(sections);
-  return node;
+void check_node_bytes(uint64_t bytes) {
+  if (bytes <= node_bytes_max) return;
+  throw base::OperationError(base::ErrorCode::bad_value, "A node of a hash tree would have " + std::to_string(bytes) + " bytes, of at most " + std::to_string(node_bytes_max));
 }
 
-std::shared_ptr<Node> Node::make(BytesView bytes, const std::vector<Entry>& entries, const std::vector<Section>& sections) {
-  auto node = make(bytes.size(), entries.size(), sections.size());
-  char* to = node->tail() + entries.size() * sizeof(uint64_t);
-  if (!entries.empty()) std::memcpy(to, entries.data(), entries.size() * sizeof(Entry));
-  to += entries.size() * sizeof(Entry);
-  if (!sections.empty()) std::memcpy(to, sections.data(), sections.size() * sizeof(Section));
-  to += sections.size() * sizeof(Section);
-  std::memcpy(to, bytes.data(), bytes.size());
-  for (size_t i = 0; i < entries.size(); ++i) base::store_le(node->tail() + i * sizeof(uint64_t), prefix_of(node->key(i)));
-  return node;
+Node::Node(NodeKind kind, unsigned level, const Sizes& sizes)
+    : bytes_size_(static_cast<uint32_t>(sizes.bytes)),
+      entries_size_(static_cast<uint32_t>(sizes.entries)),
+      sections_size_(static_cast<uint32_t>(sizes.sections)),
+      kind_(kind),
+      level_(static_cast<uint8_t>(level)) {}
+
+UnnamedNode Node::make(NodeKind kind, unsigned level, const Sizes& sizes) {
+  static_assert(sizeof(Node) % alignof(uint64_t) == 0 && sizeof(Link) == sizeof(uint64_t));
+  check_node_bytes(sizes.bytes);
+  const size_t tail = Node(kind, level, sizes).tail_bytes();
+  Node* const node = new (::operator new(sizeof(Node) + tail)) Node(kind, level, sizes);
+  for (size_t i = 0; i < node->links_size(); ++i) new (node->links() + i) Link(nullptr);
+  return UnnamedNode(node);
+}
+
+// As deep as there are levels below: who holds a node holds those it is linked to.
+void Node::destroy() const {
+  for (size_t i = 0; i < links_size(); ++i) {
+    if (const Node* const child = linked(i)) child->release();
+  }
+  this->~Node();
+  ::operator delete(const_cast<Node*>(this));
+}
+
+void Node::copy_tail(const Node& from) {
+  std::memcpy(tail(), from.tail(), links_at());
+  std::memcpy(tail() + entries_at(), from.tail() + entries_at(), tail_bytes() - entries_at());
+}
+
+NodePtr Node::copy(const Node& node) {
+  const UnnamedNode copy = make(node.kind_, node.level_, {node.bytes_size_, node.entries_size_, node.sections_size_});
+  copy->copy_tail(node);
+  copy->hash_ = node.hash_;
+  return copy;
+}
+
+void Node::link(size_t entry, const Node& child) const {
+  child.share();
+  const Node* none = nullptr;
+  if (!links()[entry].compare_exchange_strong(none, &child, std::memory_order_acq_rel)) child.release();
+}
+
+bool Node::settle(uint64_t store) const {
+  uint64_t none = 0;
+  return store_.compare_exchange_strong(none, store, std::memory_order_relaxed) || none == store;
 }
 
 NodePtr Node::whole(BytesView bytes) {
-  const auto node = make(bytes, {}, {});
+  const UnnamedNode node = make(static_cast<NodeKind>(bytes[0]), 0, {bytes.size(), 0, 0});
+  std::memcpy(node->tail(), bytes.data(), bytes.size());
   node->hash_ = sha256(bytes);
   return node;
 }
@@ -96,7 +113,7 @@ base::Result<NodePtr> Node::decode(BytesView bytes) {
 }
 
 size_t Node::memory_bytes() const {
-  constexpr size_t allocation = 48;
+  constexpr size_t allocation = 16;
   return sizeof(Node) + allocation + tail_bytes();
 }
 
@@ -159,7 +176,7 @@ NodeBuilder::NodeBuilder(unsigned level) {
 }
 
 void NodeBuilder::add(BytesView key, BytesView value) {
-  base::check(bytes_.size() + entry_bytes(key, value) <= node_bytes_max, "a node is too large");
+  check_node_bytes(bytes_.size() + entry_bytes(key, value));
   Node::Entry entry{};
   entry.begin = static_cast<uint32_t>(bytes_.size());
   base::append_varint(bytes_, key.size());
@@ -174,7 +191,7 @@ void NodeBuilder::add(BytesView key, BytesView value) {
 
 void NodeBuilder::add(const Node& from, size_t at) {
   const BytesView whole = from.entry(at);
-  base::check(bytes_.size() + whole.size() <= node_bytes_max, "a node is too large");
+  check_node_bytes(bytes_.size() + whole.size());
   const auto moved = static_cast<uint32_t>(bytes_.size()) - from.entries()[at].begin;  // maybe backwards: modulo 2^32
   if (bytes_.size() == section_begin_) {
     source_section_ = from.section_of(at);
@@ -200,9 +217,13 @@ void NodeBuilder::close_section() {
   source_ = nullptr;
 }
 
-std::shared_ptr<Node> NodeBuilder::finish() {
+UnnamedNode NodeBuilder::finish() {
   if (bytes_.size() > section_begin_) close_section();
-  auto node = Node::make(bytes_, entries_, sections_);
+  UnnamedNode node = Node::make(NodeKind::search, static_cast<uint8_t>(bytes_[1]), {bytes_.size(), entries_.size(), sections_.size()});
+  if (!entries_.empty()) std::memcpy(node->tail() + node->entries_at(), entries_.data(), entries_.size() * sizeof(Node::Entry));
+  if (!sections_.empty()) std::memcpy(node->tail() + node->sections_at(), sections_.data(), sections_.size() * sizeof(Node::Section));
+  std::memcpy(node->tail() + node->content_at(), bytes_.data(), bytes_.size());
+  for (size_t i = 0; i < entries_.size(); ++i) base::store_le(node->tail() + i * sizeof(uint64_t), prefix_of(node->key(i)));
   bytes_.resize(header_bytes);
   entries_.clear();
   sections_.clear();
@@ -211,14 +232,14 @@ std::shared_ptr<Node> NodeBuilder::finish() {
 }
 
 NodePtr NodeBuilder::finish_sealed() {
-  const std::shared_ptr<Node> node = finish();
+  const UnnamedNode node = finish();
   seal(std::span(&node, 1));
   return node;
 }
 
-std::shared_ptr<Node> NodeBuilder::with_values(const Node& node, std::span<const Replacement> values) {
-  auto copy = Node::make(node.bytes_size_, node.entries_size_, node.sections_size_);
-  std::memcpy(copy->tail(), node.tail(), node.tail_bytes());
+UnnamedNode NodeBuilder::with_values(const Node& node, std::span<const Replacement> values) {
+  UnnamedNode copy = Node::make(node.kind_, node.level_, {node.bytes_size_, node.entries_size_, node.sections_size_});
+  copy->copy_tail(node);
   for (const Replacement& one : values) {
     if (node.value(one.entry) == one.value) continue;
     std::memcpy(copy->tail() + node.content_at() + node.entries()[one.entry].value, one.value.data(), one.value.size());
@@ -227,7 +248,7 @@ std::shared_ptr<Node> NodeBuilder::with_values(const Node& node, std::span<const
   return copy;
 }
 
-void NodeBuilder::seal(std::span<const std::shared_ptr<Node>> nodes) {
+void NodeBuilder::seal(std::span<const UnnamedNode> nodes) {
   std::vector<Message> messages;
   for (const auto& node : nodes) {
     for (size_t section = 0; section < node->sections_size_; ++section) {

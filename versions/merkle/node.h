@@ -11,10 +11,11 @@
 // All others are called by the hash of their bytes. Format: docs/formats/merkle.md.
 #pragma once
 
-#include <memory>
+#include <atomic>
 #include <vector>
 
 #include "base/result.h"
+#include "versions/merkle/counted.h"
 #include "versions/merkle/hash.h"
 
 namespace versions::merkle {
@@ -29,9 +30,11 @@ enum class NodeKind : uint8_t {
 };
 
 class Node;
-using NodePtr = std::shared_ptr<const Node>;
+using NodePtr = Counted<const Node>;
+using UnnamedNode = Counted<Node>;  // until NodeBuilder::seal
 
-class alignas(uint64_t) Node {
+// Thread-safe: but for its links it never changes.
+class Node {
  public:
   // Bytes that don't have to be a node, and what they are called by.
   static base::Result<NodePtr> decode(BytesView bytes);
@@ -40,11 +43,12 @@ class alignas(uint64_t) Node {
 
   const Hash& hash() const { return hash_; }
   BytesView bytes() const { return {content(), bytes_size_}; }
-  NodeKind kind() const { return static_cast<NodeKind>(content()[0]); }
+  NodeKind kind() const { return kind_; }
   size_t memory_bytes() const;
+  static NodePtr copy(const Node& node);  // without its links
 
   // Of search nodes alone. A leaf's entries are keys and values; an inner node's are the last key below a child, and its hash.
-  unsigned level() const { return static_cast<uint8_t>(content()[1]); }
+  unsigned level() const { return level_; }
   size_t size() const { return entries_size_; }
   BytesView key(size_t entry) const {
     const char* const at = content() + entries()[entry].begin;
@@ -70,6 +74,19 @@ class alignas(uint64_t) Node {
     for (size_t line = 0; line < 6; ++line) __builtin_prefetch(reinterpret_cast<const char*>(this) + 64 * line);
   }
 
+  // Where a child is in memory, so that a look-up needs no table; nullptr: it isn't known. It stays for as long as this node.
+  const Node* linked(size_t entry) const { return links()[entry].load(std::memory_order_acquire); }
+  // Once and for all. For stores alone: who holds a node holds all that it is linked to.
+  void link(size_t entry, const Node& child) const;
+  // The store that links it, by a number; the first that asks.
+  bool settle(uint64_t store) const;
+  bool is_settled_in(uint64_t store) const { return store_.load(std::memory_order_relaxed) == store; }
+
+  void share() const { shares_.fetch_add(1, std::memory_order_relaxed); }
+  void release() const {
+    if (shares_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+  }
+
  private:
   friend class NodeBuilder;
   struct Entry {
@@ -79,26 +96,43 @@ class alignas(uint64_t) Node {
     uint32_t end;
     Hash digest;
   };
-  static std::shared_ptr<Node> make(BytesView bytes, const std::vector<Entry>& entries, const std::vector<Section>& sections);
-  static std::shared_ptr<Node> make(size_t bytes, size_t entries, size_t sections);
+  struct Sizes {
+    size_t bytes, entries, sections;
+  };
+  using Link = std::atomic<const Node*>;
+
+  Node(NodeKind kind, unsigned level, const Sizes& sizes);
+  ~Node() = default;
+  static UnnamedNode make(NodeKind kind, unsigned level, const Sizes& sizes);
+  void destroy() const;
   uint32_t end(size_t entry) const { return entry + 1 < entries_size_ ? entries()[entry + 1].begin : bytes_size_; }
   BytesView long_key(size_t entry) const;
 
   // Behind the node, in one piece of memory with it: the keys' first 8 bytes, as numbers that sort as they do, for these are what
-  // a look-up asks first; entries; sections; bytes.
+  // a look-up asks first; links to children; entries; sections; bytes.
   const char* tail() const { return reinterpret_cast<const char*>(this + 1); }
   char* tail() { return reinterpret_cast<char*>(this + 1); }
-  size_t tail_bytes() const { return entries_size_ * (sizeof(uint64_t) + sizeof(Entry)) + sections_size_ * sizeof(Section) + bytes_size_; }
+  size_t links_size() const { return level_ > 0 ? entries_size_ : 0; }
+  size_t links_at() const { return entries_size_ * sizeof(uint64_t); }
+  size_t entries_at() const { return links_at() + links_size() * sizeof(Link); }
+  size_t sections_at() const { return entries_at() + entries_size_ * sizeof(Entry); }
+  size_t content_at() const { return sections_at() + sections_size_ * sizeof(Section); }
+  size_t tail_bytes() const { return content_at() + bytes_size_; }
   const uint64_t* prefixes() const { return reinterpret_cast<const uint64_t*>(tail()); }
-  const Entry* entries() const { return reinterpret_cast<const Entry*>(tail() + entries_size_ * sizeof(uint64_t)); }
-  size_t sections_at() const { return entries_size_ * (sizeof(uint64_t) + sizeof(Entry)); }
+  Link* links() const { return const_cast<Link*>(reinterpret_cast<const Link*>(tail() + links_at())); }
+  const Entry* entries() const { return reinterpret_cast<const Entry*>(tail() + entries_at()); }
   const Section* section_list() const { return reinterpret_cast<const Section*>(tail() + sections_at()); }
   Section* section_list() { return reinterpret_cast<Section*>(tail() + sections_at()); }
-  size_t content_at() const { return sections_at() + sections_size_ * sizeof(Section); }
   const char* content() const { return tail() + content_at(); }
+  // All of the tail but the links.
+  void copy_tail(const Node& from);
 
   Hash hash_{};
-  uint32_t bytes_size_ = 0, entries_size_ = 0, sections_size_ = 0;
+  uint32_t bytes_size_, entries_size_, sections_size_;
+  NodeKind kind_;
+  uint8_t level_;  // 0 where it isn't a search node
+  mutable std::atomic<uint32_t> shares_{0};
+  mutable std::atomic<uint64_t> store_{0};  // 0: none yet
 };
 
 // Search nodes, entry by entry in the order of their keys. Sections that stand in the new node as they stood in an old one
@@ -107,15 +141,16 @@ class NodeBuilder {
  public:
   explicit NodeBuilder(unsigned level);
 
+  // Both throw BadValue where the node becomes larger than `node_bytes_max`.
   void add(BytesView key, BytesView value);
   void add(const Node& from, size_t entry);  // `from` stays until `finish`
   bool empty() const { return entries_.empty(); }
   size_t bytes() const { return bytes_.size() - header_bytes; }  // of its entries
 
   // The node so far, which gets its name from `seal`; the next entry begins another.
-  std::shared_ptr<Node> finish();
+  UnnamedNode finish();
   // Hashes what is new in all of them, side by side.
-  static void seal(std::span<const std::shared_ptr<Node>> nodes);
+  static void seal(std::span<const UnnamedNode> nodes);
   NodePtr finish_sealed();  // one alone
 
   // A node with other values for some entries, of the same lengths. It gets its name from `seal` too.
@@ -123,7 +158,7 @@ class NodeBuilder {
     size_t entry;
     BytesView value;
   };
-  static std::shared_ptr<Node> with_values(const Node& node, std::span<const Replacement> values);
+  static UnnamedNode with_values(const Node& node, std::span<const Replacement> values);
 
  private:
   friend class Node;
@@ -147,5 +182,9 @@ class NodeBuilder {
 
 // Bytes of an entry as it stands in a node.
 size_t entry_bytes(BytesView key, BytesView value);
+
+// Where something is in a node is told in 32 bits. Throws BadValue for a node of more bytes.
+constexpr uint64_t node_bytes_max = UINT32_MAX;
+void check_node_bytes(uint64_t bytes);
 
 }  // namespace versions::merkle

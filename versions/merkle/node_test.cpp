@@ -60,11 +60,22 @@ TEST_CASE("a node with other values of the same lengths is what it is when it is
       }
       ++at;
     }
-    const std::shared_ptr<Node> after = NodeBuilder::with_values(*before, replaced);
+    const UnnamedNode after = NodeBuilder::with_values(*before, replaced);
     NodeBuilder::seal(std::span(&after, 1));
     const NodePtr expected = node_of(entries);
     RC_ASSERT(after->bytes() == expected->bytes());
     RC_ASSERT(after->hash() == expected->hash());
     for (const auto& [key, value] : entries) RC_ASSERT(after->key(after->lower_bound(key)) == key);
   }));
+}
+
+TEST_CASE("a node of more bytes than it can tell where they are is refused") {
+  CHECK_NOTHROW(check_node_bytes(node_bytes_max));
+  CHECK_THROWS_AS(check_node_bytes(node_bytes_max + 1), base::OperationError);
+  // Lengths alone: nothing behind the first byte is looked at.
+  const BytesView long_value("\4", node_bytes_max + 10);
+  NodeBuilder builder(0);
+  CHECK_THROWS_AS(builder.add("key", long_value), base::OperationError);
+  CHECK_THROWS_AS(Node::whole(long_value), base::OperationError);
+  CHECK(builder.empty());
 }

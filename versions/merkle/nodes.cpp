@@ -6,8 +6,7 @@
 namespace versions::merkle {
 namespace {
 
-constexpr size_t no_place = ~size_t{0};
-constexpr size_t node_bytes_max = 64 << 20;
+constexpr size_t row_bytes_max = 64 << 20;  // of a node that a delta makes
 
 [[noreturn]] void not_there(const Hash& hash, const char* what) {
   throw base::OperationError(base::ErrorCode::data_corruption_detected, "Node " + base::to_hex(view(hash)) + " of a hash tree " + what);
@@ -15,59 +14,50 @@ constexpr size_t node_bytes_max = 64 << 20;
 
 }  // namespace
 
-NodeTable::NodeTable() : slots_(64) {}
-
-size_t NodeTable::place_of(const Hash& hash) const {
-  const uint64_t prefix = prefix_of(hash);
-  for (size_t place = home(prefix);; place = (place + 1) & (slots_.size() - 1)) {
-    const Slot& slot = slots_[place];
-    if (!slot.node) return no_place;
-    if (slot.prefix != prefix) continue;
-    slot.node->prefetch();
-    if (slot.node->hash() == hash) return place;
-  }
+NodeTable::NodeTable() : slots_(64) {
+  static std::atomic<uint64_t> tables{0};
+  number_ = ++tables;
 }
 
 const NodePtr* NodeTable::find(const Hash& hash) const {
-  const size_t place = place_of(hash);
-  if (place == no_place) return nullptr;
-  slots_[place].used = true;
-  return &slots_[place].node;
+  const uint64_t prefix = prefix_of(hash);
+  for (size_t place = home(prefix);; place = (place + 1) & (slots_.size() - 1)) {
+    const Slot& slot = slots_[place];
+    if (!slot.node) return nullptr;
+    if (slot.prefix != prefix) continue;
+    slot.node->prefetch();
+    if (slot.node->hash() == hash) return &slot.node;
+  }
 }
 
-bool NodeTable::insert(NodePtr node) {
-  if (place_of(node->hash()) != no_place) return false;
-  if (size_ * 2 >= slots_.size()) grow();
-  const uint64_t prefix = prefix_of(node->hash());
+const NodePtr* NodeTable::find_child(const Node& parent, size_t entry) const {
+  const NodePtr* const child = find(parent.child(entry));
+  if (child != nullptr && parent.is_settled_in(number_)) parent.link(entry, **child);
+  return child;
+}
+
+std::pair<NodePtr, bool> NodeTable::insert(NodePtr node) {
+  if (const NodePtr* const there = find(node->hash())) return {*there, false};
+  if (node->level() > 0 && !node->settle(number_)) {
+    node = Node::copy(*node);
+    node->settle(number_);
+  }
+  if (size_ * 2 >= slots_.size()) {
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    for (Slot& slot : old) {
+      if (slot.node) put(slot.prefix, std::move(slot.node));
+    }
+  }
+  put(prefix_of(node->hash()), node);
+  ++size_;
+  return {std::move(node), true};
+}
+
+void NodeTable::put(uint64_t prefix, NodePtr node) {
   size_t place = home(prefix);
   while (slots_[place].node) place = (place + 1) & (slots_.size() - 1);
-  slots_[place] = {prefix, std::move(node), true};
-  ++size_;
-  return true;
-}
-
-void NodeTable::grow() {
-  std::vector<Slot> old(slots_.size() * 2);
-  old.swap(slots_);
-  for (Slot& slot : old) {
-    if (!slot.node) continue;
-    size_t place = home(slot.prefix);
-    while (slots_[place].node) place = (place + 1) & (slots_.size() - 1);
-    slots_[place] = std::move(slot);
-  }
-}
-
-void NodeTable::erase(size_t place) {
-  // Whoever had to stand further on because of this one moves up.
-  const size_t mask = slots_.size() - 1;
-  slots_[place] = {};
-  --size_;
-  for (size_t next = (place + 1) & mask; slots_[next].node; next = (next + 1) & mask) {
-    const size_t wanted = home(slots_[next].prefix);
-    if (((next - wanted) & mask) < ((next - place) & mask)) continue;
-    slots_[place] = std::exchange(slots_[next], {});
-    place = next;
-  }
+  slots_[place] = {prefix, std::move(node)};
 }
 
 NodePtr MemoryNodes::read(const Hash& hash) {
@@ -76,35 +66,57 @@ NodePtr MemoryNodes::read(const Hash& hash) {
   return *node;
 }
 
+NodePtr MemoryNodes::read_child(const Node& parent, size_t entry) {
+  const NodePtr* node = nodes_.find_child(parent, entry);
+  if (node == nullptr) not_there(parent.child(entry), "is missing");
+  return *node;
+}
+
 void MemoryNodes::write(NodePtr node, const NodePtr&) {
   const size_t bytes = node->bytes().size();
-  if (nodes_.insert(std::move(node))) bytes_ += bytes;
+  if (nodes_.insert(std::move(node)).second) bytes_ += bytes;
+}
+
+// `gone`: what nobody asked for goes with it, once nobody waits for that.
+void NodeCache::add(const NodePtr& node, Gone& gone) {
+  const size_t bytes = node->memory_bytes();
+  if (bytes > bytes_max_ / 4) return;
+  if (young_.bytes + bytes > bytes_max_ / 4 * 3 || young_.bytes + old_.bytes + bytes > bytes_max_) gone = std::exchange(old_, std::exchange(young_, {}));
+  if (young_.nodes.insert(node).second) young_.bytes += bytes;
+}
+
+NodePtr NodeCache::find(const Hash& hash, Gone& gone) {
+  if (const NodePtr* const node = young_.nodes.find(hash)) return *node;
+  const NodePtr* const node = old_.nodes.find(hash);
+  if (node == nullptr) return nullptr;
+  const NodePtr again = *node;
+  if (again->level() == 0) old_.bytes -= again->memory_bytes();  // the same one becomes young; others are copied
+  add(again, gone);
+  return *young_.nodes.find(hash);
 }
 
 NodePtr NodeCache::get(const Hash& hash) {
+  Gone gone;
   const std::lock_guard lock(mutex_);
-  const NodePtr* node = nodes_.find(hash);
-  return node != nullptr ? *node : nullptr;
+  return find(hash, gone);
+}
+
+NodePtr NodeCache::get_child(const Node& parent, size_t entry) {
+  Gone gone;
+  const std::lock_guard lock(mutex_);
+  if (!find(parent.child(entry), gone)) return nullptr;
+  return *young_.nodes.find_child(parent, entry);
 }
 
 void NodeCache::put(const NodePtr& node) {
-  if (node->memory_bytes() > bytes_max_) return;
+  Gone gone;
   const std::lock_guard lock(mutex_);
-  if (!nodes_.insert(node)) return;
-  bytes_ += node->memory_bytes();
-  // A hand goes around: whoever was asked for since it came by last stays.
-  while (bytes_ > bytes_max_) {
-    hand_ = (hand_ + 1) % nodes_.places();
-    const NodePtr& there = nodes_.at(hand_);
-    if (!there || nodes_.take_mark(hand_)) continue;
-    bytes_ -= there->memory_bytes();
-    nodes_.erase(hand_);
-  }
+  add(node, gone);
 }
 
 size_t NodeCache::bytes() const {
   const std::lock_guard lock(mutex_);
-  return bytes_;
+  return young_.bytes + old_.bytes;
 }
 
 //   | 07 | hops 1 | checksum 4 | hash of the base 32 | delta |       beside nodes, whose first byte is their kind
@@ -126,6 +138,13 @@ std::optional<Hash> TableNodes::base_of(BytesView row) { return is_delta(row) ? 
 
 NodePtr TableNodes::read(const Hash& hash) { return read(hash, hops_max); }
 
+NodePtr TableNodes::read_child(const Node& parent, size_t entry) {
+  if (NodePtr child = cache_.get_child(parent, entry)) return child;
+  NodePtr child = read(parent.child(entry));
+  cache_.get_child(parent, entry);
+  return child;
+}
+
 NodePtr TableNodes::read(const Hash& hash, unsigned hops_max) {
   if (NodePtr node = cache_.get(hash)) return node;
   ++read_from_table_;
@@ -136,7 +155,7 @@ NodePtr TableNodes::read(const Hash& hash, unsigned hops_max) {
     const unsigned hops = hops_of(*row);
     if (hops == 0 || hops > hops_max || base::load_le<uint32_t>(row->data() + 2) != checksum_of(*row)) not_there(hash, "is damaged");
     const Bytes delta(row->substr(delta_header_bytes));
-    const auto bytes = dedup::apply(read(*base, hops - 1)->bytes(), delta, {.output_bytes_max = node_bytes_max});
+    const auto bytes = dedup::apply(read(*base, hops - 1)->bytes(), delta, {.output_bytes_max = row_bytes_max});
     if (bytes.ok()) node = Node::decode(bytes.value());
   } else {
     node = Node::decode(*row);

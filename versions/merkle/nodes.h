@@ -5,6 +5,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 
 #include "storage/table.h"
 #include "versions/merkle/node.h"
@@ -21,6 +22,21 @@ class Nodes {
     ++visits_;
     return read(hash);
   }
+  // The node that an inner search node names. It stays for as long as `parent` does and what `held` is set to, or left.
+  const Node& child(const Node& parent, size_t entry, NodePtr& held) {
+    ++visits_;
+    const Node* linked = parent.linked(entry);
+    if (linked == nullptr) {
+      NodePtr child = read_child(parent, entry);
+      linked = parent.linked(entry);
+      if (linked == nullptr) {
+        held = std::move(child);
+        return *held;
+      }
+    }
+    linked->prefetch();
+    return *linked;
+  }
   // Its hash. There may be one already. `like`: one that was put before and has most of its entries; nullptr: none is known.
   Hash put(NodePtr node, const NodePtr& like = nullptr) {
     const Hash hash = node->hash();
@@ -32,38 +48,37 @@ class Nodes {
 
  protected:
   virtual NodePtr read(const Hash& hash) = 0;
+  // May link the two.
+  virtual NodePtr read_child(const Node& parent, size_t entry) { return read(parent.child(entry)); }
   virtual void write(NodePtr node, const NodePtr& like) = 0;
 
  private:
   uint64_t visits_ = 0;
 };
 
-// hash -> node, by open addressing: a look-up is one or two lines of memory. Not thread-safe.
+// hash -> node, by open addressing: a look-up is one or two lines of memory. An inner node is of one table, and linked to nodes of that
+// alone: all go at once with the last who holds one. Not thread-safe.
 class NodeTable {
  public:
   NodeTable();
   // nullptr: not there.
   const NodePtr* find(const Hash& hash) const;
-  bool insert(NodePtr node);  // false: was there
+  // The node as it is here: one that was there, or a copy of one that is of another table; whether it is new.
+  std::pair<NodePtr, bool> insert(NodePtr node);
+  // Where the parent is of this table, and the child is in it; what `find` would say of the child.
+  const NodePtr* find_child(const Node& parent, size_t entry) const;
   size_t size() const { return size_; }
-
-  // For those who let nodes go: places in turn.
-  size_t places() const { return slots_.size(); }
-  const NodePtr& at(size_t place) const { return slots_[place].node; }
-  bool take_mark(size_t place) { return std::exchange(slots_[place].used, false); }
-  void erase(size_t place);
 
  private:
   struct Slot {
     uint64_t prefix = 0;
     NodePtr node;
-    mutable bool used = false;  // since take_mark
   };
   static uint64_t prefix_of(const Hash& hash) { return base::load_le<uint64_t>(hash.data()); }
   size_t home(uint64_t prefix) const { return prefix & (slots_.size() - 1); }
-  size_t place_of(const Hash& hash) const;
-  void grow();
+  void put(uint64_t prefix, NodePtr node);
 
+  uint64_t number_;  // no other table of this process has
   std::vector<Slot> slots_;  // a power of two
   size_t size_ = 0;
 };
@@ -76,6 +91,7 @@ class MemoryNodes : public Nodes {
 
  protected:
   NodePtr read(const Hash& hash) override;
+  NodePtr read_child(const Node& parent, size_t entry) override;
   void write(NodePtr node, const NodePtr& like) override;
 
  private:
@@ -83,20 +99,34 @@ class MemoryNodes : public Nodes {
   uint64_t bytes_ = 0;
 };
 
-// Decoded nodes of all transactions, up to so many bytes; those that nobody asks for go first. Thread-safe.
+// Decoded nodes of all transactions, up to so many bytes. Thread-safe.
+//
+//   put, found --> young ---- it is full ----> old ----> gone
+//                    ^------- asked for -------'
+//
+// The young are full with three quarters of all bytes, or when there are no more: so a quarter at least is free after each turn.
+// Links are between the young alone, so that whoever goes through a tree holds what was young together with the nodes of his way, and
+// not all that he saw.
 class NodeCache {
  public:
   explicit NodeCache(size_t bytes_max) : bytes_max_(bytes_max) {}
-  NodePtr get(const Hash& hash);  // nullptr: not here
+  NodePtr get(const Hash& hash);                          // nullptr: not here
+  NodePtr get_child(const Node& parent, size_t entry);    // likewise; links them
   void put(const NodePtr& node);
   size_t bytes() const;
 
  private:
+  struct Generation {
+    NodeTable nodes;
+    size_t bytes = 0;
+  };
+  using Gone = std::optional<Generation>;
+  NodePtr find(const Hash& hash, Gone& gone);
+  void add(const NodePtr& node, Gone& gone);
+
   const size_t bytes_max_;
   mutable std::mutex mutex_;
-  NodeTable nodes_;
-  size_t bytes_ = 0;
-  size_t hand_ = 0;
+  Generation young_, old_;
 };
 
 // A node that is like an older one is kept as a delta of that, after so many in a row whole: what a commit changes are some entries
@@ -115,6 +145,7 @@ class TableNodes : public Nodes {
 
  protected:
   NodePtr read(const Hash& hash) override;
+  NodePtr read_child(const Node& parent, size_t entry) override;
   void write(NodePtr node, const NodePtr& like) override;
 
  private:

@@ -1,5 +1,8 @@
 #include "versions/merkle/nodes.h"
 
+#include <atomic>
+#include <thread>
+
 #include "storage/temporary_engine.h"
 #include "versions/merkle/test_support.h"
 
@@ -48,7 +51,7 @@ TEST_CASE("sections that a new node takes over keep their digests") {
   base::Random random(33);
   NodeBuilder builder(0);
   for (int i = 100; i < 160; ++i) builder.add("key" + std::to_string(i), random_value(random));
-  std::vector<std::shared_ptr<Node>> nodes{builder.finish()};
+  std::vector<UnnamedNode> nodes{builder.finish()};
   NodeBuilder::seal(nodes);
   const Node& old = *nodes[0];
   for (size_t changed = 0; changed < old.size(); ++changed) {
@@ -62,27 +65,53 @@ TEST_CASE("sections that a new node takes over keep their digests") {
         anew.add(old.key(i), old.value(i));
       }
     }
-    std::vector<std::shared_ptr<Node>> both{taken.finish(), anew.finish()};
+    std::vector<UnnamedNode> both{taken.finish(), anew.finish()};
     NodeBuilder::seal(both);
     CHECK(both[0]->hash() == both[1]->hash());
   }
 }
 
-TEST_CASE("a table of nodes finds what was put in and not taken out") {
+TEST_CASE("a table of nodes finds what was put in") {
   NodeTable table;
   std::vector<NodePtr> nodes;
   for (int i = 0; i < 3000; ++i) nodes.push_back(leaf_of(std::to_string(i)));
-  for (const NodePtr& node : nodes) CHECK(table.insert(node));
-  CHECK_FALSE(table.insert(nodes[7]));
-  // One out of two places, whoever is there.
-  std::set<Hash> gone;
-  for (size_t place = 0; place < table.places(); place += 2) {
-    if (!table.at(place)) continue;
-    gone.insert(table.at(place)->hash());
-    table.erase(place);
+  for (const NodePtr& node : nodes) CHECK(table.insert(node).second);
+  CHECK_FALSE(table.insert(nodes[7]).second);
+  CHECK(table.size() == nodes.size());
+  for (const NodePtr& node : nodes) CHECK(table.find(node->hash()) != nullptr);
+  CHECK(table.find(leaf_of("3000")->hash()) == nullptr);
+}
+
+TEST_CASE("a way that was gone once is gone by links") {
+  MemoryNodes nodes;
+  const auto index = make_index({});
+  const Contents contents = some_contents();
+  const Hash root_hash = index->build(nodes, as_changes(contents));
+  for (const auto& [key, value] : contents) CHECK(index->find(nodes, root_hash, key)->value == value);
+  const NodePtr root = nodes.get(root_hash);
+  REQUIRE(root->level() > 1);
+  for (size_t i = 0; i < root->size(); ++i) {
+    const Node* const child = root->linked(i);
+    REQUIRE(child != nullptr);
+    CHECK(child == nodes.get(root->child(i)).get());
   }
-  CHECK(table.size() == nodes.size() - gone.size());
-  for (const NodePtr& node : nodes) CHECK((table.find(node->hash()) != nullptr) == !gone.contains(node->hash()));
+}
+
+TEST_CASE("an inner node is linked within one store, whoever else has it") {
+  const auto index = make_index({});
+  const Contents contents = some_contents();
+  MemoryNodes last;
+  Hash root{};
+  {
+    MemoryNodes first;
+    root = index->build(first, as_changes(contents));
+    for (const Hash& hash : nodes_of(first, root)) last.put(first.get(hash));
+    CHECK(read(*index, first, root) == contents);
+    CHECK(first.get(root)->linked(0) != nullptr);
+    CHECK(last.get(root)->linked(0) == nullptr);
+  }
+  CHECK(read(*index, last, root) == contents);
+  CHECK(last.get(root)->linked(0) == last.get(last.get(root)->child(0)).get());
 }
 
 TEST_CASE("a cache of nodes stays within its bytes and keeps what is asked for") {
@@ -95,6 +124,57 @@ TEST_CASE("a cache of nodes stays within its bytes and keeps what is asked for")
     CHECK(cache.get(hot->hash()));
   }
   CHECK_FALSE(cache.get(leaf_of("0")->hash()));
+}
+
+namespace {
+
+size_t linked_bytes(const Node& node) {
+  size_t bytes = node.memory_bytes();
+  for (size_t i = 0; node.level() > 0 && i < node.size(); ++i) {
+    if (const Node* const child = node.linked(i)) bytes += linked_bytes(*child);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a tree larger than the cache is read by several threads, and who holds its root doesn't hold all of it") {
+  const storage::TemporaryDirectory directory;
+  storage::Engine engine(storage::test_options(directory.path()));
+  const storage::Table table = engine.open_table("versions-1-nodes");
+  constexpr size_t bytes_max = 100'000;
+  NodeCache cache(bytes_max);
+  const auto index = make_index({});
+  base::Random random(35);
+  const Contents contents = random_contents(random, 100'000, 5000);
+  Hash root{};
+  storage::in_transaction(engine, [&](storage::Transaction& transaction) {
+    TableNodes nodes(transaction, table, cache);
+    root = index->build(nodes, as_changes(contents));
+  });
+  std::atomic<size_t> wrong{0}, held{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+      TableNodes nodes(transaction, table, cache);
+      const NodePtr top = nodes.get(root);
+      for (const auto& [key, value] : contents) {
+        const auto found = index->find(nodes, root, key);
+        wrong += !found || found->value != value;
+      }
+      index->scan(nodes, root, std::nullopt, [&](BytesView key, BytesView value) {
+        const auto expected = contents.find(Bytes(key));
+        wrong += expected == contents.end() || expected->second != value;
+        return true;
+      });
+      if (thread == 0) held = linked_bytes(*top);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(held <= bytes_max);
+  CHECK(cache.bytes() <= bytes_max);
 }
 
 TEST_CASE("nodes in a table are there after a restart, belong to the transaction, and damage is found") {

@@ -33,16 +33,15 @@ Hash SearchTree::empty(Nodes& nodes) const {
 }
 
 std::optional<Found> SearchTree::find(Nodes& nodes, const Hash& root, BytesView key) const {
-  NodePtr node = search_node(nodes, root);
-  for (;;) {
+  NodePtr held = search_node(nodes, root);
+  for (const Node* node = held.get();;) {
     const size_t at = node->lower_bound(key);
     if (at == node->size()) return std::nullopt;
     if (node->level() == 0) {
       if (node->key(at) != key) return std::nullopt;
-      const BytesView value = node->value(at);
-      return Found{std::move(node), value};
+      return Found{NodePtr(node), node->value(at)};
     }
-    node = search_child(nodes, *node, at);
+    node = &search_child(nodes, *node, at, held);
   }
 }
 
@@ -101,8 +100,9 @@ Hash SearchTree::update(Nodes& nodes, const Hash& root_hash, std::span<const Cha
   for (unsigned level = root->level() + 1; above.changes.size() > 1; ++level) above = write(nodes, level, above.changes);
   if (above.changes.empty()) return empty(nodes);
   // The top is the lowest level that has one node.
-  NodePtr node = search_node(nodes, read_hash(above.changes[0].value->data()));
-  while (node->level() > 0 && node->size() == 1) node = search_child(nodes, *node, 0);
+  NodePtr held = search_node(nodes, read_hash(above.changes[0].value->data()));
+  const Node* node = held.get();
+  while (node->level() > 0 && node->size() == 1) node = &search_child(nodes, *node, 0, held);
   return node->hash();
 }
 
@@ -117,7 +117,7 @@ SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigne
   std::vector<Run> runs;
   std::vector<NodeBuilder::Replacement> replaced;
   const auto end_runs = [&] {
-    std::vector<std::shared_ptr<Node>> made = writer.take();
+    std::vector<UnnamedNode> made = writer.take();
     size_t i = 0, j = 0;
     for (const Run& run : runs) {
       while (i < run.old_end || j < run.made_end) {
@@ -142,25 +142,25 @@ SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigne
   for (size_t change = 0; change < changes.size();) {
     walk.seek(changes[change].key);
     for (;;) {
-      const NodePtr& node = walk.node();
+      const Node& node = walk.node();
       const bool last = walk.is_last();
-      old.push_back(node);
-      if (writer.between_nodes() && writer.keeps_end(*node)) {
-        find_replacements(*node, last, changes, change, replaced);
+      old.emplace_back(&node);
+      if (writer.between_nodes() && writer.keeps_end(node)) {
+        find_replacements(node, last, changes, change, replaced);
         if (!replaced.empty()) {
-          writer.add(*node, replaced);
+          writer.add(node, replaced);
           change += replaced.size();
           break;
         }
       }
       for (size_t entry = 0;;) {
-        const bool more = entry < node->size();
-        if (change < changes.size() && (more ? changes[change].key <= node->key(entry) : last)) {
-          if (more && changes[change].key == node->key(entry)) ++entry;
+        const bool more = entry < node.size();
+        if (change < changes.size() && (more ? changes[change].key <= node.key(entry) : last)) {
+          if (more && changes[change].key == node.key(entry)) ++entry;
           if (changes[change].value) writer.add(changes[change].key, *changes[change].value);
           ++change;
         } else if (more) {
-          writer.add(*node, entry++);
+          writer.add(node, entry++);
         } else {
           break;
         }
@@ -184,7 +184,7 @@ SearchTree::Above SearchTree::write(Nodes& nodes, unsigned level, std::span<cons
   writer.end_old_node();
   writer.end_level();
   Above above;
-  for (std::shared_ptr<Node>& node : writer.take()) {
+  for (UnnamedNode& node : writer.take()) {
     above.changes.push_back({above.bytes.keep(node->last_key()), above.bytes.keep(view(node->hash()))});
     nodes.put(std::move(node));
   }
@@ -193,11 +193,12 @@ SearchTree::Above SearchTree::write(Nodes& nodes, unsigned level, std::span<cons
 
 Bytes SearchTree::prove(Nodes& nodes, const Hash& root, BytesView key) const {
   ProofWriter proof;
-  for (NodePtr node = search_node(nodes, root);;) {
+  NodePtr held = search_node(nodes, root);
+  for (const Node* node = held.get();;) {
     const size_t at = node->lower_bound(key);
     proof.add(*node, at);
     if (at == node->size() || node->level() == 0) return proof.done();
-    node = search_child(nodes, *node, at);
+    node = &search_child(nodes, *node, at, held);
   }
 }
 

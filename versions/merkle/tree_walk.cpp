@@ -8,16 +8,16 @@ NodePtr search_node(Nodes& nodes, const Hash& hash) {
   return node;
 }
 
-NodePtr search_child(Nodes& nodes, const Node& parent, size_t entry) {
-  NodePtr child = nodes.get(parent.child(entry));
-  if (child->kind() != NodeKind::search || child->level() + 1 != parent.level() || child->size() == 0) {
+const Node& search_child(Nodes& nodes, const Node& parent, size_t entry, NodePtr& held) {
+  const Node& child = nodes.child(parent, entry, held);
+  if (child.kind() != NodeKind::search || child.level() + 1 != parent.level() || child.size() == 0) {
     throw base::OperationError(base::ErrorCode::data_corruption_detected, "A hash tree has an empty node, or one of another level, below node " + base::to_hex(view(parent.hash())));
   }
   return child;
 }
 
 TreeWalk::TreeWalk(Nodes& nodes, const Hash& root) : nodes_(nodes) {
-  path_.push_back({search_node(nodes_, root)});
+  path_.emplace_back(search_node(nodes_, root));
   pop_finished();
 }
 
@@ -33,8 +33,6 @@ void TreeWalk::next() {
   pop_finished();
 }
 
-void TreeWalk::down() { path_.push_back({search_child(nodes_, node(), entry())}); }
-
 void TreeWalk::seek(BytesView key) {
   while (!done()) {
     path_.back().entry = node().lower_bound(key);
@@ -45,13 +43,8 @@ void TreeWalk::seek(BytesView key) {
 }
 
 LevelWalk::LevelWalk(Nodes& nodes, NodePtr root, unsigned level) : nodes_(nodes), level_(level) {
-  path_.push_back({std::move(root)});
-  while (node()->level() > level_) push_child();
-}
-
-void LevelWalk::push_child() {
-  const Step& step = path_.back();
-  path_.push_back({search_child(nodes_, *step.node, step.entry)});
+  path_.emplace_back(std::move(root));
+  while (node().level() > level_) down();
 }
 
 bool LevelWalk::is_last() const {
@@ -62,11 +55,11 @@ bool LevelWalk::is_last() const {
 }
 
 void LevelWalk::seek(BytesView key) {
-  while (path_.size() > 1 && node()->last_key() < key) path_.pop_back();
-  while (node()->level() > level_) {
-    Step& step = path_.back();
+  while (path_.size() > 1 && node().last_key() < key) path_.pop_back();
+  while (node().level() > level_) {
+    WalkStep& step = path_.back();
     step.entry = std::min(step.node->lower_bound(key), step.node->size() - 1);
-    push_child();
+    down();
   }
 }
 
@@ -75,7 +68,7 @@ void LevelWalk::next() {
     path_.pop_back();
   } while (path_.back().entry + 1 >= path_.back().node->size());
   ++path_.back().entry;
-  while (node()->level() > level_) push_child();
+  while (node().level() > level_) down();
 }
 
 }  // namespace versions::merkle
