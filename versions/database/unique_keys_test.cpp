@@ -295,14 +295,16 @@ TEST_CASE("a unique index may be made at any time, and then holds on every branc
   INFO("seed " << seed);
   base::Random seeds(seed);
   int made = 0, refused = 0, heads_refused = 0, conflicts = 0;
-  for (int run = 0; run < 12; ++run) {
+  // Some of what has to happen is rare: in one of ten times twelve histories no branch is refused for what its commit shows.
+  const auto all = [&] { return made > 0 && refused > 0 && heads_refused > 0 && conflicts > 0; };
+  for (int run = 0; run < 12 || (!all() && run < 100); ++run) {
     History history(seeds());
     for (int step = 0; step < 250; ++step) history.step();
     history.check();
     made += history.made, refused += history.refused, heads_refused += history.heads_refused, conflicts += history.conflicts;
   }
   INFO(made << " made, " << refused << " refused, " << heads_refused << " heads refused, " << conflicts << " conflicts");
-  CHECK((made > 0 && refused > 0 && heads_refused > 0 && conflicts > 0));
+  CHECK(all());
 }
 
 TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and have every entry and no other") {
