@@ -481,14 +481,26 @@ class Repair {
     }
     for (const auto& [key, record] : extra) {
       ask();
-      in_transaction(engine_,
-                     [&, &key = key, record = record](Transaction& transaction) { index.remove(transaction, key, record); });
-      ++report.removed_keys;
+      in_transaction(engine_, [&, &key = key, record = record](Transaction& transaction) { remove_entry(transaction, index, key, record); });
     }
+    // Which record of several an `_id` names on a branch isn't said by the records.
+    if (index.is_id() && index.shared()) return;
     for (const RecordId record : records()) {
       ask();
       in_transaction(engine_, [&](Transaction& transaction) { insert_missing(transaction, index, record); });
     }
+  }
+
+  // What branches have under one key are rows of their own, and those of `_id` belong to the branches.
+  void remove_entry(Transaction& transaction, const StoredIndex& index, BytesView key, RecordId record) {
+    if (!index.shared() || !index.spec().unique || index.find(transaction, key) == record) {
+      index.remove(transaction, key, record);
+    } else if (index.is_id()) {
+      return;
+    } else {
+      index.remove_version(transaction, key, record);
+    }
+    transaction.after_commit([this] { ++report.removed_keys; });
   }
 
   void insert_missing(Transaction& transaction, StoredIndex& index, RecordId record) {
@@ -501,7 +513,11 @@ class Repair {
     int64_t inserted = 0;
     for (const Bytes& key : keys.keys) {
       if (index.has(transaction, key, record)) continue;
-      if (!index.insert(transaction, key, record)) return move_away(transaction, record, *content);
+      if (index.shared() && index.spec().unique) {
+        index.add_version(transaction, key, record);
+      } else if (!index.insert(transaction, key, record)) {
+        return move_away(transaction, record, *content);
+      }
       ++inserted;
     }
     transaction.after_commit([this, inserted] { report.inserted_keys += inserted; });

@@ -10,6 +10,8 @@
 #include "bson/json.h"
 #include "storage/dedup_service.h"
 #include "storage/duplicate_key.h"
+#include "storage/repair.h"
+#include "storage/stored_collection.h"
 #include "storage/temporary_engine.h"
 #include "versions/database/databases.h"
 
@@ -372,4 +374,51 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
   }
   over = true;
   for (std::thread& one : threads) one.join();
+}
+
+TEST_CASE("repair puts right what branches have under one key of a unique index, and takes no document away") {
+  storage::TemporaryDirectory directory;
+  storage::Engine engine(storage::test_options(directory.path()));
+  past::Past past(engine);
+  Databases databases(engine, past);
+  const auto things = engine.catalog().create("shop.things", {});
+  engine.catalog().create_indexes(things, {storage::parse_index_spec(json("{key: {v: 1}, name: 'v', unique: true}"))});
+  const auto insert = [&](const std::string& ns, int id, int value) {
+    return storage::in_transaction(engine, [&](Transaction& transaction) { return engine.catalog().open(ns)->insert(transaction, document(id, {value})).id; });
+  };
+  const RecordId first = insert("shop.things", 1, 1);
+  const auto shop = databases.find_or_begin("shop", {}).database;
+  storage::in_transaction(engine, [&](Transaction& transaction) { shop->create(transaction, "dev", {.name = "main"}); });
+  const auto dev = engine.catalog().open("shop@dev.things");
+  storage::in_transaction(engine, [&](Transaction& transaction) { dev->remove(transaction, first, *dev->find(transaction, first)); });
+  const RecordId second = insert("shop@dev.things", 2, 1), third = insert("shop.things", 3, 3), fourth = insert("shop@dev.things", 4, 3);
+
+  const auto index = dynamic_cast<storage::StoredCollection&>(*things).stored_indexes()->back();
+  const auto key_of = [&](int value) {
+    storage::IndexKeys keys;
+    index->keys_of(document(0, {value}), keys);
+    return keys.keys.front();
+  };
+  storage::in_transaction(engine, [&](Transaction& transaction) {
+    SECTION("nothing is missing") {}
+    SECTION("entries are missing") {
+      index->remove(transaction, key_of(1), first);
+      for (const RecordId record : {third, fourth}) index->remove_version(transaction, key_of(3), record);
+    }
+    SECTION("those of one branch are missing") { index->remove_version(transaction, key_of(1), second); }
+    index->add_version(transaction, key_of(1), third);
+  });
+  CHECK(engine.catalog().validate(things, false).errors.size() > 0);
+  const auto report = storage::repair_collection(engine, things, false, [](const Collection&, RecordId, Stamp) { return std::nullopt; });
+  CHECK(report.after.errors.empty());
+  CHECK(report.removed_keys == 1);
+  CHECK(report.moved_documents + report.removed_records == 0);
+  for (const auto& [collection, records] : {std::pair{things, std::set{first, third}}, std::pair{dev, std::set{second, fourth}}}) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    const auto scan = collection->scan(transaction, *collection->index("v"), storage::Direction::forward);
+    scan->seek({});
+    std::set<RecordId> found;
+    while (scan->next()) found.insert(scan->record());
+    CHECK(found == records);
+  }
 }
