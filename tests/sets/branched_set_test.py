@@ -172,7 +172,6 @@ def test_capped_collections_go_on_by_themselves_on_every_member(three):
     main.create_collection("gone", capped=True, size=4096)
     main.gone.drop()
     check_same(three, "cappeds")
-    step_down(three)
     main.log.insert_one({"_id": 9})
     main.renamed.rename("log", dropTarget=True)
     check_same(three, "cappeds")
