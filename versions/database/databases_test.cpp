@@ -9,7 +9,7 @@
 #include "bson/json.h"
 #include "storage/dedup_service.h"
 #include "storage/names.h"
-#include "storage/temporary_engine.h"
+#include "versions/database/test_shop.h"
 
 using namespace versions;
 using storage::Collection;
@@ -243,14 +243,12 @@ TEST_CASE("collections of branches read as maps do, by every index, over restart
 }
 
 TEST_CASE("two transactions that want one unique key of a branch conflict, and those of two branches don't") {
-  storage::TemporaryDirectory directory;
-  storage::Engine engine(storage::test_options(directory.path()));
-  past::Past past(engine);
-  Databases databases(engine, past);
-  const auto things = engine.catalog().create("shop.things", {});
+  test::Shop shop;
+  storage::Engine& engine = shop.engine;
+  const auto things = shop.things;
   engine.catalog().create_indexes(things, {storage::parse_index_spec(bson::json("{key: {u: 1}, name: 'u', unique: true}"))});
-  const auto database = databases.find_or_begin("shop", {}).database;
-  storage::in_transaction(engine, [&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); });
+  shop.begin();
+  shop.create_dev();
   const auto dev = engine.catalog().open("shop@dev.things");
   Transaction a(engine, Transaction::Mode::write), b(engine, Transaction::Mode::write), c(engine, Transaction::Mode::write);
   dev->insert(a, document(1, 0, 7));
@@ -270,16 +268,14 @@ TEST_CASE("two transactions that want one unique key of a branch conflict, and t
 namespace {
 
 // A database with a branch: `sold` is on both, a document of it changed on dev.
-struct Shop {
-  Shop() : engine(storage::test_options(directory.path())), past(engine), databases(engine, past) {
-    const auto sold = engine.catalog().create("shop.sold", {});
-    storage::in_transaction(engine, [&](Transaction& transaction) {
-      for (int id = 1; id <= 3; ++id) sold->insert(transaction, document(id, 0, id));
+struct Shop : test::Shop {
+  Shop() : test::Shop("sold") {
+    change([&](Transaction& transaction) {
+      for (int id = 1; id <= 3; ++id) things->insert(transaction, document(id, 0, id));
     });
-    database = databases.find_or_begin("shop", {}).database;
-    change([&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); });
+    begin();
+    create_dev();
   }
-  void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(engine, work); }
   void put(const std::string& ns, int id, int a) {
     const auto things = engine.catalog().open_or_create(ns);
     change([&](Transaction& transaction) {
@@ -311,12 +307,6 @@ struct Shop {
   }
   bool there(const std::string& ns) { return engine.catalog().find(ns) != nullptr; }
   int64_t count(const std::string& ns) { return engine.catalog().open(ns)->record_count(); }
-
-  storage::TemporaryDirectory directory;
-  storage::Engine engine;
-  past::Past past;
-  Databases databases;
-  std::shared_ptr<BranchedDatabase> database;
 };
 
 }  // namespace
@@ -413,37 +403,31 @@ TEST_CASE("a collection that no branch and no commit has any more leaves no tabl
 }
 
 TEST_CASE("a branch and a tag can't take one name at the same time") {
-  storage::TemporaryDirectory directory;
-  storage::Engine engine(storage::test_options(directory.path()));
-  past::Past past(engine);
-  Databases databases(engine, past);
-  const auto things = engine.catalog().create("shop.things", {});
-  const auto database = databases.find_or_begin("shop", {}).database;
-  storage::in_transaction(engine, [&](Transaction& transaction) {
-    things->insert(transaction, document(1, 0, 7));
+  test::Shop shop;
+  shop.begin();
+  const auto database = shop.database;
+  shop.change([&](Transaction& transaction) {
+    shop.things->insert(transaction, document(1, 0, 7));
     database->commit(transaction, "main", {});
   });
-  Transaction a(engine, Transaction::Mode::write), b(engine, Transaction::Mode::write);
+  Transaction a(shop.engine, Transaction::Mode::write), b(shop.engine, Transaction::Mode::write);
   database->create(a, "v1", parse_ref("main~1"));
   database->create_tag(b, "v2", parse_ref("main"));
   CHECK_THROWS_AS(database->create_tag(b, "v1", parse_ref("main")), storage::WriteConflict);
 }
 
 TEST_CASE("a view that was opened while its branch was dropped is not that of the next branch of the name") {
-  storage::TemporaryDirectory directory;
-  storage::Engine engine(storage::test_options(directory.path()));
-  past::Past past(engine);
-  Databases databases(engine, past);
-  const auto things = std::dynamic_pointer_cast<storage::StoredCollection>(engine.catalog().create("shop.things", {}));
-  const auto database = databases.find_or_begin("shop", {}).database;
-  const auto create = [&] { storage::in_transaction(engine, [&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); }); };
-  create();
+  test::Shop shop;
+  storage::Engine& engine = shop.engine;
+  shop.begin();
+  const auto database = shop.database;
+  shop.create_dev();
   Transaction before(engine, Transaction::Mode::read);
   database->place(before, {.name = "dev"});
-  storage::in_transaction(engine, [&](Transaction& transaction) { database->drop(transaction, "dev", nobody_asks); });
+  shop.change([&](Transaction& transaction) { database->drop(transaction, "dev", nobody_asks); });
   database->forget_views("dev");
-  database->view(before, {.name = "dev"}, "shop@dev.things", things);
-  create();
+  database->view(before, {.name = "dev"}, "shop@dev.things", std::dynamic_pointer_cast<storage::StoredCollection>(shop.things));
+  shop.create_dev();
   Transaction transaction(engine, Transaction::Mode::write);
   engine.catalog().open("shop@dev.things")->insert(transaction, document(1, 0, 7));
   transaction.commit();
@@ -451,16 +435,12 @@ TEST_CASE("a view that was opened while its branch was dropped is not that of th
 }
 
 TEST_CASE("of many views those are forgotten that nobody holds or asked for lately, and who holds one learns that its branch is gone") {
-  storage::TemporaryDirectory directory;
-  storage::Engine engine(storage::test_options(directory.path()));
-  past::Past past(engine);
-  Databases databases(engine, past);
-  engine.catalog().create("shop.things", {});
-  databases.find_or_begin("shop", {});
+  test::Shop shop;
+  shop.begin();
   KnownViews views(10);
   const auto name = [](int i) { return "b" + std::to_string(i); };
   const auto add = [&](int i) {  // of a state: the database itself doesn't keep it
-    return views.add(name(i), name(i), std::dynamic_pointer_cast<CollectionView>(engine.catalog().open("shop@main~0.things")), [] { return true; });
+    return views.add(name(i), name(i), std::dynamic_pointer_cast<CollectionView>(shop.engine.catalog().open("shop@main~0.things")), [] { return true; });
   };
   const auto held = add(0);
   const std::weak_ptr<Collection> first = add(1), asked_for = add(2);
@@ -480,14 +460,10 @@ TEST_CASE("of many views those are forgotten that nobody holds or asked for late
 }
 
 TEST_CASE("a database without branches has no table of them") {
-  storage::TemporaryDirectory directory;
-  storage::Engine engine(storage::test_options(directory.path()));
-  past::Past past(engine);
-  Databases databases(engine, past);
-  const auto things = engine.catalog().create("shop.things", {});
-  CHECK_FALSE(things->moves());
-  for (const std::string& table : engine.table_names()) CHECK_FALSE(table.starts_with("versions-"));
-  CHECK_THROWS_AS(engine.catalog().open("shop@dev.things"), base::OperationError);
+  test::Shop shop;
+  CHECK_FALSE(shop.things->moves());
+  for (const std::string& table : shop.engine.table_names()) CHECK_FALSE(table.starts_with("versions-"));
+  CHECK_THROWS_AS(shop.engine.catalog().open("shop@dev.things"), base::OperationError);
 }
 
 TEST_CASE("names of states are read, and refused where they can't be any") {

@@ -12,8 +12,7 @@
 #include "storage/duplicate_key.h"
 #include "storage/repair.h"
 #include "storage/stored_collection.h"
-#include "storage/temporary_engine.h"
-#include "versions/database/databases.h"
+#include "versions/database/test_shop.h"
 
 using namespace versions;
 using base::ErrorCode;
@@ -310,13 +309,12 @@ TEST_CASE("a unique index may be made at any time, and then holds on every branc
 }
 
 TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and have every entry and no other") {
-  storage::TemporaryDirectory directory;
-  storage::Engine engine(storage::test_options(directory.path()));
-  past::Past past(engine);
-  Databases databases(engine, past);
-  const auto things = engine.catalog().create("shop.things", {});
-  const auto shop = databases.find_or_begin("shop", {}).database;
-  storage::in_transaction(engine, [&](Transaction& transaction) { shop->create(transaction, "dev", {.name = "main"}); });
+  test::Shop all;
+  storage::Engine& engine = all.engine;
+  all.begin();
+  all.create_dev();
+  const auto things = all.things;
+  const auto shop = all.database;
   std::atomic<bool> over{false};
   std::atomic<int> time{1};
   const auto tried = [](const std::function<void()>& work) {
@@ -377,20 +375,18 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
 }
 
 TEST_CASE("repair puts right what branches have under one key of a unique index, and takes no document away") {
-  storage::TemporaryDirectory directory;
-  storage::Engine engine(storage::test_options(directory.path()));
-  past::Past past(engine);
-  Databases databases(engine, past);
-  const auto things = engine.catalog().create("shop.things", {});
+  test::Shop shop;
+  storage::Engine& engine = shop.engine;
+  const auto things = shop.things;
   engine.catalog().create_indexes(things, {storage::parse_index_spec(json("{key: {v: 1}, name: 'v', unique: true}"))});
   const auto insert = [&](const std::string& ns, int id, int value) {
     return storage::in_transaction(engine, [&](Transaction& transaction) { return engine.catalog().open(ns)->insert(transaction, document(id, {value})).id; });
   };
   const RecordId first = insert("shop.things", 1, 1);
-  const auto shop = databases.find_or_begin("shop", {}).database;
-  storage::in_transaction(engine, [&](Transaction& transaction) { shop->create(transaction, "dev", {.name = "main"}); });
+  shop.begin();
+  shop.create_dev();
   const auto dev = engine.catalog().open("shop@dev.things");
-  storage::in_transaction(engine, [&](Transaction& transaction) { dev->remove(transaction, first, *dev->find(transaction, first)); });
+  shop.change([&](Transaction& transaction) { dev->remove(transaction, first, *dev->find(transaction, first)); });
   const RecordId second = insert("shop@dev.things", 2, 1), third = insert("shop.things", 3, 3), fourth = insert("shop@dev.things", 4, 3);
 
   const auto index = dynamic_cast<storage::StoredCollection&>(*things).stored_indexes()->back();
