@@ -10,6 +10,8 @@ namespace dedup {
 
 namespace {
 
+constexpr size_t chain_usual = 4;  // steps
+
 base::Failure corrupt(const ContentId& id, const ContentId& member, const std::string& what) {
   std::string message = "content " + to_string(id) + " does not decode: " + what;
   if (member != id) message += " (in its chain at " + to_string(member) + ")";
@@ -43,6 +45,7 @@ base::Failure first_damage(const ContentId& id, const std::vector<Step>& chain) 
 
 base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeLimits& limits, DecodeStats* stats) {
   std::vector<Step> chain;  // ends with the content that is whole
+  chain.reserve(chain_usual);
   size_t chain_bytes = 0;
   for (ContentId at = id;;) {
     auto form = forms.fetch_form(at);

@@ -101,6 +101,12 @@ void ChainStore::put_chain(Transaction& transaction, const ChainKey& key, const 
   count_row(change, row, bytes.size(), +1);
 }
 
+void ChainStore::add_chain(Transaction& transaction, const ChainKey& key, const ChainRow& row, StoreCounts& change) const {
+  const Bytes bytes = chain_row(key, row);
+  tables_.chains.put(transaction, chain_key(key), bytes);
+  count_row(change, row, bytes.size(), +1);
+}
+
 void ChainStore::remove_chain(Transaction& transaction, const ChainKey& key, StoreCounts& change) const {
   const Bytes key_bytes = chain_key(key);
   if (const auto before = tables_.chains.get(transaction, key_bytes)) {
@@ -284,10 +290,10 @@ Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesVi
         row.form = ChainRow::Form::delta;
         row.base = {key.chain, successor};
         row.payload = *delta;
-        put_chain(transaction, key, row, change);
+        add_chain(transaction, key, row, change);
         put_head(transaction, record, {key.chain, ordinal + 1, 1}, !old->head, change);
       } else {
-        put_chain(transaction, key, row, change);
+        add_chain(transaction, key, row, change);
         if (old->head) remove_head(transaction, record, change); else claim_head(transaction, record);
       }
     } else if (old->head) {
@@ -318,7 +324,7 @@ Superseded ChainStore::remove(Transaction& transaction, RecordId record, Stamp k
     let_go(transaction, *old, keep, change);
   } else {
     if (keep || old->references() > 0) {
-      put_chain(transaction, {old->chain(record), {record, old->generation}},
+      add_chain(transaction, {old->chain(record), {record, old->generation}},
                 {.form = ChainRow::Form::raw, .dead = true, .kept = keep, .references = old->references(), .length = old->content().size(),
                  .checksum = old->checksum, .base = {}, .payload = old->content()},
                 change);

@@ -102,6 +102,8 @@ class ChainStore {
   void put_head(Transaction& transaction, RecordId record, const HeadRow& head, bool is_new, StoreCounts& change) const;
   void remove_head(Transaction& transaction, RecordId record, StoreCounts& change) const;
   void put_chain(Transaction& transaction, const ChainKey& key, const ChainRow& row, StoreCounts& change) const;
+  // The same of a content that had no row there: it stood whole in its record's row.
+  void add_chain(Transaction& transaction, const ChainKey& key, const ChainRow& row, StoreCounts& change) const;
   void remove_chain(Transaction& transaction, const ChainKey& key, StoreCounts& change) const;
   void add_reference(Transaction& transaction, const ChainKey& base, const dedup::Placement& placement, StoreCounts& change) const;
   // Contents that are dead and lose their last reference go, and theirs with them.
