@@ -79,13 +79,15 @@ RecordId Past::chain_of(Transaction& transaction, CollectionId collection, const
   throw base::OperationError(base::ErrorCode::data_corruption_detected, "where a content of collection " + std::to_string(collection) + " is kept can't be read");
 }
 
-Bytes Past::content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, storage::ReadInfo* info) const {
+std::optional<Bytes> Past::find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, storage::ReadInfo* info) const {
   // Nearly all lie in their own record's chain, and of these nobody has to ask.
-  if (auto content = kept.find(mapping.row, mapping.content, mapping.row, info)) return std::move(*content);
+  if (auto content = kept.find(mapping.row, mapping.content, mapping.row, info)) return content;
   const RecordId chain = chain_of(transaction, collection, mapping);
-  if (chain != mapping.row) {
-    if (auto content = kept.find(mapping.row, mapping.content, chain, info)) return std::move(*content);
-  }
+  return chain == mapping.row ? std::nullopt : kept.find(mapping.row, mapping.content, chain, info);
+}
+
+Bytes Past::content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, storage::ReadInfo* info) const {
+  if (auto content = find_content(transaction, kept, collection, mapping, info)) return std::move(*content);
   throw base::OperationError(base::ErrorCode::data_corruption_detected,
                              "what record " + std::to_string(mapping.row) + " of collection " + std::to_string(collection) + " was in a snapshot is missing");
 }

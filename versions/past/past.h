@@ -56,7 +56,9 @@ class Past final : public storage::PreStates {
   std::shared_ptr<const ShownRows> rows(Transaction& transaction, CollectionId collection, Stamp snapshot);
   // The tables of these snapshots, which are sorted, in one pass: who reads them one after the other finds them made.
   void warm(Transaction& transaction, CollectionId collection, const std::vector<Stamp>& snapshots);
-  // A content that was overwritten, from among those that the collection keeps; throws DataCorruptionDetected where it isn't there. Adds to `info`.
+  // A content that was overwritten, from among those that the collection keeps; nullopt: it isn't there, as the transaction sees it. Adds to `info`.
+  std::optional<Bytes> find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, storage::ReadInfo* info) const;
+  // The same where it must be: throws DataCorruptionDetected.
   Bytes content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, storage::ReadInfo* info) const;
   const SavedEntries& entries() const { return entries_; }
   const SavedStates& states() const { return states_; }

@@ -52,19 +52,54 @@ std::shared_ptr<const ShownRows> PastCollection::rows(Transaction& transaction) 
   return rows_ = std::move(rows);
 }
 
-std::optional<bson::Document> PastCollection::find(Transaction& transaction, RecordId id, storage::ReadInfo* info) {
-  Bytes content;
-  if (base_->records().find_not_after(transaction, id, snapshot_.stamp, content, info)) return bson::Document(std::move(content));
+std::optional<Stamp> PastCollection::known_saved(RecordId id) const {
+  std::lock_guard lock(mutex_);
+  return rows_ ? rows_->find(id) : std::nullopt;
+}
+
+std::optional<PastCollection::Shown> PastCollection::read(Transaction& transaction, RecordId id) {
+  Shown shown{id, {}, {}, past_.purges()};
+  storage::KeptContents kept(base_->records(), transaction);
+  // A mapping stays the first of its row however old the table is. What the transaction doesn't see overwritten yet isn't kept for it.
+  if (const auto known = known_saved(id); known && shows_saved({id, *known})) {
+    if (auto content = past_.find_content(transaction, kept, this->id(), {id, *known}, &shown.info)) {
+      shown.content = std::move(*content);
+      return shown;
+    }
+  }
+  if (base_->records().find_not_after(transaction, id, snapshot_.stamp, shown.content, &shown.info)) return shown;
   const auto then = rows(transaction)->find(id);
   if (!then || !shows_saved({id, *then})) return std::nullopt;
-  storage::KeptContents kept(base_->records(), transaction);
-  return bson::Document(past_.content(transaction, kept, base_->id(), {id, *then}, info));
+  shown.content = past_.content(transaction, kept, this->id(), {id, *then}, &shown.info);
+  return shown;
+}
+
+std::optional<bson::Document> PastCollection::find(Transaction& transaction, RecordId id, storage::ReadInfo* info) {
+  std::optional<Shown> shown;
+  {
+    std::lock_guard lock(mutex_);
+    if (found_ && found_->record == id && found_->purges == past_.purges()) shown.swap(found_);
+  }
+  if (!shown) shown = read(transaction, id);
+  if (!shown) return std::nullopt;
+  if (info) {
+    info->hops += shown->info.hops;
+    info->chain_bytes += shown->info.chain_bytes;
+    info->lent |= shown->info.lent;
+  }
+  return bson::Document(std::move(shown->content));
 }
 
 namespace {
 
 // With whatever stands behind it in rows of an index.
 storage::KeyRange range_of(BytesView key) { return {Bytes(key), Bytes(key) + Bytes(17, '\xff')}; }
+
+bool has_id(BytesView document, BytesView key) {
+  bson::KeyString own;
+  own.append(static_cast<bson::ValueView>(bson::DocumentView(document).find("_id")));
+  return own.bytes() == key;
+}
 
 }  // namespace
 
@@ -81,11 +116,13 @@ std::optional<RecordId> PastCollection::find_id(Transaction& transaction, const 
     return std::nullopt;
   }
   if (const auto record = indexes_.front()->find(transaction, key.bytes())) {
-    const auto current = base_->records().generation(transaction, *record);
-    if (current && *current <= snapshot_.stamp) return record;
     // What the record was then may have been another document: after a restart the highest ids are given out again.
-    const auto then = rows(transaction)->find(*record);
-    if (then && shows_saved({*record, *then}) && past_.entries().has(transaction, this->id(), indexes_.front()->number(), key.bytes(), *record, *then)) return record;
+    auto shown = read(transaction, *record);
+    if (shown && has_id(shown->content, key.bytes())) {
+      std::lock_guard lock(mutex_);
+      found_ = std::move(shown);
+      return record;
+    }
   }
   SavedEntries::Cursor saved(past_.entries(), transaction, this->id(), indexes_.front()->number(), Direction::forward);
   const storage::KeyRange range = range_of(key.bytes());

@@ -68,6 +68,16 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   bool gone(const storage::StoredIndex& index) const;
 
  private:
+  // A record as the snapshot shows it.
+  struct Shown {
+    RecordId record = 0;
+    Bytes content;
+    storage::ReadInfo info;
+    uint64_t purges = 0;  // before it was read
+  };
+  std::optional<Shown> read(Transaction& transaction, RecordId id);
+  std::optional<Stamp> known_saved(RecordId id) const;
+
   Past& past_;
   const std::shared_ptr<storage::StoredCollection> base_;
   const std::string ns_;
@@ -78,6 +88,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   const bool was_shared_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const ShownRows> rows_;  // good for transactions up to its moment
+  std::optional<Shown> found_;  // what `find_id` read last, for who reads it next: what a snapshot shows of a record is the same at all times
   mutable std::mutex counting_;
   mutable std::optional<int64_t> count_;
   mutable uint64_t counted_purges_ = 0;  // when it was counted

@@ -505,6 +505,64 @@ TEST_CASE("a record's number that is given out again is not taken for what it wa
   CHECK_FALSE(then->find_id(transaction, two["_id"]));
 }
 
+TEST_CASE("a look-up finds what its transaction sees, whatever later ones and earlier look-ups have read") {
+  storage::TemporaryDirectory directory;
+  Engine engine(storage::test_options(directory.path()));
+  Past past(engine);
+  past.make();
+  versions::PastViews views(past);
+  engine.catalog().create("db.c", {});
+  const auto collection = engine.catalog().stored(engine.catalog().open("db.c")->id());
+  const bson::Document one = document_of(1, {0, 0, "one"}), two = document_of(2, {0, 0, "two"}), other = document_of(1, {0, 0, "other"});
+  const auto change = [&](const auto& work) {
+    storage::in_transaction(engine, [&](Transaction& transaction) {
+      transaction.expect_stamps(4);
+      work(transaction);
+    });
+  };
+  storage::RecordId first = 0, second = 0;
+  change([&](Transaction& transaction) {
+    first = collection->insert(transaction, one).id;
+    second = collection->insert(transaction, two).id;
+  });
+  const DeclaredSnapshot snapshot = past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+  const auto then = views.open(snapshot, "db@s1.c", "db.c");
+  const auto look_up = [&](Transaction& transaction, storage::RecordId record, const bson::Document& due) {
+    CHECK(then->find_id(transaction, due["_id"]) == record);
+    for (int times = 0; times < 2; ++times) {  // the one that was found, and one that is read anew
+      const auto found = then->find(transaction, record);
+      REQUIRE(found);
+      CHECK(found->bytes() == due.bytes());
+    }
+  };
+  Transaction early(engine, Transaction::Mode::read);
+  change([&](Transaction& transaction) { collection->update(transaction, first, one, other); });
+  {
+    // Its page table has what the early one doesn't see yet.
+    Transaction late(engine, Transaction::Mode::read);
+    look_up(late, first, one);
+  }
+  look_up(early, first, one);
+  look_up(early, second, two);
+  early.rollback();
+
+  // What was found just before isn't given once it is purged.
+  Transaction before(engine, Transaction::Mode::read);
+  CHECK(then->find_id(before, one["_id"]) == first);
+  before.rollback();
+  bson::KeyString key;
+  key.append(static_cast<bson::ValueView>(one["_id"]));
+  change([&](Transaction& transaction) {
+    collection->remove(transaction, first, other);
+    CHECK(past.purge(transaction, *collection, key.bytes()) > 0);
+    transaction.next_stamp();
+  });
+  Transaction after(engine, Transaction::Mode::read);
+  CHECK_FALSE(then->find(after, first));
+  CHECK_FALSE(then->find_id(after, one["_id"]));
+  look_up(after, second, two);
+}
+
 TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
   constexpr int documents = 5'000;
   storage::TemporaryDirectory directory;

@@ -47,10 +47,6 @@ void SavedEntries::remove(Transaction& transaction, CollectionId collection, con
   each_key(collection, index, content, record, generation, [&](const Bytes& row) { table_.remove(transaction, row); });
 }
 
-bool SavedEntries::has(Transaction& transaction, CollectionId collection, uint32_t index, BytesView key, RecordId record, Stamp generation) const {
-  return table_.get(transaction, row_of(collection, index, key, record, generation)).has_value();
-}
-
 std::vector<std::pair<CollectionId, uint32_t>> SavedEntries::indexes(storage::Engine& engine) const {
   std::vector<std::pair<CollectionId, uint32_t>> all;
   Transaction transaction(engine, Transaction::Mode::read);

@@ -27,8 +27,6 @@ class SavedEntries {
   void remove(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content, RecordId record,
               Stamp generation) const;
 
-  // Whether this content is kept with this key.
-  bool has(Transaction& transaction, CollectionId collection, uint32_t index, BytesView key, RecordId record, Stamp generation) const;
   // Of which indexes there are any.
   std::vector<std::pair<CollectionId, uint32_t>> indexes(storage::Engine& engine) const;
   void remove_all(Transaction& transaction, CollectionId collection, uint32_t index) const;
