@@ -1,9 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
-#include <thread>
 
 #include "bench/branches/dataset.h"
 #include "bench/branches/figures.h"
@@ -23,15 +21,6 @@ double server_ms(const Server& server, size_t calls, Work&& work) {
   const double before = server.cpu_seconds();
   for (size_t i = 0; i < calls; ++i) work(i);
   return (server.cpu_seconds() - before) * 1e3 / static_cast<double>(calls);
-}
-
-// A minute at most.
-void wait_until_idle(const Server& server) {
-  for (int tries = 0; tries < 60; ++tries) {
-    const double before = server.cpu_seconds();
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-    if (server.cpu_seconds() - before < 0.02) return;
-  }
 }
 
 void fill(datasets::replay::Client& client, size_t documents) {
@@ -62,7 +51,7 @@ void run_over_the_wire(const Settings& settings, Report& report) {
   const bson::Document ping = nothing.done();
   // The first takes the database over, and isn't what is measured; nor is the encoding of what was inserted.
   create(0);
-  wait_until_idle(server);
+  server.wait_until_idle();
 
   Figure figure{"W", "Making a branch over the wire", {}, {}, {}, {}};
   Table table{"CPU of the server, ms a call", {"branches there are", "createBranch", "ping"}, {}};

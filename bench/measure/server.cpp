@@ -121,6 +121,14 @@ double Server::cpu_seconds() const {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+void Server::wait_until_idle() const {
+  for (int tries = 0; tries < 60; ++tries) {
+    const double before = cpu_seconds();
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (cpu_seconds() - before < 0.02) return;
+  }
+}
+
 double Server::thread_cpu_seconds(const std::string& name) const {
   double seconds = 0;
   std::error_code gone;

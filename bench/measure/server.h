@@ -29,6 +29,8 @@ class Server {
   // CPU time so far, of the process and of its threads with this name, at most 15 characters.
   double cpu_seconds() const;
   double thread_cpu_seconds(const std::string& name) const;
+  // Waits until it does nothing in the background any more, a minute at most.
+  void wait_until_idle() const;
   // As a crash would end it.
   void kill();
 

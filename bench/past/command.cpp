@@ -6,22 +6,24 @@
 #include "bench/options.h"
 #include "bench/past/figures.h"
 #include "bench/measure/interrupt.h"
+#include "bench/sets/command.h"
 
 namespace bench::past {
 namespace {
 
 struct Arguments {
   Settings settings;
-  std::string scratch, report_folder;
+  std::string scratch, server, report_folder;
   bool tiny = false;
 };
 
 int run(Arguments& arguments) {
   Settings& settings = arguments.settings;
-  if (arguments.tiny) settings = {.scratch = {}, .rows = 400, .node_mappings = 40, .mappings_max = 500'000, .age_cycles = 3, .range = 10, .documents = 2'000, .rounds = 1};
+  if (arguments.tiny) settings = {.scratch = {}, .server = {}, .rows = 400, .node_mappings = 40, .mappings_max = 500'000, .age_cycles = 3, .range = 10, .documents = 2'000, .rounds = 1};
   clean_up_when_interrupted();
   const Scratch scratch(arguments.scratch);
   settings.scratch = scratch.path();
+  settings.server = sets::server_of({.server = arguments.server, .scratch = {}, .report_folder = {}});
   Report report;
   report.title = "The past: snapshots and what they cost";
   report.command = fmt::format("palimpsest bench past --rows {} --node {} --mappings-max {} --age-cycles {} --range {} --documents {} --rounds {}", settings.rows, settings.node_mappings,
@@ -30,6 +32,7 @@ int run(Arguments& arguments) {
   run_skippy(settings, report);
   run_reads(settings, report);
   run_retro(settings, report);
+  run_over_the_wire(settings, report);
   finish(report, arguments.report_folder);
   return 0;
 }
@@ -41,6 +44,7 @@ Run add_options(CLI::App& parser) {
   Settings& settings = arguments->settings;
   add_report(parser, arguments->report_folder);
   add_scratch(parser, arguments->scratch);
+  parser.add_option("--server", arguments->server, "the palimpsestd to start for what is measured through a server (default: beside this program)");
   parser.add_option("--rows", settings.rows, "of the database")->capture_default_str()->check(CLI::Range(100, 10'000'000));
   parser.add_option("--node", settings.node_mappings, "mappings of a node of the log")->capture_default_str()->check(CLI::Range(2, 1'000'000));
   parser.add_option("--mappings-max", settings.mappings_max, "of one log; what needs more is left out")->capture_default_str()->check(CLI::Range(10'000, 1'000'000'000));

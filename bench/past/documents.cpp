@@ -39,8 +39,7 @@ void Documents::open() {
   options.cache_bytes = 512ull << 20;
   options.dedup.enabled = false;
   engine_.emplace(options);
-  past_.emplace(*engine_);
-  views_.emplace(*past_);
+  attach_past(true);
 }
 
 void Documents::reopen() {
@@ -52,6 +51,14 @@ void Documents::reopen() {
   engine_.reset();
   open();
   collection_ = engine_->catalog().stored(id);
+}
+
+void Documents::attach_past(bool attached) {
+  views_.reset();
+  past_.reset();
+  if (!attached) return;
+  past_.emplace(*engine_);
+  views_.emplace(*past_);
 }
 
 double Documents::update() {

@@ -30,6 +30,8 @@ class Documents {
   vp::DeclaredSnapshot declare();
   // With nothing in memory.
   void reopen();
+  // Whether anybody keeps what snapshots show; without, none may be declared.
+  void attach_past(bool attached);
 
   storage::Collection& now() { return *collection_; }
   std::shared_ptr<storage::Collection> as_of(const vp::DeclaredSnapshot& snapshot);

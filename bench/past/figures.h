@@ -9,6 +9,7 @@ namespace bench::past {
 
 struct Settings {
   std::string scratch;           // a folder of the run's own
+  std::string server;            // the palimpsestd to start
   uint64_t rows = 25'600;        // of 4 KB each they are the paper's 100 MB
   uint32_t node_mappings = 2'560;
   uint64_t mappings_max = 30'000'000;  // of an overwrite cycle; longer ones are left out
@@ -24,5 +25,7 @@ void run_skippy(const Settings& settings, Report& report);
 void run_reads(const Settings& settings, Report& report);
 // Retro's figures 5 to 7, and WiredTiger's own ways of keeping the past.
 void run_retro(const Settings& settings, Report& report);
+// Updates with and without snapshots, through servers.
+void run_over_the_wire(const Settings& settings, Report& report);
 
 }  // namespace bench::past
