@@ -1,6 +1,8 @@
 // The past against a model that copies everything at each snapshot.
 #include "versions/past/past.h"
 
+#include <fmt/core.h>
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -561,6 +563,46 @@ TEST_CASE("a look-up finds what its transaction sees, whatever later ones and ea
   CHECK_FALSE(then->find(after, first));
   CHECK_FALSE(then->find_id(after, one["_id"]));
   look_up(after, second, two);
+}
+
+TEST_CASE("the newest snapshot at or before a time is found, though the clock went back between some") {
+  base::Random random(Catch::rngSeed() + 17);
+  storage::TemporaryDirectory directory;
+  Engine engine(storage::test_options(directory.path()));
+  Snapshots snapshots(engine);
+  snapshots.make();
+  constexpr int64_t begin = 1'793'491'200;  // 2026-11-01T00:00:00Z
+  std::vector<DeclaredSnapshot> due;
+  uint64_t number = 0;
+  int64_t clock = 100;
+  const auto check = [&] {
+    for (int64_t second = 0; second < 600; second += 7) {
+      const std::string ref = fmt::format("20261101T00{:02}{:02}Z", second / 60, second % 60);
+      const auto newest = std::find_if(due.rbegin(), due.rend(), [&](const auto& one) { return one.time_ms <= (begin + second) * 1000 + 999; });
+      INFO(ref << ", " << due.size() << " snapshots");
+      if (newest == due.rend()) CHECK_THROWS_AS(snapshots.find(ref), base::OperationError);
+      else CHECK(snapshots.find(ref)->number == newest->number);
+    }
+  };
+  for (int i = 0; i < 60; ++i) {
+    if (!due.empty() && random.below(4) == 0) {
+      const auto one = due.begin() + static_cast<std::ptrdiff_t>(random.below(due.size()));
+      REQUIRE(snapshots.drop(one->number, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
+      due.erase(one);
+    } else {
+      clock += random.below(4) == 0 ? -static_cast<int64_t>(random.below(60)) : static_cast<int64_t>(random.below(30));
+      storage::in_transaction(engine, [&](Transaction& transaction) {
+        transaction.expect_stamps(2);
+        const DeclaredSnapshot one{number + 1, transaction.next_stamp(), (begin + clock) * 1000, {}};
+        snapshots.declare_again(transaction, one);
+        due.push_back(one);
+      });
+      ++number;
+    }
+    check();
+  }
+  snapshots.reload();
+  check();
 }
 
 TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {

@@ -133,6 +133,8 @@ void Snapshots::reload() {
     if (!one.name.empty()) named_[one.name] = one.number;
   }
   all_ = std::move(all);
+  earliest_.assign(all_.size(), INT64_MIN);
+  settle_times(all_.size());
   dropped_ = std::move(dropped);
   next_number_ = next;
 }
@@ -150,7 +152,10 @@ void Snapshots::put(Transaction& transaction, const DeclaredSnapshot& snapshot) 
 void Snapshots::remember(const DeclaredSnapshot& snapshot) {
   std::lock_guard lock(mutex_);
   const auto later = std::upper_bound(all_.begin(), all_.end(), snapshot.stamp, [](Stamp stamp, const DeclaredSnapshot& one) { return stamp < one.stamp; });
+  const auto place = later - all_.begin();
   all_.insert(later, snapshot);
+  earliest_.insert(earliest_.begin() + place, INT64_MIN);
+  settle_times(static_cast<size_t>(place) + 1);
   if (!snapshot.name.empty()) named_[snapshot.name] = snapshot.number;
   next_number_ = std::max(next_number_, snapshot.number + 1);
 }
@@ -173,7 +178,18 @@ void Snapshots::forget(uint64_t number) {
   engine_.declared_snapshots().remove(one->stamp);
   if (const auto named = named_.find(one->name); named != named_.end() && named->second == number) named_.erase(named);
   dropped_.push_back(std::move(*one));
-  all_.erase(one);
+  const auto place = all_.erase(one) - all_.begin();
+  earliest_.erase(earliest_.begin() + place);
+  settle_times(static_cast<size_t>(place));
+}
+
+// Of those before a place, behind which they are right: until one stays as it is.
+void Snapshots::settle_times(size_t before) {
+  for (size_t i = before; i-- > 0;) {
+    const int64_t least = i + 1 < all_.size() ? std::min(all_[i].time_ms, earliest_[i + 1]) : all_[i].time_ms;
+    if (earliest_[i] == least) return;
+    earliest_[i] = least;
+  }
 }
 
 DeclaredSnapshot Snapshots::declare(const std::string& name, const Told& told, const std::function<void()>& interrupted) {
@@ -271,9 +287,9 @@ std::optional<DeclaredSnapshot> Snapshots::find(std::string_view ref) const {
     const auto named = named_.find(ref);
     return named == named_.end() ? std::nullopt : std::optional(*place_of(all_, named->second));
   }
-  const auto newest = std::find_if(all_.rbegin(), all_.rend(), [&](const auto& one) { return one.time_ms <= *time; });
-  if (newest == all_.rend()) too_old(std::string(ref));
-  return *newest;
+  const auto later = std::upper_bound(earliest_.begin(), earliest_.end(), *time);
+  if (later == earliest_.begin()) too_old(std::string(ref));
+  return all_[static_cast<size_t>(later - earliest_.begin()) - 1];
 }
 
 }  // namespace versions::past

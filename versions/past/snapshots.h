@@ -66,12 +66,14 @@ class Snapshots {
   void put(storage::Transaction& transaction, const DeclaredSnapshot& snapshot) const;
   void remember(const DeclaredSnapshot& snapshot);
   void forget(uint64_t number);
+  void settle_times(size_t before);
 
   storage::Engine& engine_;
   storage::Table table_;  // once there has been one
   std::mutex declaring_;
   mutable std::mutex mutex_;
   std::vector<DeclaredSnapshot> all_;  // by stamp, and so by number
+  std::vector<int64_t> earliest_;      // the least time_ms from each of them on: goes up, also where the clock went back
   std::map<std::string, uint64_t, std::less<>> named_;  // their numbers
   std::vector<DeclaredSnapshot> dropped_;
   uint64_t next_number_ = 1;
