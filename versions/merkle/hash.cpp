@@ -26,13 +26,25 @@ Compress* compress_of([[maybe_unused]] size_t lanes) {
   return nullptr;
 }
 
-size_t best_lanes() {
+bool has_instructions_for_sha() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
-  const bool has_sha = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & (1u << 29)) != 0;
-  if (has_sha) return 1;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & (1u << 29)) != 0;
+#else
+  return false;
 #endif
-  return compress_of(16) != nullptr ? 16 : 8;
+}
+
+// So many side by side; one after the other where there are fewer messages than pay for that.
+struct Best {
+  size_t lanes, messages_min;
+};
+
+// On a Zen 5: sixteen lanes 3.1 GB/s, eight 1.2, the instructions for SHA 1.6.
+Best best() {
+  const bool has_sha = has_instructions_for_sha();
+  if (compress_of(16) != nullptr) return {16, has_sha ? 9u : 3u};
+  return {has_sha ? 1u : 8u, 3};
 }
 
 size_t blocks_of(BytesView bytes) { return (bytes.size() + 9 + 63) / 64; }
@@ -110,8 +122,8 @@ Hash sha256(BytesView bytes) {
 }
 
 void sha256_many(std::span<const Message> messages) {
-  static const size_t lanes = best_lanes();
-  sha256_many(messages, messages.size() < 3 ? 1 : lanes);
+  static const Best known = best();
+  sha256_many(messages, messages.size() < known.messages_min ? 1 : known.lanes);
 }
 
 void sha256_many(std::span<const Message> messages, size_t lanes) {

@@ -32,8 +32,8 @@ inline std::optional<Hash> take_hash(BytesView& in) {
 
 Hash sha256(BytesView bytes);
 
-// The same of many messages, side by side where the processor has wide registers and no instructions for SHA: several times
-// as fast as one after the other.
+// The same of many messages, side by side where that is faster on this processor than one after the other: with AVX-512, and with
+// AVX2 where there are no instructions for SHA.
 struct Message {
   BytesView bytes;
   Hash* hash;  // where it goes

@@ -72,6 +72,19 @@ NodePtr MemoryNodes::read_child(const Node& parent, size_t entry) {
   return *node;
 }
 
+void MemoryNodes::expect(const Node& parent, std::span<const size_t> entries) {
+  for (const size_t entry : entries) {
+    if (parent.linked(entry) == nullptr) nodes_.expect(parent.child(entry));
+  }
+  for (const size_t entry : entries) {
+    if (parent.linked(entry) == nullptr) nodes_.find_child(parent, entry);
+  }
+}
+
+void MemoryNodes::expect(std::span<const UnnamedNode> sealed) {
+  for (const UnnamedNode& node : sealed) nodes_.expect(node->hash());
+}
+
 void MemoryNodes::write(NodePtr node, const NodePtr&) {
   const size_t bytes = node->bytes().size();
   if (nodes_.insert(std::move(node)).second) bytes_ += bytes;

@@ -44,6 +44,10 @@ class Nodes {
     return hash;
   }
 
+  // What will be asked for next, and what will be put: so that memory is waited for once and not for each. Nothing else changes.
+  virtual void expect(const Node& /*parent*/, std::span<const size_t> /*entries*/) {}
+  virtual void expect(std::span<const UnnamedNode> /*sealed*/) {}
+
   uint64_t visits() const { return visits_; }  // nodes asked for
 
  protected:
@@ -67,6 +71,7 @@ class NodeTable {
   std::pair<NodePtr, bool> insert(NodePtr node);
   // Where the parent is of this table, and the child is in it; what `find` would say of the child.
   const NodePtr* find_child(const Node& parent, size_t entry) const;
+  void expect(const Hash& hash) const { __builtin_prefetch(&slots_[home(prefix_of(hash))]); }
   size_t size() const { return size_; }
 
  private:
@@ -88,6 +93,9 @@ class MemoryNodes : public Nodes {
  public:
   size_t count() const { return nodes_.size(); }
   uint64_t bytes() const { return bytes_; }
+
+  void expect(const Node& parent, std::span<const size_t> entries) override;
+  void expect(std::span<const UnnamedNode> sealed) override;
 
  protected:
   NodePtr read(const Hash& hash) override;

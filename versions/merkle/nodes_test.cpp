@@ -97,6 +97,43 @@ TEST_CASE("a way that was gone once is gone by links") {
   }
 }
 
+TEST_CASE("what an update is about to go to is linked before it goes there") {
+  const auto index = make_index({});
+  const Contents contents = some_contents();
+  MemoryNodes nodes;
+  const Hash root_hash = index->build(nodes, as_changes(contents));
+  const NodePtr root = nodes.get(root_hash);
+  REQUIRE(root->level() > 1);
+  REQUIRE(root->size() > 2);
+  const uint64_t before = nodes.visits();
+  const std::vector<size_t> entries{1, root->size() - 1};
+  nodes.expect(*root, entries);
+  CHECK(nodes.visits() == before);
+  for (size_t i = 0; i < root->size(); ++i) CHECK((root->linked(i) != nullptr) == (i == entries[0] || i == entries[1]));
+  CHECK(root->linked(1) == nodes.get(root->child(1)).get());
+}
+
+TEST_CASE("an update goes to all that it said it would, and says so of most") {
+  class Noting : public MemoryNodes {
+   public:
+    std::vector<std::pair<NodePtr, size_t>> expected;
+    void expect(const Node& parent, std::span<const size_t> entries) override {
+      for (const size_t entry : entries) expected.emplace_back(NodePtr(&parent), entry);
+    }
+    void expect(std::span<const UnnamedNode>) override {}
+  };
+  const auto index = make_index({});
+  Contents contents = some_contents();
+  Noting nodes;
+  const Hash root = index->build(nodes, as_changes(contents));
+  const size_t all = nodes_of(nodes, root).size();
+  nodes.expected.clear();
+  for (auto& [key, value] : contents) value = "another";
+  index->update(nodes, root, as_changes(contents));
+  CHECK(nodes.expected.size() > all / 2);
+  for (const auto& [parent, entry] : nodes.expected) CHECK(parent->linked(entry) != nullptr);
+}
+
 TEST_CASE("an inner node is linked within one store, whoever else has it") {
   const auto index = make_index({});
   const Contents contents = some_contents();

@@ -26,6 +26,17 @@ void find_replacements(const Node& node, bool is_last, std::span<const Change> c
   }
 }
 
+// Those that changes fall into.
+void expect_children(Nodes& nodes, const Node& parent, std::span<const Change> changes) {
+  std::vector<size_t> entries;
+  for (const Change& change : changes) {
+    const size_t entry = parent.lower_bound(change.key);
+    if (entry == parent.size()) break;
+    if (entries.empty() || entries.back() != entry) entries.push_back(entry);
+  }
+  if (!entries.empty()) nodes.expect(parent, entries);
+}
+
 }  // namespace
 
 Hash SearchTree::empty(Nodes& nodes) const {
@@ -116,8 +127,10 @@ SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigne
   std::vector<NodePtr> old;
   std::vector<Run> runs;
   std::vector<NodeBuilder::Replacement> replaced;
+  const Node* asked = nullptr;
   const auto end_runs = [&] {
     std::vector<UnnamedNode> made = writer.take();
+    nodes.expect(made);
     size_t i = 0, j = 0;
     for (const Run& run : runs) {
       while (i < run.old_end || j < run.made_end) {
@@ -141,6 +154,10 @@ SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigne
 
   for (size_t change = 0; change < changes.size();) {
     walk.seek(changes[change].key);
+    if (const Node* const parent = walk.parent(); parent != nullptr && parent != asked) {
+      expect_children(nodes, *parent, changes.subspan(change + 1));
+      asked = parent;
+    }
     for (;;) {
       const Node& node = walk.node();
       const bool last = walk.is_last();

@@ -107,9 +107,11 @@ inline void compress(uint32_t (*state)[lanes_max], const uint8_t* const* blocks)
         const Vector before = w[(at + 1) % 16], last = w[(at + 14) % 16];
         w[at] += (rotated(before, 7) ^ rotated(before, 18) ^ (before >> 3)) + w[(at + 9) % 16] + (rotated(last, 17) ^ rotated(last, 19) ^ (last >> 10));
       }
-      const Vector first = h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & f) ^ (~e & g)) + round_constants[i + at] + w[at];
+      // What waits for the last round's `e` comes last: each round's sums are ready when it is.
+      const Vector known = h + round_constants[i + at] + w[at];
+      const Vector rest = ((e & f) ^ (~e & g)) + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25));
       const Vector second = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + majority(a, b, c);
-      h = g, g = f, f = e, e = d + first, d = c, c = b, b = a, a = first + second;
+      h = g, g = f, f = e, e = (d + known) + rest, d = c, c = b, b = a, a = (known + second) + rest;
     });
   }
   s[0] += a, s[1] += b, s[2] += c, s[3] += d, s[4] += e, s[5] += f, s[6] += g, s[7] += h;

@@ -50,6 +50,7 @@ class LevelWalk {
   LevelWalk(Nodes& nodes, NodePtr root, unsigned level);
 
   const Node& node() const { return *path_.back().node; }
+  const Node* parent() const { return path_.size() > 1 ? path_[path_.size() - 2].node : nullptr; }  // nullptr: of the root
   bool is_last() const;
   void seek(BytesView key);  // forward, to the node that has the key or would; the last one, where it is behind all
   void next();               // not from the last one
