@@ -20,9 +20,14 @@ struct Settings {
   std::string scratch = {};        // a folder, of figures 21 and 22
 };
 
-// Figures 6 to 12, 14 to 21 and Table 3 of the paper, and git where 22 has Noms.
+// Numbers of records of the figures by size; overlaps of those by overlap.
+std::vector<uint64_t> sizes(const Settings& settings);
+std::vector<double> overlaps();
+
+// Figures 6 to 21 and Table 3 of the paper, and git where 22 has Noms.
 void run_experiments(const Settings& settings, Report& report);
-// Parts of it: 7, 11, 12, 15, 16; 19, 20; 21, 22.
+// Parts of it: 13; 7, 11, 12, 15, 16; 19, 20; 21, 22.
+void run_breakdown(const Settings& settings, Report& report);
 void run_real_data(const Settings& settings, Report& report);
 void run_without_properties(const Settings& settings, Report& report);
 void run_in_tables(const Settings& settings, Report& report);

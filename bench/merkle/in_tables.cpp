@@ -21,6 +21,27 @@ constexpr size_t batch_records = 4'000;
 
 struct Speeds {
   double load = 0, reads = 0, writes = 0, mb = 0;
+  // Of reads: nodes asked for, and those of them that were in the cache.
+  double nodes = 0, hits = 0;
+};
+
+// Counts nodes that weren't in memory: each once, whatever its delta leans on.
+class CountingNodes : public siri::TableNodes {
+ public:
+  using TableNodes::TableNodes;
+  uint64_t misses() const { return misses_; }
+
+ protected:
+  // Children that aren't in memory come here, too.
+  siri::NodePtr read(const siri::Hash& hash) override {
+    const uint64_t before = read_from_table();
+    siri::NodePtr node = TableNodes::read(hash);
+    misses_ += read_from_table() > before;
+    return node;
+  }
+
+ private:
+  uint64_t misses_ = 0;
 };
 
 struct Work {
@@ -64,10 +85,12 @@ Speeds in_engine(const Settings& settings, const siri::IndexOptions& options, co
     speeds.load = put_all(work.all);
     speeds.writes = put_all(work.changes);
     storage::Transaction transaction(engine, storage::Transaction::Mode::read);
-    siri::TableNodes nodes(transaction, table, cache);
+    CountingNodes nodes(transaction, table, cache);
     const CpuWatch watch;
     for (const Bytes& key : work.wanted) base::check(index->find(nodes, root, key).has_value(), "a record is found");
     speeds.reads = static_cast<double>(work.wanted.size()) / watch.seconds();
+    speeds.nodes = static_cast<double>(nodes.visits());
+    speeds.hits = speeds.nodes - static_cast<double>(nodes.misses());
     storage::TableCursor cursor = table.cursor(transaction);
     while (cursor.next()) speeds.mb += static_cast<double>(cursor.key().size() + cursor.value().size()) / 1e6;
   }
@@ -146,9 +169,13 @@ void run_in_tables(const Settings& settings, Report& report) {
   for (const uint64_t size : {settings.records / 16, settings.records / 4, settings.records}) {
     const Work work = work_of(settings, size);
     Table table{fmt::format("{} records", size), columns, {}};
+    table.columns.insert(table.columns.end(), {"nodes a read", "of them in memory, %"});
     for (const auto& [name, options] : all_indexes()) {
       std::cerr << "figure 21: " << name << ", " << size << " records\n";
-      add(table, name, in_engine(settings, options, work));
+      const Speeds speeds = in_engine(settings, options, work);
+      add(table, name, speeds);
+      table.rows.back().push_back(number_text(speeds.nodes / static_cast<double>(work.wanted.size())));
+      table.rows.back().push_back(number_text(100 * speeds.hits / speeds.nodes));
     }
     engine.tables.push_back(std::move(table));
   }

@@ -11,7 +11,7 @@ namespace bench::merkle {
 void run_without_properties(const Settings& settings, Report& report) {
   const Collaboration any = scaled(settings.scale);
   const std::string what = fmt::format("10 groups, {} records at first and {} more in batches of {}; all versions", any.initial, any.workload, any.batch);
-  Figure variant{"19", "The POS-Tree without structural invariance, by overlap", {}, {}, {}, {what, "no node ends by its content, each is split evenly when it is too large: the MVMB+-Tree"}};
+  Figure variant{"19", "The POS-Tree without structural invariance, by overlap", {}, {}, {}, {what, "without: no node ends by its content, each that grew too large is split evenly, which is the MVMB+-Tree"}};
   Figure copied{"20", "The POS-Tree without recursive identity, by overlap", {}, {}, {}, {what, "every version has copies of all its nodes: nothing is shared, whatever they hold"}};
   struct Plots {
     Plot bytes{"Storage", "overlap, %", "MB of nodes", false, {}}, nodes{"Nodes", "overlap, %", "nodes", false, {}}, dedup{"Deduplication ratio", "overlap, %", "", false, {}},
@@ -31,9 +31,9 @@ void run_without_properties(const Settings& settings, Report& report) {
   };
   Plots of_variant, of_copied;
   for (Plots* plots : {&of_variant, &of_copied}) plots->begin("POS-Tree");
-  of_variant.begin("split evenly");
+  of_variant.begin("without structural invariance");
   of_copied.begin("all nodes copied");
-  for (const double overlap : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+  for (const double overlap : overlaps()) {
     std::cerr << "figures 19, 20: overlap " << overlap << "\n";
     const Collaboration how = scaled(settings.scale, overlap);
     const Sharing whole = collaborate(how, {}), evenly = collaborate(how, {.structure = siri::Structure::mvmb_tree});
@@ -43,7 +43,7 @@ void run_without_properties(const Settings& settings, Report& report) {
     of_copied.add(1, 100 * overlap, whole.all_bytes(), whole.all_nodes(), 0, 0);
   }
   Table last{"the last versions alone, overlap 100 %: the same records in ten orders", {"", "deduplication ratio", "node sharing ratio", "MB of nodes", "nodes"}, {}};
-  for (const auto& [name, structure] : {std::pair("POS-Tree", siri::Structure::pos_tree), std::pair("split evenly", siri::Structure::mvmb_tree)}) {
+  for (const auto& [name, structure] : {std::pair("POS-Tree", siri::Structure::pos_tree), std::pair("without structural invariance", siri::Structure::mvmb_tree)}) {
     Collaboration same = scaled(settings.scale, 1);
     same.heads_only = true;
     const Sharing sharing = collaborate(same, {.structure = structure});

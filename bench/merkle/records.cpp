@@ -23,27 +23,27 @@ std::vector<siri::Change> in_order(const Record* records, size_t count) {
   return changes;
 }
 
-Bytes key_of(uint64_t number) {
+Bytes key_of(uint64_t number, size_t key_bytes_min) {
   constexpr uint64_t space = 36ull * 36 * 36 * 36 * 36;
   uint64_t left = number * 48'271'043 % space;  // no factor in common: distinct, and in no order
   base::Random random(number);
   Bytes key;
   for (int i = 0; i < 5; ++i, left /= 36) key.push_back(letters[left % 36]);
-  for (uint64_t more = random.below(11); more > 0; --more) key.push_back(letters[random.below(36)]);
+  for (uint64_t more = key_bytes_min - 5 + random.below(16 - key_bytes_min); more > 0; --more) key.push_back(letters[random.below(36)]);
   return key;
 }
 
-Record record(uint64_t number, uint64_t version) {
+Record record(uint64_t number, uint64_t version, size_t key_bytes_min) {
   base::Random random(number * 1'000'003 + version);
   Bytes value(256, '\0');
   for (size_t i = 0; i < value.size(); i += 8) base::store_le(value.data() + i, random());
-  return {key_of(number), std::move(value)};
+  return {key_of(number, key_bytes_min), std::move(value)};
 }
 
-std::vector<Record> records(uint64_t first, uint64_t count) {
+std::vector<Record> records(uint64_t first, uint64_t count, size_t key_bytes_min) {
   std::vector<Record> all;
   all.reserve(count);
-  for (uint64_t i = 0; i < count; ++i) all.push_back(record(first + i));
+  for (uint64_t i = 0; i < count; ++i) all.push_back(record(first + i, 0, key_bytes_min));
   return all;
 }
 

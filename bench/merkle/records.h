@@ -15,10 +15,10 @@ using base::Bytes;
 struct Record {
   Bytes key, value;
 };
-// Distinct for numbers below 60 million. `version`: another value for each.
-Bytes key_of(uint64_t number);
-Record record(uint64_t number, uint64_t version = 0);
-std::vector<Record> records(uint64_t first, uint64_t count);
+// Distinct for numbers below 60 million. `version`: another value for each. Keys have `key_bytes_min`, 5 at least, to 15 bytes.
+Bytes key_of(uint64_t number, size_t key_bytes_min = 5);
+Record record(uint64_t number, uint64_t version = 0, size_t key_bytes_min = 5);
+std::vector<Record> records(uint64_t first, uint64_t count, size_t key_bytes_min = 5);
 void shuffle(std::vector<Record>& records, base::Random& random);
 // Of each key the last value, in order of the keys.
 std::vector<siri::Change> in_order(const Record* records, size_t count);

@@ -33,12 +33,12 @@ Collaboration scaled(double scale, double overlap, size_t batch) {
 
 Sharing collaborate(const Collaboration& how, const siri::IndexOptions& options) {
   Sharing sharing;
-  const std::vector<Record> initial = records(0, how.initial);
+  const std::vector<Record> initial = records(0, how.initial, how.key_bytes_min);
   const auto shared = static_cast<uint64_t>(static_cast<double>(how.workload) * how.overlap);
   for (size_t group = 0; group < how.groups; ++group) {
     base::Random random(100 + group);
-    std::vector<Record> workload = records(how.initial, shared);
-    const std::vector<Record> own = records(how.initial + how.workload * (group + 1), how.workload - shared);
+    std::vector<Record> workload = records(how.initial, shared, how.key_bytes_min);
+    const std::vector<Record> own = records(how.initial + how.workload * (group + 1), how.workload - shared, how.key_bytes_min);
     workload.insert(workload.end(), own.begin(), own.end());
     shuffle(workload, random);
     std::vector<Record> first = initial;

@@ -38,6 +38,7 @@ struct Collaboration {
   size_t groups = 10, initial = 40'000, workload = 160'000, batch = 4'000;
   double overlap = 0.5;
   bool heads_only = false;  // the last versions alone
+  size_t key_bytes_min = 5;
 };
 // A part of the paper's records and batches.
 Collaboration scaled(double scale, double overlap = 0.5, size_t batch = 4'000);
