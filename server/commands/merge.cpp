@@ -49,16 +49,21 @@ class BringCommand : public Command {
     BranchedDatabase::Merge merge;
     std::string into, head;
     const auto indexes = database->keep_indexes();
-    try {
-      write::in_transaction(op, [&](storage::Transaction& transaction) {
+    const auto prepare_or_merge = [&] {
+      return write::in_transaction(op, [&](storage::Transaction& transaction) {
         how.find(transaction, *database);
+        if (database->prepare_merge(transaction, ref, how.request())) return false;
         const versions::Branch branch = how.into(transaction, *database, ref);
         into = branch.name;
         head = hex(database->branches().graph().commit(transaction, branch.head)->id);
         merge = database->merge(transaction, branch.name, how.request(), how.info(op, transaction, *database, arguments));
         if (dry_run || !merge.conflicts.empty()) throw NotKept();
         if (merge.commit) head = hex(merge.commit->id);
+        return true;
       });
+    };
+    try {
+      while (!prepare_or_merge()) op.check_interrupt();
     } catch (const NotKept&) {
     }
     const auto& conflicts = merge.conflicts;

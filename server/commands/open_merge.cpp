@@ -201,10 +201,11 @@ class ContinueMerge : public Command {
     std::string what;
     bson::Document said;
     const auto indexes = database->keep_indexes();
-    try {
-      write::in_transaction(op, [&](storage::Transaction& transaction) {
+    const auto prepare_or_merge = [&] {
+      return write::in_transaction(op, [&](storage::Transaction& transaction) {
         const versions::Branch branch = database->branch(transaction, ref);
         const MergeRequest how = open_merge(op, transaction, *database, branch);
+        if (database->prepare_merge(transaction, ref, how.request())) return false;
         what = how.description();
         merge = database->merge(transaction, branch.name, how.request(), how.info(op, transaction, *database, arguments));
         if (!merge.conflicts.empty()) throw NotKept();
@@ -212,7 +213,11 @@ class ContinueMerge : public Command {
         bson::Builder out;
         out.append("branch", branch.name).append("commit", hex(head->id)).append("changed", merge.commit || merge.advanced);
         said = out.done();
+        return true;
       });
+    };
+    try {
+      while (!prepare_or_merge()) op.check_interrupt();
     } catch (const NotKept&) {
       fail_with_conflicts("the " + what, merge.conflicts);
     }

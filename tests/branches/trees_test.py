@@ -3,6 +3,7 @@ import hashlib
 
 import bson
 import pytest
+from pymongo.errors import OperationFailure
 
 from tests.branches.conftest import by_id, fails
 from tests.branches.dump_test import dump, restore
@@ -96,6 +97,43 @@ def test_another_tree_comes_with_the_next_commit_that_changes_the_collection(sho
     assert roots(shop["dev"])["c"] == roots(main)["c"]
     fails(BAD_VALUE, lambda: main.command("collMod", "c", commits={"tree": "mvmbTree"}))
     fails(BAD_VALUE, lambda: main.create_collection("m", commits={"tree": "mvmbTree"}))
+
+
+def test_a_tree_that_a_merge_begins_with_is_made_before_it(shop):
+    main, dev = shop["main"], shop["dev"]
+    main.c.insert_many([{"_id": i, "n": i} for i in range(200)])
+    shop.create("dev")
+    dev.c.update_one({"_id": 5}, {"$set": {"n": "dev"}})
+    dev.c.insert_one({"_id": "dev"})
+    dev.command("commit", 1)
+    log = {"op": "c", "ns": f"{shop.name}.$cmd", "$or": [{"o.makeTree": 1}, {"o.merge": {"$exists": True}}]}
+    said = lambda: [next(iter(entry["o"])) for entry in shop.client.local["oplog.rs"].find(log)]
+    before = said()
+    # Nothing is made where something is pending, which no merge goes over.
+    main.c.update_one({"_id": 5}, {"$set": {"n": "main"}})
+    main.command("collMod", "c", commits={"tree": "bucketTree", "buckets": 60})
+    with pytest.raises(OperationFailure):
+        main.command("merge", "dev")
+    assert said() == before
+    main.c.update_one({"_id": 5}, {"$set": {"n": 5}})
+    main.command("commit", 1)
+    before = said()
+    main.command("collMod", "c", commits={"tree": "patriciaTrie"})
+    main.command("merge", "dev", into="new", branch="both")
+    assert said() == [*before, "makeTree", "merge"] and shop["both"].c.find_one({"_id": 5})["n"] == "dev"
+    main.command("merge", "dev")
+    assert said() == [*before, "makeTree", "merge", "merge"] and roots(main) == roots(shop["both"])
+    # One that waits for somebody's decision, too.
+    for database, n in [(main, "ours"), (dev, "theirs")]:
+        database.c.update_one({"_id": 9}, {"$set": {"n": n}})
+        database.command("commit", 1)
+    before = said()
+    assert main.command("merge", "dev", resolve="manual")["merging"]
+    main.command("collMod", "c", commits={"tree": "bucketTree", "buckets": 7})
+    main.command("resolveConflict", 1, collection="c", _id=9, take="theirs")
+    main.command("continueMerge", 1)
+    assert said() == [*before, "makeTree", "merge"]
+    assert main.c.find_one({"_id": 9})["n"] == "theirs" and main.command("verify", 1, deep=True)["valid"]
 
 
 def test_an_id_that_is_too_long_for_a_trie_is_refused_with_the_commit_until_there_is_another_tree(shop):

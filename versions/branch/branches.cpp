@@ -141,9 +141,14 @@ Hash Branches::root(Transaction& transaction, CommitNumber number, size_t collec
   const auto commit = graph_.commit(transaction, number);
   const CollectionState* state = state_of(*commit, collection);
   if (!state) return roots_.empty(transaction, kind);
-  if (const auto said = commit->root_of(*state)) return *said;
-  if (const auto made = graph_.made_root(transaction, state->collection, number); made && made->reached.empty()) return made->root;
-  return root_as(transaction, number, collection, kind);
+  const auto known = root_known(transaction, *commit, *state);
+  return known ? *known : root_as(transaction, number, collection, kind);
+}
+
+std::optional<Hash> Branches::root_known(Transaction& transaction, const Commit& commit, const CollectionState& state) {
+  if (const auto said = commit.root_of(state)) return *said;
+  const auto made = graph_.made_root(transaction, state.collection, commit.number);
+  return made && made->reached.empty() ? std::optional(made->root) : std::nullopt;
 }
 
 std::optional<Hash> Branches::root_there(Transaction& transaction, CommitNumber number, size_t collection, const TreeKind& kind) {
@@ -182,6 +187,28 @@ std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, 
     if (!state || (commit->root_of(*state) && !stores_[i]->has_pending(transaction, branch.id))) continue;
     const TreeKind kind = tree_kind(info, i);
     if (!root_there(transaction, branch.head, i, kind)) return TreePart{.commit = branch.head, .collection = i, .kind = kind};
+  }
+  return std::nullopt;
+}
+
+// What comes is known once it is planned; it is of the collections that the two sides of it don't show alike.
+std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from, const CommitInfo& info) {
+  const Change change = this->change(transaction, kind, into, from);
+  if (change.has_two_parents && change.base == from) return std::nullopt;
+  const auto ours = graph_.commit(transaction, into);
+  for (size_t i = 0; i < collections_.size(); ++i) {
+    const TreeKind tree = tree_kind(info, i);
+    const State before = change.base == 0 ? 0 : state_view(transaction, change.base, i).state;
+    const bool comes = before != state_view(transaction, change.theirs, i).state;
+    const CollectionState* const here = state_of(*ours, i);
+    if (here && (comes || !ours->root_of(*here)) && !root_there(transaction, into, i, tree)) return TreePart{.commit = into, .collection = i, .kind = tree};
+    if (!comes || !stores_[i]->purged_records(transaction).empty()) continue;  // a purged collection's changes are read from its documents
+    for (const CommitNumber side : {change.base, change.theirs}) {
+      if (side == 0 || graph_.dropped(transaction, side)) continue;  // a dropped one is refused with the merge
+      const auto commit = graph_.commit(transaction, side);
+      const CollectionState* const state = state_of(*commit, i);
+      if (state && !root_known(transaction, *commit, *state)) return TreePart{.commit = side, .collection = i, .kind = tree};
+    }
   }
   return std::nullopt;
 }
@@ -347,18 +374,18 @@ CommitNumber Branches::first_parent(Transaction& transaction, CommitNumber commi
   return of->parents.front();
 }
 
-Branches::Change Branches::change(Transaction& transaction, Bring kind, const Branch& into, CommitNumber from) const {
+Branches::Change Branches::change(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from) const {
   switch (kind) {
     case Bring::cherry_pick: return {first_parent(transaction, from), from, false};
     case Bring::revert: return {from, first_parent(transaction, from), false};
     case Bring::merge: break;
   }
-  return {graph_.common_ancestor(transaction, into.head, from), from, true};
+  return {graph_.common_ancestor(transaction, into, from), from, true};
 }
 
 Merged Branches::bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info) {
   Branch branch = head(transaction, into);
-  const Change change = this->change(transaction, kind, branch, from);
+  const Change change = this->change(transaction, kind, branch.head, from);
   if (change.has_two_parents && change.base == from) return {};
   return bring_in(transaction, std::move(branch), change, terms, info);
 }

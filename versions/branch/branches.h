@@ -101,6 +101,8 @@ class Branches {
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only = {},
                                        std::optional<Held>* held = nullptr);
 
+  enum class Bring : uint8_t { merge, cherry_pick, revert };
+
   // A part of a tree that the branch's next commit begins with, and the last one's id doesn't say: of a first commit's documents, or the tree
   // that it says made into one of another kind. At most so many documents, so that no transaction writes all of a large collection's tree.
   struct TreePart {
@@ -113,6 +115,8 @@ class Branches {
   std::optional<TreePart> next_part(Transaction& transaction, const std::string& branch, const CommitInfo& info);
   // False: it was the last one of this tree.
   bool make_part(Transaction& transaction, const TreePart& part);
+  // The same of the commit that `bring` would put behind `into`: of its tree, and of those whose difference it takes.
+  std::optional<TreePart> next_part(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from, const CommitInfo& info);
 
   // Of the tree of all documents that the commit showed when it was made. Where its id doesn't say it, of one that was made of them; where there is
   // none, one of this kind is made: it reads them all.
@@ -120,13 +124,12 @@ class Branches {
   const Roots& roots() const { return roots_; }
 
   // What comes to a branch lies between two commits: from `base` to `theirs`.
-  enum class Bring : uint8_t { merge, cherry_pick, revert };
   struct Change {
     CommitNumber base = 0, theirs = 0;
     bool has_two_parents = false;
   };
   // Throws IllegalOperation for a pick or revert of the first commit.
-  Change change(Transaction& transaction, Bring kind, const Branch& into, CommitNumber from) const;
+  Change change(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from) const;
   // By `kind` one of the three below.
   Merged bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info);
   // Into the branch, which gets a commit with two parents. Throws IllegalOperation where something is pending there.
@@ -193,6 +196,7 @@ class Branches {
   std::vector<CollectionState> states(Transaction& transaction, CommitNumber commit, const CommitInfo& info);
   const CollectionState* state_of(const Commit& commit, size_t collection) const { return commit.state_of(collections_[collection].parts.collection); }
   TreeKind tree_kind(const CommitInfo& info, size_t collection) const;
+  std::optional<Hash> root_known(Transaction& transaction, const Commit& commit, const CollectionState& state);  // said or made, of whatever kind
   std::optional<Hash> root_there(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind);  // said or made
   Hash root_as(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind);
   // What a commit behind this one says of the collection where it doesn't change it, and where it does. `commit` has the collection.

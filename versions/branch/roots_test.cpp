@@ -327,6 +327,55 @@ TEST_CASE("the tree of what was there before the first branch is made in parts, 
   }
 }
 
+TEST_CASE("the trees that a merge, a pick or a revert begins with are made before it, in parts") {
+  using Bring = Branches::Bring;
+  for (const Bring kind : {Bring::merge, Bring::cherry_pick, Bring::revert}) {
+    for (const TreeKind& tree : all_trees) {
+      storage::TemporaryDirectory directory;
+      Repository repository(directory.path(), Layout::hybrid, 12);
+      Branches& branches = *repository.branches;
+      Documents documents;
+      for (int id = 1; id <= 12; ++id) documents[id] = document(id, 0, 0);
+      documents[3] = document(3, 9, 9);
+      const CommitInfo info{.time_ms = 5, .trees = {{"things", tree}}};
+      CommitNumber first = 0, dev = 0;
+      storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+        first = branches.head(transaction, "main").head;
+        branches.create(transaction, "dev", "main");
+        repository.put(transaction, "dev", documents[3]);
+        dev = branches.commit(transaction, "dev", {})->number;
+        // As a purge does with the trees that were made before it.
+        branches.graph().remove_made_roots(transaction, repository.collection->id());
+      });
+      const std::string into = kind == Bring::revert ? "dev" : "main";
+      if (kind == Bring::revert) documents[3] = document(3, 0, 0);
+      size_t parts = 0;
+      for (bool more = true; more;) {
+        more = storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+          auto part = branches.next_part(transaction, kind, branches.head(transaction, into).head, dev, info);
+          if (!part) return false;
+          part->documents_max = 5;
+          branches.make_part(transaction, *part);
+          ++parts;
+          return true;
+        });
+      }
+      // The first commit's tree; of a branch that has another kind of tree so far, that too.
+      CHECK(parts == (kind == Bring::revert && tree != TreeKind() ? 6 : 3));
+      storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+        const auto made = branches.graph().made_root(transaction, repository.collection->id(), first);
+        REQUIRE(made);
+        CHECK(made->reached.empty());
+        const Merged merged = branches.bring(transaction, kind, into, dev, fields(Prefer::theirs), info);
+        REQUIRE(merged.commit);
+        CHECK(merged.commit->collections[0].digest == root_of(documents, tree));
+        CHECK(branches.graph().made_root(transaction, repository.collection->id(), first)->root == made->root);
+        CHECK_FALSE(branches.next_part(transaction, Bring::merge, branches.head(transaction, into).head, dev, info));
+      });
+    }
+  }
+}
+
 TEST_CASE("a trie refuses the commit of a document whose _id is too long for it, and another tree takes it") {
   Committed committed(10, all_trees[1]);
   bson::Builder builder;

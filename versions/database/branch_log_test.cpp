@@ -195,10 +195,19 @@ TEST_CASE("merges are made again without planning: what was adopted is adopted, 
       b.follow(a);
     }
     const bool there = random.below(2) == 0, both = random.below(2) == 0;
-    a.change([&](Transaction& transaction) {
-      const std::string into = there ? "main" : "dev", from = there ? "dev" : "main";
+    const std::string into = there ? "main" : "dev", from = there ? "dev" : "main";
+    const auto request_now = [&](Transaction& transaction) {
       BranchedDatabase::MergeRequest request{.from = a.shop().branch(transaction, {.name = from}).head, .resolve = fields(Prefer::theirs)};
       if (both) request.with = from;
+      return request;
+    };
+    if (random.below(2) == 0) {
+      a.engine.catalog().alter_option(a.engine.catalog().open("shop.things"), "commits", json("{tree: 'bucketTree', buckets: 20}"));
+      bool more = true;
+      while (more) a.change([&](Transaction& transaction) { more = a.shop().prepare_merge(transaction, {.name = into}, request_now(transaction)); });
+    }
+    a.change([&](Transaction& transaction) {
+      const BranchedDatabase::MergeRequest request = request_now(transaction);
       const auto merge = a.shop().merge(transaction, into, request, {.time_ms = ++time, .metadata = {}});
       REQUIRE(merge.conflicts.empty());
     });

@@ -236,10 +236,11 @@ Branch BranchedDatabase::create(Transaction& transaction, const std::string& nam
 
 bool BranchedDatabase::has_pending(Transaction& transaction, BranchId branch) {
   const auto lock = in_use();
-  for (const SharedCollection* shared : in_order_) {
-    if (shared->store.has_pending(transaction, branch)) return true;
-  }
-  return false;
+  return is_pending(transaction, branch);
+}
+
+bool BranchedDatabase::is_pending(Transaction& transaction, BranchId branch) const {
+  return std::any_of(in_order_.begin(), in_order_.end(), [&](const SharedCollection* shared) { return shared->store.has_pending(transaction, branch); });
 }
 
 void BranchedDatabase::lose(Transaction& transaction, SharedCollection& shared, RecordId record, Stamp generation, BytesView content, const Lost& lost) {
@@ -350,6 +351,16 @@ bool BranchedDatabase::prepare_commit(Transaction& transaction, const std::strin
   const CommitInfo info = with_trees({});
   const auto lock = in_use();
   const auto part = branches_.next_part(transaction, branch, info);
+  if (part) make_tree_part(transaction, *part);
+  return part.has_value();
+}
+
+bool BranchedDatabase::prepare_merge(Transaction& transaction, const Ref& into, const MergeRequest& request) {
+  const CommitInfo info = with_trees({});
+  const auto lock = in_use();
+  const Place place = this->place(transaction, into);
+  if (place.branch && is_pending(transaction, place.branch->id)) return false;
+  const auto part = branches_.next_part(transaction, request.kind, place.commit, request.from, info);
   if (part) make_tree_part(transaction, *part);
   return part.has_value();
 }
@@ -593,7 +604,7 @@ std::optional<BranchedDatabase::MergeSides> BranchedDatabase::merge_sides(Transa
   for (size_t i = 0; i < in_order_.size(); ++i) {
     if (collection_name(*in_order_[i]) != collection) continue;
     BranchStore& store = in_order_[i]->store;
-    const Branches::Change change = branches_.change(transaction, kind, branch, from);
+    const Branches::Change change = branches_.change(transaction, kind, branch.head, from);
     MergeSides sides{.collection = in_order_[i]->base.id(), .key = Bytes(key), .base = {}, .ours = {}, .theirs = {}};
     if (change.base != 0) sides.base = store.get(transaction, branches_.view(transaction, change.base, i), sides.key);
     sides.ours = store.get(transaction, branches_.view(transaction, branch.head, i), sides.key);

@@ -133,6 +133,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
     // It goes on with the merge that is under way on the branch, and ends that with its commit: what was decided there counts.
     bool goes_on = false;
   };
+  // Before a merge, as `prepare_commit` is before a commit; `into`: the branch, or where it will begin. Where something is pending nothing is made.
+  bool prepare_merge(Transaction& transaction, const Ref& into, const MergeRequest& request);
   // Where there are conflicts the transaction must not be committed. Throws IllegalOperation where something is pending on the branch, or
   // another merge is under way there.
   Merge merge(Transaction& transaction, const std::string& into, const MergeRequest& request, const CommitInfo& info);
@@ -189,6 +191,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   std::shared_lock<std::shared_mutex> in_use() const;
   // With what the collections' options say of trees. Members of a set are told: who makes the commit again may have other options by then.
   CommitInfo with_trees(CommitInfo info) const;
+  bool is_pending(Transaction& transaction, BranchId branch) const;
   void make_tree_part(Transaction& transaction, const Branches::TreePart& part);
   // By name, throws NamespaceNotFound.
   size_t collection_at(std::string_view name) const;
