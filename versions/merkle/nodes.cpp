@@ -149,8 +149,6 @@ unsigned hops_of(BytesView row) { return is_delta(row) ? static_cast<uint8_t>(ro
 
 std::optional<Hash> TableNodes::base_of(BytesView row) { return is_delta(row) ? std::optional(read_hash(row.data() + base_at)) : std::nullopt; }
 
-NodePtr TableNodes::read(const Hash& hash) { return read(hash, hops_max); }
-
 NodePtr TableNodes::read_child(const Node& parent, size_t entry) {
   if (NodePtr child = cache_.get_child(parent, entry)) return child;
   NodePtr child = read(parent.child(entry));
@@ -158,24 +156,44 @@ NodePtr TableNodes::read_child(const Node& parent, size_t entry) {
   return child;
 }
 
-NodePtr TableNodes::read(const Hash& hash, unsigned hops_max) {
+NodePtr TableNodes::read(const Hash& hash) {
   if (NodePtr node = cache_.get(hash)) return node;
-  ++read_from_table_;
-  const auto row = table_.get(transaction_, view(hash));
-  if (!row) not_there(hash, "is missing");
-  base::Result<NodePtr> node = base::Failure{base::ErrorCode::data_corruption_detected, {}};
-  if (const auto base = base_of(*row)) {
-    const unsigned hops = hops_of(*row);
-    if (hops == 0 || hops > hops_max || base::load_le<uint32_t>(row->data() + 2) != checksum_of(*row)) not_there(hash, "is damaged");
-    const Bytes delta(row->substr(delta_header_bytes));
-    const auto bytes = dedup::apply(read(*base, hops - 1)->bytes(), delta, {.output_bytes_max = row_bytes_max});
-    if (bytes.ok()) node = Node::decode(bytes.value());
-  } else {
-    node = Node::decode(*row);
-  }
+  base::Result<NodePtr> node = Node::decode(read_bytes(hash));
   if (!node.ok() || (*node)->hash() != hash) not_there(hash, "is damaged");
   cache_.put(*node);
   return std::move(*node);
+}
+
+// What it leans on is not made a node: that it is right shows in the hash of what comes of it, and old nodes would push others out of the cache.
+Bytes TableNodes::read_bytes(const Hash& hash) {
+  std::vector<Bytes> deltas;  // the last one first
+  Bytes bytes;
+  Hash at = hash;
+  for (unsigned hops_left = hops_max;;) {
+    if (const NodePtr base = deltas.empty() ? nullptr : cache_.get(at)) {
+      bytes = base->bytes();
+      break;
+    }
+    ++read_from_table_;
+    const auto row = table_.get(transaction_, view(at));
+    if (!row) not_there(at, "is missing");
+    const auto base = base_of(*row);
+    if (!base) {
+      bytes = *row;
+      break;
+    }
+    const unsigned hops = hops_of(*row);
+    if (hops == 0 || hops > hops_left || base::load_le<uint32_t>(row->data() + 2) != checksum_of(*row)) not_there(at, "is damaged");
+    hops_left = hops - 1;
+    deltas.emplace_back(row->substr(delta_header_bytes));
+    at = *base;
+  }
+  for (; !deltas.empty(); deltas.pop_back()) {
+    auto made = dedup::apply(bytes, deltas.back(), {.output_bytes_max = row_bytes_max});
+    if (!made.ok()) not_there(hash, "is damaged");
+    bytes = std::move(made.value());
+  }
+  return bytes;
 }
 
 // nullopt: it is to be kept whole.

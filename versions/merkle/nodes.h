@@ -157,7 +157,7 @@ class TableNodes : public Nodes {
   void write(NodePtr node, const NodePtr& like) override;
 
  private:
-  NodePtr read(const Hash& hash, unsigned hops_max);
+  Bytes read_bytes(const Hash& hash);
   std::optional<Bytes> against(const Node& node, const Node& like) const;
 
   storage::Transaction& transaction_;

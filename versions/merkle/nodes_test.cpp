@@ -286,11 +286,21 @@ TEST_CASE("a node that is like an older one is kept as its delta, so many in a r
     }
   });
   storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+  size_t leaning = 0;
   for (const auto& [root, contents] : past) {
     NodeCache fresh(1 << 20);
     TableNodes nodes(transaction, table, fresh);
     CHECK(read(*index, nodes, root) == contents);
+    // What they lean on was nobody's wish.
+    std::set<Hash> of_tree, leans;
+    for (const Hash& hash : nodes_of(nodes, root)) of_tree.insert(hash);
+    for (const Hash& hash : of_tree) {
+      if (const auto base = TableNodes::base_of(*table.get(transaction, view(hash))); base && !of_tree.contains(*base)) leans.insert(*base);
+    }
+    leaning += leans.size();
+    for (const Hash& hash : leans) CHECK_FALSE(fresh.get(hash));
   }
+  CHECK(leaning > 10);
   uint64_t bytes = 0;
   size_t deltas = 0;
   std::map<Bytes, Bytes> bases;
