@@ -48,14 +48,14 @@ void BranchedDatabase::add(storage::StoredCollection& collection, int64_t holes)
   StoreParts parts{engine_, collection.id(), collection.records(),
                    [id_index](Transaction& transaction, BytesView key) { return id_index->find(transaction, key).value_or(0); }};
   const std::unique_lock lock(mutex_);
-  auto& past = pasts_[collection.id()] = std::make_unique<CollectionPast>(past_, collection);
+  auto past = std::make_unique<CollectionPast>(past_, collection);
   parts.past = past.get();
   branches_.add({collection.uuid_bytes(), std::move(parts)});
   BranchStore& store = branches_.store(branches_.collections() - 1);
   // The BranchStore's own table tells which versions a key has.
   id_index->set_versions(storage::Table(store.table_names().front()));
-  auto& shared = collections_[collection.id()] = std::make_unique<SharedCollection>(branches_.graph(), store, collection, holes);
-  in_order_.push_back(shared.get());
+  auto& versions = collections_[collection.id()] = std::make_shared<Versions>(branches_.graph(), store, collection, holes, std::move(past));
+  in_order_.push_back(&versions->shared);
 }
 
 void BranchedDatabase::begin(Transaction& transaction, const CommitInfo& info) {
@@ -75,7 +75,7 @@ void BranchedDatabase::begin(Transaction& transaction, const CommitInfo& info) {
 void BranchedDatabase::share(storage::StoredCollection& collection) {
   // Of main, which is the first branch. The collection owns the view, so the view doesn't own the collection.
   const auto lock = in_use();
-  collection.share(std::make_shared<CollectionView>(shared_from_this(), *collections_.at(collection.id()), nullptr, collection.ns(),
+  collection.share(std::make_shared<CollectionView>(shared_from_this(), shared_of(collections_.at(collection.id())), nullptr, collection.ns(),
                                                     ViewPlace{std::string(main), BranchId{1}, 0}));
 }
 
@@ -113,17 +113,12 @@ void BranchedDatabase::check_kept(Transaction& transaction, const Ref& ref, Comm
 std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction, const Ref& ref, const std::string& ns,
                                                        std::shared_ptr<storage::StoredCollection> base) {
   const Place place = this->place(transaction, ref);
-  SharedCollection* shared = nullptr;
-  {
-    const auto lock = in_use();
-    const auto found = collections_.find(base->id());
-    if (found == collections_.end()) return nullptr;
-    shared = found->second.get();
-  }
+  const auto shared = versions_of(base->id());
+  if (!shared) return nullptr;
   ViewPlace where;
   where.commit = place.commit;
   if (place.branch) where = {place.branch->name, place.branch->id, place.commit};
-  auto view = std::make_shared<CollectionView>(shared_from_this(), *shared, std::move(base), ns, where);
+  auto view = std::make_shared<CollectionView>(shared_from_this(), shared, std::move(base), ns, where);
   if (!place.branch) return view;
   // The transaction may be from before the branch was dropped, and another one have its name: then nobody would take the view away.
   return views_.add(ns, where.branch, std::move(view), [&] { return is_now(*place.branch); });
@@ -144,21 +139,22 @@ std::optional<Branch> BranchedDatabase::branch_then(Transaction& transaction, co
 std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::CollectionId collection, const Branch& branch, Stamp snapshot) {
   {
     const std::shared_lock lock(mutex_);
-    const auto shared = collections_.find(collection);
-    if (shared == collections_.end()) return nullptr;
+    const auto found = collections_.find(collection);
+    if (found == collections_.end()) return nullptr;
     Transaction transaction(engine_, Transaction::Mode::read);
-    const auto listing = branches_past_.listing(transaction, *shared->second, branch, snapshot);
+    SharedCollection& shared = found->second->shared;
+    const auto listing = branches_past_.listing(transaction, shared, branch, snapshot);
     const bool has = listing ? lists(*listing) : branches_.has(transaction, branch.head, collection_at(collection)) ||
-                                                     !branches_past_.shown(transaction, *shared->second, branch, snapshot).empty();
+                                                     !branches_past_.shown(transaction, shared, branch, snapshot).empty();
     if (!has) return nullptr;
   }
   return shown_records([self = shared_from_this(), collection, branch, snapshot] {
     const std::shared_lock lock(self->mutex_);
-    const auto shared = self->collections_.find(collection);
-    if (shared == self->collections_.end()) throw OperationError(ErrorCode::query_plan_killed, "the collection was dropped");
+    const auto found = self->collections_.find(collection);
+    if (found == self->collections_.end()) throw OperationError(ErrorCode::query_plan_killed, "the collection was dropped");
     // The same in any transaction since the snapshot can be read; the caller's may be older.
     Transaction transaction(self->engine_, Transaction::Mode::read);
-    return self->branches_past_.shown(transaction, *shared->second, branch, snapshot);
+    return self->branches_past_.shown(transaction, found->second->shared, branch, snapshot);
   });
 }
 
@@ -182,7 +178,8 @@ void BranchedDatabase::check_unique(storage::CollectionId collection, const stor
   storage::StoredIndexes unique;
   std::copy_if(built.begin(), built.end(), std::back_inserter(unique), [](const auto& index) { return index->spec().unique; });
   if (unique.empty()) return;
-  SharedCollection& shared = *versions_of(collection);
+  const auto held = versions_of(collection);
+  SharedCollection& shared = *held;
   {
     Transaction transaction(engine_, Transaction::Mode::read);
     std::vector<Branch> branches = branches_.graph().branches(transaction);
@@ -270,7 +267,7 @@ bool BranchedDatabase::has(Transaction& transaction, const Place& place, storage
 
 bool BranchedDatabase::anybody_has(Transaction& transaction, storage::CollectionId collection) {
   const auto lock = in_use();
-  return branches_.anybody_has(transaction, collection_at(collection)) || pasts_.at(collection)->saved_listed(transaction);
+  return branches_.anybody_has(transaction, collection_at(collection)) || collections_.at(collection)->past->saved_listed(transaction);
 }
 
 bool BranchedDatabase::make_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection) {
@@ -305,9 +302,11 @@ std::vector<std::string> BranchedDatabase::remove(storage::CollectionId collecti
   const size_t at = collection_at(collection);
   in_order_.erase(in_order_.begin() + static_cast<std::ptrdiff_t>(at));
   const auto found = collections_.find(collection);
-  auto& [shared, store] = removed_.emplace_back(std::move(found->second), branches_.remove(at));
+  const std::shared_ptr<Versions> versions = std::move(found->second);
   collections_.erase(found);
-  return store->table_names();
+  versions->store = branches_.remove(at);
+  views_.drop(collection);
+  return versions->store->table_names();
 }
 
 void BranchedDatabase::drop(Transaction& transaction, const std::string& name, const Lost& lost) {
@@ -577,7 +576,7 @@ void BranchedDatabase::decide(Transaction& transaction, const Branch& branch, co
   const auto lock = in_use();
   open_merges_.decide(transaction, branch.id, sides.collection, sides.key, decision);
   bson::Builder said;
-  said.append("decide", branch.name).append("collection", bson::Binary{4, collections_.at(sides.collection)->base.uuid_bytes()});
+  said.append("decide", branch.name).append("collection", bson::Binary{4, collections_.at(sides.collection)->shared.base.uuid_bytes()});
   said.append("key", bson::Binary{0, sides.key}).append("take", static_cast<int32_t>(decision.take));
   said.append("sides", bson::Binary{0, versions::view(decision.sides)}).append("document", bson::Binary{0, decision.document});
   tell(transaction, said);
@@ -676,10 +675,12 @@ size_t BranchedDatabase::collection_at(storage::CollectionId id) const {
 
 std::string BranchedDatabase::collection_name(const SharedCollection& shared) { return std::string(storage::collection_of(shared.base.ns())); }
 
-SharedCollection* BranchedDatabase::versions_of(storage::CollectionId collection) const {
+std::shared_ptr<SharedCollection> BranchedDatabase::shared_of(const std::shared_ptr<Versions>& versions) { return {versions, &versions->shared}; }
+
+std::shared_ptr<SharedCollection> BranchedDatabase::versions_of(storage::CollectionId collection) const {
   const auto lock = in_use();
   const auto found = collections_.find(collection);
-  return found == collections_.end() ? nullptr : found->second.get();
+  return found == collections_.end() ? nullptr : shared_of(found->second);
 }
 
 std::vector<BranchedDatabase::Changes> BranchedDatabase::changes(Transaction& transaction, const Branch& branch) {

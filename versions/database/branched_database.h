@@ -173,8 +173,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // Takes every version of a document away, of all branches, commits and declared snapshots; returns how many there were.
   uint64_t purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id, const Lost& lost);
 
-  // To read it across branches; nullptr: no such collection. Good for as long as somebody holds the collection.
-  SharedCollection* versions_of(storage::CollectionId collection) const;
+  // To read it across branches; nullptr: no such collection. Good for as long as somebody holds the collection, too.
+  std::shared_ptr<SharedCollection> versions_of(storage::CollectionId collection) const;
 
   // Makes a change again that another member made. Throws DataCorruptionDetected where it doesn't fit what is here.
   void make_again(Transaction& transaction, const storage::BranchChange& change, const Lost& lost);
@@ -229,6 +229,16 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   void lose_pending(Transaction& transaction, const Branch& branch, SharedCollection& shared, const Lost& lost);
   void tell_collection(Transaction& transaction, std::string_view command, const Branch& branch, const SharedCollection& shared, const Branch* from = nullptr) const;
 
+  // A collection. Who has a view of one that was removed goes on with it.
+  struct Versions {
+    Versions(VersionGraph& graph, BranchStore& its_store, storage::StoredCollection& base, int64_t holes, std::unique_ptr<CollectionPast> its_past)
+        : past(std::move(its_past)), shared(graph, its_store, base, holes) {}
+    const std::unique_ptr<CollectionPast> past;
+    std::unique_ptr<BranchStore> store;  // once it was removed; before, branches_ has it
+    SharedCollection shared;
+  };
+  static std::shared_ptr<SharedCollection> shared_of(const std::shared_ptr<Versions>& versions);
+
   storage::Engine& engine_;
   storage::BranchLog* const log_;  // nullptr: none
   const std::string name_;
@@ -240,11 +250,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   std::shared_mutex indexes_;
   mutable std::shared_mutex mutex_;  // of the list of collections, there and in branches_
   bool closed_ = false;
-  std::map<storage::CollectionId, std::unique_ptr<CollectionPast>> pasts_;
-  std::map<storage::CollectionId, std::unique_ptr<SharedCollection>> collections_;
+  std::map<storage::CollectionId, std::shared_ptr<Versions>> collections_;
   std::vector<SharedCollection*> in_order_;  // as branches_ has them
-  // Gone for good, but somebody may still read them.
-  std::vector<std::pair<std::unique_ptr<SharedCollection>, std::unique_ptr<BranchStore>>> removed_;
   KnownViews views_;
 };
 

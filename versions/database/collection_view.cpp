@@ -168,9 +168,9 @@ int64_t SharedCollection::records(Transaction& transaction, const View& view) {
 
 // --- the view
 
-CollectionView::CollectionView(std::shared_ptr<void> alive, SharedCollection& shared, std::shared_ptr<storage::StoredCollection> base,
+CollectionView::CollectionView(std::shared_ptr<void> database, std::shared_ptr<SharedCollection> shared, std::shared_ptr<storage::StoredCollection> base,
                                std::string ns, ViewPlace place)
-    : alive_(std::move(alive)), shared_(shared), base_(std::move(base)), ns_(std::move(ns)), place_(std::move(place)) {}
+    : database_(std::move(database)), held_(std::move(shared)), shared_(*held_), base_(std::move(base)), ns_(std::move(ns)), place_(std::move(place)) {}
 
 View CollectionView::view(Transaction& transaction) const {
   if (place_.id == BranchId::none) return shared_.view_of(transaction, place_.commit);

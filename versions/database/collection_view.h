@@ -46,8 +46,8 @@ struct ViewPlace {
 
 class CollectionView final : public storage::Collection {
  public:
-  // `alive`: what `shared` lies in. `base`: nullptr where the collection itself owns the view.
-  CollectionView(std::shared_ptr<void> alive, SharedCollection& shared, std::shared_ptr<storage::StoredCollection> base, std::string ns,
+  // `database`: what `shared` refers to. `base`: nullptr where the collection itself owns the view.
+  CollectionView(std::shared_ptr<void> database, std::shared_ptr<SharedCollection> shared, std::shared_ptr<storage::StoredCollection> base, std::string ns,
                  ViewPlace place);
 
   storage::CollectionId id() const override { return shared_.base.id(); }
@@ -87,7 +87,8 @@ class CollectionView final : public storage::Collection {
   View readable(Transaction& transaction) const;  // as one that has nothing pending where that is so
   View writable(Transaction& transaction) const;
 
-  const std::shared_ptr<void> alive_;
+  const std::shared_ptr<void> database_;
+  const std::shared_ptr<SharedCollection> held_;
   SharedCollection& shared_;
   const std::shared_ptr<storage::StoredCollection> base_;
   const std::string ns_;

@@ -402,6 +402,20 @@ TEST_CASE("a collection that no branch and no commit has any more leaves no tabl
   CHECK_FALSE(shop.there("shop.new"));
 }
 
+TEST_CASE("of a collection that is gone nothing stays in memory but for who holds a view of it") {
+  Shop shop;
+  shop.put("shop@dev.new", 1, 1);
+  auto held = shop.engine.catalog().open("shop@dev.new");
+  const std::weak_ptr<SharedCollection> versions = shop.database->versions_of(held->id());
+  CHECK(shop.engine.catalog().drop("shop@dev.new"));
+  CHECK(held->dropped());
+  CHECK(shop.database->versions_of(held->id()) == nullptr);
+  CHECK_FALSE(versions.expired());
+  held.reset();
+  for (int i = 0; !versions.expired() && i < 1000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(versions.expired());
+}
+
 TEST_CASE("a branch and a tag can't take one name at the same time") {
   test::Shop shop;
   shop.begin();

@@ -41,6 +41,11 @@ void KnownViews::drop(const std::string& branch) {
   });
 }
 
+void KnownViews::drop(storage::CollectionId collection) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(views_, [&](const auto& one) { return one.second.view->id() == collection; });
+}
+
 void KnownViews::clear() {
   const std::lock_guard lock(mutex_);
   views_.clear();

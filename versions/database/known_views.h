@@ -27,6 +27,8 @@ class KnownViews {
   std::shared_ptr<CollectionView> add(const std::string& ns, const std::string& branch, std::shared_ptr<CollectionView> view, const std::function<bool()>& is_now);
   // The branch is gone, and so are its views.
   void drop(const std::string& branch);
+  // So is the collection, of all branches. Views say so by themselves.
+  void drop(storage::CollectionId collection);
   void clear();
 
  private:

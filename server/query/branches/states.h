@@ -52,7 +52,7 @@ struct Versioned {
   versions::BranchStore& store() const { return shared->store; }
 
   std::shared_ptr<storage::Collection> collection;  // keeps what `shared` is
-  versions::SharedCollection* shared = nullptr;
+  std::shared_ptr<versions::SharedCollection> shared;
 };
 
 }  // namespace server::query
