@@ -1,4 +1,6 @@
 """What reads several states of a database at once: differences, versions, and pipelines that look into another branch."""
+import time
+
 import bson
 import pytest
 
@@ -200,6 +202,7 @@ def test_commits_that_touched_a_document(shop):
     def commit(ref, message, write):
         write(shop[ref].c)
         shop[ref].command("commit", 1, message=message)
+        time.sleep(0.002)  # of two branches' commits the later one is the one with the later millisecond
 
     commit("dev", "one", lambda c: c.update_one({"_id": 1}, {"$set": {"a": 1}}))
     commit("dev", "two", lambda c: c.update_one({"_id": 2}, {"$set": {"a": 1}}))
