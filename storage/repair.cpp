@@ -37,12 +37,13 @@ std::string lost_and_found(const Collection& collection) {
 
 class Repair {
  public:
-  Repair(Engine& engine, StoredCollection& collection, const ContentCopies& copies, const std::function<void()>& interrupted)
+  Repair(Engine& engine, StoredCollection& collection, const ContentCopies& copies, VersionEntries* versions, const std::function<void()>& interrupted)
       : engine_(engine),
         collection_(collection),
         chains_(collection.records().state().chains),
         tables_(chains_.tables()),
         copies_(copies),
+        versions_(versions),
         interrupted_(interrupted) {}
 
   RepairReport report;
@@ -483,23 +484,22 @@ class Repair {
       ask();
       in_transaction(engine_, [&, &key = key, record = record](Transaction& transaction) { remove_entry(transaction, index, key, record); });
     }
-    // Which record of several an `_id` names on a branch isn't said by the records.
-    if (index.is_id() && index.shared()) return;
     for (const RecordId record : records()) {
       ask();
       in_transaction(engine_, [&](Transaction& transaction) { insert_missing(transaction, index, record); });
     }
   }
 
+  bool of_versions(const StoredIndex& index) const { return index.is_id() && index.shared(); }
+
   // What branches have under one key are rows of their own, and those of `_id` belong to the branches.
   void remove_entry(Transaction& transaction, const StoredIndex& index, BytesView key, RecordId record) {
     if (!index.shared() || !index.spec().unique || index.find(transaction, key) == record) {
       index.remove(transaction, key, record);
-    } else if (index.is_id()) {
-      return;
-    } else {
+    } else if (!of_versions(index)) {
       index.remove_version(transaction, key, record);
     }
+    if (of_versions(index)) versions_->remove(transaction, key, record, !readable(transaction, record));
     transaction.after_commit([this] { ++report.removed_keys; });
   }
 
@@ -513,10 +513,12 @@ class Repair {
     int64_t inserted = 0;
     for (const Bytes& key : keys.keys) {
       if (index.has(transaction, key, record)) continue;
-      if (index.shared() && index.spec().unique) {
+      if (index.shared() && index.spec().unique && !index.is_id()) {
         index.add_version(transaction, key, record);
-      } else if (!index.insert(transaction, key, record)) {
-        return move_away(transaction, record, *content);
+      } else if (!(of_versions(index) ? versions_->insert(transaction, key, record) : index.insert(transaction, key, record))) {
+        move_away(transaction, record, *content);
+        if (of_versions(index)) versions_->remove(transaction, key, record, true);
+        return;
       }
       ++inserted;
     }
@@ -559,6 +561,7 @@ class Repair {
   ChainStore& chains_;
   const StoreTables& tables_;
   const ContentCopies& copies_;
+  VersionEntries* const versions_;
   const std::function<void()>& interrupted_;
   std::shared_ptr<Collection> lost_;
   IndexKeys keys_;
@@ -567,8 +570,9 @@ class Repair {
 }  // namespace
 
 RepairReport repair_collection(Engine& engine, const std::shared_ptr<Collection>& collection, bool full,
-                               const ContentCopies& copies, const std::function<void()>& interrupted) {
-  const auto stored = std::dynamic_pointer_cast<StoredCollection>(collection);
+                               const ContentCopies& copies, VersionEntries* versions, const std::function<void()>& interrupted) {
+  const std::shared_ptr<Collection> home = collection->home();
+  const auto stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection);
   if (!stored)
     throw base::OperationError(ErrorCode::command_not_supported,
                                "'" + collection->ns() + "' is not kept as a collection that could be repaired");
@@ -578,7 +582,7 @@ RepairReport repair_collection(Engine& engine, const std::shared_ptr<Collection>
     if (stored->dropped())
       throw base::OperationError(ErrorCode::namespace_not_found, "Collection '" + stored->ns() + "' does not exist to validate.");
     const auto still = engine.dedup().hold();
-    Repair repair(engine, *stored, copies, interrupted);
+    Repair repair(engine, *stored, copies, versions, interrupted);
     repair.run();
     report = std::move(repair.report);
   }

@@ -25,6 +25,17 @@ class Engine;
 // where the checksum holds.
 using ContentCopies = std::function<std::optional<Bytes>(const Collection& collection, RecordId record, Stamp generation)>;
 
+// Plug: entries of `_id` in a database with branches, which are of versions. Who has these knows where an entry lies, and what a branch and a commit
+// say of its record.
+class VersionEntries {
+ public:
+  virtual ~VersionEntries() = default;
+  // It leads to no document of that key. `gone`: to no record at all, which nobody may expect any more.
+  virtual void remove(Transaction& transaction, BytesView key, RecordId record, bool gone) = 0;
+  // False: another document of before the first branch has the key.
+  virtual bool insert(Transaction& transaction, BytesView key, RecordId record) = 0;
+};
+
 struct RepairReport {
   ValidateReport after;           // what validate finds when all is done
   int64_t restored_contents = 0;  // from copies
@@ -41,8 +52,9 @@ struct RepairReport {
 };
 
 // Throws NamespaceNotFound where it was dropped, CommandNotSupported for a collection that is kept elsewhere (the log).
-RepairReport repair_collection(Engine& engine, const std::shared_ptr<Collection>& collection, bool full,
-                               const ContentCopies& copies, const std::function<void()>& interrupted = nullptr);
+// `versions`: nullptr where the database has no branches.
+RepairReport repair_collection(Engine& engine, const std::shared_ptr<Collection>& collection, bool full, const ContentCopies& copies,
+                               VersionEntries* versions, const std::function<void()>& interrupted = nullptr);
 
 // Records whose contents don't read, at most so many: to be named where validate found that there are some.
 std::vector<RecordId> corrupt_records(Engine& engine, Collection& collection, size_t count_max,

@@ -48,7 +48,7 @@ struct Fixture {
   const StoreTables& tables() { return collection->records().state().chains.tables(); }
   ValidateReport validate() { return engine.catalog().validate(collection, false); }
   RepairReport repair(const ContentCopies& copies = {}, const std::function<void()>& interrupted = nullptr) {
-    return repair_collection(engine, collection, false, copies, interrupted);
+    return repair_collection(engine, collection, false, copies, nullptr, interrupted);
   }
 
   bool reads(RecordId record) {

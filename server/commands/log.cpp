@@ -1,5 +1,6 @@
 // log: the commits that a state comes from, newest first.
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "server/arguments.h"
@@ -57,6 +58,7 @@ class LogSource : public query::CursorSource {
         states_(op, std::move(database)),
         log_(states_.branches().graph(), states_.transaction(), states_.place(from).commit),
         first_(states_.branches().graph().first(states_.transaction())),
+        proof_(states_.branches().graph().proof_of_first(states_.transaction())),
         left_(limit) {
     if (touching) touching_.emplace(op, states_, *touching);
   }
@@ -70,7 +72,7 @@ class LogSource : public query::CursorSource {
       if (!log_.next()) return false;
       commit = log_.commit();
       if (commit.number == first_ && first_told_) continue;
-      if (proves_first(commit)) {
+      if (commit.number == proof_) {
         first_told_ = true;
         commit.parents.clear();
       }
@@ -82,18 +84,12 @@ class LogSource : public query::CursorSource {
   bson::DocumentView document() override { return document_; }
 
  private:
-  // A database's first `commit` makes two: what the documents came with, and its child, which proves them. They are told of as one.
-  bool proves_first(const versions::Commit& commit) const {
-    if (commit.parents != std::vector{first_}) return false;
-    const auto first = states_.branches().graph().commit(states_.transaction(), first_);
-    const auto same = [](const versions::CollectionState& a, const versions::CollectionState& b) { return a.collection == b.collection && a.state == b.state; };
-    return commit.metadata == first->metadata && std::ranges::equal(commit.collections, first->collections, same);
-  }
-
   OperationContext* op_;  // nullptr between batches
   query::States states_;
   versions::Log log_;
+  // A database's first `commit` makes two: what the documents came with, and its child, which proves them. They are told of as one.
   const versions::CommitNumber first_;
+  const std::optional<versions::CommitNumber> proof_;
   bool first_told_ = false;
   std::optional<Touching> touching_;
   int64_t left_;  // negative: no limit

@@ -4,10 +4,13 @@
 #include "server/command.h"
 #include "server/commands/scale.h"
 #include "server/operation.h"
+#include "server/services.h"
 #include "server/write/target.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
+#include "storage/names.h"
 #include "storage/repair.h"
+#include "versions/database/databases.h"
 
 namespace server {
 namespace {
@@ -161,7 +164,9 @@ class Validate : public Command {
       const auto copies = [&engine](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
         return copy_in_log(engine, of, generation);
       };
-      const auto report = storage::repair_collection(engine, collection, full, copies, interrupted);
+      const auto database = op.services().databases ? op.services().databases->find(storage::database_of(ns)) : nullptr;
+      const auto versions = database ? database->entries_to_repair(collection->id()) : nullptr;
+      const auto report = storage::repair_collection(engine, collection, full, copies, versions.get(), interrupted);
       return append_report(*collection, report.after, &report, {}, reply);
     }
     auto report = catalog.validate(collection, full, interrupted);

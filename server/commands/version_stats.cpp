@@ -99,8 +99,7 @@ class VersionStats : public Command {
         const versions::View view = one.shared->view_of(states.transaction(), branch);
         const int64_t here = one.shared->records(states.transaction(), view);
         documents += here;
-        // Ids that nobody ever had are in the difference where one of the two has dropped the collection: then all are its own.
-        own += std::min(here, static_cast<int64_t>(one.store().diff(states.transaction(), one.view, view).only_b.count()));
+        own += one.shared->records_beyond(states.transaction(), one.view, view);
         const auto pending = one.store().pending(states.transaction(), branch.id);
         uncommitted += static_cast<int64_t>(pending.added.count() + pending.removed.count());
       }

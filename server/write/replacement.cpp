@@ -48,8 +48,7 @@ Replacement::Replacement(OperationContext& op, const std::string& ns, const stor
     const auto indexes = database_->keep_indexes();
     in_transaction(op, [&](storage::Transaction& transaction) {
       branch_ = database_->branch(transaction, query::ref_of_name(database_of(ns))).name;
-      const versions::Branch made = database_->create(transaction, aside, {.name = branch_});
-      if (there) database_->drop_collection(transaction, made, there->id(), keep_for_log(op));
+      database_->create_empty(transaction, aside, {.name = branch_});
     });
   }
   aside_ = aside;

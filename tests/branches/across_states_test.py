@@ -171,7 +171,7 @@ def test_the_history_of_a_document(shop):
     logged = {one["commit"]: one for one in log_of(shop["dev"])}
     assert logged.pop(first["commit"])["parents"] == []  # what the documents came with, and what proves them, as one
     assert {one["commit"]: {field: value for field, value in one.items() if field != "document"} for one in found[1:3]} == logged
-    assert found[3]["parents"] == [] and found[3]["message"] == "first"
+    assert found[3]["commit"] == first["commit"] and found[3]["parents"] == [] and found[3]["message"] == "first"
     assert [one["document"] for one in history(main.c, 0)] == [{"_id": 0, "a": 0}]
     assert history(main.c, 77) == [] and history(main.nowhere, 1) == []
     # What a merge takes over came with the commit that it was made with.

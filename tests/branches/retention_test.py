@@ -21,7 +21,7 @@ def history(shop):
     main.c.create_index("u", unique=True)
     main.c.insert_many([{"_id": i, "a": i % 3, "u": i, "text": "text " * 20} for i in range(20)])
     first = main.command("commit", 1)["commit"]
-    came_with = next(main.c.aggregate([{"$history": {"_id": 0}}]))["commit"]
+    came_with = log_of(shop[f"{first}~1"])[0]["commit"]
     shown = {commit: by_id(main.c) for commit in (came_with, first)}
     for i in range(10):
         main.c.update_one({"_id": 1}, {"$set": {"a": 100 + i, "u": 100 + i}})

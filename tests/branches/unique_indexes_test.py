@@ -232,3 +232,24 @@ def test_what_is_known_of_old_commits_outlives_a_kill(tmp_path):
         with pytest.raises(DuplicateKeyError):
             client["t@new"].c.insert_one({"_id": 3, "u": 7})
         check_collection(client.t, "c")
+
+
+def test_a_collection_is_replaced_where_only_what_is_pending_keeps_to_a_unique_index(shop):
+    main = shop["main"]
+    main.c.insert_many([{"_id": 1, "u": 1}, {"_id": 2, "u": 1}])
+    main.d.insert_one({"_id": 1})
+    shop.create("dev")
+    for ref in ["main", "dev"]:
+        shop[ref].c.delete_one({"_id": 2})
+    main.c.create_index("u", unique=True)
+    fails(DUPLICATE_KEY, lambda: shop.create("third", **{"from": "dev"}))
+    for ref in ["main", "dev"]:
+        list(shop[ref].c.aggregate([{"$set": {"a": 1}}, {"$out": "d"}]))
+        assert list(shop[ref].d.find()) == [{"_id": 1, "u": 1, "a": 1}]
+        list(shop[ref].c.aggregate([{"$set": {"a": 2}}, {"$out": "c"}]))
+        assert list(shop[ref].c.find()) == [{"_id": 1, "u": 1, "a": 2}]
+        shop[ref].d.rename("e")
+        assert sorted(shop[ref].list_collection_names()) == ["c", "e"]
+        shop[ref].command("commit", 1)
+        assert shop[ref].command("verify", 1, deep=True)["valid"]
+    shop.create("third", **{"from": "dev"})

@@ -36,3 +36,26 @@ def test_what_there_is_is_counted(shop):
     fails(NAMESPACE_NOT_FOUND, lambda: shop["nowhere"].command("versionStats", 1))
     fails(TYPE_MISMATCH, lambda: main.command("versionStats", 1, perBranch=1))
     fails(UNKNOWN_FIELD, lambda: main.command("versionStats", 1, x=1))
+
+
+def test_what_branches_share_is_exact_behind_a_drop_a_merge_back_and_a_purge(shop):
+    main = shop["main"]
+    main.c.insert_many([{"_id": i} for i in range(20)])
+    main.c.delete_many({"_id": {"$lt": 5}})
+    shop.create("dev")
+    main.c.drop()
+    main.command("commit", 1)
+    shop["dev"].c.update_one({"_id": 7}, {"$set": {"a": 1}})
+    shop["dev"].command("commit", 1)
+    main.command("merge", "dev", resolve="theirs")
+    assert list(main.c.find()) == [{"_id": 7, "a": 1}]
+
+    def shares(branch):
+        found = {one["name"]: one for one in main.command("versionStats", 1, perBranch=True)["perBranch"]}[branch]
+        return found["documents"], found["shared"], found["own"]
+
+    assert shares("dev") == (15, 1, 14) and shares("main") == (1, 1, 0)
+    main.command({"purge": "c", "id": 9})
+    assert shares("dev") == (14, 1, 13)
+    main.command({"purge": "c", "id": 7})
+    assert shares("dev") == (13, 0, 13) and shares("main") == (0, 0, 0)

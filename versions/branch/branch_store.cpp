@@ -280,9 +280,7 @@ RecordId BranchStore::insert_new(Transaction& transaction, const View& view, Byt
   base::check(view.branch != BranchId::none, "a write on a branch");
   const RecordId record = allocate(transaction, view.segment);
   parts_.records.insert_at(transaction, record, document, generation);
-  Bytes value;
-  base::append_varint(value, commit);
-  keys_.put(transaction, entry_key(key, record), value);
+  put_entry(transaction, key, record, commit);
   now_shown(transaction, view.branch, record);
   return record;
 }

@@ -230,6 +230,10 @@ class BranchStore {
   // their commits. Returns how many versions there were.
   uint64_t purge(Transaction& transaction, BytesView key, const std::vector<BranchId>& branches, const Lost& lost);
   bool purged(Transaction& transaction, RecordId record);
+  // The entry of a version. `commit`: the number of that it came with; 0: see Version.
+  void put_entry(Transaction& transaction, BytesView key, RecordId record, uint64_t commit);
+  // An entry that leads to no version of the key. `gone`: to none at all; that one is as if it were purged.
+  void remove_entry(Transaction& transaction, BytesView key, RecordId record, bool gone, const std::vector<BranchId>& branches);
   // Documents that the state still names, and so the trees of commits with it, though they were purged since.
   struct Purged {
     RecordSet records;
@@ -299,6 +303,8 @@ class BranchStore {
   void clear_pending(Transaction& transaction, BranchId branch) {
     pending_.truncate(transaction, pending_key(branch, 0), pending_key(branch, storage::record_id_max));
   }
+  // States go on naming the record, and the trees of their commits its key; no branch does.
+  void mark_purged(Transaction& transaction, BytesView key, RecordId record, const std::vector<BranchId>& branches);
   // `keep`: contents of a record of that generation and before are kept.
   uint64_t take_away(Transaction& transaction, const RecordSet& records, const Lost& lost, Stamp write, const std::function<Stamp(RecordId)>& keep);
   void fold_added(Transaction& transaction, State state, const RecordSet& added, std::vector<DocumentHash>& changes);

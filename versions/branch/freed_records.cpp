@@ -67,17 +67,32 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
     forgotten(transaction, entry);
   }
   versions.for_each([&](RecordId record) {
-    const auto content = this->content(transaction, record);
-    if (!content) return;
-    // Before the first branch there is no such number: rows of no branch say what was purged.
-    pending_.put(transaction, pending_key(BranchId::none, record), Bytes(1, purged_kind).append(key));
-    for (const BranchId branch : branches) {
-      const Bytes row = pending_key(branch, record);
-      if (const auto kind = pending_kind(transaction, branch, record); kind == PendingKind::added) pending_.remove(transaction, row);
-      else if (!kind) storage::touch(transaction, pending_, row);
-    }
+    if (content(transaction, record)) mark_purged(transaction, key, record, branches);
   });
   return take_away(transaction, versions, lost, 0, [](RecordId) { return 0; });
+}
+
+void BranchStore::mark_purged(Transaction& transaction, BytesView key, RecordId record, const std::vector<BranchId>& branches) {
+  // Before the first branch there is no such number: rows of no branch say what was purged.
+  pending_.put(transaction, pending_key(BranchId::none, record), Bytes(1, purged_kind).append(key));
+  for (const BranchId branch : branches) {
+    const Bytes row = pending_key(branch, record);
+    if (const auto kind = pending_kind(transaction, branch, record); kind == PendingKind::added) pending_.remove(transaction, row);
+    else if (!kind) storage::touch(transaction, pending_, row);
+  }
+}
+
+void BranchStore::put_entry(Transaction& transaction, BytesView key, RecordId record, uint64_t commit) {
+  Bytes value;
+  base::append_varint(value, commit);
+  keys_.put(transaction, entry_key(key, record), value);
+}
+
+void BranchStore::remove_entry(Transaction& transaction, BytesView key, RecordId record, bool gone, const std::vector<BranchId>& branches) {
+  keys_.remove(transaction, entry_key(key, record));
+  if (!gone) return;
+  mark_purged(transaction, key, record, branches);
+  forgotten(transaction, record);
 }
 
 RecordSet BranchStore::purged_records(Transaction& transaction) { return pending(transaction, BranchId::none).removed; }

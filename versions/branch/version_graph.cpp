@@ -1,5 +1,7 @@
 #include "versions/branch/version_graph.h"
 
+#include <algorithm>
+
 #include "base/varint.h"
 #include "storage/touch.h"
 
@@ -10,6 +12,7 @@ namespace {
 constexpr std::string_view policy_key = "#retention";
 constexpr std::string_view before_unique_key = "#unique";
 constexpr std::string_view made_root_prefix = "#root";
+constexpr std::string_view proof_key = "#proof";
 
 // A row's first byte.
 char row_version(const Commit& commit) {
@@ -332,6 +335,22 @@ void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {
     if (ids_.insert(transaction, view(commit.id), number_key(commit.number))) break;
   }
   commits_.put(transaction, number_key(commit.number), write_commit(commit));
+  note_proof(transaction, commit);
+}
+
+void VersionGraph::note_proof(Transaction& transaction, const Commit& commit) {
+  if (commit.parents.size() != 1) return;
+  const auto first = this->commit(transaction, commit.parents.front());
+  const auto same = [](const CollectionState& a, const CollectionState& b) { return a.collection == b.collection && a.state == b.state; };
+  if (!first->parents.empty() || commit.metadata != first->metadata || !std::ranges::equal(commit.collections, first->collections, same)) return;
+  Bytes row;
+  base::append_varint(row, commit.number);
+  branches_.insert(transaction, proof_key, row);
+}
+
+std::optional<CommitNumber> VersionGraph::proof_of_first(Transaction& transaction) const {
+  const auto row = branches_.get(transaction, proof_key);
+  return row ? std::optional(Reader(*row).number()) : std::nullopt;
 }
 
 CommitNumber VersionGraph::before_unique(Transaction& transaction) const {

@@ -111,6 +111,8 @@ class VersionGraph {
   Counts counts(Transaction& transaction) const;
   // With what was there before; throws as above.
   CommitNumber first(Transaction& transaction) const;
+  // The commit behind it that proves what it holds, made by the same command; nullopt: nobody has asked for one.
+  std::optional<CommitNumber> proof_of_first(Transaction& transaction) const;
   // By the first hex digits of its id, at least eight. Throws BadValue for what is no such thing, or fits several.
   std::optional<CommitNumber> find(Transaction& transaction, std::string_view hex) const;
   CommitNumber new_commit_number() { return next_commit_.fetch_add(1) + 1; }
@@ -142,6 +144,8 @@ class VersionGraph {
 
   Table commits_, ids_, branches_;
   Changing changing_;
+  void note_proof(Transaction& transaction, const Commit& commit);
+
   std::atomic<CommitNumber> next_commit_{0};
   mutable std::mutex mutex_;
   mutable base::Lru<CommitNumber, std::shared_ptr<const Commit>> cache_;

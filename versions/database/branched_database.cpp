@@ -219,6 +219,13 @@ Branch BranchedDatabase::create(Transaction& transaction, const std::string& nam
   return create(transaction, name, place);
 }
 
+Branch BranchedDatabase::create_empty(Transaction& transaction, const std::string& name, const Ref& from) {
+  Branch made = create(transaction, name, place(transaction, from));
+  const auto lock = in_use();
+  for (size_t i = 0; i < in_order_.size(); ++i) drop_at(transaction, made, i, {});
+  return made;
+}
+
 Branch BranchedDatabase::create(Transaction& transaction, const std::string& name, const Place& from) {
   check_free(transaction, name);
   const auto lock = in_use();
@@ -281,7 +288,10 @@ bool BranchedDatabase::make_collection(Transaction& transaction, const Branch& b
 
 bool BranchedDatabase::drop_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection, const Lost& lost) {
   const auto lock = in_use();
-  const size_t at = collection_at(collection);
+  return drop_at(transaction, branch, collection_at(collection), lost);
+}
+
+bool BranchedDatabase::drop_at(Transaction& transaction, const Branch& branch, size_t at, const Lost& lost) {
   if (!branches_.has(transaction, branch, at)) return false;
   lose_pending(transaction, branch, *in_order_[at], lost);
   tell_collection(transaction, "dropCollection", branch, *in_order_[at]);

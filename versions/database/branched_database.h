@@ -17,6 +17,10 @@
 #include "versions/database/open_merges.h"
 #include "versions/database/refs.h"
 
+namespace storage {
+class VersionEntries;
+}
+
 namespace versions {
 
 // What a ref names.
@@ -71,6 +75,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
 
   // Throws DuplicateKey where that is a commit from before a unique index, and shows two documents under one of its keys; so does reset.
   Branch create(Transaction& transaction, const std::string& name, const Ref& from);
+  // From there on too, with no collection at all, and so at odds with no index.
+  Branch create_empty(Transaction& transaction, const std::string& name, const Ref& from);
   // Nobody else may write to the branch. Throws IllegalOperation for main.
   void drop(Transaction& transaction, const std::string& name, const Lost& lost);
   bool has_pending(Transaction& transaction, BranchId branch);
@@ -173,6 +179,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // Takes every version of a document away, of all branches, commits and declared snapshots; returns how many there were.
   uint64_t purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id, const Lost& lost);
 
+  // For validate's repair; nullptr: no such collection. Nobody else uses that meanwhile.
+  std::unique_ptr<storage::VersionEntries> entries_to_repair(storage::CollectionId collection);
   // To read it across branches; nullptr: no such collection. Good for as long as somebody holds the collection, too.
   std::shared_ptr<SharedCollection> versions_of(storage::CollectionId collection) const;
 
@@ -227,6 +235,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   bool is_now(const Branch& branch) const;  // whatever transactions from before show
   void check_free(Transaction& transaction, const std::string& name) const;
   void lose_pending(Transaction& transaction, const Branch& branch, SharedCollection& shared, const Lost& lost);
+  bool drop_at(Transaction& transaction, const Branch& branch, size_t collection, const Lost& lost);
   void tell_collection(Transaction& transaction, std::string_view command, const Branch& branch, const SharedCollection& shared, const Branch* from = nullptr) const;
 
   // A collection. Who has a view of one that was removed goes on with it.

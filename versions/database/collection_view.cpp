@@ -152,8 +152,7 @@ int64_t SharedCollection::records(Transaction& transaction, const View& view) {
       if (const auto* counted = counted_.get(view.state)) known = *counted;
     }
     if (!known) {
-      known = static_cast<int64_t>(store.diff(transaction, View{}, View{.state = view.state}).only_b.count());
-      if (holes != 0 && store.began_with(transaction, view.state, graph.first(transaction))) *known -= holes;
+      known = static_cast<int64_t>(store.diff(transaction, View{}, View{.state = view.state}).only_b.count()) - holes_in(transaction, view.state);
       const std::lock_guard lock(mutex_);
       counted_.put(view.state, *known, 32);
     }
@@ -164,6 +163,17 @@ int64_t SharedCollection::records(Transaction& transaction, const View& view) {
   if (view.branch == BranchId::none) return count;
   const BranchStore::Pending pending = store.pending(transaction, view.branch);
   return count + static_cast<int64_t>(pending.added.count()) - static_cast<int64_t>(pending.removed.count());
+}
+
+int64_t SharedCollection::records_beyond(Transaction& transaction, const View& other, const View& view) {
+  RecordSet beyond = store.diff(transaction, other, view).only_b;
+  beyond -= store.purged_records(transaction);
+  // Those that the other one names too are in no difference; none of them is ever removed.
+  return static_cast<int64_t>(beyond.count()) - std::max<int64_t>(0, holes_in(transaction, view.state) - holes_in(transaction, other.state));
+}
+
+int64_t SharedCollection::holes_in(Transaction& transaction, State state) {
+  return holes != 0 && state != 0 && store.began_with(transaction, state, graph.first(transaction)) ? holes : 0;
 }
 
 // --- the view

@@ -31,8 +31,11 @@ struct SharedCollection {
   View view_of(Transaction& transaction, const Branch& branch) const;
   View view_of(Transaction& transaction, CommitNumber commit) const;
   int64_t records(Transaction& transaction, const View& view);
+  // Those of them that another view doesn't show.
+  int64_t records_beyond(Transaction& transaction, const View& other, const View& view);
 
  private:
+  int64_t holes_in(Transaction& transaction, State state);
   std::mutex mutex_;
   base::Lru<State, int64_t> counted_{64 << 10};  // records of states
 };

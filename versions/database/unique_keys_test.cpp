@@ -405,7 +405,8 @@ TEST_CASE("repair puts right what branches have under one key of a unique index,
     index->add_version(transaction, key_of(1), third);
   });
   CHECK(engine.catalog().validate(things, false).errors.size() > 0);
-  const auto report = storage::repair_collection(engine, things, false, [](const Collection&, RecordId, Stamp) { return std::nullopt; });
+  const auto versions = shop.database->entries_to_repair(things->id());
+  const auto report = storage::repair_collection(engine, things, false, [](const Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
   CHECK(report.after.errors.empty());
   CHECK(report.removed_keys == 1);
   CHECK(report.moved_documents + report.removed_records == 0);
@@ -417,4 +418,29 @@ TEST_CASE("repair puts right what branches have under one key of a unique index,
     while (scan->next()) found.insert(scan->record());
     CHECK(found == records);
   }
+}
+
+TEST_CASE("a branch that begins with nothing is at odds with no unique index, whatever its commit shows") {
+  test::Shop shop;
+  const auto things = shop.things;
+  const auto insert = [&](int id) {
+    return storage::in_transaction(shop.engine, [&](Transaction& transaction) { return things->insert(transaction, document(id, {1})).id; });
+  };
+  insert(1);
+  const RecordId twice = insert(2);
+  shop.begin();
+  shop.change([&](Transaction& transaction) { things->remove(transaction, twice, *things->find(transaction, twice, nullptr)); });
+  const auto index = storage::parse_index_spec(json("{key: {v: 1}, name: 'v', unique: true}"));
+  SECTION("made before the index") {
+    shop.change([&](Transaction& transaction) { shop.database->create_empty(transaction, "aside", {.name = "main"}); });
+    shop.engine.catalog().create_indexes(things, {index});
+  }
+  SECTION("made behind it") {
+    shop.engine.catalog().create_indexes(things, {index});
+    CHECK_THROWS_AS(shop.create_dev(), storage::DuplicateKey);
+    shop.change([&](Transaction& transaction) { shop.database->create_empty(transaction, "aside", {.name = "main"}); });
+  }
+  Transaction transaction(shop.engine, Transaction::Mode::read);
+  const Branch aside = shop.database->branch(transaction, {.name = "aside"});
+  CHECK_FALSE(shop.database->has(transaction, {aside, aside.head}, things->id()));
 }

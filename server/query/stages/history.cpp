@@ -19,12 +19,14 @@ class History final : public Stage {
       : Stage(nullptr),
         op_(context.op),
         states_(*context.op, branched_database(*context.op, context.db)),
-        collection_(*context.op, states_, context.collection) {
+        collection_(*context.op, states_, context.collection),
+        first_(states_.branches().graph().first(states_.transaction())),
+        told_as_first_(states_.branches().graph().proof_of_first(states_.transaction()).value_or(first_)) {
     (void)states_.place(ref_of_name(context.db));
     if (!collection_) return;
     versions_ = collection_.store().history(states_.transaction(), key_of_id(id));
     for (versions::Version& version : versions_) {
-      if (is_from_before(version)) version.commit = states_.branches().graph().first(states_.transaction());
+      if (is_from_before(version)) version.commit = first_;
     }
     // Commits' numbers go up with time; what has none is newer than all.
     const auto age = [](const versions::Version& version) { return version.commit == 0 ? UINT64_MAX : version.commit; };
@@ -49,8 +51,15 @@ class History final : public Stage {
   void show(const versions::Version& version) {
     const versions::VersionGraph& graph = states_.branches().graph();
     bson::Builder out;
-    if (version.commit == 0) out.append("branch", writer_of(version.record));
-    else out.append_all(describe(states_.transaction(), graph, *graph.commit(states_.transaction(), version.commit)).view());
+    if (version.commit == 0) {
+      out.append("branch", writer_of(version.record));
+    } else if (version.commit == first_) {
+      versions::Commit commit = *graph.commit(states_.transaction(), told_as_first_);
+      commit.parents.clear();
+      out.append_all(describe(states_.transaction(), graph, commit).view());
+    } else {
+      out.append_all(describe(states_.transaction(), graph, *graph.commit(states_.transaction(), version.commit)).view());
+    }
     if (const auto content = collection_.store().content(states_.transaction(), version.record)) out.append("document", DocumentView(*content));
     document_ = out.done();
   }
@@ -69,6 +78,7 @@ class History final : public Stage {
   OperationContext* op_;  // nullptr between batches
   States states_;
   Versioned collection_;
+  const versions::CommitNumber first_, told_as_first_;  // what documents from before came with, and what the log names
   std::vector<versions::Version> versions_;
   std::vector<versions::Branch> heads_;
   size_t at_ = 0;

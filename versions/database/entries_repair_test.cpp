@@ -1,0 +1,128 @@
+// Repair of collections with versions: entries of `_id` that are missing or lead nowhere.
+#include <catch2/catch.hpp>
+
+#include "bson/json.h"
+#include "storage/record_store_state.h"
+#include "storage/repair.h"
+#include "storage/stored_collection.h"
+#include "versions/database/test_shop.h"
+
+using namespace versions;
+using bson::json;
+
+namespace {
+
+const BranchedDatabase::Lost lost = [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {};
+
+// Documents 1 to 3 from before the first branch; on dev 1 is changed and 4 added, both committed; on main 5 is added and pending.
+struct Damaged : test::Shop {
+  Damaged() {
+    for (int id = 1; id <= 3; ++id) first[id] = insert("shop.things", id);
+    begin();
+    create_dev();
+    const auto dev = engine.catalog().open("shop@dev.things");
+    changed = storage::in_transaction(engine, [&](Transaction& transaction) {
+      return dev->update(transaction, first[1], *dev->find(transaction, first[1], nullptr), json("{_id: 1, text: 'changed'}")).record;
+    });
+    added = insert("shop@dev.things", 4);
+    commit("dev");
+    pending = insert("shop.things", 5);
+  }
+
+  RecordId insert(const std::string& ns, int id) {
+    const auto collection = engine.catalog().open(ns);
+    return storage::in_transaction(engine, [&](Transaction& transaction) {
+      return collection->insert(transaction, json("{_id: " + std::to_string(id) + ", text: 'of document " + std::to_string(id) + "'}")).id;
+    });
+  }
+  CommitNumber commit(const std::string& branch) {
+    while (storage::in_transaction(engine, [&](Transaction& transaction) { return database->prepare_commit(transaction, branch); })) {}
+    return storage::in_transaction(engine, [&](Transaction& transaction) { return database->commit(transaction, branch, {}); })->number;
+  }
+
+  const storage::StoredIndex& id_index() { return *dynamic_cast<storage::StoredCollection&>(*things).stored_indexes()->front(); }
+  storage::Table keys() { return storage::Table(store().table_names().front()); }
+  BranchStore& store() { return database->branches().store(0); }
+  static Bytes key_of(int id) { return versions::key_of(json("{_id: " + std::to_string(id) + "}").bytes()); }
+  static Bytes entry(int id, RecordId record) {
+    Bytes key = key_of(id);
+    base::append_be64(key, static_cast<uint64_t>(record));
+    return key;
+  }
+  void lose(RecordId record) {
+    change([&](Transaction& transaction) {
+      const storage::StoreTables& tables = things->records().state().chains.tables();
+      tables.records.remove(transaction, storage::record_key(record));
+      tables.packed.remove(transaction, storage::record_key(record));
+      tables.heads.remove(transaction, storage::record_key(record));
+    });
+  }
+
+  storage::RepairReport repair() {
+    const auto versions = database->entries_to_repair(things->id());
+    return storage::repair_collection(engine, things, false, [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
+  }
+  std::map<int, RecordId> found(const std::string& ns) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    const auto collection = engine.catalog().open(ns);
+    std::map<int, RecordId> all;
+    for (int id = 1; id <= 5; ++id) {
+      bson::Builder wanted;
+      wanted.append("_id", id);
+      const bson::Document document = wanted.done();
+      if (const auto record = collection->find_id(transaction, document["_id"])) all[id] = *record;
+    }
+    CHECK(collection->record_count() == static_cast<int64_t>(all.size()));
+    return all;
+  }
+  bool proves(CommitNumber commit) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    return database->verify(transaction, commit, true, 10, {}).damaged == 0;
+  }
+
+  std::map<int, RecordId> first;
+  RecordId changed = 0, added = 0, pending = 0;
+};
+
+}  // namespace
+
+TEST_CASE("repair makes missing entries of _id, each with the commit that its version came with") {
+  Damaged shop;
+  shop.change([&](Transaction& transaction) {
+    shop.id_index().remove(transaction, Damaged::key_of(2), shop.first[2]);
+    shop.keys().remove(transaction, Damaged::entry(1, shop.changed));
+    shop.keys().remove(transaction, Damaged::entry(5, shop.pending));
+  });
+  const auto report = shop.repair();
+  CHECK(report.after.valid);
+  CHECK(report.inserted_keys == 3);
+  CHECK(report.removed_keys + report.removed_records + report.moved_documents == 0);
+  CHECK(shop.found("shop.things") == std::map<int, RecordId>{{1, shop.first[1]}, {2, shop.first[2]}, {3, shop.first[3]}, {5, shop.pending}});
+  CHECK(shop.found("shop@dev.things") == std::map<int, RecordId>{{1, shop.changed}, {2, shop.first[2]}, {3, shop.first[3]}, {4, shop.added}});
+  Transaction transaction(shop.engine, Transaction::Mode::read);
+  CHECK(shop.store().history(transaction, Damaged::key_of(1)).front().commit == shop.database->branch(transaction, {.name = "dev"}).head);
+  CHECK(shop.store().history(transaction, Damaged::key_of(5)).front().commit == 0);
+}
+
+TEST_CASE("repair removes entries of _id that lead to another document") {
+  Damaged shop;
+  shop.change([&](Transaction& transaction) { shop.keys().put(transaction, Damaged::entry(3, shop.added), Bytes(1, '\0')); });
+  const auto report = shop.repair();
+  CHECK(report.after.valid);
+  CHECK(report.removed_keys == 1);
+  CHECK(shop.found("shop@dev.things").contains(4));
+  CHECK(shop.proves(shop.commit("main")));
+}
+
+TEST_CASE("what a damaged directory has lost of a branch is gone from its commits' documents, and commits go on") {
+  Damaged shop;
+  for (const RecordId record : {shop.added, shop.pending, shop.first[3]}) shop.lose(record);
+  const auto report = shop.repair();
+  CHECK(report.after.valid);
+  CHECK(report.removed_keys == 3);
+  CHECK(shop.found("shop.things") == std::map<int, RecordId>{{1, shop.first[1]}, {2, shop.first[2]}});
+  CHECK(shop.found("shop@dev.things") == std::map<int, RecordId>{{1, shop.changed}, {2, shop.first[2]}});
+  const RecordId again = shop.insert("shop@dev.things", 4);
+  for (const char* branch : {"main", "dev"}) CHECK(shop.proves(shop.commit(branch)));
+  CHECK(shop.found("shop@dev.things")[4] == again);
+}
