@@ -4,6 +4,7 @@
 #include "server/commands/branches.h"
 #include "server/operation.h"
 #include "server/write/batch.h"
+#include "versions/database/commit_attempts.h"
 
 namespace server {
 namespace {
@@ -41,8 +42,10 @@ class Commit : public Command {
   static std::optional<bson::Document> commit(OperationContext& op, versions::BranchedDatabase& database, const versions::Ref& ref, const versions::CommitInfo& info,
                                               const std::vector<std::string>& collections, bool is_new) {
     const auto indexes = database.keep_indexes();
+    versions::CommitAttempts attempts(database);
     return write::in_transaction(op, [&](storage::Transaction& transaction) -> std::optional<bson::Document> {
       const versions::Branch branch = database.branch(transaction, ref);
+      attempts.begin(transaction, branch);
       if (database.prepare_commit(transaction, branch.name)) return std::nullopt;
       const auto made = database.commit(transaction, branch.name, info, collections);
       const auto head = made ? made : database.branches().graph().commit(transaction, branch.head);

@@ -1,4 +1,6 @@
 """Branches as clients see them: names with an `@`, and every command on them."""
+import random
+import threading
 import time
 
 import pymongo
@@ -600,3 +602,30 @@ def test_two_documents_that_came_with_a_merge_and_want_one_key_are_one_conflict(
     tried = shop[into].command("merge", other, dryRun=True)
     assert tried["conflictCount"] == 1, tried
     assert {tried["conflicts"][0]["_id"], tried["conflicts"][0]["other"]["_id"]} == {1, "new"}
+
+
+def test_a_commit_of_much_comes_to_its_end_beside_writers_who_change_what_it_commits(shop):
+    """Writers are quicker than it is: sooner or later they wait for it."""
+    main = shop["main"]
+    main.d.insert_one({})
+    shop.create("dev")
+    dev = shop["dev"]
+    for first in range(0, 20_000, 1000):
+        dev.c.insert_many([{"_id": i, "n": 0, "text": f"text {i} " * 20} for i in range(first, first + 1000)])
+    over, written = threading.Event(), [0] * 4
+
+    def write(number, database):
+        while not over.is_set():
+            key = random.randrange(20_000) if number % 2 else number
+            database.c.update_one({"_id": key}, {"$inc": {"n": 1}})
+            written[number] += 1
+
+    with shop.writers(4, "dev", write):
+        try:
+            commits = [dev.command("commit", 1, maxTimeMS=300_000)["changed"] for _ in range(3)]
+        finally:
+            over.set()
+    assert commits[0]  # others may have found nobody that was quick enough
+    assert sum(one["n"] for one in dev.c.find()) == sum(written)
+    dev.command("commit", 1)
+    assert dev.command("verify", 1, deep=True)["valid"] and main.c.count_documents({}) == 0

@@ -93,7 +93,6 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
   Pending pending;
   std::set<Stamp> others;
   pending.held.below = held ? held->below : transaction.visible_below();
-  pending.gone.shown_by = shown_before(transaction.made_again() ? transaction.write_stamp() : UINT64_MAX);
   TableCursor cursor = pending_.cursor(transaction);
   for (bool on = cursor.seek(pending_key(branch, 0)); on; on = cursor.next()) {
     if (base::load_be64(cursor.key().data()) != static_cast<uint64_t>(branch)) break;
@@ -105,7 +104,7 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
       continue;
     }
     if (stamp >= pending.held.below) others.insert(stamp);
-    if (stamp <= pending.gone.shown_by && branch != BranchId::none) pending.gone.rows.push_back({record, row.at(0), stamp});
+    if (parts_.past && branch != BranchId::none) pending.gone.push_back({record, row.at(0), stamp});
     if (record == listing_at) {
       pending.listing = static_cast<Listing>(row.at(0));
       continue;
@@ -122,8 +121,28 @@ BranchStore::Pending BranchStore::pending(Transaction& transaction, BranchId bra
 }
 
 void BranchStore::save(Transaction& transaction, BranchId branch, const Gone& gone, Stamp write) {
-  if (shown_before(write) != gone.shown_by) throw storage::WriteConflict();
-  for (const Gone::Row& row : gone.rows) parts_.past->save_pending(transaction, branch, row.record, row.kind, row.since, write);
+  const Stamp shown = shown_before(write);
+  for (const GoneRow& row : gone) {
+    if (row.since <= shown) parts_.past->save_pending(transaction, branch, row.record, row.kind, row.since, write);
+  }
+}
+
+std::shared_ptr<void> BranchStore::stop_writers(BranchId branch, Stopped what) {
+  const std::lock_guard lock(stop_mutex_);
+  stopped_.emplace_back(branch, what);
+  stops_.store(stopped_.size(), std::memory_order_release);
+  return std::shared_ptr<void>(nullptr, [this, branch, what](void*) {
+    const std::lock_guard again(stop_mutex_);
+    stopped_.erase(std::find(stopped_.begin(), stopped_.end(), std::pair(branch, what)));
+    stops_.store(stopped_.size(), std::memory_order_release);
+  });
+}
+
+void BranchStore::look_for_stop(BranchId branch, Stopped what) {
+  const std::lock_guard lock(stop_mutex_);
+  for (const auto& [of, stopped] : stopped_) {
+    if (of == branch && stopped >= what) throw storage::WriteConflict();
+  }
 }
 
 Stamp BranchStore::keep_row(Transaction& transaction, BranchId branch, RecordId record, Stamp write) {
@@ -286,6 +305,7 @@ RecordId BranchStore::insert_new(Transaction& transaction, const View& view, Byt
 }
 
 RecordId BranchStore::insert(Transaction& transaction, const View& view, BytesView document, Stamp generation) {
+  check_not_stopped(view.branch, Stopped::writes);
   const Bytes key = key_of(document);
   claim(transaction, view.branch, key);
   if (find(transaction, view, key) != 0) throw base::OperationError(base::ErrorCode::duplicate_key, "the branch has a document of this _id");
@@ -299,6 +319,7 @@ RecordId BranchStore::update(Transaction& transaction, const View& view, RecordI
   const Bytes key = key_of(document);
   const Bytes old_row = pending_key(view.branch, old);
   if (pending_kind(transaction, view.branch, old) == PendingKind::added) {
+    check_not_stopped(view.branch, Stopped::changes);
     const Stamp keep = keep_row(transaction, view.branch, old, generation);
     pending_.put(transaction, old_row, pending_row(PendingKind::added, generation));  // a commit that folds it at the same time conflicts
     storage::Superseded before = parts_.records.update(transaction, old, document, generation, keep);
@@ -306,6 +327,7 @@ RecordId BranchStore::update(Transaction& transaction, const View& view, RecordI
     if (superseded) *superseded = std::move(before);
     return old;
   }
+  check_not_stopped(view.branch, Stopped::writes);
   pending_.put(transaction, old_row, pending_row(PendingKind::removed, generation, key));
   now_hidden(transaction, view, {}, old);
   const RecordId record = insert_new(transaction, view, key, document, generation, 0);
@@ -317,12 +339,14 @@ RecordId BranchStore::update(Transaction& transaction, const View& view, RecordI
 void BranchStore::remove(Transaction& transaction, const View& view, BytesView key, RecordId old, Stamp stamp, storage::Superseded* superseded) {
   const Bytes row = pending_key(view.branch, old);
   if (pending_kind(transaction, view.branch, old) == PendingKind::added) {
+    check_not_stopped(view.branch, Stopped::changes);
     storage::Superseded before = parts_.records.remove(transaction, old, keep_row(transaction, view.branch, old, stamp));
     save_content(transaction, old, before, stamp);
     if (superseded) *superseded = std::move(before);
     keys_.remove(transaction, entry_key(key, old));
     pending_.remove(transaction, row);
   } else {
+    check_not_stopped(view.branch, Stopped::writes);
     pending_.put(transaction, row, pending_row(PendingKind::removed, stamp, key));
   }
   now_hidden(transaction, view, key, old);

@@ -101,15 +101,19 @@ inline Stamp change_stamp(Transaction& transaction) {
   return transaction.write_stamp();
 }
 
-// Rows of what was pending that declared snapshots may show.
-struct Gone {
-  struct Row {
-    RecordId record = 0;
-    char kind = 0;  // the first byte of its row
-    Stamp since = 0;
-  };
-  Stamp shown_by = 0;  // the newest snapshot when they were read; 0: there was none
-  std::vector<Row> rows = {};
+// A row of what was pending, which declared snapshots may show.
+struct GoneRow {
+  RecordId record = 0;
+  char kind = 0;  // its first byte
+  Stamp since = 0;
+};
+using Gone = std::vector<GoneRow>;
+
+// Who waits for a commit. A writer that changes what is pending where it stands conflicts with the commit that folds it, and the longer one would
+// always lose: see BranchStore::stop_writers.
+enum class Stopped : uint8_t {
+  changes,  // of documents that are pending already
+  writes,   // all
 };
 
 // What a commit folded.
@@ -196,7 +200,9 @@ class BranchStore {
   // Folds what is pending into `state`, a new number, which is the commit's. `held`: see pending. Version-first can't leave out any, and throws
   // IllegalOperation.
   Folded commit(Transaction& transaction, const View& view, State state, const Held* held = nullptr);
-  // What went of the branch's rows, once the stamp of the change is known. Throws WriteConflict where a snapshot was declared meanwhile.
+  // Until the last share goes, who writes to the branch conflicts.
+  [[nodiscard]] std::shared_ptr<void> stop_writers(BranchId branch, Stopped what);
+  // What went of the branch's rows, once the stamp of the change is known.
   void save(Transaction& transaction, BranchId branch, const Gone& gone, Stamp write);
   // Writes `changed` over the branch's state, as what a merge decided; nothing that is pending is in it. Whoever touches one of these documents
   // at the same time conflicts. `keys` of the records that are new to the branch.
@@ -311,8 +317,16 @@ class BranchStore {
   void fold_removed(Transaction& transaction, const Pending& pending, std::vector<DocumentHash>& changes);
   RecordId insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation, uint64_t commit);
 
+  void check_not_stopped(BranchId branch, Stopped what) {
+    if (stops_.load(std::memory_order_acquire) != 0) look_for_stop(branch, what);
+  }
+  void look_for_stop(BranchId branch, Stopped what);
+
   std::mutex mutex_;
   std::unordered_map<Segment, uint32_t> last_offset_;
+  std::mutex stop_mutex_;
+  std::vector<std::pair<BranchId, Stopped>> stopped_;
+  std::atomic<size_t> stops_{0};  // how many these are
 };
 
 }  // namespace versions

@@ -570,6 +570,37 @@ TEST_CASE("a commit that meets a writer of what it folds conflicts, and so does 
   }
 }
 
+TEST_CASE("a commit that others are quicker than can stop those who write to its branch") {
+  for (const Layout layout : all_layouts) {
+    storage::TemporaryDirectory directory;
+    Repository repository(directory.path(), layout, 12);
+    const auto change = [&](const std::string& branch, int id, int value) {
+      Transaction transaction(repository.engine, Transaction::Mode::write);
+      if (value < 0) repository.remove(transaction, branch, id);
+      else repository.put(transaction, branch, document(id, value, 0));
+      transaction.commit();
+    };
+    storage::in_transaction(repository.engine, [&](Transaction& transaction) { repository.branches->create(transaction, "dev", "main"); });
+    for (const int id : {20, 21}) change("main", id, 1);
+    {
+      const BranchId main = storage::in_transaction(repository.engine, [&](Transaction& transaction) { return repository.branches->head(transaction, "main").id; });
+      const auto changes = repository.store().stop_writers(main, Stopped::changes);
+      CHECK_THROWS_AS(change("main", 20, 2), storage::WriteConflict);
+      CHECK_THROWS_AS(change("main", 21, -1), storage::WriteConflict);
+      change("main", 22, 1);
+      change("main", 1, 2);
+      change("main", 2, -1);
+      const auto all = repository.store().stop_writers(main, Stopped::writes);
+      for (const int id : {20, 23, 3}) CHECK_THROWS_AS(change("main", id, 2), storage::WriteConflict);
+      CHECK_THROWS_AS(change("main", 4, -1), storage::WriteConflict);
+      change("dev", 23, 2);
+      storage::in_transaction(repository.engine, [&](Transaction& transaction) { REQUIRE(repository.branches->commit(transaction, "main", {})); });
+    }
+    change("main", 20, 2);
+    change("main", 21, -1);
+  }
+}
+
 TEST_CASE("many threads write and commit on one branch, and nothing is lost") {
   for (const Layout layout : all_layouts) {
     storage::TemporaryDirectory directory;

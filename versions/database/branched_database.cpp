@@ -347,6 +347,14 @@ std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction,
   return commit(transaction, branch, whole, only, std::nullopt);
 }
 
+std::shared_ptr<void> BranchedDatabase::stop_writers(BranchId branch, Stopped what) {
+  const auto lock = in_use();
+  // A stop goes before what it stops.
+  auto stops = std::make_shared<std::vector<std::pair<std::shared_ptr<Versions>, std::shared_ptr<void>>>>();
+  for (const auto& [id, versions] : collections_) stops->emplace_back(versions, versions->shared.store.stop_writers(branch, what));
+  return stops;
+}
+
 CommitInfo BranchedDatabase::with_trees(CommitInfo info) const {
   const auto lock = in_use();
   for (const SharedCollection* shared : in_order_) {

@@ -88,6 +88,8 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   // Of all collections, or of these alone. nullptr: nothing was written since the last one, whose id says all there is to say.
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
                                        const std::vector<std::string>& collections = {});
+  // Until the last share goes, who writes to the branch conflicts (BranchStore::stop_writers).
+  [[nodiscard]] std::shared_ptr<void> stop_writers(BranchId branch, Stopped what);
   // Both as with drop.
   std::shared_ptr<const Commit> reset(Transaction& transaction, const std::string& branch, const Ref& to, const Lost& lost);
   void rename(Transaction& transaction, const std::string& branch, const std::string& to);

@@ -9,9 +9,10 @@ NodePtr search_node(Nodes& nodes, const Hash& hash) {
 }
 
 const Node& search_child(Nodes& nodes, const Node& parent, size_t entry, NodePtr& held) {
+  const unsigned level = parent.level();  // the parent may be gone once `held` is another one
   const Node& child = nodes.child(parent, entry, held);
-  if (child.kind() != NodeKind::search || child.level() + 1 != parent.level() || child.size() == 0) {
-    throw base::OperationError(base::ErrorCode::data_corruption_detected, "A hash tree has an empty node, or one of another level, below node " + base::to_hex(view(parent.hash())));
+  if (child.kind() != NodeKind::search || child.level() + 1 != level || child.size() == 0) {
+    throw base::OperationError(base::ErrorCode::data_corruption_detected, "Node " + base::to_hex(view(child.hash())) + " of a hash tree is empty, or of another level than its place");
   }
   return child;
 }
