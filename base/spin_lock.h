@@ -16,14 +16,21 @@ inline void relax() {
 #endif
 }
 
-// Tries for some microseconds before it sleeps: to sleep and be woken takes longer than the lock is held.
-inline std::unique_lock<std::mutex> spin_lock(std::mutex& mutex) {
+// Tries for some microseconds: to sleep and be woken takes longer than the lock is held.
+template <class Mutex>
+std::unique_lock<Mutex> try_spin_lock(Mutex& mutex) {
   constexpr int tries = 200;
-  std::unique_lock lock(mutex, std::try_to_lock);
+  std::unique_lock<Mutex> lock(mutex, std::try_to_lock);
   for (int i = 0; i < tries && !lock; ++i) {
     relax();
     (void)lock.try_lock();
   }
+  return lock;
+}
+
+// The same, and then sleeps.
+inline std::unique_lock<std::mutex> spin_lock(std::mutex& mutex) {
+  auto lock = try_spin_lock(mutex);
   if (!lock) lock.lock();
   return lock;
 }

@@ -50,9 +50,19 @@ base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
   return content;
 }
 
-// A base often lies right behind what is based on it, or nowhere here; and the next content that is read behind that.
 bool ContentReader::find_chain_row(const ChainKey& key) {
   const Bytes wanted = chain_key(key);
+  chain_row_.reset();
+  if (!walks_) {
+    chain_row_ = tables_.chains.get(transaction_, wanted);
+  } else if (const Walk walk(walks_); walk_to(wanted)) {
+    chain_row_ = cursor_->value();
+  }
+  return chain_row_.has_value();
+}
+
+// A base often lies right behind what is based on it, or nowhere here; and the next content that is read behind that.
+bool ContentReader::walk_to(BytesView wanted) {
   if (!cursor_) cursor_ = tables_.chains.cursor(transaction_);
   if (stands_) {
     int order = cursor_->key().compare(wanted);
@@ -69,7 +79,8 @@ bool ContentReader::find_chain_row(const ChainKey& key) {
 
 // The first is looked up as any row is; from then on by a cursor in the same table, which tries the row behind the last one first.
 std::optional<RecordRow> ContentReader::find_base(RecordId record) {
-  if (base_table_) {
+  if (base_table_ && walks_) {
+    const Walk walk(walks_);
     if (!bases_) bases_ = base_table_->cursor(transaction_);
     const auto on_it = [&] { return record_from_key(bases_->key()) == record; };
     const bool next = base_ != 0 && record > base_ && bases_->next() && on_it();
@@ -92,7 +103,7 @@ base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId
 
   dedup::StoredForm form;
   if (find_chain_row(key)) {
-    const auto parsed = parse_chain_row(cursor_->value(), key);
+    const auto parsed = parse_chain_row(*chain_row_, key);
     if (!parsed) return parsed.failure();
     const ChainRow& row = parsed.value();
     if (row.length > UINT32_MAX) return corrupt("a content of " + std::to_string(row.length) + " bytes");

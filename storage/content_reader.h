@@ -2,6 +2,7 @@
 // between the decoder and what is stored.
 #pragma once
 
+#include <chrono>
 #include <vector>
 
 #include "dedup/decoder.h"
@@ -49,7 +50,23 @@ class ContentReader : public dedup::FormSource {
   base::Result<dedup::StoredForm> fetch_form(const dedup::ContentId& id) override;
 
  private:
+  // A step of a cursor passes the rows that came since the transaction's snapshot one by one, and dedup may have made any number of them. A reader that
+  // has met many looks up each row by itself, which passes none.
+  class Walk {
+   public:
+    explicit Walk(bool& go_on) : go_on_(go_on) {}
+    ~Walk() {
+      if (std::chrono::steady_clock::now() - begun_ > longest) go_on_ = false;
+    }
+
+   private:
+    static constexpr std::chrono::microseconds longest{200};
+    const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+    bool& go_on_;
+  };
+
   bool find_chain_row(const ChainKey& key);
+  bool walk_to(BytesView wanted);  // in the chain table
   std::optional<RecordRow> find_base(RecordId record);
   dedup::ContentId dedup_id(const ContentName& name) const { return {collection_, name.record, name.generation}; }
 
@@ -58,7 +75,9 @@ class ContentReader : public dedup::FormSource {
   CollectionId collection_;
   ChainKey next_;       // where the content asked for next lies
   ChainKey dependent_;  // and who asks
+  bool walks_ = true;
   std::optional<TableCursor> cursor_;  // in the chain table
+  std::optional<BytesView> chain_row_;  // that was found last
   bool stands_ = false;
   const Table* base_table_ = nullptr;  // the last base lay there
   std::optional<TableCursor> bases_;   // in that table, once there was a second

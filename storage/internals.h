@@ -46,7 +46,7 @@ struct Engine::Internals {
   wt::Connection connection;
   StampSource stamps;
   SessionPool sessions;
-  std::mutex commit_mutex;                // held for a commit alone; not on a member of a replica set
+  std::timed_mutex commit_mutex;          // held for a commit alone; not on a member of a replica set
   std::unique_ptr<StableCommits> stable;  // on a member of a replica set
   std::function<void()> settled;          // set once, before anything is stamped
   Tables tables;

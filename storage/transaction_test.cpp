@@ -159,3 +159,29 @@ TEST_CASE("a dropped table is gone from the list at once and its file later, who
   for (int i = 0; i < 200 && std::filesystem::exists(file); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   CHECK_FALSE(std::filesystem::exists(file));
 }
+
+TEST_CASE("a large transaction is committed beside many small ones") {
+  TemporaryDirectory directory;
+  EngineOptions options = test_options(directory.path());
+  options.cache_bytes = 32 << 20;
+  Engine engine(options);
+  const Table large = engine.open_table("large"), small = engine.open_table("small");
+  std::atomic<bool> over = false;
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 3; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (int i = 0; !over; ++i) {
+        in_transaction(engine, [&](Transaction& transaction) { small.put(transaction, std::to_string(writer) + " " + std::to_string(i % 20000), Bytes(1000, 's')); });
+      }
+    });
+  }
+  for (int round = 0; round < 5; ++round) {
+    in_transaction(engine, [&](Transaction& transaction) {
+      for (int i = 0; i < 3000; ++i) large.put(transaction, std::to_string(i), Bytes(1000, static_cast<char>('a' + round)));
+    });
+  }
+  over = true;
+  for (std::thread& writer : writers) writer.join();
+  Transaction reader(engine, Mode::read);
+  CHECK(large.get(reader, "2999") == Bytes(1000, 'e'));
+}
