@@ -83,6 +83,7 @@ namespace {
 void count_row(StoreCounts& change, const ChainRow& row, size_t bytes, int sign) {
   change.chain_rows += sign;
   change.chain_bytes += sign * static_cast<int64_t>(bytes);
+  if (sign > 0) change.unsettled_bytes += static_cast<int64_t>(bytes);
   if (row.garbage()) {
     change.dead += sign;
     change.dead_bytes += sign * static_cast<int64_t>(bytes);

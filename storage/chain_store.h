@@ -92,6 +92,13 @@ class ChainStore {
   RecordId packed_below() const { return packed_below_.load(std::memory_order_relaxed); }
   void set_packed_below(RecordId id) { packed_below_.store(id, std::memory_order_relaxed); }
 
+  // Where packing the chain table goes on, and what it is about; for whoever packs, one at a time.
+  struct Settling {
+    Bytes from;  // empty: it hasn't begun
+    int64_t bytes = 0;
+  };
+  Settling& settling() { return settling_; }
+
  private:
   struct Current;  // a record's content, and who counts its references
   std::optional<Current> current(Transaction& transaction, RecordId record) const;
@@ -120,6 +127,7 @@ class ChainStore {
   PageLayout layout_;
   StoreCounters counters_;
   std::atomic<RecordId> packed_below_{0};
+  Settling settling_;
 };
 
 }  // namespace storage

@@ -104,6 +104,7 @@ std::shared_ptr<const Digested> digest(std::vector<Bytes> dictionaries) {
 }
 
 thread_local PageCompressors* opening = nullptr;
+thread_local const void* packing = nullptr;  // the collection whose pages this thread packs
 
 }  // namespace
 
@@ -158,7 +159,7 @@ int PageCompressors::Collection::compress(WT_COMPRESSOR* self, WT_SESSION*, uint
   const Compressing::Lease lease(storage::compressing());
   if (!lease.get()) return ENOMEM;
   size_t bytes = 0;
-  if (compressor->settled) {
+  if (compressor->settled || &collection == packing) {
     // Digested for each page: a digest made once would have the parameters of a much shorter text.
     const BytesView dictionary = digested->dictionaries.empty() ? BytesView() : BytesView(digested->dictionaries.back());
     const int level = collection.settled_level.load(std::memory_order_relaxed);
@@ -356,6 +357,15 @@ void PageCompressors::set_settled(CollectionId id, int level, bool columns) {
   found->second->settled_level = level;
   found->second->columns = columns;
 }
+
+PageCompressors::Thorough::Thorough(PageCompressors& compressors, CollectionId id) {
+  std::lock_guard lock(compressors.mutex_);
+  const auto found = compressors.collections_.find(id);
+  base::check(found != compressors.collections_.end() && !packing, "one collection is packed at a time, that has compressors");
+  packing = found->second.get();  // it stays as long as the compressors do
+}
+
+PageCompressors::Thorough::~Thorough() { packing = nullptr; }
 
 size_t PageCompressors::dictionaries(CollectionId id) const {
   std::lock_guard lock(mutex_);

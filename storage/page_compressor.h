@@ -3,10 +3,11 @@
 // WiredTiger compresses a page when it writes it and knows a compressor by the
 // name its table was made with. Each collection has two of them: one for tables
 // whose rows come and go, fast, and one for tables whose rows stay, thorough.
-// Both use the collection's newest dictionary, and read with any of them.
+// Both use the collection's newest dictionary, and read with any of them. For who
+// packs pages that were written fast both are thorough.
 //
-//   records-17        block_compressor=fresh-17      level 3
-//   packed-17 ...     block_compressor=settled-17    level 12, archive 19
+//   records-17 ...    block_compressor=fresh-17      level 3
+//   packed-17         block_compressor=settled-17    level 12, archive 19
 //   pages-17.dict     the dictionaries, durable before the first page that needs one
 //   index-17-1        block_compressor=entries       level 3
 //
@@ -51,6 +52,15 @@ class PageCompressors {
 
   // Of the pages of tables whose rows stay, from now on: level 1 to 22, and whether rows are laid out by columns.
   void set_settled(CollectionId collection, int level, bool columns);
+
+  // As long as it lives, all pages of the collection that this thread writes are written as those of tables whose rows stay.
+  class Thorough {
+   public:
+    Thorough(PageCompressors& compressors, CollectionId collection);
+    ~Thorough();
+    Thorough(const Thorough&) = delete;
+    Thorough& operator=(const Thorough&) = delete;
+  };
 
   size_t dictionaries(CollectionId collection) const;
   // Makes another dictionary, and lets new pages use it once it is durable. False: the samples are not worth one.

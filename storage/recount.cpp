@@ -22,8 +22,7 @@ bool recount(Engine& engine, Collection& collection, const std::function<void()>
   }
   StoreCounts difference = check_chains(chains, *transaction, false, interrupted).counts;
   difference -= said;
-  difference.thinned_bytes = difference.thinned_packed_bytes = 0;
-  chains.counters().add(difference);
+  chains.counters().add(difference.of_rows());
   return true;
 }
 

@@ -550,8 +550,8 @@ class Repair {
       there = check_chains(chains_, transaction, false, interrupted_).counts;
     }
     const StoreCounts said = chains_.counters().get();
-    there.thinned_bytes = said.thinned_bytes;
-    there.thinned_packed_bytes = said.thinned_packed_bytes;
+    there += said;
+    there -= said.of_rows();
     chains_.counters().set(there);
     collection_.correct_counts(there.records, there.logical_bytes);
   }

@@ -1,5 +1,7 @@
 #include "storage/store_tables.h"
 
+#include <span>
+
 #include "storage/engine.h"
 #include "storage/internals.h"
 
@@ -10,7 +12,8 @@ namespace {
 constexpr int64_t StoreCounts::* count_fields[] = {
     &StoreCounts::records,    &StoreCounts::logical_bytes, &StoreCounts::raw_bytes, &StoreCounts::stubs,      &StoreCounts::heads,
     &StoreCounts::chain_rows, &StoreCounts::chain_bytes,   &StoreCounts::dead,      &StoreCounts::dead_bytes, &StoreCounts::thinned_bytes,
-    &StoreCounts::thinned_packed_bytes};
+    &StoreCounts::thinned_packed_bytes, &StoreCounts::unsettled_bytes};
+constexpr size_t count_fields_before = 11;  // of version 1
 
 }  // namespace
 
@@ -41,9 +44,11 @@ StoreTables StoreTables::open(Engine& engine, CollectionId collection, const std
   const TableOptions growing{.block_compressor = fresh, .leaf_page_bytes = 32 << 10, .allocation_bytes = 512};
   const TableOptions settled{.block_compressor = stays, .leaf_page_bytes = layout.settled_page_bytes,
                              .memory_page_bytes = 8 * layout.settled_page_bytes, .allocation_bytes = 512};
+  TableOptions settling = settled;
+  settling.block_compressor = fresh;
   const TableOptions small{.block_compressor = fresh, .leaf_page_bytes = 16 << 10, .allocation_bytes = 512, .prefix_compression = true};
   return {engine.open_table(names[0], growing), engine.open_table(names[1], settled), engine.open_table(names[2], small),
-          engine.open_table(names[3], settled)};
+          engine.open_table(names[3], settling)};
 }
 
 StoreCounts& StoreCounts::operator+=(const StoreCounts& more) {
@@ -56,17 +61,24 @@ StoreCounts& StoreCounts::operator-=(const StoreCounts& less) {
   return *this;
 }
 
+StoreCounts StoreCounts::of_rows() const {
+  StoreCounts counts = *this;
+  counts.thinned_bytes = counts.thinned_packed_bytes = counts.unsettled_bytes = 0;
+  return counts;
+}
+
 Bytes write_counts(const StoreCounts& counts) {
-  Bytes out(1, '\1');
+  Bytes out(1, '\2');
   for (auto field : count_fields) base::append_varint(out, base::zigzag(counts.*field));
   return out;
 }
 
 std::optional<StoreCounts> read_counts(BytesView bytes) {
-  if (bytes.empty() || bytes[0] != '\1') return std::nullopt;
+  if (bytes.empty() || (bytes[0] != '\1' && bytes[0] != '\2')) return std::nullopt;
+  const size_t fields = bytes[0] == '\1' ? count_fields_before : std::size(count_fields);
   bytes.remove_prefix(1);
   StoreCounts counts;
-  for (auto field : count_fields) {
+  for (auto field : std::span(count_fields).first(fields)) {
     const auto value = base::take_varint(bytes);
     if (!value) return std::nullopt;
     counts.*field = base::unzigzag(*value);

@@ -5,6 +5,9 @@
 // has thinned out, its rows are moved over to the other table in key order,
 // which fills pages to the brim there and leaves whole pages to be dropped here;
 // when that range thins out again, it moves back. See docs/design/0001.
+//
+// Pages of `chains` are compressed fast, since whoever writes meets them again and again;
+// once much has come, all of them are written anew, thoroughly.
 #pragma once
 
 #include "base/counters.h"
@@ -48,10 +51,13 @@ struct StoreCounts {
   int64_t dead_bytes = 0;
   int64_t thinned_bytes = 0;   // of contents that left `records` since it was last packed
   int64_t thinned_packed_bytes = 0;  // and `packed`
+  int64_t unsettled_bytes = 0;       // of rows that were written to `chains` since it was last packed
 
   StoreCounts& operator+=(const StoreCounts& more);
   StoreCounts& operator-=(const StoreCounts& less);
   bool operator==(const StoreCounts&) const = default;
+  // Without what happened since a table was packed, which its rows don't tell.
+  StoreCounts of_rows() const;
   // After dedup, before block compression: contents, deltas and what names them.
   int64_t stored_bytes() const { return raw_bytes + 18 * (records - stubs) + 12 * stubs + chain_bytes + 10 * chain_rows + 8 * heads; }
 };
@@ -68,7 +74,7 @@ class StoreCounters {
   StoreCounts get() const;
 
  private:
-  base::Counter fields_[11];
+  base::Counter fields_[12];
 };
 
 }  // namespace storage

@@ -1,6 +1,7 @@
 #include "storage/table_packer.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "storage/internals.h"
 
@@ -15,6 +16,7 @@ constexpr int64_t pack_share = 4;       // pack when what left is more than 1/4 
 constexpr int64_t pack_share_asked = 16;
 constexpr int64_t settle_bytes_min = 2 << 20;        // in the file of `records`: worth moving by itself
 constexpr int64_t settle_bytes_asked = 64 << 10;     // and when somebody waits for it
+constexpr uint64_t settle_share = 20;                // of the cache: changed between checkpoints
 constexpr int64_t reusable_min = 1 << 20;
 constexpr int64_t reusable_share = 5;   // compact when more than 1/5 of the file is unused
 constexpr int64_t reusable_share_asked = 12;
@@ -56,11 +58,15 @@ bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupt
     any |= pack(store, false, interrupted);
   }
   if (interrupted()) return any;
+  any |= settle(store, interrupted);
+  if (interrupted()) return any;
   if (any) engine_.checkpoint();  // until then the last one holds what was left behind
-  for (const auto& name : store_table_names(store.collection())) any |= compact_if_worth(name);
   const StoreTables& tables = store.tables();
   for (const Table* table : {&tables.records, &tables.packed, &tables.heads, &tables.chains}) {
     if (interrupted()) return any;
+    std::optional<PageCompressors::Thorough> thorough;
+    if (table == &tables.chains) thorough.emplace(engine_.internals().page_compressors, store.collection());
+    any |= compact_if_worth(table->name());
     const bool settled = table == &tables.packed || table == &tables.chains;
     any |= asked_ && rewrite_if_worth(*table, interrupted, settled ? store.layout().settled_page_bytes : small_page_bytes);
   }
@@ -103,6 +109,33 @@ bool TablePacker::pack(ChainStore& store, bool back, const std::function<bool()>
   store.counters().add(back ? StoreCounts{.thinned_packed_bytes = -thinned} : StoreCounts{.thinned_bytes = -thinned});
   if (back) store.set_packed_below(0);
   return any;
+}
+
+// Goes on where it was interrupted. Pages are written by checkpoints of this thread, before so many are changed that others
+// write them.
+bool TablePacker::settle(ChainStore& store, const std::function<bool()>& interrupted) {
+  if (engine_.options().block_compressor != "zstd" || store.layout().settled_level == level_fresh) return false;  // all pages are alike
+  ChainStore::Settling& settling = store.settling();
+  if (settling.from.empty()) {
+    const StoreCounts counts = store.counters().get();
+    if (asked_ ? counts.unsettled_bytes <= 0 : !thin(counts.unsettled_bytes, counts.chain_bytes, asked_)) return false;
+    settling = {Bytes(1, '\0'), counts.unsettled_bytes};
+  }
+  const PageCompressors::Thorough thorough(engine_.internals().page_compressors, store.collection());
+  const uint64_t batches = std::max<uint64_t>(1, engine_.options().cache_bytes / settle_share / (batch_rows * touch_every_bytes));
+  for (bool more = true; more;) {
+    for (uint64_t i = 0; more && i < batches; ++i) {
+      Bytes position;
+      more = in_transaction(engine_, [&](Transaction& transaction) { return touch(store.tables().chains, transaction, position = settling.from); });
+      settling.from = position;
+      if (interrupted()) break;
+    }
+    engine_.checkpoint();
+    if (more && interrupted()) return true;
+  }
+  store.counters().add({.unsettled_bytes = -settling.bytes});
+  settling = {};
+  return true;
 }
 
 // A dictionary for the pages that are about to be written, where there is none of rows like these.

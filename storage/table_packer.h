@@ -11,6 +11,9 @@
 // key order, to its twin, and the emptied pages are dropped. Then the file is
 // compacted: blocks move to its front, and its end is cut off. WiredTiger compacts
 // no file below a megabyte; of such a one the end is cut off where it is free.
+//
+// Deltas and contents that are kept come into pages of `chains` that are compressed
+// fast, too; they stay in their table, whose pages are written anew, thoroughly.
 #pragma once
 
 #include <functional>
@@ -43,6 +46,7 @@ class TablePacker {
 
  private:
   void learn(ChainStore& store);
+  bool settle(ChainStore& store, const std::function<bool()>& interrupted);
   void cut_off();
   bool touch(const Table& table, Transaction& transaction, Bytes& position) const;
 

@@ -228,3 +228,85 @@ TEST_CASE("whoever inserts behind rows that were packed writes none of their pag
   for (auto cursor = collection->records().cursor(transaction); cursor.next();) ++seen;
   CHECK(seen == next);
 }
+
+namespace {
+
+// A collection whose chain table grows.
+struct Chains {
+  static constexpr int records = 200;
+  TemporaryDirectory directory;
+  Engine engine{quiet(directory.path())};
+  std::shared_ptr<Collection> collection = engine.catalog().create("wiki.pages", {});
+  base::Random random{5};
+  std::vector<std::string> vocabulary;
+  std::vector<RecordId> ids;
+
+  Chains() {
+    for (int i = 0; i < 500; ++i) vocabulary.push_back(test::words(random, 6));
+    in_transaction(engine, [&](Transaction& transaction) {
+      for (int i = 0; i < records; ++i) ids.push_back(store().insert(transaction, text(), transaction.next_stamp()));
+    });
+  }
+  std::string text() {
+    std::string text;
+    while (text.size() < 300) text += vocabulary[random.below(vocabulary.size())];
+    return text;
+  }
+  RecordStore& store() { return collection->records(); }
+  ChainStore& chains() { return store().state().chains; }
+  StoreCounts counts() { return chains().counters().get(); }
+
+  // All records are overwritten so many times, and what they were is kept.
+  void overwrite(int times) {
+    for (int i = 0; i < times; ++i) {
+      in_transaction(engine, [&](Transaction& transaction) {
+        for (const RecordId id : ids) {
+          const Stamp stamp = transaction.next_stamp();
+          store().update(transaction, id, text(), stamp, stamp);
+        }
+      });
+    }
+    engine.checkpoint();
+    engine.checkpoint();
+  }
+  int64_t used() {
+    const std::string& name = chains().tables().chains.name();
+    return engine.file_bytes(name) - engine.reusable_bytes(name);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("pages of a chain table are written fast, and thoroughly by who packs them") {
+  Chains chains;
+  chains.overwrite(50);
+  const Model rows = read_all(chains.engine, chains.chains().tables().chains);
+  const int64_t fast = chains.used();
+  CHECK(chains.counts().unsettled_bytes == chains.counts().chain_bytes);
+  CHECK(TablePacker(chains.engine).tidy(chains.chains(), never));
+  CHECK(chains.counts().unsettled_bytes == 0);
+  CHECK(chains.used() < fast * 95 / 100);
+  CHECK(read_all(chains.engine, chains.chains().tables().chains) == rows);
+  test::require_clean(chains.engine, *chains.collection);
+
+  SECTION("little that came since is left until somebody asks") {
+    chains.overwrite(5);
+    TablePacker(chains.engine).tidy(chains.chains(), never);
+    CHECK(chains.counts().unsettled_bytes > 0);
+    TablePacker(chains.engine, true).tidy(chains.chains(), never);
+    CHECK(chains.counts().unsettled_bytes == 0);
+  }
+  SECTION("who was interrupted goes on where he was") {
+    chains.overwrite(50);
+    const int64_t before = chains.used();
+    int asked = 0;
+    for (int turns = 0; chains.counts().unsettled_bytes > 0; ++turns) {
+      REQUIRE(turns < 100);
+      // Between batches alone, so each turn does at least one.
+      TablePacker(chains.engine).tidy(chains.chains(), [&] { return ++asked % 2 == 0; });
+    }
+    CHECK(asked > 4);
+    CHECK(chains.used() < before);
+    test::require_clean(chains.engine, *chains.collection);
+  }
+}

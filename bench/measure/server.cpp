@@ -122,10 +122,11 @@ double Server::cpu_seconds() const {
 }
 
 void Server::wait_until_idle() const {
-  for (int tries = 0; tries < 60; ++tries) {
+  constexpr int quiet_seconds = 4;  // after two without a client's write it tidies up, which is part of what it was busy with
+  for (int tries = 0, quiet = 0; tries < 60 && quiet < quiet_seconds; ++tries) {
     const double before = cpu_seconds();
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    if (cpu_seconds() - before < 0.02) return;
+    quiet = cpu_seconds() - before < 0.02 ? quiet + 1 : 0;
   }
 }
 
