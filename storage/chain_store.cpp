@@ -205,10 +205,10 @@ std::optional<Bytes> ChainStore::find_in(Transaction& transaction, const ChainKe
 }
 
 std::optional<Bytes> ChainStore::find_in(ContentReader& reader, const ChainKey& key, ReadInfo* info) const {
-  if (!reader.has(key)) return std::nullopt;
-  auto content = reader.read(key, info);
-  if (!content) throw_damaged(collection_, key.content.record, content.failure().message);
-  return std::move(*content);
+  auto content = reader.find(key, info);
+  if (!content) return std::nullopt;
+  if (!*content) throw_damaged(collection_, key.content.record, content->failure().message);
+  return std::move(**content);
 }
 
 std::optional<dedup::Placement> ChainStore::placement(Transaction& transaction, const ContentName& name) const {

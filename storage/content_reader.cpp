@@ -1,5 +1,7 @@
 #include "storage/content_reader.h"
 
+#include <utility>
+
 #include "storage/internals.h"
 
 namespace storage {
@@ -36,7 +38,20 @@ std::optional<RowPlace> find_sound_row(const StoreTables& tables, Transaction& t
   }
 }
 
+std::optional<base::Result<Bytes>> ContentReader::find(const ChainKey& key, ReadInfo* info) {
+  ++contents_;
+  if (!find_chain_row(key)) return std::nullopt;
+  found_ = true;
+  return decode(key, info);
+}
+
 base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
+  ++contents_;
+  found_ = false;
+  return decode(key, info);
+}
+
+base::Result<Bytes> ContentReader::decode(const ChainKey& key, ReadInfo* info) {
   next_ = dependent_ = key;
   dead_.clear();
   lent_ = false;
@@ -53,9 +68,9 @@ base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
 bool ContentReader::find_chain_row(const ChainKey& key) {
   const Bytes wanted = chain_key(key);
   chain_row_.reset();
-  if (!walks_) {
+  if (!walks()) {
     chain_row_ = tables_.chains.get(transaction_, wanted);
-  } else if (const Walk walk(walks_); walk_to(wanted)) {
+  } else if (const Walk walk(overtaken_); walk_to(wanted)) {
     chain_row_ = cursor_->value();
   }
   return chain_row_.has_value();
@@ -79,8 +94,8 @@ bool ContentReader::walk_to(BytesView wanted) {
 
 // The first is looked up as any row is; from then on by a cursor in the same table, which tries the row behind the last one first.
 std::optional<RecordRow> ContentReader::find_base(RecordId record) {
-  if (base_table_ && walks_) {
-    const Walk walk(walks_);
+  if (base_table_ && walks()) {
+    const Walk walk(overtaken_);
     if (!bases_) bases_ = base_table_->cursor(transaction_);
     const auto on_it = [&] { return record_from_key(bases_->key()) == record; };
     const bool next = base_ != 0 && record > base_ && bases_->next() && on_it();
@@ -102,7 +117,7 @@ base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId
   if (dedup_id(key.content) != id) return corrupt("asked for a content that is no one's base");
 
   dedup::StoredForm form;
-  if (find_chain_row(key)) {
+  if (std::exchange(found_, false) || find_chain_row(key)) {
     const auto parsed = parse_chain_row(*chain_row_, key);
     if (!parsed) return parsed.failure();
     const ChainRow& row = parsed.value();

@@ -34,8 +34,8 @@ class ContentReader : public dedup::FormSource {
   ContentReader(const StoreTables& tables, Transaction& transaction, CollectionId collection)
       : tables_(tables), transaction_(transaction), collection_(collection) {}
 
-  // Whether the chain table has a row of it. To be asked before it is read costs nothing more.
-  bool has(const ChainKey& key) { return find_chain_row(key); }
+  // nullopt: the chain table has no row of it.
+  std::optional<base::Result<Bytes>> find(const ChainKey& key, ReadInfo* info = nullptr);
   // A content that has a row in the chain table, decoded and verified.
   base::Result<Bytes> read(const ChainKey& key, ReadInfo* info = nullptr);
 
@@ -50,22 +50,22 @@ class ContentReader : public dedup::FormSource {
   base::Result<dedup::StoredForm> fetch_form(const dedup::ContentId& id) override;
 
  private:
-  // A step of a cursor passes the rows that came since the transaction's snapshot one by one, and dedup may have made any number of them. A reader that
-  // has met many looks up each row by itself, which passes none.
+  // Who reads several contents steps from row to row, one that is read alone is looked up. A step passes the rows that came since the transaction's
+  // snapshot one by one, and dedup may have made any number of them: who has met many looks up each row from then on, which passes none.
+  bool walks() const { return contents_ > 1 && !overtaken_; }
   class Walk {
    public:
-    explicit Walk(bool& go_on) : go_on_(go_on) {}
-    ~Walk() {
-      if (std::chrono::steady_clock::now() - begun_ > longest) go_on_ = false;
-    }
+    explicit Walk(bool& overtaken) : overtaken_(overtaken) {}
+    ~Walk() { overtaken_ = std::chrono::steady_clock::now() - begun_ > longest; }
 
    private:
     static constexpr std::chrono::microseconds longest{200};
     const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-    bool& go_on_;
+    bool& overtaken_;
   };
 
   bool find_chain_row(const ChainKey& key);
+  base::Result<Bytes> decode(const ChainKey& key, ReadInfo* info);
   bool walk_to(BytesView wanted);  // in the chain table
   std::optional<RecordRow> find_base(RecordId record);
   dedup::ContentId dedup_id(const ContentName& name) const { return {collection_, name.record, name.generation}; }
@@ -75,7 +75,9 @@ class ContentReader : public dedup::FormSource {
   CollectionId collection_;
   ChainKey next_;       // where the content asked for next lies
   ChainKey dependent_;  // and who asks
-  bool walks_ = true;
+  uint64_t contents_ = 0;  // that were asked for
+  bool overtaken_ = false;
+  bool found_ = false;     // the row of what is about to be read
   std::optional<TableCursor> cursor_;  // in the chain table
   std::optional<BytesView> chain_row_;  // that was found last
   bool stands_ = false;
