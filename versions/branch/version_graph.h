@@ -141,11 +141,11 @@ class VersionGraph {
   uint32_t take(Transaction& transaction, BytesView counter, uint32_t first);
 
   void tell_changing(Transaction& transaction, const std::string& name, BytesView now) const;
+  // Where it is what proof_of_first tells.
+  void note_proof(Transaction& transaction, const Commit& commit);
 
   Table commits_, ids_, branches_;
   Changing changing_;
-  void note_proof(Transaction& transaction, const Commit& commit);
-
   std::atomic<CommitNumber> next_commit_{0};
   mutable std::mutex mutex_;
   mutable base::Lru<CommitNumber, std::shared_ptr<const Commit>> cache_;

@@ -36,6 +36,7 @@ struct SharedCollection {
 
  private:
   int64_t holes_in(Transaction& transaction, State state);
+
   std::mutex mutex_;
   base::Lru<State, int64_t> counted_{64 << 10};  // records of states
 };
