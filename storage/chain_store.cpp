@@ -1,6 +1,7 @@
 #include "storage/chain_store.h"
 
 #include <memory>
+#include <utility>
 
 #include "base/hash.h"
 
@@ -22,6 +23,9 @@ struct ChainStore::Current {
   std::unique_ptr<const Bytes> chain_bytes;  // stub: keeps chain_row.payload's bytes, which don't move when this does
 
   BytesView content() const { return row_bytes; }
+  bool kept_behind() const { return head && head->kept_behind; }
+  // By contents of other records, or of this one where nobody knows that the past keeps them.
+  bool is_base() const { return references() > (kept_behind() ? 1 : 0); }
   uint64_t references() const { return form == RecordRow::Form::stub ? chain_row.references : head ? head->references : 0; }
   // Where it lies, or would once it leaves its record's row.
   RecordId chain(RecordId record) const { return form == RecordRow::Form::stub ? key.chain : head ? head->chain : record; }
@@ -259,11 +263,28 @@ bool ChainStore::release(Transaction& transaction, const ChainKey& key) {
   return true;
 }
 
+void ChainStore::forget_kept(Transaction& transaction, RecordId record) {
+  const auto stored = tables_.heads.get(transaction, record_key(record));
+  if (!stored) return;
+  HeadRow head = parse_head_row(*stored, record).or_throw();
+  if (!std::exchange(head.kept_behind, false)) return;
+  tables_.heads.put(transaction, record_key(record), head_row(record, head));
+}
+
+void ChainStore::each_kept(Transaction& transaction, RecordId record, const std::function<bool(Stamp)>& visit) const {
+  TableCursor cursor = tables_.chains.cursor(transaction);
+  for (bool on = cursor.seek(chain_key({record, {record, 0}})); on; on = cursor.next()) {
+    const ChainKey key = parse_chain_key(cursor.key()).or_throw();
+    if (key.chain != record || key.content.record != record) return;
+    if (parse_chain_row(cursor.value(), key).or_throw().kept && !visit(key.content.generation)) return;
+  }
+}
+
 Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesView content, Stamp generation, Stamp keep_to) {
   auto old = current(transaction, record);
   if (!old) throw OperationError(ErrorCode::no_such_key, "no record " + std::to_string(record));
   const bool keep = old->generation <= keep_to;
-  Superseded before{old->generation, {}, keep ? old->chain(record) : 0};
+  Superseded before{old->generation, {}, keep ? old->chain(record) : 0, old->kept_behind(), old->is_base()};
   StoreCounts change;
   const auto bytes = static_cast<int64_t>(content.size());
 
@@ -292,7 +313,7 @@ Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesVi
         row.base = {key.chain, successor};
         row.payload = *delta;
         add_chain(transaction, key, row, change);
-        put_head(transaction, record, {key.chain, ordinal + 1, 1}, !old->head, change);
+        put_head(transaction, record, {key.chain, ordinal + 1, 1, keep || old->kept_behind()}, !old->head, change);
       } else {
         add_chain(transaction, key, row, change);
         if (old->head) remove_head(transaction, record, change); else claim_head(transaction, record);
@@ -317,7 +338,7 @@ Superseded ChainStore::remove(Transaction& transaction, RecordId record, Stamp k
   auto old = current(transaction, record);
   if (!old) throw OperationError(ErrorCode::no_such_key, "no record " + std::to_string(record));
   const bool keep = old->generation <= keep_to;
-  Superseded before{old->generation, {}, keep ? old->chain(record) : 0};
+  Superseded before{old->generation, {}, keep ? old->chain(record) : 0, old->kept_behind(), old->is_base()};
   StoreCounts change;
 
   if (old->form == RecordRow::Form::stub) {

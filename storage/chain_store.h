@@ -55,6 +55,9 @@ class ChainStore {
   // Throws NoSuchKey where there is no such record. `keep`: contents of this generation and before are kept.
   Superseded update(Transaction& transaction, RecordId record, BytesView content, Stamp generation, Stamp keep = 0);
   Superseded remove(Transaction& transaction, RecordId record, Stamp keep = 0);
+  // RecordStore::each_kept, forget_kept.
+  void each_kept(Transaction& transaction, RecordId record, const std::function<bool(Stamp)>& visit) const;
+  void forget_kept(Transaction& transaction, RecordId record);
   // False: nothing is kept under that name.
   bool release(Transaction& transaction, const ChainKey& key);
 

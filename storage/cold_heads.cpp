@@ -137,7 +137,7 @@ bool DedupWorker::cold_slice(Collection& collection) {
   for (const auto& one : found) {
     if (one.missed) {
       ++own_.caught_up;
-      encode_content(collection, {id, one.name.record, one.name.generation}, 0, one.content, sources);
+      encode_content(collection, {id, one.name.record, one.name.generation}, 0, false, one.content, sources);
     } else {
       demote(collection, one, sources);
     }

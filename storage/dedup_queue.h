@@ -28,6 +28,7 @@ struct DedupWork {
   RecordId record = 0;
   Stamp generation = 0;     // of the content written
   Stamp previous = 0;       // of the one it took the place of, or that was removed; 0: none
+  bool previous_is_base = false;  // others are based on that one, which is there for them
   std::optional<base::Bytes> content = {};  // written: nullopt where it has to be read back
 };
 

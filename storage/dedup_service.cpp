@@ -19,11 +19,12 @@ void DedupService::stop() { state_->worker.stop(); }
 
 bool DedupService::wants(const Collection& collection, size_t bytes) const { return state_->worker.wants(collection, bytes); }
 
-void DedupService::written(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Stamp previous,
+void DedupService::written(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Stamp previous, bool previous_is_base,
                            std::optional<Bytes> content) {
   if (collection->read_only()) return;
   state_->worker.push(collection, {.kind = DedupWork::Kind::written, .collection = collection->id(), .record = id,
-                                   .generation = generation, .previous = previous, .content = std::move(content)});
+                                   .generation = generation, .previous = previous, .previous_is_base = previous_is_base,
+                                   .content = std::move(content)});
 }
 
 void DedupService::removed(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation) {

@@ -32,8 +32,8 @@ class DedupService {
   // Whether a content of this length would be kept in the queue: else it need not be copied for it.
   bool wants(const Collection& collection, size_t bytes) const;
   // Called after the commit. Clients never wait in either.
-  // `previous` is the generation that an update replaced, 0 for an insert.
-  void written(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Stamp previous, std::optional<Bytes> content);
+  // `previous` is the generation that an update replaced, 0 for an insert; `previous_is_base`: others are based on it.
+  void written(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Stamp previous, bool previous_is_base, std::optional<Bytes> content);
   void removed(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation);
   void dropped(const std::shared_ptr<Collection>& collection);
 

@@ -465,15 +465,15 @@ DedupWorker::Partition& DedupWorker::partition(const Collection& collection) {
 
 // --- encoding
 
-void DedupWorker::encode_content(Collection& collection, const dedup::ContentId& id, Stamp previous, BytesView content, Sources& sources) {
+void DedupWorker::encode_content(Collection& collection, const dedup::ContentId& id, Stamp previous, bool is_base, BytesView content, Sources& sources) {
   Partition& part = partition(collection);
   part.dirty = true;
   const auto lineage = lineage_of(collection.options().dedup, bson::DocumentView(content));
   dedup::Encoding encoding;
   const dedup::ContentId before{id.collection, id.record, previous};
-  // An old content that is still there is kept for others, as a delta of the new one, which takes its place in
-  // the chain. One that is gone leaves nothing to keep: the new content finds what it resembles like any other.
-  const auto placement = previous ? successor_placement(id) : std::nullopt;
+  // An old content that others are based on is still there, as a delta of the new one, which takes its place in
+  // the chain. One that is gone, or stays for the past alone, leaves nothing to do: the new content finds what it resembles like any other.
+  const auto placement = is_base ? successor_placement(id) : std::nullopt;
   const auto kept = placement ? sources.fetch(before) : std::nullopt;
   if (kept) {
     ++own_.successors;
@@ -514,10 +514,10 @@ void DedupWorker::encode(const DedupWork& work, Sources& sources) {
   }
   const dedup::ContentId id{work.collection, work.record, work.generation};
   if (work.content) {
-    encode_content(collection, id, work.previous, *work.content, sources);
+    encode_content(collection, id, work.previous, work.previous_is_base, *work.content, sources);
   } else if (const auto content = sources.fetch(id)) {
     ++own_.caught_up;
-    encode_content(collection, id, work.previous, *content, sources);
+    encode_content(collection, id, work.previous, work.previous_is_base, *content, sources);
   }
 }
 
@@ -616,7 +616,7 @@ bool DedupWorker::catch_up() {
   Sources sources(*this);
   for (const auto& [id, content] : contents) {
     ++own_.caught_up;
-    encode_content(*collection, id, 0, content, sources);
+    encode_content(*collection, id, 0, false, content, sources);
   }
   if (write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) flush(false);
   {

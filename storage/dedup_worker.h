@@ -144,7 +144,8 @@ class DedupWorker {
   Partition& partition(const Collection& collection);
   bool wanted(const Collection& collection) const;
   void encode(const DedupWork& work, Sources& sources);
-  void encode_content(Collection& collection, const dedup::ContentId& id, Stamp previous, BytesView content, Sources& sources);
+  // `previous`: that it took the place of; 0: none, or nobody knows. `is_base`: that one may still be there, for others.
+  void encode_content(Collection& collection, const dedup::ContentId& id, Stamp previous, bool is_base, BytesView content, Sources& sources);
   bool encode_queued();
   bool flush(bool everything);
   bool catch_up();

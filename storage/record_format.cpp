@@ -19,7 +19,7 @@ constexpr uint8_t flag_kept = 0x04;
 constexpr uint8_t flag_dead = 0x10;
 constexpr uint8_t flag_other_chain = 0x20;
 constexpr int choice_shift = 6;
-constexpr uint8_t head_form = 1;
+constexpr uint8_t head_form = 1, head_kept_behind = 4;
 
 int64_t seconds(Stamp stamp) { return static_cast<int64_t>(stamp >> 32); }
 uint32_t count(Stamp stamp) { return static_cast<uint32_t>(stamp); }
@@ -144,17 +144,17 @@ Bytes stub_row(RecordId record, Stamp generation, RecordId chain) {
 Result<HeadRow> parse_head_row(BytesView row, RecordId record) {
   const auto form = take_byte(row);
   if (!form) return corrupt("a head's row is empty");
-  if (*form != head_form) return corrupt("a head's row has the unknown form " + std::to_string(*form));
+  if ((*form & ~head_kept_behind) != head_form) return corrupt("a head's row has the unknown form " + std::to_string(*form));
   const auto chain = take_record(row, record);
   const auto ordinal = take_varint(row);
   const auto references = take_varint(row);
   if (!chain || !ordinal || !references || !row.empty() || *ordinal > UINT32_MAX) return corrupt("a head's row is damaged");
-  return HeadRow{*chain, static_cast<uint32_t>(*ordinal), *references};
+  return HeadRow{*chain, static_cast<uint32_t>(*ordinal), *references, (*form & head_kept_behind) != 0};
 }
 
 Bytes head_row(RecordId record, const HeadRow& head) {
   Bytes row;
-  row.push_back(head_form);
+  row.push_back(static_cast<char>(head.kept_behind ? head_form | head_kept_behind : head_form));
   append_record(row, head.chain, record);
   append_varint(row, head.ordinal);
   append_varint(row, head.references);

@@ -8,7 +8,7 @@
 //
 // A row of `heads` stands beside a raw row that deltas are based on:
 //
-//   head   | 01 | chain | ordinal | references |
+//   head   | 01 | chain | ordinal | references |       with flag 04: an older content of the record is kept behind it
 //
 // A row of `chains` is a content that is not, or no longer, whole in its record's row:
 //
@@ -65,6 +65,7 @@ struct HeadRow {
   RecordId chain = 0;
   uint32_t ordinal = 0;      // its place in the chain as the encoder counted it
   uint64_t references = 0;   // deltas based on it
+  bool kept_behind = false;  // one of them is an older content of the record, which is kept or on the way to one that is
 };
 
 base::Result<HeadRow> parse_head_row(BytesView row, RecordId record);

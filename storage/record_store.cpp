@@ -151,6 +151,10 @@ std::optional<Bytes> RecordStore::find_kept(Transaction& transaction, RecordId i
   return state_->chains.find_in(transaction, {chain, {id, generation}});
 }
 
+void RecordStore::each_kept(Transaction& transaction, RecordId id, const std::function<bool(Stamp)>& visit) const { state_->chains.each_kept(transaction, id, visit); }
+
+void RecordStore::forget_kept(Transaction& transaction, RecordId id) { state_->chains.forget_kept(transaction, id); }
+
 bool RecordStore::release(Transaction& transaction, RecordId id, Stamp generation, RecordId chain) {
   return state_->chains.release(transaction, {chain, {id, generation}});
 }

@@ -33,6 +33,8 @@ struct Superseded {
   Stamp generation = 0;
   Bytes bytes;
   RecordId kept_in = 0;  // the chain where it stays until `release`; 0: it needn't
+  bool kept_before = false;  // so does an older content of the record; false, too, where nobody knows
+  bool is_base = false;      // contents of other records are based on it, as far as is known without looking for them
 };
 
 struct ReadInfo {         // how a read was answered, for explain and counters
@@ -67,6 +69,10 @@ class RecordStore {
   Superseded remove(Transaction& transaction, RecordId id, Stamp keep = 0);
   // A content that was kept, by the chain that it is in; nullopt: it was released. Throws DataCorruptionDetected.
   std::optional<Bytes> find_kept(Transaction& transaction, RecordId id, Stamp generation, RecordId chain);
+  // The generation of each that is kept in the record's own chain, oldest first; `visit` false ends it.
+  void each_kept(Transaction& transaction, RecordId id, const std::function<bool(Stamp)>& visit) const;
+  // Once none is kept any more: the next update that keeps one doesn't find that one was (Superseded::kept_before).
+  void forget_kept(Transaction& transaction, RecordId id);
   // False: there is no such content, or it is not kept any more.
   bool release(Transaction& transaction, RecordId id, Stamp generation, RecordId chain);
   // Keeps `older` as a delta of `newer`, another record that is a version of the same thing and has a higher id, where that is

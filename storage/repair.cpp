@@ -416,7 +416,7 @@ class Repair {
       const auto head = heads.find(content.record);
       const uint64_t stored = head == heads.end() ? 0 : head->second.references;
       if (stored == counted && (counted == 0) == (head == heads.end())) continue;
-      HeadRow right{counted ? chain_of_head[content] : content.record, head == heads.end() ? 0 : head->second.ordinal, counted};
+      HeadRow right{counted ? chain_of_head[content] : content.record, head == heads.end() ? 0 : head->second.ordinal, counted, head != heads.end() && head->second.kept_behind};
       changes.add([this, record = content.record, right](Transaction& transaction) {
         if (right.references == 0)
           tables_.heads.remove(transaction, record_key(record));

@@ -121,7 +121,7 @@ Stored StoredCollection::insert(Transaction& transaction, bson::DocumentView doc
     throw;
   }
   count(transaction, 1, static_cast<int64_t>(document.size()), stamp);
-  tell_dedup(transaction, record, 0, stamp, document);
+  tell_dedup(transaction, record, {}, stamp, document);
   return {record, stamp, options().capped && decides ? trim(transaction, record) : std::vector<bson::Document>()};
 }
 
@@ -133,7 +133,7 @@ Updated StoredCollection::update(Transaction& transaction, RecordId id, bson::Do
   Superseded superseded = records_.update(transaction, id, after.bytes(), stamp, shown_before(stamp));
   save(transaction, id, superseded, stamp);
   count(transaction, 0, static_cast<int64_t>(after.size()) - static_cast<int64_t>(before.size()), stamp);
-  tell_dedup(transaction, id, superseded.generation, stamp, after);
+  tell_dedup(transaction, id, superseded, stamp, after);
   return {id, stamp, std::move(superseded)};
 }
 
@@ -145,7 +145,7 @@ Superseded StoredCollection::remove(Transaction& transaction, RecordId id, bson:
   Superseded superseded = records_.remove(transaction, id, shown_before(stamp));
   save(transaction, id, superseded, stamp);
   count(transaction, -1, -bytes, 0);
-  tell_dedup(transaction, id, superseded.generation, 0, {});
+  tell_dedup(transaction, id, superseded, 0, {});
   return superseded;
 }
 
@@ -170,15 +170,15 @@ void StoredCollection::correct_counts(int64_t records, int64_t bytes) {
   });
 }
 
-void StoredCollection::tell_dedup(Transaction& transaction, RecordId record, Stamp before, Stamp after, bson::DocumentView document) {
+void StoredCollection::tell_dedup(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after, bson::DocumentView document) {
   // Switched off at run time it keeps what comes for later; off from the start, it has nothing to do until it is switched on.
   if (!engine_.options().dedup.enabled && !engine_.dedup().enabled()) return;
   std::optional<Bytes> content;
   if (after && options().dedup.enabled && engine_.dedup().wants(*this, document.size())) content = document.bytes();
-  transaction.after_commit([self = shared_from_this(), record, before, after, content = std::move(content)]() mutable {
+  transaction.after_commit([self = shared_from_this(), record, before = superseded.generation, is_base = superseded.is_base, after, content = std::move(content)]() mutable {
     DedupService& dedup = self->engine_.dedup();
     if (after) {
-      dedup.written(self, record, after, before, std::move(content));
+      dedup.written(self, record, after, before, is_base, std::move(content));
     } else {
       dedup.removed(self, record, before);
     }

@@ -54,7 +54,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   // What a view's write has to do beside its records and entries.
   Stamp take_stamp(Transaction& transaction) const;
   void count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp);
-  void tell_dedup(Transaction& transaction, RecordId record, Stamp before, Stamp after, bson::DocumentView document);
+  void tell_dedup(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after, bson::DocumentView document);
   Engine& engine() const { return engine_; }
 
   // For the catalog, which holds the schema lock exclusively or is alone with the collection.

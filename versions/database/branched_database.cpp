@@ -251,7 +251,7 @@ void BranchedDatabase::lose(Transaction& transaction, SharedCollection& shared, 
   lost(transaction, shared.base.id(), record, generation, content);
   remove_entries(transaction, shared.base, record, bson::DocumentView(content));
   shared.base.count(transaction, -1, -static_cast<int64_t>(content.size()), 0);
-  shared.base.tell_dedup(transaction, record, generation, 0, {});
+  shared.base.tell_dedup(transaction, record, {.generation = generation, .bytes = {}}, 0, {});
 }
 
 // What nobody but the branch shows is stored no longer; the store takes the records away, this what belongs to them.

@@ -242,7 +242,7 @@ storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentV
   if (view.state == 0) shared_.store.make(transaction, view.branch, stamp);
   add(transaction, base, keys, record);
   base.count(transaction, 1, static_cast<int64_t>(document.size()), stamp);
-  base.tell_dedup(transaction, record, 0, stamp, document);
+  base.tell_dedup(transaction, record, {}, stamp, document);
   return {record, stamp, {}};
 }
 
@@ -264,7 +264,7 @@ storage::Updated CollectionView::update(Transaction& transaction, RecordId id, b
     versions::remove(transaction, gone, id);
     add(transaction, base, come, id);
     base.count(transaction, 0, after_bytes - before_bytes, stamp);
-    base.tell_dedup(transaction, id, superseded.generation, stamp, after);
+    base.tell_dedup(transaction, id, superseded, stamp, after);
   } else {
     add(transaction, base, whole, now);
     base.count(transaction, 1, after_bytes, stamp);
@@ -282,7 +282,7 @@ storage::Superseded CollectionView::remove(Transaction& transaction, RecordId id
   if (superseded.generation == 0) return superseded;  // somebody else goes on showing it
   versions::remove(transaction, keys, id);
   base.count(transaction, -1, -bytes, 0);
-  base.tell_dedup(transaction, id, superseded.generation, 0, {});
+  base.tell_dedup(transaction, id, superseded, 0, {});
   return superseded;
 }
 

@@ -15,6 +15,10 @@ namespace {
 
 constexpr char rows_name[] = "past-rows", chains_name[] = "past-chains", entries_name[] = "past-entries", purged_name[] = "past-purged";
 
+[[noreturn]] void damaged_place(CollectionId collection) {
+  throw base::OperationError(base::ErrorCode::data_corruption_detected, "where a content of collection " + std::to_string(collection) + " is kept can't be read");
+}
+
 std::string table_key(CollectionId collection, Stamp snapshot) { return std::to_string(collection) + "@" + std::to_string(snapshot); }
 
 }  // namespace
@@ -66,7 +70,10 @@ void Past::save(Transaction& transaction, const storage::StoredCollection& colle
     chains_.put(transaction, content_key(collection.id(), mapping), chain);
   }
   const auto indexes = collection.stored_indexes();
-  for (const auto& index : *indexes) entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, before.generation);
+  for (const auto& index : *indexes) {
+    if (index->is_id() && before.kept_before) continue;
+    entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, index->is_id() ? 0 : before.generation);
+  }
   saved_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -76,7 +83,19 @@ RecordId Past::chain_of(Transaction& transaction, CollectionId collection, const
   BytesView bytes = *row;
   const auto chain = base::take_varint(bytes);
   if (chain && bytes.empty()) return static_cast<RecordId>(*chain);
-  throw base::OperationError(base::ErrorCode::data_corruption_detected, "where a content of collection " + std::to_string(collection) + " is kept can't be read");
+  damaged_place(collection);
+}
+
+void Past::each_kept(Transaction& transaction, storage::StoredCollection& collection, RecordId record, const std::function<bool(const Mapping&)>& visit) const {
+  bool more = true;
+  collection.records().each_kept(transaction, record, [&](Stamp generation) { return more = visit({record, generation}); });
+  storage::TableCursor elsewhere = chains_.cursor(transaction);
+  const Bytes first = content_key(collection.id(), {record, 0});
+  const BytesView of_record = BytesView(first).substr(0, first.size() - sizeof(Stamp));
+  for (bool on = more && elsewhere.seek(first); on && elsewhere.key().starts_with(of_record); on = elsewhere.next()) {
+    if (elsewhere.key().size() != first.size()) damaged_place(collection.id());
+    if (!visit({record, base::load_be64(elsewhere.key().data() + of_record.size())})) return;
+  }
 }
 
 std::optional<Bytes> Past::find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, storage::ReadInfo* info) const {

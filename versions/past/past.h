@@ -92,7 +92,10 @@ class Past final : public storage::PreStates {
   storage::StoredIndexes indexes_ever(const storage::StoredCollection& collection) const;
   void release_one(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& mapping);
   RecordId chain_of(Transaction& transaction, CollectionId collection, const Mapping& mapping) const;
+  // Each content of a record that is kept; `visit` false ends it.
+  void each_kept(Transaction& transaction, storage::StoredCollection& collection, RecordId record, const std::function<bool(const Mapping&)>& visit) const;
   void forget_gone();
+  std::vector<Mapping> kept_of(Transaction& transaction, storage::StoredCollection& collection, BytesView key) const;
 
   storage::Engine& engine_;
   Snapshots snapshots_;

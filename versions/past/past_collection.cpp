@@ -116,25 +116,30 @@ std::optional<RecordId> PastCollection::find_id(Transaction& transaction, const 
     return std::nullopt;
   }
   if (const auto record = indexes_.front()->find(transaction, key.bytes())) {
-    // What the record was then may have been another document: after a restart the highest ids are given out again.
-    auto shown = read(transaction, *record);
-    if (shown && has_id(shown->content, key.bytes())) {
-      std::lock_guard lock(mutex_);
-      found_ = std::move(shown);
-      return record;
-    }
+    if (shows_as(transaction, *record, key.bytes())) return record;
   }
   SavedEntries::Cursor saved(past_.entries(), transaction, this->id(), indexes_.front()->number(), Direction::forward);
   const storage::KeyRange range = range_of(key.bytes());
   saved.seek(range);
   while (saved.next()) {
-    if (saved.key() == range.from && shows(transaction, saved)) return saved.record();
+    if (saved.key() == range.from && shows(transaction, saved, true)) return saved.record();
   }
   return std::nullopt;
 }
 
-bool PastCollection::shows(Transaction& transaction, const SavedEntries::Cursor& entry) const {
-  return shows_saved({entry.record(), entry.generation()}) && rows(transaction)->find(entry.record()) == entry.generation();
+bool PastCollection::shows(Transaction& transaction, const SavedEntries::Cursor& entry, bool of_ids) {
+  const RecordId record = entry.record();
+  const auto then = rows(transaction)->find(record);
+  if (!then || !shows_saved({record, *then})) return false;
+  return of_ids ? shows_as(transaction, record, entry.key()) : entry.generation() == *then;
+}
+
+bool PastCollection::shows_as(Transaction& transaction, RecordId record, BytesView key) {
+  auto shown = read(transaction, record);
+  if (!shown || !has_id(shown->content, key)) return false;
+  std::lock_guard lock(mutex_);
+  found_ = std::move(shown);
+  return true;
 }
 
 bool PastCollection::gone(const storage::StoredIndex& index) const {

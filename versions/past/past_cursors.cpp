@@ -142,7 +142,7 @@ bool PastIndexCursor::next_current() {
 
 bool PastIndexCursor::next_saved() {
   while (saved_->next()) {
-    if (collection_->shows(*transaction_, *saved_)) return true;
+    if (collection_->shows(*transaction_, *saved_, index_->is_id())) return true;
   }
   return false;
 }

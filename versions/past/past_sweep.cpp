@@ -106,8 +106,14 @@ void Past::release_one(Transaction& transaction, storage::StoredCollection& coll
   const RecordId chain = chain_of(transaction, collection.id(), mapping);
   const auto content = collection.records().find_kept(transaction, mapping.row, mapping.content, chain);
   if (!content || !collection.records().release(transaction, mapping.row, mapping.content, chain)) return;
-  for (const auto& index : indexes) entries_.remove(transaction, collection.id(), *index, bson::DocumentView(*content), mapping.row, mapping.content);
   if (chain != mapping.row) chains_.remove(transaction, content_key(collection.id(), mapping));
+  bool last = true;
+  each_kept(transaction, collection, mapping.row, [&](const Mapping&) { return last = false; });
+  if (last) collection.records().forget_kept(transaction, mapping.row);
+  for (const auto& index : indexes) {
+    if (index->is_id() && !last) continue;
+    entries_.remove(transaction, collection.id(), *index, bson::DocumentView(*content), mapping.row, index->is_id() ? 0 : mapping.content);
+  }
 }
 
 // What is there of collections and indexes that no snapshot shows any more. Without a snapshot that is everything.

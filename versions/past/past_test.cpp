@@ -507,6 +507,78 @@ TEST_CASE("a record's number that is given out again is not taken for what it wa
   CHECK_FALSE(then->find_id(transaction, two["_id"]));
 }
 
+TEST_CASE("the entry of a document's id is saved once, and goes with the last content that is kept") {
+  storage::TemporaryDirectory directory;
+  Engine engine(storage::test_options(directory.path()));
+  Past past(engine);
+  past.make();
+  versions::PastViews views(past);
+  engine.catalog().create("db.c", {});
+  const auto collection = engine.catalog().stored(engine.catalog().open("db.c")->id());
+  const auto change = [&](const auto& work) {
+    storage::in_transaction(engine, [&](Transaction& transaction) {
+      transaction.expect_stamps(4);
+      work(transaction);
+    });
+  };
+  const auto declare = [&] { return past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }); };
+  const auto drop = [&](uint64_t number) {
+    past.snapshots().drop(number, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+    past.sweep(nullptr);
+  };
+  const auto saved = [&] {
+    Transaction transaction(engine, Transaction::Mode::read);
+    SavedEntries::Cursor entries(past.entries(), transaction, collection->id(), collection->stored_indexes()->front()->number(), storage::Direction::forward);
+    int count = 0;
+    while (entries.next()) ++count;
+    return count;
+  };
+  const std::string text(500, 'x');
+  bson::Document now = document_of(1, {0, 0, text});
+  storage::RecordId record = 0;
+  change([&](Transaction& transaction) { record = collection->insert(transaction, now).id; });
+  std::vector<std::pair<DeclaredSnapshot, bson::Document>> shown;
+  const auto save_one = [&](int value) {
+    shown.emplace_back(declare(), now);
+    const bson::Document after = document_of(1, {value, 0, text});
+    change([&](Transaction& transaction) { collection->update(transaction, record, now, after); });
+    now = after;
+  };
+  const auto check = [&] {
+    Transaction transaction(engine, Transaction::Mode::read);
+    for (const auto& [snapshot, due] : shown) {
+      const auto then = views.open(snapshot, "db@s" + std::to_string(snapshot.number) + ".c", "db.c");
+      CHECK(then->find_id(transaction, due["_id"]) == record);
+      auto entries = then->scan(transaction, *then->index("_id_"), storage::Direction::forward);
+      REQUIRE(entries->next());
+      CHECK(then->find(transaction, entries->record())->bytes() == due.bytes());
+      CHECK_FALSE(entries->next());
+    }
+  };
+  for (int value = 1; value <= 6; ++value) save_one(value);
+  CHECK(saved() == 1);
+  check();
+  while (shown.size() > 1) {
+    drop(shown.front().first.number);
+    shown.erase(shown.begin());
+    CHECK(saved() == 1);
+    check();
+  }
+  // Begins anew while another snapshot stays, which has kept nothing yet.
+  const DeclaredSnapshot stays = declare();
+  drop(shown.front().first.number);
+  shown.clear();
+  CHECK(saved() == 0);
+  shown.emplace_back(stays, now);
+  check();
+  save_one(7);
+  CHECK(saved() == 1);
+  check();
+  change([&](Transaction& transaction) { collection->remove(transaction, record, now); });
+  CHECK(saved() == 1);
+  check();
+}
+
 TEST_CASE("a look-up finds what its transaction sees, whatever later ones and earlier look-ups have read") {
   storage::TemporaryDirectory directory;
   Engine engine(storage::test_options(directory.path()));

@@ -1,6 +1,10 @@
 // What is taken out of snapshots for good.
+#include <algorithm>
+#include <set>
+
 #include "base/error.h"
 #include "storage/engine.h"
+#include "storage/kept_contents.h"
 #include "storage/stored_collection.h"
 #include "versions/past/past.h"
 
@@ -26,19 +30,42 @@ bool Past::purged(CollectionId collection, const Mapping& content) const {
   return purged_.contains({collection, content.row, content.content});
 }
 
+// What is kept of documents with this key.
+std::vector<Mapping> Past::kept_of(Transaction& transaction, storage::StoredCollection& collection, BytesView key) const {
+  const auto index = collection.stored_indexes()->front();
+  std::set<RecordId> records;
+  {
+    SavedEntries::Cursor entries(entries_, transaction, collection.id(), index->number(), storage::Direction::forward);
+    const Bytes from(key);
+    entries.seek({from, from + Bytes(17, '\xff')});
+    while (entries.next()) {
+      if (entries.key() == from) records.insert(entries.record());
+    }
+  }
+  std::vector<Mapping> contents;
+  storage::KeptContents reader(collection.records(), transaction);
+  for (const RecordId record : records) {
+    std::vector<Mapping> of_record;
+    each_kept(transaction, collection, record, [&](const Mapping& one) {
+      of_record.push_back(one);
+      return true;
+    });
+    // The record may have been another document's before or after.
+    std::erase_if(of_record, [&](const Mapping& one) {
+      storage::IndexKeys keys;
+      index->keys_of(bson::DocumentView(content(transaction, reader, collection.id(), one, nullptr)), keys);
+      return std::find(keys.keys.begin(), keys.keys.end(), key) == keys.keys.end();
+    });
+    contents.insert(contents.end(), of_record.begin(), of_record.end());
+  }
+  return contents;
+}
+
 uint64_t Past::purge(Transaction& transaction, storage::StoredCollection& collection, BytesView key) {
   if (!made_.load(std::memory_order_acquire)) return 0;
   const auto counts_change = [this] { ++purges_; };
   transaction.after_commit(counts_change);
-  std::vector<Mapping> contents;
-  {
-    SavedEntries::Cursor entries(entries_, transaction, collection.id(), collection.stored_indexes()->front()->number(), storage::Direction::forward);
-    const Bytes from(key);
-    entries.seek({from, from + Bytes(17, '\xff')});
-    while (entries.next()) {
-      if (entries.key() == from) contents.push_back({entries.record(), entries.generation()});
-    }
-  }
+  const std::vector<Mapping> contents = kept_of(transaction, collection, key);
   if (contents.empty()) return 0;
   const storage::StoredIndexes indexes = indexes_ever(collection);
   for (const Mapping& one : contents) {

@@ -2,7 +2,9 @@
 //
 //   past-entries   collection (4, BE), index (4, BE), key string, record (8, BE), generation (8, BE) -> nothing
 //
-// A content is kept with all its entries, so one holds for a snapshot where that shows the content. Thread-safe; transactions are not.
+// A content is kept with all its entries, so one holds for a snapshot where that shows the content. No update changes a document's key in the
+// `_id` index: there an entry is saved with the first content of a record that is kept, under generation 0, and goes with the last; what the
+// record was then says whether it holds. Thread-safe; transactions are not.
 #pragma once
 
 #include <memory>
