@@ -53,9 +53,6 @@ base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
 
 base::Result<Bytes> ContentReader::decode(const ChainKey& key, ReadInfo* info) {
   next_ = dependent_ = key;
-  asked_ = key.content.record;
-  own_.reset();
-  own_looked_for_ = false;
   dead_.clear();
   lent_ = false;
   dedup::DecodeStats stats;
@@ -115,23 +112,12 @@ std::optional<RecordRow> ContentReader::find_base(RecordId record) {
   return place->row;
 }
 
-// What the past keeps of a record is nearly always based on what the record is now: who looks there first needn't look for it in the chain. A
-// step in the chain tells as much.
-bool ContentReader::is_own_current(const ChainKey& key) {
-  if (walks() || key == dependent_ || key.content.record != asked_) return false;
-  if (!own_looked_for_) {
-    own_looked_for_ = true;
-    if (const auto place = find_sound_row(tables_, transaction_, asked_)) own_ = place->row;
-  }
-  return own_ && own_->form == RecordRow::Form::raw && own_->generation == key.content.generation;
-}
-
 base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId& id) {
   const ChainKey key = next_;
   if (dedup_id(key.content) != id) return corrupt("asked for a content that is no one's base");
 
   dedup::StoredForm form;
-  if (std::exchange(found_, false) || (!is_own_current(key) && find_chain_row(key))) {
+  if (std::exchange(found_, false) || find_chain_row(key)) {
     const auto parsed = parse_chain_row(*chain_row_, key);
     if (!parsed) return parsed.failure();
     const ChainRow& row = parsed.value();
@@ -155,7 +141,7 @@ base::Result<dedup::StoredForm> ContentReader::fetch_form(const dedup::ContentId
   // Not among the chains: then it must be its record's newest, whole in its row.
   std::optional<RecordRow> row;
   try {
-    row = own_ && key.content.record == asked_ ? own_ : find_base(key.content.record);
+    row = find_base(key.content.record);
   } catch (const base::OperationError& error) {
     if (error.code() != base::ErrorCode::data_corruption_detected) throw;
     return corrupt("the row of record " + std::to_string(key.content.record) + ": " + error.what());

@@ -71,7 +71,6 @@ class ContentReader : public dedup::FormSource {
   };
 
   bool find_chain_row(const ChainKey& key);
-  bool is_own_current(const ChainKey& key);
   base::Result<Bytes> decode(const ChainKey& key, ReadInfo* info);
   bool walk_to(BytesView wanted);  // in the chain table
   std::optional<RecordRow> find_base(RecordId record);
@@ -82,7 +81,6 @@ class ContentReader : public dedup::FormSource {
   CollectionId collection_;
   ChainKey next_;       // where the content asked for next lies
   ChainKey dependent_;  // and who asks
-  RecordId asked_ = 0;  // the record whose content is wanted
   uint64_t contents_ = 0;  // that were asked for
   bool overtaken_ = false;
   bool found_ = false;     // the row of what is about to be read
@@ -92,8 +90,6 @@ class ContentReader : public dedup::FormSource {
   const Table* base_table_ = nullptr;  // the last base lay there
   std::optional<TableCursor> bases_;   // in that table, once there was a second
   RecordId base_ = 0;                  // where it stands; 0: nowhere
-  std::optional<RecordRow> own_;  // the current row of the record whose content was asked for, if there is one; only until another record's is read
-  bool own_looked_for_ = false;
   bool lent_ = false;   // what was asked for is a delta of another chain's
   std::vector<Dead> dead_;
 };
