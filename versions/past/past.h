@@ -94,7 +94,7 @@ class Past final : public storage::PreStates {
   RecordId chain_of(Transaction& transaction, CollectionId collection, const Mapping& mapping) const;
   // Each content of a record that is kept; `visit` false ends it.
   void each_kept(Transaction& transaction, storage::StoredCollection& collection, RecordId record, const std::function<bool(const Mapping&)>& visit) const;
-  void forget_gone();
+  void forget_gone(size_t swept);
   std::vector<Mapping> kept_of(Transaction& transaction, storage::StoredCollection& collection, BytesView key) const;
 
   storage::Engine& engine_;

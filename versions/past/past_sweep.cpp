@@ -105,22 +105,26 @@ void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, 
 void Past::release_one(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& mapping) {
   const RecordId chain = chain_of(transaction, collection.id(), mapping);
   const auto content = collection.records().find_kept(transaction, mapping.row, mapping.content, chain);
-  if (!content || !collection.records().release(transaction, mapping.row, mapping.content, chain)) return;
-  if (chain != mapping.row) chains_.remove(transaction, content_key(collection.id(), mapping));
+  const bool released = content && collection.records().release(transaction, mapping.row, mapping.content, chain);
+  if (released && chain != mapping.row) chains_.remove(transaction, content_key(collection.id(), mapping));
   bool last = true;
   each_kept(transaction, collection, mapping.row, [&](const Mapping&) { return last = false; });
   if (last) collection.records().forget_kept(transaction, mapping.row);
+  if (!released) return;
   for (const auto& index : indexes) {
     if (index->is_id() && !last) continue;
     entries_.remove(transaction, collection.id(), *index, bson::DocumentView(*content), mapping.row, index->is_id() ? 0 : mapping.content);
   }
 }
 
-// What is there of collections and indexes that no snapshot shows any more. Without a snapshot that is everything.
-void Past::forget_gone() {
+// What is there of collections and indexes that no snapshot shows any more. Without a snapshot that is everything, once all that were dropped are
+// swept up after: what one kept that was declared and dropped meanwhile is found by what would go.
+void Past::forget_gone(size_t swept) {
+  // Within a transaction: what comes after it began stays.
+  const auto none_left = [&] { return engine_.declared_snapshots().all().empty() && snapshots_.dropped().size() == swept; };
   for (const CollectionId collection : collections_in(engine_, rows_)) {
     storage::in_transaction(engine_, [&](Transaction& transaction) {
-      if (engine_.catalog().stored(collection) && !engine_.declared_snapshots().all().empty()) return;
+      if (engine_.catalog().stored(collection) && !none_left()) return;
       const Bytes from = storage::catalog_key(collection), to = storage::catalog_key(collection + 1);
       rows_.truncate(transaction, from, to);
       chains_.truncate(transaction, from, to);
@@ -131,7 +135,7 @@ void Past::forget_gone() {
     storage::in_transaction(engine_, [&](Transaction& transaction) {
       const auto stored = engine_.catalog().stored(collection);
       const bool there = stored && (engine_.past_catalog().tells_of_index(transaction, collection, index) || has_index(*stored, index));
-      if (!there || engine_.declared_snapshots().all().empty()) entries_.remove_all(transaction, collection, index);
+      if (!there || none_left()) entries_.remove_all(transaction, collection, index);
     });
   }
 }
@@ -156,7 +160,7 @@ void Past::sweep(const std::function<void()>& interrupted) {
   }
   states_.keep_only_declared(engine_);
   engine_.catalog().forget_past();
-  forget_gone();
+  forget_gone(dropped.size());
   storage::in_transaction(engine_, [&](Transaction& transaction) {
     for (const DeclaredSnapshot& one : dropped) snapshots_.swept(transaction, one.number);
   });

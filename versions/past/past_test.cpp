@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <set>
 #include <thread>
@@ -53,6 +54,34 @@ storage::IndexSpec index_on(const std::string& field, bool unique) {
   if (unique) spec.append("unique", true);
   return storage::parse_index_spec(spec.done());
 }
+
+// An engine with one collection, db.c, and its past.
+struct OnePast {
+  storage::TemporaryDirectory directory;
+  Engine engine{storage::test_options(directory.path())};
+  Past past{engine};
+  versions::PastViews views{past};
+  std::shared_ptr<storage::StoredCollection> collection;
+
+  OnePast() {
+    past.make();
+    engine.catalog().create("db.c", {});
+    collection = engine.catalog().stored(engine.catalog().open("db.c")->id());
+  }
+  void change(const std::function<void(Transaction&)>& work) {
+    storage::in_transaction(engine, [&](Transaction& transaction) {
+      transaction.expect_stamps(4);
+      work(transaction);
+    });
+  }
+  DeclaredSnapshot declare() {
+    return past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+  }
+  void drop(const DeclaredSnapshot& snapshot) {
+    REQUIRE(past.snapshots().drop(snapshot.number, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
+  }
+  std::shared_ptr<storage::Collection> as_of(const DeclaredSnapshot& snapshot) { return views.open(snapshot, "db@s" + std::to_string(snapshot.number) + ".c", "db.c"); }
+};
 
 // How often each thing happens, of ten thousand steps; the others write.
 struct Mix {
@@ -507,100 +536,113 @@ TEST_CASE("a record's number that is given out again is not taken for what it wa
   CHECK_FALSE(then->find_id(transaction, two["_id"]));
 }
 
-TEST_CASE("the entry of a document's id is saved once, and goes with the last content that is kept") {
-  storage::TemporaryDirectory directory;
-  Engine engine(storage::test_options(directory.path()));
-  Past past(engine);
-  past.make();
-  versions::PastViews views(past);
-  engine.catalog().create("db.c", {});
-  const auto collection = engine.catalog().stored(engine.catalog().open("db.c")->id());
-  const auto change = [&](const auto& work) {
-    storage::in_transaction(engine, [&](Transaction& transaction) {
-      transaction.expect_stamps(4);
-      work(transaction);
-    });
-  };
-  const auto declare = [&] { return past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }); };
-  const auto drop = [&](uint64_t number) {
-    past.snapshots().drop(number, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
-    past.sweep(nullptr);
-  };
-  const auto saved = [&] {
+// A document that is changed, each time behind another snapshot.
+struct OneHistory : OnePast {
+  const std::string text = std::string(500, 'x');
+  bson::Document now = document_of(1, {0, 0, text});
+  storage::RecordId record = 0;
+  std::vector<std::pair<DeclaredSnapshot, bson::Document>> shown;
+
+  OneHistory() {
+    change([&](Transaction& transaction) { record = collection->insert(transaction, now).id; });
+  }
+  void save(int value) {
+    shown.emplace_back(declare(), now);
+    const bson::Document after = document_of(1, {value, 0, text});
+    change([&](Transaction& transaction) { collection->update(transaction, record, now, after); });
+    now = after;
+    engine.dedup().drain();
+  }
+  void drop_first() {
+    drop(shown.front().first);
+    shown.erase(shown.begin());
+  }
+  int saved_ids() {
     Transaction transaction(engine, Transaction::Mode::read);
     SavedEntries::Cursor entries(past.entries(), transaction, collection->id(), collection->stored_indexes()->front()->number(), storage::Direction::forward);
     int count = 0;
     while (entries.next()) ++count;
     return count;
-  };
-  const std::string text(500, 'x');
-  bson::Document now = document_of(1, {0, 0, text});
-  storage::RecordId record = 0;
-  change([&](Transaction& transaction) { record = collection->insert(transaction, now).id; });
-  std::vector<std::pair<DeclaredSnapshot, bson::Document>> shown;
-  const auto save_one = [&](int value) {
-    shown.emplace_back(declare(), now);
-    const bson::Document after = document_of(1, {value, 0, text});
-    change([&](Transaction& transaction) { collection->update(transaction, record, now, after); });
-    now = after;
-  };
-  const auto check = [&] {
+  }
+  void check() {
     Transaction transaction(engine, Transaction::Mode::read);
     for (const auto& [snapshot, due] : shown) {
-      const auto then = views.open(snapshot, "db@s" + std::to_string(snapshot.number) + ".c", "db.c");
+      const auto then = as_of(snapshot);
       CHECK(then->find_id(transaction, due["_id"]) == record);
       auto entries = then->scan(transaction, *then->index("_id_"), storage::Direction::forward);
       REQUIRE(entries->next());
       CHECK(then->find(transaction, entries->record())->bytes() == due.bytes());
       CHECK_FALSE(entries->next());
     }
-  };
-  for (int value = 1; value <= 6; ++value) save_one(value);
-  CHECK(saved() == 1);
-  check();
-  while (shown.size() > 1) {
-    drop(shown.front().first.number);
-    shown.erase(shown.begin());
-    CHECK(saved() == 1);
-    check();
+  }
+};
+
+TEST_CASE("the entry of a document's id is saved once, and goes with the last content that is kept") {
+  OneHistory history;
+  for (int value = 1; value <= 6; ++value) history.save(value);
+  CHECK(history.saved_ids() == 1);
+  history.check();
+  while (history.shown.size() > 1) {
+    history.drop_first();
+    history.past.sweep(nullptr);
+    CHECK(history.saved_ids() == 1);
+    history.check();
   }
   // Begins anew while another snapshot stays, which has kept nothing yet.
-  const DeclaredSnapshot stays = declare();
-  drop(shown.front().first.number);
-  shown.clear();
-  CHECK(saved() == 0);
-  shown.emplace_back(stays, now);
-  check();
-  save_one(7);
-  CHECK(saved() == 1);
-  check();
-  change([&](Transaction& transaction) { collection->remove(transaction, record, now); });
-  CHECK(saved() == 1);
-  check();
+  history.shown.emplace_back(history.declare(), history.now);
+  history.drop_first();
+  history.past.sweep(nullptr);
+  CHECK(history.saved_ids() == 0);
+  history.check();
+  history.save(7);
+  CHECK(history.saved_ids() == 1);
+  history.check();
+  history.change([&](Transaction& transaction) { history.collection->remove(transaction, history.record, history.now); });
+  CHECK(history.saved_ids() == 1);
+  history.check();
+}
+
+TEST_CASE("what a snapshot kept that came and went during a sweep is swept up after next") {
+  OneHistory history;
+  history.save(1);
+  history.drop_first();
+  int times = 0;
+  history.past.sweep([&] {
+    if (times++ > 0) return;
+    history.save(2);
+    history.drop_first();
+  });
+  CHECK(times > 0);
+  CHECK(history.saved_ids() == 1);
+  history.save(3);
+  history.change([&](Transaction& transaction) { history.collection->remove(transaction, history.record, history.now); });
+  history.check();
+  history.drop_first();
+  history.past.sweep(nullptr);
+  CHECK(history.saved_ids() == 0);
+  CHECK(history.collection->records().stats().records == 0);
+  Transaction transaction(history.engine, Transaction::Mode::read);
+  CHECK_FALSE(storage::Table("chains-" + std::to_string(history.collection->id())).cursor(transaction).next());
+}
+
+TEST_CASE("what stays for the past alone is not encoded a second time") {
+  OneHistory history;
+  for (int value = 1; value <= 3; ++value) history.save(value);
+  bson::Builder status;
+  history.engine.dedup().append_server_status(status);
+  CHECK(status.done()["background"].as_document()["successors"].to_int64() == 0);
 }
 
 TEST_CASE("a look-up finds what its transaction sees, whatever later ones and earlier look-ups have read") {
-  storage::TemporaryDirectory directory;
-  Engine engine(storage::test_options(directory.path()));
-  Past past(engine);
-  past.make();
-  versions::PastViews views(past);
-  engine.catalog().create("db.c", {});
-  const auto collection = engine.catalog().stored(engine.catalog().open("db.c")->id());
+  OnePast world;
+  auto& [directory, engine, past, views, collection] = world;
   const bson::Document one = document_of(1, {0, 0, "one"}), two = document_of(2, {0, 0, "two"}), other = document_of(1, {0, 0, "other"});
-  const auto change = [&](const auto& work) {
-    storage::in_transaction(engine, [&](Transaction& transaction) {
-      transaction.expect_stamps(4);
-      work(transaction);
-    });
-  };
   storage::RecordId first = 0, second = 0;
-  change([&](Transaction& transaction) {
+  world.change([&](Transaction& transaction) {
     first = collection->insert(transaction, one).id;
     second = collection->insert(transaction, two).id;
   });
-  const DeclaredSnapshot snapshot = past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
-  const auto then = views.open(snapshot, "db@s1.c", "db.c");
+  const auto then = world.as_of(world.declare());
   const auto look_up = [&](Transaction& transaction, storage::RecordId record, const bson::Document& due) {
     CHECK(then->find_id(transaction, due["_id"]) == record);
     for (int times = 0; times < 2; ++times) {  // the one that was found, and one that is read anew
@@ -610,7 +652,7 @@ TEST_CASE("a look-up finds what its transaction sees, whatever later ones and ea
     }
   };
   Transaction early(engine, Transaction::Mode::read);
-  change([&](Transaction& transaction) { collection->update(transaction, first, one, other); });
+  world.change([&](Transaction& transaction) { collection->update(transaction, first, one, other); });
   {
     // Its page table has what the early one doesn't see yet.
     Transaction late(engine, Transaction::Mode::read);
@@ -626,7 +668,7 @@ TEST_CASE("a look-up finds what its transaction sees, whatever later ones and ea
   before.rollback();
   bson::KeyString key;
   key.append(static_cast<bson::ValueView>(one["_id"]));
-  change([&](Transaction& transaction) {
+  world.change([&](Transaction& transaction) {
     collection->remove(transaction, first, other);
     CHECK(past.purge(transaction, *collection, key.bytes()) > 0);
     transaction.next_stamp();
