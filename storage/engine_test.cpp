@@ -1,6 +1,8 @@
 #include <catch2/catch.hpp>
 
 #include <atomic>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -34,6 +36,34 @@ TEST_CASE("what was committed survives the loss of the process") {
   Engine second(test_options(copy.path()));
   Transaction reader(second, Transaction::Mode::read);
   for (int i = 0; i < 100; ++i) CHECK(Table("things").get(reader, std::to_string(i)).has_value());
+}
+
+TEST_CASE("a directory opens whose first start was lost in the midst of the engine's first draft") {
+  TemporaryDirectory whole;
+  const std::string turtle = whole.path() + "/WiredTiger.turtle";
+  {
+    Engine engine(test_options(whole.path()));
+    const Table table = engine.open_table("things");
+    in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, "key", "value"); });
+  }
+  std::ifstream in(turtle, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  base::Random random(11);
+  const size_t key_ends = text.find("file:WiredTiger.wt\n") + std::strlen("file:WiredTiger.wt\n");
+  REQUIRE(key_ends < text.size());
+  for (const size_t bytes : {size_t{0}, size_t{1}, key_ends - 1, key_ends, text.size() - 1, random.below(text.size())}) {
+    INFO(bytes << " bytes");
+    TemporaryDirectory lost;
+    std::filesystem::copy_file(whole.path() + "/palimpsest.json", lost.path() + "/palimpsest.json");
+    std::ofstream(lost.path() + "/WiredTiger.turtle.set", std::ios::binary) << text.substr(0, bytes);
+    Engine engine(test_options(lost.path()));
+    CHECK(engine.open_table("things").exists());
+  }
+  // One that is whole takes its place.
+  std::filesystem::rename(turtle, turtle + ".set");
+  Engine engine(test_options(whole.path()));
+  Transaction reader(engine, Transaction::Mode::read);
+  CHECK(Table("things").get(reader, "key") == "value");
 }
 
 TEST_CASE("everyone who waits for durability is called back") {

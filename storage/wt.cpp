@@ -2,6 +2,9 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "base/error.h"
@@ -81,7 +84,26 @@ void check(int result, std::string_view doing) {
   if (result != 0) [[unlikely]] fail(result, doing);
 }
 
+namespace {
+
+// Where there is no turtle file WiredTiger takes its draft for it, whatever is in that: who was lost while the first one was written couldn't start
+// any more. A draft ends with the metadata file's line and what that says.
+void drop_half_a_turtle(const std::string& path) {
+  constexpr std::string_view last_key = "\nfile:WiredTiger.wt\n";
+  const std::string turtle = path + "/WiredTiger.turtle", draft = turtle + ".set";
+  std::error_code error;
+  if (std::filesystem::exists(turtle, error) || !std::filesystem::exists(draft, error)) return;
+  std::ifstream in(draft, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const size_t key = text.find(last_key);
+  if (key != std::string::npos && key + last_key.size() < text.size() && text.back() == '\n') return;
+  std::filesystem::remove(draft, error);
+}
+
+}  // namespace
+
 Connection::Connection(const std::string& path, const std::string& config) {
+  drop_half_a_turtle(path);
   take_last_message();
   const int result = wiredtiger_open(path.c_str(), &handler, config.c_str(), &connection_);
   if (result == EBUSY) {
