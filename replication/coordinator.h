@@ -56,6 +56,7 @@ struct LogEnd {
 // One consistent look at what changes together.
 struct Standing {
   MemberState state = MemberState::startup;
+  bool stepping_down = false;   // a primary that lets no write begin: it waits for another to take over
   int64_t term = -1;            // -1: not initiated
   std::shared_ptr<const SetConfig> config;   // nullptr: not initiated
   const MemberConfig* self = nullptr;        // within `config`

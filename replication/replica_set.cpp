@@ -165,6 +165,7 @@ Standing ReplicaSet::standing() const {
   std::lock_guard lock(mutex_);
   Standing standing;
   standing.state = state_;
+  standing.stepping_down = stepping_down_ > 0 && standing.state == MemberState::primary;
   if (!config_) return standing;
   standing.term = term_;
   standing.config = config_;

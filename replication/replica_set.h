@@ -92,6 +92,19 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
     Progress::Place last;                         // its newest entry
   };
 
+  // No client's write runs, and none begins, while it lives. Whoever waits for the state learns from its begin on that a primary
+  // isn't to be written to: a driver whose write was interrupted looks for another one.
+  class WritesStopped {
+   public:
+    explicit WritesStopped(ReplicaSet& set);
+    ~WritesStopped();
+    WritesStopped(const WritesStopped&) = delete;
+
+   private:
+    ReplicaSet& set_;
+    std::unique_lock<std::shared_mutex> alone_;
+  };
+
   // replica_set.cpp
   void become(MemberState state);                 // with mutex_
   void adopt(SetConfig config);                   // with mutex_
@@ -132,10 +145,9 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void copy_anew();
   std::optional<std::string> copy_source();
   consensus::HardState stop_voting();
-  std::unique_lock<std::shared_mutex> stop_writes();
   void roll_back(const std::string& why);
-  bool hand_over(int64_t deadline_us, consensus::MemberId target);
-  std::optional<consensus::MemberId> best_caught_up(double above, const std::set<consensus::MemberId>& but = {}) const;
+  bool hand_over(int64_t deadline_us, double above, std::set<consensus::MemberId>& refused);
+  std::optional<consensus::MemberId> best_caught_up(double above, const std::set<consensus::MemberId>& but, consensus::Index within) const;
   void forget_places();
   void renew_agreed();
   void advance_time(int64_t now_us);
@@ -162,6 +174,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   int64_t electable_us_ = 0;                     // not before, by the monotonic clock
   bool electable_ = true;                        // as far as stepping down and freezing go; tell_electable adds the rest
   int maintenance_ = 0;                          // how often it was begun and not ended
+  int stepping_down_ = 0;                        // WritesStopped that live
   storage::Stamp config_written_ = 0;            // by this member, as primary
   bool elected_ = false;                         // led_ says so, and take_over is still to come
   bool demoted_ = false;                         // end_leadership is still to come

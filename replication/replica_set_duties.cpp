@@ -145,17 +145,25 @@ void ReplicaSet::take_over() {
   options_.became_primary();
 }
 
-// None runs, and none begins while this is held. The mutex alone would let new ones in before who waits for it.
-std::unique_lock<std::shared_mutex> ReplicaSet::stop_writes() {
-  writes_held_ = true;
-  options_.interrupt_writers();
-  std::unique_lock alone(primary_mutex_);
-  writes_held_ = false;
-  return alone;
+ReplicaSet::WritesStopped::WritesStopped(ReplicaSet& set) : set_(set) {
+  {
+    std::lock_guard lock(set_.mutex_);
+    if (++set_.stepping_down_ == 1 && set_.state_ == MemberState::primary) set_.options_.changed();
+  }
+  // The mutex alone would let new ones in before who waits for it.
+  set_.writes_held_ = true;
+  set_.options_.interrupt_writers();
+  alone_ = std::unique_lock(set_.primary_mutex_);
+  set_.writes_held_ = false;
+}
+
+ReplicaSet::WritesStopped::~WritesStopped() {
+  std::lock_guard lock(set_.mutex_);
+  if (--set_.stepping_down_ == 0 && set_.state_ == MemberState::primary) set_.options_.changed();
 }
 
 void ReplicaSet::end_leadership() {
-  stop_writes();
+  WritesStopped{*this};
   pump_->stop_leading();
   answer_all_reads(false);
   // What was committed here and has no place in the log is nobody else's; what has one may still be agreed on.
@@ -240,14 +248,14 @@ void ReplicaSet::hand_over_to_better() {
     if (now_us() - since_us_ < settled_us || self_ >= config_->members.size()) return;
     own = config_->members[self_].priority;
   }
-  const auto target = best_caught_up(own);
-  if (!target) return;
+  std::set<MemberId> refused;
+  if (!best_caught_up(own, refused, joins_within)) return;
   base::log(Severity::info, LogComponent::repl, 7100035, "A member with a higher priority has caught up and takes over");
-  hand_over(now_us() + 5 * second_us, *target);
+  hand_over(now_us() + 5 * second_us, own, refused);
 }
 
-// The electable voter with the highest priority above `above` that is in reach and has about all of the log.
-std::optional<MemberId> ReplicaSet::best_caught_up(double above, const std::set<MemberId>& but) const {
+// The electable voter with the highest priority above `above` that is in reach and lacks at most `within` of the log.
+std::optional<MemberId> ReplicaSet::best_caught_up(double above, const std::set<MemberId>& but, Index within) const {
   std::lock_guard lock(mutex_);
   const consensus::CoreStatus status = node_->status();
   const consensus::Membership members = node_->members();
@@ -258,30 +266,31 @@ std::optional<MemberId> ReplicaSet::best_caught_up(double above, const std::set<
     const MemberId id = consensus_id(member);
     if (i == self_ || !member.electable() || member.priority <= above || !contains(members.voters, id) || but.contains(id)) continue;
     const PeerProgress* reached = progress_of(progress, id);
-    if (!reached || !reached->recently_active || reached->matched + joins_within < status.last) continue;
+    if (!reached || !reached->recently_active || reached->matched + within < status.last) continue;
     above = member.priority;
     best = id;
   }
   return best;
 }
 
-// Writes stop, the target gets the rest of the log, and takes over. False: it didn't in time, and this member leads on.
-bool ReplicaSet::hand_over(int64_t deadline_us, MemberId target) {
-  const std::unique_lock none_writes = stop_writes();
+// Writes stop, and whoever has the rest of the log first takes over. False: nobody did in time, and this member leads on; one that
+// was asked in vain is among the refused.
+bool ReplicaSet::hand_over(int64_t deadline_us, double above, std::set<MemberId>& refused) {
+  const WritesStopped none_writes(*this);
   if (state() != MemberState::primary) return true;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(std::max<int64_t>(0, deadline_us - now_us()));
   if (!pump_->drain(deadline)) return state() != MemberState::primary;
-  for (;;) {
-    const std::vector<PeerProgress> progress = node_->progress();
-    const PeerProgress* reached = progress_of(progress, target);
-    if (reached && reached->matched >= node_->status().last) break;
+  std::optional<MemberId> target;
+  while (!(target = best_caught_up(above, refused, 0))) {
     if (state() != MemberState::primary) return true;
-    if (!reached || now_us() > deadline_us) return false;
+    if (now_us() > deadline_us || !best_caught_up(above, refused, joins_within)) return false;
     std::this_thread::sleep_for(counting_round);
   }
-  node_->transfer(target);
+  node_->transfer(*target);
   std::unique_lock lock(mutex_);
-  return woken_.wait_for(lock, take_over_wait, [this] { return state_ != MemberState::primary || stopping_; });
+  if (woken_.wait_for(lock, take_over_wait, [this] { return state_ != MemberState::primary || stopping_; })) return true;
+  refused.insert(*target);
+  return false;
 }
 
 void ReplicaSet::step_down(const StepDown& how) {
@@ -290,9 +299,8 @@ void ReplicaSet::step_down(const StepDown& how) {
   bool done = false;
   std::set<MemberId> refused;  // frozen, say
   for (;;) {
-    if (const auto target = best_caught_up(-1, refused)) {
-      done = hand_over(std::max(deadline, now_us() + second_us), *target);
-      if (!done) refused.insert(*target);
+    if (best_caught_up(-1, refused, joins_within)) {
+      done = hand_over(std::max(deadline, now_us() + second_us), -1, refused);
     } else {
       refused.clear();
     }
@@ -304,7 +312,7 @@ void ReplicaSet::step_down(const StepDown& how) {
       throw OperationError(ErrorCode::exceeded_time_limit, "No electable secondaries caught up as of " + base::iso_date(base::system_clock().wall_ms()) +
                                                            ". Please use the replSetStepDown command with the argument {force: true} to force node to step down.");
     }
-    const std::unique_lock none_writes = stop_writes();
+    const WritesStopped none_writes(*this);
     pump_->drain(std::chrono::steady_clock::now() + std::chrono::seconds(1));
     std::unique_lock lock(mutex_);
     electable_us_ = now_us() + how.period_ms * 1000;

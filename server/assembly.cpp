@@ -73,7 +73,7 @@ bson::Document Assembly::run(const std::string& db, bson::DocumentView command) 
   services().replica_set->when_acknowledged(reply.acknowledgement->optime, reply.acknowledgement->concern,
                                             [acknowledged](auto failure) { acknowledged->set_value(std::move(failure)); });
   const auto failure = acknowledged->get_future().get();
-  return failure ? with_write_concern_error(reply.body, *reply.acknowledgement, *failure) : std::move(reply.body);
+  return failure ? with_write_concern_error(services(), reply.body, *reply.acknowledgement, *failure) : std::move(reply.body);
 }
 
 }  // namespace server

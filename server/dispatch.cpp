@@ -160,7 +160,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     more.append_all(details);
     if (fault.labels) more.append_array("errorLabels", fault.labels->view().as_document());
     else append_labels(op, command, code, more);
-    append_topology(op, code, more);
+    append_topology(services_, code, more);
     append_times(op, more);
     reply.body = error_reply(code, message, more.done());
     if (base::log_enabled(Severity::debug1, LogComponent::command)) {

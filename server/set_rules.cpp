@@ -42,11 +42,6 @@ bool reached(const Services& services, Stamp time) {
   return services.oplog->newest().optime.ts >= time;
 }
 
-void append_version(const Topology& topology, bson::Builder& reply) {
-  auto version = reply.object("topologyVersion");
-  version.append("processId", topology.process_id()).append("counter", topology.counter());
-}
-
 bool initiated(const Services& services) { return services.replica_set && services.replica_set->state() != MemberState::startup; }
 
 // Who doesn't say how many gets what was set for the whole set, or, since MongoDB 5.0, the majority.
@@ -246,23 +241,24 @@ void append_labels(const OperationContext& op, const Command* command, ErrorCode
   labels.append("RetryableWriteError");
 }
 
-void append_topology(const OperationContext& op, ErrorCode code, bson::Builder& reply) {
+void append_topology(const Services& services, ErrorCode code, bson::Builder& reply) {
   static constexpr int32_t codes[] = {91, 189, 10058, 10107, 11600, 11602, 13435, 13436};
-  if (!op.services().replica_set || std::find(std::begin(codes), std::end(codes), static_cast<int32_t>(code)) == std::end(codes)) return;
+  if (!services.replica_set || std::find(std::begin(codes), std::end(codes), static_cast<int32_t>(code)) == std::end(codes)) return;
   // The state that led here may have shown before the counter that goes with it; who changes them lets go of them together.
   // With the older counter a driver would take this error for an old one, and come straight back.
-  op.services().replica_set->standing();
-  append_version(op.services().topology, reply);
+  services.replica_set->standing();
+  auto version = reply.object("topologyVersion");
+  version.append("processId", services.topology.process_id()).append("counter", services.topology.counter());
 }
 
 bson::Document failed_read(const Services& services, const replication::WriteConcernFailure& why) {
   bson::Builder reply;
   reply.append("ok", 0.0).append("errmsg", why.message).append("code", static_cast<int32_t>(why.code)).append("codeName", base::code_name(why.code));
-  append_version(services.topology, reply);
+  append_topology(services, why.code, reply);
   return reply.done();
 }
 
-bson::Document with_write_concern_error(bson::DocumentView reply, const Dispatcher::Reply::Acknowledgement& asked,
+bson::Document with_write_concern_error(const Services& services, bson::DocumentView reply, const Dispatcher::Reply::Acknowledgement& asked,
                                         const replication::WriteConcernFailure& failure) {
   bson::Builder out;
   for (const auto& field : reply) {
@@ -282,6 +278,7 @@ bson::Document with_write_concern_error(bson::DocumentView reply, const Dispatch
       auto labels = out.array("errorLabels");
       labels.append("RetryableWriteError");
     }
+    if (field.name == "ok") append_topology(services, failure.code, out);
     out.append_element(field);
   }
   return out.done();

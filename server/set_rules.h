@@ -25,14 +25,14 @@ void append_times(const OperationContext& op, bson::Builder& reply);
 // errorLabels, where a driver may try again.
 void append_labels(const OperationContext& op, const Command* command, base::ErrorCode code, bson::Builder& reply);
 // topologyVersion, with errors about this member's state: a driver that knows this version already needn't look again.
-void append_topology(const OperationContext& op, base::ErrorCode code, bson::Builder& reply);
+void append_topology(const Services& services, base::ErrorCode code, bson::Builder& reply);
 bool can_retry_after(base::ErrorCode code);
 
 // The reply to a read that can't be said to stand.
 bson::Document failed_read(const Services& services, const replication::WriteConcernFailure& why);
 
 // The reply with a writeConcernError.
-bson::Document with_write_concern_error(bson::DocumentView reply, const Dispatcher::Reply::Acknowledgement& asked,
+bson::Document with_write_concern_error(const Services& services, bson::DocumentView reply, const Dispatcher::Reply::Acknowledgement& asked,
                                         const replication::WriteConcernFailure& failure);
 
 }  // namespace server

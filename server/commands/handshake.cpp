@@ -158,7 +158,8 @@ void append_set(bson::Builder& reply, std::string_view primary_field, const repl
     }
   }
   reply.append("setName", now.config->name).append("setVersion", static_cast<int32_t>(now.config->version));
-  reply.append(primary_field, now.state == replication::MemberState::primary).append("secondary", now.state == replication::MemberState::secondary);
+  reply.append(primary_field, now.state == replication::MemberState::primary && !now.stepping_down);
+  reply.append("secondary", now.state == replication::MemberState::secondary);
   if (now.primary) reply.append("primary", now.primary->host);
   const replication::MemberConfig& self = *now.self;
   if (self.arbiter) reply.append("arbiterOnly", true);

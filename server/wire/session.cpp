@@ -327,7 +327,7 @@ awaitable<void> Session::await_acknowledgement(Dispatcher::Reply& reply) {
     }
   }
   if (!failure) co_return;
-  if (!reply.acknowledgement->read) reply.body = with_write_concern_error(reply.body, *reply.acknowledgement, *failure);
+  if (!reply.acknowledgement->read) reply.body = with_write_concern_error(services_, reply.body, *reply.acknowledgement, *failure);
   else reply.body = failed_read(services_, *failure);
 }
 

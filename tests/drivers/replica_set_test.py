@@ -186,13 +186,19 @@ def test_a_stepped_down_primary_refuses_writes_and_comes_back(server):
     woken = []
     watched = client.admin.command("hello")["topologyVersion"]
     watcher = direct(server)
-    waiting = threading.Thread(target=lambda: woken.append(watcher.admin.command("hello", topologyVersion=watched, maxAwaitTimeMS=20000)))
+
+    def watch(known):
+        while not woken or not woken[-1]["secondary"]:
+            woken.append(watcher.admin.command("hello", topologyVersion=known, maxAwaitTimeMS=20000))
+            known = woken[-1]["topologyVersion"]
+    waiting = threading.Thread(target=watch, args=(watched,))
     waiting.start()
     time.sleep(0.3)
     began = time.monotonic()
     client.admin.command("replSetStepDown", 2, force=True)
     waiting.join(10)
-    assert time.monotonic() - began < 2 and woken and not woken[0]["isWritablePrimary"] and woken[0]["secondary"]
+    # It isn't to be written to from the begin of the attempt on, and is a secondary at its end.
+    assert time.monotonic() - began < 2 and not any(hello["isWritablePrimary"] for hello in woken) and woken[-1]["secondary"]
     reply = raw(server.port, {"insert": "c", "documents": [{}], "$db": "t"})
     assert reply["code"] == 10107 and reply["codeName"] == "NotWritablePrimary" and "errorLabels" not in reply
     reply = raw(server.port, {"insert": "c", "documents": [{}], "lsid": lsid(), "txnNumber": bson.Int64(1), "$db": "t"})

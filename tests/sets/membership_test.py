@@ -1,5 +1,6 @@
 """Who is in the set, in which role, and who leads it."""
 import os
+import threading
 import time
 
 import pytest
@@ -215,6 +216,57 @@ def test_who_stepped_down_or_is_frozen_does_not_stand(three):
     for member in three.members:
         if member.state() == "SECONDARY":
             member.command("replSetFreeze", 0)
+
+
+def test_a_write_that_a_step_down_interrupts_is_told_with_what_a_driver_doesnt_know_yet(three):
+    primary = three.wait_settled()
+    primary.direct.t.many.insert_many([{"_id": i, "n": 0} for i in range(100_000)])
+    known = primary.command("hello")["topologyVersion"]["counter"]
+    failure, hellos, ended = [], [], threading.Event()
+
+    def write():
+        try:
+            primary.direct.t.many.update_many({}, {"$inc": {"n": 1}})
+        except PyMongoError as error:
+            failure.append(error)
+
+    def look():
+        while not ended.is_set():
+            hellos.append(primary.command("hello"))
+    writer, looker = threading.Thread(target=write), threading.Thread(target=look)
+    writer.start()
+    running = {"aggregate": 1, "pipeline": [{"$currentOp": {}}, {"$match": {"op": "update", "ns": "t.many"}}], "cursor": {}}
+    wait_until(lambda: primary.direct.admin.command(running)["cursor"]["firstBatch"])
+    looker.start()
+    primary.command("replSetStepDown", 10)
+    wait_until(lambda: primary.state() == "SECONDARY", 10)
+    ended.set()
+    writer.join()
+    looker.join()
+    # A driver that knows this version already would go on taking this member for the primary.
+    told = failure[0].details["topologyVersion"]["counter"]
+    assert failure[0].details["code"] == 11602 and told > known
+    assert not [hello for hello in hellos if hello["topologyVersion"]["counter"] >= told and hello["isWritablePrimary"]]
+    assert [hello for hello in hellos if hello["isWritablePrimary"]] and not primary.command("hello")["isWritablePrimary"]
+    primary.command("replSetFreeze", 0)
+
+
+def test_a_write_whose_members_did_not_answer_before_a_step_down_says_so(three):
+    primary = three.wait_settled()
+    held = three.secondaries()[0]
+    held.hold()
+    known = primary.command("hello")["topologyVersion"]["counter"]
+    reply = []
+    waiting = {"insert": "waits", "documents": [{"_id": 1}], "writeConcern": {"w": 3}}
+    writer = threading.Thread(target=lambda: reply.append(primary.direct.t.command(waiting)))
+    writer.start()
+    wait_until(lambda: primary.direct.t.waits.count_documents({}) == 1)
+    primary.command("replSetStepDown", 10)
+    writer.join()
+    held.let_go()
+    assert reply[0]["n"] == 1 and reply[0]["writeConcernError"]["code"] == 189 and reply[0]["topologyVersion"]["counter"] > known
+    three.wait_settled()
+    primary.command("replSetFreeze", 0)
 
 
 def test_configurations_that_cannot_be_are_refused(three):
