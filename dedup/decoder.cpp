@@ -1,5 +1,8 @@
 #include "dedup/decoder.h"
 
+#include <array>
+#include <memory_resource>
+#include <span>
 #include <vector>
 
 #include "base/hash.h"
@@ -10,7 +13,7 @@ namespace dedup {
 
 namespace {
 
-constexpr size_t chain_usual = 4;  // steps
+constexpr size_t chain_usual = 4;  // steps: these are kept on the stack
 
 base::Failure corrupt(const ContentId& id, const ContentId& member, const std::string& what) {
   std::string message = "content " + to_string(id) + " does not decode: " + what;
@@ -28,7 +31,7 @@ struct Step {
 };
 
 // The chain does not give what it should: where it goes wrong first.
-base::Failure first_damage(const ContentId& id, const std::vector<Step>& chain) {
+base::Failure first_damage(const ContentId& id, std::span<const Step> chain) {
   Bytes content(chain.back().form.view());
   if (!intact(content, chain.back().form)) return corrupt(id, chain.back().id, "checksum");
   for (size_t i = chain.size() - 1; i-- > 0;) {
@@ -44,7 +47,9 @@ base::Failure first_damage(const ContentId& id, const std::vector<Step>& chain) 
 }  // namespace
 
 base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeLimits& limits, DecodeStats* stats) {
-  std::vector<Step> chain;  // ends with the content that is whole
+  std::array<std::byte, chain_usual * (sizeof(Step) + sizeof(DeltaLink))> usual;
+  std::pmr::monotonic_buffer_resource memory(usual.data(), usual.size());
+  std::pmr::vector<Step> chain(&memory);  // ends with the content that is whole
   chain.reserve(chain_usual);
   size_t chain_bytes = 0;
   for (ContentId at = id;;) {
@@ -61,7 +66,7 @@ base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeL
     at = base;
   }
 
-  std::vector<DeltaLink> links;
+  std::pmr::vector<DeltaLink> links(&memory);
   links.reserve(chain.size() - 1);
   for (size_t i = 0; i + 1 < chain.size(); ++i) links.push_back({chain[i].form.view(), chain[i].form.raw_bytes});
   ChainBudget budget{.made_bytes_max = limits.chain_bytes_max - chain_bytes};

@@ -1,7 +1,10 @@
 #include "dedup/delta_chain.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <memory_resource>
+#include <vector>
 
 #include "base/varint.h"
 #include "dedup/delta.h"
@@ -18,7 +21,7 @@ struct Range {
   uint32_t at;  // below
   uint32_t bytes;
 };
-using Ranges = std::vector<Range>;
+using Ranges = std::pmr::vector<Range>;
 
 // Bytes of it that were found in a delta.
 struct Literal {
@@ -26,7 +29,7 @@ struct Literal {
   uint32_t bytes;
   const char* from;
 };
-using Literals = std::vector<Literal>;
+using Literals = std::pmr::vector<Literal>;
 
 // What one delta says, in the order of what it makes.
 struct Instructions {
@@ -35,7 +38,7 @@ struct Instructions {
     uint32_t at;          // in the content below; a literal: unused
     const char* literal;  // nullptr: a copy
   };
-  std::vector<Piece> pieces;  // and one more where the content ends
+  std::pmr::vector<Piece> pieces;  // and one more where the content ends
 
   enum class Result { done, too_many, damaged };
   Result parse(const DeltaLink& link, size_t base_bytes, size_t pieces_max);
@@ -122,24 +125,31 @@ base::Failure damaged(const std::string& what) { return {base::ErrorCode::data_c
 
 }  // namespace
 
-base::Result<Bytes> apply_chain(BytesView source, const std::vector<DeltaLink>& links, ChainBudget* budget) {
+base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {
   if (links.empty()) return Bytes(source);
-  std::vector<Run> runs;
-  Instructions instructions;
-  Ranges below;
+  std::array<std::byte, 4096> usual;
+  std::pmr::monotonic_buffer_resource memory(usual.data(), usual.size());
+  std::pmr::vector<Run> runs(&memory);
+  Instructions instructions{std::pmr::vector<Instructions::Piece>(&memory)};
+  Ranges below(&memory);
+  const auto begin_run = [&](size_t first, bool alone) -> Run& { return runs.emplace_back(first, alone, Ranges(&memory), Literals(&memory)); };
   for (size_t i = 0; i < links.size(); ++i) {
     const size_t content_bytes = links[i].content_bytes;
     const size_t base_bytes = i + 1 < links.size() ? links[i + 1].content_bytes : source.size();
     if (content_bytes > UINT32_MAX || base_bytes > UINT32_MAX) return damaged("longer than a content may be");
+    if (links.size() == 1) {  // nothing to look through
+      begin_run(i, true);
+      break;
+    }
     const size_t worth = ranges_worth(content_bytes);
     const auto parsed = instructions.parse(links[i], base_bytes, worth);
     if (parsed == Instructions::Result::damaged) return damaged("damaged delta");
     if (parsed == Instructions::Result::too_many || content_bytes == 0) {
-      runs.push_back({i, true, {}, {}});
+      begin_run(i, true);
       continue;
     }
     if (runs.empty() || runs.back().alone || runs.back().ranges.size() + instructions.pieces.size() > worth) {
-      runs.push_back({i, false, {{0, 0, static_cast<uint32_t>(content_bytes)}}, {}});
+      begin_run(i, false).ranges.push_back({0, 0, static_cast<uint32_t>(content_bytes)});
     }
     Run& run = runs.back();
     look_up(run.ranges, instructions, below, run.literals);

@@ -15,7 +15,7 @@
 // a run ends where that would cost more than making the content in between.
 #pragma once
 
-#include <vector>
+#include <span>
 
 #include "base/result.h"
 #include "dedup/content.h"
@@ -37,6 +37,6 @@ struct ChainBudget {
 // What applying them one after the other gives. `links` from the content asked
 // for down to the one that is based on `source`; none: the source itself. Fails as
 // `apply` does, and where the budget does not suffice.
-base::Result<Bytes> apply_chain(BytesView source, const std::vector<DeltaLink>& links, ChainBudget* budget = nullptr);
+base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> links, ChainBudget* budget = nullptr);
 
 }  // namespace dedup

@@ -66,11 +66,12 @@ base::Result<Bytes> ContentReader::decode(const ChainKey& key, ReadInfo* info) {
 }
 
 bool ContentReader::find_chain_row(const ChainKey& key) {
-  const Bytes wanted = chain_key(key);
+  wanted_.clear();
+  append_chain_key(wanted_, key);
   chain_row_.reset();
   if (!walks()) {
-    chain_row_ = tables_.chains.get(transaction_, wanted);
-  } else if (const Walk walk(*this); walk_to(wanted)) {
+    chain_row_ = tables_.chains.get(transaction_, wanted_);
+  } else if (const Walk walk(*this); walk_to(wanted_)) {
     chain_row_ = cursor_->value();
   }
   return chain_row_.has_value();

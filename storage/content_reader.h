@@ -84,7 +84,8 @@ class ContentReader : public dedup::FormSource {
   uint64_t contents_ = 0;  // that were asked for
   bool overtaken_ = false;
   bool found_ = false;     // the row of what is about to be read
-  std::optional<TableCursor> cursor_;  // in the chain table
+  Bytes wanted_;           // the key of a row in the chain table
+  std::optional<TableCursor> cursor_;  // in that table
   std::optional<BytesView> chain_row_;  // that was found last
   bool stands_ = false;
   const Table* base_table_ = nullptr;  // the last base lay there

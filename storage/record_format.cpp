@@ -167,8 +167,9 @@ namespace {
 // number's own bytes, highest first.
 void append_ordered(Bytes& out, uint64_t value) {
   const int bytes = (64 - std::countl_zero(value) + 7) / 8;
-  out.push_back(static_cast<char>(bytes));
-  for (int at = bytes - 1; at >= 0; --at) out.push_back(static_cast<char>(value >> (8 * at)));
+  char number[1 + sizeof value] = {static_cast<char>(bytes)};
+  if (bytes > 0) base::store_le(number + 1, base::byte_swap(value << (64 - 8 * bytes)));
+  out.append(number, 1 + static_cast<size_t>(bytes));
 }
 
 std::optional<uint64_t> take_ordered(BytesView& in) {
@@ -189,10 +190,16 @@ Bytes chain_prefix(RecordId chain) {
   return out;
 }
 
-Bytes chain_key(const ChainKey& key) {
-  Bytes out = chain_prefix(key.chain);
+void append_chain_key(Bytes& out, const ChainKey& key) {
+  append_ordered(out, static_cast<uint64_t>(key.chain));
   append_ordered(out, static_cast<uint64_t>(key.content.record));
   append_ordered(out, key.content.generation);
+}
+
+Bytes chain_key(const ChainKey& key) {
+  Bytes out;
+  out.reserve(3 * (1 + sizeof(uint64_t)));
+  append_chain_key(out, key);
   return out;
 }
 

@@ -78,6 +78,7 @@ struct ChainKey {
 };
 
 Bytes chain_key(const ChainKey& key);
+void append_chain_key(Bytes& out, const ChainKey& key);
 Bytes chain_prefix(RecordId chain);
 base::Result<ChainKey> parse_chain_key(BytesView key);
 
