@@ -6,15 +6,16 @@
 #include <cctype>
 #include <chrono>
 
+#include "bson/arithmetic.h"
 #include "bson/builder.h"
 #include "bson/json.h"
+#include "server/query/expressions/date_units.h"
 #include "server/query/expressions/operator_support.h"
 
 namespace server::query {
 namespace {
 
 using std::chrono::milliseconds;
-using LocalTime = date::local_time<milliseconds>;
 using SysTime = date::sys_time<milliseconds>;
 
 // "", "UTC", "+05:30", "-0800", "Europe/Berlin".
@@ -331,38 +332,9 @@ ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Sc
   });
 }
 
-enum class Unit { year, quarter, month, week, day, hour, minute, second, millisecond };
-
-Unit unit_of(std::string_view op, const ValueView& value) {
-  static constexpr std::string_view names[] = {"year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond"};
+DateUnit unit_of(std::string_view op, const ValueView& value) {
   if (!value.is_string()) fail(5439013, std::string(op) + " requires 'unit' to be a string, but got " + named(value));
-  for (size_t i = 0; i < std::size(names); ++i) {
-    if (value.as_string() == names[i]) return static_cast<Unit>(i);
-  }
-  fail(static_cast<int>(base::ErrorCode::failed_to_parse), "unknown time unit value: " + std::string(value.as_string()));
-}
-
-milliseconds fixed_length(Unit unit) {
-  switch (unit) {
-    case Unit::week: return std::chrono::hours(7 * 24);
-    case Unit::day: return std::chrono::hours(24);
-    case Unit::hour: return std::chrono::hours(1);
-    case Unit::minute: return std::chrono::minutes(1);
-    case Unit::second: return std::chrono::seconds(1);
-    default: return milliseconds(1);
-  }
-}
-
-int64_t months_per(Unit unit) { return unit == Unit::year ? 12 : unit == Unit::quarter ? 3 : unit == Unit::month ? 1 : 0; }
-
-LocalTime shifted(LocalTime time, Unit unit, int64_t amount) {
-  if (months_per(unit) == 0) return time + amount * fixed_length(unit);
-  const auto day = date::floor<date::days>(time);
-  date::year_month_day ymd(day);
-  const int64_t months = int64_t{static_cast<int>(ymd.year())} * 12 + static_cast<unsigned>(ymd.month()) - 1 + amount * months_per(unit);
-  const date::year_month to = date::year(static_cast<int>(months / 12)) / date::month(static_cast<unsigned>(months % 12) + 1);
-  const date::day last = (to / date::last).day();  // 31 January plus a month is the end of February
-  return LocalTime(date::local_days(to / std::min(ymd.day(), last)).time_since_epoch()) + (time - day);
+  return date_unit(value.as_string());
 }
 
 template <int sign>
@@ -374,7 +346,7 @@ ExpressionPtr parse_date_add(std::string_view name, const ValueView& value, Scop
     const Value start = when->evaluate(frame), in_unit = unit->evaluate(frame), by = amount->evaluate(frame);
     const auto in = zone_from(zone, frame);
     if (start.view().is_nullish() || in_unit.view().is_nullish() || by.view().is_nullish() || !in) return Value::null();
-    const auto whole = whole_number(by);
+    const auto whole = bson::number::exact_int64(by);
     if (!whole) fail(5166405, op + " expects integer amount of time units");
     return Value(in->utc(shifted(in->local(date_of(start)), unit_of(op, in_unit), sign * *whole)));
   });
@@ -391,14 +363,14 @@ ExpressionPtr parse_date_diff(std::string_view name, const ValueView& value, Sco
     const auto in = zone_from(zone, frame);
     if (start.view().is_nullish() || end.view().is_nullish() || in_unit.view().is_nullish() || !in) return Value::null();
     const LocalTime a = in->local(date_of(start)), b = in->local(date_of(end));
-    const Unit u = unit_of(op, in_unit);
+    const DateUnit u = unit_of(op, in_unit);
     if (const int64_t months = months_per(u)) {
       const Parts x = parts_of(a), y = parts_of(b);
       return Value(floor_div(int64_t{y.year} * 12 + y.month - 1, months) - floor_div(int64_t{x.year} * 12 + x.month - 1, months));
     }
     // Boundaries crossed, not time passed; weeks begin on Sundays (1970 began on a Thursday).
     const int64_t length = fixed_length(u).count();
-    const int64_t shift = u == Unit::week ? milliseconds(std::chrono::hours(4 * 24)).count() : 0;
+    const int64_t shift = u == DateUnit::week ? milliseconds(std::chrono::hours(4 * 24)).count() : 0;
     return Value(floor_div(b.time_since_epoch().count() + shift, length) - floor_div(a.time_since_epoch().count() + shift, length));
   });
 }
@@ -420,16 +392,16 @@ ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Sc
     }
     if (date.view().is_nullish() || in_unit.view().is_nullish() || !in) return Value::null();
     const LocalTime time = in->local(date_of(date));
-    const Unit u = unit_of(op, in_unit);
+    const DateUnit u = unit_of(op, in_unit);
     // Bins are counted from 2000-01-01.
     const LocalTime origin(date::local_days(date::year(2000) / 1 / 1).time_since_epoch());
     if (const int64_t months = months_per(u)) {
       const Parts parts = parts_of(time);
       const int64_t since = (int64_t{parts.year} - 2000) * 12 + parts.month - 1;
-      return Value(in->utc(shifted(origin, Unit::month, floor_div(since, months * bins) * months * bins)));
+      return Value(in->utc(shifted(origin, DateUnit::month, floor_div(since, months * bins) * months * bins)));
     }
     const int64_t length = fixed_length(u).count() * bins;
-    const LocalTime from = u == Unit::week ? origin + std::chrono::hours(24) : origin;  // the first Sunday: 2000-01-02
+    const LocalTime from = u == DateUnit::week ? origin + std::chrono::hours(24) : origin;  // the first Sunday: 2000-01-02
     return Value(in->utc(from + milliseconds(floor_div((time - from).count(), length) * length)));
   });
 }

@@ -1,4 +1,5 @@
 // $count, $sortByCount, $bucket: shorthands, written as the stages they stand for.
+#include "server/query/stages/expanded.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
@@ -41,32 +42,6 @@ class CountSpec final : public PlainSpec {
  private:
   std::string field_;
 };
-
-// Stands for other stages.
-class Expanded final : public PlainSpec {
- public:
-  Expanded(const Element& specification, std::vector<StageSpecPtr> stages)
-      : PlainSpec(specification.name, specification), stages_(std::move(stages)) {}
-  StagePtr start(StagePtr source, PipelineContext& context) const override {
-    for (const StageSpecPtr& stage : stages_) source = stage->start(std::move(source), context);
-    return source;
-  }
-
- private:
-  std::vector<StageSpecPtr> stages_;
-};
-
-StageSpecPtr expand(const Element& specification, const std::vector<bson::Document>& stages, PipelineContext& context) {
-  std::vector<StageSpecPtr> parsed;
-  for (const bson::Document& stage : stages) parsed.push_back(parse_stage(Value(stage.view()), context));
-  return std::make_unique<Expanded>(specification, std::move(parsed));
-}
-
-bson::Document wrap(std::string_view name, const bson::ValueView& value) {
-  bson::Builder out;
-  out.append(name, value);
-  return out.done();
-}
 
 bson::Document sum_of_ones() {
   bson::Builder out;

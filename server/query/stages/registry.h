@@ -17,9 +17,11 @@ StageSpecPtr parse_bucket_auto(const bson::Element& specification, PipelineConte
 StageSpecPtr parse_coll_stats(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_count(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_densify(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_diff(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_documents(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_facet(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_fill(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_graph_lookup(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_group(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_history(const bson::Element& specification, PipelineContext& context);
