@@ -1,6 +1,7 @@
-// $mod and $expr.
+// $mod, $expr and $sampleRate.
 #include <cmath>
 
+#include "base/random.h"
 #include "server/query/match/parser.h"
 
 namespace server::query::match {
@@ -79,8 +80,33 @@ NodePtr parse_expr(const bson::Element& operand, Parsing& parsing) {
   return std::make_unique<Expr>(parsing.context.expressions->compile(operand, parsing.context), operand);
 }
 
+// A document by lot, so many of all: the same one may match now and not the next time.
+class SampleRate : public Node {
+ public:
+  explicit SampleRate(double rate) : Node(Kind::expr), rate_(rate) {}
+
+  bool matches(bson::DocumentView, Details*) const override {
+    thread_local base::Random random(base::entropy64());
+    return random.unit() < rate_;
+  }
+  bool matches_value(const bson::ValueView&) const override { return false; }
+  void append(bson::Builder& out) const override { append_operator(out); }
+  void append_operator(bson::Builder& out) const override { out.append("$sampleRate", rate_); }
+
+ private:
+  const double rate_;
+};
+
+NodePtr parse_sample_rate(const bson::Element& operand, Parsing&) {
+  if (!operand.is_number()) bad_value("argument to $sampleRate must be a numeric type");
+  const double rate = operand.to_double();
+  if (!(rate >= 0 && rate <= 1)) bad_value("numeric argument to $sampleRate must be in [0, 1]");
+  if (rate == 0 || rate == 1) return std::make_unique<AlwaysNode>(rate == 1);
+  return std::make_unique<SampleRate>(rate);
+}
+
 constexpr PathOperatorRow path_operators[] = {{"$mod", parse_mod}};
-constexpr TopOperatorRow top_operators[] = {{"$expr", parse_expr}};
+constexpr TopOperatorRow top_operators[] = {{"$expr", parse_expr}, {"$sampleRate", parse_sample_rate}};
 
 }  // namespace
 
