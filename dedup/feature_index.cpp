@@ -1,5 +1,6 @@
 #include "dedup/feature_index.h"
 
+#include <bit>
 #include <utility>
 
 namespace dedup {
@@ -42,15 +43,16 @@ FeatureMatches FeatureIndex::find(uint32_t feature, uint32_t count) const {
     // Two of the 16 functions may lead to one slot.
     for (const FeatureMatch& known : matches)
       if (known.bucket / buckets == at) return true;
-    for (uint32_t bucket = 0; bucket < buckets; ++bucket) {
-      if (place.pointers[bucket] == 0) {
-        if (layout_ == IndexLayout::published) return false;
-      } else if (place.checksums[bucket] == checksum) {
-        if (matches.full(count)) return false;
-        matches.add({static_cast<uint32_t>(at * buckets + bucket), place.pointers[bucket]});
-      }
+    const uint32_t empty = place.empty();
+    const bool ends = layout_ == IndexLayout::published && empty != 0;
+    uint32_t found = place.with(checksum) & ~empty;
+    if (ends) found &= (empty & -empty) - 1;  // what stands before the first empty one
+    for (; found; found &= found - 1) {
+      if (matches.full(count)) return false;
+      const auto bucket = static_cast<uint32_t>(std::countr_zero(found));
+      matches.add({static_cast<uint32_t>(at * buckets + bucket), place.pointers[bucket]});
     }
-    return true;
+    return !ends;
   };
   if (layout_ == IndexLayout::published) {
     for (uint32_t function = 0; function < functions && look(slot(h, function)); ++function) {}
@@ -71,14 +73,13 @@ void FeatureIndex::prefetch(uint32_t feature) const {
 
 bool FeatureIndex::put_into(size_t at, uint16_t checksum, uint32_t pointer) {
   Slot& place = slots_[at];
-  for (uint32_t bucket = 0; bucket < buckets; ++bucket) {
-    if (place.pointers[bucket]) continue;
-    place.checksums[bucket] = checksum;
-    place.pointers[bucket] = pointer;
-    ++used_;
-    return true;
-  }
-  return false;
+  const uint32_t empty = place.empty();
+  if (!empty) return false;
+  const int bucket = std::countr_zero(empty);
+  place.checksums[bucket] = checksum;
+  place.pointers[bucket] = pointer;
+  ++used_;
+  return true;
 }
 
 std::optional<FeatureIndex::Victim> FeatureIndex::put(uint32_t feature, uint32_t pointer) {

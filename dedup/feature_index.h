@@ -93,6 +93,16 @@ class FeatureIndex {
   struct Slot {
     uint16_t checksums[buckets];
     uint32_t pointers[buckets];
+
+    // Sets of buckets, a bit each. All are compared: which of them it is can't be foreseen.
+    uint32_t with(uint16_t checksum) const { return equal(checksums, checksum); }
+    uint32_t empty() const { return equal(pointers, uint32_t{0}); }
+    template <class T>
+    static uint32_t equal(const T (&values)[buckets], T value) {
+      uint32_t set = 0;
+      for (uint32_t bucket = 0; bucket < buckets; ++bucket) set |= uint32_t{values[bucket] == value} << bucket;
+      return set;
+    }
   };
   static_assert(sizeof(Slot) == buckets * entry_bytes);
 
