@@ -56,15 +56,17 @@ class First {
   // Of two that are equal in this order the smaller one stays.
   void add(const T& value) {
     if (count_ == count_max_ && (count_ == 0 || before_(values_[count_ - 1], value))) return;
-    T* const place = std::lower_bound(values_.data(), values_.data() + count_, value, before_);
-    if (place != end() && !before_(value, *place)) {
-      *place = std::min(*place, value);
+    // Without branches on values: where one belongs can't be foreseen.
+    size_t place = 0;
+    for (size_t i = 0; i < count_; ++i) place += before_(values_[i], value);
+    if (place < count_ && !before_(value, values_[place])) {
+      values_[place] = std::min(values_[place], value);
       return;
     }
-    if (place == values_.data() + count_max_) return;
+    if (place == count_max_) return;
     count_ += count_ < count_max_;
-    std::copy_backward(place, values_.data() + count_ - 1, values_.data() + count_);
-    *place = value;
+    for (size_t i = count_ - 1; i > 0; --i) values_[i] = values_[i - (i > place)];
+    values_[place] = value;
   }
   size_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
@@ -114,20 +116,21 @@ Features Sketcher::windows(uint64_t salt, BytesView content) const {
   if (ranked) first = kernel_->first_ranked(sample.hashes, rankings_);
 
   First<Window, ByHash> smallest(options_.features_max - supers);
-  const auto add_all = [&](size_t at) {
-    uint32_t largest = UINT32_MAX;  // that still has a place
+  const auto add_all = [&](size_t at, uint32_t largest) {  // `largest`: that still has a place
     for (size_t i = 0; i < sample.hashes.size(); ++i) {
       if (sample.hashes[i] > largest) [[likely]] continue;
       smallest.add(Window{sample.hashes[i]} << 32 | (at + sample.positions[i]));
       if (smallest.full()) largest = smallest.empty() ? 0 : static_cast<uint32_t>(smallest.end()[-1] >> 32);
     }
   };
-  add_all(0);
+  // A few times as many as are wanted are below this, as a rule. All else need not find its place first and lose it again.
+  add_all(0, static_cast<uint32_t>(std::min<uint64_t>(uint64_t{sample_limit} * 3 * options_.features_max / (sample.hashes.size() + 1), UINT32_MAX)));
+  if (!smallest.full()) add_all(0, UINT32_MAX);
   // Short, or monotonous: the smallest of all may not be in the sample.
   for (size_t at = 0; smallest.size() < options_.features_max - supers && at < content.size(); at += slice_bytes) {
     sample.clear();
     kernel_->window_hashes(content.substr(at, slice_bytes + sketch_window_bytes - 1), window_hash_, UINT32_MAX, sample);
-    add_all(at);
+    add_all(at, UINT32_MAX);
   }
 
   // The best first: a content that keeps few features keeps the rarest.

@@ -112,6 +112,19 @@ TEST_CASE("the plain features are those of the smallest hashes of all windows") 
   CHECK(met >= 95);
 }
 
+// Of so many equal windows hardly one is among the few that are looked at first.
+TEST_CASE("a text repeated often has the features of the text repeated once") {
+  base::Random random(1);
+  const Sketcher sketcher(Options{}, 5);
+  for (const size_t bytes : {500, 4000, 30'000}) {
+    const Bytes text = prose(random, bytes), twice = text + text;
+    Bytes often;
+    for (int i = 0; i < 50; ++i) often += text;
+    const Features expected = sketcher.sketch(1, twice), features = sketcher.sketch(1, often);
+    CHECK(std::equal(features.begin(), features.end(), expected.begin(), expected.end()));
+  }
+}
+
 TEST_CASE("chunks cover the content within their bounds") {
   CHECK(rc::check([](uint64_t seed) {
     base::Random random(seed);
