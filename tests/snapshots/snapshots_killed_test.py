@@ -24,7 +24,7 @@ def work(uri, seed, state, stop):
             if kind == 0:
                 made = client.admin.command("createSnapshot", 1)["snapshot"]
                 state["snapshots"][made] = dict(state["now"])
-            elif kind == 1 and len(state["snapshots"]) > 3:
+            elif kind == 1 and len(state["snapshots"]) > 4:
                 name = draw.choice(list(state["snapshots"]))
                 shown = state["snapshots"].pop(name)
                 client.admin.command("dropSnapshot", name)
