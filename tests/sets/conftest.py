@@ -15,3 +15,13 @@ def three(shared):
     shared.wait_settled()
     yield shared
     shared.check_nobody_failed()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """What failed is shown with what the members were at, and said last."""
+    report = yield
+    running = item.funcargs.get("three") if hasattr(item, "funcargs") else None
+    if report.failed and running is not None:
+        report.sections.append(("members", f"{running.states()}\n{running.tails()}"))
+    return report
