@@ -1,6 +1,7 @@
 #include "dedup/decoder.h"
 
 #include <array>
+#include <cstddef>
 #include <memory_resource>
 #include <span>
 #include <vector>
@@ -47,7 +48,7 @@ base::Failure first_damage(const ContentId& id, std::span<const Step> chain) {
 }  // namespace
 
 base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeLimits& limits, DecodeStats* stats) {
-  std::array<std::byte, chain_usual * (sizeof(Step) + sizeof(DeltaLink))> usual;
+  alignas(std::max_align_t) std::array<std::byte, chain_usual * (sizeof(Step) + sizeof(DeltaLink))> usual;
   std::pmr::monotonic_buffer_resource memory(usual.data(), usual.size());
   std::pmr::vector<Step> chain(&memory);  // ends with the content that is whole
   chain.reserve(chain_usual);

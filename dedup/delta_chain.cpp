@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <memory_resource>
 #include <vector>
@@ -127,7 +128,7 @@ base::Failure damaged(const std::string& what) { return {base::ErrorCode::data_c
 
 base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {
   if (links.empty()) return Bytes(source);
-  std::array<std::byte, 4096> usual;
+  alignas(std::max_align_t) std::array<std::byte, 4096> usual;
   std::pmr::monotonic_buffer_resource memory(usual.data(), usual.size());
   std::pmr::vector<Run> runs(&memory);
   Instructions instructions{std::pmr::vector<Instructions::Piece>(&memory)};

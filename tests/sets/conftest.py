@@ -21,7 +21,7 @@ def three(shared):
 def pytest_runtest_makereport(item, call):
     """What failed is shown with what the members were at, and said last."""
     report = yield
-    running = item.funcargs.get("three") if hasattr(item, "funcargs") else None
+    running = item.funcargs.get("three")
     if report.failed and running is not None:
         report.sections.append(("members", f"{running.states()}\n{running.tails()}"))
     return report

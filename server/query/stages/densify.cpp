@@ -240,23 +240,16 @@ StageSpecPtr parse_densify(const Element& specification, PipelineContext& contex
   parse_range(Arguments("$densify.range", arguments.required_object("range")), plan);
   check_field_path(plan.field);
 
-  bson::Document partition;
-  std::vector<std::string> partitions;
-  for (const Element& name : arguments.array("partitionByFields").value_or(DocumentView())) {
-    if (!name.is_string()) {
-      refuse(ErrorCode::type_mismatch, "BSON field '$densify.partitionByFields." + std::string(name.name) + "' is the wrong type '" + type_of(name) + "', expected type 'string'");
-    }
-    const std::string& path = partitions.emplace_back(name.as_string());
-    check_field_path(path);
-    if (path.starts_with(plan.field)) {
+  const std::vector<std::string> partitions = paths_in(arguments, "partitionByFields");
+  for (const std::string& path : partitions) {
+    if (path == plan.field || path.starts_with(plan.field + ".")) {
       refuse(8993000, "partitionByFields '" + path + "' cannot include field '" + plan.field + "' that is being densified.");
     }
-    partition = with_field_at(partition, path, Value("$" + path));
   }
   if (plan.bounds == Bounds::partition && partitions.empty()) {
     refuse(5733408, "One cannot specify the bounds as 'partition' without specifying a non-empty array of partitionByFields. You may have meant to specify 'full' bounds.");
   }
-  if (!partitions.empty()) plan.partition_by = parse_expression(Value(partition.view()), context.scope);
+  if (!partitions.empty()) plan.partition_by = parse_expression(Value(own_fields(partitions).view()), context.scope);
 
   bson::Builder sort;
   // With full bounds all partitions are gone through together.

@@ -11,23 +11,6 @@ using bson::Document;
 using bson::Element;
 using bson::Value;
 
-namespace {
-
-// {a: "$a", b: {c: "$b.c"}}
-Document by_fields(bson::DocumentView names) {
-  Document out;
-  for (const Element& name : names) {
-    if (!name.is_string()) {
-      refuse(base::ErrorCode::type_mismatch, "BSON field '$fill.partitionByFields." + std::string(name.name) + "' is the wrong type '" + type_of(name) + "', expected type 'string'");
-    }
-    const std::string path(name.as_string());
-    out = with_field_at(out, path, Value("$" + path));
-  }
-  return out;
-}
-
-}  // namespace
-
 StageSpecPtr parse_fill(const Element& specification, PipelineContext& context) {
   const Arguments arguments = arguments_of(specification);
   arguments.only({"partitionBy", "partitionByFields", "sortBy", "output"});
@@ -63,7 +46,7 @@ StageSpecPtr parse_fill(const Element& specification, PipelineContext& context) 
     refuse(base::ErrorCode::type_mismatch, "BSON field '$fill.partitionBy' is the wrong type '" + type_of(by) + "', expected types '[string, object]'");
   }
   if (by.exists()) partition = Value(by);
-  if (fields) partition = Value(by_fields(*fields).view());
+  if (fields) partition = Value(own_fields(paths_in(arguments, "partitionByFields")).view());
   const auto sort = arguments.object("sortBy");
   // Neither is needed for values that are given, but both are to be right.
   if (partition.exists()) parse_expression(partition, context.scope);

@@ -33,6 +33,12 @@ bson::Document with_field_at(DocumentView document, std::string_view path, const
   return out.done();
 }
 
+bson::Document own_fields(const std::vector<std::string>& paths) {
+  bson::Document out;
+  for (const std::string& path : paths) out = with_field_at(out, path, Value("$" + path));
+  return out;
+}
+
 void collect_values(const ValueView& value, std::string_view path, std::vector<Value>& out, bool fan) {
   if (value.is_array() && fan) {
     for (const Element& element : value.as_document()) {

@@ -12,6 +12,7 @@
 #include "bson/compare.h"
 #include "bson/path.h"
 #include "server/operation.h"
+#include "server/query/expressions/date_units.h"
 #include "server/query/sort_pattern.h"
 #include "server/query/stages/accumulated_field.h"
 #include "server/query/stages/pipeline.h"
@@ -315,15 +316,9 @@ double bound_of(const Element& bound, double at_word, bool whole) {
 
 double milliseconds_of(const Element& unit) {
   if (!unit.is_string()) malformed("'unit' must be a string");
-  static constexpr std::pair<std::string_view, double> units[] = {{"millisecond", 1}, {"second", 1000}, {"minute", 60e3}, {"hour", 3600e3},
-                                                                  {"day", 86400e3},   {"week", 7 * 86400e3}};
-  for (const auto& [name, ms] : units) {
-    if (unit.as_string() == name) return ms;
-  }
-  for (const std::string_view longer : {"month", "quarter", "year"}) {
-    if (unit.as_string() == longer) refuse(ErrorCode::command_not_supported, "$setWindowFields with a range in units of '" + std::string(longer) + "' is not supported");
-  }
-  malformed("unknown time unit value: " + std::string(unit.as_string()));
+  const DateUnit given = date_unit(unit.as_string());
+  if (months_per(given) > 0) refuse(ErrorCode::command_not_supported, "$setWindowFields with a range in units of '" + std::string(unit.as_string()) + "' is not supported");
+  return static_cast<double>(fixed_length(given).count());
 }
 
 Window parse_window(const Element& specification, const Plan& plan) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "server/arguments.h"
+#include "server/query/field_path.h"
 #include "server/query/stages/stage.h"
 
 namespace server::query {
@@ -20,6 +21,19 @@ inline Arguments arguments_of(const bson::Element& specification) {
     refuse(base::ErrorCode::failed_to_parse, "the " + std::string(specification.name) + " stage specification must be an object, but found " + type_of(specification));
   }
   return {std::string(specification.name), specification.as_document()};
+}
+
+// `name`, an array of paths of fields; none: empty.
+inline std::vector<std::string> paths_in(const Arguments& arguments, std::string_view name) {
+  std::vector<std::string> paths;
+  for (const bson::Element& path : arguments.array(name).value_or(bson::DocumentView())) {
+    if (!path.is_string()) {
+      refuse(base::ErrorCode::type_mismatch, "BSON field '" + arguments.dotted(name) + "." + std::string(path.name) + "' is the wrong type '" + type_of(path) + "', expected type 'string'");
+    }
+    check_field_path(path.as_string());
+    paths.emplace_back(path.as_string());
+  }
+  return paths;
 }
 
 // A stage that turns each document into one, or none.
