@@ -63,7 +63,8 @@ void Socket::set_patience(int ms) {
 
 int Socket::unacknowledged() const {
   int bytes = 0;
-  return open() && ::ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
+  // The system goes on counting what a connection lost when it was reset.
+  return open() && !closed_by_peer() && ::ioctl(descriptor_, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
 }
 
 bool Socket::closed_by_peer() const {

@@ -27,7 +27,7 @@ class Socket {
   void set_timeouts(int read_ms, int write_ms);  // 0: none
   // What the other side hasn't acknowledged for so long breaks the connection.
   void set_patience(int ms);
-  // Bytes written that have not arrived; 0 where it isn't open.
+  // Bytes written that have not arrived and still may; 0 where it isn't open, or the other side has ended it.
   int unacknowledged() const;
   // The other side, which sends nothing, has ended it.
   bool closed_by_peer() const;
