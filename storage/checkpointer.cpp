@@ -25,6 +25,7 @@ void Checkpointer::checkpoint() {
 }
 
 void Checkpointer::take() {
+  const std::lock_guard taking(taking_);
   const int64_t start = base::system_clock().monotonic_us();
   const wt::Session session = connection_.open_session();
   const uint64_t written = space_.written_bytes();

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <shared_mutex>
 #include <thread>
 
 #include "base/counters.h"
@@ -23,6 +24,9 @@ class Checkpointer {
 
   // Takes one now; throws what hinders it.
   void checkpoint();
+  // As long as it is held no checkpoint is being taken; waits for one that is. For who changes many rows in the background:
+  // what is overwritten below a checkpoint the engine copies to its history file, whose space isn't given back.
+  std::shared_lock<std::shared_mutex> between_checkpoints() { return std::shared_lock(taking_); }
   void stop();
 
   int64_t count() const { return count_.get(); }
@@ -37,6 +41,7 @@ class Checkpointer {
   wt::Connection& connection_;
   DiskSpace& space_;
   const Around around_;
+  std::shared_mutex taking_;
   std::mutex mutex_;
   std::condition_variable woken_;
   bool stopping_ = false;

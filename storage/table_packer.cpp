@@ -83,6 +83,7 @@ bool TablePacker::pack(ChainStore& store, bool back, const std::function<bool()>
   for (;;) {
     if (interrupted()) return any;
     Bytes reached;
+    const auto between = engine_.internals().checkpointer.between_checkpoints();
     const size_t moved = in_transaction(engine_, [&](Transaction& transaction) {
       std::vector<std::pair<Bytes, Bytes>> rows;
       size_t bytes = 0;
@@ -126,7 +127,10 @@ bool TablePacker::settle(ChainStore& store, const std::function<bool()>& interru
   for (bool more = true; more;) {
     for (uint64_t i = 0; more && i < batches; ++i) {
       Bytes position;
-      more = in_transaction(engine_, [&](Transaction& transaction) { return touch(store.tables().chains, transaction, position = settling.from); });
+      {
+        const auto between = engine_.internals().checkpointer.between_checkpoints();
+        more = in_transaction(engine_, [&](Transaction& transaction) { return touch(store.tables().chains, transaction, position = settling.from); });
+      }
       settling.from = position;
       if (interrupted()) break;
     }

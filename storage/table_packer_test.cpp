@@ -4,8 +4,10 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <map>
+#include <thread>
 
 #include "base/random.h"
+#include "storage/internals.h"
 #include "storage/temporary_engine.h"
 #include "storage/test_support.h"
 
@@ -309,4 +311,30 @@ TEST_CASE("pages of a chain table are written fast, and thoroughly by who packs 
     CHECK(chains.used() < before);
     test::require_clean(chains.engine, *chains.collection);
   }
+}
+
+TEST_CASE("rows aren't moved below a checkpoint, where the engine would copy them to its history file") {
+  constexpr int records = 10'000, row_bytes = 2'000;
+  TemporaryDirectory directory;
+  EngineOptions options = quiet(directory.path());
+  options.cache_bytes = 10 << 20;  // half of what is moved
+  Engine engine(options);
+  const auto collection = engine.catalog().create("wiki.pages", {});
+  base::Random random(7);
+  for (int i = 0; i < records; ++i) {
+    in_transaction(engine, [&](Transaction& transaction) { collection->records().insert(transaction, noise(random, row_bytes), transaction.next_stamp()); });
+  }
+  engine.checkpoint();
+
+  // The next one waits in its midst, as on a machine that has other things to do.
+  WT_CONNECTION* const connection = engine.internals().connection.get();
+  REQUIRE(connection->reconfigure(connection, "timing_stress_for_test=[checkpoint_slow]") == 0);
+  std::thread checkpoint([&] { engine.checkpoint(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  TablePacker packer(engine);
+  for (const bool back : {false, true}) packer.pack(collection->records().state().chains, back, never);
+  checkpoint.join();
+  REQUIRE(connection->reconfigure(connection, "timing_stress_for_test=[]") == 0);
+  CHECK(packer.packed() == 2 * records);
+  CHECK(std::filesystem::file_size(directory.path() + "/WiredTigerHS.wt") < 64 << 10);
 }
