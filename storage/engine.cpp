@@ -17,11 +17,11 @@ namespace storage {
 namespace {
 
 // session_max: a thousand connections may all be inside a transaction. The journal's files are small
-// because a restart replays, and a backup copies, whole ones. What changes again and again is written by the next checkpoint,
-// not each time that a twentieth of the cache is changed.
+// because a restart replays, and a backup copies, whole ones. What changes again and again is written by the next checkpoint:
+// a page counts as changed with all that lies in it, so what is spread over many pages soon changes much of the cache.
 std::string connection_configuration(const EngineOptions& options, uint64_t journal_file_bytes, PageCompressors& compressors) {
   return "create,session_max=4000,statistics=(fast),cache_size=" + std::to_string(options.cache_bytes) +
-         ",eviction=(threads_min=1,threads_max=4),eviction_dirty_target=20,eviction_dirty_trigger=40" +
+         ",eviction=(threads_min=1,threads_max=4),eviction_dirty_target=50,eviction_dirty_trigger=75,eviction_updates_target=50,eviction_updates_trigger=75" +
          ",log=(enabled=true,path=journal,file_max=" + std::to_string(journal_file_bytes) +
          ",remove=true,prealloc=true,compressor=" + options.journal_compressor + ")" +
          ",transaction_sync=(enabled=true,method=none)"
