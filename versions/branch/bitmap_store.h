@@ -20,7 +20,7 @@ class BitmapStore : public BranchStore {
   std::unique_ptr<Scan> scan(Transaction& transaction, const View& view) override;
   std::unique_ptr<ManyScan> scan_many(Transaction& transaction, const std::vector<View>& views) override;
   Difference diff(Transaction& transaction, const View& a, const View& b) override;
-  bool began_with(Transaction& transaction, State state, State first) override { return history_.first_of(transaction, state) == first; }
+  bool same_line(Transaction& transaction, State a, State b) override { return history_.first_of(transaction, a) == history_.first_of(transaction, b); }
   RecordSet shown_by_any(Transaction& transaction, const std::vector<State>& states, const RecordSet& records) override;
 
  protected:

@@ -219,8 +219,8 @@ class BranchStore {
   void advance(Transaction& transaction, const View& view, State to);
   // Takes back what is pending. Nobody else may write to the branch meanwhile, as with the next two.
   void discard(Transaction& transaction, const View& view);
-  // Whether the state's line began with that one. Others began with nothing, when a branch made the collection.
-  virtual bool began_with(Transaction& transaction, State state, State first) = 0;
+  // Whether the lines of two states began with the same one; 0, nothing, is a line of its own. A line begins with the first commit, or where a branch makes the collection.
+  virtual bool same_line(Transaction& transaction, State a, State b) = 0;
   // The branch shows this state from now on, or nothing at all any more.
   virtual void opened(Transaction& transaction, BranchId branch, State state);
   virtual void closed(Transaction& transaction, const View& view);

@@ -57,6 +57,7 @@ class Planner {
     plan_.adoption.removed = std::move(other.only_a);
     plan_.adoption.removed -= mine.only_a;
     plan_.adoption.removed -= store_.purged_records(transaction_);  // no document goes with them
+    if (!store_.same_line(transaction_, base.state, theirs.state)) drop_holes(plan_.adoption.removed);
     for (const auto& [key, records] : touched) {
       if (!decided_.contains(key)) decide(key, records);
     }
@@ -66,6 +67,13 @@ class Planner {
   }
 
  private:
+  // What a line began with has ids that were no document's any more; a state goes on counting them.
+  void drop_holes(RecordSet& removed) {
+    RecordSet documents;
+    each(removed, [&](RecordId record, BytesView) { documents.add(record); });
+    removed = std::move(documents);
+  }
+
   // Without what was purged: it is in no document's way.
   template <class Each>
   void each(const RecordSet& set, Each&& each) {

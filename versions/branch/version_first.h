@@ -50,7 +50,7 @@ class VersionFirst : public BranchStore {
   Difference diff(Transaction& transaction, const View& a, const View& b) override;
   // What is in a branch's segment is the branch's: throws IllegalOperation.
   void drop(Transaction& transaction, const View& view, Stamp stamp) override;
-  bool began_with(Transaction&, State, State) override { return true; }
+  bool same_line(Transaction&, State, State) override { return true; }
 
  protected:
   void now_hidden(Transaction& transaction, const View& view, BytesView key, RecordId record) override;

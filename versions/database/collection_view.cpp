@@ -173,7 +173,7 @@ int64_t SharedCollection::records_beyond(Transaction& transaction, const View& o
 }
 
 int64_t SharedCollection::holes_in(Transaction& transaction, State state) {
-  return holes != 0 && state != 0 && store.began_with(transaction, state, graph.first(transaction)) ? holes : 0;
+  return holes != 0 && state != 0 && store.same_line(transaction, state, graph.first(transaction)) ? holes : 0;
 }
 
 // --- the view

@@ -269,9 +269,16 @@ namespace {
 
 // A database with a branch: `sold` is on both, a document of it changed on dev.
 struct Shop : test::Shop {
-  Shop() : test::Shop("sold") {
+  // `removed`: documents that were there before the branch was.
+  explicit Shop(int removed = 0) : test::Shop("sold") {
     change([&](Transaction& transaction) {
+      std::vector<std::pair<storage::RecordId, bson::Document>> others;
+      for (int id = 100; id < 100 + removed; ++id) {
+        const bson::Document other = document(id, 0, id);
+        others.emplace_back(things->insert(transaction, other).id, other);
+      }
       for (int id = 1; id <= 3; ++id) things->insert(transaction, document(id, 0, id));
+      for (const auto& [record, other] : others) things->remove(transaction, record, other);
     });
     begin();
     create_dev();
@@ -334,6 +341,30 @@ TEST_CASE("a collection that is dropped on a branch is gone there, and by a merg
   CHECK(shop.merge("main", "dev") == 0);
   CHECK(shop.there("shop.sold"));
   CHECK(shop.count("shop.sold") == 1);
+}
+
+TEST_CASE("documents of a collection that was made anew are counted after a merge, whatever was removed before there were branches") {
+  Shop shop(10);
+  CHECK(shop.count("shop.sold") == 3);
+  CHECK(shop.engine.catalog().drop("shop@dev.sold"));
+  shop.commit("dev");
+  shop.put("shop@dev.sold", 7, 1);
+  shop.put("shop@dev.sold", 8, 1);
+  shop.commit("dev");
+  CHECK(shop.count("shop@dev.sold") == 2);
+  SECTION("where it was as it is dropped") {
+    CHECK(shop.merge("main", "dev") == 0);
+    CHECK(shop.count("shop.sold") == 2);
+    CHECK(shop.count("shop@main~1.sold") == 3);
+  }
+  SECTION("beside what is new there") {
+    shop.put("shop.sold", 4, 1);
+    shop.commit("main");
+    CHECK(shop.merge("main", "dev") == 0);
+    CHECK(shop.count("shop.sold") == 3);
+    CHECK(shop.merge("dev", "main") == 0);
+    CHECK(shop.count("shop@dev.sold") == 3);
+  }
 }
 
 TEST_CASE("dropping is removing all documents, where others change some") {
