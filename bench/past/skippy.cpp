@@ -222,9 +222,10 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
   const double appending_us = (appending.seconds() - sealing) * 1e6 / static_cast<double>(mappings.size());
   const double sealing_ns = sealing * 1e9 / static_cast<double>(mappings.size());
   const uint64_t first = cycle / 8;
+  constexpr size_t few = 16;  // rows
 
   // From disk: a new process's caches, the operating system's as they are.
-  std::vector<double> cold, warm, single;
+  std::vector<double> cold, warm, single, some;
   for (int round = 0; round < settings.rounds; ++round) {
     engine.open();
     vp::SkippyCache fresh(size_t{1} << 30);
@@ -241,6 +242,10 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
     const CpuWatch watch;
     base::check(log.find(transaction, first, static_cast<vp::RecordId>(settings.rows / 2)).has_value(), "it was");
     single.push_back(watch.seconds() * 1e3);
+    const CpuWatch demanding;
+    vp::OnDemandTable on_demand(log, transaction, first);
+    for (size_t i = 0; i < few; ++i) base::check(on_demand.find(static_cast<vp::RecordId>(1 + i * (settings.rows / few))).has_value(), "it was");
+    some.push_back(demanding.seconds() * 1e3);
   }
 
   // A range at once, and one by one. The last of the range has a whole cycle before it.
@@ -287,6 +292,7 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
                             {"a page table, nodes in memory, CPU ms", number_text(median(warm)), number_text(ordered_ms)},
                             {"a page table, caches empty, CPU ms", number_text(median(cold)), ""},
                             {"one row, by a scan that stops there, CPU ms", number_text(median(single)), ""},
+                            {fmt::format("{} rows, by a page table that is made as far as they need it, CPU ms", few), number_text(median(some)), ""},
                             {fmt::format("{} snapshots, joint / one by one, CPU ms", settings.range), fmt::format("{} / {}", number_text(joint * 1e3), number_text(alone * 1e3)), ""}}});
   report.figures.push_back(std::move(figure));
 

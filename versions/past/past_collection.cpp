@@ -42,11 +42,24 @@ storage::Stored PastCollection::insert(Transaction&, bson::DocumentView) { refus
 storage::Updated PastCollection::update(Transaction&, RecordId, bson::DocumentView, bson::DocumentView) { refuse(ns_); }
 storage::Superseded PastCollection::remove(Transaction&, RecordId, bson::DocumentView) { refuse(ns_); }
 
-std::shared_ptr<const ShownRows> PastCollection::rows(Transaction& transaction) const {
-  {
+std::shared_ptr<const ShownRows> PastCollection::known_rows(Transaction& transaction) const {
+  std::lock_guard lock(mutex_);
+  return rows_ && transaction.visible_below() <= rows_->known_below ? rows_ : nullptr;
+}
+
+std::optional<Stamp> PastCollection::row(Transaction& transaction, RecordId id) const {
+  if (const auto rows = known_rows(transaction)) return rows->find(id);
+  std::shared_ptr<const ShownRows> made;
+  const auto then = past_.row(transaction, this->id(), snapshot_.stamp, id, made);
+  if (made) {
     std::lock_guard lock(mutex_);
-    if (rows_ && transaction.visible_below() <= rows_->known_below) return rows_;
+    rows_ = std::move(made);
   }
+  return then;
+}
+
+std::shared_ptr<const ShownRows> PastCollection::rows(Transaction& transaction) const {
+  if (auto rows = known_rows(transaction)) return rows;
   auto rows = past_.rows(transaction, id(), snapshot_.stamp);
   std::lock_guard lock(mutex_);
   return rows_ = std::move(rows);
@@ -68,7 +81,7 @@ std::optional<PastCollection::Shown> PastCollection::read(Transaction& transacti
     }
   }
   if (base_->records().find_not_after(transaction, id, snapshot_.stamp, shown.content, &shown.info)) return shown;
-  const auto then = rows(transaction)->find(id);
+  const auto then = row(transaction, id);
   if (!then || !shows_saved({id, *then})) return std::nullopt;
   shown.content = past_.content(transaction, kept, this->id(), {id, *then}, &shown.info);
   return shown;
@@ -129,7 +142,7 @@ std::optional<RecordId> PastCollection::find_id(Transaction& transaction, const 
 
 bool PastCollection::shows(Transaction& transaction, const SavedEntries::Cursor& entry, bool of_ids) {
   const RecordId record = entry.record();
-  const auto then = rows(transaction)->find(record);
+  const auto then = row(transaction, record);
   if (!then || !shows_saved({record, *then})) return false;
   return of_ids ? shows_as(transaction, record, entry.key()) : entry.generation() == *then;
 }

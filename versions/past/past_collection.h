@@ -61,6 +61,8 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   // Whether the entry is of a content that the snapshot shows. `of_ids`: it is one of the `_id` index.
   bool shows(Transaction& transaction, const SavedEntries::Cursor& entry, bool of_ids);
   std::shared_ptr<const ShownRows> rows(Transaction& transaction) const;
+  // The same of one record: what it was, where it was written since.
+  std::optional<Stamp> row(Transaction& transaction, RecordId id) const;
   Past& past() const { return past_; }
   storage::StoredCollection& base() const { return *base_; }
   Stamp snapshot() const { return snapshot_.stamp; }
@@ -80,6 +82,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   // again. Keeps it for who reads it next.
   bool shows_as(Transaction& transaction, RecordId record, BytesView key);
   std::optional<Stamp> known_saved(RecordId id) const;
+  std::shared_ptr<const ShownRows> known_rows(Transaction& transaction) const;  // nullptr: none, or too old a table
 
   Past& past_;
   const std::shared_ptr<storage::StoredCollection> base_;

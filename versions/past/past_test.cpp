@@ -656,6 +656,7 @@ TEST_CASE("a look-up finds what its transaction sees, whatever later ones and ea
   {
     // Its page table has what the early one doesn't see yet.
     Transaction late(engine, Transaction::Mode::read);
+    CHECK(then->record_count() == 2);
     look_up(late, first, one);
   }
   look_up(early, first, one);
@@ -677,6 +678,48 @@ TEST_CASE("a look-up finds what its transaction sees, whatever later ones and ea
   CHECK_FALSE(then->find(after, first));
   CHECK_FALSE(then->find_id(after, one["_id"]));
   look_up(after, second, two);
+}
+
+TEST_CASE("of a snapshot that is hardly read no page table is made") {
+  constexpr int documents = 500;
+  OnePast world;
+  const auto document = [](int id, int times) { return document_of(id, {.a = times, .u = id, .text = "x"}); };
+  std::vector<storage::RecordId> records;
+  for (int i = 0; i < documents; ++i) {
+    world.change([&](Transaction& transaction) { records.push_back(world.collection->insert(transaction, document(i, 0)).id); });
+  }
+  std::vector<std::shared_ptr<storage::Collection>> snapshots;
+  for (int times = 1; times < 4; ++times) {
+    snapshots.push_back(world.as_of(world.declare()));
+    for (int i = 0; i < documents; i += times) {
+      world.change([&](Transaction& transaction) {
+        const auto before = world.collection->find(transaction, records[i], nullptr);
+        world.collection->update(transaction, records[i], *before, document(i, times));
+      });
+    }
+    if (times == 2) world.past.seal();
+  }
+  const auto written_last = [](int id, size_t snapshot) {
+    int times = 0;
+    for (int i = 1; i <= static_cast<int>(snapshot); ++i) times = id % i == 0 ? i : times;
+    return times;
+  };
+  const auto read = [&](size_t snapshot, int id) {
+    Transaction transaction(world.engine, Transaction::Mode::read);
+    const bson::Document due = document(id, written_last(id, snapshot));
+    REQUIRE(snapshots[snapshot]->find_id(transaction, due["_id"]) == records[id]);
+    const auto found = snapshots[snapshot]->find(transaction, records[id]);
+    REQUIRE(found);
+    CHECK(found->bytes() == due.bytes());
+  };
+  for (size_t snapshot = 0; snapshot < snapshots.size(); ++snapshot) {
+    for (int i = 0; i < 8; ++i) read(snapshot, 7 * i);
+  }
+  CHECK(world.past.tables_bytes() < 1'000);
+  for (size_t snapshot = 0; snapshot < snapshots.size(); ++snapshot) {
+    for (int i = 0; i < documents; ++i) read(snapshot, i);
+  }
+  CHECK(world.past.tables_bytes() > 3 * 1'000);
 }
 
 TEST_CASE("the newest snapshot at or before a time is found, though the clock went back between some") {
