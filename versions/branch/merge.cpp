@@ -70,7 +70,11 @@ class Planner {
   // What a line began with has ids that were no document's any more; a state goes on counting them.
   void drop_holes(RecordSet& removed) {
     RecordSet documents;
-    each(removed, [&](RecordId record, BytesView) { documents.add(record); });
+    const auto scan = store_.scan_set(transaction_, std::move(removed));
+    while (scan->next()) {
+      if (terms_.interrupted) terms_.interrupted();
+      documents.add(scan->record());
+    }
     removed = std::move(documents);
   }
 

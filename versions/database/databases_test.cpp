@@ -319,7 +319,7 @@ struct Shop : test::Shop {
 }  // namespace
 
 TEST_CASE("a collection that is dropped on a branch is gone there, and by a merge elsewhere") {
-  Shop shop;
+  Shop shop(GENERATE(0, 10));
   CHECK(shop.engine.catalog().drop("shop@dev.sold"));
   CHECK_FALSE(shop.engine.catalog().drop("shop@dev.sold"));
   CHECK_FALSE(shop.there("shop@dev.sold"));
