@@ -149,21 +149,16 @@ std::shared_ptr<const ShownRows> Past::rows(Transaction& transaction, Collection
   return shown;
 }
 
-std::optional<Stamp> Past::row(Transaction& transaction, CollectionId collection, Stamp snapshot, RecordId record, std::shared_ptr<const ShownRows>& table) {
+bool Past::looks_alone(CollectionId collection, Stamp snapshot) {
   constexpr unsigned alone_max = 16;  // together they take half as long as making a table
   constexpr size_t note_bytes = 128;
   const std::string name = table_key(collection, snapshot);
-  bool alone = false;
-  {
-    std::lock_guard lock(mutex_);
-    const Known* const found = tables_.get(name);
-    const unsigned before = found ? found->looked_up : 0;
-    alone = !(found && found->table) && before < alone_max;
-    if (alone) tables_.put(name, {nullptr, 0, before + 1}, note_bytes);
-  }
-  if (alone) return log(collection).find(transaction, snapshot, record);
-  table = rows(transaction, collection, snapshot);
-  return table->find(record);
+  std::lock_guard lock(mutex_);
+  const Known* const found = tables_.get(name);
+  const unsigned before = found ? found->looked_up : 0;
+  if ((found && found->table) || before >= alone_max) return false;
+  tables_.put(name, {nullptr, 0, before + 1}, note_bytes);
+  return true;
 }
 
 void Past::warm(Transaction& transaction, CollectionId collection, const std::vector<Stamp>& snapshots) {

@@ -54,9 +54,9 @@ class Past final : public storage::PreStates {
             Stamp write) override;
 
   std::shared_ptr<const ShownRows> rows(Transaction& transaction, CollectionId collection, Stamp snapshot);
-  // What the snapshot shows of one record that was written since; nullopt: it wasn't. The first few of a snapshot are looked for in the log one by one (Skippy §4.2's
-  // cold mapper), which takes a fraction of what making its table does; nullptr in `table`: so was this one.
-  std::optional<Stamp> row(Transaction& transaction, CollectionId collection, Stamp snapshot, RecordId record, std::shared_ptr<const ShownRows>& table);
+  // Whether who asks for one record should look for it in the log by itself (Skippy §4.2's cold mapper): for the first few of a snapshot that
+  // takes less than making its table. Counts them.
+  bool looks_alone(CollectionId collection, Stamp snapshot);
   // The tables of these snapshots, which are sorted, in one pass: who reads them one after the other finds them made.
   void warm(Transaction& transaction, CollectionId collection, const std::vector<Stamp>& snapshots);
   // A content that was overwritten, from among those that the collection keeps; nullopt: it isn't there, as the transaction sees it. Adds to `info`.

@@ -48,14 +48,10 @@ std::shared_ptr<const ShownRows> PastCollection::known_rows(Transaction& transac
 }
 
 std::optional<Stamp> PastCollection::row(Transaction& transaction, RecordId id) const {
-  if (const auto rows = known_rows(transaction)) return rows->find(id);
-  std::shared_ptr<const ShownRows> made;
-  const auto then = past_.row(transaction, this->id(), snapshot_.stamp, id, made);
-  if (made) {
-    std::lock_guard lock(mutex_);
-    rows_ = std::move(made);
-  }
-  return then;
+  auto rows = known_rows(transaction);
+  if (!rows && past_.looks_alone(this->id(), snapshot_.stamp)) return past_.log(this->id()).find(transaction, snapshot_.stamp, id);
+  if (!rows) rows = this->rows(transaction);
+  return rows->find(id);
 }
 
 std::shared_ptr<const ShownRows> PastCollection::rows(Transaction& transaction) const {
