@@ -128,12 +128,21 @@ base::Failure damaged(const std::string& what) { return {base::ErrorCode::data_c
 
 base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {
   if (links.empty()) return Bytes(source);
+  constexpr size_t few = 24;  // pieces and ranges: growing costs more than looking up
   alignas(std::max_align_t) std::array<std::byte, 4096> usual;
   std::pmr::monotonic_buffer_resource memory(usual.data(), usual.size());
   std::pmr::vector<Run> runs(&memory);
   Instructions instructions{std::pmr::vector<Instructions::Piece>(&memory)};
   Ranges below(&memory);
-  const auto begin_run = [&](size_t first, bool alone) -> Run& { return runs.emplace_back(first, alone, Ranges(&memory), Literals(&memory)); };
+  instructions.pieces.reserve(few);
+  below.reserve(few);
+  const auto begin_run = [&](size_t first, bool alone) -> Run& {
+    Run& run = runs.emplace_back(first, alone, Ranges(&memory), Literals(&memory));
+    if (alone) return run;
+    run.ranges.reserve(few);
+    run.literals.reserve(few);
+    return run;
+  };
   for (size_t i = 0; i < links.size(); ++i) {
     const size_t content_bytes = links[i].content_bytes;
     const size_t base_bytes = i + 1 < links.size() ? links[i + 1].content_bytes : source.size();
