@@ -131,8 +131,9 @@ void ChainStore::stand_whole(Transaction& transaction, const ChainKey& key, cons
     throw_damaged(collection_, record, "its row does not lead to its content");
   }
   const Table& table = *place->table;
+  const Bytes whole = raw_row(key.content.generation, row.checksum, content, place->row.past);
   remove_chain(transaction, key, change);
-  put_row(transaction, table, record, raw_row(key.content.generation, row.checksum, content));
+  put_row(transaction, table, record, whole);
   if (references > 0) {
     put_head(transaction, record, {key.chain, 0, references}, true, change);
   } else {

@@ -1,40 +1,18 @@
 #include "storage/chain_store.h"
 
-#include <memory>
 #include <utility>
 
 #include "base/hash.h"
+#include "storage/chain_current.h"
 
 namespace storage {
 
 using base::ErrorCode;
 using base::OperationError;
 
-// What a record holds now. `head` for a raw row that has one, `chain_row` for a stub.
-struct ChainStore::Current {
-  const Table* table = nullptr;
-  RecordRow::Form form = RecordRow::Form::raw;
-  Stamp generation = 0;
-  Bytes row_bytes;     // raw: the content
-  uint32_t checksum = 0;
-  std::optional<HeadRow> head;
-  ChainKey key;        // stub
-  ChainRow chain_row;  // stub
-  std::unique_ptr<const Bytes> chain_bytes;  // stub: keeps chain_row.payload's bytes, which don't move when this does
-
-  BytesView content() const { return row_bytes; }
-  bool kept_behind() const { return head && head->kept_behind; }
-  // By contents of other records, or of this one where nobody knows that the past keeps them.
-  bool is_base() const { return references() > (kept_behind() ? 1 : 0); }
-  uint64_t references() const { return form == RecordRow::Form::stub ? chain_row.references : head ? head->references : 0; }
-  // Where it lies, or would once it leaves its record's row.
-  RecordId chain(RecordId record) const { return form == RecordRow::Form::stub ? key.chain : head ? head->chain : record; }
-};
-
 namespace {
 
 constexpr uint64_t worth_percent = 60;  // a retained content is kept as a delta below this share of its length
-constexpr uint32_t versions_max = 4;    // of one record kept after the other: then one stays whole, so that none is far from one that is
 
 }  // namespace
 
@@ -45,8 +23,11 @@ std::optional<ChainStore::Current> ChainStore::current(Transaction& transaction,
   now.table = place->table;
   now.form = place->row.form;
   now.generation = place->row.generation;
+  now.pre_states = place->row.past.pre_states;
+  now.behind = place->row.past.behind;
+  now.raw_bytes = static_cast<int64_t>(place->row.content.size() + now.pre_states.size());
   if (now.form == RecordRow::Form::raw) {
-    now.row_bytes = Bytes(place->row.content);
+    now.content = place->row.content;
     now.checksum = place->row.checksum;
     if (const auto head = tables_.heads.get(transaction, record_key(record))) now.head = parse_head_row(*head, record).or_throw();
     return now;
@@ -194,11 +175,16 @@ std::optional<Bytes> ChainStore::find(Transaction& transaction, const ContentNam
   const auto place = find_row(tables_, transaction, name.record, name.record < packed_below());
   if (!place) return std::nullopt;
   if (place->row.generation == name.generation) return content_of(transaction, name.record, place->row);
-  RecordId chain = place->row.chain;
+  if (!place->row.past.pre_states.empty()) {
+    Bytes content;
+    if (pre_state_not_after(name.record, place->row, name.generation) == name.generation) {
+      read_pre_state(transaction, name.record, place->row, name.generation, content);
+      return content;
+    }
+  }
+  RecordId chain = place->row.form == RecordRow::Form::stub ? place->row.chain : name.record;
   if (place->row.form == RecordRow::Form::raw) {
-    const auto bytes = tables_.heads.get(transaction, record_key(name.record));
-    if (!bytes) return std::nullopt;
-    chain = parse_head_row(*bytes, name.record).or_throw().chain;
+    if (const auto bytes = tables_.heads.get(transaction, record_key(name.record))) chain = parse_head_row(*bytes, name.record).or_throw().chain;
   }
   return find_in(transaction, {chain, name});
 }
@@ -245,126 +231,110 @@ void ChainStore::let_go(Transaction& transaction, const Current& old, bool keep,
   if (old.chain_row.form == ChainRow::Form::delta) drop_reference(transaction, old.chain_row.base, change);
 }
 
-bool ChainStore::release(Transaction& transaction, const ChainKey& key) {
-  const auto bytes = tables_.chains.get(transaction, chain_key(key));
-  if (!bytes) return false;
-  const Bytes copy(*bytes);
-  ChainRow row = parse_chain_row(copy, key).or_throw();
-  if (!row.kept) return false;
-  row.kept = false;
-  StoreCounts change;
-  if (row.references > 0) {
-    put_chain(transaction, key, row, change);
-  } else {
-    remove_chain(transaction, key, change);
-    if (row.form == ChainRow::Form::delta) drop_reference(transaction, row.base, change);
-  }
-  counters_.add_after_commit(transaction, change);
-  return true;
-}
-
-void ChainStore::forget_kept(Transaction& transaction, RecordId record) {
-  const auto stored = tables_.heads.get(transaction, record_key(record));
-  if (!stored) return;
-  HeadRow head = parse_head_row(*stored, record).or_throw();
-  if (!std::exchange(head.kept_behind, false)) return;
-  tables_.heads.put(transaction, record_key(record), head_row(record, head));
-}
-
-void ChainStore::each_kept(Transaction& transaction, RecordId record, const std::function<bool(Stamp)>& visit) const {
-  TableCursor cursor = tables_.chains.cursor(transaction);
-  for (bool on = cursor.seek(chain_key({record, {record, 0}})); on; on = cursor.next()) {
-    const ChainKey key = parse_chain_key(cursor.key()).or_throw();
-    if (key.chain != record || key.content.record != record) return;
-    if (parse_chain_row(cursor.value(), key).or_throw().kept && !visit(key.content.generation)) return;
-  }
-}
-
-Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesView content, Stamp generation, Stamp keep_to) {
+Superseded ChainStore::update(Transaction& transaction, RecordId record, BytesView content, Stamp generation, Keep keep) {
   auto old = current(transaction, record);
   if (!old) throw OperationError(ErrorCode::no_such_key, "no record " + std::to_string(record));
-  const bool keep = old->generation <= keep_to;
-  Superseded before{old->generation, {}, keep ? old->chain(record) : 0, old->kept_behind(), old->is_base()};
+  Superseded before = take_old(transaction, record, *old);
   StoreCounts change;
-  const auto bytes = static_cast<int64_t>(content.size());
+  const Turn turn = turn_over(record, *old, &content, generation, keep, before);
 
   if (old->form == RecordRow::Form::stub) {
-    before.bytes = read_chain(transaction, old->key);
-    let_go(transaction, *old, keep, change);
+    let_go(transaction, *old, turn.in_place, change);
     claim_head(transaction, record);
   } else {
-    if (base::checksum32(old->content()) != old->checksum) throw_damaged(collection_, record, "its checksum does not hold");
-    change.raw_bytes -= static_cast<int64_t>(old->content().size());
-    if (keep || old->references() > 0) {
-      // For those based on it and for the past, as a delta against what replaces it where that is shorter.
-      const ContentName successor{record, generation};
-      const ChainKey key{old->chain(record), {record, old->generation}};
-      const uint32_t ordinal = old->head ? old->head->ordinal : 0;
-      ChainRow row{.form = ChainRow::Form::raw, .dead = true, .kept = keep, .references = old->references(),
-                   .length = old->content().size(), .checksum = old->checksum, .base = {}, .payload = old->content()};
-      std::optional<Bytes> delta;
-      if (successor > key.content && !(keep && ordinal % versions_max == versions_max - 1)) {
-        dedup::DeltaOptions options;
-        options.literal_bytes_max = old->content().size() * worth_percent / 100;
-        delta = dedup::encode(content, old->content(), options);
-      }
-      if (delta && delta->size() * 100 <= old->content().size() * worth_percent) {
-        row.form = ChainRow::Form::delta;
-        row.base = {key.chain, successor};
-        row.payload = *delta;
-        add_chain(transaction, key, row, change);
-        put_head(transaction, record, {key.chain, ordinal + 1, 1, keep || old->kept_behind()}, !old->head, change);
-      } else {
-        add_chain(transaction, key, row, change);
-        if (old->head) remove_head(transaction, record, change); else claim_head(transaction, record);
-      }
-    } else if (old->head) {
-      remove_head(transaction, record, change);
-    } else {
-      claim_head(transaction, record);
-    }
-    before.bytes = std::move(old->row_bytes);
+    const bool base_now = old->references() > 0 && replace_base(transaction, record, *old, before, content, generation, change);
+    if (!base_now) leave_head(transaction, record, *old, change);
   }
+  put_group(transaction, record, turn, before, change);
   // What changes is likely to change again: it moves to where that is cheap.
   if (old->table == &tables_.packed) tables_.packed.remove(transaction, record_key(record));
-  put_row(transaction, tables_.records, record, raw_row(generation, base::checksum32(content), content));
-  change.raw_bytes += bytes;
+  put_row(transaction, tables_.records, record, raw_row(generation, base::checksum32(content), content, turn.past()));
+  const auto bytes = static_cast<int64_t>(content.size());
+  change.raw_bytes += bytes + static_cast<int64_t>(turn.in_row.size()) - old->raw_bytes;
   change.logical_bytes += bytes - static_cast<int64_t>(before.bytes.size());
   counters_.add_after_commit(transaction, change);
   return before;
 }
 
-Superseded ChainStore::remove(Transaction& transaction, RecordId record, Stamp keep_to) {
+Superseded ChainStore::remove(Transaction& transaction, RecordId record, Keep keep) {
   auto old = current(transaction, record);
   if (!old) throw OperationError(ErrorCode::no_such_key, "no record " + std::to_string(record));
-  const bool keep = old->generation <= keep_to;
-  Superseded before{old->generation, {}, keep ? old->chain(record) : 0, old->kept_behind(), old->is_base()};
+  Superseded before = take_old(transaction, record, *old);
   StoreCounts change;
+  const Turn turn = turn_over(record, *old, nullptr, 0, keep, before);
+  before.removed = before.left_from != 0;
+  if (!before.removed && old->behind) {
+    each_kept(transaction, record, [&](Stamp) {
+      before.removed = true;
+      return false;
+    });
+  }
 
   if (old->form == RecordRow::Form::stub) {
-    before.bytes = read_chain(transaction, old->key);
-    let_go(transaction, *old, keep, change);
+    let_go(transaction, *old, turn.in_place, change);
   } else {
-    if (keep || old->references() > 0) {
-      add_chain(transaction, {old->chain(record), {record, old->generation}},
-                {.form = ChainRow::Form::raw, .dead = true, .kept = keep, .references = old->references(), .length = old->content().size(),
-                 .checksum = old->checksum, .base = {}, .payload = old->content()},
-                change);
-    }
-    if (old->head) {
-      remove_head(transaction, record, change);
-    } else {
-      claim_head(transaction, record);
-    }
-    change.raw_bytes -= static_cast<int64_t>(old->content().size());
-    thinned(*old->table, change) += static_cast<int64_t>(old->content().size());
-    before.bytes = std::move(old->row_bytes);
+    if (old->references() > 0) add_chain(transaction, {old->chain(record), {record, old->generation}}, old_row(*old, before), change);
+    leave_head(transaction, record, *old, change);
+    thinned(*old->table, change) += static_cast<int64_t>(before.bytes.size());
   }
+  put_group(transaction, record, turn, before, change);
   old->table->remove(transaction, record_key(record));
+  change.raw_bytes -= old->raw_bytes;
   change.records -= 1;
   change.logical_bytes -= static_cast<int64_t>(before.bytes.size());
   counters_.add_after_commit(transaction, change);
   return before;
+}
+
+// The content that is about to be replaced or removed.
+Superseded ChainStore::take_old(Transaction& transaction, RecordId record, Current& old) const {
+  Superseded before;
+  before.generation = old.generation;
+  before.is_base = old.references() > 0;
+  if (old.form == RecordRow::Form::stub) {
+    before.bytes = read_chain(transaction, old.key);
+    return before;
+  }
+  if (base::checksum32(old.content) != old.checksum) throw_damaged(collection_, record, "its checksum does not hold");
+  before.bytes = std::move(old.content);
+  return before;
+}
+
+// One that stood whole in its record's row and that others are based on, in the chain table.
+ChainRow ChainStore::old_row(const Current& old, const Superseded& before) {
+  return {.form = ChainRow::Form::raw, .dead = true, .references = old.references(), .length = before.bytes.size(), .checksum = old.checksum, .base = {},
+          .payload = before.bytes};
+}
+
+// As a delta against what replaces it where that is shorter. False: it stays whole.
+bool ChainStore::replace_base(Transaction& transaction, RecordId record, const Current& old, const Superseded& before, BytesView content, Stamp generation,
+                              StoreCounts& change) const {
+  const ContentName successor{record, generation};
+  const ChainKey key{old.chain(record), {record, old.generation}};
+  ChainRow row = old_row(old, before);
+  std::optional<Bytes> delta;
+  if (successor > key.content) {
+    dedup::DeltaOptions options;
+    options.literal_bytes_max = before.bytes.size() * worth_percent / 100;
+    delta = dedup::encode(content, before.bytes, options);
+  }
+  const bool shorter = delta && delta->size() * 100 <= before.bytes.size() * worth_percent;
+  if (shorter) {
+    row.form = ChainRow::Form::delta;
+    row.base = {key.chain, successor};
+    row.payload = *delta;
+    put_head(transaction, record, {key.chain, old.head->ordinal + 1, 1}, false, change);
+  }
+  add_chain(transaction, key, row, change);
+  return shorter;
+}
+
+void ChainStore::leave_head(Transaction& transaction, RecordId record, const Current& old, StoreCounts& change) const {
+  if (old.head) {
+    remove_head(transaction, record, change);
+  } else {
+    claim_head(transaction, record);
+  }
 }
 
 // --- what happens in the background
@@ -389,8 +359,8 @@ WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Ba
 
   const Bytes target_read = target_raw ? Bytes() : read_chain(transaction, target_key);
   const Bytes base_read = base_raw ? Bytes() : read_chain(transaction, base_key);
-  const BytesView target_content = target_raw ? target->content() : BytesView(target_read);
-  const BytesView base_content = base_raw ? base->content() : BytesView(base_read);
+  const BytesView target_content = target_raw ? BytesView(target->content) : BytesView(target_read);
+  const BytesView base_content = base_raw ? BytesView(base->content) : BytesView(base_read);
   const auto made = dedup::apply(base_content, backward.delta, {.output_bytes_max = target_content.size()});
   if (!made || made.value() != target_content) return WriteBackResult::wrong;
 
@@ -403,7 +373,7 @@ WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Ba
   if (target_raw) {
     if (backward.delta.size() + 24 >= target_content.size()) return WriteBackResult::no_gain;
     const auto length = static_cast<int64_t>(target_content.size());
-    put_row(transaction, *target->table, target_name.record, stub_row(target_name.record, target_name.generation, target_chain));
+    put_row(transaction, *target->table, target_name.record, stub_row(target_name.record, target_name.generation, target_chain, target->past()));
     if (target->head) {
       remove_head(transaction, target_name.record, change);
     } else {

@@ -12,8 +12,10 @@
 //                  successor; without, it is gone
 //   removed        with references it stays in the chain table, dead; without,
 //                  it is gone, and its base has one reference less
-//   kept           updated or removed where the past shows it, it stays in the
-//                  chain table as if it had a reference, until it is released
+//   kept           updated where the past shows it, it stays in its record's row,
+//                  as a delta of what replaced it. When there is no room, or the
+//                  record is removed, all that are kept there move to one row of the
+//                  chain table together, and stay until they are released
 //   spliced out    what is based on a dead content is based on that one's base
 //                  instead, until nothing is and it goes
 //
@@ -26,6 +28,7 @@
 
 #include "dedup/encoder.h"
 #include "storage/content_reader.h"
+#include "storage/row_past.h"
 
 namespace storage {
 
@@ -52,14 +55,27 @@ class ChainStore {
 
   // --- what clients do
   void insert(Transaction& transaction, RecordId record, BytesView content, Stamp generation);
-  // Throws NoSuchKey where there is no such record. `keep`: contents of this generation and before are kept.
-  Superseded update(Transaction& transaction, RecordId record, BytesView content, Stamp generation, Stamp keep = 0);
-  Superseded remove(Transaction& transaction, RecordId record, Stamp keep = 0);
-  // RecordStore::each_kept, forget_kept.
+  // Throws NoSuchKey where there is no such record.
+  Superseded update(Transaction& transaction, RecordId record, BytesView content, Stamp generation, Keep keep = {});
+  Superseded remove(Transaction& transaction, RecordId record, Keep keep = {});
+  // RecordStore::each_kept, drop_pre_states.
   void each_kept(Transaction& transaction, RecordId record, const std::function<bool(Stamp)>& visit) const;
-  void forget_kept(Transaction& transaction, RecordId record);
-  // False: nothing is kept under that name.
-  bool release(Transaction& transaction, const ChainKey& key);
+  std::vector<std::pair<Stamp, Bytes>> drop_pre_states(Transaction& transaction, RecordId record);
+  // Of what left a record's row together, `oldest` being the oldest of it, and is in its own chain: the newest of generation `newest`
+  // or before; 0: there is none. Adds to `info`.
+  Stamp read_kept(ContentReader& reader, RecordId record, Stamp oldest, Stamp newest, Bytes* content, ReadInfo* info) const;
+  // The newest that a row has of generation `newest` or before; 0: it has none. The second gives the content, too, and adds to `info`.
+  Stamp pre_state_not_after(RecordId record, const RecordRow& row, Stamp newest) const {
+    return pre_state_not_after(record, row.past.pre_states, row.generation, newest);
+  }
+  Stamp read_pre_state(Transaction& transaction, RecordId record, const RecordRow& row, Stamp newest, Bytes& out, ReadInfo* info = nullptr) const;
+  // The same of a list, out of the content that it is based on.
+  Stamp pre_state(RecordId record, BytesView list, Stamp above, BytesView own, Stamp newest, Bytes& out, ReadInfo* info = nullptr) const;
+  void make_pre_state(RecordId record, const PreStateSearch& found, BytesView own, Bytes& out, ReadInfo* info) const;
+  // All that a row has.
+  RowPreStates pre_states(RecordId record, BytesView list, Stamp above) const;
+  // RecordStore::release.
+  std::vector<std::pair<Stamp, Bytes>> release(Transaction& transaction, const ChainKey& key);
 
   // The content a row stands for.
   Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info = nullptr,
@@ -118,7 +134,18 @@ class ChainStore {
   void add_reference(Transaction& transaction, const ChainKey& base, const dedup::Placement& placement, StoreCounts& change) const;
   // Contents that are dead and lose their last reference go, and theirs with them.
   void drop_reference(Transaction& transaction, ChainKey base, StoreCounts& change) const;
+  Superseded take_old(Transaction& transaction, RecordId record, Current& old) const;
+  struct Turn;
+  static ChainRow old_row(const Current& old, const Superseded& before);
+  bool replace_base(Transaction& transaction, RecordId record, const Current& old, const Superseded& before, BytesView content, Stamp generation,
+                    StoreCounts& change) const;
+  void leave_head(Transaction& transaction, RecordId record, const Current& old, StoreCounts& change) const;
   void let_go(Transaction& transaction, const Current& old, bool keep, StoreCounts& change) const;
+  // What becomes of a record's pre-states when `after` replaces its content, or nothing does.
+  Turn turn_over(RecordId record, const Current& old, const BytesView* after, Stamp generation, Keep keep, Superseded& before) const;
+  void put_group(Transaction& transaction, RecordId record, const Turn& turn, const Superseded& before, StoreCounts& change) const;
+  Stamp pre_state_not_after(RecordId record, BytesView list, Stamp above, Stamp newest) const;
+  std::vector<std::pair<Stamp, Bytes>> contents_of(RecordId record, BytesView list, Stamp above, BytesView own) const;
   int64_t& thinned(const Table& table, StoreCounts& change) const {
     return &table == &tables_.packed ? change.thinned_packed_bytes : change.thinned_bytes;
   }

@@ -65,6 +65,30 @@ base::Result<Bytes> ContentReader::decode(const ChainKey& key, ReadInfo* info) {
   return content;
 }
 
+std::optional<std::pair<ChainKey, ChainRow>> ContentReader::find_kept(RecordId record, Stamp oldest) {
+  ++contents_;
+  wanted_.clear();
+  append_chain_key(wanted_, {record, {record, oldest}});
+  if (!cursor_) cursor_ = tables_.chains.cursor(transaction_);
+  // Who stands in front of it often has only what left the row of the record before in between.
+  constexpr int steps_max = 4;
+  const auto in_front = [&] { return stands_ && cursor_->key().compare(wanted_) < 0; };
+  if (walks() && in_front()) {
+    const Walk walk(*this);
+    for (int i = 0; i < steps_max && in_front(); ++i) stands_ = cursor_->next();
+    if (in_front()) stands_ = cursor_->seek(wanted_);
+  } else {
+    stands_ = cursor_->seek(wanted_);
+  }
+  for (; stands_; stands_ = cursor_->next()) {
+    const ChainKey key = parse_chain_key(cursor_->key()).or_throw();
+    if (key.chain != record || key.content.record != record) return std::nullopt;
+    const ChainRow row = parse_chain_row(cursor_->value(), key).or_throw();
+    if (row.kept) return std::pair(key, row);
+  }
+  return std::nullopt;
+}
+
 bool ContentReader::find_chain_row(const ChainKey& key) {
   wanted_.clear();
   append_chain_key(wanted_, key);

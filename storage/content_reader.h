@@ -36,6 +36,8 @@ class ContentReader : public dedup::FormSource {
 
   // nullopt: the chain table has no row of it.
   std::optional<base::Result<Bytes>> find(const ChainKey& key, ReadInfo* info = nullptr);
+  // The first row from generation `oldest` on of the record's own chain that is kept. Its bytes are valid until the next call.
+  std::optional<std::pair<ChainKey, ChainRow>> find_kept(RecordId record, Stamp oldest);
   // A content that has a row in the chain table, decoded and verified.
   base::Result<Bytes> read(const ChainKey& key, ReadInfo* info = nullptr);
 

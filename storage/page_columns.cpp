@@ -20,6 +20,7 @@ constexpr size_t start_max = 1 << 20;  // the first row begins before the bytes 
 constexpr int starts_max = 16;         // that look like rows and soon don't: cells out of step
 constexpr size_t keys_known = 255;     // of a key whose beginning is not seen: WiredTiger counts to 255
 
+constexpr uint64_t record_pre_states = 0x10, record_behind = 0x20, chain_pre_states = 0x08;  // in the column of forms
 constexpr int choice_shift = 5;        // in the column of forms: one byte, whichever it is
 
 enum class Layout : uint8_t { records = 1, chains = 2, entries = 3 };
@@ -167,7 +168,7 @@ class Splitter {
       auto parsed = parse_record_row(value, record);
       if (!parsed) return false;
       row.key.content = {record, parsed->generation};
-      const Bytes again = parsed->form == RecordRow::Form::raw ? raw_row(parsed->generation, parsed->checksum, {}) : stub_row(record, parsed->generation, parsed->chain);
+      const Bytes again = parsed->form == RecordRow::Form::raw ? raw_row(parsed->generation, parsed->checksum, {}, parsed->past) : stub_row(record, parsed->generation, parsed->chain, parsed->past);
       if (value.substr(0, value.size() - parsed->content.size()) != again) return false;
     } else {
       auto key = parse_chain_key(row.suffix);
@@ -205,9 +206,11 @@ class Splitter {
     const RecordId record = row.key.content.record;
     const RecordRow parsed = parse_record_row(row.value, record).or_throw();
     put_cell(row);
-    put(forms, static_cast<uint8_t>(parsed.form));
+    const BytesView pre_states = parsed.past.pre_states;
+    put(forms, static_cast<uint64_t>(parsed.form) | (pre_states.empty() ? 0 : record_pre_states) | (parsed.past.behind ? record_behind : 0));
     put_signed(ids, minus(record, near_.record));
     put_generation(parsed.generation, record);
+    put_pre_states(pre_states);
     if (parsed.form == RecordRow::Form::stub) {
       put_signed(chains, minus(parsed.chain, near_.stub_chain));
       near_.stub_chain = parsed.chain;
@@ -215,6 +218,12 @@ class Splitter {
     }
     base::append_le(plain_, parsed.checksum);
     put_body(parsed.content);
+  }
+
+  void put_pre_states(BytesView list) {
+    if (list.empty()) return;
+    put(sizes, list.size());
+    bodies_ += list;
   }
 
   // A document begins with its length.
@@ -228,7 +237,7 @@ class Splitter {
     const Row& row = rows_[i];
     const ChainRow parsed = parse_chain_row(row.value, row.key).or_throw();
     put_cell(row);
-    put(forms, static_cast<uint64_t>(parsed.form) | (parsed.kept ? 0x04 : 0) | (parsed.dead ? 0x10 : 0) | static_cast<uint64_t>(parsed.choice) << choice_shift);
+    put(forms, static_cast<uint64_t>(parsed.form) | (parsed.kept ? 0x04 : 0) | (parsed.pre_states.empty() ? 0 : chain_pre_states) | (parsed.dead ? 0x10 : 0) | static_cast<uint64_t>(parsed.choice) << choice_shift);
     put_signed(ids, minus(row.key.chain, near_.chain));
     put_signed(records, minus(row.key.content.record, row.key.chain == near_.chain ? near_.record : row.key.chain));
     put_generation(row.key.content.generation, row.key.content.record);
@@ -237,7 +246,10 @@ class Splitter {
     put_signed(lengths, minus(static_cast<int64_t>(parsed.length), near_.length));
     near_.length = static_cast<int64_t>(parsed.length);
     base::append_le(plain_, parsed.checksum);
-    if (parsed.form == ChainRow::Form::raw) return put_body(parsed.payload);
+    if (parsed.form == ChainRow::Form::raw) {
+      put_pre_states(parsed.pre_states);
+      return put_body(parsed.payload);
+    }
 
     put_base(i, parsed.base);
     BytesView payload = parsed.payload;
@@ -399,6 +411,12 @@ class Joiner {
     return made.value_or(0);
   }
 
+  BytesView list() {
+    const uint64_t bytes = get(sizes);
+    need(bytes > 0);
+    return take(bodies_, bytes);
+  }
+
   Bytes body() {
     const uint64_t size = get(sizes);
     const uint64_t bytes = size >> 1;
@@ -411,19 +429,21 @@ class Joiner {
   }
 
   void read_record() {
-    const uint64_t form = get(forms);
+    const uint64_t said = get(forms), form = said & ~(record_pre_states | record_behind);
     const RecordId record = plus(near_.record, get_signed(ids));
     need(record >= record_id_min);
     const Stamp stamp = generation(record);
-    Bytes row;
+    Bytes row, pre_states;
+    if (said & record_pre_states) pre_states = list();
+    const RowPast past{pre_states, (said & record_behind) != 0};
     if (form == static_cast<uint64_t>(RecordRow::Form::stub)) {
       near_.stub_chain = plus(near_.stub_chain, get_signed(chains));
       need(near_.stub_chain >= record_id_min);
-      if (good_) row = stub_row(record, stamp, near_.stub_chain);
+      if (good_) row = stub_row(record, stamp, near_.stub_chain, past);
     } else {
       need(form == static_cast<uint64_t>(RecordRow::Form::raw));
       const uint32_t sum = checksum();
-      if (good_) row = raw_row(stamp, sum, body());
+      if (good_) row = raw_row(stamp, sum, body(), past);
     }
     if (!good_) return;
     put_key(0, record_key(record));
@@ -459,15 +479,18 @@ class Joiner {
     row.kept = form & 0x04;
     row.form = static_cast<ChainRow::Form>(form & 0x03);
     row.choice = static_cast<dedup::Choice>(form >> choice_shift & 3);
-    need((form & ~uint64_t{0x77}) == 0 && (row.dead || !row.kept) && (row.form == ChainRow::Form::raw || row.form == ChainRow::Form::delta));
+    const bool group = form & chain_pre_states;
+    need((form & ~uint64_t{0x7f}) == 0 && (row.dead || !row.kept) && (!group || (row.kept && row.form == ChainRow::Form::raw)) && (row.form == ChainRow::Form::raw || row.form == ChainRow::Form::delta));
     row.references = get(references);
     near_.length = plus(near_.length, get_signed(lengths));
     need(near_.length >= 0 && near_.length <= UINT32_MAX);
     row.length = static_cast<uint64_t>(near_.length);
     row.checksum = checksum();
     if (!good_) return;
-    Bytes payload;
+    Bytes payload, pre_states;
     if (row.form == ChainRow::Form::raw) {
+      if (group) pre_states = list();
+      row.pre_states = pre_states;
       payload = body();
     } else {
       row.base = base(keys, i);

@@ -45,8 +45,10 @@ Bytes records_page(base::Random& random, size_t rows, size_t hidden = 24, bool w
     if (random.below(8) == 0) ++second, count = 0;
     count += 1 + random.below(3);
     const Bytes content = document(random);
-    const Bytes row = random.below(2) ? stub_row(record, stamp(second, count), 1 + static_cast<RecordId>(random.below(static_cast<uint64_t>(record))))
-                                      : raw_row(stamp(second, count), static_cast<uint32_t>(random()), content);
+    const Bytes list = random.below(4) ? Bytes() : Bytes(1 + random.below(200), 'l');
+    const RowPast past{list, random.below(5) == 0};
+    const Bytes row = random.below(2) ? stub_row(record, stamp(second, count), 1 + static_cast<RecordId>(random.below(static_cast<uint64_t>(record))), past)
+                                      : raw_row(stamp(second, count), static_cast<uint32_t>(random()), content, past);
     add_row(page, record_key(record), row, random, windows && row[0] == 2);
   }
   return page.substr(std::min(hidden, page.size()));
@@ -67,10 +69,13 @@ Bytes chains_page(base::Random& random, size_t rows) {
     row.references = random.below(3);
     row.dead = random.below(6) == 0;
     row.checksum = static_cast<uint32_t>(random());
-    Bytes payload;
+    Bytes payload, list;
     if (random.below(5) == 0) {
       payload = document(random);
       row.length = payload.size();
+      row.kept = row.dead && random.below(2);
+      if (row.kept) list = Bytes(random.below(300), 'l');
+      row.pre_states = list;
     } else {
       row.form = ChainRow::Form::delta;
       row.choice = static_cast<dedup::Choice>(random.below(4));

@@ -11,7 +11,7 @@ class StoredCollection;
 class PreStates {
  public:
   virtual ~PreStates() = default;
-  // Within the transaction of the write that has the stamp `write`: the content `before`, which a declared snapshot shows, was kept.
+  // Within the transaction of the write that has the stamp `write`, where that changed what is kept of the record (Superseded::tells_past).
   virtual void save(Transaction& transaction, const StoredCollection& collection, RecordId record, const Superseded& before, Stamp write) = 0;
 };
 

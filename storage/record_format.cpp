@@ -16,10 +16,12 @@ namespace {
 constexpr int64_t epoch_seconds = 1704067200;  // 2024-01-01
 constexpr uint8_t form_mask = 0x03;
 constexpr uint8_t flag_kept = 0x04;
+constexpr uint8_t flag_group = 0x08;
 constexpr uint8_t flag_dead = 0x10;
 constexpr uint8_t flag_other_chain = 0x20;
 constexpr int choice_shift = 6;
-constexpr uint8_t head_form = 1, head_kept_behind = 4;
+constexpr uint8_t flag_pre_states = 0x10, flag_behind = 0x20;  // of a record's row
+constexpr uint8_t head_form = 1, head_flag_ignored = 4;
 
 int64_t seconds(Stamp stamp) { return static_cast<int64_t>(stamp >> 32); }
 uint32_t count(Stamp stamp) { return static_cast<uint32_t>(stamp); }
@@ -62,22 +64,6 @@ std::optional<uint8_t> take_byte(BytesView& in) {
   return value;
 }
 
-void append_stamp_near(Bytes& out, Stamp stamp, Stamp near) {
-  append_varint(out, zigzag(seconds(stamp) - seconds(near)));
-  append_varint(out, zigzag(static_cast<int64_t>(count(stamp)) - static_cast<int64_t>(count(near))));
-}
-
-std::optional<Stamp> take_stamp_near(BytesView& in, Stamp near) {
-  const auto second_distance = take_zigzag(in);
-  const auto count_distance = take_zigzag(in);
-  int64_t at_second = 0, at_count = 0;
-  if (!second_distance || !count_distance || __builtin_add_overflow(seconds(near), *second_distance, &at_second) ||
-      __builtin_add_overflow(static_cast<int64_t>(count(near)), *count_distance, &at_count) || at_count < 0) {
-    return std::nullopt;
-  }
-  return join(at_second, static_cast<uint64_t>(at_count));
-}
-
 }  // namespace
 
 std::string to_string(const ContentName& name) {
@@ -99,62 +85,103 @@ std::optional<Stamp> take_stamp(BytesView& in) {
   return join(at, *in_second);
 }
 
+void append_stamp_near(Bytes& out, Stamp stamp, Stamp near) {
+  append_varint(out, zigzag(seconds(stamp) - seconds(near)));
+  append_varint(out, zigzag(static_cast<int64_t>(count(stamp)) - static_cast<int64_t>(count(near))));
+}
+
+std::optional<Stamp> take_stamp_near(BytesView& in, Stamp near) {
+  const auto second_distance = take_zigzag(in);
+  const auto count_distance = take_zigzag(in);
+  int64_t at_second = 0, at_count = 0;
+  if (!second_distance || !count_distance || __builtin_add_overflow(seconds(near), *second_distance, &at_second) ||
+      __builtin_add_overflow(static_cast<int64_t>(count(near)), *count_distance, &at_count) || at_count < 0) {
+    return std::nullopt;
+  }
+  return join(at_second, static_cast<uint64_t>(at_count));
+}
+
 Result<RecordRow> parse_record_row(BytesView row, RecordId record) {
   const auto form = take_byte(row);
   const auto stamp = form ? take_stamp(row) : std::nullopt;
   if (!stamp) return corrupt("a record's row is cut short");
   RecordRow parsed;
   parsed.generation = *stamp;
-  if (*form == static_cast<uint8_t>(RecordRow::Form::raw)) {
+  parsed.past.behind = *form & flag_behind;
+  parsed.form = static_cast<RecordRow::Form>(*form & ~(flag_pre_states | flag_behind));
+  if (parsed.form == RecordRow::Form::raw) {
     const auto checksum = take_u32(row);
     if (!checksum) return corrupt("a record's row is cut short");
-    parsed.form = RecordRow::Form::raw;
     parsed.checksum = *checksum;
-    parsed.content = row;
-    return parsed;
-  }
-  if (*form == static_cast<uint8_t>(RecordRow::Form::stub)) {
+  } else if (parsed.form == RecordRow::Form::stub) {
     const auto chain = take_record(row, record);
-    if (!chain || !row.empty()) return corrupt("a record's stub is damaged");
-    parsed.form = RecordRow::Form::stub;
+    if (!chain) return corrupt("a record's stub is damaged");
     parsed.chain = *chain;
-    return parsed;
+  } else {
+    return corrupt("a record's row has the unknown form " + std::to_string(*form));
   }
-  return corrupt("a record's row has the unknown form " + std::to_string(*form));
+  if (*form & flag_pre_states) {
+    const auto bytes = take_varint(row);
+    if (!bytes || *bytes == 0 || *bytes > row.size()) return corrupt("the pre-states in a record's row are cut short");
+    parsed.past.pre_states = row.substr(0, *bytes);
+    row.remove_prefix(*bytes);
+  }
+  if (parsed.form == RecordRow::Form::raw) {
+    parsed.content = row;
+  } else if (!row.empty()) {
+    return corrupt("a record's stub is damaged");
+  }
+  return parsed;
 }
 
-Bytes raw_row(Stamp generation, uint32_t checksum, BytesView content) {
+namespace {
+
+char first_byte(RecordRow::Form form, const RowPast& past) {
+  return static_cast<char>(static_cast<uint8_t>(form) | (past.pre_states.empty() ? 0 : flag_pre_states) | (past.behind ? flag_behind : 0));
+}
+
+void append_past(Bytes& row, const RowPast& past) {
+  if (past.pre_states.empty()) return;
+  append_varint(row, past.pre_states.size());
+  row.append(past.pre_states);
+}
+
+}  // namespace
+
+Bytes raw_row(Stamp generation, uint32_t checksum, BytesView content, const RowPast& past) {
   Bytes row;
-  row.reserve(content.size() + 20);
-  row.push_back(static_cast<char>(RecordRow::Form::raw));
+  row.reserve(content.size() + past.pre_states.size() + 24);
+  row.push_back(first_byte(RecordRow::Form::raw, past));
   append_stamp(row, generation);
   append_le(row, checksum);
+  append_past(row, past);
   row.append(content);
   return row;
 }
 
-Bytes stub_row(RecordId record, Stamp generation, RecordId chain) {
+Bytes stub_row(RecordId record, Stamp generation, RecordId chain, const RowPast& past) {
   Bytes row;
-  row.push_back(static_cast<char>(RecordRow::Form::stub));
+  row.push_back(first_byte(RecordRow::Form::stub, past));
   append_stamp(row, generation);
   append_record(row, chain, record);
+  append_past(row, past);
   return row;
 }
 
 Result<HeadRow> parse_head_row(BytesView row, RecordId record) {
   const auto form = take_byte(row);
   if (!form) return corrupt("a head's row is empty");
-  if ((*form & ~head_kept_behind) != head_form) return corrupt("a head's row has the unknown form " + std::to_string(*form));
+  if ((*form & ~head_flag_ignored) != head_form) return corrupt("a head's row has the unknown form " + std::to_string(*form));
   const auto chain = take_record(row, record);
   const auto ordinal = take_varint(row);
   const auto references = take_varint(row);
   if (!chain || !ordinal || !references || !row.empty() || *ordinal > UINT32_MAX) return corrupt("a head's row is damaged");
-  return HeadRow{*chain, static_cast<uint32_t>(*ordinal), *references, (*form & head_kept_behind) != 0};
+  return HeadRow{*chain, static_cast<uint32_t>(*ordinal), *references};
 }
 
 Bytes head_row(RecordId record, const HeadRow& head) {
   Bytes row;
-  row.push_back(static_cast<char>(head.kept_behind ? head_form | head_kept_behind : head_form));
+  row.push_back(static_cast<char>(head_form));
   append_record(row, head.chain, record);
   append_varint(row, head.ordinal);
   append_varint(row, head.references);
@@ -219,7 +246,7 @@ Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key) {
   const uint8_t form = *first & form_mask;
   const uint8_t flags = *first & ~form_mask;
   const bool delta = form == static_cast<uint8_t>(ChainRow::Form::delta);
-  if ((!delta && form != static_cast<uint8_t>(ChainRow::Form::raw)) || (!delta && (flags & ~(flag_dead | flag_kept))) || (flags & 0x08) || ((flags & flag_kept) && !(flags & flag_dead))) {
+  if ((!delta && form != static_cast<uint8_t>(ChainRow::Form::raw)) || (!delta && (flags & ~(flag_dead | flag_kept | flag_group))) || (delta && (flags & flag_group)) || ((flags & flag_group) && !(flags & flag_kept)) || ((flags & flag_kept) && !(flags & flag_dead))) {
     return corrupt("a row of the chain table has the unknown form " + std::to_string(*first));
   }
   const auto references = take_varint(row);
@@ -245,8 +272,14 @@ Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key) {
     parsed.base = {*chain, {*record, *generation}};
     // Checked here, so that whoever follows bases can't go round in a circle.
     if (parsed.base.content <= key.content) return corrupt("a content is based on one that does not stand above it");
-  } else if (row.size() != parsed.length) {
-    return corrupt("a retained content is not as long as its row says");
+  } else {
+    if (flags & flag_group) {
+      const auto bytes = take_varint(row);
+      if (!bytes || *bytes == 0 || *bytes > row.size()) return corrupt("the pre-states in a row of the chain table are cut short");
+      parsed.pre_states = row.substr(0, *bytes);
+      row.remove_prefix(*bytes);
+    }
+    if (row.size() != parsed.length) return corrupt("a retained content is not as long as its row says");
   }
   parsed.payload = row;
   return parsed;
@@ -256,12 +289,13 @@ Bytes chain_row(const ChainKey& key, const ChainRow& row) {
   const bool delta = row.form == ChainRow::Form::delta;
   const bool other_chain = delta && row.base.chain != key.chain;
   base::check(row.dead || !row.kept, "the past keeps what is nobody's own any more");
+  base::check(row.pre_states.empty() || (row.kept && !delta), "what is kept together stands whole");
   if (delta) base::check(row.base.content > key.content, "a base stands above what is based on it");
   Bytes out;
-  out.reserve(row.payload.size() + 40);
+  out.reserve(row.payload.size() + row.pre_states.size() + 40);
   const int choice = delta ? static_cast<int>(row.choice) << choice_shift : 0;
   out.push_back(static_cast<char>(static_cast<uint8_t>(row.form) | (row.dead ? flag_dead : 0) | (row.kept ? flag_kept : 0) |
-                                  (other_chain ? flag_other_chain : 0) | choice));
+                                  (row.pre_states.empty() ? 0 : flag_group) | (other_chain ? flag_other_chain : 0) | choice));
   append_varint(out, row.references);
   append_varint(out, row.length);
   append_le(out, row.checksum);
@@ -269,6 +303,9 @@ Bytes chain_row(const ChainKey& key, const ChainRow& row) {
     append_record(out, row.base.content.record, key.content.record);
     if (other_chain) append_record(out, row.base.chain, row.base.content.record);
     append_stamp_near(out, row.base.content.generation, key.content.generation);
+  } else if (!row.pre_states.empty()) {
+    append_varint(out, row.pre_states.size());
+    out.append(row.pre_states);
   }
   out.append(row.payload);
   return out;

@@ -39,12 +39,11 @@ TEST_CASE("rows of records come back as they were written") {
     RC_ASSERT(parsed.value().generation == generation);
     RC_ASSERT(parsed.value().chain == chain);
   }));
-  CHECK(rc::check("head", [](uint32_t ordinal, uint64_t references, bool kept_behind) {
+  CHECK(rc::check("head", [](uint32_t ordinal, uint64_t references) {
     const RecordId record = *record_ids();
-    const HeadRow head{*record_ids(), ordinal, references, kept_behind};
+    const HeadRow head{*record_ids(), ordinal, references};
     const auto parsed = parse_head_row(head_row(record, head), record);
     RC_ASSERT(parsed.ok());
-    RC_ASSERT(parsed.value().kept_behind == kept_behind);
     RC_ASSERT(parsed.value().chain == head.chain);
     RC_ASSERT(parsed.value().ordinal == ordinal);
     RC_ASSERT(parsed.value().references == references);

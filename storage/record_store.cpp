@@ -127,25 +127,37 @@ std::optional<Bytes> RecordStore::find(Transaction& transaction, RecordId id, Re
 
 bool RecordStore::find_not_after(Transaction& transaction, RecordId id, Stamp newest, Bytes& content, ReadInfo* info) {
   const auto place = find_row(state_->chains.tables(), transaction, id, id < state_->chains.packed_below());
-  if (!place || place->row.generation > newest) return false;
-  content = state_->content_of(transaction, id, place->row, info);
-  return true;
+  if (!place) return false;
+  if (place->row.generation <= newest) {
+    content = state_->content_of(transaction, id, place->row, info);
+    return true;
+  }
+  if (place->row.past.pre_states.empty()) return false;
+  return state_->chains.read_pre_state(transaction, id, place->row, newest, content, info) != 0;
 }
 
-std::optional<Stamp> RecordStore::generation(Transaction& transaction, RecordId id) const {
+std::optional<Stamp> RecordStore::State::generation_not_after(RecordId record, const RecordRow& row, Stamp newest) const {
+  if (row.generation <= newest) return row.generation;
+  if (row.past.pre_states.empty()) return std::nullopt;
+  const Stamp generation = chains.pre_state_not_after(record, row, newest);
+  return generation != 0 ? std::optional(generation) : std::nullopt;
+}
+
+std::optional<Stamp> RecordStore::generation_not_after(Transaction& transaction, RecordId id, Stamp newest, bool current) const {
   const auto place = find_row(state_->chains.tables(), transaction, id, id < state_->chains.packed_below());
-  return place ? std::optional(place->row.generation) : std::nullopt;
+  if (!place || (current && place->row.generation > newest)) return std::nullopt;
+  return state_->generation_not_after(id, place->row, newest);
 }
 
 std::optional<Bytes> RecordStore::find(Transaction& transaction, RecordId id, Stamp generation) {
   return state_->chains.find(transaction, {id, generation});
 }
 
-Superseded RecordStore::update(Transaction& transaction, RecordId id, BytesView content, Stamp generation, Stamp keep) {
+Superseded RecordStore::update(Transaction& transaction, RecordId id, BytesView content, Stamp generation, Keep keep) {
   return state_->chains.update(transaction, id, content, generation, keep);
 }
 
-Superseded RecordStore::remove(Transaction& transaction, RecordId id, Stamp keep) { return state_->chains.remove(transaction, id, keep); }
+Superseded RecordStore::remove(Transaction& transaction, RecordId id, Keep keep) { return state_->chains.remove(transaction, id, keep); }
 
 std::optional<Bytes> RecordStore::find_kept(Transaction& transaction, RecordId id, Stamp generation, RecordId chain) {
   return state_->chains.find_in(transaction, {chain, {id, generation}});
@@ -153,9 +165,9 @@ std::optional<Bytes> RecordStore::find_kept(Transaction& transaction, RecordId i
 
 void RecordStore::each_kept(Transaction& transaction, RecordId id, const std::function<bool(Stamp)>& visit) const { state_->chains.each_kept(transaction, id, visit); }
 
-void RecordStore::forget_kept(Transaction& transaction, RecordId id) { state_->chains.forget_kept(transaction, id); }
+std::vector<std::pair<Stamp, Bytes>> RecordStore::drop_pre_states(Transaction& transaction, RecordId id) { return state_->chains.drop_pre_states(transaction, id); }
 
-bool RecordStore::release(Transaction& transaction, RecordId id, Stamp generation, RecordId chain) {
+std::vector<std::pair<Stamp, Bytes>> RecordStore::release(Transaction& transaction, RecordId id, Stamp generation, RecordId chain) {
   return state_->chains.release(transaction, {chain, {id, generation}});
 }
 
@@ -181,7 +193,9 @@ struct RecordCursor::State {
   int at = -1;            // the side that stands on the current record
   bool placed = false;    // both sides stand on what comes next
   Bytes decoded;
-  bool has_decoded = false;  // `decoded` is of the current record
+  Stamp decoded_of = 0;   // what `decoded` is of the current record; 0: nothing
+  PreStateSearch search;  // and what was found of what the past keeps in its row: of generation `found`; 0: nothing was looked for
+  Stamp found = 0;
   std::optional<ContentReader> reader;  // once something had to be decoded
   ReadInfo info;
 
@@ -229,12 +243,12 @@ RecordCursor::~RecordCursor() = default;
 RecordCursor RecordStore::cursor(Transaction& transaction, Direction direction) {
   const StoreTables& tables = state_->chains.tables();
   return RecordCursor(std::unique_ptr<RecordCursor::State>(new RecordCursor::State{
-      *state_, transaction, direction, {{tables.records.cursor(transaction)}, {tables.packed.cursor(transaction)}}, -1, false, {}, false, {}, {}}));
+      *state_, transaction, direction, {{tables.records.cursor(transaction)}, {tables.packed.cursor(transaction)}}, -1, false, {}, 0, {}, 0, {}, {}}));
 }
 
 bool RecordCursor::next() {
   State& state = *state_;
-  state.has_decoded = false;
+  state.decoded_of = state.found = 0;
   if (const RecordId from = state.sides[0].from; state.placed && from != 0) {
     state.placed = false;
     if (!state.place_exactly(from)) {
@@ -262,7 +276,7 @@ void RecordCursor::seek_after(RecordId id) {
     side.from = !any ? 0 : forward ? id + 1 : id - 1;
   }
   state.placed = true;
-  state.has_decoded = false;
+  state.decoded_of = state.found = 0;
 }
 
 RecordId RecordCursor::id() const { return state_->sides[state_->at].id; }
@@ -272,15 +286,41 @@ bool RecordCursor::whole() const { return state_->row().form == RecordRow::Form:
 
 BytesView RecordCursor::content() {
   State& state = *state_;
-  if (state.has_decoded) return state.decoded;
   const RecordRow row = state.row();
+  if (state.decoded_of == row.generation) return state.decoded;
   if (row.form == RecordRow::Form::raw) {
     if (base::checksum32(row.content) != row.checksum) throw_damaged(state.store.chains.collection(), id(), "its checksum does not hold");
     return row.content;
   }
   if (!state.reader) state.reader.emplace(state.store.chains.tables(), state.transaction, state.store.chains.collection());
   state.decoded = state.store.content_of(state.transaction, id(), row, &state.info, &*state.reader);
-  state.has_decoded = true;
+  state.decoded_of = row.generation;
+  return state.decoded;
+}
+
+std::optional<Stamp> RecordCursor::generation_not_after(Stamp newest) {
+  State& state = *state_;
+  const RecordRow row = state.row();
+  if (row.generation <= newest) return row.generation;
+  if (row.past.pre_states.empty()) return std::nullopt;
+  const auto generation = state.search.find(row.past.pre_states, row.generation, newest);
+  if (!generation) throw_damaged(state.store.chains.collection(), id(), generation.failure().message);
+  state.found = generation.value();
+  return state.found != 0 ? std::optional(state.found) : std::nullopt;
+}
+
+BytesView RecordCursor::content_not_after(Stamp newest) {
+  State& state = *state_;
+  if (state.decoded_of != 0 && state.decoded_of == state.found) return state.decoded;
+  const RecordRow row = state.row();
+  if (row.generation <= newest) return content();
+  if (row.form == RecordRow::Form::raw && state.found != 0) {
+    state.store.chains.make_pre_state(id(), state.search, row.content, state.decoded, &state.info);
+    state.decoded_of = state.found;
+  } else {
+    state.found = state.decoded_of = state.store.chains.read_pre_state(state.transaction, id(), row, newest, state.decoded, &state.info);
+  }
+  base::check(state.decoded_of != 0, "who asks for a content knows that it is there");
   return state.decoded;
 }
 

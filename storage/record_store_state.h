@@ -52,6 +52,9 @@ struct RecordStore::State {
   ReadHints demoted_reads;  // heads that are kept as deltas of others
   std::atomic<uint64_t> demoted{0}, promoted{0};  // heads, since the start
 
+  // RecordStore::generation_not_after of the row.
+  std::optional<Stamp> generation_not_after(RecordId record, const RecordRow& row, Stamp newest) const;
+
   // `reader`: of a scan, which reads many; nullptr: one alone.
   Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info, ContentReader* reader = nullptr);
 

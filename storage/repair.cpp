@@ -50,6 +50,7 @@ class Repair {
 
   void run() {
     heal_contents();
+    drop_damaged_pre_states();
     correct_chains();
     const auto indexes = collection_.stored_indexes();
     for (const auto& index : *indexes) correct_index(*index);
@@ -242,6 +243,9 @@ class Repair {
     const RecordId record = member.key.content.record;
     const uint32_t checksum = base::checksum32(content);
     if (member.dead) {
+      const auto there = tables_.chains.get(transaction, chain_key(member.key));
+      const Bytes copy(there ? *there : BytesView());
+      const auto before = parse_chain_row(copy, member.key);
       tables_.chains.put(transaction, chain_key(member.key),
                          chain_row(member.key, {.form = ChainRow::Form::raw,
                                                 .dead = true,
@@ -250,11 +254,13 @@ class Repair {
                                                 .length = content.size(),
                                                 .checksum = checksum,
                                                 .base = {},
+                                                .pre_states = member.kept && before ? before.value().pre_states : BytesView(),
                                                 .payload = content}));
     } else {
       tables_.chains.remove(transaction, chain_key(member.key));
-      table_of(transaction, record)
-          .put(transaction, record_key(record), raw_row(member.key.content.generation, checksum, content));
+      const auto place = find_sound_row(tables_, transaction, record);
+      const Bytes row = raw_row(member.key.content.generation, checksum, content, place ? place->row.past : RowPast());
+      table_of(transaction, record).put(transaction, record_key(record), row);
     }
   }
 
@@ -306,6 +312,75 @@ class Repair {
       base::log(base::Severity::error, base::LogComponent::storage, log_removed, "A corrupt record was removed",
                 base::Attributes().add("ns", collection_.ns()).add("recordId", static_cast<int64_t>(record)));
     });
+  }
+
+  // --- what the past keeps in rows
+
+  // What can't be read of it leaves its row: the snapshots that showed it show nothing of the record then.
+  void drop_damaged_pre_states() {
+    for (const Table* table : {&tables_.records, &tables_.packed, &tables_.chains}) {
+      std::vector<Bytes> damaged;
+      {
+        Transaction transaction(engine_, Transaction::Mode::read);
+        size_t seen = 0;
+        TableCursor cursor = table->cursor(transaction);
+        while (cursor.next()) {
+          if (++seen % batch == 0) ask();
+          if (!pre_states_read(transaction, *table, cursor.key(), cursor.value())) damaged.emplace_back(cursor.key());
+        }
+      }
+      for (const Bytes& key : damaged) {
+        in_transaction(engine_, [&](Transaction& transaction) { drop_pre_states(transaction, *table, key); });
+        ++report.corrected_chains;
+      }
+    }
+  }
+
+  bool pre_states_read(Transaction& transaction, const Table& table, BytesView key, BytesView value) {
+    try {
+      Bytes content;
+      if (&table == &tables_.chains) {
+        const auto name = parse_chain_key(key);
+        const auto row = name ? parse_chain_row(value, name.value()) : base::Result<ChainRow>(name.failure());
+        if (!row || row.value().pre_states.empty()) return true;
+        const Stamp above = name.value().content.generation;
+        const RowPreStates all = chains_.pre_states(name.value().content.record, row.value().pre_states, above);
+        for (size_t i = 0; i < all.size(); ++i) {
+          chains_.pre_state(name.value().content.record, row.value().pre_states, above, row.value().payload, all[i].generation, content);
+        }
+        return true;
+      }
+      const RecordId record = record_from_key(key);
+      const auto row = parse_record_row(value, record);
+      if (!row || row.value().past.pre_states.empty()) return true;
+      const Bytes copy(value);
+      const RecordRow whole = parse_record_row(copy, record).or_throw();
+      const RowPreStates all = chains_.pre_states(record, whole.past.pre_states, whole.generation);
+      for (size_t i = 0; i < all.size(); ++i) chains_.read_pre_state(transaction, record, whole, all[i].generation, content);
+      return true;
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != ErrorCode::data_corruption_detected) throw;
+      return false;
+    }
+  }
+
+  void drop_pre_states(Transaction& transaction, const Table& table, const Bytes& key) {
+    const auto bytes = table.get(transaction, key);
+    if (!bytes) return;
+    const Bytes copy(*bytes);
+    make_lost_and_found();
+    if (&table == &tables_.chains) {
+      const ChainKey name = parse_chain_key(key).or_throw();
+      ChainRow row = parse_chain_row(copy, name).or_throw();
+      row.pre_states = {};
+      table.put(transaction, key, chain_row(name, row));
+      return keep(transaction, name.content.record, "what the past keeps of it can't be read", {{"row", copy.substr(0, lost_bytes_max)}});
+    }
+    const RecordId record = record_from_key(key);
+    const RecordRow row = parse_record_row(copy, record).or_throw();
+    const RowPast past{{}, row.past.behind};
+    table.put(transaction, key, row.form == RecordRow::Form::raw ? raw_row(row.generation, row.checksum, row.content, past) : stub_row(record, row.generation, row.chain, past));
+    keep(transaction, record, "what the past keeps of it can't be read", {{"row", copy.substr(0, lost_bytes_max)}});
   }
 
   // --- chains
@@ -416,7 +491,7 @@ class Repair {
       const auto head = heads.find(content.record);
       const uint64_t stored = head == heads.end() ? 0 : head->second.references;
       if (stored == counted && (counted == 0) == (head == heads.end())) continue;
-      HeadRow right{counted ? chain_of_head[content] : content.record, head == heads.end() ? 0 : head->second.ordinal, counted, head != heads.end() && head->second.kept_behind};
+      HeadRow right{counted ? chain_of_head[content] : content.record, head == heads.end() ? 0 : head->second.ordinal, counted};
       changes.add([this, record = content.record, right](Transaction& transaction) {
         if (right.references == 0)
           tables_.heads.remove(transaction, record_key(record));

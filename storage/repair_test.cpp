@@ -271,3 +271,41 @@ TEST_CASE("a repair stops where it is told to, wherever that is, and the next on
   // Both indexes' records, at the least, were places to stop at.
   CHECK(stopped * 7 > 2 * f.collection->record_count());
 }
+
+TEST_CASE("damage to what the past keeps in a row is told, and a repair takes it out") {
+  Fixture f(8);
+  RecordStore& store = f.collection->records();
+  const auto [record, before] = *f.model.begin();
+  const Bytes now(before.bytes());
+  Stamp snapshot = 0;
+  for (int times = 0; times < 2; ++times) {
+    in_transaction(f.engine, [&](Transaction& transaction) {
+      transaction.expect_stamps(2);
+      const Stamp declared = transaction.next_stamp();
+      if (times == 0) snapshot = declared;
+      store.update(transaction, record, now, transaction.next_stamp(), declared);
+    });
+  }
+  const auto then = [&] {
+    Transaction transaction(f.engine, Transaction::Mode::read);
+    Bytes content;
+    return store.find_not_after(transaction, record, snapshot, content);
+  };
+  CHECK(then());
+  CHECK(f.validate().valid);
+  in_transaction(f.engine, [&](Transaction& transaction) {
+    const Bytes row(*f.tables().records.get(transaction, record_key(record)));
+    const RecordRow parsed = parse_record_row(row, record).or_throw();
+    REQUIRE_FALSE(parsed.past.pre_states.empty());
+    Bytes damaged(parsed.past.pre_states);
+    damaged.back() = static_cast<char>(damaged.back() ^ 0x55);
+    f.tables().records.put(transaction, record_key(record), raw_row(parsed.generation, parsed.checksum, parsed.content, {damaged, false}));
+  });
+  CHECK_THROWS_AS(then(), base::OperationError);
+  CHECK_FALSE(f.validate().valid);
+  CHECK(f.reads(record));
+  CHECK(f.repair().corrected_chains == 1);
+  CHECK(f.validate().valid);
+  CHECK_FALSE(then());
+  CHECK(f.reads(record));
+}

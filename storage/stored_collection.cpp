@@ -154,7 +154,7 @@ Stamp StoredCollection::shown_before(Stamp write) const {
 }
 
 void StoredCollection::save(Transaction& transaction, RecordId record, const Superseded& before, Stamp write) const {
-  if (before.kept_in == 0) [[likely]] return;
+  if (!before.tells_past()) [[likely]] return;
   PreStates* const keeper = engine_.internals().pre_states;
   base::check(keeper != nullptr, "who declares snapshots keeps what they show");
   keeper->save(transaction, *this, record, before, write);

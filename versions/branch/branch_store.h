@@ -265,7 +265,7 @@ class BranchStore {
   Stamp stamp_of(Transaction& transaction) const { return parts_.past ? change_stamp(transaction) : 0; }
   Stamp shown_before(Stamp write) const { return parts_.past ? parts_.past->shown_before(write) : 0; }
   void save_content(Transaction& transaction, RecordId record, const storage::Superseded& before, Stamp write) {
-    if (before.kept_in != 0) parts_.past->save_content(transaction, record, before, write);
+    if (before.tells_past()) parts_.past->save_content(transaction, record, before, write);
   }
   // A place for a new record, or for what a layout keeps instead of one.
   RecordId allocate(Transaction& transaction, Segment segment);
@@ -312,7 +312,7 @@ class BranchStore {
   // States go on naming the record, and the trees of their commits its key; no branch does.
   void mark_purged(Transaction& transaction, BytesView key, RecordId record, const std::vector<BranchId>& branches);
   // `keep`: contents of a record of that generation and before are kept.
-  uint64_t take_away(Transaction& transaction, const RecordSet& records, const Lost& lost, Stamp write, const std::function<Stamp(RecordId)>& keep);
+  uint64_t take_away(Transaction& transaction, const RecordSet& records, const Lost& lost, Stamp write, const std::function<storage::Keep(RecordId)>& keep);
   void fold_added(Transaction& transaction, State state, const RecordSet& added, std::vector<DocumentHash>& changes);
   void fold_removed(Transaction& transaction, const Pending& pending, std::vector<DocumentHash>& changes);
   RecordId insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation, uint64_t commit);

@@ -29,11 +29,11 @@ uint64_t BranchStore::free(Transaction& transaction, const RecordSet& records, c
   const Stamp write = stamp_of(transaction), shown = shown_before(write);
   // Snapshots hold the commits that branches were at: beyond these they show what was pending.
   const RecordSet kept = shown == 0 ? RecordSet() : parts_.past->saved_additions(transaction);
-  return take_away(transaction, records, lost, write, [&](RecordId record) { return kept.contains(record) ? shown : 0; });
+  return take_away(transaction, records, lost, write, [&](RecordId record) { return storage::Keep(kept.contains(record) ? shown : 0, shown); });
 }
 
 uint64_t BranchStore::take_away(Transaction& transaction, const RecordSet& records, const Lost& lost, Stamp write,
-                                const std::function<Stamp(RecordId)>& keep) {
+                                const std::function<storage::Keep(RecordId)>& keep) {
   uint64_t count = 0;
   records.for_each([&](RecordId record) {
     auto cursor = parts_.records.cursor(transaction);
@@ -69,7 +69,7 @@ uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::
   versions.for_each([&](RecordId record) {
     if (content(transaction, record)) mark_purged(transaction, key, record, branches);
   });
-  return take_away(transaction, versions, lost, 0, [](RecordId) { return 0; });
+  return take_away(transaction, versions, lost, 0, [](RecordId) { return storage::Keep(); });
 }
 
 void BranchStore::mark_purged(Transaction& transaction, BytesView key, RecordId record, const std::vector<BranchId>& branches) {

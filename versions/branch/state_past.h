@@ -17,7 +17,7 @@ class StatePast {
   virtual ~StatePast() = default;
   // The newest declared snapshot before the write; 0: there is none.
   virtual storage::Stamp shown_before(storage::Stamp write) const = 0;
-  // A content was kept (storage::Superseded::kept_in).
+  // What is kept of the record changed (storage::Superseded::tells_past).
   virtual void save_content(storage::Transaction& transaction, RecordId record, const storage::Superseded& before, storage::Stamp write) = 0;
   // A row of what is pending, of `since`, which one of the snapshots shows: of a record, or of the collection itself (listing_at). `kind`: its first byte.
   virtual void save_pending(storage::Transaction& transaction, BranchId branch, RecordId record, char kind, storage::Stamp since, storage::Stamp write) = 0;

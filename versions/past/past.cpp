@@ -62,19 +62,24 @@ Maplog Past::log(CollectionId collection) const { return Maplog(rows_, {}, nodes
 
 void Past::save(Transaction& transaction, const storage::StoredCollection& collection, RecordId record, const storage::Superseded& before,
                 Stamp write) {
-  const Mapping mapping{record, before.generation};
-  log(collection.id()).append(transaction, engine_.declared_snapshots().position_before(write), write, mapping);
-  if (before.kept_in != record) {
-    Bytes chain;
-    base::append_varint(chain, static_cast<uint64_t>(before.kept_in));
-    chains_.put(transaction, content_key(collection.id(), mapping), chain);
+  if (before.left_from != 0) {
+    log(collection.id()).append(transaction, engine_.declared_snapshots().position_before(write), write, {record, before.left_from});
+    if (before.left_to != record) {
+      Bytes chain;
+      base::append_varint(chain, static_cast<uint64_t>(before.left_to));
+      chains_.put(transaction, content_key(collection.id(), {record, before.generation}), chain);
+    }
   }
   const auto indexes = collection.stored_indexes();
   for (const auto& index : *indexes) {
-    if (index->is_id() && before.kept_before) continue;
-    entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, index->is_id() ? 0 : before.generation);
+    if (index->is_id()) {
+      if (before.removed) entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, 0);
+      continue;
+    }
+    if (before.kept) entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, before.generation);
+    for (const auto& [generation, content] : before.forgotten) entries_.remove(transaction, collection.id(), *index, bson::DocumentView(content), record, generation);
   }
-  saved_.fetch_add(1, std::memory_order_relaxed);
+  if (before.kept) saved_.fetch_add(1, std::memory_order_relaxed);
 }
 
 RecordId Past::chain_of(Transaction& transaction, CollectionId collection, const Mapping& mapping) const {
@@ -98,15 +103,24 @@ void Past::each_kept(Transaction& transaction, storage::StoredCollection& collec
   }
 }
 
-std::optional<Bytes> Past::find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, storage::ReadInfo* info) const {
+std::optional<Stamp> Past::shown_generation(Transaction& transaction, storage::StoredCollection& collection, const Mapping& mapping, Stamp snapshot) const {
+  storage::KeptContents kept(collection.records(), transaction);
+  if (const Stamp own = kept.newest(mapping.row, mapping.content, snapshot)) return own;
+  const RecordId chain = chain_of(transaction, collection.id(), mapping);
+  return chain == mapping.row ? std::nullopt : std::optional(mapping.content);
+}
+
+std::optional<Bytes> Past::find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot,
+                                        storage::ReadInfo* info) const {
   // Nearly all lie in their own record's chain, and of these nobody has to ask.
-  if (auto content = kept.find(mapping.row, mapping.content, mapping.row, info)) return content;
+  if (auto content = kept.find_newest(mapping.row, mapping.content, snapshot, info)) return content;
   const RecordId chain = chain_of(transaction, collection, mapping);
   return chain == mapping.row ? std::nullopt : kept.find(mapping.row, mapping.content, chain, info);
 }
 
-Bytes Past::content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, storage::ReadInfo* info) const {
-  if (auto content = find_content(transaction, kept, collection, mapping, info)) return std::move(*content);
+Bytes Past::content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot,
+                    storage::ReadInfo* info) const {
+  if (auto content = find_content(transaction, kept, collection, mapping, snapshot, info)) return std::move(*content);
   throw base::OperationError(base::ErrorCode::data_corruption_detected,
                              "what record " + std::to_string(mapping.row) + " of collection " + std::to_string(collection) + " was in a snapshot is missing");
 }

@@ -1,13 +1,13 @@
 // The past of an engine's collections: what declared snapshots show (docs/design/0007-past.md).
 //
-//   past-rows      collection (4, BE), a Maplog's keys        which content a record had
-//   past-chains    collection, record, generation -> chain    where that is kept, when it isn't the chain of its own record
+//   past-rows      collection (4, BE), a Maplog's keys        contents of a record left its row for the chain table: the oldest of them
+//   past-chains    collection, record, generation -> chain    where one is kept, when it isn't the chain of its own record
 //   past-entries   SavedEntries
 //   past-purged    collection, record, generation -> nothing  what snapshots show no more, though their mappings name it
 //   past-states    SavedStates
 //   past-catalog   storage::PastCatalog
 //
-// The contents stay in their collection's record store. Thread-safe; transactions are not.
+// The contents stay in their collection's record store: first in their record's row, where they are found without any of this. Thread-safe; transactions are not.
 #pragma once
 
 #include <atomic>
@@ -59,10 +59,14 @@ class Past final : public storage::PreStates {
   bool looks_alone(CollectionId collection, Stamp snapshot);
   // The tables of these snapshots, which are sorted, in one pass: who reads them one after the other finds them made.
   void warm(Transaction& transaction, CollectionId collection, const std::vector<Stamp>& snapshots);
-  // A content that was overwritten, from among those that the collection keeps; nullopt: it isn't there, as the transaction sees it. Adds to `info`.
-  std::optional<Bytes> find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, storage::ReadInfo* info) const;
+  // What a snapshot shows of a record, where the first mapping of its row is this: the newest content from the mapping's to the snapshot's, of
+  // those in the chain table. nullopt: it isn't there, as the transaction sees it. Adds to `info`.
+  std::optional<Bytes> find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot,
+                                    storage::ReadInfo* info) const;
   // The same where it must be: throws DataCorruptionDetected.
-  Bytes content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, storage::ReadInfo* info) const;
+  Bytes content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot, storage::ReadInfo* info) const;
+  // Its generation alone.
+  std::optional<Stamp> shown_generation(Transaction& transaction, storage::StoredCollection& collection, const Mapping& mapping, Stamp snapshot) const;
   const SavedEntries& entries() const { return entries_; }
   const SavedStates& states() const { return states_; }
 
@@ -94,12 +98,17 @@ class Past final : public storage::PreStates {
   void keep_table(const std::string& name, const Known& known);
   void release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted);
   storage::StoredIndexes indexes_ever(const storage::StoredCollection& collection) const;
-  void release_one(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& mapping);
+  // What left a row together, the mapping's content first, of those up to `place`.
+  void release_group(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& mapping, Stamp place);
+  // Under the name of the newest. Returns all of them.
+  std::vector<Mapping> release_one(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& newest);
   RecordId chain_of(Transaction& transaction, CollectionId collection, const Mapping& mapping) const;
-  // Each content of a record that is kept; `visit` false ends it.
+  // What is kept of a record in the chain table, by the newest content of what left its row together; `visit` false ends it.
   void each_kept(Transaction& transaction, storage::StoredCollection& collection, RecordId record, const std::function<bool(const Mapping&)>& visit) const;
   void forget_gone(size_t swept);
-  std::vector<Mapping> kept_of(Transaction& transaction, storage::StoredCollection& collection, BytesView key) const;
+  std::set<RecordId> records_ever(Transaction& transaction, storage::StoredCollection& collection, BytesView key) const;
+  std::vector<Mapping> kept_of(Transaction& transaction, storage::StoredCollection& collection, RecordId record, BytesView key) const;
+  uint64_t purge_row(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, RecordId record, BytesView key) const;
 
   storage::Engine& engine_;
   Snapshots snapshots_;

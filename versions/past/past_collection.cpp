@@ -69,9 +69,9 @@ std::optional<Stamp> PastCollection::known_saved(RecordId id) const {
 std::optional<PastCollection::Shown> PastCollection::read(Transaction& transaction, RecordId id) {
   Shown shown{id, {}, {}, past_.purges()};
   storage::KeptContents kept(base_->records(), transaction);
-  // A mapping stays the first of its row however old the table is. What the transaction doesn't see overwritten yet isn't kept for it.
+  // A mapping stays the first of its row however old the table is. What the transaction doesn't see leave the row isn't in the chain table for it.
   if (const auto known = known_saved(id); known && shows_saved({id, *known})) {
-    if (auto content = past_.find_content(transaction, kept, this->id(), {id, *known}, &shown.info)) {
+    if (auto content = past_.find_content(transaction, kept, this->id(), {id, *known}, snapshot_.stamp, &shown.info)) {
       shown.content = std::move(*content);
       return shown;
     }
@@ -79,7 +79,7 @@ std::optional<PastCollection::Shown> PastCollection::read(Transaction& transacti
   if (base_->records().find_not_after(transaction, id, snapshot_.stamp, shown.content, &shown.info)) return shown;
   const auto then = row(transaction, id);
   if (!then || !shows_saved({id, *then})) return std::nullopt;
-  shown.content = past_.content(transaction, kept, this->id(), {id, *then}, &shown.info);
+  shown.content = past_.content(transaction, kept, this->id(), {id, *then}, snapshot_.stamp, &shown.info);
   return shown;
 }
 
@@ -136,11 +136,25 @@ std::optional<RecordId> PastCollection::find_id(Transaction& transaction, const 
   return std::nullopt;
 }
 
+std::optional<Stamp> PastCollection::generation(Transaction& transaction, RecordId id) const {
+  if (!may_show(id)) return std::nullopt;
+  if (const auto in_row = base_->records().generation_not_after(transaction, id, snapshot_.stamp, false)) return in_row;
+  const auto then = row(transaction, id);
+  if (!then || !shows_saved({id, *then})) return std::nullopt;
+  return past_.shown_generation(transaction, *base_, {id, *then}, snapshot_.stamp);
+}
+
 bool PastCollection::shows(Transaction& transaction, const SavedEntries::Cursor& entry, bool of_ids) {
-  const RecordId record = entry.record();
-  const auto then = row(transaction, record);
-  if (!then || !shows_saved({record, *then})) return false;
-  return of_ids ? shows_as(transaction, record, entry.key()) : entry.generation() == *then;
+  if (!may_show(entry.record())) return false;
+  if (of_ids) return shows_as(transaction, entry.record(), entry.key());
+  return entry.generation() <= snapshot_.stamp && generation(transaction, entry.record()) == entry.generation();
+}
+
+bool PastCollection::shows_current(Transaction& transaction, RecordId record, BytesView key, bool of_ids) {
+  if (!may_show(record)) return false;
+  // A record's key in the `_id` index stays while it lives.
+  if (base_->records().generation_not_after(transaction, record, snapshot_.stamp, !of_ids)) return true;
+  return of_ids && shows_as(transaction, record, key);
 }
 
 bool PastCollection::shows_as(Transaction& transaction, RecordId record, BytesView key) {

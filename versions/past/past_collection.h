@@ -56,13 +56,17 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   // --- for its cursors
   // Whether the record can be shown, if it was there.
   bool may_show(RecordId id) const { return !of_branch_ || of_branch_->contains(id); }
-  // What it was, where that was kept.
+  // What it was, where that left its row.
   bool shows_saved(const Mapping& saved) const { return saved.content <= snapshot_.stamp && may_show(saved.row) && !past_.purged(id(), saved); }
   // Whether the entry is of a content that the snapshot shows. `of_ids`: it is one of the `_id` index.
   bool shows(Transaction& transaction, const SavedEntries::Cursor& entry, bool of_ids);
   std::shared_ptr<const ShownRows> rows(Transaction& transaction) const;
-  // The same of one record: what it was, where it was written since.
+  // The same of one record.
   std::optional<Stamp> row(Transaction& transaction, RecordId id) const;
+  // Which content of the record the snapshot shows; nullopt: none.
+  std::optional<Stamp> generation(Transaction& transaction, RecordId id) const;
+  // Whether an entry of the index as it is now, which leads to the record, holds for the snapshot.
+  bool shows_current(Transaction& transaction, RecordId record, BytesView key, bool of_ids);
   Past& past() const { return past_; }
   storage::StoredCollection& base() const { return *base_; }
   Stamp snapshot() const { return snapshot_.stamp; }

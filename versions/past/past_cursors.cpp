@@ -45,7 +45,7 @@ void PastScan::seek(RecordId id) {
 void PastScan::step_current() {
   do {
     on_current_ = current_->next();
-  } while (on_current_ && (current_->generation() > collection_->snapshot() || !collection_->may_show(current_->id())));
+  } while (on_current_ && (!current_->generation_not_after(collection_->snapshot()) || !collection_->may_show(current_->id())));
 }
 
 bool PastScan::next() {
@@ -56,7 +56,7 @@ bool PastScan::next() {
   const bool both = on_current_ && on_saved && saved_[at_].row == current_->id();
   const bool current = both || !on_saved || (on_current_ && (saved_[at_].row > current_->id()) == forward());
   content_.clear();
-  // Where both have it the transaction doesn't see yet that it was overwritten.
+  // Where both have it the transaction doesn't see yet that it left the row.
   if (!current || both) {
     record_ = saved_[at_].row;
     then_ = saved_[at_].content;
@@ -71,8 +71,8 @@ bool PastScan::next() {
 }
 
 bson::DocumentView PastScan::document() {
-  if (!then_) return bson::DocumentView(current_->content());
-  if (content_.empty()) content_ = collection_->past().content(*transaction_, *kept_, collection_->id(), {record_, *then_}, &info_);
+  if (!then_) return bson::DocumentView(current_->content_not_after(collection_->snapshot()));
+  if (content_.empty()) content_ = collection_->past().content(*transaction_, *kept_, collection_->id(), {record_, *then_}, collection_->snapshot(), &info_);
   return bson::DocumentView(content_);
 }
 
@@ -133,9 +133,7 @@ bool PastIndexCursor::next_current() {
       if (collection_->may_show(record) && holds(current_->key(), record)) return true;
       continue;
     }
-    if (!collection_->may_show(record)) continue;
-    const auto generation = collection_->records().generation(*transaction_, record);
-    if (generation && *generation <= collection_->snapshot()) return true;
+    if (collection_->shows_current(*transaction_, record, current_->key(), index_->is_id())) return true;
   }
   return false;
 }

@@ -36,7 +36,7 @@ class PastScan final : public storage::CollectionScan {
   std::vector<Mapping> saved_; // in the cursor's direction
   size_t at_ = 0;              // the next of them
   RecordId record_ = 0;        // 0: before the first
-  std::optional<Stamp> then_;  // of the record; nullopt: its current content
+  std::optional<Stamp> then_;  // the record's mapping; nullopt: its row has what the snapshot shows
   Bytes content_;              // a kept one that was asked for; empty: not yet
 };
 

@@ -72,22 +72,27 @@ storage::StoredIndexes Past::indexes_ever(const storage::StoredCollection& colle
   return indexes;
 }
 
-// The contents that snapshots from `from` to `end` showed first, but for those that `shown`, the newest before them that is left, shows too.
+// What left a row while snapshots from `from` to `end` were the newest, but for what `shown`, the newest before them that is left, may show: contents
+// that left together go together.
 void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted) {
   const auto stored = engine_.catalog().stored(collection);
   if (!stored) return;  // its tables went, and all that was in them
   storage::StoredIndexes indexes;
   bool more = true;
   for (size_t passed = 0; more;) {
-    std::vector<Mapping> some;
+    struct Left {
+      Mapping mapping;
+      SnapshotId place;
+    };
+    std::vector<Left> some;
     more = false;
     {
       Transaction transaction(engine_, Transaction::Mode::read);
       size_t seen = 0;
-      log(collection).each(transaction, from, end, [&](SnapshotId, const Mapping& mapping) {
+      log(collection).each(transaction, from, end, [&](SnapshotId place, const Mapping& mapping) {
         if (mapping.content <= shown || seen++ < passed) return true;
         more = some.size() == waiting_max;
-        if (!more) some.push_back(mapping);
+        if (!more) some.push_back({mapping, place});
         return !more;
       });
     }
@@ -95,26 +100,38 @@ void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, 
     for (size_t i = 0; i < some.size(); i += batch) {
       if (interrupted) interrupted();
       storage::in_transaction(engine_, [&](Transaction& transaction) {
-        for (size_t at = i; at < std::min(some.size(), i + batch); ++at) release_one(transaction, *stored, indexes, some[at]);
+        for (size_t at = i; at < std::min(some.size(), i + batch); ++at) release_group(transaction, *stored, indexes, some[at].mapping, some[at].place);
       });
     }
     passed += some.size();
   }
 }
 
-void Past::release_one(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& mapping) {
-  const RecordId chain = chain_of(transaction, collection.id(), mapping);
-  const auto content = collection.records().find_kept(transaction, mapping.row, mapping.content, chain);
-  const bool released = content && collection.records().release(transaction, mapping.row, mapping.content, chain);
-  if (released && chain != mapping.row) chains_.remove(transaction, content_key(collection.id(), mapping));
+void Past::release_group(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& mapping, Stamp place) {
+  std::vector<Mapping> contents;
+  each_kept(transaction, collection, mapping.row, [&](const Mapping& one) {
+    if (one.content >= mapping.content && one.content <= place) contents.push_back(one);
+    return true;
+  });
+  for (const Mapping& one : contents) release_one(transaction, collection, indexes, one);
+}
+
+std::vector<Mapping> Past::release_one(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& newest) {
+  const RecordId chain = chain_of(transaction, collection.id(), newest);
+  const auto contents = collection.records().release(transaction, newest.row, newest.content, chain);
+  if (contents.empty()) return {};
+  if (chain != newest.row) chains_.remove(transaction, content_key(collection.id(), newest));
   bool last = true;
-  each_kept(transaction, collection, mapping.row, [&](const Mapping&) { return last = false; });
-  if (last) collection.records().forget_kept(transaction, mapping.row);
-  if (!released) return;
-  for (const auto& index : indexes) {
-    if (index->is_id() && !last) continue;
-    entries_.remove(transaction, collection.id(), *index, bson::DocumentView(*content), mapping.row, index->is_id() ? 0 : mapping.content);
+  each_kept(transaction, collection, newest.row, [&](const Mapping&) { return last = false; });
+  std::vector<Mapping> released;
+  for (const auto& [generation, content] : contents) {
+    released.push_back({newest.row, generation});
+    for (const auto& index : indexes) {
+      if (index->is_id() && !last) continue;
+      entries_.remove(transaction, collection.id(), *index, bson::DocumentView(content), newest.row, index->is_id() ? 0 : generation);
+    }
   }
+  return released;
 }
 
 // What is there of collections and indexes that no snapshot shows any more. Without a snapshot that is everything, once all that were dropped are

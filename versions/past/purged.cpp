@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "storage/engine.h"
-#include "storage/kept_contents.h"
 #include "storage/stored_collection.h"
 #include "versions/past/past.h"
 
@@ -30,34 +29,37 @@ bool Past::purged(CollectionId collection, const Mapping& content) const {
   return purged_.contains({collection, content.row, content.content});
 }
 
-// What is kept of documents with this key.
-std::vector<Mapping> Past::kept_of(Transaction& transaction, storage::StoredCollection& collection, BytesView key) const {
+// Records that are, or were, documents with this key.
+std::set<RecordId> Past::records_ever(Transaction& transaction, storage::StoredCollection& collection, BytesView key) const {
   const auto index = collection.stored_indexes()->front();
   std::set<RecordId> records;
-  {
-    SavedEntries::Cursor entries(entries_, transaction, collection.id(), index->number(), storage::Direction::forward);
-    const Bytes from(key);
-    entries.seek({from, from + Bytes(17, '\xff')});
-    while (entries.next()) {
-      if (entries.key() == from) records.insert(entries.record());
-    }
+  const storage::KeyRange range{Bytes(key), Bytes(key) + Bytes(17, '\xff')};
+  SavedEntries::Cursor saved(entries_, transaction, collection.id(), index->number(), storage::Direction::forward);
+  for (saved.seek(range); saved.next();) {
+    if (saved.key() == key) records.insert(saved.record());
   }
+  const auto current = index->cursor(transaction, storage::Direction::forward);
+  for (current->seek(range); current->next();) {
+    if (current->key() == key) records.insert(current->record());
+  }
+  return records;
+}
+
+// What is kept of the record in the chain table while it was a document with this key: it may have been another one before or after.
+std::vector<Mapping> Past::kept_of(Transaction& transaction, storage::StoredCollection& collection, RecordId record, BytesView key) const {
+  const auto index = collection.stored_indexes()->front();
   std::vector<Mapping> contents;
-  storage::KeptContents reader(collection.records(), transaction);
-  for (const RecordId record : records) {
-    std::vector<Mapping> of_record;
-    each_kept(transaction, collection, record, [&](const Mapping& one) {
-      of_record.push_back(one);
-      return true;
-    });
-    // The record may have been another document's before or after.
-    std::erase_if(of_record, [&](const Mapping& one) {
-      storage::IndexKeys keys;
-      index->keys_of(bson::DocumentView(content(transaction, reader, collection.id(), one, nullptr)), keys);
-      return std::find(keys.keys.begin(), keys.keys.end(), key) == keys.keys.end();
-    });
-    contents.insert(contents.end(), of_record.begin(), of_record.end());
-  }
+  each_kept(transaction, collection, record, [&](const Mapping& one) {
+    contents.push_back(one);
+    return true;
+  });
+  std::erase_if(contents, [&](const Mapping& one) {
+    const auto content = collection.records().find_kept(transaction, one.row, one.content, chain_of(transaction, collection.id(), one));
+    if (!content) return true;
+    storage::IndexKeys keys;
+    index->keys_of(bson::DocumentView(*content), keys);
+    return std::find(keys.keys.begin(), keys.keys.end(), key) == keys.keys.end();
+  });
   return contents;
 }
 
@@ -65,11 +67,20 @@ uint64_t Past::purge(Transaction& transaction, storage::StoredCollection& collec
   if (!made_.load(std::memory_order_acquire)) return 0;
   const auto counts_change = [this] { ++purges_; };
   transaction.after_commit(counts_change);
-  const std::vector<Mapping> contents = kept_of(transaction, collection, key);
-  if (contents.empty()) return 0;
+  const std::set<RecordId> records = records_ever(transaction, collection, key);
+  std::vector<Mapping> contents;
+  uint64_t purged = 0;
   const storage::StoredIndexes indexes = indexes_ever(collection);
+  for (const RecordId record : records) {
+    for (const Mapping& newest : kept_of(transaction, collection, record, key)) {
+      const auto released = release_one(transaction, collection, indexes, newest);
+      contents.insert(contents.end(), released.begin(), released.end());
+      purged += released.size();
+    }
+    purged += purge_row(transaction, collection, indexes, record, key);
+  }
+  if (purged == 0) return 0;
   for (const Mapping& one : contents) {
-    release_one(transaction, collection, indexes, one);
     purged_rows_.put(transaction, content_key(collection.id(), one), {});
     const std::tuple name(collection.id(), one.row, one.content);
     // Before the commit: who sees that it is gone must know why.
@@ -82,6 +93,22 @@ uint64_t Past::purge(Transaction& transaction, storage::StoredCollection& collec
   }
   transaction.after_rollback(counts_change);
   counts_change();
+  return purged;
+}
+
+// The same of what is kept in its row, which is of the document that it is.
+uint64_t Past::purge_row(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, RecordId record, BytesView key) const {
+  const auto current = collection.records().find(transaction, record);
+  if (!current) return 0;
+  storage::IndexKeys keys;
+  collection.stored_indexes()->front()->keys_of(bson::DocumentView(*current), keys);
+  if (std::find(keys.keys.begin(), keys.keys.end(), key) == keys.keys.end()) return 0;
+  const auto contents = collection.records().drop_pre_states(transaction, record);
+  for (const auto& [generation, content] : contents) {
+    for (const auto& index : indexes) {
+      if (!index->is_id()) entries_.remove(transaction, collection.id(), *index, bson::DocumentView(content), record, generation);
+    }
+  }
   return contents.size();
 }
 

@@ -1,0 +1,77 @@
+#include "storage/row_past.h"
+
+#include "base/hash.h"
+
+namespace storage {
+
+namespace {
+
+constexpr char too_many[] = "its row has more pre-states than it may";
+constexpr char damaged[] = "the pre-states in its row are damaged";
+
+base::Failure corrupt(const std::string& what) { return {base::ErrorCode::data_corruption_detected, what}; }
+
+}  // namespace
+
+bool PreStateWalk::next() {
+  if (list_.empty() || damaged_) return false;
+  damaged_ = true;
+  const auto generation = take_stamp_near(list_, above_);
+  const auto length = generation ? base::take_varint(list_) : std::nullopt;
+  if (!length || *length > UINT32_MAX || *generation >= above_ || list_.size() < sizeof(uint32_t)) return false;
+  at_.generation = above_ = *generation;
+  at_.length = *length;
+  at_.checksum = base::load_le<uint32_t>(list_.data());
+  list_.remove_prefix(sizeof(uint32_t));
+  const auto delta_bytes = base::take_varint(list_);
+  if (!delta_bytes || *delta_bytes > list_.size()) return false;
+  at_.delta = list_.substr(0, *delta_bytes);
+  list_.remove_prefix(*delta_bytes);
+  at_.end = bytes_ - list_.size();
+  damaged_ = false;
+  return true;
+}
+
+base::Result<RowPreStates> RowPreStates::parse(BytesView list, Stamp above) {
+  base::Result<RowPreStates> parsed{RowPreStates()};
+  RowPreStates& all = parsed.value();
+  PreStateWalk walk(list, above);
+  while (walk.next()) {
+    if (all.count_ == count_max) return corrupt(too_many);
+    all.of_[all.count_++] = walk.at();
+  }
+  if (walk.damaged()) return corrupt(damaged);
+  return parsed;
+}
+
+base::Result<Stamp> PreStateSearch::find(BytesView list, Stamp above, Stamp newest) {
+  count_ = 0;
+  PreStateWalk walk(list, above);
+  while (walk.next()) {
+    if (count_ == links_.size()) return corrupt(too_many);
+    links_[links_.size() - ++count_] = {walk.at().delta, walk.at().length};
+    if (walk.at().generation > newest) continue;
+    checksum_ = walk.at().checksum;
+    return walk.at().generation;
+  }
+  if (walk.damaged()) return corrupt(damaged);
+  return Stamp{0};
+}
+
+std::optional<base::Failure> PreStateSearch::make(BytesView own, Bytes& out) const {
+  auto made = dedup::apply_chain(own, std::span(links_).last(count_));
+  if (!made) return corrupt("a pre-state in its row does not decode: " + made.failure().message);
+  if (base::checksum32(made.value()) != checksum_) return corrupt("the checksum of a pre-state in its row does not hold");
+  out = std::move(made).value();
+  return std::nullopt;
+}
+
+void append_pre_state(Bytes& list, Stamp above, const PreState& pre_state) {
+  append_stamp_near(list, pre_state.generation, above);
+  base::append_varint(list, pre_state.length);
+  base::append_le(list, pre_state.checksum);
+  base::append_varint(list, pre_state.delta.size());
+  list.append(pre_state.delta);
+}
+
+}  // namespace storage
