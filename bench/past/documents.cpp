@@ -127,7 +127,7 @@ int64_t Documents::file_bytes() {
   engine_->checkpoint();
   int64_t all = 0;
   for (const std::string& table : engine_->table_names()) {
-    if (table.starts_with("past-") || table.starts_with("chains-")) all += engine_->file_bytes(table) - engine_->reusable_bytes(table);
+    if (table.starts_with("past-") || table.starts_with("chains-") || table.starts_with("records-") || table.starts_with("packed-")) all += engine_->file_bytes(table) - engine_->reusable_bytes(table);
   }
   return all;
 }

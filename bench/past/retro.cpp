@@ -14,12 +14,12 @@
 namespace bench::past {
 namespace {
 
-// A snapshot before each transaction, until one and a half times as many updates were made as there are documents.
+// A snapshot before each transaction, until so many updates were made that what the first shows has left nearly all rows.
 vp::DeclaredSnapshot make_history(Documents& documents, const Skew& skew) {
   Overwrites updates(documents.size(), skew, 11);
   const auto pick = [&] { return static_cast<size_t>(updates.next().row - 1); };
   const auto first = documents.declare();
-  for (size_t done = 0; done < documents.size() * 3 / 2; done += Documents::batch) {
+  for (size_t done = 0; done < documents.size() * 12; done += Documents::batch) {
     if (done > 0) documents.declare();
     documents.update(pick);
     documents.past().seal();
