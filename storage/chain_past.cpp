@@ -9,8 +9,7 @@ namespace storage {
 
 namespace {
 
-constexpr size_t room_min = 512;        // bytes of pre-states in a row; or a quarter of its content
-constexpr size_t renewed_max = 16 << 10;  // a pre-state is based anew while contents are no longer than this
+constexpr size_t room_min = 512;  // bytes of pre-states in a row; or a quarter of its content
 
 size_t room(BytesView content) { return std::max(room_min, content.size() / 4); }
 
@@ -109,7 +108,7 @@ ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, cons
   }
   turn.renewed.emplace();
   pre_state(record, old.pre_states, old.generation, content, all[0].generation, *turn.renewed);
-  if (after && content.size() <= renewed_max && stays(all[0], *turn.renewed, all[0].end)) {
+  if (after && stays(all[0], *turn.renewed, all[0].end)) {
     before.left_from = 0;
     turn.behind = old.behind;
     return turn;

@@ -131,7 +131,7 @@ std::optional<RecordId> PastCollection::find_id(Transaction& transaction, const 
   const storage::KeyRange range = range_of(key.bytes());
   saved.seek(range);
   while (saved.next()) {
-    if (saved.key() == range.from && shows(transaction, saved, true)) return saved.record();
+    if (saved.key() == range.from && may_show(saved.record()) && shows_as(transaction, saved.record(), range.from)) return saved.record();
   }
   return std::nullopt;
 }
@@ -142,12 +142,6 @@ std::optional<Stamp> PastCollection::generation(Transaction& transaction, Record
   const auto then = row(transaction, id);
   if (!then || !shows_saved({id, *then})) return std::nullopt;
   return past_.shown_generation(transaction, *base_, {id, *then}, snapshot_.stamp);
-}
-
-bool PastCollection::shows(Transaction& transaction, const SavedEntries::Cursor& entry, bool of_ids) {
-  if (!may_show(entry.record())) return false;
-  if (of_ids) return shows_as(transaction, entry.record(), entry.key());
-  return entry.generation() <= snapshot_.stamp && generation(transaction, entry.record()) == entry.generation();
 }
 
 bool PastCollection::shows_current(Transaction& transaction, RecordId record, BytesView key, bool of_ids) {

@@ -58,8 +58,9 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   bool may_show(RecordId id) const { return !of_branch_ || of_branch_->contains(id); }
   // What it was, where that left its row.
   bool shows_saved(const Mapping& saved) const { return saved.content <= snapshot_.stamp && may_show(saved.row) && !past_.purged(id(), saved); }
-  // Whether the entry is of a content that the snapshot shows. `of_ids`: it is one of the `_id` index.
-  bool shows(Transaction& transaction, const SavedEntries::Cursor& entry, bool of_ids);
+  // Whether the record was a document with this key. It needn't have been the one that it is now: after a restart the highest ids are given out
+  // again. Keeps it for who reads it next.
+  bool shows_as(Transaction& transaction, RecordId record, BytesView key);
   std::shared_ptr<const ShownRows> rows(Transaction& transaction) const;
   // The same of one record.
   std::optional<Stamp> row(Transaction& transaction, RecordId id) const;
@@ -82,9 +83,6 @@ class PastCollection final : public storage::Collection, public std::enable_shar
     uint64_t purges = 0;  // before it was read
   };
   std::optional<Shown> read(Transaction& transaction, RecordId id);
-  // Whether the record was a document with this key. It needn't have been the one that it is now: after a restart the highest ids are given out
-  // again. Keeps it for who reads it next.
-  bool shows_as(Transaction& transaction, RecordId record, BytesView key);
   std::optional<Stamp> known_saved(RecordId id) const;
   std::shared_ptr<const ShownRows> known_rows(Transaction& transaction) const;  // nullptr: none, or too old a table
 

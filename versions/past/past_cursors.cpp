@@ -107,6 +107,7 @@ void PastIndexCursor::open(Transaction& transaction) {
   transaction_ = &transaction;
   current_ = index_->cursor(transaction, direction_);
   saved_.emplace(collection_->past().entries(), transaction, collection_->id(), index_->number(), direction_);
+  shown_.reset();
 }
 
 void PastIndexCursor::seek(const storage::KeyRange& range) {
@@ -140,7 +141,16 @@ bool PastIndexCursor::next_current() {
 
 bool PastIndexCursor::next_saved() {
   while (saved_->next()) {
-    if (collection_->shows(*transaction_, *saved_, index_->is_id())) return true;
+    const RecordId record = saved_->record();
+    if (!collection_->may_show(record)) continue;
+    if (index_->is_id()) {
+      if (collection_->shows_as(*transaction_, record, saved_->key())) return true;
+      continue;
+    }
+    // Entries of one record and key, with each generation that had it, follow each other.
+    if (saved_->generation() > collection_->snapshot()) continue;
+    if (!shown_ || shown_->first != record) shown_.emplace(record, collection_->generation(*transaction_, record).value_or(0));
+    if (shown_->second == saved_->generation()) return true;
   }
   return false;
 }

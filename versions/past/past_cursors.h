@@ -67,6 +67,7 @@ class PastIndexCursor final : public storage::IndexCursor {
   Transaction* transaction_ = nullptr;
   std::unique_ptr<storage::IndexCursor> current_;
   std::optional<SavedEntries::Cursor> saved_;
+  std::optional<std::pair<RecordId, Stamp>> shown_;  // what was looked up last: which content of a record the snapshot shows; 0: none
   storage::KeyRange range_;
   bool on_current_ = false, on_saved_ = false;
   bool stepped_current_ = false, stepped_saved_ = false;  // these stand on what comes next
