@@ -50,8 +50,9 @@ class Check {
         continue;
       }
       const RecordRow& row = parsed.value();
-      check_pre_states(record, row.past.pre_states, [&] { return store_.pre_states(record, row.past.pre_states, row.generation); },
-                       [&](Stamp then, Bytes& content) { store_.read_pre_state(transaction_, record, row, then, content); });
+      if (!row.past.pre_states.empty()) {
+        check(record, [&] { decode_ ? (void)store_.pre_states_of(transaction_, record, row) : (void)store_.pre_states(record, row.past.pre_states, row.generation); });
+      }
       report_.counts.raw_bytes += static_cast<int64_t>(row.past.pre_states.size());
       if (row.form == RecordRow::Form::raw) {
         const auto bytes = static_cast<int64_t>(row.content.size());
@@ -67,12 +68,10 @@ class Check {
     }
   }
 
-  void check_pre_states(RecordId record, BytesView list, const std::function<RowPreStates()>& parse, const std::function<void(Stamp, Bytes&)>& read) {
-    if (list.empty()) return;
+  template <class Read>
+  void check(RecordId record, Read&& read) {
     try {
-      const RowPreStates all = parse();
-      Bytes content;
-      for (size_t i = 0; decode_ && i < all.size(); ++i) read(all[i].generation, content);
+      read();
     } catch (const base::OperationError& damage) {
       if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
       problem(record, damage.what());
@@ -158,8 +157,10 @@ class Check {
         explain(row.base, 1);
       }
     }
-    check_pre_states(record, row.pre_states, [&] { return store_.pre_states(record, row.pre_states, key.content.generation); },
-                     [&](Stamp then, Bytes& content) { store_.pre_state(record, row.pre_states, key.content.generation, row.payload, then, content); });
+    if (!row.pre_states.empty()) {
+      const Stamp above = key.content.generation;
+      check(record, [&] { decode_ ? (void)store_.pre_states_of(record, row.pre_states, above, row.payload) : (void)store_.pre_states(record, row.pre_states, above); });
+    }
     if (decode_) {
       ContentReader reader(tables_, transaction_, store_.collection());
       if (const auto content = reader.read(key); !content) problem(record, content.failure().message);

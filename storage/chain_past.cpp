@@ -1,9 +1,9 @@
 // What the past keeps: in a record's row first, and in the chain table.
+#include <algorithm>
 #include <utility>
 
-#include "base/hash.h"
-#include "dedup/delta.h"
 #include "storage/chain_current.h"
+#include "storage/short_delta.h"
 
 namespace storage {
 
@@ -12,16 +12,6 @@ namespace {
 constexpr size_t room_min = 512;  // bytes of pre-states in a row; or a quarter of its content
 
 size_t room(BytesView content) { return std::max(room_min, content.size() / 4); }
-
-// `target` out of `base`, where that takes at most so many bytes.
-std::optional<Bytes> short_delta(BytesView base, BytesView target, size_t bytes_max) {
-  dedup::DeltaOptions options;
-  options.literal_bytes_max = bytes_max;
-  auto delta = dedup::encode(base, target, options);
-  if (!delta || delta->size() > bytes_max) return std::nullopt;
-  const auto made = dedup::apply(base, *delta, {.output_bytes_max = target.size()});
-  return made.ok() && made.value() == target ? std::move(delta) : std::nullopt;
-}
 
 }  // namespace
 
@@ -58,11 +48,17 @@ Stamp ChainStore::read_pre_state(Transaction& transaction, RecordId record, cons
   return pre_state(record, list, above, content_of(transaction, record, row, info), newest, out, info);
 }
 
-std::vector<std::pair<Stamp, Bytes>> ChainStore::contents_of(RecordId record, BytesView list, Stamp above, BytesView own) const {
+std::vector<std::pair<Stamp, Bytes>> ChainStore::pre_states_of(RecordId record, BytesView list, Stamp above, BytesView own) const {
   const RowPreStates all = pre_states(record, list, above);
   std::vector<std::pair<Stamp, Bytes>> contents;
   for (size_t i = 0; i < all.size(); ++i) pre_state(record, list, above, own, all[i].generation, contents.emplace_back(all[i].generation, Bytes()).second);
   return contents;
+}
+
+std::vector<std::pair<Stamp, Bytes>> ChainStore::pre_states_of(Transaction& transaction, RecordId record, const RecordRow& row) const {
+  if (row.form == RecordRow::Form::raw) return pre_states_of(record, row.past.pre_states, row.generation, row.content);
+  const Bytes list(row.past.pre_states);  // read over by what the content is read from
+  return pre_states_of(record, list, row.generation, content_of(transaction, record, row));
 }
 
 ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, const BytesView* after, Stamp generation, Keep keep, Superseded& before) const {
@@ -73,13 +69,13 @@ ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, cons
   RowPreStates all = pre_states(record, old.pre_states, old.generation);
   if (!all.empty() && keep.shown < all.oldest()) {
     // The snapshots that showed them were dropped.
-    before.forgotten = contents_of(record, old.pre_states, old.generation, before.bytes);
+    before.forgotten = pre_states_of(record, old.pre_states, old.generation, before.bytes);
     return turn;
   }
 
   // Its newest becomes a delta of what comes; those behind it stay as they are.
   const auto stays = [&](PreState newest, BytesView content, size_t behind) {
-    if (newest.generation >= generation) return false;
+    if (!after || newest.generation >= generation) return false;
     const size_t others = old.pre_states.size() - behind;
     if (others >= room(*after)) return false;
     const auto delta = short_delta(*after, content, std::min(room(*after) - others, content.size() / 2));
@@ -89,33 +85,24 @@ ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, cons
     turn.in_row.append(old.pre_states, behind);
     return true;
   };
-  const BytesView content = before.bytes;
-  const uint32_t checksum = old.form == RecordRow::Form::raw ? old.checksum : old.chain_row.checksum;
-  if (after && before.kept && all.size() < RowPreStates::count_max &&
-      stays({old.generation, content.size(), checksum, {}, 0}, content, 0)) {
-    return turn;
+  PreState newest;
+  BytesView content = before.bytes;
+  if (before.kept) {
+    newest = {old.generation, content.size(), old.form == RecordRow::Form::raw ? old.checksum : old.chain_row.checksum, {}, 0};
+    if (all.size() < RowPreStates::count_max && stays(newest, content, 0)) return turn;
+    turn.in_place = all.empty() && old.form == RecordRow::Form::stub;
+  } else {
+    newest = all[0];
+    pre_state(record, old.pre_states, old.generation, before.bytes, newest.generation, turn.renewed.emplace());
+    content = *turn.renewed;
+    if (stays(newest, content, newest.end)) return turn;
   }
   turn.behind = true;
-  before.left_from = all.empty() ? old.generation : all.oldest();
-  before.left_to = record;
-  if (before.kept) {
-    turn.in_place = all.empty() && old.form == RecordRow::Form::stub;
-    if (turn.in_place) before.left_to = old.key.chain;
-    turn.newest = old.generation;
-    turn.checksum = checksum;
-    turn.list = old.pre_states;
-    return turn;
-  }
-  turn.renewed.emplace();
-  pre_state(record, old.pre_states, old.generation, content, all[0].generation, *turn.renewed);
-  if (after && stays(all[0], *turn.renewed, all[0].end)) {
-    before.left_from = 0;
-    turn.behind = old.behind;
-    return turn;
-  }
-  turn.newest = all[0].generation;
-  turn.checksum = all[0].checksum;
-  turn.list = BytesView(old.pre_states).substr(all[0].end);
+  turn.newest = newest.generation;
+  turn.checksum = newest.checksum;
+  turn.list = BytesView(old.pre_states).substr(newest.end);
+  before.left_from = all.empty() ? newest.generation : all.oldest();
+  before.left_to = turn.in_place ? old.key.chain : record;
   return turn;
 }
 
@@ -142,7 +129,7 @@ std::vector<std::pair<Stamp, Bytes>> ChainStore::release(Transaction& transactio
   ChainRow row = parse_chain_row(copy, key).or_throw();
   if (!row.kept) return {};
   Bytes content = row.form == ChainRow::Form::raw ? Bytes(row.payload) : read_chain(transaction, key);
-  auto released = contents_of(key.content.record, row.pre_states, key.content.generation, content);
+  auto released = pre_states_of(key.content.record, row.pre_states, key.content.generation, content);
   released.emplace(released.begin(), key.content.generation, std::move(content));
   row.kept = false;
   row.pre_states = {};
@@ -157,9 +144,9 @@ std::vector<std::pair<Stamp, Bytes>> ChainStore::release(Transaction& transactio
   return released;
 }
 
-void ChainStore::each_kept(Transaction& transaction, RecordId record, const std::function<bool(Stamp)>& visit) const {
+void ChainStore::each_kept(Transaction& transaction, RecordId record, Stamp from, const std::function<bool(Stamp)>& visit) const {
   TableCursor cursor = tables_.chains.cursor(transaction);
-  for (bool on = cursor.seek(chain_key({record, {record, 0}})); on; on = cursor.next()) {
+  for (bool on = cursor.seek(chain_key({record, {record, from}})); on; on = cursor.next()) {
     const ChainKey key = parse_chain_key(cursor.key()).or_throw();
     if (key.chain != record || key.content.record != record) return;
     if (parse_chain_row(cursor.value(), key).or_throw().kept && !visit(key.content.generation)) return;
@@ -184,7 +171,7 @@ std::vector<std::pair<Stamp, Bytes>> ChainStore::drop_pre_states(Transaction& tr
   const auto old = current(transaction, record);
   if (!old || old->pre_states.empty()) return {};
   const bool raw = old->form == RecordRow::Form::raw;
-  auto contents = contents_of(record, old->pre_states, old->generation, raw ? old->content : read_chain(transaction, old->key));
+  auto contents = pre_states_of(record, old->pre_states, old->generation, raw ? old->content : read_chain(transaction, old->key));
   const RowPast past{{}, old->behind};
   put_row(transaction, *old->table, record,
           raw ? raw_row(old->generation, old->checksum, old->content, past) : stub_row(record, old->generation, old->key.chain, past));

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "storage/chain_current.h"
+#include "storage/short_delta.h"
 
 namespace storage {
 
@@ -264,7 +265,7 @@ Superseded ChainStore::remove(Transaction& transaction, RecordId record, Keep ke
   const Turn turn = turn_over(record, *old, nullptr, 0, keep, before);
   before.removed = before.left_from != 0;
   if (!before.removed && old->behind) {
-    each_kept(transaction, record, [&](Stamp) {
+    each_kept(transaction, record, 0, [&](Stamp) {
       before.removed = true;
       return false;
     });
@@ -312,21 +313,15 @@ bool ChainStore::replace_base(Transaction& transaction, RecordId record, const C
   const ContentName successor{record, generation};
   const ChainKey key{old.chain(record), {record, old.generation}};
   ChainRow row = old_row(old, before);
-  std::optional<Bytes> delta;
-  if (successor > key.content) {
-    dedup::DeltaOptions options;
-    options.literal_bytes_max = before.bytes.size() * worth_percent / 100;
-    delta = dedup::encode(content, before.bytes, options);
-  }
-  const bool shorter = delta && delta->size() * 100 <= before.bytes.size() * worth_percent;
-  if (shorter) {
+  const auto delta = successor > key.content ? short_delta(content, before.bytes, before.bytes.size() * worth_percent / 100) : std::nullopt;
+  if (delta) {
     row.form = ChainRow::Form::delta;
     row.base = {key.chain, successor};
     row.payload = *delta;
     put_head(transaction, record, {key.chain, old.head->ordinal + 1, 1}, false, change);
   }
   add_chain(transaction, key, row, change);
-  return shorter;
+  return delta.has_value();
 }
 
 void ChainStore::leave_head(Transaction& transaction, RecordId record, const Current& old, StoreCounts& change) const {

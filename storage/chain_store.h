@@ -59,7 +59,7 @@ class ChainStore {
   Superseded update(Transaction& transaction, RecordId record, BytesView content, Stamp generation, Keep keep = {});
   Superseded remove(Transaction& transaction, RecordId record, Keep keep = {});
   // RecordStore::each_kept, drop_pre_states.
-  void each_kept(Transaction& transaction, RecordId record, const std::function<bool(Stamp)>& visit) const;
+  void each_kept(Transaction& transaction, RecordId record, Stamp from, const std::function<bool(Stamp)>& visit) const;
   std::vector<std::pair<Stamp, Bytes>> drop_pre_states(Transaction& transaction, RecordId record);
   // Of what left a record's row together, `oldest` being the oldest of it, and is in its own chain: the newest of generation `newest`
   // or before; 0: there is none. Adds to `info`.
@@ -72,8 +72,10 @@ class ChainStore {
   // The same of a list, out of the content that it is based on.
   Stamp pre_state(RecordId record, BytesView list, Stamp above, BytesView own, Stamp newest, Bytes& out, ReadInfo* info = nullptr) const;
   void make_pre_state(RecordId record, const PreStateSearch& found, BytesView own, Bytes& out, ReadInfo* info) const;
-  // All that a row has.
+  // All that a row has, or a list: as it is written, and what it stands for, newest first. Throw DataCorruptionDetected.
   RowPreStates pre_states(RecordId record, BytesView list, Stamp above) const;
+  std::vector<std::pair<Stamp, Bytes>> pre_states_of(Transaction& transaction, RecordId record, const RecordRow& row) const;
+  std::vector<std::pair<Stamp, Bytes>> pre_states_of(RecordId record, BytesView list, Stamp above, BytesView own) const;
   // RecordStore::release.
   std::vector<std::pair<Stamp, Bytes>> release(Transaction& transaction, const ChainKey& key);
 
@@ -145,7 +147,6 @@ class ChainStore {
   Turn turn_over(RecordId record, const Current& old, const BytesView* after, Stamp generation, Keep keep, Superseded& before) const;
   void put_group(Transaction& transaction, RecordId record, const Turn& turn, const Superseded& before, StoreCounts& change) const;
   Stamp pre_state_not_after(RecordId record, BytesView list, Stamp above, Stamp newest) const;
-  std::vector<std::pair<Stamp, Bytes>> contents_of(RecordId record, BytesView list, Stamp above, BytesView own) const;
   int64_t& thinned(const Table& table, StoreCounts& change) const {
     return &table == &tables_.packed ? change.thinned_packed_bytes : change.thinned_bytes;
   }

@@ -163,7 +163,9 @@ std::optional<Bytes> RecordStore::find_kept(Transaction& transaction, RecordId i
   return state_->chains.find_in(transaction, {chain, {id, generation}});
 }
 
-void RecordStore::each_kept(Transaction& transaction, RecordId id, const std::function<bool(Stamp)>& visit) const { state_->chains.each_kept(transaction, id, visit); }
+void RecordStore::each_kept(Transaction& transaction, RecordId id, Stamp from, const std::function<bool(Stamp)>& visit) const {
+  state_->chains.each_kept(transaction, id, from, visit);
+}
 
 std::vector<std::pair<Stamp, Bytes>> RecordStore::drop_pre_states(Transaction& transaction, RecordId id) { return state_->chains.drop_pre_states(transaction, id); }
 

@@ -89,8 +89,8 @@ class RecordStore {
   Superseded remove(Transaction& transaction, RecordId id, Keep keep = {});
   // A content that is kept in a chain; nullopt: it was released. Throws DataCorruptionDetected.
   std::optional<Bytes> find_kept(Transaction& transaction, RecordId id, Stamp generation, RecordId chain);
-  // The generation of each that is kept in the record's own chain, oldest first; `visit` false ends it.
-  void each_kept(Transaction& transaction, RecordId id, const std::function<bool(Stamp)>& visit) const;
+  // The generation of each that is kept in the record's own chain, oldest first, from `from` on; `visit` false ends it.
+  void each_kept(Transaction& transaction, RecordId id, Stamp from, const std::function<bool(Stamp)>& visit) const;
   // Takes what is kept in the record's row out of it. Returns the contents.
   std::vector<std::pair<Stamp, Bytes>> drop_pre_states(Transaction& transaction, RecordId id);
   // What is kept there under this name, newest first: a content, and those that left the record's row with it. Empty: nothing.

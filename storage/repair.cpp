@@ -338,25 +338,18 @@ class Repair {
 
   bool pre_states_read(Transaction& transaction, const Table& table, BytesView key, BytesView value) {
     try {
-      Bytes content;
       if (&table == &tables_.chains) {
         const auto name = parse_chain_key(key);
         const auto row = name ? parse_chain_row(value, name.value()) : base::Result<ChainRow>(name.failure());
-        if (!row || row.value().pre_states.empty()) return true;
-        const Stamp above = name.value().content.generation;
-        const RowPreStates all = chains_.pre_states(name.value().content.record, row.value().pre_states, above);
-        for (size_t i = 0; i < all.size(); ++i) {
-          chains_.pre_state(name.value().content.record, row.value().pre_states, above, row.value().payload, all[i].generation, content);
+        if (row && !row.value().pre_states.empty()) {
+          const ContentName& content = name.value().content;
+          chains_.pre_states_of(content.record, row.value().pre_states, content.generation, row.value().payload);
         }
         return true;
       }
       const RecordId record = record_from_key(key);
       const auto row = parse_record_row(value, record);
-      if (!row || row.value().past.pre_states.empty()) return true;
-      const Bytes copy(value);
-      const RecordRow whole = parse_record_row(copy, record).or_throw();
-      const RowPreStates all = chains_.pre_states(record, whole.past.pre_states, whole.generation);
-      for (size_t i = 0; i < all.size(); ++i) chains_.read_pre_state(transaction, record, whole, all[i].generation, content);
+      if (row && !row.value().past.pre_states.empty()) chains_.pre_states_of(transaction, record, row.value());
       return true;
     } catch (const base::OperationError& damage) {
       if (damage.code() != ErrorCode::data_corruption_detected) throw;

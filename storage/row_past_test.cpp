@@ -100,7 +100,7 @@ class OneRecord {
   void release_all() {
     write([&](Transaction& transaction) {
       std::vector<Stamp> kept;
-      store_->each_kept(transaction, id_, [&](Stamp one) { return kept.push_back(one), true; });
+      store_->each_kept(transaction, id_, 0, [&](Stamp one) { return kept.push_back(one), true; });
       for (const Stamp one : kept) REQUIRE_FALSE(store_->release(transaction, id_, one, id_).empty());
       store_->drop_pre_states(transaction, id_);
     });

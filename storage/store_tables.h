@@ -42,7 +42,7 @@ std::vector<std::string> store_table_names(CollectionId collection);
 struct StoreCounts {
   int64_t records = 0;         // that can be read
   int64_t logical_bytes = 0;   // of their contents
-  int64_t raw_bytes = 0;       // of the contents that stand whole in a record's row
+  int64_t raw_bytes = 0;       // of the contents that stand whole in a record's row, and of pre-states there
   int64_t stubs = 0;
   int64_t heads = 0;
   int64_t chain_rows = 0;

@@ -93,7 +93,7 @@ RecordId Past::chain_of(Transaction& transaction, CollectionId collection, const
 
 void Past::each_kept(Transaction& transaction, storage::StoredCollection& collection, RecordId record, const std::function<bool(const Mapping&)>& visit) const {
   bool more = true;
-  collection.records().each_kept(transaction, record, [&](Stamp generation) { return more = visit({record, generation}); });
+  collection.records().each_kept(transaction, record, 0, [&](Stamp generation) { return more = visit({record, generation}); });
   storage::TableCursor elsewhere = chains_.cursor(transaction);
   const Bytes first = content_key(collection.id(), {record, 0});
   const BytesView of_record = BytesView(first).substr(0, first.size() - sizeof(Stamp));

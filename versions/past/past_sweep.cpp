@@ -108,12 +108,12 @@ void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, 
 }
 
 void Past::release_group(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& mapping, Stamp place) {
-  std::vector<Mapping> contents;
-  each_kept(transaction, collection, mapping.row, [&](const Mapping& one) {
-    if (one.content >= mapping.content && one.content <= place) contents.push_back(one);
-    return true;
+  Mapping newest = mapping;  // in another record's chain it is alone
+  collection.records().each_kept(transaction, mapping.row, mapping.content, [&](Stamp first) {
+    if (first <= place) newest.content = first;  // else it is of those that left later
+    return false;
   });
-  for (const Mapping& one : contents) release_one(transaction, collection, indexes, one);
+  release_one(transaction, collection, indexes, newest);
 }
 
 std::vector<Mapping> Past::release_one(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& newest) {
