@@ -218,6 +218,18 @@ base::Result<Bytes> apply(BytesView source, BytesView delta, const DeltaLimits& 
   return out;
 }
 
+bool makes(BytesView source, BytesView delta, BytesView target) {
+  const auto bytes = take_varint(delta);
+  if (bytes != target.size()) return false;
+  const char* at = target.data();
+  bool same = true;
+  const auto compare = [&](const char* from, size_t piece) {
+    same = same && std::memcmp(at, from, piece) == 0;
+    at += piece;
+  };
+  return !walk(source, delta, *bytes, compare, compare) && same;
+}
+
 std::optional<size_t> target_bytes(BytesView delta) {
   const auto bytes = take_varint(delta);
   return bytes ? std::optional<size_t>(*bytes) : std::nullopt;

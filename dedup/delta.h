@@ -70,6 +70,9 @@ base::Result<Bytes> apply(BytesView source, BytesView delta, const DeltaLimits& 
 // failure `out` holds anything.
 std::optional<base::Failure> apply_to(Bytes& out, BytesView source, BytesView delta, const DeltaLimits& limits = {});
 
+// Whether the delta makes just this: what `apply` gives, compared piece by piece and never put together.
+bool makes(BytesView source, BytesView delta, BytesView target);
+
 // Length of what the delta makes, without making it; nullopt where it can't be read.
 std::optional<size_t> target_bytes(BytesView delta);
 

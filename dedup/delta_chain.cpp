@@ -111,11 +111,10 @@ struct Run {
   Ranges ranges;  // of the content of `first`, in the content below the last
   Literals literals;
 
-  Bytes made(BytesView below, size_t bytes) const {
-    Bytes out(bytes, '\0');
+  void make(Bytes& out, BytesView below, size_t bytes) const {
+    out.resize(bytes);
     for (const Range& range : ranges) std::memcpy(out.data() + range.to, below.data() + range.at, range.bytes);
     for (const Literal& literal : literals) std::memcpy(out.data() + literal.to, literal.from, literal.bytes);
-    return out;
   }
 };
 
@@ -124,10 +123,40 @@ size_t ranges_worth(size_t content_bytes) { return std::max<size_t>(16, content_
 
 base::Failure damaged(const std::string& what) { return {base::ErrorCode::data_corruption_detected, what}; }
 
-}  // namespace
+std::optional<base::Failure> apply_link(Bytes& out, BytesView below, const DeltaLink& link) {
+  if (auto failure = apply_to(out, below, link.delta, {.output_bytes_max = link.content_bytes})) return failure;
+  if (out.size() != link.content_bytes) return damaged("damaged delta: length");
+  return std::nullopt;
+}
 
-base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {
-  if (links.empty()) return Bytes(source);
+// All of them together are copied sooner than their deltas are looked through.
+bool are_short(std::span<const DeltaLink> links, ChainBudget* budget) {
+  constexpr size_t bytes_max = 16 << 10;
+  size_t bytes = 0;
+  for (const DeltaLink& link : links) {
+    if (link.content_bytes > bytes_max || (bytes += link.content_bytes) > bytes_max) return false;
+  }
+  if (!budget) return true;
+  const size_t between = bytes - links.front().content_bytes;
+  if (between > budget->made_bytes_max || budget->made_bytes > budget->made_bytes_max - between) return false;
+  budget->made_bytes += between;
+  return true;
+}
+
+std::optional<base::Failure> apply_each(Bytes& out, BytesView source, std::span<const DeltaLink> links) {
+  thread_local Bytes other;  // no longer than `bytes_max`
+  Bytes* to = links.size() % 2 == 1 ? &out : &other;
+  BytesView below = source;
+  for (size_t i = links.size(); i-- > 0;) {
+    if (auto failure = apply_link(*to, below, links[i])) return failure;
+    below = *to;
+    to = to == &out ? &other : &out;
+  }
+  return std::nullopt;
+}
+
+// Where every byte comes from is found first.
+std::optional<base::Failure> apply_looked_up(Bytes& out, BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {
   constexpr size_t few = 24;  // pieces and ranges: growing costs more than looking up
   alignas(std::max_align_t) std::array<std::byte, 4096> usual;
   std::pmr::monotonic_buffer_resource memory(usual.data(), usual.size());
@@ -147,10 +176,6 @@ base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> lin
     const size_t content_bytes = links[i].content_bytes;
     const size_t base_bytes = i + 1 < links.size() ? links[i + 1].content_bytes : source.size();
     if (content_bytes > UINT32_MAX || base_bytes > UINT32_MAX) return damaged("longer than a content may be");
-    if (links.size() == 1) {  // nothing to look through
-      begin_run(i, true);
-      break;
-    }
     const size_t worth = ranges_worth(content_bytes);
     const auto parsed = instructions.parse(links[i], base_bytes, worth);
     if (parsed == Instructions::Result::damaged) return damaged("damaged delta");
@@ -166,7 +191,7 @@ base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> lin
     run.ranges.swap(below);
   }
 
-  Bytes content;
+  Bytes content, made;
   for (size_t r = runs.size(); r-- > 0;) {
     const Run& run = runs[r];
     const BytesView below = r + 1 == runs.size() ? source : BytesView(content);
@@ -175,16 +200,32 @@ base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> lin
       budget->exceeded = true;
       return damaged("the chain makes more than allowed");
     }
-    if (run.alone) {
-      auto made = apply(below, links[run.first].delta, {.output_bytes_max = bytes});
-      if (!made) return made;
-      if (made.value().size() != bytes) return damaged("damaged delta: length");
-      content = std::move(made).value();
-    } else {
-      content = run.made(below, bytes);
+    Bytes& to = r == 0 ? out : made;
+    if (!run.alone) {
+      run.make(to, below, bytes);
+    } else if (auto failure = apply_link(to, below, links[run.first])) {
+      return failure;
     }
+    if (r > 0) content.swap(made);
   }
-  return content;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<base::Failure> apply_chain_to(Bytes& out, BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {
+  if (links.empty()) {
+    out = source;
+    return std::nullopt;
+  }
+  if (links.size() == 1) return apply_link(out, source, links.front());
+  return are_short(links, budget) ? apply_each(out, source, links) : apply_looked_up(out, source, links, budget);
+}
+
+base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {
+  Bytes out;
+  if (auto failure = apply_chain_to(out, source, links, budget)) return std::move(*failure);
+  return out;
 }
 
 }  // namespace dedup

@@ -12,7 +12,8 @@
 // little more than the content's length.
 //
 // Edits that are all over the place break the ranges into ever smaller ones. So
-// a run ends where that would cost more than making the content in between.
+// a run ends where that would cost more than making the content in between; and of
+// short contents each is made, which takes less time than a look at its delta.
 #pragma once
 
 #include <span>
@@ -38,5 +39,8 @@ struct ChainBudget {
 // for down to the one that is based on `source`; none: the source itself. Fails as
 // `apply` does, and where the budget does not suffice.
 base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> links, ChainBudget* budget = nullptr);
+
+// The same into a buffer that is used again; neither the source nor a delta may lie in it. On failure `out` holds anything.
+std::optional<base::Failure> apply_chain_to(Bytes& out, BytesView source, std::span<const DeltaLink> links, ChainBudget* budget = nullptr);
 
 }  // namespace dedup

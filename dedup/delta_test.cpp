@@ -119,6 +119,8 @@ TEST_CASE("damaged deltas are reported, not trusted") {
       delta[random.below(delta.size())] = static_cast<char>(random.below(256));
     const auto made = dedup::apply(source, delta, {.output_bytes_max = 4000});
     if (made.ok()) RC_ASSERT(made.value().size() <= 4000u);
+    RC_ASSERT(makes(source, delta, target) == (made.ok() && made.value() == target));
+    if (made.ok()) RC_ASSERT(makes(source, delta, made.value()));
   }));
   const auto code_of = [](BytesView source, const Bytes& delta) { return dedup::apply(source, delta, {.output_bytes_max = 1000}).failure().code; };
   const auto corrupt = base::ErrorCode::data_corruption_detected;

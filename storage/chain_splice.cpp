@@ -82,9 +82,7 @@ bool ChainStore::splice_out(Transaction& transaction, const ChainKey& dead_key, 
     dedup::DeltaOptions options;
     options.literal_bytes_max = dependent->content.size();
     auto delta = dedup::encode(base_content, dependent->content, options);
-    if (!delta) return false;
-    const auto made = dedup::apply(base_content, *delta, {.output_bytes_max = dependent->content.size()});
-    if (!made || made.value() != dependent->content) return false;
+    if (!delta || !dedup::makes(base_content, *delta, dependent->content)) return false;
     growth += static_cast<int64_t>(delta->size()) - static_cast<int64_t>(dependent->row.payload.size());
     dependent->delta = std::move(*delta);
   }

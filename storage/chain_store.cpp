@@ -356,8 +356,7 @@ WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Ba
   const Bytes base_read = base_raw ? Bytes() : read_chain(transaction, base_key);
   const BytesView target_content = target_raw ? BytesView(target->content) : BytesView(target_read);
   const BytesView base_content = base_raw ? BytesView(base->content) : BytesView(base_read);
-  const auto made = dedup::apply(base_content, backward.delta, {.output_bytes_max = target_content.size()});
-  if (!made || made.value() != target_content) return WriteBackResult::wrong;
+  if (!dedup::makes(base_content, backward.delta, target_content)) return WriteBackResult::wrong;
 
   const uint32_t checksum = target_raw ? target->checksum : target->chain_row.checksum;
   if (base::checksum32(target_content) != checksum) return WriteBackResult::wrong;  // damaged where it lies

@@ -194,6 +194,7 @@ struct RecordCursor::State {
   Side sides[2];
   int at = -1;            // the side that stands on the current record
   bool placed = false;    // both sides stand on what comes next
+  std::optional<RecordRow> parsed;  // the current record's, once it was asked for
   Bytes decoded;
   Stamp decoded_of = 0;   // what `decoded` is of the current record; 0: nothing
   PreStateSearch search;  // and what was found of what the past keeps in its row: of generation `found`; 0: nothing was looked for
@@ -225,11 +226,16 @@ struct RecordCursor::State {
     return false;
   }
   void step(Side& side) { placed_on(side, direction == Direction::forward ? side.cursor.next() : side.cursor.previous()); }
-  RecordRow row() const {
+  const RecordRow& row() {
+    if (parsed) return *parsed;
     const Side& side = sides[at];
-    const auto parsed = parse_record_row(side.cursor.value(), side.id);
-    if (!parsed) throw_damaged(store.chains.collection(), side.id, parsed.failure().message);
-    return parsed.value();
+    const auto read = parse_record_row(side.cursor.value(), side.id);
+    if (!read) throw_damaged(store.chains.collection(), side.id, read.failure().message);
+    return parsed.emplace(read.value());
+  }
+  void leave_record() {
+    parsed.reset();
+    decoded_of = found = 0;
   }
   // The side whose record comes first; -1 at the end.
   int first() const {
@@ -245,12 +251,12 @@ RecordCursor::~RecordCursor() = default;
 RecordCursor RecordStore::cursor(Transaction& transaction, Direction direction) {
   const StoreTables& tables = state_->chains.tables();
   return RecordCursor(std::unique_ptr<RecordCursor::State>(new RecordCursor::State{
-      *state_, transaction, direction, {{tables.records.cursor(transaction)}, {tables.packed.cursor(transaction)}}, -1, false, {}, 0, {}, 0, {}, {}}));
+      *state_, transaction, direction, {{tables.records.cursor(transaction)}, {tables.packed.cursor(transaction)}}, -1, false, {}, {}, 0, {}, 0, {}, {}}));
 }
 
 bool RecordCursor::next() {
   State& state = *state_;
-  state.decoded_of = state.found = 0;
+  state.leave_record();
   if (const RecordId from = state.sides[0].from; state.placed && from != 0) {
     state.placed = false;
     if (!state.place_exactly(from)) {
@@ -278,7 +284,7 @@ void RecordCursor::seek_after(RecordId id) {
     side.from = !any ? 0 : forward ? id + 1 : id - 1;
   }
   state.placed = true;
-  state.decoded_of = state.found = 0;
+  state.leave_record();
 }
 
 RecordId RecordCursor::id() const { return state_->sides[state_->at].id; }
@@ -288,7 +294,7 @@ bool RecordCursor::whole() const { return state_->row().form == RecordRow::Form:
 
 BytesView RecordCursor::content() {
   State& state = *state_;
-  const RecordRow row = state.row();
+  const RecordRow& row = state.row();
   if (state.decoded_of == row.generation) return state.decoded;
   if (row.form == RecordRow::Form::raw) {
     if (base::checksum32(row.content) != row.checksum) throw_damaged(state.store.chains.collection(), id(), "its checksum does not hold");
@@ -302,7 +308,7 @@ BytesView RecordCursor::content() {
 
 std::optional<Stamp> RecordCursor::generation_not_after(Stamp newest) {
   State& state = *state_;
-  const RecordRow row = state.row();
+  const RecordRow& row = state.row();
   if (row.generation <= newest) return row.generation;
   if (row.past.pre_states.empty()) return std::nullopt;
   const auto generation = state.search.find(row.past.pre_states, row.generation, newest);
@@ -314,7 +320,7 @@ std::optional<Stamp> RecordCursor::generation_not_after(Stamp newest) {
 BytesView RecordCursor::content_not_after(Stamp newest) {
   State& state = *state_;
   if (state.decoded_of != 0 && state.decoded_of == state.found) return state.decoded;
-  const RecordRow row = state.row();
+  const RecordRow& row = state.row();
   if (row.generation <= newest) return content();
   if (row.form == RecordRow::Form::raw && state.found != 0) {
     state.store.chains.make_pre_state(id(), state.search, row.content, state.decoded, &state.info);

@@ -59,10 +59,8 @@ base::Result<Stamp> PreStateSearch::find(BytesView list, Stamp above, Stamp newe
 }
 
 std::optional<base::Failure> PreStateSearch::make(BytesView own, Bytes& out) const {
-  auto made = dedup::apply_chain(own, std::span(links_).last(count_));
-  if (!made) return corrupt("a pre-state in its row does not decode: " + made.failure().message);
-  if (base::checksum32(made.value()) != checksum_) return corrupt("the checksum of a pre-state in its row does not hold");
-  out = std::move(made).value();
+  if (const auto failure = dedup::apply_chain_to(out, own, std::span(links_).last(count_))) return corrupt("a pre-state in its row does not decode: " + failure->message);
+  if (base::checksum32(out) != checksum_) return corrupt("the checksum of a pre-state in its row does not hold");
   return std::nullopt;
 }
 

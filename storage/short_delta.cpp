@@ -1,7 +1,5 @@
 #include "storage/short_delta.h"
 
-#include <utility>
-
 #include "dedup/delta.h"
 
 namespace storage {
@@ -10,9 +8,8 @@ std::optional<base::Bytes> short_delta(base::BytesView base, base::BytesView tar
   dedup::DeltaOptions options;
   options.literal_bytes_max = bytes_max;
   auto delta = dedup::encode(base, target, options);
-  if (!delta || delta->size() > bytes_max) return std::nullopt;
-  const auto made = dedup::apply(base, *delta, {.output_bytes_max = target.size()});
-  return made.ok() && made.value() == target ? std::move(delta) : std::nullopt;
+  if (!delta || delta->size() > bytes_max || !dedup::makes(base, *delta, target)) return std::nullopt;
+  return delta;
 }
 
 }  // namespace storage
