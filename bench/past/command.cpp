@@ -30,6 +30,7 @@ int run(Arguments& arguments) {
                                settings.mappings_max, settings.age_cycles, settings.range, settings.documents, settings.rounds);
   begin(report);
   run_skippy(settings, report);
+  run_cold_spots(settings, report);
   run_reads(settings, report);
   run_retro(settings, report);
   run_over_the_wire(settings, report);

@@ -21,6 +21,8 @@ struct Settings {
 
 // Skippy's tables 1 and 2, its figures' quantities as counts and times, and the goals that are about page tables.
 void run_skippy(const Settings& settings, Report& report);
+// Overwrite cycles where a few rows are hardly ever written.
+void run_cold_spots(const Settings& settings, Report& report);
 // Updates with and without snapshots, and reads as of one.
 void run_reads(const Settings& settings, Report& report);
 // Retro's figures 5 to 7, and WiredTiger's own ways of keeping the past.
