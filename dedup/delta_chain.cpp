@@ -130,7 +130,7 @@ std::optional<base::Failure> apply_link(Bytes& out, BytesView below, const Delta
 }
 
 // All of them together are copied sooner than their deltas are looked through.
-bool are_short(std::span<const DeltaLink> links, ChainBudget* budget) {
+bool are_short(std::span<const DeltaLink> links, const ChainBudget* budget) {
   constexpr size_t bytes_max = 16 << 10;
   size_t bytes = 0;
   for (const DeltaLink& link : links) {
@@ -138,17 +138,16 @@ bool are_short(std::span<const DeltaLink> links, ChainBudget* budget) {
   }
   if (!budget) return true;
   const size_t between = bytes - links.front().content_bytes;
-  if (between > budget->made_bytes_max || budget->made_bytes > budget->made_bytes_max - between) return false;
-  budget->made_bytes += between;
-  return true;
+  return between <= budget->made_bytes_max && budget->made_bytes <= budget->made_bytes_max - between;
 }
 
-std::optional<base::Failure> apply_each(Bytes& out, BytesView source, std::span<const DeltaLink> links) {
-  thread_local Bytes other;  // no longer than `bytes_max`
+std::optional<base::Failure> apply_each(Bytes& out, BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {
+  thread_local Bytes other;  // as short as what is made
   Bytes* to = links.size() % 2 == 1 ? &out : &other;
   BytesView below = source;
   for (size_t i = links.size(); i-- > 0;) {
     if (auto failure = apply_link(*to, below, links[i])) return failure;
+    if (i > 0 && budget) budget->made_bytes += links[i].content_bytes;
     below = *to;
     to = to == &out ? &other : &out;
   }
@@ -219,7 +218,7 @@ std::optional<base::Failure> apply_chain_to(Bytes& out, BytesView source, std::s
     return std::nullopt;
   }
   if (links.size() == 1) return apply_link(out, source, links.front());
-  return are_short(links, budget) ? apply_each(out, source, links) : apply_looked_up(out, source, links, budget);
+  return are_short(links, budget) ? apply_each(out, source, links, budget) : apply_looked_up(out, source, links, budget);
 }
 
 base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {

@@ -322,6 +322,7 @@ BytesView RecordCursor::content_not_after(Stamp newest) {
   if (state.decoded_of != 0 && state.decoded_of == state.found) return state.decoded;
   const RecordRow& row = state.row();
   if (row.generation <= newest) return content();
+  state.decoded_of = 0;  // what fails leaves anything
   if (row.form == RecordRow::Form::raw && state.found != 0) {
     state.store.chains.make_pre_state(id(), state.search, row.content, state.decoded, &state.info);
     state.decoded_of = state.found;

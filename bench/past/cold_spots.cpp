@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
 
-#include "bench/measure/cpu_clock.h"
 #include "bench/past/figures.h"
 #include "bench/past/overwrites.h"
 #include "versions/past/cold_rows.h"
@@ -24,44 +24,18 @@ struct History {
 History history(uint64_t rows, uint64_t updates, uint64_t age) {
   base::Random random(13);
   const uint64_t cold = std::max<uint64_t>(1, rows / cold_share);
-  vp::ColdRows last(rows, std::max<uint64_t>(age, 1));
+  std::optional<vp::ColdRows> last;
+  if (age > 0) last.emplace(rows, age);
   History made;
   made.mappings.reserve(updates);
   for (vp::SnapshotId snapshot = 1; snapshot <= updates; ++snapshot) {
     const bool is_cold = random.below(updates_a_cold_one) == 0;
     const auto row = static_cast<vp::RecordId>(1 + (is_cold ? random.below(cold) : cold + random.below(rows - cold)));
     made.mappings.push_back({row, snapshot});
-    if (age == 0) continue;
-    last.retained(row, snapshot);
-    if (last.due(snapshot)) made.forced += last.force(snapshot, [&](vp::RecordId copied) { made.mappings.push_back({copied, snapshot}); });
+    if (!last) continue;
+    last->retained(row, snapshot);
+    if (last->due(snapshot)) made.forced += last->force(snapshot, [&](vp::RecordId copied) { made.mappings.push_back({copied, snapshot}); });
   }
-  return made;
-}
-
-// Page tables as of moments in the log's first quarter: until they have every row, or the log ends.
-struct Tables {
-  size_t complete = 0, all = 0;
-  double scanned = 0;  // mean
-  double ms = 0;       // median, CPU
-};
-Tables tables(MemoryLog& log, uint64_t mappings, uint64_t rows, uint32_t height, int rounds, bool to_the_end) {
-  Tables made;
-  std::vector<double> times;
-  for (int i = 0; i < rounds; ++i) {
-    size_t scanned = 0;
-    const CpuWatch watch;
-    vp::PageTable table;
-    log.scan(mappings / 4 * static_cast<uint64_t>(i) / static_cast<uint64_t>(rounds), height, [&](const vp::MappingRun& run) {
-      table.take(run);
-      scanned += run.size();
-      return to_the_end || table.size() < rows;
-    });
-    times.push_back(watch.seconds() * 1e3);
-    made.scanned += static_cast<double>(scanned) / rounds;
-    made.complete += table.size() == rows;
-    ++made.all;
-  }
-  made.ms = median(std::move(times));
   return made;
 }
 
@@ -81,10 +55,11 @@ void run_cold_spots(const Settings& settings, Report& report) {
                                  made.forced == 0 ? number_text(static_cast<double>(made.mappings.size()))
                                                   : fmt::format("{}, +{:.1f} %", number_text(static_cast<double>(made.mappings.size())),
                                                                 100.0 * static_cast<double>(made.forced) / static_cast<double>(updates))};
-    for (const auto& [height, to_the_end] : {std::pair{1u, false}, {4u, false}, {0u, true}}) {
-      const Tables found = tables(log, made.mappings.size(), rows, height, settings.rounds + 1, to_the_end);
-      row.push_back(fmt::format("{:.1f}n, {} ms", found.scanned / static_cast<double>(rows), number_text(found.ms)) +
-                    (to_the_end ? "" : fmt::format("; {} of {} complete", found.complete, found.all)));
+    const int tables = settings.rounds + 1;
+    for (const auto& [height, until] : {std::pair{1u, rows}, {4u, rows}, {0u, UINT64_MAX}}) {
+      const Built built = build_tables(log, height, until, made.mappings.size() / 4, tables);
+      row.push_back(fmt::format("{:.1f}n, {} ms", built.scanned / static_cast<double>(rows), number_text(built.ms)) +
+                    (until == rows ? fmt::format("; {} of {} complete", built.complete, tables) : ""));
     }
     table.rows.push_back(std::move(row));
   }

@@ -1,5 +1,7 @@
 #include "bench/past/overwrites.h"
 
+#include "bench/measure/cpu_clock.h"
+
 namespace bench::past {
 
 std::vector<vp::Mapping> overwrites(uint64_t rows, const Skew& skew, uint64_t seed, uint64_t most, uint64_t& cycle) {
@@ -36,6 +38,27 @@ uint64_t MemoryLog::mappings_above(uint32_t height) {
     for (uint64_t i = 0; i < nodes.count(level); ++i) sum += nodes.get(level, i)->from(0).size();
   }
   return sum;
+}
+
+Built build_tables(MemoryLog& log, uint32_t height, uint64_t rows, uint64_t starts_below, int tables) {
+  Built built;
+  std::vector<double> times;
+  for (int i = 0; i < tables; ++i) {
+    const uint64_t snapshot = starts_below * static_cast<uint64_t>(i) / static_cast<uint64_t>(tables);
+    size_t scanned = 0;
+    const CpuWatch watch;
+    vp::PageTable table;
+    log.scan(snapshot, height, [&](const vp::MappingRun& run) {
+      table.take(run);
+      scanned += run.size();
+      return table.size() < rows;
+    });
+    times.push_back(watch.seconds() * 1e3);
+    built.scanned += static_cast<double>(scanned) / tables;
+    built.complete += table.size() >= rows;
+  }
+  built.ms = median(std::move(times));
+  return built;
 }
 
 }  // namespace bench::past

@@ -61,4 +61,12 @@ struct MemoryLog {
   }
 };
 
+// Page tables as of updates evenly below `starts_below`, each made until it has `rows` rows, or the log ends.
+struct Built {
+  double scanned = 0;   // mappings, mean
+  double ms = 0;        // CPU, median
+  size_t complete = 0;  // that came to have so many rows
+};
+Built build_tables(MemoryLog& log, uint32_t height, uint64_t rows, uint64_t starts_below, int tables);
+
 }  // namespace bench::past

@@ -24,31 +24,6 @@ struct Scheme {
 };
 constexpr Scheme schemes[] = {{"fan-in 8", 8}, {"fixed capacity, as in the paper", 0}};
 
-// Building tables as of snapshots in the log's first quarter, until they have every row.
-struct Built {
-  double scanned = 0;     // mappings, mean
-  double ms = 0;          // median
-};
-Built build_tables(MemoryLog& log, uint32_t height, uint64_t rows, uint64_t starts_below, int rounds) {
-  Built built;
-  std::vector<double> times;
-  for (int i = 0; i < rounds; ++i) {
-    const uint64_t snapshot = starts_below * static_cast<uint64_t>(i) / static_cast<uint64_t>(rounds);
-    size_t scanned = 0;
-    const CpuWatch watch;
-    vp::PageTable table;
-    log.scan(snapshot, height, [&](const vp::MappingRun& run) {
-      table.take(run);
-      scanned += run.size();
-      return table.size() < rows;
-    });
-    times.push_back(watch.seconds() * 1e3);
-    built.scanned += static_cast<double>(scanned) / rounds;
-  }
-  built.ms = median(std::move(times));
-  return built;
-}
-
 std::string in_rows(double mappings, uint64_t rows) { return fmt::format("{:.1f}n", mappings / static_cast<double>(rows)); }
 
 // --- tables 1 and 2, and what figures 3 to 5 are about
