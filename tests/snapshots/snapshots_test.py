@@ -13,7 +13,7 @@ from pymongo.errors import OperationFailure
 from tests.branches.conftest import by_id, fails
 from tests.snapshots.conftest import snapshots
 
-BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, SNAPSHOT_TOO_OLD, UNKNOWN_FIELD = 2, 20, 26, 48, 239, 40415
+BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, INVALID_OPTIONS, SNAPSHOT_TOO_OLD, UNKNOWN_FIELD = 2, 20, 26, 48, 72, 239, 40415
 
 RAW = CodecOptions(RawBSONDocument)
 
@@ -108,8 +108,13 @@ def test_names(shop):
     start = datetime.datetime.now(datetime.timezone.utc)
     named = shop.client.admin.command("createSnapshot", 1, name="before/it")
     assert named["name"] == named["snapshot"] == "before/it" and named["time"].tzinfo is None
+    by_value = shop.client.admin.command("createSnapshot", "before_too")
+    assert by_value["name"] == by_value["snapshot"] == "before_too"
+    shop.client.admin.command("dropSnapshot", "before_too")
+    fails(INVALID_OPTIONS, lambda: shop.client.admin.command("createSnapshot", "one", name="other"))
+    fails(BAD_VALUE, lambda: shop.client.admin.command("createSnapshot", "s7"))
     bare = shop.declare()
-    assert bare == f"s{named['number'] + 1}"
+    assert bare == f"s{named['number'] + 2}"
     assert [one["snapshot"] for one in snapshots(shop.client)] == ["before/it", bare]
     assert list(shop["before%2Fit"].c.find()) == [{"_id": 1}] and list(shop[f"s{named['number']}"].c.find()) == [{"_id": 1}]
     for bad in ["s7", "20261120T101500Z", "", "a b", "3f9a2c1b", "a@b"]:
