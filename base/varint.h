@@ -21,19 +21,24 @@ inline size_t varint_bytes(uint64_t value) {
   return bytes;
 }
 
-// Takes a varint off the front; nullopt (and `in` unspecified) where it is cut
-// short or longer than 64 bits.
-inline std::optional<uint64_t> take_varint(BytesView& in) {
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64; shift += 7) {
-    if (in.empty()) return std::nullopt;
-    const auto byte = static_cast<uint8_t>(in.front());
-    in.remove_prefix(1);
-    if (shift == 63 && byte > 1) return std::nullopt;
+// The varint at `at`, which is moved behind it. false (and both unspecified) where it is cut short or longer than 64 bits.
+[[gnu::always_inline]] inline bool next_varint(const char*& at, const char* end, uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0; shift < 64 && at != end; shift += 7) {
+    const auto byte = static_cast<uint8_t>(*at++);
     value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (!(byte & 0x80)) return value;
+    if (!(byte & 0x80)) return shift < 63 || byte <= 1;
   }
-  return std::nullopt;
+  return false;
+}
+
+// Takes a varint off the front; nullopt (and `in` unspecified) where there is none, as above.
+inline std::optional<uint64_t> take_varint(BytesView& in) {
+  const char* at = in.data();
+  uint64_t value;
+  if (!next_varint(at, in.data() + in.size(), value)) return std::nullopt;
+  in.remove_prefix(static_cast<size_t>(at - in.data()));
+  return value;
 }
 
 // Signed numbers near zero as small unsigned ones.

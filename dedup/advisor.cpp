@@ -413,7 +413,8 @@ void Advisor::State::lead(const Features& features, uint32_t from, uint32_t to) 
 
 // Runs of neighbours, each about a block long.
 void Advisor::State::add_plain(BytesView content) {
-  if (sampled(~plain_runs)) plain.add(content);
+  // Of few runs a sample may have none.
+  if (plain_runs == 0 || sampled(~plain_runs)) plain.add(content);
   plain_run += content.size();
   if (plain_run < options.block_bytes) return;
   plain.close();

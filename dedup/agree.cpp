@@ -38,6 +38,39 @@ using base::load_le;
   return at;
 }
 
+uint32_t equal_anywhere(const char* a, const char* b) {
+  uint32_t set = 0;
+  for (size_t i = 0; i < equal_bytes; ++i) set |= uint32_t{a[i] == b[i]} << i;
+  return set;
+}
+
+void note(KeyPlaces& found, size_t key, size_t place) {
+  if (found.count[key] < KeyPlaces::places_max) found.at[key][found.count[key]++] = static_cast<uint16_t>(place);
+}
+
+// One key after the other.
+template <size_t (*find)(const char*, size_t, uint64_t)>
+void find_keys_singly(const char* bytes, size_t places, const Keys& keys, KeyPlaces& found) {
+  for (size_t key = 0; key < keys.size(); ++key) {
+    found.count[key] = 0;
+    for (size_t at = 0; found.count[key] < KeyPlaces::places_max; ++at) {
+      at += find(bytes + at, places - at, keys[key]);
+      if (at >= places) break;
+      note(found, key, at);
+    }
+  }
+}
+
+// Some keys may stand at those of the places `at` to `at` + 63 that have a bit in their set.
+[[gnu::always_inline]] inline void note_all(const char* bytes, size_t at, const Keys& keys, const uint64_t* sets, KeyPlaces& found) {
+  for (size_t key = 0; key < keys.size(); ++key) {
+    for (uint64_t set = sets[key]; set && found.count[key] < KeyPlaces::places_max; set &= set - 1) {
+      const size_t place = at + static_cast<size_t>(std::countr_zero(set));
+      if (load_le<uint64_t>(bytes + place) == keys[key]) note(found, key, place);
+    }
+  }
+}
+
 size_t forward_anywhere(const char* a, const char* b, size_t bytes_max) {
   return forward_words(a, b, 0, bytes_max);
 }
@@ -94,6 +127,39 @@ size_t find_key_anywhere(const char* bytes, size_t places, uint64_t key) {
   return find_key_from(bytes, at, places, key);
 }
 
+[[gnu::target("avx2")]] void find_keys_avx2(const char* bytes, size_t places, const Keys& keys, KeyPlaces& found) {
+  found.count = {};
+  __m256i k0[KeyPlaces::keys_max], k2[KeyPlaces::keys_max], k5[KeyPlaces::keys_max], k7[KeyPlaces::keys_max];
+  for (size_t key = 0; key < keys.size(); ++key) {
+    k0[key] = _mm256_set1_epi8(static_cast<char>(keys[key]));
+    k2[key] = _mm256_set1_epi8(static_cast<char>(keys[key] >> 16));
+    k5[key] = _mm256_set1_epi8(static_cast<char>(keys[key] >> 40));
+    k7[key] = _mm256_set1_epi8(static_cast<char>(keys[key] >> 56));
+  }
+  const auto load = [&](size_t at) __attribute__((target("avx2"), always_inline)) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + at));
+  };
+  size_t at = 0;
+  for (; at + 32 <= places; at += 32) {
+    const __m256i b0 = load(at), b2 = load(at + 2), b5 = load(at + 5), b7 = load(at + 7);
+    uint64_t sets[KeyPlaces::keys_max], any = 0;
+    for (size_t key = 0; key < keys.size(); ++key) {
+      const __m256i all = _mm256_and_si256(_mm256_and_si256(_mm256_cmpeq_epi8(b0, k0[key]), _mm256_cmpeq_epi8(b2, k2[key])),
+                                           _mm256_and_si256(_mm256_cmpeq_epi8(b5, k5[key]), _mm256_cmpeq_epi8(b7, k7[key])));
+      any |= sets[key] = static_cast<uint32_t>(_mm256_movemask_epi8(all));
+    }
+    if (any) note_all(bytes, at, keys, sets, found);
+  }
+  for (; at < places; ++at)
+    for (size_t key = 0; key < keys.size(); ++key)
+      if (load_le<uint64_t>(bytes + at) == keys[key]) note(found, key, at);
+}
+
+[[gnu::target("avx2")]] uint32_t equal_avx2(const char* a, const char* b) {
+  return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(a)),
+                                                                      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b)))));
+}
+
 #define PALIMPSEST_AVX512 "avx512f,avx512bw"
 
 [[gnu::target(PALIMPSEST_AVX512)]] size_t forward_avx512(const char* a, const char* b, size_t bytes_max) {
@@ -147,6 +213,29 @@ size_t find_key_anywhere(const char* bytes, size_t places, uint64_t key) {
   return places;
 }
 
+[[gnu::target(PALIMPSEST_AVX512)]] void find_keys_avx512(const char* bytes, size_t places, const Keys& keys, KeyPlaces& found) {
+  found.count = {};
+  __m512i k0[KeyPlaces::keys_max], k5[KeyPlaces::keys_max], k7[KeyPlaces::keys_max];
+  for (size_t key = 0; key < keys.size(); ++key) {
+    k0[key] = _mm512_set1_epi8(static_cast<char>(keys[key]));
+    k5[key] = _mm512_set1_epi8(static_cast<char>(keys[key] >> 40));
+    k7[key] = _mm512_set1_epi8(static_cast<char>(keys[key] >> 56));
+  }
+  for (size_t at = 0; at < places; at += 64) {
+    const char* p = bytes + at;
+    const uint64_t within = places - at < 64 ? (uint64_t{1} << (places - at)) - 1 : ~uint64_t{0};
+    const __m512i b0 = _mm512_maskz_loadu_epi8(within, p), b5 = _mm512_maskz_loadu_epi8(within, p + 5),
+                  b7 = _mm512_maskz_loadu_epi8(within, p + 7);
+    uint64_t sets[KeyPlaces::keys_max], any = 0;
+    for (size_t key = 0; key < keys.size(); ++key) {
+      const uint64_t set = _mm512_mask_cmpeq_epi8_mask(within, b0, k0[key]) & _mm512_cmpeq_epi8_mask(b5, k5[key]) &
+                           _mm512_cmpeq_epi8_mask(b7, k7[key]);
+      any |= sets[key] = set;
+    }
+    if (any) note_all(bytes, at, keys, sets, found);
+  }
+}
+
 #elif defined(__aarch64__)
 
 // One lane in four bits of a number, the first lowest; the lanes hold 0 or 255.
@@ -155,6 +244,15 @@ size_t find_key_anywhere(const char* bytes, size_t places, uint64_t key) {
 }
 [[gnu::always_inline]] inline uint8x16_t equal_neon(const char* a, const char* b) {
   return vceqq_u8(vld1q_u8(reinterpret_cast<const uint8_t*>(a)), vld1q_u8(reinterpret_cast<const uint8_t*>(b)));
+}
+
+uint32_t equal_neon_32(const char* a, const char* b) {
+  constexpr std::array<uint8_t, 16> bits = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  const auto half = [&](size_t at) { return vandq_u8(equal_neon(a + at, b + at), vld1q_u8(bits.data())); };
+  uint8x16_t sums = vpaddq_u8(half(0), half(16));  // of neighbours: after three times a byte holds eight bits
+  sums = vpaddq_u8(sums, sums);
+  sums = vpaddq_u8(sums, sums);
+  return vgetq_lane_u32(vreinterpretq_u32_u8(sums), 0);
 }
 
 size_t forward_neon(const char* a, const char* b, size_t bytes_max) {
@@ -197,19 +295,19 @@ size_t find_key_neon(const char* bytes, size_t places, uint64_t key) {
 }  // namespace
 
 std::vector<AgreeKernels> agree_kernels() {
-  std::vector<AgreeKernels> all = {{"portable", forward_anywhere, backward_anywhere, find_key_anywhere}};
+  std::vector<AgreeKernels> all = {{"portable", forward_anywhere, backward_anywhere, find_key_anywhere, find_keys_singly<find_key_anywhere>, equal_anywhere}};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) all.push_back({"avx2", forward_avx2, backward_avx2, find_key_avx2});
+  if (__builtin_cpu_supports("avx2")) all.push_back({"avx2", forward_avx2, backward_avx2, find_key_avx2, find_keys_avx2, equal_avx2});
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
-    all.push_back({"avx512", forward_avx512, backward_avx512, find_key_avx512});
+    all.push_back({"avx512", forward_avx512, backward_avx512, find_key_avx512, find_keys_avx512, equal_avx2});
 #elif defined(__aarch64__)
-  all.push_back({"neon", forward_neon, backward_neon, find_key_neon});
+  all.push_back({"neon", forward_neon, backward_neon, find_key_neon, find_keys_singly<find_key_neon>, equal_neon_32});
 #endif
   return all;
 }
 
 // Of use from the first instruction on, whatever is initialised before this file.
-constinit AgreeKernels agree_fastest = {"portable", forward_anywhere, backward_anywhere, find_key_anywhere};
+constinit AgreeKernels agree_fastest = {"portable", forward_anywhere, backward_anywhere, find_key_anywhere, find_keys_singly<find_key_anywhere>, equal_anywhere};
 
 namespace {
 [[maybe_unused]] const bool chosen = [] {

@@ -2,18 +2,32 @@
 // fast as the machine's vectors allow, with the same answers on every machine.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "base/bytes.h"
 
 namespace dedup {
 
+// Where some keys stand: of each the first few places, in their order.
+struct KeyPlaces {
+  static constexpr size_t keys_max = 5, places_max = 4;
+  std::array<uint8_t, keys_max> count;
+  std::array<std::array<uint16_t, places_max>, keys_max> at;
+
+  std::span<const uint16_t> of(size_t key) const { return {at[key].data(), count[key]}; }
+};
+using Keys = std::array<uint64_t, KeyPlaces::keys_max>;
+
 struct AgreeKernels {
   const char* name;
   size_t (*forward)(const char* a, const char* b, size_t bytes_max);
   size_t (*backward)(const char* a, const char* b, size_t bytes_max);
   size_t (*find_key)(const char* bytes, size_t places, uint64_t key);
+  void (*find_keys)(const char* bytes, size_t places, const Keys& keys, KeyPlaces& found);
+  uint32_t (*equal)(const char* a, const char* b);
 };
 
 // What this machine can do, the portable one first, the fastest last.
@@ -53,5 +67,15 @@ constexpr size_t key_bytes = 8;
 inline size_t find_key(const char* bytes, size_t places, const char* key) {
   return agree_fastest.find_key(bytes, places, base::load_le<uint64_t>(key));
 }
+
+// The same for several keys, in one go; at most 65,536 places.
+inline void find_keys(const char* bytes, size_t places, const Keys& keys, KeyPlaces& found) {
+  agree_fastest.find_keys(bytes, places, keys, found);
+}
+
+constexpr size_t equal_bytes = 32;
+
+// Which of so many bytes are the same, the first one lowest.
+inline uint32_t equal(const char* a, const char* b) { return agree_fastest.equal(a, b); }
 
 }  // namespace dedup

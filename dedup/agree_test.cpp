@@ -48,6 +48,16 @@ TEST_CASE("every width of vectors gives the portable answers") {
   }));
 }
 
+TEST_CASE("which bytes are the same, by every width") {
+  CHECK(rc::check([](uint64_t seed) {
+    base::Random random(seed);
+    const Exact a(few_letters(random, equal_bytes)), b(few_letters(random, equal_bytes));
+    uint32_t same = 0;
+    for (size_t i = 0; i < equal_bytes; ++i) same |= uint32_t{a.data[i] == b.data[i]} << i;
+    for (const AgreeKernels& kernel : agree_kernels()) RC_ASSERT(kernel.equal(a.data.get(), b.data.get()) == same);
+  }));
+}
+
 TEST_CASE("a key is found where it stands first, by every width") {
   CHECK(rc::check([](uint64_t seed) {
     base::Random random(seed);
@@ -61,5 +71,31 @@ TEST_CASE("a key is found where it stands first, by every width") {
     const Exact exact(text.substr(0, places + key_bytes - 1));
     for (const AgreeKernels& kernel : agree_kernels())
       RC_ASSERT(kernel.find_key(exact.data.get(), places, base::load_le<uint64_t>(key.data())) == expected);
+  }));
+}
+
+TEST_CASE("several keys are found where each stands first, by every width") {
+  CHECK(rc::check([](uint64_t seed) {
+    base::Random random(seed);
+    base::Bytes text(key_bytes + random.below(400), ' ');
+    for (char& c : text) c = static_cast<char>('a' + random.below(2));
+    const size_t places = random.below(text.size() - key_bytes + 2);
+    Keys keys;
+    for (uint64_t& key : keys) {
+      base::Bytes bytes = text.substr(random.below(text.size() - key_bytes + 1), key_bytes);
+      if (random.below(4) == 0) bytes[random.below(key_bytes)] = 'x';
+      key = base::load_le<uint64_t>(bytes.data());
+    }
+    const Exact exact(text.substr(0, places + key_bytes - 1));
+    for (const AgreeKernels& kernel : agree_kernels()) {
+      KeyPlaces found;
+      kernel.find_keys(exact.data.get(), places, keys, found);
+      for (size_t key = 0; key < keys.size(); ++key) {
+        std::vector<uint16_t> expected;
+        for (size_t at = 0; at < places && expected.size() < KeyPlaces::places_max; ++at)
+          if (base::load_le<uint64_t>(text.data() + at) == keys[key]) expected.push_back(static_cast<uint16_t>(at));
+        RC_ASSERT(std::vector<uint16_t>(found.of(key).begin(), found.of(key).end()) == expected);
+      }
+    }
   }));
 }

@@ -6,7 +6,8 @@
 //           prefix  ^ resync       ^ resync       suffix
 //
 // After a mismatch the bytes ahead are searched for a place where both sides
-// agree again; of several the one that leads furthest is taken, for in records
+// agree again: right behind as many other bytes, as dates and numbers leave them,
+// or anywhere. Of several the one that leads furthest is taken, for in records
 // full of the same field names the nearest is often a false one. Where that
 // fails, and for longer passages that came from elsewhere, an index of the whole
 // source is built: once, and only where there is enough to look up in it.
@@ -27,7 +28,10 @@ namespace {
 // How far a resync looks, and what it takes.
 constexpr size_t near_bytes = 192;       // first, and only so far when hurried
 constexpr size_t far_bytes = 2048;       // then
-constexpr size_t skip_hurried = 8;       // of the places whose bytes are searched, the first few
+constexpr size_t replaced_run = 16;      // agreeing so long behind up to 16 other bytes convinces at once; a power of two
+// Places behind a mismatch whose bytes are searched too, where both sides have other ones; when hurried only the first.
+using Skips = std::array<size_t, KeyPlaces::keys_max>;
+constexpr Skips near_skips = {8, 16, 32, 48, 72}, far_skips = {112, 176, 272, 416, 640};
 constexpr size_t furthest_bytes = 512;   // how far candidates are compared
 constexpr size_t convincing_bytes = 48;  // agreeing for so long, there is no need to search on
 constexpr int credit_max = 8;            // resyncs that may fail in a row
@@ -44,7 +48,7 @@ constexpr size_t shred_bytes = 24, shred_bytes_near = 16;
 constexpr size_t copy_work = 40;
 // Beyond copies_unquestioned: none of it is foreseen by the processor any more, nor in its nearer caches.
 constexpr size_t copy_work_many = 60, resync_work_many = 180;
-constexpr size_t search_work = 8, candidate_work = 12;
+constexpr size_t search_work = 8, candidate_work = 12, replaced_work = 4;
 constexpr size_t lookup_work = 2, lookup_work_distant = 8;
 constexpr size_t place_indexed_work_distant = 6;
 constexpr size_t place_work_distant = 100;  // a source far larger than the caches is asked at random
@@ -176,15 +180,10 @@ class Finder {
     hurried_ = work_ > work_unquestioned + at_ * work_per_byte;
     const char* s = source_.data() + source_at_;
     const char* t = target_.data() + at_;
-    constexpr std::array<size_t, 6> skips = {0, 8, 16, 32, 48, 72};
-    for (const size_t reach : {near_bytes, far_bytes}) {
-      for (const size_t skip : skips) {
-        if (hurried_ && skip > skip_hurried) break;
-        if (skip + key_bytes <= source_left) search(s + skip, t, std::min(reach, target_left - key_bytes + 1), false);
-        if (skip + key_bytes <= target_left) search(t + skip, s, std::min(reach, source_left - key_bytes + 1), true);
-        if (best_.bytes >= (hurried_ ? match_bytes_min : convincing_bytes)) break;
-      }
-      if (best_.bytes >= match_bytes_min || hurried_) break;
+    if (!replaced(s, t, std::min(source_left, target_left))) {
+      search_within(near_bytes, near_skips, s, t, source_left, target_left);
+      // What stands far away is found by the index, once there is one.
+      if (best_.bytes < match_bytes_min && !hurried_ && !index_.built()) search_within(far_bytes, far_skips, s, t, source_left, target_left);
     }
     if (best_.bytes < match_bytes_min) {
       --credit_;
@@ -200,16 +199,61 @@ class Finder {
     return true;
   }
 
+  // A few bytes became as many others, as in dates and numbers.
+  bool replaced(const char* s, const char* t, size_t left) {
+    if (left < equal_bytes) return false;
+    work_ += replaced_work;
+    uint32_t runs = equal(s, t);
+    for (size_t length = 1; length < replaced_run; length *= 2) runs &= runs >> length;
+    if (!runs) return false;
+    const auto skipped = static_cast<size_t>(std::countr_zero(runs));
+    best_ = {source_at_ + skipped, at_ + skipped, replaced_run, 0};
+    return true;
+  }
+
+  // Bytes a little behind `s` are looked for in `reach` bytes from `t`, and the other way round.
+  void search_within(size_t reach, const Skips& skips, const char* s, const char* t, size_t source_left, size_t target_left) {
+    const size_t in_target = std::min(reach, target_left - key_bytes + 1), in_source = std::min(reach, source_left - key_bytes + 1);
+    search(s, t, in_target, false);
+    search(t, s, in_source, true);
+    if (best_.bytes >= (hurried_ ? match_bytes_min : convincing_bytes)) return;
+    if (hurried_) {
+      if (skips[0] + key_bytes <= source_left) search(s + skips[0], t, in_target, false);
+      if (skips[0] + key_bytes <= target_left) search(t + skips[0], s, in_source, true);
+      return;
+    }
+    const size_t of_source = search_all(skips, s, source_left, t, in_target, in_target_), of_target = search_all(skips, t, target_left, s, in_source, in_source_);
+    for (size_t i = 0; i < std::max(of_source, of_target); ++i) {
+      if (i < of_source)
+        for (const size_t at : in_target_.of(i)) consider(s + skips[i], t + at);
+      if (i < of_target)
+        for (const size_t at : in_source_.of(i)) consider(s + at, t + skips[i]);
+      if (best_.bytes >= convincing_bytes) return;
+    }
+  }
+
   // Tries the places among `places` where the bytes at `key` stand.
   void search(const char* key, const char* bytes, size_t places, bool in_source) {
     size_t at = 0;
     work_ += search_work + places / 32;
-    for (int found = 0; found < (hurried_ ? 1 : 4); ++found, ++at) {
+    for (size_t found = 0; found < (hurried_ ? 1 : KeyPlaces::places_max); ++found, ++at) {
       at += find_key(bytes + at, places - at, key);
       if (at >= places) return;
       const char* other = bytes + at;
       in_source ? consider(other, key) : consider(key, other);
     }
+  }
+
+  // The bytes at each of `skips` behind `from`; how many of these there are in `left` bytes.
+  size_t search_all(const Skips& skips, const char* from, size_t left, const char* bytes, size_t places, KeyPlaces& found) {
+    Keys keys;
+    size_t count = 0;
+    for (; count < skips.size() && skips[count] + key_bytes <= left; ++count) keys[count] = base::load_le<uint64_t>(from + skips[count]);
+    if (count == 0) return 0;
+    std::fill(keys.begin() + count, keys.end(), keys[0]);
+    find_keys(bytes, places, keys, found);
+    work_ += count * (search_work + places / 32);
+    return count;
   }
 
   void consider(const char* s, const char* t) {
@@ -356,6 +400,7 @@ class Finder {
   size_t literals_ = 0;
   int credit_ = 4;  // resyncs that may still fail in a row
   Best best_;
+  KeyPlaces in_target_, in_source_;
   bool hurried_ = false;
   int wait_ = 0;  // long copies to go before the next resync after a look-up
   int wait_next_ = 0;

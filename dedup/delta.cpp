@@ -137,11 +137,8 @@ namespace {
 constexpr uint64_t cut_short = ~uint64_t{0};
 
 [[gnu::always_inline]] inline uint64_t next_varint(const char*& at, const char* end) {
-  if (at != end && static_cast<int8_t>(*at) >= 0) return static_cast<uint8_t>(*at++);
-  BytesView rest(at, static_cast<size_t>(end - at));
-  const auto value = take_varint(rest);
-  at = rest.data();
-  return value.value_or(cut_short);
+  uint64_t value;
+  return base::next_varint(at, end, value) ? value : cut_short;
 }
 
 // Walks through the instructions and hands them over one by one; what is wrong
@@ -210,6 +207,81 @@ std::optional<base::Failure> apply_to(Bytes& out, BytesView source, BytesView de
       [&](const char* from, size_t bytes) { to = copy_bytes(to, to_end, from, delta.data() + delta.size(), bytes); },
       [&](const char* from, size_t bytes) { to = copy_bytes(to, to_end, from, source.data() + source.size(), bytes); });
   return wrong ? std::optional(damaged(wrong)) : std::nullopt;
+}
+
+namespace {
+
+// What a delta makes of a content, where that can be done within its own bytes: pieces that keep their order. One that moves up covers
+// nothing but what lies behind it and moves up as well, one that moves down only such in front of it.
+class Moves {
+ public:
+  // false: damaged, too many, or out of order.
+  bool read(BytesView content, BytesView instructions, uint64_t target_bytes) {
+    const char* const begin = content.data();
+    size_t made = 0, behind = 0;
+    bool fit = true;
+    const char* const wrong = walk(
+        content, instructions, target_bytes,
+        [&](const char* from, size_t bytes) {
+          if (bytes == 0) return;
+          if (literals_ < pieces_max) literal_[literals_++] = {from, made, bytes};
+          else fit = false;
+          made += bytes;
+        },
+        [&](const char* from, size_t bytes) {
+          const auto at = static_cast<size_t>(from - begin);
+          fit = fit && at >= behind;
+          behind = at + bytes;
+          if (at != made && copies_ < pieces_max) copy_[copies_++] = {at, made, bytes};
+          else fit = fit && at == made;
+          made += bytes;
+        });
+    return !wrong && fit;
+  }
+
+  void make(Bytes& content, size_t target_bytes) const {
+    if (target_bytes > content.size()) content.resize(target_bytes);
+    char* const begin = content.data();
+    for (size_t i = copies_; i-- > 0;) {
+      if (copy_[i].to > copy_[i].at) std::memmove(begin + copy_[i].to, begin + copy_[i].at, copy_[i].bytes);
+    }
+    for (size_t i = 0; i < copies_; ++i) {
+      if (copy_[i].to < copy_[i].at) std::memmove(begin + copy_[i].to, begin + copy_[i].at, copy_[i].bytes);
+    }
+    for (size_t i = 0; i < literals_; ++i) std::memcpy(begin + literal_[i].to, literal_[i].from, literal_[i].bytes);
+    content.resize(target_bytes);
+  }
+
+ private:
+  static constexpr size_t pieces_max = 32;
+  struct Copied {
+    size_t at, to, bytes;
+  };
+  struct Literal {
+    const char* from;
+    size_t to, bytes;
+  };
+  std::array<Copied, pieces_max> copy_;  // the first `copies_`: what moves
+  std::array<Literal, pieces_max> literal_;
+  size_t copies_ = 0, literals_ = 0;
+};
+
+}  // namespace
+
+std::optional<base::Failure> apply_onto(Bytes& content, BytesView delta, Bytes& spare, const DeltaLimits& limits) {
+  BytesView instructions = delta;
+  const auto target_bytes = take_varint(instructions);
+  // What a liar makes must not cost memory: `apply_to` looks closer.
+  if (target_bytes && *target_bytes <= std::min(limits.output_bytes_max, content.size() + delta.size())) {
+    Moves moves;
+    if (moves.read(content, instructions, *target_bytes)) {
+      moves.make(content, *target_bytes);
+      return std::nullopt;
+    }
+  }
+  if (auto failure = apply_to(spare, content, delta, limits)) return failure;
+  content.swap(spare);
+  return std::nullopt;
 }
 
 base::Result<Bytes> apply(BytesView source, BytesView delta, const DeltaLimits& limits) {

@@ -70,6 +70,10 @@ base::Result<Bytes> apply(BytesView source, BytesView delta, const DeltaLimits& 
 // failure `out` holds anything.
 std::optional<base::Failure> apply_to(Bytes& out, BytesView source, BytesView delta, const DeltaLimits& limits = {});
 
+// The same onto the source itself: what stays where it is isn't touched. `spare` is for deltas that change the order of things, or
+// have a great many pieces. On failure `content` is as it was.
+std::optional<base::Failure> apply_onto(Bytes& content, BytesView delta, Bytes& spare, const DeltaLimits& limits = {});
+
 // Whether the delta makes just this: what `apply` gives, compared piece by piece and never put together.
 bool makes(BytesView source, BytesView delta, BytesView target);
 

@@ -142,14 +142,12 @@ bool are_short(std::span<const DeltaLink> links, const ChainBudget* budget) {
 }
 
 std::optional<base::Failure> apply_each(Bytes& out, BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {
-  thread_local Bytes other;  // as short as what is made
-  Bytes* to = links.size() % 2 == 1 ? &out : &other;
-  BytesView below = source;
-  for (size_t i = links.size(); i-- > 0;) {
-    if (auto failure = apply_link(*to, below, links[i])) return failure;
-    if (i > 0 && budget) budget->made_bytes += links[i].content_bytes;
-    below = *to;
-    to = to == &out ? &other : &out;
+  thread_local Bytes spare;  // as short as what is made
+  if (auto failure = apply_link(out, source, links.back())) return failure;
+  for (size_t i = links.size() - 1; i-- > 0;) {
+    if (budget) budget->made_bytes += links[i + 1].content_bytes;
+    if (auto failure = apply_onto(out, links[i].delta, spare, {.output_bytes_max = links[i].content_bytes})) return failure;
+    if (out.size() != links[i].content_bytes) return damaged("damaged delta: length");
   }
   return std::nullopt;
 }

@@ -105,6 +105,47 @@ TEST_CASE("large contents of any kind take bounded work") {
   }
 }
 
+TEST_CASE("a delta applied onto its source makes what it makes elsewhere") {
+  Bytes spare;
+  CHECK(rc::check("of edited text", [&](uint64_t seed) {
+    base::Random random(seed);
+    const Bytes source = prose(random, random.below(3000));
+    Bytes target = edited(random, source, random.below(12));
+    if (random.below(6) == 0) std::rotate(target.begin(), target.begin() + static_cast<ptrdiff_t>(random.below(target.size() + 1)), target.end());
+    Bytes content = source;
+    RC_ASSERT(!apply_onto(content, *dedup::encode(source, target), spare));
+    RC_ASSERT(content == target);
+  }));
+  // Pieces that keep their order, of any length, each moved any way: what a search for copies writes is tamer.
+  CHECK(rc::check("of pieces that stay in order", [&](uint64_t seed) {
+    base::Random random(seed);
+    const Bytes source = prose(random, 1 + random.below(400));
+    Bytes target;
+    std::vector<Copy> copies;
+    for (size_t at = random.below(20); at < source.size(); at += random.below(30)) {
+      target += prose(random, random.below(2) * random.below(40));
+      const size_t bytes = 1 + random.below(std::min<size_t>(60, source.size() - at));
+      copies.push_back({at, target.size(), bytes});
+      target.append(source, at, bytes);
+      at += bytes;
+    }
+    target += prose(random, random.below(9));
+    Bytes content = source;
+    RC_ASSERT(!apply_onto(content, write_delta(target, copies), spare));
+    RC_ASSERT(content == target);
+  }));
+  CHECK(rc::check("damaged ones leave it as it was", [&](uint64_t seed) {
+    base::Random random(seed);
+    const Bytes source = prose(random, 500);
+    Bytes delta = *dedup::encode(source, edited(random, source, 4));
+    delta[random.below(delta.size())] = static_cast<char>(random.below(256));
+    const auto made = dedup::apply(source, delta, {.output_bytes_max = 2000});
+    Bytes content = source;
+    RC_ASSERT(apply_onto(content, delta, spare, {.output_bytes_max = 2000}).has_value() == !made.ok());
+    RC_ASSERT(content == (made.ok() ? made.value() : source));
+  }));
+}
+
 TEST_CASE("damaged deltas are reported, not trusted") {
   CHECK(rc::check("of any bytes", [](const std::string& source, const std::string& delta) {
     const auto made = dedup::apply(source, delta, {.output_bytes_max = 1 << 16});
