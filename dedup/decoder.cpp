@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "dedup/delta.h"
 #include "dedup/delta_chain.h"
+#include "dedup/hop_base_cache.h"
 
 namespace dedup {
 
@@ -31,6 +32,24 @@ struct Step {
   StoredForm form;
 };
 
+// Fewer hops, or smaller deltas, aren't worth a content in memory.
+constexpr size_t hops_worth_caching = 4;
+constexpr size_t delta_bytes_worth_caching = 1024;
+
+// The hop base furthest from what is asked for that has three quarters of all deltas' bytes behind it; 0: there is none
+// that is worth keeping. Deltas of hop bases are longer than those before them, as they span more versions.
+size_t hop_base_to_cache(std::span<const DeltaLink> links) {
+  size_t all = 0, found = 0, before = 0, longest = 0;
+  for (const DeltaLink& link : links) all += link.delta.size();
+  for (size_t i = 0; i + hops_worth_caching <= links.size() && before * 4 <= all; ++i) {
+    const size_t bytes = links[i].delta.size();
+    if (i > 0 && bytes >= 2 * longest && all - before >= delta_bytes_worth_caching) found = i;
+    longest = std::max(longest, bytes);
+    before += bytes;
+  }
+  return found;
+}
+
 // The chain does not give what it should: where it goes wrong first.
 base::Failure first_damage(const ContentId& id, std::span<const Step> chain) {
   Bytes content(chain.back().form.view());
@@ -47,13 +66,21 @@ base::Failure first_damage(const ContentId& id, std::span<const Step> chain) {
 
 }  // namespace
 
-base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeLimits& limits, DecodeStats* stats) {
+base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeLimits& limits, DecodeStats* stats,
+                           HopBaseCache* cache) {
   alignas(std::max_align_t) std::array<std::byte, chain_usual * (sizeof(Step) + sizeof(DeltaLink))> usual;
   std::pmr::monotonic_buffer_resource memory(usual.data(), usual.size());
   std::pmr::vector<Step> chain(&memory);  // ends with the content that is whole
   chain.reserve(chain_usual);
   size_t chain_bytes = 0;
+  std::shared_ptr<const HopBaseCache::Decoded> cached;
   for (ContentId at = id;;) {
+    if (cache && !chain.empty() && (cached = cache->find(at))) {
+      StoredForm whole;
+      whole.borrowed = cached->content;
+      chain.push_back({at, std::move(whole)});
+      break;
+    }
     auto form = forms.fetch_form(at);
     if (!form) return form.failure();
     if (form->raw_bytes > limits.output_bytes_max) return corrupt(id, at, "longer than allowed");
@@ -71,10 +98,39 @@ base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeL
   links.reserve(chain.size() - 1);
   for (size_t i = 0; i + 1 < chain.size(); ++i) links.push_back({chain[i].form.view(), chain[i].form.raw_bytes});
   ChainBudget budget{.made_bytes_max = limits.chain_bytes_max - chain_bytes};
-  auto content = apply_chain(chain.back().form.view(), links, &budget);
-  if (stats) stats->hops += static_cast<uint32_t>(links.size()), stats->chain_bytes += chain_bytes + budget.made_bytes;
+  BytesView source = chain.back().form.view();
+  std::span<const DeltaLink> left = links;
+  HopBaseCache::Decoded hop_base{};
+  const size_t kept = cache ? hop_base_to_cache(links) : 0;
+  if (kept > 0 && cache->keeps(links[kept].content_bytes)) {
+    const ChainBudget unused = budget;
+    if (!apply_chain_to(hop_base.content, source, left.subspan(kept), &budget) && intact(hop_base.content, chain[kept].form)) {
+      source = hop_base.content;
+      left = left.first(kept);
+    } else {
+      budget = unused;
+    }
+  }
+  auto content = apply_chain(source, left, &budget);
+  const uint32_t hops_behind = cached ? cached->hops : 0;
+  const size_t bytes_behind = cached ? cached->chain_bytes : chain.back().form.view().size();
+  if (stats) {
+    stats->hops += static_cast<uint32_t>(links.size()) + hops_behind;
+    stats->chain_bytes += chain_bytes + budget.made_bytes + (cached ? bytes_behind : 0);
+  }
   if (!content && budget.exceeded) return corrupt(id, id, "its chain is longer than a read may be");
-  if (!content || !intact(*content, chain.front().form)) return first_damage(id, chain);
+  const bool right = content && intact(*content, chain.front().form);
+  if (!right && cached) {
+    cache->forget(chain.back().id);
+    return corrupt(id, chain.back().id, "checksum, from the hop base that was cached on");
+  }
+  if (!right) return first_damage(id, chain);
+  if (left.size() < links.size()) {
+    hop_base.hops = static_cast<uint32_t>(links.size() - kept) + hops_behind;
+    hop_base.chain_bytes = bytes_behind;
+    for (size_t i = kept; i < links.size(); ++i) hop_base.chain_bytes += links[i].delta.size();
+    cache->put(chain[kept].id, std::move(hop_base));
+  }
   return content;
 }
 

@@ -5,13 +5,16 @@
 // encode, the length and checksum of what is asked for must hold, and the walk is
 // bounded in hops and in bytes. The deltas are applied together (delta_chain.h);
 // contents on the way are made and looked at one by one only where the result is
-// wrong, to name the first that is.
+// wrong, to name the first that is; and a hop base that most of the way lies behind,
+// where there is a cache for it.
 #pragma once
 
 #include "base/result.h"
 #include "dedup/content.h"
 
 namespace dedup {
+
+class HopBaseCache;
 
 // A content as it is kept.
 struct StoredForm {
@@ -38,14 +41,15 @@ struct DecodeLimits {
   size_t output_bytes_max = 32 << 20;  // any one content
 };
 
-struct DecodeStats {
-  uint32_t hops = 0;         // deltas applied
+struct DecodeStats {  // what is behind a hop base that was cached is counted as well
+  uint32_t hops = 0;  // deltas applied
   size_t chain_bytes = 0;
 };
 
 // Fails with DataCorruptionDetected, naming the content and the member of its
-// chain that is wrong; failures of the plug pass through. Adds to `stats`.
+// chain that is wrong; failures of the plug pass through. Adds to `stats`. With a
+// cache the walk ends at a hop base that is in it; who fails then reads without one to learn what is wrong.
 base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeLimits& limits = {},
-                           DecodeStats* stats = nullptr);
+                           DecodeStats* stats = nullptr, HopBaseCache* cache = nullptr);
 
 }  // namespace dedup

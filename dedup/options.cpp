@@ -99,6 +99,7 @@ base::Result<Options> validate(const Options& options) {
   within("demote_after_secs", options.demote_after_secs, 0, 10 * 365 * 86400);
   bytes("source_cache_bytes", options.source_cache_bytes, 0);
   bytes("writeback_cache_bytes", options.writeback_cache_bytes, 0);
+  bytes("hop_base_cache_bytes", options.hop_base_cache_bytes, 0);
   within("governor_ratio_min", options.governor_ratio_min, 1, 1000);
   if (options.governor_window) within("governor_probe_contents", static_cast<double>(options.governor_probe_contents), 0,
                                       static_cast<double>(options.governor_window));

@@ -90,6 +90,7 @@ struct Options {
   // Caches (§4.2)
   size_t source_cache_bytes = 32 << 20;
   size_t writeback_cache_bytes = 8 << 20;
+  size_t hop_base_cache_bytes = 16 << 20;  // for whoever reads
 
   // Governor (§4.3.1)
   double governor_ratio_min = 1.1;

@@ -74,6 +74,7 @@ constexpr Knob knobs[] = {
     knob<&Options::demote_after_secs>("dedupDemoteAfterSecs", "demote_after_secs"),
     knob<&Options::source_cache_bytes>("dedupSourceCacheBytes", "source_cache_bytes"),
     knob<&Options::writeback_cache_bytes>("dedupWriteBackCacheBytes", "writeback_cache_bytes"),
+    knob<&Options::hop_base_cache_bytes>("dedupHopBaseCacheBytes", "hop_base_cache_bytes"),
     knob<&Options::governor_ratio_min>("dedupGovernorRatio", "governor_ratio_min"),
     knob<&Options::governor_window>("dedupGovernorWindow", "governor_window"),
     knob<&Options::governor_probe_contents>("dedupGovernorProbe", "governor_probe_contents"),

@@ -94,6 +94,13 @@ void ChainStore::add_chain(Transaction& transaction, const ChainKey& key, const 
   count_row(change, row, bytes.size(), +1);
 }
 
+bool ChainStore::insert_chain(Transaction& transaction, const ChainKey& key, const ChainRow& row, StoreCounts& change) const {
+  const Bytes bytes = chain_row(key, row);
+  const bool is_new = tables_.chains.insert(transaction, chain_key(key), bytes);
+  if (is_new) count_row(change, row, bytes.size(), +1);
+  return is_new;
+}
+
 void ChainStore::remove_chain(Transaction& transaction, const ChainKey& key, StoreCounts& change) const {
   const Bytes key_bytes = chain_key(key);
   if (const auto before = tables_.chains.get(transaction, key_bytes)) {
@@ -155,7 +162,10 @@ Bytes ChainStore::content_of(Transaction& transaction, RecordId record, const Re
     return Bytes(row.content);
   }
   std::optional<ContentReader> own;
-  if (!reader) reader = &own.emplace(tables_, transaction, collection_);
+  if (!reader) {
+    reader = &own.emplace(tables_, transaction, collection_);
+    reader->use_hop_bases();
+  }
   auto content = reader->read({row.chain, {record, row.generation}}, info);
   if (!content) {
     if (content.failure().code != ErrorCode::data_corruption_detected) throw OperationError(content.failure().code, content.failure().message);

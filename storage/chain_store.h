@@ -132,6 +132,8 @@ class ChainStore {
   void put_chain(Transaction& transaction, const ChainKey& key, const ChainRow& row, StoreCounts& change) const;
   // The same of a content that had no row there: it stood whole in its record's row.
   void add_chain(Transaction& transaction, const ChainKey& key, const ChainRow& row, StoreCounts& change) const;
+  // The same where that isn't known. false, and nothing written: it has one.
+  bool insert_chain(Transaction& transaction, const ChainKey& key, const ChainRow& row, StoreCounts& change) const;
   void remove_chain(Transaction& transaction, const ChainKey& key, StoreCounts& change) const;
   void add_reference(Transaction& transaction, const ChainKey& base, const dedup::Placement& placement, StoreCounts& change) const;
   // Contents that are dead and lose their last reference go, and theirs with them.

@@ -73,6 +73,9 @@ double quantile(std::vector<double> values, double q) {
   return values[std::min(values.size() - 1, static_cast<size_t>(q * static_cast<double>(values.size())))];
 }
 
+// Hop bases of other reads: none are kept, all are forgotten before each read, all are kept.
+enum HopBases : int64_t { none, forgotten, kept };
+
 void read_versions(benchmark::State& state, const char* profile) {
   const auto count = static_cast<size_t>(state.range(0));
   const auto contents = versions(count, static_cast<size_t>(state.range(1)));
@@ -100,9 +103,17 @@ void read_versions(benchmark::State& state, const char* profile) {
   Engine engine(bench_options(directory.path(), profile));
   const auto collection = engine.catalog().open("bench.documents");
   engine.dedup().drain();
+  const auto hop_bases = static_cast<HopBases>(state.range(2));
+  dedup::HopBaseCache& cache = engine.internals().hop_bases;
+  const size_t cache_bytes = dedup::Options{}.hop_base_cache_bytes;
+  if (hop_bases == none) cache.set_bytes_max(0);
   std::vector<double> best(count, 1e9), hops(count);
   for (auto _ : state) {
     for (size_t i = 0; i < count; ++i) {
+      if (hop_bases == forgotten) {
+        cache.set_bytes_max(0);
+        cache.set_bytes_max(cache_bytes);
+      }
       const double start = cpu_us();
       ReadInfo info;
       Transaction transaction(engine, Transaction::Mode::read);
@@ -126,7 +137,7 @@ void read_versions(benchmark::State& state, const char* profile) {
 void read_versions_balanced(benchmark::State& state) { read_versions(state, "balanced"); }
 void read_versions_archive(benchmark::State& state) { read_versions(state, "archive"); }
 
-BENCHMARK(read_versions_balanced)->Args({500, 65536})->Args({500, 8192})->Iterations(30);
-BENCHMARK(read_versions_archive)->Args({500, 65536})->Iterations(30);
+BENCHMARK(read_versions_balanced)->ArgNames({"versions", "bytes", "hop_bases"})->ArgsProduct({{500}, {65536, 8192}, {none, forgotten, kept}})->Iterations(30);
+BENCHMARK(read_versions_archive)->ArgNames({"versions", "bytes", "hop_bases"})->ArgsProduct({{500}, {65536}, {none, forgotten, kept}})->Iterations(30);
 
 }  // namespace

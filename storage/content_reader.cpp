@@ -52,17 +52,26 @@ base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
 }
 
 base::Result<Bytes> ContentReader::decode(const ChainKey& key, ReadInfo* info) {
-  next_ = dependent_ = key;
-  dead_.clear();
-  lent_ = false;
   dedup::DecodeStats stats;
-  auto content = dedup::decode(dedup_id(key.content), *this, transaction_.engine().internals().read_limits.get(), &stats);
+  dedup::HopBaseCache* const cache = hop_bases_ && transaction_.uses_caches() ? &transaction_.engine().internals().hop_bases : nullptr;
+  auto content = decode(key, stats, cache);
+  if (!content && cache) {
+    found_ = false;
+    content = decode(key, stats = {}, nullptr);
+  }
   if (info) {
     info->hops += stats.hops;
     info->chain_bytes += stats.chain_bytes;
     info->lent |= lent_;
   }
   return content;
+}
+
+base::Result<Bytes> ContentReader::decode(const ChainKey& key, dedup::DecodeStats& stats, dedup::HopBaseCache* cache) {
+  next_ = dependent_ = key;
+  dead_.clear();
+  lent_ = false;
+  return dedup::decode(dedup_id(key.content), *this, transaction_.engine().internals().read_limits.get(), &stats, cache);
 }
 
 std::optional<std::pair<ChainKey, ChainRow>> ContentReader::find_kept(RecordId record, Stamp oldest) {

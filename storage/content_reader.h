@@ -34,6 +34,9 @@ class ContentReader : public dedup::FormSource {
   ContentReader(const StoreTables& tables, Transaction& transaction, CollectionId collection)
       : tables_(tables), transaction_(transaction), collection_(collection) {}
 
+  // Reads of single contents, from here on, begin at hop bases that others came through.
+  void use_hop_bases() { hop_bases_ = true; }
+
   // nullopt: the chain table has no row of it.
   std::optional<base::Result<Bytes>> find(const ChainKey& key, ReadInfo* info = nullptr);
   // The first row from generation `oldest` on of the record's own chain that is kept. Its bytes are valid until the next call.
@@ -74,6 +77,7 @@ class ContentReader : public dedup::FormSource {
 
   bool find_chain_row(const ChainKey& key);
   base::Result<Bytes> decode(const ChainKey& key, ReadInfo* info);
+  base::Result<Bytes> decode(const ChainKey& key, dedup::DecodeStats& stats, dedup::HopBaseCache* cache);
   bool walk_to(BytesView wanted);  // in the chain table
   std::optional<RecordRow> find_base(RecordId record);
   dedup::ContentId dedup_id(const ContentName& name) const { return {collection_, name.record, name.generation}; }
@@ -93,6 +97,7 @@ class ContentReader : public dedup::FormSource {
   const Table* base_table_ = nullptr;  // the last base lay there
   std::optional<TableCursor> bases_;   // in that table, once there was a second
   RecordId base_ = 0;                  // where it stands; 0: nowhere
+  bool hop_bases_ = false;
   bool lent_ = false;   // what was asked for is a delta of another chain's
   std::vector<Dead> dead_;
 };

@@ -108,6 +108,7 @@ DedupWorker::DedupWorker(Engine& engine, const DedupSettings& settings)
     : engine_(engine), server_profile_(settings.profile), state_(engine), metadata_(MetadataPages::open_table(engine)), enabled_(settings.enabled),
       queue_(settings.queue_bytes), options_(options_at_start(settings)), write_backs_(settings.write_back_bytes), options_in_force_(options_) {
   engine_.internals().read_limits.set(options_);
+  engine_.internals().hop_bases.set_bytes_max(options_.hop_base_cache_bytes);
 }
 
 DedupWorker::~DedupWorker() { stop(); }
@@ -215,6 +216,7 @@ void DedupWorker::set_options(const dedup::Options& options) {
   std::lock_guard lock(mutex_);
   options_ = options;
   engine_.internals().read_limits.set(options);
+  engine_.internals().hop_bases.set_bytes_max(options.hop_base_cache_bytes);
   options_changed_ = true;
 }
 

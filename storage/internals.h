@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "dedup/hop_base_cache.h"
 #include "storage/checkpointer.h"
 #include "storage/declared_snapshots.h"
 #include "storage/disk_space.h"
@@ -42,6 +43,7 @@ struct Engine::Internals {
   const EngineOptions options;
   DiskSpace space;
   ReadLimits read_limits;
+  dedup::HopBaseCache hop_bases{dedup::Options{}.hop_base_cache_bytes};
   PageCompressors page_compressors;
   wt::Connection connection;
   StampSource stamps;

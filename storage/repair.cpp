@@ -87,6 +87,7 @@ class Repair {
   }
 
   std::optional<Bytes> readable(Transaction& transaction, RecordId record) {
+    transaction.pass_by_caches();
     try {
       auto content = collection_.records().find(transaction, record);
       if (content && holds(*content)) return content;

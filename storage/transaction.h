@@ -83,6 +83,10 @@ class Transaction {
   // Run after a rollback: undoes what was changed in memory.
   void after_rollback(std::function<void()> action);
 
+  // Contents are made of what is stored alone, not of what earlier reads made: for who looks for damage.
+  void pass_by_caches() { uses_caches_ = false; }
+  bool uses_caches() const { return uses_caches_; }
+
   Engine& engine() const { return engine_; }
   bool writes() const { return mode_ == Mode::write; }
 
@@ -96,6 +100,7 @@ class Transaction {
   Engine& engine_;
   Mode mode_;
   bool open_ = true;
+  bool uses_caches_ = true;
   std::unique_ptr<Session, void (*)(Session*)> session_;
   Stamp visible_below_ = 0;
   Stamp given_stamp_ = 0;     // 0: take one

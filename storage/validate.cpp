@@ -1,5 +1,6 @@
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "bson/validate.h"
@@ -51,17 +52,21 @@ class Validation {
   }
 
   void verify_files() {
-    if (const std::string written = engine_.internals().page_compressors.check_file(collection_.id()); !written.empty()) {
-      report.warnings.push_back(written);
+    if (const std::string again = engine_.internals().page_compressors.check_file(collection_.id()); !again.empty()) {
+      report.warnings.push_back(again);
     }
     Tables& tables = engine_.internals().tables;
     std::vector<std::string> names = store_table_names(collection_.id());
     for (const auto& index : indexes_) names.push_back(index->table().name());
+    bool written = false;
     for (const std::string& name : names) {
       if (interrupted_) interrupted_();
       if (!tables.exists(name)) continue;
       bool busy = false;
-      const std::string problem = tables.verify(name, busy);
+      std::string problem = tables.verify(name, busy);
+      // Mostly for what was changed and isn't in the file yet.
+      if (busy && !std::exchange(written, true)) engine_.checkpoint();
+      if (busy) problem = tables.verify(name, busy);
       if (busy) {
         report.warnings.push_back("Could not complete validation of table:" + name + ". This is a transient issue as the table was actively in use by other operations.");
       } else if (!problem.empty()) {
