@@ -6,6 +6,8 @@
 //
 // The 1 % are whole chains, chosen by a hash that versions of one thing have in
 // common: a sample of single contents would part them and never find anything.
+// Half of them stay the same, so that versions far apart meet; the other half are
+// others ten times a window, so that few chains are tried sooner or later.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +23,7 @@ enum class GovernorReason : uint8_t {
   never_judges,   // on: there is no window
   ratio_too_low,  // off: the last window saved too little
   probe_too_low,  // off: the last probe still saved too little
+  none_probed,    // off: nothing came that belonged to the last probe
   switched_off,   // off: the options say so
 };
 const char* to_string(GovernorReason reason);
@@ -28,7 +31,7 @@ const char* to_string(GovernorReason reason);
 struct GovernorState {
   bool on = true;
   GovernorReason reason = GovernorReason::not_judged;
-  double ratio = 0;                      // when it was last judged: contents by what was left of them; 0: never
+  double ratio = 0;                      // when it was last judged: contents by what was left of them; 0: never, or nothing was tried
   double ratio_now = 0;                  // of this window or probe so far; 0: nothing yet
   uint64_t contents_until_judged = 0;    // until the window ends; 0: never
 };
@@ -50,7 +53,7 @@ class Governor {
   // Off for good: nothing needs to be sketched.
   bool never_probes() const { return !on_ && probe_share_ == 0; }
   // While off: does a chain with this hash belong to the probe?
-  bool probes(uint64_t chain_hash) const { return !on_ && chain_hash <= probe_share_ && probe_share_ > 0; }
+  bool probes(uint64_t chain_hash) const;
 
   // Every content, tried or not, with the bytes that encoding it saved.
   Verdict saw(bool tried, uint64_t content_bytes, uint64_t saved_bytes);
@@ -68,6 +71,7 @@ class Governor {
   GovernorReason reason_ = GovernorReason::not_judged;
   double judged_ = 0;
   uint64_t seen_ = 0;  // contents of this window
+  uint64_t turn_ = 0;  // whose it is to be tried
   uint64_t content_bytes_ = 0;
   uint64_t saved_bytes_ = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <vector>
+
 #include "base/random.h"
 #include "dedup/size_filter.h"
 
@@ -53,6 +55,57 @@ TEST_CASE("a database that is off is tried again by chains, and comes back when 
   CHECK(governor.on());
   CHECK(governor.state().reason == GovernorReason::came_back);
   CHECK_FALSE(governor.probes(0));
+}
+
+TEST_CASE("a single chain is tried sooner or later, and until then nothing is judged of it") {
+  Governor governor(small_window());
+  for (int i = 0; i < 1000; ++i) governor.saw(true, 1000, 0);
+  int windows = 0;
+  for (bool tried = false; !tried && windows < 100; ++windows) {
+    for (int i = 0; i < 1000; ++i) {
+      const bool probed = governor.probes(uint64_t{7} << 32);
+      tried = tried || probed;
+      governor.saw(probed, 1000, 500);
+    }
+    if (!tried) CHECK(governor.state().reason == GovernorReason::none_probed);
+  }
+  CHECK(governor.on());
+  CHECK(windows < 20);
+  // A turn lasts: a chain's versions belong to it together.
+  int changes = 0;
+  Governor off(small_window());
+  for (int i = 0; i < 1000; ++i) off.saw(true, 1000, 0);
+  bool before = off.probes(42);
+  for (int i = 0; i < 100'000; ++i) {
+    off.saw(false, 1000, 0);
+    changes += off.probes(42) != before;
+    before = off.probes(42);
+  }
+  CHECK(changes > 50);
+  CHECK(changes < 1000);
+}
+
+TEST_CASE("versions that come a window apart are found, and so are those of few chains") {
+  // Saved is what follows a version that was tried.
+  const auto windows_until_on = [](uint64_t chains) {
+    Governor governor(small_window());
+    for (int i = 0; i < 1000; ++i) governor.saw(true, 1000, 0);
+    std::vector<bool> known(chains);
+    int windows = 0;
+    for (; !governor.on() && windows < 100; ++windows) {
+      for (uint64_t i = 0; i < 1000; ++i) {
+        const uint64_t chain = (1000 * windows + i) % chains;
+        const bool probed = governor.probes(chain);
+        governor.saw(probed, 1000, probed && known[chain] ? 900 : 0);
+        if (probed) known[chain] = true;
+      }
+    }
+    return windows;
+  };
+  CHECK(windows_until_on(2000) <= 6);
+  CHECK(windows_until_on(1000) <= 3);
+  CHECK(windows_until_on(100) <= 2);
+  CHECK(windows_until_on(3) <= 20);
 }
 
 TEST_CASE("a ratio between the two limits doesn't turn dedup on, nor off") {

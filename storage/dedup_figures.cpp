@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/dedup_worker.h"
+#include "storage/internals.h"
 #include "storage/record_store_state.h"
 
 namespace storage {
@@ -63,8 +64,9 @@ void append(bson::Builder& out, const StoreSum& stored) {
   out.append("promoted", number(stored.promoted));
   out.append("chainRows", counts.chain_rows);
   out.append("chainBytes", counts.chain_bytes);
-  out.append("retained", counts.dead);
-  out.append("retainedBytes", counts.dead_bytes);
+  // Like all counts they may lag behind after an unclean end, and these are a small remainder.
+  out.append("retained", std::max<int64_t>(0, counts.dead));
+  out.append("retainedBytes", std::max<int64_t>(0, counts.dead_bytes));
   {
     auto hops = out.object("hops");
     hops.append("reads", number(stored.decoded));
@@ -73,7 +75,7 @@ void append(bson::Builder& out, const StoreSum& stored) {
     auto histogram = hops.array("quantiles");
     for (const double q : {0.5, 0.9, 0.99, 1.0}) {
       uint64_t value = 0;
-      for (const auto* store : stored.stores) value = std::max(value, store->hops.count() ? store->hops.quantile(q) : 0);
+      for (const auto* store : stored.stores) value = std::max(value, store->hops.count() ? std::min<uint64_t>(store->hops.quantile(q), store->hops_max.load()) : 0);
       auto one = histogram.object();
       one.append("q", q);
       one.append("hops", number(value));
@@ -168,7 +170,8 @@ void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Buil
   const DedupFigures figures = worker.figures();
   const auto queue = worker.queue_figures();
   StoreSum stored;
-  for (const auto& database : engine.catalog().databases()) {
+  const auto names = engine.catalog().databases();
+  for (const auto& database : names) {
     for (const auto& collection : engine.catalog().collections(database)) {
       if (collection->read_only()) continue;
       stored.kept.push_back(collection);
@@ -194,6 +197,11 @@ void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Buil
     append_write_back(section, figures);
   }
   {
+    const dedup::HopBaseCache& cache = engine.internals().hop_bases;
+    auto section = out.object("hopBaseCache");
+    append_all(section, {{"bytes", cache.bytes()}, {"hits", cache.hits()}});
+  }
+  {
     auto section = out.object("background");
     append_all(section, {{"cpuMicros", figures.cpu_micros},
                          {"restedMicros", figures.rested_micros},
@@ -207,6 +215,7 @@ void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Buil
   {
     auto section = out.object("databases");
     for (const auto& [name, database] : figures.databases) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) continue;  // dropped
       auto one = section.object(name);
       append_governor(one, database.encoder);
       one.append("rebuildMillis", database.rebuild_ms);

@@ -107,6 +107,28 @@ def test_reads_count_their_hops(db):
     assert dedup["decodeMicros"]["p99"] >= dedup["decodeMicros"]["p50"]
 
 
+def test_old_versions_are_read_from_hop_bases_that_others_came_through(server):
+    with server.client() as client:
+        documents = revisions(17, 1, 300)
+        client.figures.c.insert_many(documents)
+        settle(client)
+
+        def read():
+            for document in random.Random(1).sample(documents, len(documents)):
+                assert client.figures.c.find_one({"_id": document["_id"]}) == document
+            return client.admin.command("serverStatus")["dedup"]["hopBaseCache"]
+
+        first = read()
+        assert first["bytes"] > 0
+        hops = client.figures.command("collStats", "c")["dedup"]["hops"]
+        again = read()
+        assert again["hits"] > first["hits"] + 100
+        # They tell of all hops, whoever applied them.
+        assert client.figures.command("collStats", "c")["dedup"]["hops"]["mean"] == pytest.approx(hops["mean"])
+        client.admin.command("setParameter", 1, dedupHopBaseCacheBytes=0)
+        assert read() == {"bytes": 0, "hits": again["hits"]}
+
+
 def test_deletes_leave_retained_contents_until_they_are_spliced_out(db):
     base = db.command({"dedupChain": "c", "id": 0})["nodes"][5]["base"]["_id"]
     db.c.delete_one({"_id": base})
