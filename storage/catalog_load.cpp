@@ -72,6 +72,7 @@ void StoredCatalog::load_past() {
     const CollectionId id = entry.id;
     const Shared collection = make(std::move(entry), std::make_shared<Counts>());
     collection->set_dropped();
+    for (const auto& index : *collection->stored_indexes()) index->add_multikey_fields(~uint32_t{0});  // what was known went with its entry
     past_.emplace(id, collection);
   }
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/prefetch.h"
 #include "storage/chain_current.h"
 #include "storage/short_delta.h"
 
@@ -66,8 +67,10 @@ ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, cons
   turn.behind = old.behind;
   before.kept = old.generation <= keep.content;
   if (!before.kept && old.pre_states.empty()) [[likely]] return turn;
-  RowPreStates all = pre_states(record, old.pre_states, old.generation);
-  if (!all.empty() && keep.shown < all.oldest()) {
+  const auto summary = PreStateSummary::of(old.pre_states, old.generation);
+  if (!summary) throw_damaged(collection_, record, summary.failure().message);
+  const PreStateSummary& all = summary.value();
+  if (all.count > 0 && keep.shown < all.oldest) {
     // The snapshots that showed them were dropped.
     before.forgotten = pre_states_of(record, old.pre_states, old.generation, before.bytes);
     return turn;
@@ -81,6 +84,7 @@ ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, cons
     const auto delta = short_delta(*after, content, std::min(room(*after) - others, content.size() / 2));
     if (!delta) return false;
     newest.delta = *delta;
+    turn.in_row.reserve(RowPreStates::header_max + delta->size() + others);
     append_pre_state(turn.in_row, generation, newest);
     turn.in_row.append(old.pre_states, behind);
     return true;
@@ -89,10 +93,10 @@ ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, cons
   BytesView content = before.bytes;
   if (before.kept) {
     newest = {old.generation, content.size(), old.form == RecordRow::Form::raw ? old.checksum : old.chain_row.checksum, {}, 0};
-    if (all.size() < RowPreStates::count_max && stays(newest, content, 0)) return turn;
-    turn.in_place = all.empty() && old.form == RecordRow::Form::stub;
+    if (all.count < RowPreStates::count_max && stays(newest, content, 0)) return turn;
+    turn.in_place = all.count == 0 && old.form == RecordRow::Form::stub;
   } else {
-    newest = all[0];
+    newest = all.newest;
     pre_state(record, old.pre_states, old.generation, before.bytes, newest.generation, turn.renewed.emplace());
     content = *turn.renewed;
     if (stays(newest, content, newest.end)) return turn;
@@ -101,7 +105,7 @@ ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, cons
   turn.newest = newest.generation;
   turn.checksum = newest.checksum;
   turn.list = BytesView(old.pre_states).substr(newest.end);
-  before.left_from = all.empty() ? newest.generation : all.oldest();
+  before.left_from = all.count == 0 ? newest.generation : all.oldest;
   before.left_to = turn.in_place ? old.key.chain : record;
   return turn;
 }
@@ -113,9 +117,9 @@ void ChainStore::put_group(Transaction& transaction, RecordId record, const Turn
   const BytesView content = turn.renewed ? *turn.renewed : before.bytes;
   ChainRow row{.form = ChainRow::Form::raw, .dead = true, .kept = true, .references = 0, .length = content.size(), .checksum = turn.checksum, .base = {},
                .pre_states = turn.list, .payload = content};
+  if (insert_chain(transaction, key, row, change)) return;
   const auto bytes = tables_.chains.get(transaction, chain_key(key));
-  if (!bytes) return add_chain(transaction, key, row, change);
-  const ChainRow there = parse_chain_row(*bytes, key).or_throw();
+  const ChainRow there = parse_chain_row(bytes.value(), key).or_throw();
   row.references = there.references;
   const std::optional<ChainKey> base = there.form == ChainRow::Form::delta ? std::optional(there.base) : std::nullopt;
   put_chain(transaction, key, row, change);
@@ -159,6 +163,7 @@ Stamp ChainStore::read_kept(ContentReader& reader, RecordId record, Stamp oldest
   const auto& [key, row] = *found;
   const Stamp above = key.content.generation;
   if (above > newest) {
+    if (content) base::prefetch(row.payload);
     const Stamp then = content ? pre_state(record, row.pre_states, above, row.payload, newest, *content, info)
                                : pre_state_not_after(record, row.pre_states, above, newest);
     return then >= oldest ? then : 0;

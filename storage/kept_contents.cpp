@@ -7,10 +7,8 @@ namespace storage {
 KeptContents::KeptContents(RecordStore& store, Transaction& transaction)
     : chains_(store.state().chains), reader_(chains_.tables(), transaction, chains_.collection()) {}
 
-std::optional<Bytes> KeptContents::find_newest(RecordId id, Stamp oldest, Stamp newest, ReadInfo* info) {
-  Bytes content;
-  if (chains_.read_kept(reader_, id, oldest, newest, &content, info) == 0) return std::nullopt;
-  return content;
+bool KeptContents::find_newest(RecordId id, Stamp oldest, Stamp newest, Bytes& content, ReadInfo* info) {
+  return chains_.read_kept(reader_, id, oldest, newest, &content, info) != 0;
 }
 
 Stamp KeptContents::newest(RecordId id, Stamp oldest, Stamp newest) { return chains_.read_kept(reader_, id, oldest, newest, nullptr, nullptr); }

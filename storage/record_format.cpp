@@ -28,11 +28,6 @@ uint32_t count(Stamp stamp) { return static_cast<uint32_t>(stamp); }
 
 Failure corrupt(const std::string& what) { return {ErrorCode::data_corruption_detected, what}; }
 
-std::optional<Stamp> join(int64_t seconds, uint64_t count) {
-  if (seconds < 0 || seconds > UINT32_MAX || count > UINT32_MAX) return std::nullopt;
-  return static_cast<Stamp>(seconds) << 32 | count;
-}
-
 std::optional<int64_t> take_zigzag(BytesView& in) {
   const auto value = take_varint(in);
   if (!value) return std::nullopt;
@@ -80,9 +75,8 @@ void append_stamp(Bytes& out, Stamp stamp) {
 std::optional<Stamp> take_stamp(BytesView& in) {
   const auto distance = take_zigzag(in);
   const auto in_second = take_varint(in);
-  int64_t at = 0;
-  if (!distance || !in_second || __builtin_add_overflow(epoch_seconds, *distance, &at)) return std::nullopt;
-  return join(at, *in_second);
+  if (!distance || !in_second || *in_second > UINT32_MAX) return std::nullopt;
+  return stamp_near(static_cast<Stamp>(epoch_seconds) << 32, *distance, static_cast<int64_t>(*in_second));
 }
 
 void append_stamp_near(Bytes& out, Stamp stamp, Stamp near) {
@@ -93,12 +87,7 @@ void append_stamp_near(Bytes& out, Stamp stamp, Stamp near) {
 std::optional<Stamp> take_stamp_near(BytesView& in, Stamp near) {
   const auto second_distance = take_zigzag(in);
   const auto count_distance = take_zigzag(in);
-  int64_t at_second = 0, at_count = 0;
-  if (!second_distance || !count_distance || __builtin_add_overflow(seconds(near), *second_distance, &at_second) ||
-      __builtin_add_overflow(static_cast<int64_t>(count(near)), *count_distance, &at_count) || at_count < 0) {
-    return std::nullopt;
-  }
-  return join(at_second, static_cast<uint64_t>(at_count));
+  return second_distance && count_distance ? stamp_near(near, *second_distance, *count_distance) : std::nullopt;
 }
 
 Result<RecordRow> parse_record_row(BytesView row, RecordId record) {

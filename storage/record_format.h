@@ -52,6 +52,13 @@ std::optional<Stamp> take_stamp(BytesView& in);
 // The same as distances from another one.
 void append_stamp_near(Bytes& out, Stamp stamp, Stamp near);
 std::optional<Stamp> take_stamp_near(BytesView& in, Stamp near);
+// One that is so many seconds, and so many of the count, from another; nullopt: there is none.
+inline std::optional<Stamp> stamp_near(Stamp near, int64_t seconds, int64_t count) {
+  int64_t second = 0, in_second = 0;
+  if (__builtin_add_overflow(static_cast<int64_t>(near >> 32), seconds, &second) || __builtin_add_overflow(static_cast<int64_t>(near & UINT32_MAX), count, &in_second)) return std::nullopt;
+  if (second < 0 || second > UINT32_MAX || in_second < 0 || in_second > UINT32_MAX) return std::nullopt;
+  return static_cast<Stamp>(second) << 32 | static_cast<Stamp>(in_second);
+}
 
 // What a row has to say about the past.
 struct RowPast {

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/prefetch.h"
 #include "storage/engine.h"
 #include "storage/record_store_state.h"
 
@@ -311,6 +312,7 @@ std::optional<Stamp> RecordCursor::generation_not_after(Stamp newest) {
   const RecordRow& row = state.row();
   if (row.generation <= newest) return row.generation;
   if (row.past.pre_states.empty()) return std::nullopt;
+  base::prefetch(row.content);  // is wanted next, and lies where nobody has been
   const auto generation = state.search.find(row.past.pre_states, row.generation, newest);
   if (!generation) throw_damaged(state.store.chains.collection(), id(), generation.failure().message);
   state.found = generation.value();

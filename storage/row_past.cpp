@@ -16,20 +16,34 @@ base::Failure corrupt(const std::string& what) { return {base::ErrorCode::data_c
 bool PreStateWalk::next() {
   if (list_.empty() || damaged_) return false;
   damaged_ = true;
-  const auto generation = take_stamp_near(list_, above_);
-  const auto length = generation ? base::take_varint(list_) : std::nullopt;
-  if (!length || *length > UINT32_MAX || *generation >= above_ || list_.size() < sizeof(uint32_t)) return false;
+  const char* at = list_.data();
+  const char* const end = at + list_.size();
+  uint64_t seconds, count, length, delta_bytes;
+  if (!base::next_varint(at, end, seconds) || !base::next_varint(at, end, count) || !base::next_varint(at, end, length)) return false;
+  const auto generation = stamp_near(above_, base::unzigzag(seconds), base::unzigzag(count));
+  if (!generation || *generation >= above_ || length > UINT32_MAX || end - at < static_cast<ptrdiff_t>(sizeof(uint32_t))) return false;
   at_.generation = above_ = *generation;
-  at_.length = *length;
-  at_.checksum = base::load_le<uint32_t>(list_.data());
-  list_.remove_prefix(sizeof(uint32_t));
-  const auto delta_bytes = base::take_varint(list_);
-  if (!delta_bytes || *delta_bytes > list_.size()) return false;
-  at_.delta = list_.substr(0, *delta_bytes);
-  list_.remove_prefix(*delta_bytes);
+  at_.length = length;
+  at_.checksum = base::load_le<uint32_t>(at);
+  at += sizeof(uint32_t);
+  if (!base::next_varint(at, end, delta_bytes) || delta_bytes > static_cast<uint64_t>(end - at)) return false;
+  at_.delta = {at, delta_bytes};
+  list_ = {at + delta_bytes, static_cast<size_t>(end - at) - delta_bytes};
   at_.end = bytes_ - list_.size();
   damaged_ = false;
   return true;
+}
+
+base::Result<PreStateSummary> PreStateSummary::of(BytesView list, Stamp above) {
+  PreStateSummary all;
+  PreStateWalk walk(list, above);
+  while (walk.next()) {
+    if (all.count == RowPreStates::count_max) return corrupt(too_many);
+    if (all.count++ == 0) all.newest = walk.at();
+  }
+  if (walk.damaged()) return corrupt(damaged);
+  all.oldest = walk.at().generation;
+  return all;
 }
 
 base::Result<RowPreStates> RowPreStates::parse(BytesView list, Stamp above) {

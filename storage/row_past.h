@@ -38,17 +38,26 @@ class PreStateWalk {
   bool damaged_ = false;
 };
 
-// All of a list, for who changes it.
+// What there is to know of a list before it is changed.
+struct PreStateSummary {
+  size_t count = 0;
+  PreState newest;   // where there is one
+  Stamp oldest = 0;
+
+  static base::Result<PreStateSummary> of(BytesView list, Stamp above);
+};
+
+// All of a list.
 class RowPreStates {
  public:
   static constexpr size_t count_max = 8;
+  static constexpr size_t header_max = 40;  // bytes of an entry beside its delta
 
   static base::Result<RowPreStates> parse(BytesView list, Stamp above);
 
   size_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
   const PreState& operator[](size_t i) const { return of_[i]; }
-  Stamp oldest() const { return of_[count_ - 1].generation; }
 
  private:
   std::array<PreState, count_max> of_;

@@ -83,7 +83,7 @@ class OneRecord {
         REQUIRE(group != left_.end());
         KeptContents kept(*store_, transaction);
         REQUIRE(kept.newest(id_, group->second, snapshot) == due.first);
-        content = kept.find_newest(id_, group->second, snapshot).value();
+        REQUIRE(kept.find_newest(id_, group->second, snapshot, content));
       } else {
         REQUIRE(store_->generation_not_after(transaction, id_, snapshot, false) == due.first);
         REQUIRE(store_->find(transaction, id_, due.first) == content);
@@ -152,7 +152,11 @@ TEST_CASE("a list of pre-states comes back as it was written, and a damaged one 
   REQUIRE(parsed.ok());
   REQUIRE(parsed.value().size() == 2);
   CHECK(parsed.value()[1].end == list.size());
-  CHECK(parsed.value().oldest() == stamp(1'799'999'000, 9));
+  const PreStateSummary summary = PreStateSummary::of(list, above).value();
+  CHECK(summary.count == 2);
+  CHECK(summary.newest.generation == stamp(1'800'000'000, 3));
+  CHECK(summary.newest.end == parsed.value()[0].end);
+  CHECK(summary.oldest == stamp(1'799'999'000, 9));
   Bytes content;
   const auto pre_state_content = [](BytesView all, Stamp now, BytesView content_now, Stamp newest, Bytes& out) -> base::Result<Stamp> {
     PreStateSearch search;

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "bench/data/scratch.h"
 #include "bench/options.h"
 #include "bench/past/figures.h"
@@ -11,6 +13,12 @@
 namespace bench::past {
 namespace {
 
+struct Part {
+  std::string name;
+  void (*run)(const Settings&, Report&);
+};
+const Part parts[] = {{"page-tables", run_skippy}, {"cold-rows", run_cold_spots}, {"reads", run_reads}, {"queries", run_retro}, {"wire", run_over_the_wire}};
+
 struct Arguments {
   Settings settings;
   std::string scratch, server, report_folder;
@@ -19,21 +27,21 @@ struct Arguments {
 
 int run(Arguments& arguments) {
   Settings& settings = arguments.settings;
-  if (arguments.tiny) settings = {.scratch = {}, .server = {}, .rows = 400, .node_mappings = 40, .mappings_max = 500'000, .age_cycles = 3, .range = 10, .documents = 2'000, .rounds = 1};
+  if (arguments.tiny) settings = {.scratch = {}, .server = {}, .rows = 400, .node_mappings = 40, .mappings_max = 500'000, .age_cycles = 3, .range = 10, .documents = 2'000, .rounds = 1, .parts = settings.parts};
   clean_up_when_interrupted();
   const Scratch scratch(arguments.scratch);
   settings.scratch = scratch.path();
-  settings.server = sets::server_of({.server = arguments.server, .scratch = {}, .report_folder = {}});
+  const auto wanted = [&](const std::string& name) { return settings.parts.empty() || std::find(settings.parts.begin(), settings.parts.end(), name) != settings.parts.end(); };
+  if (wanted("wire")) settings.server = sets::server_of({.server = arguments.server, .scratch = {}, .report_folder = {}});
   Report report;
   report.title = "The past: snapshots and what they cost";
   report.command = fmt::format("palimpsest bench past --rows {} --node {} --mappings-max {} --age-cycles {} --range {} --documents {} --rounds {}", settings.rows, settings.node_mappings,
                                settings.mappings_max, settings.age_cycles, settings.range, settings.documents, settings.rounds);
+  for (const std::string& part : settings.parts) report.command += " --part " + part;
   begin(report);
-  run_skippy(settings, report);
-  run_cold_spots(settings, report);
-  run_reads(settings, report);
-  run_retro(settings, report);
-  run_over_the_wire(settings, report);
+  for (const Part& part : parts) {
+    if (wanted(part.name)) part.run(settings, report);
+  }
   finish(report, arguments.report_folder);
   return 0;
 }
@@ -53,6 +61,9 @@ Run add_options(CLI::App& parser) {
   parser.add_option("--range", settings.range, "snapshots that are asked jointly")->capture_default_str()->check(CLI::Range(2, 100'000));
   parser.add_option("--documents", settings.documents, "of the collection that is read and written")->capture_default_str()->check(CLI::Range(1'000, 10'000'000));
   parser.add_option("--rounds", settings.rounds, "of which medians are taken")->capture_default_str()->check(CLI::Range(1, 100));
+  std::vector<std::string> names;
+  for (const Part& part : parts) names.push_back(part.name);
+  parser.add_option("--part", settings.parts, "measure this alone; again for others")->check(CLI::IsMember(names));
   CLI::Option* const tiny = parser.add_flag("--tiny", arguments->tiny, "a few hundred rows: that it works, not how fast");
   for (const char* size : {"--rows", "--node", "--mappings-max", "--age-cycles", "--range", "--documents", "--rounds"}) tiny->excludes(parser.get_option(size));
   return [arguments] { return run(*arguments); };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bench/report/report.h"
 
@@ -17,6 +18,7 @@ struct Settings {
   size_t range = 100;            // snapshots that are asked together
   size_t documents = 20'000;     // of a collection that is read and written
   int rounds = 5;
+  std::vector<std::string> parts;  // by name; none: all
 };
 
 // Skippy's tables 1 and 2, its figures' quantities as counts and times, and the goals that are about page tables.

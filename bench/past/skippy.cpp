@@ -156,6 +156,7 @@ class Engine {
   }
   storage::Engine& operator*() { return *engine_; }
   storage::Table table(const char* name) { return engine_->internals().tables.open(name, {}); }
+  storage::Table log_table() { return engine_->internals().tables.open("past-bench", vp::Maplog::table_options()); }
 
  private:
   const std::string path_;
@@ -181,7 +182,7 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
   const CpuWatch appending;
   double sealing = 0;
   {
-    const vp::Maplog log(engine.table("past-bench"), options, cache);
+    const vp::Maplog log(engine.log_table(), options, cache);
     constexpr size_t batch = 1'000;
     for (size_t begin = 0; begin < mappings.size(); begin += batch) {
       const size_t end = std::min(begin + batch, mappings.size());
@@ -204,7 +205,7 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
   for (int round = 0; round < settings.rounds; ++round) {
     engine.open();
     vp::SkippyCache fresh(size_t{1} << 30);
-    const vp::Maplog log(engine.table("past-bench"), options, fresh);
+    const vp::Maplog log(engine.log_table(), options, fresh);
     storage::Transaction transaction(*engine, storage::Transaction::Mode::read);
     const auto once = [&] {
       const CpuWatch watch;
@@ -224,7 +225,7 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
   }
 
   // A range at once, and one by one. The last of the range has a whole cycle before it.
-  const vp::Maplog log(engine.table("past-bench"), options, cache);
+  const vp::Maplog log(engine.log_table(), options, cache);
   storage::Transaction transaction(*engine, storage::Transaction::Mode::read);
   const uint64_t last = first + settings.range - 1;
   log.page_table(transaction, first);

@@ -100,6 +100,38 @@ def test_what_was_dropped_is_shown_until_its_snapshots_are_dropped():
             wait_for_files(server, at_first)
 
 
+def test_an_index_over_arrays_of_a_dropped_collection_after_a_restart():
+    """What was known of its keys went with the catalog's entry: an array may stand under any of them."""
+    with Server() as server:
+        with pymongo.MongoClient(server.uri) as client:
+            shop = Shop(client)
+            shop.now.c.insert_many([{"_id": 47, "v": [1, 4]}, {"_id": 12, "v": 2}])
+            shop.now.c.create_index("v")
+            then = shop.declare()
+            shop.now.c.drop()
+        for kill in (False, True):
+            server.kill() if kill else server.stop()
+            server.start()
+            with pymongo.MongoClient(server.uri) as client:
+                old = Shop(client)[then].c
+                assert [one["_id"] for one in old.find({"v": {"$gt": 0}})] == [47, 12] and old.count_documents({"v": {"$gt": 0}}) == 2
+                assert [one["_id"] for one in old.find({"$and": [{"v": {"$gt": 3}}, {"v": {"$lt": 2}}]})] == [47]
+                assert [one["_id"] for one in old.find().sort("v", 1)] == [47, 12]
+
+
+def test_a_pipeline_across_snapshots_of_a_branch_that_was_dropped(shop):
+    shop.now.c.insert_one({"_id": 1})
+    shop.declare()
+    shop.now.command("createBranch", "dev")
+    shop["dev"].c.insert_one({"_id": 2})
+    then = shop.declare()
+    shop["dev"].c.insert_one({"_id": 3})
+    shop.now.command("dropBranch", "dev", force=True)
+    across = [{"$acrossSnapshots": {"pipeline": [{"$count": "n"}]}}]
+    assert [(one["snapshot"]["snapshot"], one["n"]) for one in shop["dev"].c.aggregate(across)] == [(then, 2)]
+    fails(NAMESPACE_NOT_FOUND, lambda: list(shop["never"].c.aggregate(across)))
+
+
 def test_killed_when_it_was_dropped():
     with Server() as server:
         at_first, due = files(server), {}

@@ -13,7 +13,8 @@ from pymongo.errors import OperationFailure
 from tests.branches.conftest import by_id, fails
 from tests.snapshots.conftest import snapshots
 
-BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, INVALID_OPTIONS, SNAPSHOT_TOO_OLD, UNKNOWN_FIELD = 2, 20, 26, 48, 72, 239, 40415
+BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, INVALID_OPTIONS = 2, 20, 26, 48, 72
+QUERY_PLAN_KILLED, SNAPSHOT_TOO_OLD, UNKNOWN_FIELD = 175, 239, 40415
 
 RAW = CodecOptions(RawBSONDocument)
 
@@ -100,7 +101,26 @@ def test_a_snapshot_is_read_only(shop):
                   lambda: then.create_collection("d"), lambda: then.c.find_one_and_update({"_id": 1}, {"$set": {"a": 1}}), lambda: then.command("dropDatabase"),
                   lambda: list(shop.now.c.aggregate([{"$merge": {"into": {"db": "shop@v", "coll": "c"}}}]))]:
         fails(ILLEGAL_OPERATION, write)
+    # Of what isn't there, too, and without anything to change.
+    for write in [lambda: then.nothing.delete_one({}), lambda: then.nothing.update_one({}, {"$set": {"a": 1}}), lambda: then.nothing.find_one_and_delete({}),
+                  lambda: then.command("collMod", "c"), lambda: then.command("compact", "c")]:
+        fails(ILLEGAL_OPERATION, write)
+    with pytest.raises(pymongo.errors.BulkWriteError) as refused:
+        then.c.insert_many([{}, {}], ordered=False)
+    assert [(one["index"], one["code"]) for one in refused.value.details["writeErrors"]] == [(0, ILLEGAL_OPERATION), (1, ILLEGAL_OPERATION)]
     assert list(then.c.find()) == [{"_id": 1}]
+
+
+def test_branches_are_not_worked_with_through_a_snapshot(shop):
+    shop.now.c.insert_one({"_id": 1})
+    before = shop.declare()
+    shop.now.command("createBranch", "dev")
+    later = shop.declare()
+    for ref in (before, later, f"dev@{later}"):
+        assert shop[ref].command("dbHash")["collections"] == shop.now.command("dbHash")["collections"]
+        for command in ({"commit": 1}, {"status": 1}, {"log": 1}, {"dropBranch": "dev", "force": True}):
+            fails(ILLEGAL_OPERATION, lambda: shop[ref].command(command))
+    assert [one["name"] for one in shop.now.cursor_command("listBranches")] == ["dev", "main"]
 
 
 def test_names(shop):
@@ -183,7 +203,13 @@ def test_a_pipeline_across_snapshots(shop):
     assert len(found) == 10 and all(one["count"] > 0 for one in found)
     documents = list(now.c.aggregate([{"$acrossSnapshots": {"pipeline": []}}], batchSize=7))
     assert len(documents) == 400
-    fails(NAMESPACE_NOT_FOUND, lambda: list(now.c.aggregate([{"$acrossSnapshots": {"from": "nothing", "pipeline": []}}])))
+    for unknown in ("nothing", ""):
+        fails(NAMESPACE_NOT_FOUND, lambda: list(now.c.aggregate([{"$acrossSnapshots": {"from": unknown, "pipeline": []}}])))
+    # One that goes before it is read isn't left out unnoticed.
+    cursor = now.c.aggregate([{"$acrossSnapshots": {"from": names[0], "to": names[2], "pipeline": []}}], batchSize=2)
+    next(cursor)
+    shop.client.admin.command("dropSnapshot", names[1])
+    fails(QUERY_PLAN_KILLED, lambda: list(cursor))
     fails(UNKNOWN_FIELD, lambda: list(now.c.aggregate([{"$acrossSnapshots": {"map": []}}])))
     with pytest.raises(OperationFailure):
         list(now.c.aggregate([{"$match": {}}, stage]))

@@ -47,6 +47,8 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   std::shared_ptr<storage::Collection> open(std::string_view ns) override;
   std::vector<std::shared_ptr<storage::Collection>> collections(std::string_view db) override;
   std::string home(std::string_view ns) override;
+  // Whether the name stands for a declared snapshot: shop@s42, shop@dev@s42. Throws for one that can't be a name.
+  bool names_snapshot(std::string_view db) const { return snapshot_behind(db).has_value(); }
   bool has_views(std::string_view db) override { return find(db) != nullptr; }
   bool has(std::string_view db, const storage::Collection& collection) override;
   bool anybody_has(std::string_view db, const storage::Collection& collection) override;

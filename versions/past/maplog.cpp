@@ -16,6 +16,9 @@ constexpr size_t number_bytes = 8;
 
 }  // namespace
 
+// Pages of rows that go soon are small: what is left of them is walked over until they leave memory.
+storage::TableOptions Maplog::table_options() { return {.block_compressor = "lz4", .memory_page_bytes = 4 << 20, .prefix_compression = true}; }
+
 // --- keys
 
 base::Bytes Maplog::start_key(SnapshotId snapshot) const {

@@ -59,6 +59,9 @@ class JointTable {
 
 class Maplog {
  public:
+  // Of a table for logs: nodes are packed already, and who makes a page table waits for all of them.
+  static storage::TableOptions table_options();
+
   // `cache` stays for as long as this does.
   Maplog(storage::Table table, const SkippyOptions& options, SkippyCache& cache, base::Bytes prefix = {})
       : table_(std::move(table)), options_(options), cache_(cache), prefix_(std::move(prefix)) {}

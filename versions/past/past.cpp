@@ -49,8 +49,7 @@ void Past::make() {
 }
 
 void Past::open_tables() {
-  // Pages of rows that go soon: what is left of them is walked over until they leave memory.
-  rows_ = engine_.open_table(rows_name, {.memory_page_bytes = 4 << 20, .prefix_compression = true});
+  rows_ = engine_.open_table(rows_name, Maplog::table_options());
   chains_ = engine_.open_table(chains_name, {.prefix_compression = true});
   entries_ = SavedEntries(engine_.open_table(entries_name, {.leaf_page_bytes = 16 << 10, .prefix_compression = true}));
   states_ = SavedStates(engine_.open_table(SavedStates::table_name, {.prefix_compression = true}));
@@ -110,17 +109,20 @@ std::optional<Stamp> Past::shown_generation(Transaction& transaction, storage::S
   return chain == mapping.row ? std::nullopt : std::optional(mapping.content);
 }
 
-std::optional<Bytes> Past::find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot,
-                                        storage::ReadInfo* info) const {
+bool Past::find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot, Bytes& content,
+                        storage::ReadInfo* info) const {
   // Nearly all lie in their own record's chain, and of these nobody has to ask.
-  if (auto content = kept.find_newest(mapping.row, mapping.content, snapshot, info)) return content;
+  if (kept.find_newest(mapping.row, mapping.content, snapshot, content, info)) return true;
   const RecordId chain = chain_of(transaction, collection, mapping);
-  return chain == mapping.row ? std::nullopt : kept.find(mapping.row, mapping.content, chain, info);
+  if (chain == mapping.row) return false;
+  auto elsewhere = kept.find(mapping.row, mapping.content, chain, info);
+  if (elsewhere) content = std::move(*elsewhere);
+  return elsewhere.has_value();
 }
 
-Bytes Past::content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot,
-                    storage::ReadInfo* info) const {
-  if (auto content = find_content(transaction, kept, collection, mapping, snapshot, info)) return std::move(*content);
+void Past::read_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot, Bytes& content,
+                        storage::ReadInfo* info) const {
+  if (find_content(transaction, kept, collection, mapping, snapshot, content, info)) return;
   throw base::OperationError(base::ErrorCode::data_corruption_detected,
                              "what record " + std::to_string(mapping.row) + " of collection " + std::to_string(collection) + " was in a snapshot is missing");
 }

@@ -60,11 +60,12 @@ class Past final : public storage::PreStates {
   // The tables of these snapshots, which are sorted, in one pass: who reads them one after the other finds them made.
   void warm(Transaction& transaction, CollectionId collection, const std::vector<Stamp>& snapshots);
   // What a snapshot shows of a record, where the first mapping of its row is this: the newest content from the mapping's to the snapshot's, of
-  // those in the chain table. nullopt: it isn't there, as the transaction sees it. Adds to `info`.
-  std::optional<Bytes> find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot,
-                                    storage::ReadInfo* info) const;
+  // those in the chain table, into a buffer that is used again. false: it isn't there, as the transaction sees it. Adds to `info`.
+  bool find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot, Bytes& content,
+                    storage::ReadInfo* info) const;
   // The same where it must be: throws DataCorruptionDetected.
-  Bytes content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot, storage::ReadInfo* info) const;
+  void read_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot, Bytes& content,
+                    storage::ReadInfo* info) const;
   // Its generation alone.
   std::optional<Stamp> shown_generation(Transaction& transaction, storage::StoredCollection& collection, const Mapping& mapping, Stamp snapshot) const;
   const SavedEntries& entries() const { return entries_; }

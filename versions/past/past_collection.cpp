@@ -71,15 +71,12 @@ std::optional<PastCollection::Shown> PastCollection::read(Transaction& transacti
   storage::KeptContents kept(base_->records(), transaction);
   // A mapping stays the first of its row however old the table is. What the transaction doesn't see leave the row isn't in the chain table for it.
   if (const auto known = known_saved(id); known && shows_saved({id, *known})) {
-    if (auto content = past_.find_content(transaction, kept, this->id(), {id, *known}, snapshot_.stamp, &shown.info)) {
-      shown.content = std::move(*content);
-      return shown;
-    }
+    if (past_.find_content(transaction, kept, this->id(), {id, *known}, snapshot_.stamp, shown.content, &shown.info)) return shown;
   }
   if (base_->records().find_not_after(transaction, id, snapshot_.stamp, shown.content, &shown.info)) return shown;
   const auto then = row(transaction, id);
   if (!then || !shows_saved({id, *then})) return std::nullopt;
-  shown.content = past_.content(transaction, kept, this->id(), {id, *then}, snapshot_.stamp, &shown.info);
+  past_.read_content(transaction, kept, this->id(), {id, *then}, snapshot_.stamp, shown.content, &shown.info);
   return shown;
 }
 

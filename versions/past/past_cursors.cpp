@@ -34,6 +34,7 @@ void PastScan::open(Transaction& transaction) {
 void PastScan::stand_after(RecordId id) {
   current_->seek_after(id);
   placed_ = false;
+  after_ = id;
   const auto later = std::partition_point(saved_.begin(), saved_.end(), [&](const Mapping& one) { return forward() ? one.row <= id : one.row >= id; });
   at_ = static_cast<size_t>(later - saved_.begin());
 }
@@ -42,22 +43,36 @@ void PastScan::seek(RecordId id) {
   if (forward() ? id > storage::record_id_min : id < storage::record_id_max) stand_after(forward() ? id - 1 : id + 1);
 }
 
+// What was passed over meanwhile is stepped over while it is little.
 void PastScan::step_current() {
-  do {
+  constexpr int passed_max = 8;
+  on_current_ = current_->next();
+  for (int i = 0; on_current_ && passed(current_->id()); ++i) {
+    if (i == passed_max) current_->seek_after(after_);
     on_current_ = current_->next();
-  } while (on_current_ && (!current_->generation_not_after(collection_->snapshot()) || !collection_->may_show(current_->id())));
+  }
+  while (on_current_ && (!current_->generation_not_after(collection_->snapshot()) || !collection_->may_show(current_->id()))) on_current_ = current_->next();
+  placed_ = true;
+}
+
+// Between records with ids that follow each other lies no current one: where all were written since the snapshot nobody looks at what they are now.
+bool PastScan::takes_saved() const {
+  return at_ < saved_.size() && saved_[at_].row == after_ + (forward() ? 1 : -1);
 }
 
 bool PastScan::next() {
-  if (!placed_) step_current();
-  placed_ = true;
-  const bool on_saved = at_ < saved_.size();
-  if (!on_current_ && !on_saved) return false;
-  const bool both = on_current_ && on_saved && saved_[at_].row == current_->id();
-  const bool current = both || !on_saved || (on_current_ && (saved_[at_].row > current_->id()) == forward());
-  content_.clear();
-  // Where both have it the transaction doesn't see yet that it left the row.
-  if (!current || both) {
+  bool saved = takes_saved(), current = false;
+  if (!saved) {
+    if (!placed_) step_current();
+    const bool on_saved = at_ < saved_.size();
+    if (!on_current_ && !on_saved) return false;
+    // Where both have it the transaction doesn't see yet that it left the row.
+    const bool both = on_current_ && on_saved && saved_[at_].row == current_->id();
+    current = both || !on_saved || (on_current_ && (saved_[at_].row > current_->id()) == forward());
+    saved = !current || both;
+  }
+  has_content_ = false;
+  if (saved) {
     record_ = saved_[at_].row;
     then_ = saved_[at_].content;
     ++at_;
@@ -67,12 +82,23 @@ bool PastScan::next() {
     then_.reset();
     placed_ = false;
   }
+  after_ = record_;
   return true;
+}
+
+// Who made the page table may have seen it leave its row, and this transaction not yet.
+void PastScan::read_saved(const Mapping& saved) {
+  Past& past = collection_->past();
+  const Stamp snapshot = collection_->snapshot();
+  if (past.find_content(*transaction_, *kept_, collection_->id(), saved, snapshot, content_, &info_)) return;
+  if (collection_->records().find_not_after(*transaction_, saved.row, snapshot, content_, &info_)) return;
+  past.read_content(*transaction_, *kept_, collection_->id(), saved, snapshot, content_, &info_);
 }
 
 bson::DocumentView PastScan::document() {
   if (!then_) return bson::DocumentView(current_->content_not_after(collection_->snapshot()));
-  if (content_.empty()) content_ = collection_->past().content(*transaction_, *kept_, collection_->id(), {record_, *then_}, collection_->snapshot(), &info_);
+  if (!has_content_) read_saved({record_, *then_});
+  has_content_ = true;
   return bson::DocumentView(content_);
 }
 
@@ -92,7 +118,7 @@ void PastScan::save() {
 void PastScan::restore(Transaction& transaction) {
   if (collection_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + collection_->ns() + "'");
   open(transaction);
-  if (record_ != 0) stand_after(record_);
+  if (after_ != 0) stand_after(after_);
 }
 
 // --- an index

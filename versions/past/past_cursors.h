@@ -24,6 +24,9 @@ class PastScan final : public storage::CollectionScan {
   bool forward() const { return direction_ == Direction::forward; }
   void stand_after(RecordId id);
   void step_current();
+  bool passed(RecordId id) const { return after_ != 0 && (forward() ? id <= after_ : id >= after_); }
+  bool takes_saved() const;
+  void read_saved(const Mapping& saved);
 
   const std::shared_ptr<PastCollection> collection_;
   const Direction direction_;
@@ -35,9 +38,11 @@ class PastScan final : public storage::CollectionScan {
   bool placed_ = false;        // `current_` was stepped to what comes next
   std::vector<Mapping> saved_; // in the cursor's direction
   size_t at_ = 0;              // the next of them
+  RecordId after_ = 0;         // the scan goes on behind it; 0: at its beginning
   RecordId record_ = 0;        // 0: before the first
   std::optional<Stamp> then_;  // the record's mapping; nullopt: its row has what the snapshot shows
-  Bytes content_;              // a kept one that was asked for; empty: not yet
+  Bytes content_;              // a kept one that was asked for
+  bool has_content_ = false;
 };
 
 // In the order of keys and records: entries of current records, and saved ones.

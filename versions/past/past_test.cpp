@@ -19,20 +19,15 @@
 #include "storage/engine.h"
 #include "storage/temporary_engine.h"
 #include "storage/test_support.h"
-#include "versions/database/past_views.h"
+#include "versions/past/test_support.h"
 
 using namespace versions::past;
+using namespace versions::past::test;
 using storage::Engine;
 using storage::Transaction;
 
 namespace {
 
-// A document: a small number under an index, one under a unique one, and text.
-struct Content {
-  int a = 0, u = 0;
-  std::string text;
-  bool operator==(const Content&) const = default;
-};
 using Documents = std::map<int, Content>;
 
 struct Shown {
@@ -41,12 +36,6 @@ struct Shown {
   bool operator==(const Shown&) const = default;
 };
 
-bson::Document document_of(int id, const Content& content) {
-  bson::Builder out;
-  out.append("_id", id).append("a", content.a).append("u", content.u).append("text", content.text);
-  return out.done();
-}
-
 storage::IndexSpec index_on(const std::string& field, bool unique) {
   bson::Builder spec;
   spec.object("key").append(field, 1);
@@ -54,34 +43,6 @@ storage::IndexSpec index_on(const std::string& field, bool unique) {
   if (unique) spec.append("unique", true);
   return storage::parse_index_spec(spec.done());
 }
-
-// An engine with one collection, db.c, and its past.
-struct OnePast {
-  storage::TemporaryDirectory directory;
-  Engine engine{storage::test_options(directory.path())};
-  Past past{engine};
-  versions::PastViews views{past};
-  std::shared_ptr<storage::StoredCollection> collection;
-
-  OnePast() {
-    past.make();
-    engine.catalog().create("db.c", {});
-    collection = engine.catalog().stored(engine.catalog().open("db.c")->id());
-  }
-  void change(const std::function<void(Transaction&)>& work) {
-    storage::in_transaction(engine, [&](Transaction& transaction) {
-      transaction.expect_stamps(4);
-      work(transaction);
-    });
-  }
-  DeclaredSnapshot declare() {
-    return past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
-  }
-  void drop(const DeclaredSnapshot& snapshot) {
-    REQUIRE(past.snapshots().drop(snapshot.number, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
-  }
-  std::shared_ptr<storage::Collection> as_of(const DeclaredSnapshot& snapshot) { return views.open(snapshot, "db@s" + std::to_string(snapshot.number) + ".c", "db.c"); }
-};
 
 // How often each thing happens, of ten thousand steps; the others write.
 struct Mix {
@@ -660,101 +621,6 @@ TEST_CASE("what stays for the past alone is not encoded a second time") {
   bson::Builder status;
   history.engine.dedup().append_server_status(status);
   CHECK(status.done()["background"].as_document()["successors"].to_int64() == 0);
-}
-
-TEST_CASE("a look-up finds what its transaction sees, whatever later ones and earlier look-ups have read") {
-  OnePast world;
-  auto& [directory, engine, past, views, collection] = world;
-  const bson::Document one = document_of(1, {0, 0, "one"}), two = document_of(2, {0, 0, "two"}), other = document_of(1, {0, 0, "other"});
-  storage::RecordId first = 0, second = 0;
-  world.change([&](Transaction& transaction) {
-    first = collection->insert(transaction, one).id;
-    second = collection->insert(transaction, two).id;
-  });
-  const auto then = world.as_of(world.declare());
-  const auto look_up = [&](Transaction& transaction, storage::RecordId record, const bson::Document& due) {
-    CHECK(then->find_id(transaction, due["_id"]) == record);
-    for (int times = 0; times < 2; ++times) {  // the one that was found, and one that is read anew
-      const auto found = then->find(transaction, record);
-      REQUIRE(found);
-      CHECK(found->bytes() == due.bytes());
-    }
-  };
-  Transaction early(engine, Transaction::Mode::read);
-  world.change([&](Transaction& transaction) { collection->update(transaction, first, one, other); });
-  {
-    // Its page table has what the early one doesn't see yet.
-    Transaction late(engine, Transaction::Mode::read);
-    CHECK(then->record_count() == 2);
-    look_up(late, first, one);
-  }
-  look_up(early, first, one);
-  look_up(early, second, two);
-  early.rollback();
-
-  // What was found just before isn't given once it is purged.
-  Transaction before(engine, Transaction::Mode::read);
-  CHECK(then->find_id(before, one["_id"]) == first);
-  before.rollback();
-  bson::KeyString key;
-  key.append(static_cast<bson::ValueView>(one["_id"]));
-  world.change([&](Transaction& transaction) {
-    collection->remove(transaction, first, other);
-    CHECK(past.purge(transaction, *collection, key.bytes()) > 0);
-    transaction.next_stamp();
-  });
-  Transaction after(engine, Transaction::Mode::read);
-  CHECK_FALSE(then->find(after, first));
-  CHECK_FALSE(then->find_id(after, one["_id"]));
-  look_up(after, second, two);
-}
-
-TEST_CASE("of a snapshot that is hardly read no page table is made") {
-  constexpr int documents = 500;
-  OnePast world;
-  // With nothing in common: what is kept leaves the rows.
-  const auto document = [](int id, int times) {
-    base::Random random(static_cast<uint64_t>(id * 10 + times));
-    std::string text(400, '\0');
-    for (char& c : text) c = static_cast<char>('a' + random.below(26));
-    return document_of(id, {.a = times, .u = id, .text = text});
-  };
-  std::vector<storage::RecordId> records;
-  for (int i = 0; i < documents; ++i) {
-    world.change([&](Transaction& transaction) { records.push_back(world.collection->insert(transaction, document(i, 0)).id); });
-  }
-  std::vector<std::shared_ptr<storage::Collection>> snapshots;
-  for (int times = 1; times < 4; ++times) {
-    snapshots.push_back(world.as_of(world.declare()));
-    for (int i = 0; i < documents; i += times) {
-      world.change([&](Transaction& transaction) {
-        const auto before = world.collection->find(transaction, records[i], nullptr);
-        world.collection->update(transaction, records[i], *before, document(i, times));
-      });
-    }
-    if (times == 2) world.past.seal();
-  }
-  const auto written_last = [](int id, size_t snapshot) {
-    int times = 0;
-    for (int i = 1; i <= static_cast<int>(snapshot); ++i) times = id % i == 0 ? i : times;
-    return times;
-  };
-  const auto read = [&](size_t snapshot, int id) {
-    Transaction transaction(world.engine, Transaction::Mode::read);
-    const bson::Document due = document(id, written_last(id, snapshot));
-    REQUIRE(snapshots[snapshot]->find_id(transaction, due["_id"]) == records[id]);
-    const auto found = snapshots[snapshot]->find(transaction, records[id]);
-    REQUIRE(found);
-    CHECK(found->bytes() == due.bytes());
-  };
-  for (size_t snapshot = 0; snapshot < snapshots.size(); ++snapshot) {
-    for (int i = 0; i < 8; ++i) read(snapshot, 7 * i);
-  }
-  CHECK(world.past.tables_bytes() < 1'000);
-  for (size_t snapshot = 0; snapshot < snapshots.size(); ++snapshot) {
-    for (int i = 0; i < documents; ++i) read(snapshot, i);
-  }
-  CHECK(world.past.tables_bytes() > 3 * 1'000);
 }
 
 TEST_CASE("the newest snapshot at or before a time is found, though the clock went back between some") {

@@ -23,7 +23,7 @@ using versions::past::DeclaredSnapshot;
 namespace {
 
 struct Plan {
-  std::string from, to;  // empty: the first, the last
+  std::optional<std::string> from, to;  // nullopt: the first, the last
   bson::Document stages;
   std::string as = "snapshot";
 };
@@ -39,20 +39,25 @@ DeclaredSnapshot named(versions::past::Past& past, const std::string& ref) {
 }
 
 // A database, or a branch of one: which of them is read, whatever snapshot the name says.
-std::string home_of(const PipelineContext& context) {
+struct Home {
+  std::string db;
+  bool gone = false;  // a branch that is not there now: snapshots may have it
+};
+Home home_of(const PipelineContext& context) {
   const versions::DatabaseName name = versions::split_name(context.db);
   const std::string home(name.database);
-  if (!name.ref) return home;
-  if (const size_t behind = name.ref->find('@'); behind != name.ref->npos) return home + "@" + std::string(name.ref->substr(0, behind));
+  if (!name.ref) return {home};
+  if (const size_t behind = name.ref->find('@'); behind != name.ref->npos) return {home + "@" + std::string(name.ref->substr(0, behind))};
   const versions::Ref ref = versions::parse_ref(*name.ref);
   const auto database = context.op->services().databases->find(home);
-  if (!database) return home;
+  if (!database) return {home};
   storage::Transaction transaction(*context.op->services().engine, storage::Transaction::Mode::read);
   try {
-    if (database->place(transaction, ref).branch) return context.db;
+    if (database->place(transaction, ref).branch) return {context.db};
   } catch (const base::OperationError& error) {
-    if (error.code() != base::ErrorCode::namespace_not_found || !ref.steps.empty() || !past_of(context).snapshots().find(ref.name)) throw;
-    return home;
+    if (error.code() != base::ErrorCode::namespace_not_found || !ref.steps.empty()) throw;
+    if (past_of(context).snapshots().find(ref.name)) return {home};
+    return {context.db, true};
   }
   refuse(base::ErrorCode::illegal_operation, "a commit is the same in all snapshots: " + context.db);
 }
@@ -60,14 +65,20 @@ std::string home_of(const PipelineContext& context) {
 class AcrossSnapshots final : public Stage {
  public:
   AcrossSnapshots(PipelineContext& context, const Plan& plan)
-      : Stage(nullptr), plan_(plan), context_(context), past_(past_of(context)), db_(home_of(context)), snapshots_(past_.snapshots().all()) {
-    if (!plan.from.empty()) {
-      const DeclaredSnapshot from = named(past_, plan.from);
+      : AcrossSnapshots(context, plan, home_of(context)) {}
+
+  AcrossSnapshots(PipelineContext& context, const Plan& plan, const Home& home)
+      : Stage(nullptr), plan_(plan), context_(context), past_(past_of(context)), db_(home.db), snapshots_(past_.snapshots().all()) {
+    if (plan.from) {
+      const DeclaredSnapshot from = named(past_, *plan.from);
       std::erase_if(snapshots_, [&](const auto& one) { return one.stamp < from.stamp; });
     }
-    if (!plan.to.empty()) {
-      const DeclaredSnapshot to = named(past_, plan.to);
+    if (plan.to) {
+      const DeclaredSnapshot to = named(past_, *plan.to);
       std::erase_if(snapshots_, [&](const auto& one) { return one.stamp > to.stamp; });
+    }
+    if (home.gone && std::none_of(snapshots_.begin(), snapshots_.end(), [&](const auto& one) { return is_there(one); })) {
+      refuse(base::ErrorCode::namespace_not_found, "there is no branch, tag or snapshot behind '" + db_ + "', nor was one in these snapshots");
     }
   }
 
@@ -102,8 +113,9 @@ class AcrossSnapshots final : public Stage {
 
  private:
   std::string name_in(const DeclaredSnapshot& snapshot) const { return db_ + "@s" + std::to_string(snapshot.number); }
-  // A branch need not be in all of them.
+  // A branch need not be in all of them; a snapshot that was dropped meanwhile must not be left out unnoticed.
   bool is_there(const DeclaredSnapshot& snapshot) const {
+    if (!past_.snapshots().find(snapshot.number)) refuse(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + snapshot.text() + "'");
     try {
       context_.op->services().engine->catalog().open(name_in(snapshot) + "." + context_.collection);
       return true;
@@ -169,8 +181,8 @@ StageSpecPtr parse_across_snapshots(const Element& specification, PipelineContex
   arguments.only({"from", "to", "pipeline", "as"});
   past_of(context);
   Plan plan;
-  plan.from = arguments.string("from").value_or("");
-  plan.to = arguments.string("to").value_or("");
+  plan.from = arguments.string("from");
+  plan.to = arguments.string("to");
   if (const auto stages = arguments.array("pipeline")) plan.stages = bson::Document(*stages);
   if (const auto as = arguments.string("as")) {
     check_field_path(*as);
@@ -178,6 +190,7 @@ StageSpecPtr parse_across_snapshots(const Element& specification, PipelineContex
   }
   auto inner = nested_context(context, context.collection);
   const Pipeline checked(plan.stages, *inner);
+  refuse_output(checked, "$acrossSnapshots", 51047);
   return std::make_unique<AcrossSnapshotsSpec>(specification, std::move(plan));
 }
 

@@ -1,0 +1,58 @@
+// What tests of the past write into, and read from.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bson/builder.h"
+#include "storage/engine.h"
+#include "storage/temporary_engine.h"
+#include "storage/test_support.h"
+#include "versions/database/past_views.h"
+#include "versions/past/past.h"
+
+namespace versions::past::test {
+
+// A document: a small number under an index, one under a unique one, and text.
+struct Content {
+  int a = 0, u = 0;
+  std::string text;
+  bool operator==(const Content&) const = default;
+};
+
+inline bson::Document document_of(int id, const Content& content) {
+  bson::Builder out;
+  out.append("_id", id).append("a", content.a).append("u", content.u).append("text", content.text);
+  return out.done();
+}
+
+// An engine with one collection, db.c, and its past.
+struct OnePast {
+  storage::TemporaryDirectory directory;
+  storage::Engine engine{storage::test_options(directory.path())};
+  Past past{engine};
+  versions::PastViews views{past};
+  std::shared_ptr<storage::StoredCollection> collection;
+
+  OnePast() {
+    past.make();
+    engine.catalog().create("db.c", {});
+    collection = engine.catalog().stored(engine.catalog().open("db.c")->id());
+  }
+  void change(const std::function<void(Transaction&)>& work) {
+    storage::in_transaction(engine, [&](Transaction& transaction) {
+      transaction.expect_stamps(4);
+      work(transaction);
+    });
+  }
+  DeclaredSnapshot declare() {
+    return past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+  }
+  void drop(const DeclaredSnapshot& snapshot) {
+    REQUIRE(past.snapshots().drop(snapshot.number, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
+  }
+  std::shared_ptr<storage::Collection> as_of(const DeclaredSnapshot& snapshot) { return views.open(snapshot, "db@s" + std::to_string(snapshot.number) + ".c", "db.c"); }
+};
+
+}  // namespace versions::past::test
