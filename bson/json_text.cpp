@@ -37,21 +37,21 @@ bool take_fraction(std::string_view& text, int& ms) {
   return digits > 0;
 }
 
-// "Z", "+01:00", "-0130", nothing. Minutes east.
-bool take_offset(std::string_view& text, int& minutes) {
-  if (text.empty() || take(text, 'Z')) return true;
-  const bool west = text[0] == '-';
-  if (!take(text, '+') && !take(text, '-')) return false;
+}  // namespace
+
+bool take_utc_offset(std::string_view& text, int& minutes) {
+  minutes = 0;
+  if (take(text, 'Z')) return true;
+  const bool west = take(text, '-');
+  if (!west && !take(text, '+')) return false;
   int hour = 0, minute = 0;
   if (!take_number(text, 2, hour)) return false;
-  take(text, ':');
-  if (!text.empty() && !take_number(text, 2, minute)) return false;
+  const bool colon = take(text, ':'), more = !text.empty() && text[0] >= '0' && text[0] <= '9';
+  if ((colon || more) && !take_number(text, 2, minute)) return false;
   if (hour > 23 || minute > 59) return false;
   minutes = (hour * 60 + minute) * (west ? -1 : 1);
   return true;
 }
-
-}  // namespace
 
 std::string date_to_string(Date date) {
   namespace chrono = std::chrono;
@@ -69,7 +69,7 @@ std::string date_to_string(Date date) {
   return {text, static_cast<size_t>(length)};
 }
 
-std::optional<Date> date_from_string(std::string_view text) {
+std::optional<Date> date_from_string(std::string_view text, bool* has_offset) {
   namespace chrono = std::chrono;
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, ms = 0, offset = 0;
   if (!take_number(text, 4, year) || !take(text, '-') || !take_number(text, 2, month) || !take(text, '-') ||
@@ -79,7 +79,10 @@ std::optional<Date> date_from_string(std::string_view text) {
   if (take(text, 'T') || take(text, ' ')) {
     if (!take_number(text, 2, hour) || !take(text, ':') || !take_number(text, 2, minute)) return std::nullopt;
     if (take(text, ':') && (!take_number(text, 2, second) || !take_fraction(text, ms))) return std::nullopt;
-    if (!take_offset(text, offset)) return std::nullopt;
+    if (has_offset) *has_offset = !text.empty();
+    if (!text.empty() && !take_utc_offset(text, offset)) return std::nullopt;
+  } else if (has_offset) {
+    *has_offset = false;
   }
   const chrono::year_month_day date{chrono::year(year), chrono::month(static_cast<unsigned>(month)),
                                     chrono::day(static_cast<unsigned>(day))};

@@ -49,4 +49,10 @@ std::string Request::collection() const {
   return std::string(name);
 }
 
+std::string shown_namespace(const Request& request, const Command* command) {
+  const auto first = request.body.first();
+  const bool named = command && command->may_take_collection() && first.is_string();
+  return request.db + "." + (named ? std::string(first.as_string()) : "$cmd");
+}
+
 }  // namespace server

@@ -82,6 +82,8 @@ class Command {
   virtual bool takes_snapshot() const { return false; }  // readConcern snapshot outside of a transaction
   // The first field is a collection name, checked before run().
   virtual bool takes_collection() const { return false; }
+  // Whether its first field is the collection's name where it is a string.
+  virtual bool may_take_collection() const { return takes_collection(); }
   virtual OpKind kind() const { return OpKind::command; }
   // Part of MongoDB's Stable API v1: allowed with apiStrict.
   virtual bool stable_api() const { return false; }
@@ -106,5 +108,8 @@ class Command {
   // OperationError: what was appended until then is dropped.
   virtual void run(OperationContext& op, const Request& request, bson::Builder& reply) = 0;
 };
+
+// What an operation is about, for logs and currentOp: "shop.pages", or "shop.$cmd". `command`: nullptr where there is none of that name.
+std::string shown_namespace(const Request& request, const Command* command);
 
 }  // namespace server

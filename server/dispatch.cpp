@@ -54,12 +54,6 @@ std::string command_json(const Request& request) {
   return text + "}";
 }
 
-std::string log_namespace(const Request& request, const Command* command) {
-  const auto first = request.body.first();
-  const bool named = command && command->takes_collection() && first.is_string();
-  return request.db + "." + (named ? std::string(first.as_string()) : "$cmd");
-}
-
 void add_count(base::Attributes& attributes, std::string_view name, int64_t value) {
   if (value >= 0) attributes.add(name, value);
 }
@@ -232,7 +226,7 @@ void Dispatcher::log_slow(const OperationContext& op, const Command* command, co
     return;
   }
   base::Attributes attributes;
-  attributes.add("type", "command").add("ns", log_namespace(op.request(), command));
+  attributes.add("type", "command").add("ns", shown_namespace(op.request(), command));
   if (const auto metadata = op.client().metadata(); metadata && !metadata->app_name.empty()) attributes.add("appName", metadata->app_name);
   if (command && command->sensitive(op.request())) {
     attributes.add("command", op.request().command);

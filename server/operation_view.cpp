@@ -62,14 +62,12 @@ bson::Builder begin(const Client& client, const std::string& host, bool active, 
 
 bson::Document describe(const OperationContext& op, const std::string& host, bool whole) {
   const Request& request = op.request();
-  const auto first = request.body.first();
-  const bool named = op.command() && op.command()->takes_collection() && first.is_string();
   const int64_t us = op.elapsed_us();
   bson::Builder out = begin(op.client(), host, true, op.services().clock.wall_ms());
   out.append("opid", op.id());
   if (const auto lsid = request.body.find("lsid"); lsid.is_object()) out.append("lsid", lsid.as_document());
   out.append("secs_running", us / 1'000'000).append("microsecs_running", us).append("op", kind_name(op.command()));
-  out.append("ns", request.db + "." + (named ? std::string(first.as_string()) : "$cmd"));
+  out.append("ns", shown_namespace(request, op.command()));
   append_command(out, op, whole);
   if (const auto summary = op.plan_summary(); !summary.empty()) out.append("planSummary", summary);
   append_progress(out, op.progress());

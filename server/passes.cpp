@@ -31,10 +31,16 @@ bool Passes::stopping() const {
 void Passes::run() {
   const base::LogContext context(name_);
   std::unique_lock lock(mutex_);
-  while (!woken_.wait_for(lock, pause_(), [this] { return stopping_; })) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds look_again(1000);
+  for (Clock::time_point begun = Clock::now();;) {
+    const auto left = pause_() - std::chrono::floor<std::chrono::milliseconds>(Clock::now() - begun);
+    if (woken_.wait_for(lock, std::min(left, look_again), [this] { return stopping_; })) return;
+    if (left > look_again) continue;
     lock.unlock();
     pass_();
     lock.lock();
+    begun = Clock::now();
   }
 }
 

@@ -44,6 +44,7 @@ class Aggregate final : public Command, public Explainable {
   std::string_view help() const override { return "Runs an aggregation pipeline over a collection."; }
   std::optional<FieldNames> fields() const override { return known_fields; }
   OpKind kind() const override { return OpKind::command; }
+  bool may_take_collection() const override { return true; }
   bool takes_read_concern() const override { return true; }
   bool takes_snapshot() const override { return true; }
   bool takes_write_concern() const override { return true; }

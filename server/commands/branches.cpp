@@ -13,12 +13,25 @@ using base::OperationError;
 
 std::string database_of(const Request& request) { return std::string(versions::split_name(request.db).database); }
 
-versions::Ref ref_of(const Request& request) { return query::ref_of_name(request.db); }
+namespace {
+
+[[noreturn]] void refuse_snapshot(const Request& request) {
+  throw OperationError(ErrorCode::illegal_operation, request.command + " isn't possible in " + request.db + ": a snapshot is read-only, and has no branches of its own");
+}
+
+}  // namespace
+
+versions::Ref ref_of(const Request& request) {
+  const versions::DatabaseName name = versions::split_name(request.db);
+  if (name.ref && name.ref->find('@') != name.ref->npos) refuse_snapshot(request);  // a branch in one
+  return query::ref_of_name(request.db);
+}
 
 versions::Ref ref_of(std::string_view argument) { return versions::parse_ref(argument); }
 
 std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const Request& request) {
   write::engine_of(op);
+  if (op.services().databases->names_snapshot(request.db)) refuse_snapshot(request);
   return query::branched_database(op, request.db);
 }
 

@@ -66,6 +66,7 @@ class CollMod : public Command {
     storage::Catalog& catalog = write::engine_of(op).catalog();
     const auto collection = catalog.find(ns);
     if (!collection) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
+    write::check_writable(*collection);
     if (index) change(catalog, collection, Arguments("collMod.index", *index), reply);
     for (const auto& [name, value] : wanted) {
       if (!value) continue;

@@ -30,6 +30,7 @@ class Compact : public Command {
     storage::Engine& engine = write::engine_of(op);
     const auto collection = engine.catalog().find(ns);
     if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
+    write::check_writable(*collection);
     const int64_t before = sizes_of(engine, *collection).total();
     engine.dedup().tidy(*collection, [&] { op.check_interrupt(); });
     for (const auto& table : storage::store_table_names(collection->id())) {

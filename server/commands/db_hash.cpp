@@ -55,7 +55,7 @@ bool is_wanted(const std::set<std::string, std::less<>>& wanted, std::string_vie
 // Of a database with branches, what the last commit says of the collections: who compares these reads no document.
 void append_roots(OperationContext& op, const Request& request, const std::set<std::string, std::less<>>& wanted, bson::Builder& reply) {
   auto database = op.services().databases->find(database_of(request));
-  if (!database) return;
+  if (!database || op.services().databases->names_snapshot(request.db)) return;
   const query::States states(op, std::move(database));
   const auto commit = states.branches().graph().commit(states.transaction(), states.place(ref_of(request)).commit);
   bson::Builder roots;

@@ -167,7 +167,7 @@ void append_recommended(bson::Builder& out, const Study& study) {
   const double plain = ratio(advice.plain_bytes, advice.plain_block_bytes);
   const double gain = ratio(advice.content_bytes, balanced.block_bytes) / plain;
   const double archive_by = ratio(balanced.block_bytes, archive.block_bytes);
-  const bool worth = advice.sampled > 0 && gain >= worth_ratio;
+  const bool worth = advice.sampled > 0 && balanced.deltas > 0 && gain >= worth_ratio;
   const auto key = worth ? study.key() : std::nullopt;
   {
     auto dedup = out.object("dedup");

@@ -19,7 +19,8 @@ struct Parsed {
   write::UpdateStatement statement;
   bool remove = false;
   bool return_new = false;
-  bson::DocumentView fields;
+  std::shared_ptr<const query::Matcher> matcher;
+  std::unique_ptr<const query::Projection> projection;  // nullptr: the whole document
   bson::Document let;  // the statement borrows it
 };
 
@@ -60,10 +61,17 @@ void parse(OperationContext& op, const Arguments& arguments, Parsed& parsed) {
   parsed.return_new = arguments.loose_boolean("new").value_or(false);
   statement.keep_before = !parsed.return_new;
   statement.keep_after = parsed.return_new;
-  parsed.fields = arguments.object("fields").value_or(bson::DocumentView());
   arguments.loose_boolean("bypassDocumentValidation");
   check_collation(arguments.any("collation"));
   check_combination(parsed);
+  if (const auto fields = arguments.object("fields"); fields && !fields->empty()) {
+    const auto context = query::parse_context(op, statement.selection.let);
+    parsed.matcher = query::Matcher::parse(statement.selection.filter, context);
+    parsed.projection = query::Projection::parse(*fields, parsed.matcher.get(), context);
+    if (parsed.return_new && parsed.projection->positional()) {
+      throw OperationError(ErrorCode::bad_value, "Cannot use a positional projection and return the new document.");
+    }
+  }
 }
 
 class FindAndModify : public Command {
@@ -105,7 +113,7 @@ class FindAndModify : public Command {
       last.append("n", outcome.matched > 0 || outcome.upserted_id ? 1 : 0).append("updatedExisting", outcome.matched > 0);
       if (outcome.upserted_id) last.append("upserted", *outcome.upserted_id);
     }
-    append_value(op, parsed, parsed.return_new ? outcome.after : outcome.before, reply);
+    append_value(parsed, parsed.return_new ? outcome.after : outcome.before, reply);
   }
 
  private:
@@ -138,7 +146,7 @@ class FindAndModify : public Command {
       }
       document = op.retry->image();
     }
-    append_value(op, parsed, document, reply);
+    append_value(parsed, document, reply);
     reply.append("retriedStmtId", op.retry->statement());
   }
 
@@ -148,22 +156,13 @@ class FindAndModify : public Command {
       auto last = reply.object("lastErrorObject");
       last.append("n", static_cast<int32_t>(outcome.deleted));
     }
-    append_value(op, parsed, outcome.before, reply);
+    append_value(parsed, outcome.before, reply);
   }
 
-  static void append_value(OperationContext& op, const Parsed& parsed, const std::optional<bson::Document>& document,
-                           bson::Builder& reply) {
-    if (!document) {
-      reply.append_null("value");
-      return;
-    }
-    if (parsed.fields.empty()) {
-      reply.append("value", *document);
-      return;
-    }
-    const auto context = query::parse_context(op, parsed.statement.selection.let);
-    const auto matcher = query::Matcher::parse(parsed.statement.selection.filter, context);
-    reply.append("value", query::Projection::parse(parsed.fields, matcher.get(), context)->apply(*document));
+  static void append_value(const Parsed& parsed, const std::optional<bson::Document>& document, bson::Builder& reply) {
+    if (!document) reply.append_null("value");
+    else if (parsed.projection) reply.append("value", parsed.projection->apply(*document));
+    else reply.append("value", *document);
   }
 };
 

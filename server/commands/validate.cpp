@@ -170,6 +170,7 @@ class Validate : public Command {
       return append_report(*collection, report.after, &report, {}, reply);
     }
     auto report = catalog.validate(collection, full, interrupted);
+    if (report.indexes.empty() && !collection->indexes().empty()) report.warnings.push_back("Of " + ns + " the documents were checked, and not the indexes: it can't be written to.");
     if (enforce_count && report.records_said != report.records) {
       report.valid = false;
       report.errors.push_back("fast count (" + std::to_string(report.records_said) + ") does not match number of records (" +

@@ -113,7 +113,7 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   plan->temporary_path = transaction.engine().options().path + "/_tmp";
   const ParseContext context = parse_context(op, plan->query.let);
   plan->matcher = Matcher::parse(plan->query.filter, context);
-  if (!plan::natural_direction(plan->query)) plan->sort = SortPattern::parse(plan->query.sort);
+  if (!plan::sorts_naturally(plan->query)) plan->sort = SortPattern::parse(plan->query.sort);
   if (!plan->query.projection.empty()) plan->projection = Projection::parse(plan->query.projection, plan->matcher.get(), context);
   plan->ns = plan->collection ? plan->collection->ns() : plan->query.ns;
   choose(*plan, plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort), op);

@@ -182,6 +182,7 @@ bson::Document Projection::apply(DocumentView document) const {
 
 bool Projection::inclusion() const { return state_->tree.inclusion; }
 bool Projection::simple() const { return state_->tree.simple; }
+bool Projection::positional() const { return state_->tree.positional; }
 bool Projection::keeps_id() const {
   const Node* id = state_->tree.root->child("_id");
   return id ? id->action != Action::exclude : !inclusion();

@@ -30,6 +30,7 @@ class Projection {
   // Only plain fields to include or exclude: explain says PROJECTION_SIMPLE.
   bool simple() const;
   bool keeps_id() const;
+  bool positional() const;
 
  private:
   struct State;

@@ -31,6 +31,8 @@ class Parser {
   }
 
  private:
+  [[noreturn]] static void refuse_both() { throw OperationError(31255, "Cannot specify positional operator and $elemMatch."); }
+
   void parse_element(const std::string& prefix, const Element& element) {
     const std::string path = prefix.empty() ? std::string(element.name) : prefix + "." + std::string(element.name);
     if (element.name.empty() || element.name.front() != '$') {
@@ -87,6 +89,8 @@ class Parser {
       throw OperationError(31274, "elemMatch: Invalid argument, object required, but got " + std::string(bson::type_name(operand.type())));
     }
     if (path.find('.') != path.npos) throw OperationError(31275, "Cannot use $elemMatch projection on a nested field");
+    if (tree_.positional) refuse_both();
+    elem_match_ = true;
     set_kind(true, path);
     Node& node = add(path);
     node.action = Action::elem_match;
@@ -138,6 +142,7 @@ class Parser {
     }
     if (!element.truthy()) throw OperationError(31395, "positional projection cannot be used with exclusion");
     if (tree_.positional) throw OperationError(31276, "Cannot specify more than one positional projection per query.");
+    if (elem_match_) refuse_both();
     set_kind(true, path + ".$");
     tree_.positional = true;
     add(path).action = Action::position;
@@ -227,6 +232,7 @@ class Parser {
   }
 
   const ParseContext& context_;
+  bool elem_match_ = false;
   Tree tree_;
   std::optional<bool> inclusion_;  // nothing has said yet
   std::optional<bool> id_;

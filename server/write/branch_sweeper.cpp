@@ -48,7 +48,7 @@ BranchSweeper::BranchSweeper(Services& services)
     : services_(services),
       passes_("BranchSweeper", [this] { return std::chrono::seconds(sleep_seconds_.load()); }, [this] { if (enabled_) run_pass(); }) {
   services.parameters.add_boolean("branchSweepEnabled", enabled_);
-  services.parameters.add_integer("branchSweepSleepSecs", sleep_seconds_, {.min = 1});
+  services.parameters.add_integer("branchSweepSleepSecs", sleep_seconds_, {.min = 1, .max = INT32_MAX});
   services.parameters.add_integer("branchSweepCommits", commits_, {.min = 1, .max = 10'000});
 }
 

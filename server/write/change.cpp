@@ -45,6 +45,7 @@ class Finder {
     // ask again in the rare case that this one is gone.
     if (!selection.all && !selection.sort.empty()) query.limit = 1;
     auto collection = engine_of(op).catalog().open(ns);
+    if (!collection) check_writable(op, ns);
     reader_.emplace(op, std::move(collection), std::string(ns), query);
     op.set_plan_summary(reader_->executor().summary());
     once_ = reader_->executor().summary().starts_with("COLLSCAN");

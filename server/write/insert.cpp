@@ -89,7 +89,16 @@ InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const 
   while (at < documents.size() && (outcome.errors.empty() || !ordered)) {
     op.check_interrupt();
     const Prepared prepared = prepare(op, documents, at);
-    const Target target = Target::open_or_create(op, ns);
+    Target target;
+    try {
+      target = Target::open_or_create(op, ns);
+    } catch (const base::OperationError& error) {
+      // Of each of them, as of updates.
+      op.check_interrupt();
+      const size_t refused = ordered ? 1 : prepared.views.size() + (prepared.error ? 1 : 0);
+      for (size_t i = 0; i < refused; ++i) outcome.errors.add(place_of(at++), error);
+      continue;
+    }
     DocumentWriter writer(op, target);
     const size_t stamps_each = target->options().capped ? 2 : 1;  // in a full one another goes for each
     const Attempt attempt = insert_batch(op, writer, prepared.views, stamps_each, ordered, [&](size_t index) { return place_of(at + index); });

@@ -6,6 +6,7 @@
 #include "server/write/namespaces.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
+#include "versions/database/databases.h"
 
 namespace server::write {
 
@@ -15,21 +16,31 @@ storage::Engine& engine_of(OperationContext& op) {
   return *engine;
 }
 
+void check_writable(const storage::Collection& collection) {
+  if (!collection.read_only()) return;
+  const std::string ns = collection.ns();
+  if (database_of(ns).find('@') != ns.npos) throw base::OperationError(base::ErrorCode::illegal_operation, "cannot write to " + ns + ": only branches can be written to");
+  throw base::OperationError(base::ErrorCode::invalid_namespace, "cannot write to " + ns);
+}
+
+void check_writable(OperationContext& op, std::string_view ns) {
+  versions::Databases* const databases = op.services().databases;
+  if (databases && database_of(ns).find('@') != ns.npos) databases->home(ns);
+}
+
 Target Target::open(OperationContext& op, std::string_view ns) {
   storage::Catalog& catalog = engine_of(op).catalog();
   for (;;) {
     Target target;
     target.collection_ = catalog.open(ns);
-    if (!target.collection_) return target;
+    if (!target.collection_) {
+      check_writable(op, ns);
+      return target;
+    }
     target.schema_ = std::shared_lock(target.collection_->schema_mutex());
     // Between finding and locking it may have been dropped, or renamed away.
     if (target.collection_->dropped() || target.collection_->ns() != ns) continue;
-    if (target.collection_->read_only()) {
-      if (database_of(ns).find('@') != ns.npos) {
-        throw base::OperationError(base::ErrorCode::illegal_operation, "cannot write to " + std::string(ns) + ": only branches can be written to");
-      }
-      throw base::OperationError(base::ErrorCode::invalid_namespace, "cannot write to " + std::string(ns));
-    }
+    check_writable(*target.collection_);
     return target;
   }
 }

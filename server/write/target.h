@@ -33,6 +33,11 @@ class Target {
   std::shared_lock<std::shared_mutex> schema_;
 };
 
+// Throws where nothing can be written to it: in a snapshot, a tag or a commit, or what only shows something.
+void check_writable(const storage::Collection& collection);
+// The same of a name that no collection has.
+void check_writable(OperationContext& op, std::string_view ns);
+
 // The engine of a server that has one; throws where it was assembled without.
 storage::Engine& engine_of(OperationContext& op);
 

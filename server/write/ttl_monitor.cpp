@@ -35,7 +35,7 @@ TtlMonitor::TtlMonitor(Services& services)
     : services_(services),
       passes_("TTLMonitor", [this] { return std::chrono::seconds(sleep_seconds_.load()); }, [this] { if (enabled_) run_pass(); }) {
   services.parameters.add_boolean("ttlMonitorEnabled", enabled_);
-  services.parameters.add_integer("ttlMonitorSleepSecs", sleep_seconds_, {.min = 1});
+  services.parameters.add_integer("ttlMonitorSleepSecs", sleep_seconds_, {.min = 1, .max = INT32_MAX});
 }
 
 int64_t TtlMonitor::run_pass() {

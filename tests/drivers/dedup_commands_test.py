@@ -193,3 +193,45 @@ def test_dedup_of_a_collection_can_be_changed(db):
     heads = chain(db, "c", 0)["heads"]
     assert heads == 1
     assert db.command("collStats", "c")["dedup"]["deltas"] >= 50
+
+
+def test_advice_on_a_few_documents_from_a_small_sample(db):
+    """A sample that draws no run of neighbours must not pass for documents that don't compress."""
+    db.c.insert_many([{"_id": i} for i in range(2000)])
+    for _ in range(8):
+        advice = db.command("dedupAdvise", "c", sample={"documents": 5})
+        assert advice["withoutDedup"]["ratioWithBlockCompression"] > 5 and not advice["recommended"]["dedup"]["enabled"]
+
+
+def test_figures_are_of_databases_that_are_there(db):
+    db.c.insert_many(revisions(1, 1, 20))
+    settle(db.client)
+    databases = lambda: db.client.admin.command("serverStatus")["dedup"]["databases"]
+    assert db.name in databases()
+    db.client.drop_database(db.name)
+    assert db.name not in databases()
+
+
+def test_files_that_were_just_written_are_validated(db):
+    db.c.insert_many([{"_id": i, "t": "hello" * i} for i in range(50)])
+    settle(db.client)
+    for _ in range(3):  # the encoder may write once more between
+        report = db.command("validate", "c", full=True)
+        assert report["valid"], report
+        if not [one for one in report["warnings"] if "transient" in one]:
+            return
+    raise AssertionError(report["warnings"])
+
+
+def test_a_shorter_pause_of_the_ttl_monitor_counts_at_once(db):
+    admin = db.client.admin
+    passes = lambda: admin.command("serverStatus")["metrics"]["ttl"]["passes"]
+    before = admin.command("setParameter", 1, ttlMonitorSleepSecs=1)["was"]
+    try:
+        start = passes()
+        deadline = time.monotonic() + 20
+        while passes() == start:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    finally:
+        admin.command("setParameter", 1, ttlMonitorSleepSecs=before)

@@ -81,9 +81,9 @@ Value mod(std::string_view, Arguments a) {
 }
 
 // The argument of a function of one number; false: null is the answer.
-bool numeric(std::string_view name, const ValueView& value) {
+bool numeric(std::string_view name, const ValueView& value, int code = 28765) {
   if (value.is_nullish()) return false;
-  if (!value.is_number()) fail(28765, std::string(name) + " only supports numeric types, not " + named(value));
+  if (!value.is_number()) fail(code, std::string(name) + " only supports numeric types, not " + named(value));
   return true;
 }
 
@@ -153,7 +153,7 @@ Value pow(std::string_view, Arguments a) {
 
 template <Value (*function)(const ValueView&, int)>
 Value rounded(std::string_view name, Arguments a) {
-  if (!numeric(name, a[0])) return Value::null();
+  if (!numeric(name, a[0], 51081)) return Value::null();
   int places = 0;
   if (a.size() == 2) {
     if (a[1].is_nullish()) return Value::null();

@@ -172,8 +172,10 @@ Value to(std::string_view, Arguments a) {
 }
 
 Type target_type(const ValueView& to) {
-  static constexpr Type targets[] = {Type::number_double, Type::string, Type::object_id, Type::boolean,
-                                     Type::date,          Type::int32,  Type::int64,     Type::decimal128};
+  // To those behind decimal128 nothing can be converted.
+  static constexpr Type targets[] = {Type::number_double, Type::string, Type::object_id, Type::boolean, Type::date, Type::int32, Type::int64, Type::decimal128,
+                                     Type::object, Type::array, Type::binary, Type::undefined, Type::null, Type::regex, Type::db_pointer, Type::code,
+                                     Type::symbol, Type::code_with_scope, Type::timestamp, Type::min_key, Type::max_key};
   for (const Type type : targets) {
     if (to.is_string() && to.as_string() == bson::type_name(type)) return type;
     if (to.is_number() && to.to_double() == static_cast<double>(static_cast<uint8_t>(type))) return type;

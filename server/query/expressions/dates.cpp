@@ -9,6 +9,7 @@
 #include "bson/arithmetic.h"
 #include "bson/builder.h"
 #include "bson/json.h"
+#include "server/query/expressions/date_format.h"
 #include "server/query/expressions/date_units.h"
 #include "server/query/expressions/operator_support.h"
 
@@ -89,6 +90,8 @@ Parts parts_of(LocalTime time) {
           static_cast<int>(iso_day)};
 }
 
+bool is_date(const ValueView& value) { return value.type() == Type::date || value.type() == Type::timestamp || value.type() == Type::object_id; }
+
 bson::Date date_of(const ValueView& value) {
   switch (value.type()) {
     case Type::date:
@@ -141,7 +144,7 @@ std::optional<Zone> zone_from(const ExpressionPtr& expression, Frame& frame) {
   if (!expression) return Zone("UTC");
   const Value name = expression->evaluate(frame);
   if (name.view().is_nullish()) return std::nullopt;
-  if (name.type() != Type::string) fail(40533, "timezone must evaluate to a string, found " + named(name));
+  if (name.type() != Type::string) fail(40517, "timezone must evaluate to a string, found " + named(name));
   return Zone(name.view().as_string());
 }
 
@@ -185,9 +188,12 @@ ExpressionPtr parse_date_to_parts(std::string_view name, const ValueView& value,
     const Value value = when->evaluate(frame);
     const auto in = zone_from(zone, frame);
     if (value.view().is_nullish() || !in) return Value::null();
+    const Value as_iso = iso ? iso->evaluate(frame) : Value(false);
+    if (as_iso.view().is_nullish()) return Value::null();
+    if (as_iso.type() != Type::boolean) fail(40521, "iso8601 must evaluate to a bool, found " + named(as_iso));
     const Parts p = parts_of(in->local(date_of(value)));
     bson::Builder out;
-    if (iso && iso->evaluate(frame).view().truthy()) {
+    if (as_iso.view().truthy()) {
       out.append("isoWeekYear", p.iso_year).append("isoWeek", p.iso_week).append("isoDayOfWeek", p.iso_day_of_week);
     } else {
       out.append("year", p.year).append("month", p.month).append("day", p.day);
@@ -225,6 +231,8 @@ std::string formatted(std::string_view format, const Parts& p, std::chrono::minu
         break;
       }
       case 'Z': out += std::to_string(offset.count()); break;
+      case 'b': out += month_names[p.month - 1].substr(0, 3); break;
+      case 'B': out += month_names[p.month - 1]; break;
       case '%': out.push_back('%'); break;
       default: fail(18536, std::string("Invalid format character '%") + format[i] + "' in format string");
     }
@@ -268,7 +276,7 @@ ExpressionPtr parse_date_to_string(std::string_view, const ValueView& value, Sco
 
 ExpressionPtr parse_date_from_string(std::string_view, const ValueView& value, Scope& scope) {
   if (!value.is_object()) fail(40540, "$dateFromString only supports an object as an argument, found: " + named(value));
-  ExpressionPtr text, zone, on_error, on_null;
+  ExpressionPtr text, zone, on_error, on_null, format;
   for (const bson::Element& field : value.as_document()) {
     if (field.name == "dateString") {
       text = parse_expression(field, scope);
@@ -279,54 +287,74 @@ ExpressionPtr parse_date_from_string(std::string_view, const ValueView& value, S
     } else if (field.name == "onNull") {
       on_null = parse_expression(field, scope);
     } else if (field.name == "format") {
-      fail(static_cast<int>(base::ErrorCode::not_implemented), "$dateFromString with 'format' is not supported");
+      format = parse_expression(field, scope);
     } else {
       fail(40541, "Unrecognized argument to $dateFromString: " + std::string(field.name));
     }
   }
   if (!text) fail(40542, "Missing 'dateString' parameter to $dateFromString");
-  return evaluated([text = std::move(text), zone = std::move(zone), on_error = std::move(on_error), on_null = std::move(on_null)](Frame& frame) {
+  return evaluated([text = std::move(text), zone = std::move(zone), on_error = std::move(on_error), on_null = std::move(on_null), format = std::move(format)](Frame& frame) {
     const Value given = text->evaluate(frame);
-    if (given.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
     const auto in = zone_from(zone, frame);
-    if (!in) return Value::null();
-    const auto parsed = given.type() == Type::string ? bson::date_from_string(given.view().as_string()) : std::nullopt;
-    if (!parsed) {
-      if (on_error) return on_error->evaluate(frame);
-      if (given.type() != Type::string) {
-        fail(static_cast<int>(base::ErrorCode::conversion_failure), "$dateFromString requires that 'dateString' be a string, found: " + named(given));
-      }
-      fail(static_cast<int>(base::ErrorCode::conversion_failure), "Error parsing date string '" + std::string(given.view().as_string()) + "'");
+    const Value by = format ? format->evaluate(frame) : Value();
+    if (format && !by.view().is_nullish() && by.type() != Type::string) fail(40684, "$dateFromString requires that 'format' be a string, found: " + named(by));
+    if (given.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
+    if (!in || (format && by.view().is_nullish())) return Value::null();
+    const auto failed = [&](const std::string& why) {
+      if (!on_error) fail(static_cast<int>(base::ErrorCode::conversion_failure), why);
+      return on_error->evaluate(frame);
+    };
+    if (given.type() != Type::string) return failed("$dateFromString requires that 'dateString' be a string, found: " + named(given));
+    const std::string_view date = given.view().as_string();
+    std::optional<LocalTime> read;
+    bool has_offset = false;
+    if (format) {
+      if (const auto formatted = read_date(date, by.view().as_string())) read = formatted->local, has_offset = formatted->has_offset;
+    } else if (const auto parsed = bson::date_from_string(date, &has_offset)) {
+      read = LocalTime(milliseconds(parsed->ms));
     }
-    return Value(in->utc(LocalTime(milliseconds(parsed->ms))));
+    if (!read) return failed("Error parsing date string '" + std::string(date) + "'");
+    if (zone && has_offset) return failed("you cannot pass in a date/time string with GMT offset together with a timezone argument");
+    return Value(in->utc(*read));
   });
 }
 
 ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Scope& scope) {
   if (!value.is_object()) fail(40519, "$dateFromParts only supports an object as its argument");
-  Parameter p[] = {{"year"}, {"month"}, {"day"}, {"hour"}, {"minute"}, {"second"}, {"millisecond"}, {"timezone"}};
+  Parameter p[] = {{"year"}, {"month"}, {"day"}, {"hour"}, {"minute"}, {"second"}, {"millisecond"}, {"timezone"}, {"isoWeekYear"}, {"isoWeek"}, {"isoDayOfWeek"}};
   parse_parameters("$dateFromParts", value, scope, p, 40519, 40518, 40516);
-  if (!p[0].expression) fail(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
+  const bool iso = p[8].expression != nullptr;
+  if (!p[0].expression && !iso) fail(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
+  if (p[0].expression && (iso || p[9].expression || p[10].expression)) fail(40489, "$dateFromParts does not allow mixing natural dates with ISO dates");
+  if (iso && (p[1].expression || p[2].expression)) fail(40525, "$dateFromParts does not allow mixing ISO dates with natural dates");
+  if (iso) {
+    for (const size_t i : {0, 1, 2}) std::swap(p[i], p[i + 8]);
+  }
   std::array<ExpressionPtr, 8> parts;
+  std::array<std::string_view, 7> names;
   for (size_t i = 0; i < parts.size(); ++i) parts[i] = std::move(p[i].expression);
-  return evaluated([parts = std::move(parts)](Frame& frame) {
+  for (size_t i = 0; i < names.size(); ++i) names[i] = p[i].name;
+  return evaluated([parts = std::move(parts), names, iso](Frame& frame) {
+    constexpr size_t bounded = 5;  // year to minute
     int64_t numbers[] = {1970, 1, 1, 0, 0, 0, 0};
     for (size_t i = 0; i < 7; ++i) {
       if (!parts[i]) continue;
       const Value given = parts[i]->evaluate(frame);
       if (given.view().is_nullish()) return Value::null();
       const auto whole = whole_number(given);
-      if (!whole) fail(40515, "parameter value must evaluate to an integer, found " + named(given));
+      if (!whole) fail(40515, "'" + std::string(names[i]) + "' must evaluate to an integer, found " + named(given));
+      if (i > 0 && i < bounded && (*whole < INT16_MIN || *whole > INT16_MAX)) {
+        fail(31034, "'" + std::string(names[i]) + "' must evaluate to a value in the range [-32768, 32767]; value " + std::to_string(*whole) + " is not in range");
+      }
       numbers[i] = *whole;
     }
-    if (numbers[0] < 1 || numbers[0] > 9999) fail(40523, "'year' must evaluate to an integer in the range 1 to 9999, found " + std::to_string(numbers[0]));
+    if (numbers[0] < 1 || numbers[0] > 9999) {
+      fail(iso ? 31095 : 40523, "'" + std::string(names[0]) + "' must evaluate to an integer in the range 1 to 9999, found " + std::to_string(numbers[0]));
+    }
     const auto zone = zone_from(parts[7], frame);
     if (!zone) return Value::null();
-    // Parts beyond their range carry over: month 14 is February of the next year.
-    const int64_t months = numbers[0] * 12 + numbers[1] - 1;
-    const date::year year(static_cast<int>(months / 12));
-    const date::local_days first = date::local_days(year / date::month(static_cast<unsigned>(months % 12) + 1) / 1);
-    const LocalTime local = LocalTime(first.time_since_epoch()) + date::days(numbers[2] - 1) + std::chrono::hours(numbers[3]) +
+    const date::local_days day = (iso ? day_of_iso_parts : day_of_parts)(numbers[0], numbers[1], numbers[2]);
+    const LocalTime local = LocalTime(day.time_since_epoch()) + std::chrono::hours(numbers[3]) +
                             std::chrono::minutes(numbers[4]) + std::chrono::seconds(numbers[5]) + milliseconds(numbers[6]);
     return Value(zone->utc(local));
   });
@@ -335,6 +363,21 @@ ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Sc
 DateUnit unit_of(std::string_view op, const ValueView& value) {
   if (!value.is_string()) fail(5439013, std::string(op) + " requires 'unit' to be a string, but got " + named(value));
   return date_unit(value.as_string());
+}
+
+// Sunday: 0. Weeks alone ask for it. nullopt: null.
+std::optional<int> start_of_week(const std::string& op, const ExpressionPtr& expression, const ValueView& unit, Frame& frame) {
+  if (!expression || !unit.is_string() || unit.as_string() != "week") return 0;
+  const Value given = expression->evaluate(frame);
+  if (given.view().is_nullish()) return std::nullopt;
+  if (given.type() != Type::string) fail(5439015, op + " requires 'startOfWeek' to be a string, but got " + named(given));
+  std::string day(given.view().as_string());
+  for (char& c : day) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  constexpr std::string_view days[] = {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
+  for (int i = 0; i < 7; ++i) {
+    if (day == days[i] || day == days[i].substr(0, 3)) return i;
+  }
+  fail(5439016, op + " parameter 'startOfWeek' value cannot be recognized as a day of a week: " + std::string(given.view().as_string()));
 }
 
 template <int sign>
@@ -346,6 +389,7 @@ ExpressionPtr parse_date_add(std::string_view name, const ValueView& value, Scop
     const Value start = when->evaluate(frame), in_unit = unit->evaluate(frame), by = amount->evaluate(frame);
     const auto in = zone_from(zone, frame);
     if (start.view().is_nullish() || in_unit.view().is_nullish() || by.view().is_nullish() || !in) return Value::null();
+    if (!is_date(start)) fail(5166403, op + " requires startDate to be convertible to a date");
     const auto whole = bson::number::exact_int64(by);
     if (!whole) fail(5166405, op + " expects integer amount of time units");
     return Value(in->utc(shifted(in->local(date_of(start)), unit_of(op, in_unit), sign * *whole)));
@@ -355,31 +399,36 @@ ExpressionPtr parse_date_add(std::string_view name, const ValueView& value, Scop
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 ExpressionPtr parse_date_diff(std::string_view name, const ValueView& value, Scope& scope) {
-  Parameter p[] = {{"startDate", true}, {"endDate", true}, {"unit", true}, {"timezone"}};
+  Parameter p[] = {{"startDate", true}, {"endDate", true, nullptr, 5166304}, {"unit", true, nullptr, 5166305}, {"timezone"}, {"startOfWeek"}};
   parse_parameters(name, value, scope, p, 5166301, 5166302, 5166303);
   return evaluated([op = std::string(name), from = std::move(p[0].expression), to = std::move(p[1].expression),
-                    unit = std::move(p[2].expression), zone = std::move(p[3].expression)](Frame& frame) {
+                    unit = std::move(p[2].expression), zone = std::move(p[3].expression), week = std::move(p[4].expression)](Frame& frame) {
     const Value start = from->evaluate(frame), end = to->evaluate(frame), in_unit = unit->evaluate(frame);
     const auto in = zone_from(zone, frame);
     if (start.view().is_nullish() || end.view().is_nullish() || in_unit.view().is_nullish() || !in) return Value::null();
+    const auto first_day = start_of_week(op, week, in_unit, frame);
+    if (!first_day) return Value::null();
+    for (const auto& [what, date] : {std::pair("startDate", &start), {"endDate", &end}}) {
+      if (!is_date(*date)) fail(5166307, op + " requires '" + what + "' to be a date, but got " + named(*date));
+    }
     const LocalTime a = in->local(date_of(start)), b = in->local(date_of(end));
     const DateUnit u = unit_of(op, in_unit);
     if (const int64_t months = months_per(u)) {
       const Parts x = parts_of(a), y = parts_of(b);
       return Value(floor_div(int64_t{y.year} * 12 + y.month - 1, months) - floor_div(int64_t{x.year} * 12 + x.month - 1, months));
     }
-    // Boundaries crossed, not time passed; weeks begin on Sundays (1970 began on a Thursday).
+    // Boundaries crossed, not time passed (1970 began on a Thursday).
     const int64_t length = fixed_length(u).count();
-    const int64_t shift = u == DateUnit::week ? milliseconds(std::chrono::hours(4 * 24)).count() : 0;
+    const int64_t shift = u == DateUnit::week ? milliseconds(std::chrono::hours((4 - *first_day + 7) * 24)).count() : 0;
     return Value(floor_div(b.time_since_epoch().count() + shift, length) - floor_div(a.time_since_epoch().count() + shift, length));
   });
 }
 
 ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Scope& scope) {
-  Parameter p[] = {{"date", true}, {"unit", true}, {"binSize"}, {"timezone"}};
+  Parameter p[] = {{"date", true}, {"unit", true, nullptr, 5439010}, {"binSize"}, {"timezone"}, {"startOfWeek"}};
   parse_parameters(name, value, scope, p, 5439007, 5439008, 5439009);
   return evaluated([op = std::string(name), when = std::move(p[0].expression), unit = std::move(p[1].expression),
-                    bin = std::move(p[2].expression), zone = std::move(p[3].expression)](Frame& frame) {
+                    bin = std::move(p[2].expression), zone = std::move(p[3].expression), week = std::move(p[4].expression)](Frame& frame) {
     const Value date = when->evaluate(frame), in_unit = unit->evaluate(frame);
     const auto in = zone_from(zone, frame);
     int64_t bins = 1;
@@ -391,6 +440,9 @@ ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Sc
       bins = *whole;
     }
     if (date.view().is_nullish() || in_unit.view().is_nullish() || !in) return Value::null();
+    const auto first_day = start_of_week(op, week, in_unit, frame);
+    if (!first_day) return Value::null();
+    if (!is_date(date)) fail(5439012, op + " requires 'date' to be a date, but got " + named(date));
     const LocalTime time = in->local(date_of(date));
     const DateUnit u = unit_of(op, in_unit);
     // Bins are counted from 2000-01-01.
@@ -401,7 +453,8 @@ ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Sc
       return Value(in->utc(shifted(origin, DateUnit::month, floor_div(since, months * bins) * months * bins)));
     }
     const int64_t length = fixed_length(u).count() * bins;
-    const LocalTime from = u == DateUnit::week ? origin + std::chrono::hours(24) : origin;  // the first Sunday: 2000-01-02
+    // 2000 began on a Saturday: the first week that begins on the day.
+    const LocalTime from = u == DateUnit::week ? origin + std::chrono::hours((*first_day + 1) % 7 * 24) : origin;
     return Value(in->utc(from + milliseconds(floor_div((time - from).count(), length) * length)));
   });
 }

@@ -191,7 +191,11 @@ ExpressionPtr parse_object(bson::DocumentView object, Scope& scope) {
 
 Scope::Scope(int64_t now_ms) : now_ms_(now_ms) {}
 
-void Scope::define(std::string name, Value value) { variables_.push_back({std::move(name), -1, std::move(value)}); }
+// As undefined a document carries what is missing.
+void Scope::define(std::string name, Value value) {
+  if (value.type() == bson::Type::undefined) value = Value();
+  variables_.push_back({std::move(name), -1, std::move(value)});
+}
 
 int Scope::enter(std::string name) {
   variables_.push_back({std::move(name), slots_, Value()});

@@ -66,6 +66,10 @@ TEST_CASE("Arithmetic promotes and refuses as MongoDB does") {
   same("{$multiply: ['$d', 2]}", "5.0");
   same("{$divide: [7, 2]}", "3.5");
   same("{$mod: [-7, 3]}", "-1");
+  same("{$type: {$mod: [7, 3.0]}}", "'int'");
+  same("{$type: {$mod: [7, 3.5]}}", "'double'");
+  same("{$type: {$mod: [7.0, 3]}}", "'double'");
+  same("{$type: {$mod: [7, 1e10]}}", "'double'");
   same("{$add: [1, null]}", "null");
   same("{$abs: -3}", "3");
   same("{$round: [2.5]}", "2.0");
@@ -156,6 +160,8 @@ TEST_CASE("Strings by bytes and by code points") {
   same("{$regexMatch: {input: '$s', regex: '^gr', options: 'i'}}", "true");
   same("{$regexFind: {input: '$s', regex: 'ü(.)'}}", "{match: 'üß', idx: 2, captures: ['ß']}");
   same("{$size: {$regexFindAll: {input: 'banana', regex: 'an'}}}", "2");
+  same("{$map: {input: {$regexFindAll: {input: 'ab', regex: 'b*'}}, in: '$$this.idx'}}", "[0, 1]");
+  same("{$size: {$regexFindAll: {input: '', regex: 'x*'}}}", "1");
   CHECK(refused("{$concat: [1]}") == 16702);
   CHECK(refused("{$substrBytes: ['$s', 3, 1]}") == 28656);
 }

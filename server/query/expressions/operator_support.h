@@ -35,6 +35,7 @@ struct Parameter {
   std::string_view name;
   bool required = false;
   ExpressionPtr expression = nullptr;
+  int missing_code = 0;  // 0: as for all
 };
 void parse_parameters(std::string_view name, const ValueView& value, Scope& scope, std::span<Parameter> parameters,
                       int not_object_code, int unknown_code, int missing_code);

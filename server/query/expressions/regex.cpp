@@ -90,12 +90,10 @@ Value search(const std::string& op, std::string_view text, const pcre2_code* cod
       bson::Builder out = found.object();
       append_match(out, text, ends, groups, captures);
     }
-    // An empty match moves on by one whole character.
+    // An empty match moves on by one whole character, and the end of a text that isn't empty has none.
     at = ends[1];
-    if (ends[1] == ends[0]) {
-      if (at >= text.size()) break;
-      at += byte_of_point(text.substr(at), 1);
-    }
+    if (ends[1] == ends[0] && at < text.size()) at += byte_of_point(text.substr(at), 1);
+    if (at == text.size()) break;
   }
   if (want == Want::whether) return Value(false);
   return want == Want::first ? Value::null() : found.done_value();

@@ -68,9 +68,11 @@ void apply_min_max(Access& access, const Query& query, const Predicates& predica
 
 }  // namespace
 
+bool sorts_naturally(const Query& query) { return is_natural(bson::ValueView(bson::Type::object, query.sort.bytes())); }
+
 std::optional<storage::Direction> natural_direction(const Query& query) {
   if (is_natural(query.hint)) return direction_of(query.hint.view().as_document().first());
-  if (is_natural(bson::ValueView(bson::Type::object, query.sort.bytes()))) {
+  if (sorts_naturally(query)) {
     if (query.sort.view().count() > 1) {
       throw OperationError(ErrorCode::bad_value, "Cannot include '$natural' in compound sort: " + show(query.sort.view()));
     }

@@ -14,5 +14,7 @@ std::optional<Access> hinted(const storage::Collection& collection, const Query&
 
 // From {$natural: ±1} as the hint or the sort.
 std::optional<storage::Direction> natural_direction(const Query& query);
+// Whether the sort is that: then there is nothing to sort.
+bool sorts_naturally(const Query& query);
 
 }  // namespace server::query::plan

@@ -155,6 +155,7 @@ StageSpecPtr parse_union_with(const Element& specification, PipelineContext& con
   }
   auto inner = nested_context(context, plan.collection, plan.db);
   const Pipeline checked(plan.stages, *inner);
+  refuse_output(checked, "$unionWith", 31441);
   if (plan.collection.empty() && (checked.empty() || !checked.specs()[0]->is_source())) {
     refuse(base::ErrorCode::failed_to_parse, "$unionWith stage without explicit collection must have a pipeline with $documents as first stage");
   }

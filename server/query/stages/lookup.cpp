@@ -53,7 +53,7 @@ class Lookup final : public Stage {
     for (const auto& [name, expression] : plan_.let) {
       Value scratch;
       const ValueView value = expression->view(frame_, scratch);
-      variables.append(name, value.exists() ? value : Value::null().view());
+      variables.append(name, value.exists() ? value : ValueView(bson::Type::undefined, {}));  // stays missing: Scope::define
     }
     inner->define(variables.done());
 
@@ -166,6 +166,7 @@ StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context
   for (const auto& [name, expression] : plan.let) placeholders.append_null(name);
   inner->define(placeholders.done());
   const Pipeline checked(plan.pipeline, *inner);
+  refuse_output(checked, "$lookup", 51047);
 
   return make_spec(specification, [plan = std::move(plan)](StagePtr source, PipelineContext& running) -> StagePtr {
     return std::make_unique<Lookup>(std::move(source), plan, running);

@@ -106,11 +106,6 @@ std::string required_text(const Element& field, const std::string& path) {
   return std::string(field.as_string());
 }
 
-void check_place(const Element& specification, const PipelineContext& context) {
-  if (context.depth == 0) return;
-  refuse(51047, std::string(specification.name) + " is not allowed within a $lookup's sub-pipeline");
-}
-
 void check_target(const OutputPlan& plan, const std::string& stage, int special, int internal) {
   const std::string cannot = plan.merge ? "Cannot " : "Can't ";
   if (plan.collection.empty()) refuse(ErrorCode::invalid_namespace, "Invalid " + stage + " target namespace, " + plan.db + ".");
@@ -221,7 +216,6 @@ void check_modes(const OutputPlan& plan) {
 }  // namespace
 
 StageSpecPtr parse_out(const Element& specification, PipelineContext& context) {
-  check_place(specification, context);
   OutputPlan plan;
   plan.db = context.db;
   if (specification.is_string()) {
@@ -242,7 +236,6 @@ StageSpecPtr parse_out(const Element& specification, PipelineContext& context) {
 }
 
 StageSpecPtr parse_merge(const Element& specification, PipelineContext& context) {
-  check_place(specification, context);
   OutputPlan plan;
   plan.merge = true;
   plan.db = context.db;

@@ -180,6 +180,12 @@ void Pipeline::explain(const bson::Value& hint, Verbosity verbosity, bson::Build
   for (size_t i = taken; i < specs_.size(); ++i) stages.append(specs_[i]->explain());
 }
 
+void refuse_output(const Pipeline& inner, std::string_view stage, int code) {
+  for (const StageSpecPtr& spec : inner.specs()) {
+    if (spec->writes()) refuse(code, std::string(spec->name()) + " is not allowed within a " + std::string(stage) + "'s sub-pipeline");
+  }
+}
+
 std::unique_ptr<PipelineContext> nested_context(const PipelineContext& outer, std::string collection, const std::string& db) {
   auto inner = std::make_unique<PipelineContext>(outer.scope.now_ms());
   inner->op = outer.op;

@@ -74,6 +74,9 @@ ParseContext match_context(const PipelineContext& context);
 // Documents of a collection, as the first stage.
 StagePtr make_cursor_stage(PipelineContext& context, const std::string& collection, const Query& query);
 
+// Stages that write stand in no sub-pipeline.
+void refuse_output(const Pipeline& inner, std::string_view stage, int code);
+
 // A context for a pipeline inside another one: one level deeper, the same variables. `db`: empty for the same.
 std::unique_ptr<PipelineContext> nested_context(const PipelineContext& outer, std::string collection, const std::string& db = {});
 

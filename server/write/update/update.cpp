@@ -23,6 +23,7 @@ constexpr int32_t update_too_large = 17419;
 constexpr int32_t upsert_too_large = 17420;
 constexpr int32_t constants_without_pipeline = 51198;
 constexpr auto not_single_value_field = static_cast<ErrorCode>(54);
+constexpr auto not_exact_value_field = static_cast<ErrorCode>(111);
 
 void refuse_filters(const UpdateOptions& options, const char* style) {
   if (!options.has_array_filters) return;
@@ -227,6 +228,9 @@ bson::Document Update::make_upsert(const std::vector<std::pair<std::string, bson
   auto wanted = equalities;
   // A replacement replaces all but the _id.
   if (kind_ == Kind::replacement) std::erase_if(wanted, [](const auto& equality) { return equality.first != "_id"; });
+  for (const auto& [path, value] : wanted) {
+    if (path.starts_with("_id.")) throw OperationError(not_exact_value_field, "field at '_id' must be exactly specified, field at sub-path '" + path + "'found");
+  }
   const bson::Document start = document_of(wanted);
   application.document = start;
   application.inserting = true;
