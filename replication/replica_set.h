@@ -146,6 +146,12 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::optional<std::string> copy_source();
   consensus::HardState stop_voting();
   void roll_back(const std::string& why);
+  struct Heir {
+    consensus::MemberId id;
+    double priority;
+  };
+  std::vector<Heir> caught_up(consensus::Index within) const;
+  void resign(const StepDown& how);
   bool hand_over(int64_t deadline_us, double above, std::set<consensus::MemberId>& refused);
   std::optional<consensus::MemberId> best_caught_up(double above, const std::set<consensus::MemberId>& but, consensus::Index within) const;
   void forget_places();

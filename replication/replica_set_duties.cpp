@@ -39,6 +39,7 @@ constexpr Index joins_within = 1000;              // entries a new voter may lag
 constexpr size_t places_max = 100'000;
 constexpr int64_t log_bytes_kept = 256 << 20;     // for members that lag
 constexpr auto take_over_wait = std::chrono::seconds(2);
+constexpr int64_t answers_within_us = second_us / 2;  // of those who are asked whether they would lead
 
 int64_t now_us() { return base::system_clock().monotonic_us(); }
 
@@ -254,23 +255,30 @@ void ReplicaSet::hand_over_to_better() {
   hand_over(now_us() + 5 * second_us, own, refused);
 }
 
-// The electable voter with the highest priority above `above` that is in reach and lacks at most `within` of the log.
-std::optional<MemberId> ReplicaSet::best_caught_up(double above, const std::set<MemberId>& but, Index within) const {
+// The electable voters in reach that lack at most `within` of the log, the highest priority first.
+std::vector<ReplicaSet::Heir> ReplicaSet::caught_up(Index within) const {
   std::lock_guard lock(mutex_);
   const consensus::CoreStatus status = node_->status();
   const consensus::Membership members = node_->members();
   const std::vector<PeerProgress> progress = node_->progress();
-  std::optional<MemberId> best;
+  std::vector<Heir> found;
   for (size_t i = 0; i < config_->members.size(); ++i) {
     const MemberConfig& member = config_->members[i];
     const MemberId id = consensus_id(member);
-    if (i == self_ || !member.electable() || member.priority <= above || !contains(members.voters, id) || but.contains(id)) continue;
+    if (i == self_ || !member.electable() || !contains(members.voters, id)) continue;
     const PeerProgress* reached = progress_of(progress, id);
-    if (!reached || !reached->recently_active || reached->matched + within < status.last) continue;
-    above = member.priority;
-    best = id;
+    if (reached && reached->recently_active && reached->matched + within >= status.last) found.push_back({id, member.priority});
   }
-  return best;
+  std::stable_sort(found.begin(), found.end(), [](const Heir& a, const Heir& b) { return a.priority > b.priority; });
+  return found;
+}
+
+// The first of them with a priority above `above` that says it would lead: who is frozen isn't asked to, and no write waits for it.
+std::optional<MemberId> ReplicaSet::best_caught_up(double above, const std::set<MemberId>& but, Index within) const {
+  for (const Heir& heir : caught_up(within)) {
+    if (heir.priority > above && !but.contains(heir.id) && node_->stands(heir.id)) return heir.id;
+  }
+  return std::nullopt;
 }
 
 // Writes stop, and whoever has the rest of the log first takes over. False: nobody did in time, and this member leads on; one that
@@ -295,9 +303,9 @@ bool ReplicaSet::hand_over(int64_t deadline_us, double above, std::set<MemberId>
 
 void ReplicaSet::step_down(const StepDown& how) {
   if (state() != MemberState::primary) throw OperationError(ErrorCode::not_writable_primary, "not primary so can't step down");
-  const int64_t began = now_us(), deadline = began + how.catch_up_ms * 1000;
+  const int64_t deadline = now_us() + std::max(how.catch_up_ms * 1000, answers_within_us);
   bool done = false;
-  std::set<MemberId> refused;  // frozen, say
+  std::set<MemberId> refused;  // held up, say
   for (;;) {
     if (best_caught_up(-1, refused, joins_within)) {
       done = hand_over(std::max(deadline, now_us() + second_us), -1, refused);
@@ -305,28 +313,35 @@ void ReplicaSet::step_down(const StepDown& how) {
       refused.clear();
     }
     if (done || now_us() >= deadline || state() != MemberState::primary) break;
-    std::this_thread::sleep_for(round);
+    std::this_thread::sleep_for(counting_round);
   }
-  if (!done && state() == MemberState::primary) {
-    if (!how.force) {
-      throw OperationError(ErrorCode::exceeded_time_limit, "No electable secondaries caught up as of " + base::iso_date(base::system_clock().wall_ms()) +
-                                                           ". Please use the replSetStepDown command with the argument {force: true} to force node to step down.");
-    }
-    const WritesStopped none_writes(*this);
-    pump_->drain(std::chrono::steady_clock::now() + std::chrono::seconds(1));
-    std::unique_lock lock(mutex_);
-    electable_us_ = now_us() + how.period_ms * 1000;
-    electable_ = false;
-    tell_electable();
-    node_->resign();
-    woken_.wait_for(lock, take_over_wait, [this] { return state_ != MemberState::primary || stopping_; });
-    return;
-  }
+  if (!done && state() == MemberState::primary) return resign(how);
   {
     std::lock_guard lock(mutex_);
     electable_us_ = now_us() + how.period_ms * 1000;
   }
   woken_.notify_all();
+}
+
+// Without somebody who takes over. Those who have the log may be frozen: then there is no primary until one of them isn't any more.
+void ReplicaSet::resign(const StepDown& how) {
+  const auto refuse_without = [&](Index within) {
+    if (how.force || !caught_up(within).empty()) return;
+    throw OperationError(ErrorCode::exceeded_time_limit, "No electable secondaries caught up as of " + base::iso_date(base::system_clock().wall_ms()) +
+                                                         ". Please use the replSetStepDown command with the argument {force: true} to force node to step down.");
+  };
+  refuse_without(joins_within);
+  const WritesStopped none_writes(*this);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  pump_->drain(deadline);
+  while (!how.force && caught_up(0).empty() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(counting_round);
+  refuse_without(0);
+  std::unique_lock lock(mutex_);
+  electable_us_ = now_us() + how.period_ms * 1000;
+  electable_ = false;
+  tell_electable();
+  node_->resign();
+  woken_.wait_for(lock, take_over_wait, [this] { return state_ != MemberState::primary || stopping_; });
 }
 
 // How far everyone is, for those who wait for a number of members.
@@ -343,7 +358,7 @@ void ReplicaSet::count_members() {
     Index shown = reached->matched;
     if (i != self_) {
       shown = std::min(shown, node_->applied_by(reached->id));
-      if (shown < reached->matched) node_->ask_applied(reached->id);
+      if (shown < reached->matched) node_->ask(reached->id);
     }
     const auto behind = std::upper_bound(places_.begin(), places_.end(), shown, [](Index index, const Place& place) { return index < place.index; });
     const Stamp upto = behind == places_.begin() ? 0 : std::prev(behind)->last.optime.ts;

@@ -148,6 +148,7 @@ class RaftCore {
   void resign();  // a leader ceases to be one; whoever should not be elected again is made not electable before
   void report_unreachable(MemberId id);
   void set_electable(bool electable, uint32_t rank);
+  bool electable() const { return electable_; }
 
   void applied(Index index);
   void written(uint64_t write);

@@ -1,17 +1,17 @@
 #include "replication/consensus/raft_node.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <exception>
 
 #include "base/error.h"
 #include "base/log.h"
-#include "replication/consensus/applied_messages.h"
 
 namespace replication::consensus {
 namespace {
 
 constexpr int exit_abrupt = 14;
+constexpr auto word_stands = std::chrono::seconds(2);  // what a member said of itself; a line there and back takes less
+constexpr auto asked_again = std::chrono::milliseconds(100);
 
 [[noreturn]] void stop_process(int32_t id, std::string_view message, std::string_view why) {
   base::log(base::Severity::fatal, base::LogComponent::repl, id, message, base::Attributes().add("error", why));
@@ -92,27 +92,47 @@ void RaftNode::unreachable(MemberId to) {
 
 Index RaftNode::applied_by(MemberId member) const {
   std::lock_guard lock(mutex_);
-  const auto found = applied_by_.find(member);
-  return found == applied_by_.end() ? 0 : found->second;
+  const auto found = heard_.find(member);
+  return found == heard_.end() ? 0 : found->second.told.applied;
 }
 
-void RaftNode::ask_applied(MemberId member) { transport_.send({{member, false, applied_question()}}); }
+void RaftNode::ask(MemberId member) { transport_.send({{member, false, inquiry_question()}}); }
 
-void RaftNode::received_applied(MemberId from, BytesView message) {
-  const auto asked = decode_applied(message);
-  if (!asked) {
+bool RaftNode::stands(MemberId member) {
+  const auto now = std::chrono::steady_clock::now();
+  bool asks = false, stands = false;
+  {
+    std::lock_guard lock(mutex_);
+    Heard& heard = heard_[member];
+    stands = heard.told.stands && now - heard.at < word_stands;
+    asks = now - heard.asked >= asked_again;
+    if (asks) heard.asked = now;
+  }
+  if (asks) ask(member);
+  return stands;
+}
+
+void RaftNode::received_inquiry(MemberId from, BytesView message) {
+  const auto inquiry = decode_inquiry(message);
+  if (!inquiry) {
     base::log(base::Severity::warning, base::LogComponent::repl, 7100022, "Refused a message that no sound member sends",
               base::Attributes().add("from", from));
-  } else if (asked->question) {
-    transport_.send({{from, false, applied_answer(status().applied)}});
-  } else {
-    std::lock_guard lock(mutex_);
-    applied_by_[from] = asked->index;
+    return;
   }
+  std::unique_lock lock(mutex_);
+  if (!inquiry->question) {
+    Heard& heard = heard_[from];
+    heard.told = inquiry->told;
+    heard.at = std::chrono::steady_clock::now();
+    return;
+  }
+  const Told told{core_.status().applied, core_.electable()};
+  lock.unlock();
+  transport_.send({{from, false, inquiry_answer(told)}});
 }
 
 void RaftNode::received(MemberId from, BytesView message) {
-  if (is_about_applied(message)) return received_applied(from, message);
+  if (is_inquiry(message)) return received_inquiry(from, message);
   const StepResult result = with_core([&] { return core_.step(from, message, [&] { return transport_.under_way(from); }); });
   if (result == StepResult::lost_log) {
     stop_process(7100021, "This member's log has lost entries that it once acknowledged; it must be emptied and copied anew",

@@ -10,11 +10,13 @@
 // written ends the process: what was promised can't be kept.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <thread>
 
+#include "replication/consensus/inquiry.h"
 #include "replication/consensus/transport.h"
 
 namespace replication::consensus {
@@ -58,7 +60,9 @@ class RaftNode final : public MessageReceiver {
   std::vector<PeerProgress> progress() const;
   // How far that member has applied the log, as far as it has told; what it is asked for may be lost.
   Index applied_by(MemberId member) const;
-  void ask_applied(MemberId member);
+  void ask(MemberId member);
+  // Would that member lead? False where it has said no, or nothing for a while: asked again and again it is asked, too.
+  bool stands(MemberId member);
   Membership members() const;
   LogMeta log_meta() const;
   // Committed or not, [low, high), at least one: for whoever reads the log beside consensus. Lookup as in LogStore.
@@ -68,9 +72,14 @@ class RaftNode final : public MessageReceiver {
   void unreachable(MemberId to) override;
 
  private:
+  struct Heard {  // of a member, by inquiries
+    Told told;
+    std::chrono::steady_clock::time_point at, asked;
+  };
+
   template <class Call>
   auto with_core(Call call);
-  void received_applied(MemberId from, BytesView message);
+  void received_inquiry(MemberId from, BytesView message);
   void loop();
   void disk_loop();
   void handle(Output out);
@@ -83,7 +92,7 @@ class RaftNode final : public MessageReceiver {
   std::condition_variable woken_;
   LogStore store_;
   RaftCore core_;
-  std::map<MemberId, Index> applied_by_;
+  std::map<MemberId, Heard> heard_;
   bool stopping_ = false;
 
   std::mutex disk_mutex_;

@@ -108,6 +108,22 @@ TEST_CASE("leadership is handed over on request, and given up on request") {
   CHECK(third != target);
 }
 
+TEST_CASE("whether another one would lead is asked and told, and forgotten where it answers no more") {
+  ThreeMembers set;
+  TestMember* leader = wait_leader(set.all());
+  REQUIRE(leader);
+  TestMember* other = leader == set.all()[0] ? set.all()[1] : set.all()[0];
+  const MemberId id = other->id;
+  CHECK_FALSE(leader->node->stands(id));  // it hasn't been asked
+  CHECK(wait_until([&] { return leader->node->stands(id); }));
+  other->node->set_electable(false, 0);
+  CHECK(wait_until([&] { return !leader->node->stands(id); }));
+  other->node->set_electable(true, 0);
+  CHECK(wait_until([&] { return leader->node->stands(id); }));
+  set.kill(other);
+  CHECK(wait_until([&] { return !leader->node->stands(id); }));
+}
+
 TEST_CASE("a stalled disk unseats nobody") {
   ThreeMembers set;
   TestMember* leader = wait_leader(set.all());

@@ -7,7 +7,7 @@ import pytest
 from pymongo.errors import OperationFailure, PyMongoError, WriteConcernError
 from pymongo.write_concern import WriteConcern
 
-from tests.support.replica_set import ReplicaSet
+from tests.support.replica_set import ELECTION_TIMEOUT, ReplicaSet
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +216,66 @@ def test_who_stepped_down_or_is_frozen_does_not_stand(three):
     for member in three.members:
         if member.state() == "SECONDARY":
             member.command("replSetFreeze", 0)
+
+
+def test_a_better_member_that_is_frozen_does_not_hold_up_writes(three):
+    primary = three.wait_settled()
+    better = three.secondaries()[0]
+    assert better.command("replSetFreeze", 30)["ok"] == 1
+    three.reconfigure(lambda config: member_of(config, better).update(priority=5))
+    # Long enough for the primary to look for a better one several times.
+    ends = time.monotonic() + 5
+    while time.monotonic() < ends:
+        assert primary.command("hello")["isWritablePrimary"]
+        time.sleep(0.02)
+    assert better.command("replSetFreeze", 0)["ok"] == 1
+    wait_until(lambda: better.state() == "PRIMARY", 10)
+    three.reconfigure(lambda config: member_of(config, better).update(priority=1))
+    three.wait_settled()
+
+
+def test_a_step_down_waits_for_a_frozen_member_and_lets_clients_write_meanwhile(three):
+    primary = three.wait_settled()
+    others = three.secondaries()
+    for member in others:
+        assert member.command("replSetFreeze", 3)["ok"] == 1
+    written, ended = [], threading.Event()
+
+    def write():
+        try:
+            while not ended.is_set():
+                began = time.monotonic()
+                primary.direct.t.meanwhile.insert_one({})
+                written.append(time.monotonic() - began)
+        except PyMongoError:
+            pass  # it isn't primary any more
+    writer = threading.Thread(target=write)
+    writer.start()
+    primary.command("replSetStepDown", 20, secondaryCatchUpPeriodSecs=15)
+    ended.set()
+    writer.join()
+    assert len(written) > 10 and max(written) < 1
+    wait_until(lambda: any(member.state() == "PRIMARY" for member in others), 10)
+    primary.command("replSetFreeze", 0)
+    three.check_same()
+
+
+def test_a_step_down_with_frozen_members_alone_leaves_no_primary_until_one_stands(three):
+    primary = three.wait_settled()
+    others = three.secondaries()
+    for member in others:
+        assert member.command("replSetFreeze", 60)["ok"] == 1
+    primary.direct.t.get_collection("frozen").insert_one({"_id": "before"})
+    primary.command("replSetStepDown", 60, secondaryCatchUpPeriodSecs=1)
+    wait_until(lambda: primary.state() == "SECONDARY", 10)
+    time.sleep(2 * ELECTION_TIMEOUT)
+    assert [member.state() for member in three.members] == ["SECONDARY"] * 3
+    others[1].command("replSetFreeze", 0)
+    wait_until(lambda: others[1].state() == "PRIMARY", 10)
+    others[1].direct.t.frozen.insert_one({"_id": "after"})
+    for member in (primary, others[0]):
+        member.command("replSetFreeze", 0)
+    three.check_same()
 
 
 def test_a_write_that_a_step_down_interrupts_is_told_with_what_a_driver_doesnt_know_yet(three):
