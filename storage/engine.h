@@ -65,6 +65,8 @@ class Engine {
   int64_t file_bytes(const std::string& table) const;
   int64_t reusable_bytes(const std::string& table) const;
   void compact(const std::string& table);
+  // Gives back the free ends of all files, whose tables each write a page.
+  void trim_files();
 
   // Everything committed is in the data files when it returns.
   void checkpoint();

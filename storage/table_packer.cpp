@@ -26,7 +26,7 @@ constexpr int64_t small_file_max = 4 << 20;
 constexpr int64_t small_reusable_min = 16 << 10;
 constexpr int64_t small_reusable_share = 12;
 constexpr size_t touch_every_bytes = 4 << 10;  // less than any page that is worth moving
-constexpr int rewrites_max = 3;                // the first goes behind what is there, another to its place
+constexpr int rewrites_max = 4;                // the first goes behind what is there, another to its place
 
 // Dictionaries: the first when there is this much to learn from, each further one when there is 32 times as much.
 constexpr int64_t learn_bytes_min = 1 << 20;
@@ -188,36 +188,32 @@ bool TablePacker::compact_if_worth(const std::string& table) {
 // Every page is written again: behind the others at first, then to the space that those have left. A hole that no page
 // fits into is no use: the pages would stay behind, and the file twice as long.
 bool TablePacker::rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted, int64_t page_bytes) {
-  const int64_t before = engine_.file_bytes(table.name());
-  const int64_t hole_min = std::min(page_bytes, (before - engine_.reusable_bytes(table.name())) / 2);
-  const auto worth = [&](bool begun) {
-    const int64_t file = engine_.file_bytes(table.name()), reusable = engine_.reusable_bytes(table.name());
-    if (reusable < std::max({small_reusable_min, file / small_reusable_share, hole_min})) return false;
-    if (!begun) return file <= small_file_max;  // on the way it may be twice as long
-    return file > before || reusable > file / 3;  // pages lie behind still
-  };
-  if (!worth(false)) return false;
-  cut_off();
-  for (int round = 0; round < rewrites_max && worth(round > 0); ++round) {
+  const auto file_bytes = [&] { return engine_.file_bytes(table.name()); };
+  const auto reusable_bytes = [&] { return engine_.reusable_bytes(table.name()); };
+  const int64_t before = file_bytes(), reusable = reusable_bytes();
+  const int64_t hole_min = std::min(page_bytes, (before - reusable) / 2);
+  if (before > small_file_max) return false;  // on the way it may be twice as long
+  if (reusable < std::max({small_reusable_min, before / small_reusable_share, hole_min})) return false;
+  engine_.trim_files();
+  int64_t best = before;
+  bool again = true;
+  for (int round = 0; again && round < rewrites_max; ++round) {
     Bytes position(1, '\0');
     for (bool more = true; more;) {
       if (interrupted()) return false;
       more = in_transaction(engine_, [&](Transaction& transaction) { return touch(table, transaction, position); });
     }
     engine_.checkpoint();
-    cut_off();
+    engine_.trim_files();
+    // Where a hole in front stays too small for all of them, pages go to and fro between its two sides.
+    const int64_t file = file_bytes();
+    again = file > best || (file < best && reusable_bytes() > file / 3);
+    best = std::min(best, file);
   }
   ++compactions_;
   // Pages that found no place in front: left so, the file would be compacted at the next turn, and written again, for ever.
-  if (engine_.file_bytes(table.name()) > before) compact_if_worth(table.name());
-  return engine_.file_bytes(table.name()) < before;
-}
-
-// A file's end is cut off by the checkpoint after the one that left it free, if the table takes part in that: a
-// forced one writes the root of each, and nothing else of what has not changed.
-void TablePacker::cut_off() {
-  const wt::Session session = engine_.internals().connection.open_session();
-  wt::check(session->checkpoint(session.get(), "force=true"), "taking a checkpoint of all tables");
+  if (file_bytes() > before) compact_if_worth(table.name());
+  return file_bytes() < before;
 }
 
 // Puts rows again as they are, one at least of each page, from `position` on. False: that was all.

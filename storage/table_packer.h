@@ -47,7 +47,6 @@ class TablePacker {
  private:
   void learn(ChainStore& store);
   bool settle(ChainStore& store, const std::function<bool()>& interrupted);
-  void cut_off();
   bool touch(const Table& table, Transaction& transaction, Bytes& position) const;
 
   Engine& engine_;

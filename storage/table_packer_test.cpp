@@ -111,6 +111,31 @@ TEST_CASE("rows larger than a page are written again too") {
   CHECK(read_all(thinned.engine, thinned.table) == thinned.model);
 }
 
+TEST_CASE("pages that go to and fro between two holes are left where the file is shorter") {
+  for (const size_t rows : {12, 18, 24, 30, 36, 42}) {
+    Thinned thinned(rows, 60'000, 3);
+    int64_t best = thinned.file();
+    for (int i = 0; i < 5; ++i) {
+      TablePacker(thinned.engine, true).rewrite_if_worth(thinned.table, never);
+      CHECK(thinned.file() <= best);
+      best = std::min(best, thinned.file());
+    }
+    CHECK(read_all(thinned.engine, thinned.table) == thinned.model);
+  }
+}
+
+TEST_CASE("compacting a small file does not make it longer") {
+  for (const size_t rows : {60, 90, 120, 150}) {
+    Thinned thinned(rows, 4'000, 3);
+    const int64_t before = thinned.file();
+    for (int i = 0; i < 4; ++i) {
+      thinned.engine.compact("things");
+      CHECK(thinned.file() <= before);
+    }
+    CHECK(read_all(thinned.engine, thinned.table) == thinned.model);
+  }
+}
+
 TEST_CASE("a file that is twice as long on the way is brought to its end, and packing again and again ends") {
   Thinned thinned(2000, 1000, 1);
   // One page in eight: the file is small enough to be written again, and what is in it more than half of that.

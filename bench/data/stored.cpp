@@ -86,10 +86,9 @@ void Stored::settle() {
   for (int round = 0; round < 8; ++round) {
     for (const auto& collection : collections_) {
       engine_->dedup().tidy(*collection);
-      for (const auto& table : storage::store_table_names(collection->id())) engine_->compact(table);
       for (const auto& index : collection->indexes()) engine_->compact(index->table().name());
     }
-    engine_->checkpoint();
+    engine_->trim_files();
     const uint64_t now = datasets::replay::measure(folder_).data_bytes;
     if (now + now / 200 >= before) break;
     before = now;

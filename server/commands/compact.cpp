@@ -33,14 +33,11 @@ class Compact : public Command {
     write::check_writable(*collection);
     const int64_t before = sizes_of(engine, *collection).total();
     engine.dedup().tidy(*collection, [&] { op.check_interrupt(); });
-    for (const auto& table : storage::store_table_names(collection->id())) {
-      engine.compact(table);
-      op.check_interrupt();
-    }
     for (const auto& index : collection->indexes()) {
       engine.compact(index->table().name());
       op.check_interrupt();
     }
+    engine.trim_files();
     if (collection->dropped()) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
     append_count(reply, "bytesFreed", std::max<int64_t>(0, before - sizes_of(engine, *collection).total()));
   }
