@@ -1,15 +1,18 @@
 #include "server/read_moment.h"
 
 #include "base/error.h"
+#include "server/operation.h"
+#include "server/services.h"
 #include "storage/names.h"
+#include "versions/database/databases.h"
 
 namespace server {
 
-std::string name_at(const std::optional<ReadMoment>& moment, std::string_view ns) {
-  if (!moment || !moment->is_declared()) return std::string(ns);
+std::string name_at(const OperationContext& op, std::string_view ns) {
   const std::string_view db = storage::database_of(ns);
+  if (!op.moment || !op.moment->is_declared() || op.services().databases->names_snapshot(db)) return std::string(ns);
   if (db == "local") throw base::OperationError(base::ErrorCode::invalid_options, "a declared snapshot shows nothing of the database local");
-  return std::string(db) + "@s" + std::to_string(moment->declared) + "." + std::string(storage::collection_of(ns));
+  return std::string(db) + "@s" + std::to_string(op.moment->declared) + "." + std::string(storage::collection_of(ns));
 }
 
 }  // namespace server

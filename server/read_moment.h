@@ -21,7 +21,10 @@ struct ReadMoment {
   bool is_declared() const { return snapshot == nullptr; }
 };
 
-// By which name the catalog has the collection as of the moment: "shop@s42.c" of "shop.c". Throws InvalidOptions for what no snapshot shows.
-std::string name_at(const std::optional<ReadMoment>& moment, std::string_view ns);
+class OperationContext;
+
+// By which name the catalog has the collection as of the operation's moment: "shop@s42.c" of "shop.c"; what names a declared snapshot is the same at
+// any. Throws InvalidOptions for what no snapshot shows.
+std::string name_at(const OperationContext& op, std::string_view ns);
 
 }  // namespace server

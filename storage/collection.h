@@ -75,6 +75,8 @@ class Collection {
   virtual bool dropped() const = 0;
   // Anything but a user's own writes changes it: the oplog.
   virtual bool read_only() const = 0;
+  // As who is refused reads it: "a snapshot is read-only"; empty: there is nothing to say, or it isn't.
+  virtual std::string_view read_only_because() const { return {}; }
 
   // Schema lock: every operation holds it shared while its transaction is
   // open; createIndexes, drop and rename take it exclusively.

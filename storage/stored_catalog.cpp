@@ -101,7 +101,10 @@ StoredCatalog::Shared StoredCatalog::stored(std::string_view ns) const { return 
 StoredCatalog::Shared StoredCatalog::stored(const std::shared_ptr<Collection>& collection) {
   const std::shared_ptr<Collection> home = collection->home();
   Shared stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection);
-  if (!stored || collection->read_only()) throw OperationError(ErrorCode::illegal_operation, "cannot change the schema of " + collection->ns());
+  if (!stored || collection->read_only()) {
+    const std::string why(collection->read_only_because());
+    throw OperationError(ErrorCode::illegal_operation, "cannot change the schema of " + collection->ns() + (why.empty() ? "" : ": " + why));
+  }
   return stored;
 }
 

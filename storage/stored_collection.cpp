@@ -139,12 +139,18 @@ Updated StoredCollection::update(Transaction& transaction, RecordId id, bson::Do
 
 Superseded StoredCollection::remove(Transaction& transaction, RecordId id, bson::DocumentView before) {
   if (Collection* const view = view_.load(std::memory_order_acquire)) return view->remove(transaction, id, before);
-  remove_entries(transaction, id, before);
-  const int64_t bytes = static_cast<int64_t>(before.size());
   const Stamp stamp = logged_.load(std::memory_order_relaxed) ? transaction.write_stamp() : 0;
-  Superseded superseded = records_.remove(transaction, id, shown_before(stamp));
+  Superseded superseded = take_away(transaction, id, before, shown_before(stamp));
   save(transaction, id, superseded, stamp);
-  count(transaction, -1, -bytes, 0);
+  return superseded;
+}
+
+void StoredCollection::purge(Transaction& transaction, RecordId id, bson::DocumentView before) { take_away(transaction, id, before, 0); }
+
+Superseded StoredCollection::take_away(Transaction& transaction, RecordId id, bson::DocumentView before, Stamp shown) {
+  remove_entries(transaction, id, before);
+  Superseded superseded = records_.remove(transaction, id, shown);
+  count(transaction, -1, -static_cast<int64_t>(before.size()), 0);
   tell_dedup(transaction, id, superseded, 0, {});
   return superseded;
 }

@@ -51,6 +51,8 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   // records, the indexes and the calls below, and may not outlive the collection. Once, with the schema lock held exclusively
   // or before anyone else sees the collection.
   void share(std::shared_ptr<Collection> view);
+  // As `remove`, of what no snapshot is to show from now on. Of a collection without a view.
+  void purge(Transaction& transaction, RecordId id, bson::DocumentView before);
   // What a view's write has to do beside its records and entries.
   Stamp take_stamp(Transaction& transaction) const;
   void count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp);
@@ -76,6 +78,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   void remove_entries(Transaction& transaction, RecordId record, bson::DocumentView document);
   void change_entries(Transaction& transaction, RecordId record, bson::DocumentView before, bson::DocumentView after);
   std::vector<bson::Document> trim(Transaction& transaction, RecordId newest);
+  Superseded take_away(Transaction& transaction, RecordId id, bson::DocumentView before, Stamp shown);
   void take_turn(Transaction& transaction);
   // The newest declared snapshot that doesn't show a write with this stamp; 0: none.
   Stamp shown_before(Stamp write) const;

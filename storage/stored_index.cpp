@@ -233,6 +233,8 @@ void StoredIndex::each_version(Transaction& transaction, BytesView key, const st
   }
 }
 
+void StoredIndex::claim(Transaction& transaction, BytesView key) const { touch(transaction, table_, key); }
+
 void StoredIndex::claim(Transaction& transaction, BytesView key, uint32_t who) const {
   // No record has such an id: they have their highest bit free.
   touch(transaction, table_, entry_key(key, static_cast<RecordId>(uint64_t{1} << 63 | who)));

@@ -61,6 +61,8 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
   void remove(Transaction& transaction, BytesView key, RecordId record) const;
   // Whether exactly this entry is there.
   bool has(Transaction& transaction, BytesView key, RecordId record) const;
+  // Of a unique index: whoever inserts this key, which nobody has, at the same time conflicts.
+  void claim(Transaction& transaction, BytesView key) const;
   // Of a unique index.
   std::optional<RecordId> find(Transaction& transaction, BytesView key) const;
 

@@ -18,8 +18,8 @@ using bson::Value;
 // A running pipeline behind a cursor.
 class PipelineSource final : public query::CursorSource {
  public:
-  PipelineSource(std::unique_ptr<query::PipelineContext> context, std::unique_ptr<query::Pipeline> pipeline, const Value& hint)
-      : context_(std::move(context)), pipeline_(std::move(pipeline)), stage_(pipeline_->start(hint)) {}
+  PipelineSource(std::unique_ptr<query::PipelineContext> context, std::unique_ptr<query::Pipeline> pipeline)
+      : context_(std::move(context)), pipeline_(std::move(pipeline)), stage_(pipeline_->start()) {}
 
   void begin(OperationContext& op) override {
     context_->op = &op;
@@ -56,9 +56,8 @@ class Aggregate final : public Command, public Explainable {
     auto context = make_context(op, request, arguments);
     auto pipeline = std::make_unique<query::Pipeline>(stages, *context);
     check_source(*pipeline, *context);
-    const Value hint = hint_of(arguments);
     if (arguments.boolean("explain").value_or(false)) {
-      return show(*pipeline, hint, query::Verbosity::query_planner, reply);
+      return show(*pipeline, query::Verbosity::query_planner, reply);
     }
 
     const std::string ns = request.db + "." + (context->collection.empty() ? "$cmd.aggregate" : context->collection);
@@ -77,7 +76,7 @@ class Aggregate final : public Command, public Explainable {
                                                                          " cannot be used with a 'linearizable' read concern level");
       }
       // At once, whatever the batch size: a client need not come back for what it wants written.
-      PipelineSource(std::move(context), std::move(pipeline), hint).next();
+      PipelineSource(std::move(context), std::move(pipeline)).next();
       auto nothing = reply.object("cursor");
       nothing.array("firstBatch");
       nothing.append("id", int64_t{0}).append("ns", ns);
@@ -88,7 +87,7 @@ class Aggregate final : public Command, public Explainable {
     cursor->ns = ns;
     cursor->command = bson::Document(request.body);
     if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
-    cursor->source = std::make_unique<PipelineSource>(std::move(context), std::move(pipeline), hint);
+    cursor->source = std::make_unique<PipelineSource>(std::move(context), std::move(pipeline));
     query::reply_first_batch(op, *op.services().cursors, std::move(cursor), batch, false, reply);
   }
 
@@ -97,13 +96,13 @@ class Aggregate final : public Command, public Explainable {
     auto context = make_context(op, request, arguments);
     const query::Pipeline pipeline(arguments.required_array("pipeline"), *context);
     check_source(pipeline, *context);
-    show(pipeline, hint_of(arguments), verbosity, reply);
+    show(pipeline, verbosity, reply);
   }
 
  private:
-  static void show(const query::Pipeline& pipeline, const Value& hint, query::Verbosity verbosity, bson::Builder& reply) {
+  static void show(const query::Pipeline& pipeline, query::Verbosity verbosity, bson::Builder& reply) {
     reply.append("explainVersion", "1");
-    pipeline.explain(hint, verbosity, reply);
+    pipeline.explain(verbosity, reply);
   }
 
   static Value hint_of(const Arguments& arguments) {
@@ -119,6 +118,7 @@ class Aggregate final : public Command, public Explainable {
     context->op = &op;
     context->db = request.db;
     context->make_sink = write::make_sink;
+    context->hint = hint_of(arguments);
     context->allow_disk_use = arguments.boolean("allowDiskUse").value_or(true);
     const Element target = request.body.first();
     if (target.is_string()) {

@@ -65,7 +65,10 @@ class CollMod : public Command {
     const std::string ns = request.ns();
     storage::Catalog& catalog = write::engine_of(op).catalog();
     const auto collection = catalog.find(ns);
-    if (!collection) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
+    if (!collection) {
+      write::check_writable(op, ns);
+      throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
+    }
     write::check_writable(*collection);
     if (index) change(catalog, collection, Arguments("collMod.index", *index), reply);
     for (const auto& [name, value] : wanted) {

@@ -71,8 +71,8 @@ class CollStats : public Command {
     const auto collection = engine.catalog().find(ns);
     if (!collection) return append_absent(ns, scale, reply);
     const StorageSizes sizes = sizes_of(engine, *collection);
+    const int64_t bytes = collection->logical_bytes();  // first: a snapshot counts both with it
     const int64_t count = collection->record_count();
-    const int64_t bytes = collection->logical_bytes();
     reply.append("ns", ns);
     append_count(reply, "size", bytes / scale);
     append_count(reply, "count", count);

@@ -81,7 +81,7 @@ void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, st
   if (uuid.type() != bson::Type::binary || uuid.as_binary().subtype != 4 || uuid.as_binary().bytes.size() != 16) {
     throw OperationError(ErrorCode::invalid_uuid, "uuid must be a 16-byte binary field with UUID (4) subtype");
   }
-  const auto collection = write::engine_of(op).catalog().find(name_at(op.moment, ns));
+  const auto collection = write::engine_of(op).catalog().find(name_at(op, ns));
   if (collection && collection->uuid_bytes() == uuid.as_binary().bytes) return;
   throw OperationError(361, "Collection UUID does not match that specified");
 }

@@ -37,8 +37,8 @@ class DbStats : public Command {
     for (const auto& collection : engine.catalog().found(request.db)) {
       op.check_interrupt();
       ++collections;
+      bytes += collection->logical_bytes();  // first: a snapshot counts both with it
       objects += collection->record_count();
-      bytes += collection->logical_bytes();
       indexes += static_cast<int64_t>(collection->indexes().size());
       sizes += sizes_of(engine, *collection);
     }

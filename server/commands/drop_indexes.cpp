@@ -89,7 +89,10 @@ class DropIndexes : public Command {
     write::check_writable(ns);
     storage::Catalog& catalog = write::engine_of(op).catalog();
     const auto collection = catalog.find(ns);
-    if (!collection) throw OperationError(ErrorCode::namespace_not_found, "ns not found " + ns);
+    if (!collection) {
+      write::check_writable(op, ns);
+      throw OperationError(ErrorCode::namespace_not_found, "ns not found " + ns);
+    }
     const auto before = static_cast<int32_t>(collection->indexes().size());
     for (const auto& name : names_of(*collection, wanted)) catalog.drop_index(collection, name);
     reply.append("nIndexesWas", before);

@@ -77,7 +77,7 @@ class Purge : public Command {
  public:
   std::string_view name() const override { return "purge"; }
   std::string_view help() const override {
-    return "erase a document from all branches and commits\n{ purge: <collection>, _id: <value> }\nCommits keep their ids; the log keeps its entries until it is cut. There is no way back.";
+    return "erase a document from all branches, commits and snapshots\n{ purge: <collection>, _id: <value> }\nCommits keep their ids; the log keeps its entries until it is cut. There is no way back.";
   }
   bool takes_collection() const override { return true; }
   std::optional<FieldNames> fields() const override {
@@ -89,10 +89,10 @@ class Purge : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
     const bson::ValueView id = id_argument(arguments);
-    const auto database = branched(op, request);
-    const std::string collection = request.collection();
-    const auto indexes = database->keep_indexes();
-    const uint64_t count = write::in_transaction(op, [&](storage::Transaction& transaction) { return database->purge(transaction, collection, id, write::keep_for_log(op)); });
+    if (versions::split_name(request.db).ref) branched(op, request);  // it is a branch's
+    write::engine_of(op);
+    const uint64_t count = op.services().databases->purge(database_of(request), request.collection(), id, write::keep_for_log(op),
+                                                          [&](const auto& work) { return write::in_transaction(op, work); });
     append_count(reply, "versions", static_cast<int64_t>(count));
   }
 };

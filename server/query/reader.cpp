@@ -10,7 +10,7 @@ namespace server::query {
 
 std::shared_ptr<storage::Collection> open_collection(const OperationContext& op, const std::string& ns) {
   const storage::Catalog& catalog = op.services().engine->catalog();
-  return op.moment ? catalog.open(name_at(op.moment, ns)) : catalog.open(ns);
+  return op.moment ? catalog.open(name_at(op, ns)) : catalog.open(ns);
 }
 
 Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query)

@@ -19,7 +19,8 @@ storage::Engine& engine_of(OperationContext& op) {
 void check_writable(const storage::Collection& collection) {
   if (!collection.read_only()) return;
   const std::string ns = collection.ns();
-  if (database_of(ns).find('@') != ns.npos) throw base::OperationError(base::ErrorCode::illegal_operation, "cannot write to " + ns + ": only branches can be written to");
+  const std::string why(collection.read_only_because());
+  if (!why.empty()) throw base::OperationError(base::ErrorCode::illegal_operation, "cannot write to " + ns + ": " + why);
   throw base::OperationError(base::ErrorCode::invalid_namespace, "cannot write to " + ns);
 }
 

@@ -52,6 +52,8 @@ def history(client, name, rounds):
             database.c.create_index("n")
             client.admin.command("createSnapshot", 1)
             database.other.drop()
+            for id in ("1-7", "2-1", "0-3"):
+                database.command("purge", "c", id=id)
     return shown(client, name)
 
 

@@ -4,6 +4,7 @@ import datetime
 import random
 import time
 
+import bson
 import pymongo
 import pytest
 from bson.codec_options import CodecOptions
@@ -103,12 +104,75 @@ def test_a_snapshot_is_read_only(shop):
         fails(ILLEGAL_OPERATION, write)
     # Of what isn't there, too, and without anything to change.
     for write in [lambda: then.nothing.delete_one({}), lambda: then.nothing.update_one({}, {"$set": {"a": 1}}), lambda: then.nothing.find_one_and_delete({}),
-                  lambda: then.command("collMod", "c"), lambda: then.command("compact", "c")]:
+                  lambda: then.command("collMod", "c"), lambda: then.command("compact", "c"), lambda: then.command("collMod", "nothing"),
+                  lambda: then.nothing.drop_index("b_1"), lambda: then.command("purge", "c", id=1)]:
         fails(ILLEGAL_OPERATION, write)
+    for write in [lambda: then.c.insert_one({}), lambda: then.c.delete_one({}), lambda: then.c.create_index("a"), lambda: then.command("collMod", "c", dedup={"enabled": False})]:
+        with pytest.raises(OperationFailure, match="a snapshot is read-only"):
+            write()
     with pytest.raises(pymongo.errors.BulkWriteError) as refused:
         then.c.insert_many([{}, {}], ordered=False)
     assert [(one["index"], one["code"]) for one in refused.value.details["writeErrors"]] == [(0, ILLEGAL_OPERATION), (1, ILLEGAL_OPERATION)]
     assert list(then.c.find()) == [{"_id": 1}]
+
+
+def test_sizes_are_those_of_then(shop):
+    now = shop.now
+    now.c.insert_many([{"_id": i, "text": "x" * 100 * i} for i in range(1, 21)])
+    said = ("size", "count", "avgObjSize")
+    figures = lambda database: ([database.command("collStats", "c")[field] for field in said], [database.command("dbStats")[field] for field in ("objects", "dataSize", "avgObjSize")],
+                                database.command("dataSize", f"{database.name}.c")["size"], list(database.c.aggregate([{"$collStats": {"storageStats": {}}}]))[0]["storageStats"]["size"])
+    before = figures(now)
+    then = shop[shop.declare()]
+    now.c.update_many({"_id": {"$gt": 5}}, {"$set": {"text": ""}})
+    now.c.delete_many({"_id": {"$gt": 15}})
+    now.c.insert_many([{"_id": i} for i in range(100, 200)])
+    assert figures(then) == before != figures(now)
+    now.command("purge", "c", id=20)
+    assert then.command("collStats", "c")["count"] == 19 and then.command("collStats", "c")["size"] == before[0][0] - len(bson.encode({"_id": 20, "text": "x" * 2000}))
+
+
+def test_a_document_is_purged_without_branches(shop):
+    now = shop.now
+    now.c.create_index("n")
+    now.c.insert_many([{"_id": i, "n": i % 3, "text": f"{i} words " * 40} for i in range(12)])
+    now.create_collection("capped", capped=True, size=1 << 20)
+    now.capped.insert_many([{"_id": i} for i in range(5)])
+    refs = []
+    for round in range(12):
+        refs.append(shop.declare())
+        now.c.update_many({"_id": {"$in": [1, 2, 3]}}, {"$inc": {"n": 1}, "$set": {"round": round}})
+        if round == 6:
+            now.c.delete_one({"_id": 3})
+    shown = {ref: by_id(shop[ref].c) for ref in [*refs, None]}
+    purged = [2, 3, 7]
+    # What each change overwrote, and the document where it is there.
+    assert [now.command("purge", "c", id=id)["versions"] for id in purged] == [13, 7, 1]
+    assert [now.command("purge", "c", id=id)["versions"] for id in [*purged, 100]] == [0] * 4
+    for ref, before in shown.items():
+        due = {id: one for id, one in before.items() if id not in purged}
+        collection = shop[ref].c
+        assert by_id(collection) == due and collection.estimated_document_count() == len(due)
+        for id in purged:
+            assert collection.find_one({"_id": id}) is None
+        for n in range(15):
+            assert by_id(collection, n=n) == {id: one for id, one in due.items() if one["n"] == n}
+    now.c.insert_one({"_id": 2, "n": 0, "again": True})
+    assert now.c.find_one({"_id": 2})["again"] and shop[refs[0]].c.find_one({"_id": 2}) is None
+    assert now.command("purge", "capped", id=3)["versions"] == 1
+    assert sorted(by_id(now.capped)) == sorted(by_id(shop[refs[0]].capped)) == [0, 1, 2, 4]
+    fails(NAMESPACE_NOT_FOUND, lambda: now.command("purge", "nothing", id=1))
+    fails(NAMESPACE_NOT_FOUND, lambda: shop["dev"].command("purge", "c", id=1))
+    fails(ILLEGAL_OPERATION, lambda: shop.client.local.command("purge", "oplog.rs", id=1))
+    now.command("createBranch", "dev")
+    after = shop.declare()
+    assert now.command("purge", "c", id=2)["versions"] == 1 and now.command("purge", "c", id=1)["versions"] == 13
+    assert now.command("purge", "capped", id=4)["versions"] == 1
+    for ref in [*refs, after, f"dev@{after}", "dev", None]:
+        assert not {1, 2, 3, 7} & by_id(shop[ref].c).keys()
+    assert sorted(by_id(now.capped)) == sorted(by_id(shop[after].capped)) == [0, 1, 2]
+    for one in ("c", "capped"):
+        assert now.command("validate", one, full=True)["valid"]
 
 
 def test_branches_are_not_worked_with_through_a_snapshot(shop):
@@ -203,6 +267,9 @@ def test_a_pipeline_across_snapshots(shop):
     assert len(found) == 10 and all(one["count"] > 0 for one in found)
     documents = list(now.c.aggregate([{"$acrossSnapshots": {"pipeline": []}}], batchSize=7))
     assert len(documents) == 400
+    fails(BAD_VALUE, lambda: list(now.c.aggregate([{"$acrossSnapshots": {"from": names[3], "to": names[2], "pipeline": []}}])))
+    fails(BAD_VALUE, lambda: list(now.c.aggregate([stage], hint="nothing")))
+    assert list(now.c.aggregate([stage], hint="_id_")) == list(now.c.aggregate([stage]))
     for unknown in ("nothing", ""):
         fails(NAMESPACE_NOT_FOUND, lambda: list(now.c.aggregate([{"$acrossSnapshots": {"from": unknown, "pipeline": []}}])))
     # One that goes before it is read isn't left out unnoticed.

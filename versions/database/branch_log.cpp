@@ -187,8 +187,6 @@ void BranchedDatabase::make_again(Transaction& transaction, const storage::Branc
     const SharedCollection& shared = *in_order_[collection_of_uuid(log::binary(command, "collection"))];
     decide(transaction, branch(transaction, {.name = name}),
            {.collection = shared.base.id(), .key = Bytes(log::binary(command, "key")), .base = {}, .ours = {}, .theirs = {}}, decision);
-  } else if (what == "purge") {
-    purge(transaction, name, static_cast<bson::ValueView>(command.find("_id")), lost);
   } else {
     log::refuse("an unknown command");
   }

@@ -295,10 +295,10 @@ class History {
     engine_->catalog().drop_unowned("shop.things");
   }
   void purge() {
-    if (!branched() || !engine_->catalog().open("shop.things")) return;
+    if (!engine_->catalog().open("shop.things")) return;
     const int id = static_cast<int>(random_.below(ids));
     const bson::Document key = document(id, {});
-    change([&](Transaction& transaction) { database().purge(transaction, "things", key["_id"], lost); });
+    databases_->purge("shop", "things", key["_id"], lost, [&](const auto& work) { return storage::in_transaction(*engine_, work); });
     for (Branches* branches : {&heads_, &committed_}) {
       for (auto& [name, things] : *branches) things.documents.erase(id);
     }

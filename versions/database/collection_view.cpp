@@ -198,7 +198,7 @@ View CollectionView::readable(Transaction& transaction) const {
 }
 
 View CollectionView::writable(Transaction& transaction) const {
-  if (read_only()) throw OperationError(ErrorCode::illegal_operation, "cannot write to " + ns_ + ": only branches can be written to");
+  if (read_only()) throw OperationError(ErrorCode::illegal_operation, "cannot write to " + ns_ + ": " + std::string(read_only_because()));
   return view(transaction);
 }
 

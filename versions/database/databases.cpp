@@ -85,9 +85,6 @@ Ref ref_of(std::string_view db) {
   return ref ? parse_ref(*ref) : Ref{.name = std::string(BranchedDatabase::main)};
 }
 
-// A capped one goes on by itself, under the database's own name: its oldest documents go when new ones come.
-bool has_versions(const storage::Collection& collection) { return !collection.options().capped; }
-
 std::string home_of(std::string_view ns) {
   return std::string(split_name(storage::database_of(ns)).database) + "." + std::string(storage::collection_of(ns));
 }
@@ -500,6 +497,7 @@ void Databases::forget_kept() {
 
 void Databases::make_again(const std::string& db, const std::vector<storage::BranchChange>& changes) {
   if (make_snapshots_again(db, changes)) return;
+  if (changes.size() == 1 && changes.front().command.begin()->name == "purge") return purge_again(db, changes.front());
   const auto name_of = [](const storage::BranchChange& change) { return change.command.begin()->name; };
   if (name_of(changes.front()) == "beginBranches") {
     if (find(db)) log::refuse("the database has branches already");

@@ -37,6 +37,13 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   // Whatever isn't committed there. Nobody else may write to the branch.
   void drop_branch(BranchedDatabase& database, const std::string& name);
 
+  // Takes the document out of all branches, commits and snapshots (BranchedDatabase::purge), or where the collection has no versions, out of it and
+  // all snapshots. Returns how many contents that were. `in_transaction` runs it. Throws NamespaceNotFound where there is no such collection,
+  // IllegalOperation in `local`.
+  using InTransaction = std::function<uint64_t(const std::function<uint64_t(Transaction&)>& work)>;
+  uint64_t purge(const std::string& db, const std::string& collection, const bson::ValueView& id, const BranchedDatabase::Lost& lost,
+                 const InTransaction& in_transaction);
+
   // Of the whole server (past::Snapshots::declare). `interrupted` is asked while it waits for writes that were begun before.
   past::DeclaredSnapshot declare_snapshot(const std::string& name, const std::function<void()>& interrupted);
   // False: there is none of that number.
@@ -71,6 +78,8 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
     std::vector<std::shared_ptr<storage::StoredCollection>> collections;
   };
 
+  // A capped one goes on by itself, under the database's own name: its oldest documents go when new ones come.
+  static bool has_versions(const storage::Collection& collection) { return !collection.options().capped; }
   void load();
   void load_kept();
   void remove_orphans();
@@ -89,6 +98,9 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   std::optional<Then> snapshot_behind(std::string_view db) const;
   // What its collections show; anything where the database had no branches. Throws NamespaceNotFound for a branch that wasn't there.
   PastViews::BranchThen branch_of(std::string_view db, const Then& then) const;
+  uint64_t purge_unversioned(Transaction& transaction, const std::string& db, storage::StoredCollection& collection, const bson::ValueView& id,
+                             const BranchedDatabase::Lost& lost) const;
+  void purge_again(const std::string& db, const storage::BranchChange& change);
   void tell_of_snapshot(Transaction& transaction, const bson::Document& command) const;
   // False: they are about branches.
   bool make_snapshots_again(std::string_view db, const std::vector<storage::BranchChange>& changes);

@@ -511,6 +511,39 @@ TEST_CASE("a database without branches has no table of them") {
   CHECK_THROWS_AS(shop.engine.catalog().open("shop@dev.things"), base::OperationError);
 }
 
+TEST_CASE("who writes a document that is purged at the same time conflicts, without branches too") {
+  for (const bool there : {true, false}) {
+    for (const bool purge_first : {true, false}) {
+      test::Shop shop;
+      const bson::Document one = document(1, 0, 7);
+      if (there) shop.change([&](Transaction& transaction) { shop.things->insert(transaction, one); });
+      Transaction writer(shop.engine, Transaction::Mode::write);
+      const auto write = [&] {
+        if (there) shop.things->update(writer, *shop.things->find_id(writer, one["_id"]), one, document(1, 1, 7));
+        else shop.things->insert(writer, one);
+      };
+      uint64_t purged = 0;
+      const auto purge = [&] {
+        shop.databases.purge("shop", "things", one["_id"], nobody_asks, [&](const auto& work) {
+          Transaction transaction(shop.engine, Transaction::Mode::write);
+          purged = work(transaction);
+          if (purge_first) CHECK_THROWS_AS(write(), storage::WriteConflict);
+          transaction.commit();
+          return purged;
+        });
+      };
+      if (!purge_first) write();
+      if (purge_first) {
+        purge();
+        CHECK(purged == (there ? 1u : 0u));
+      } else {
+        CHECK_THROWS_AS(purge(), storage::WriteConflict);
+      }
+      writer.rollback();
+    }
+  }
+}
+
 TEST_CASE("names of states are read, and refused where they can't be any") {
   CHECK(split_name("shop").ref == std::nullopt);
   CHECK(split_name("shop@dev~2").database == "shop");

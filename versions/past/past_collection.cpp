@@ -30,17 +30,13 @@ std::shared_ptr<const storage::Index> PastCollection::index(std::string_view nam
   return found == indexes_.end() ? nullptr : *found;
 }
 
-namespace {
+storage::Stored PastCollection::insert(Transaction&, bson::DocumentView) { refuse_write(); }
+storage::Updated PastCollection::update(Transaction&, RecordId, bson::DocumentView, bson::DocumentView) { refuse_write(); }
+storage::Superseded PastCollection::remove(Transaction&, RecordId, bson::DocumentView) { refuse_write(); }
 
-[[noreturn]] void refuse(const std::string& ns) {
-  throw OperationError(ErrorCode::illegal_operation, "cannot write to " + ns + ": a snapshot is read-only");
+void PastCollection::refuse_write() const {
+  throw OperationError(ErrorCode::illegal_operation, "cannot write to " + ns_ + ": " + std::string(read_only_because()));
 }
-
-}  // namespace
-
-storage::Stored PastCollection::insert(Transaction&, bson::DocumentView) { refuse(ns_); }
-storage::Updated PastCollection::update(Transaction&, RecordId, bson::DocumentView, bson::DocumentView) { refuse(ns_); }
-storage::Superseded PastCollection::remove(Transaction&, RecordId, bson::DocumentView) { refuse(ns_); }
 
 std::shared_ptr<const ShownRows> PastCollection::known_rows(Transaction& transaction) const {
   std::lock_guard lock(mutex_);
@@ -172,22 +168,21 @@ std::unique_ptr<storage::IndexCursor> PastCollection::scan(Transaction& transact
   return std::make_unique<PastIndexCursor>(shared_from_this(), stored.shared_from_this(), transaction, direction);
 }
 
-int64_t PastCollection::record_count() const {
+int64_t PastCollection::record_count() const { return counted(false).records; }
+int64_t PastCollection::logical_bytes() const { return counted(true).bytes.value(); }
+
+PastCollection::Counted PastCollection::counted(bool with_bytes) const {
   std::lock_guard counting(counting_);
-  const uint64_t purges = past_.purges();
-  if (count_ && counted_purges_ == purges) return *count_;
+  Counted counted{.purges = past_.purges()};
+  if (counted_ && counted_->purges == counted.purges && (counted_->bytes || !with_bytes)) return *counted_;
+  if (with_bytes) counted.bytes = 0;
   Transaction transaction(past_.engine(), Transaction::Mode::read);
   PastScan scan(std::const_pointer_cast<PastCollection>(shared_from_this()), transaction, Direction::forward);
-  int64_t count = 0;
-  while (scan.next()) ++count;
-  count_ = count;
-  counted_purges_ = purges;
-  return count;
-}
-
-int64_t PastCollection::logical_bytes() const {
-  const int64_t records = base_->stored_records();
-  return records == 0 ? 0 : static_cast<int64_t>(static_cast<double>(base_->stored_bytes()) / static_cast<double>(records) * static_cast<double>(record_count()));
+  for (; scan.next(); ++counted.records) {
+    if (with_bytes) *counted.bytes += static_cast<int64_t>(scan.document().size());
+  }
+  counted_ = counted;
+  return counted;
 }
 
 }  // namespace versions::past

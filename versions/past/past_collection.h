@@ -35,6 +35,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   // Also where the first branch of its database was made since: then it is to be opened anew.
   bool dropped() const override { return base_->moves() != was_shared_ || !past_.snapshots().find(snapshot_.number); }
   bool read_only() const override { return true; }
+  std::string_view read_only_because() const override { return "a snapshot is read-only"; }
   std::shared_mutex& schema_mutex() override { return base_->schema_mutex(); }
   std::vector<std::shared_ptr<const storage::Index>> indexes() const override { return {indexes_.begin(), indexes_.end()}; }
   std::shared_ptr<const storage::Index> index(std::string_view name) const override;
@@ -50,8 +51,9 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   std::unique_ptr<storage::IndexCursor> scan(Transaction& transaction, const storage::Index& index, Direction direction) override;
 
   storage::RecordStore& records() override { return base_->records(); }
-  int64_t record_count() const override;   // counted, once for each snapshot
-  int64_t logical_bytes() const override;  // an estimate: documents are taken to be as long as now on average
+  // Counted, once for each snapshot; their bytes, too, by who asks for those: that reads them all.
+  int64_t record_count() const override;
+  int64_t logical_bytes() const override;
 
   // --- for its cursors
   // Whether the record can be shown, if it was there.
@@ -82,6 +84,7 @@ class PastCollection final : public storage::Collection, public std::enable_shar
     storage::ReadInfo info;
     uint64_t purges = 0;  // before it was read
   };
+  [[noreturn]] void refuse_write() const;
   std::optional<Shown> read(Transaction& transaction, RecordId id);
   std::optional<Stamp> known_saved(RecordId id) const;
   std::shared_ptr<const ShownRows> known_rows(Transaction& transaction) const;  // nullptr: none, or too old a table
@@ -97,9 +100,14 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const ShownRows> rows_;  // good for transactions up to its moment
   std::optional<Shown> found_;  // what `find_id` read last, for who reads it next: what a snapshot shows of a record is the same at all times
+  struct Counted {
+    int64_t records = 0;
+    std::optional<int64_t> bytes = {};
+    uint64_t purges = 0;  // before it was counted
+  };
+  Counted counted(bool with_bytes) const;
   mutable std::mutex counting_;
-  mutable std::optional<int64_t> count_;
-  mutable uint64_t counted_purges_ = 0;  // when it was counted
+  mutable std::optional<Counted> counted_;
 };
 
 }  // namespace versions::past

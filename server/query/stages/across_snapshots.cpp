@@ -69,14 +69,12 @@ class AcrossSnapshots final : public Stage {
 
   AcrossSnapshots(PipelineContext& context, const Plan& plan, const Home& home)
       : Stage(nullptr), plan_(plan), context_(context), past_(past_of(context)), db_(home.db), snapshots_(past_.snapshots().all()) {
-    if (plan.from) {
-      const DeclaredSnapshot from = named(past_, *plan.from);
-      std::erase_if(snapshots_, [&](const auto& one) { return one.stamp < from.stamp; });
+    const auto from = plan.from ? std::optional(named(past_, *plan.from)) : std::nullopt;
+    const auto to = plan.to ? std::optional(named(past_, *plan.to)) : std::nullopt;
+    if (from && to && from->stamp > to->stamp) {
+      refuse(base::ErrorCode::bad_value, "$acrossSnapshots: 'from' ('" + from->text() + "') is newer than 'to' ('" + to->text() + "')");
     }
-    if (plan.to) {
-      const DeclaredSnapshot to = named(past_, *plan.to);
-      std::erase_if(snapshots_, [&](const auto& one) { return one.stamp > to.stamp; });
-    }
+    std::erase_if(snapshots_, [&](const auto& one) { return (from && one.stamp < from->stamp) || (to && one.stamp > to->stamp); });
     if (home.gone && std::none_of(snapshots_.begin(), snapshots_.end(), [&](const auto& one) { return is_there(one); })) {
       refuse(base::ErrorCode::namespace_not_found, "there is no branch, tag or snapshot behind '" + db_ + "', nor was one in these snapshots");
     }
@@ -134,8 +132,9 @@ class AcrossSnapshots final : public Stage {
     const std::string db = name_in(snapshot);
     if (at_ >= warm_below_) warm(db);
     inner_context_ = nested_context(context_, context_.collection, db);
+    inner_context_->hint = context_.hint;
     pipeline_ = std::make_unique<Pipeline>(plan_.stages, *inner_context_);
-    inner_ = pipeline_->start(Value());
+    inner_ = pipeline_->start();
     bson::Builder out;
     out.append("snapshot", snapshot.text()).append("number", static_cast<int64_t>(snapshot.number));
     out.append("time", bson::Date{snapshot.time_ms}).append("clusterTime", replication::timestamp_of(snapshot.stamp));

@@ -71,7 +71,7 @@ class Union final : public Stage {
       if (source().next()) return true;
       inner_ = nested_context(context_, plan_.collection, plan_.db);
       pipeline_ = std::make_unique<Pipeline>(plan_.stages, *inner_);
-      second_ = pipeline_->start(Value());
+      second_ = pipeline_->start();
     }
     return second_->next();
   }

@@ -78,7 +78,7 @@ class GraphLookup final : public Stage {
     auto inner = nested_context(context_, plan_.from);
     const bson::Document stages = query(frontier);
     const Pipeline pipeline(stages, *inner);
-    const StagePtr stage = pipeline.start(Value());
+    const StagePtr stage = pipeline.start();
     std::vector<Value> next;
     while (stage->next()) {
       const DocumentView document = stage->document();

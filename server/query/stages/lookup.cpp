@@ -59,7 +59,7 @@ class Lookup final : public Stage {
 
     bson::Document stages = with_equality(document);
     Pipeline pipeline(stages, *inner);
-    StagePtr stage = pipeline.start(Value());
+    StagePtr stage = pipeline.start();
     bson::ArrayBuilder found;
     while (stage->next()) {
       found.append(stage->document());

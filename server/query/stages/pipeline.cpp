@@ -102,9 +102,9 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
 
 Pipeline::~Pipeline() = default;
 
-Query head_query(const std::vector<StageSpecPtr>& specs, const PipelineContext& context, const bson::Value& hint, size_t& taken) {
+Query head_query(const std::vector<StageSpecPtr>& specs, const PipelineContext& context, size_t& taken) {
   Query query;
-  query.hint = hint;
+  query.hint = context.hint;
   query.let = context.let;
   query.allow_disk_use = context.allow_disk_use;
   // In the order find does them: filter, sort, skip, limit; each only while it still can be moved there.
@@ -136,11 +136,11 @@ StagePtr make_cursor_stage(PipelineContext& context, const std::string& collecti
   return std::make_unique<CursorStage>(context, collection, query);
 }
 
-StagePtr Pipeline::start(const bson::Value& hint) const {
+StagePtr Pipeline::start() const {
   size_t taken = 0;
   StagePtr stage;
   if (specs_.empty() || !specs_[0]->is_source()) {
-    const Query query = head_query(specs_, context_, hint, taken);
+    const Query query = head_query(specs_, context_, taken);
     stage = make_cursor_stage(context_, context_.collection, query);
   }
   for (size_t i = taken; i < specs_.size(); ++i) stage = specs_[i]->start(std::move(stage), context_);
@@ -152,14 +152,14 @@ StagePtr Pipeline::start_over(StagePtr source) const {
   return source;
 }
 
-void Pipeline::explain(const bson::Value& hint, Verbosity verbosity, bson::Builder& out) const {
+void Pipeline::explain(Verbosity verbosity, bson::Builder& out) const {
   if (!specs_.empty() && specs_[0]->is_source()) {
     bson::ArrayBuilder stages = out.array("stages");
     for (const StageSpecPtr& spec : specs_) stages.append(spec->explain());
     return;
   }
   size_t taken = 0;
-  const Query query = head_query(specs_, context_, hint, taken);
+  const Query query = head_query(specs_, context_, taken);
   const std::string ns = context_.db + "." + context_.collection;
   Reader reader(*context_.op, open_collection(*context_.op, ns), ns, query);
   if (verbosity != Verbosity::query_planner) {

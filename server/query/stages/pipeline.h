@@ -49,13 +49,13 @@ class Pipeline {
   Pipeline(bson::DocumentView stages, PipelineContext& context);
   ~Pipeline();
 
-  // Over the context's collection; `hint` may be missing.
-  StagePtr start(const bson::Value& hint) const;
+  // Over the context's collection.
+  StagePtr start() const;
   // Over documents that come from elsewhere: $facet's input, a sub-pipeline's.
   StagePtr start_over(StagePtr source) const;
 
   // Fields of an explain reply.
-  void explain(const bson::Value& hint, Verbosity verbosity, bson::Builder& out) const;
+  void explain(Verbosity verbosity, bson::Builder& out) const;
 
   bool empty() const { return specs_.empty(); }
   const std::vector<StageSpecPtr>& specs() const { return specs_; }
@@ -66,7 +66,7 @@ class Pipeline {
 };
 
 // The head of the pipeline as a query; `taken` stages are done by it.
-Query head_query(const std::vector<StageSpecPtr>& specs, const PipelineContext& context, const bson::Value& hint, size_t& taken);
+Query head_query(const std::vector<StageSpecPtr>& specs, const PipelineContext& context, size_t& taken);
 
 // Filters in pipelines: $expr sees the pipeline's variables.
 ParseContext match_context(const PipelineContext& context);

@@ -55,6 +55,7 @@ struct PipelineContext {
   std::string collection;          // empty: a pipeline over none
   Scope scope;
   bson::Document let;              // the variables defined in `scope`, for filters
+  bson::Value hint = {};           // an index's name or key, of the collection; missing: none
   bool allow_disk_use = true;
   int depth = 0;                   // of sub-pipelines
   SinkMaker make_sink = nullptr;   // for pipelines that may write

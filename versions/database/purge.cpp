@@ -1,0 +1,65 @@
+// A document that goes from all that there is of it, with branches or without.
+#include "bson/keystring.h"
+#include "storage/engine.h"
+#include "storage/names.h"
+#include "versions/database/databases.h"
+#include "versions/database/log_fields.h"
+
+namespace versions {
+
+using base::ErrorCode;
+using base::OperationError;
+using storage::StoredCollection;
+
+uint64_t Databases::purge(const std::string& db, const std::string& collection, const bson::ValueView& id, const BranchedDatabase::Lost& lost,
+                          const InTransaction& in_transaction) {
+  if (db == "local") throw OperationError(ErrorCode::illegal_operation, "database 'local' has no past to purge");
+  const std::string ns = db + "." + collection;
+  for (;;) {
+    const auto stored = std::dynamic_pointer_cast<StoredCollection>(engine_.catalog().open(ns));
+    const auto database = find(db);
+    if (database && !(stored && !has_versions(*stored))) {
+      const auto indexes = database->keep_indexes();
+      return in_transaction([&](Transaction& transaction) { return database->purge(transaction, collection, id, lost); });
+    }
+    if (!stored) throw OperationError(ErrorCode::namespace_not_found, "database '" + db + "' has no collection '" + collection + "'");
+    const std::shared_lock schema(stored->schema_mutex());
+    // Before it was locked it may have been dropped, or renamed, or the first branch of its database been made.
+    if (stored->dropped() || stored->ns() != ns || stored->moves()) continue;
+    return in_transaction([&](Transaction& transaction) { return purge_unversioned(transaction, db, *stored, id, lost); });
+  }
+}
+
+uint64_t Databases::purge_unversioned(Transaction& transaction, const std::string& db, StoredCollection& collection, const bson::ValueView& id,
+                                      const BranchedDatabase::Lost& lost) const {
+  bson::KeyString key;
+  key.append(id);
+  uint64_t purged = past_.past().purge(transaction, collection, key.bytes());
+  if (const auto record = collection.find_id(transaction, id)) {
+    const auto generation = collection.records().generation_not_after(transaction, *record, UINT64_MAX, true);
+    const auto document = collection.find(transaction, *record, nullptr);
+    base::check(generation && document, "an entry of the _id index leads to a document");
+    if (lost) lost(transaction, collection.id(), *record, *generation, document->bytes());
+    collection.purge(transaction, *record, *document);
+    ++purged;
+  } else {
+    // Members do one after the other, and would come to have it or not.
+    collection.stored_indexes()->front()->claim(transaction, key.bytes());
+  }
+  bson::Builder said;
+  said.append("purge", storage::collection_of(collection.ns())).append("_id", id);
+  if (log_ && (purged > 0 || transaction.made_again())) log_->branches_changed(transaction, db, said.done());
+  return purged;
+}
+
+void Databases::purge_again(const std::string& db, const storage::BranchChange& change) {
+  if (!change.documents.empty()) log::refuse("documents of a purge, which has none");
+  purge(db, log::text(change.command, "purge"), static_cast<bson::ValueView>(change.command.find("_id")), lost(), [&](const auto& work) {
+    return storage::in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.set_next_stamp(change.stamp);
+      return work(transaction);
+    });
+  });
+}
+
+}  // namespace versions
