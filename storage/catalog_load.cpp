@@ -69,10 +69,11 @@ void StoredCatalog::load_past() {
   }
   for (CollectionEntry& entry : entries) {
     std::erase_if(entry.indexes, [](const IndexEntry& index) { return !index.ready; });
+    // Directories of before don't say it, and then it went with the collection's entry.
+    for (IndexEntry& index : entry.indexes) index.multikey_fields = index.multikey_fields.value_or(~uint32_t{0});
     const CollectionId id = entry.id;
     const Shared collection = make(std::move(entry), std::make_shared<Counts>());
     collection->set_dropped();
-    for (const auto& index : *collection->stored_indexes()) index->add_multikey_fields(~uint32_t{0});  // what was known went with its entry
     past_.emplace(id, collection);
   }
 }

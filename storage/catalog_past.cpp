@@ -34,7 +34,7 @@ std::shared_ptr<StoredIndex> StoredCatalog::index_as_of(const StoredCollection& 
   const auto now = collection.stored_indexes();
   const auto same = std::find_if(now->begin(), now->end(), [&](const auto& one) { return one->number() == entry.number; });
   if (same == now->end()) {
-    index->add_multikey_fields(~uint32_t{0});  // nobody knows any more
+    if (!entry.multikey_fields) index->add_multikey_fields(~uint32_t{0});  // in a directory of before: nobody knows any more
     if (collection.moves()) index->set_shared();
   } else {
     index->go_on_from(**same);

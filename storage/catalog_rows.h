@@ -1,13 +1,14 @@
 // The catalog's table: what it keeps of each collection.
 //
 //   0 (4, BE)                                    -> {nextCollection}
-//   collection (4, BE)                           -> {id, ns, uuid, options, …, indexes: [{number, spec, ready}], nextIndex}
+//   collection (4, BE)                           -> {id, ns, uuid, options, …, indexes: [{number, spec, ready, …}], nextIndex}
 //   collection (4), index (4), field (2), all BE -> nothing: an array was met on that field
 //
 // The rows of multikey fields stand apart because plain writes add them, and
 // may not meet each other or a change of the schema on one row.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "storage/collection.h"
@@ -18,6 +19,7 @@ struct IndexEntry {
   uint32_t number = 0;
   bson::Document spec;
   bool ready = true;
+  std::optional<uint32_t> multikey_fields = {};  // as StoredIndex has them; in the past catalog alone
 };
 
 struct CollectionEntry {

@@ -231,7 +231,17 @@ void StoredCatalog::save_before(Transaction& transaction, const StoredCollection
   Engine::Internals& internals = engine_.internals();
   const Stamp stamp = sink_ ? transaction.newest_stamp() : transaction.next_stamp();
   if (internals.snapshots.newest_before(stamp) == 0) return;
-  internals.past_catalog->save(transaction, collection.id(), before, internals.snapshots.position_before(stamp));
+  std::optional<CollectionEntry> told;
+  if (before) {
+    // What is known of their keys goes with an index: arrays that snapshots show were met by now.
+    told = *before;
+    for (const auto& index : *collection.stored_indexes()) {
+      for (IndexEntry& one : told->indexes) {
+        if (one.number == index->number()) one.multikey_fields = index->multikey_fields();
+      }
+    }
+  }
+  internals.past_catalog->save(transaction, collection.id(), told ? &*told : nullptr, internals.snapshots.position_before(stamp));
 }
 
 // Within the transaction: nothing of it is left in the tables everyone shares.
