@@ -93,6 +93,7 @@ class DropIndexes : public Command {
       write::check_writable(op, ns);
       throw OperationError(ErrorCode::namespace_not_found, "ns not found " + ns);
     }
+    write::check_writable(*collection);
     const auto before = static_cast<int32_t>(collection->indexes().size());
     for (const auto& name : names_of(*collection, wanted)) catalog.drop_index(collection, name);
     reply.append("nIndexesWas", before);
