@@ -13,6 +13,7 @@
 #include "storage/chain_cut.h"
 #include "storage/dedup_worker_sources.h"
 #include "storage/internals.h"
+#include "storage/names.h"
 #include "storage/record_store_state.h"
 #include "storage/recount.h"
 #include "storage/table_packer.h"
@@ -96,13 +97,11 @@ void add(dedup::EncoderStats& sum, const dedup::EncoderStats& one) {
   sum.index_bytes += one.index_bytes;
   sum.metadata_bytes += one.metadata_bytes;
   sum.source_cache_bytes += one.source_cache_bytes;
-  // Of several the one that is off is told of.
+  // If any encoder is disabled, its governor's state is the one to report.
   if (sum.enabled) sum.governor = one.governor;
   sum.enabled &= one.enabled;
   sum.size_threshold = std::max(sum.size_threshold, one.size_threshold);
 }
-
-std::string database_of(std::string_view ns) { return std::string(ns.substr(0, ns.find('.'))); }
 
 DedupWorker::DedupWorker(Engine& engine, const DedupSettings& settings)
     : engine_(engine), server_profile_(settings.profile), state_(engine), metadata_(MetadataPages::open_table(engine)), enabled_(settings.enabled),
@@ -114,19 +113,22 @@ DedupWorker::DedupWorker(Engine& engine, const DedupSettings& settings)
 DedupWorker::~DedupWorker() { stop(); }
 
 void DedupWorker::start() {
-  if (thread_.joinable()) return;
   load();  // before a client can write: what was left undone comes before what is new
+  std::lock_guard lock(mutex_);  // drain() asks whether there is a thread
   thread_ = std::thread([this] { run(); });
 }
 
 void DedupWorker::stop() {
+  std::thread ended;
   {
     std::lock_guard lock(mutex_);
+    // Under the lock: drain() asks whether there is a thread, and join() changes the answer.
     if (!thread_.joinable()) return;
+    ended.swap(thread_);
     stopping_ = true;
   }
   wake_.notify_all();
-  thread_.join();
+  ended.join();
   drained_.notify_all();
 }
 
@@ -400,7 +402,7 @@ std::string DedupWorker::profile_of(const Collection& collection) const {
 
 // Features of one profile mean nothing to another: what is stored for them is kept apart too.
 std::string DedupWorker::partition_name(const Collection& collection) const {
-  return database_of(collection.ns()) + '.' + profile_of(collection);
+  return std::string(database_of(collection.ns())) + '.' + profile_of(collection);
 }
 
 bool DedupWorker::wanted(const Collection& collection) const { return enabled_ && collection.options().dedup.enabled; }

@@ -242,9 +242,7 @@ std::vector<std::shared_ptr<Collection>> DedupWorker::collections_where(Wanted w
   return collections;
 }
 
-// Counts of several encoders together; one of them being off means that not all are on.
+// Adds the counts of one encoder to a sum. The sum is enabled only when every encoder is; its governor state is then the disabled one's.
 void add(dedup::EncoderStats& sum, const dedup::EncoderStats& one);
-
-std::string database_of(std::string_view ns);
 
 }  // namespace storage

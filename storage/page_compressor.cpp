@@ -421,8 +421,10 @@ void PageCompressors::table_gone(const std::string& table) {
 
 }  // namespace storage
 
-// Called by wiredtiger_open, which finds it by name.
-extern "C" __attribute__((visibility("default"))) int palimpsest_register_compressors(WT_CONNECTION* connection, WT_CONFIG_ARG*) {
+// Called by wiredtiger_open, which finds it by name: nothing includes a declaration.
+extern "C" __attribute__((visibility("default"))) int palimpsest_register_compressors(WT_CONNECTION* connection, WT_CONFIG_ARG*);
+
+int palimpsest_register_compressors(WT_CONNECTION* connection, WT_CONFIG_ARG*) {
   if (!storage::opening) return WT_ERROR;
   try {
     return storage::opening->register_all(connection);

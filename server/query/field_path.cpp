@@ -9,6 +9,7 @@ void check_field_path(std::string_view path) {
   using base::OperationError;
   if (path.empty()) throw OperationError(40352, "FieldPath cannot be constructed with empty string");
   if (path.back() == '.') throw OperationError(40353, "FieldPath must not end with a '.'.");
+  if (path.find('\0') != std::string_view::npos) throw OperationError(16411, "FieldPath field names may not contain '\\0'.");
   for (std::string_view part : bson::split_path(path)) {
     if (part.empty()) throw OperationError(15998, "FieldPath field names may not be empty strings.");
     if (part.front() == '$') {

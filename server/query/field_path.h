@@ -1,11 +1,11 @@
-// The rules for paths that sorts, projections and distinct name fields with.
+// The rules for paths that sorts, projections, distinct, stages and expressions name fields with.
 #pragma once
 
 #include <string_view>
 
 namespace server::query {
 
-// Throws 40352 (empty), 40353 (ends with a dot), 15998 (an empty part), 16410 (a part begins with $).
+// Throws 40352 (empty), 40353 (ends with a dot), 16411 (a NUL inside), 15998 (an empty part), 16410 (a part begins with $).
 void check_field_path(std::string_view path);
 
 }  // namespace server::query

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "bson/builder.h"
 #include "server/query/expressions/registry.h"
+#include "server/query/field_path.h"
 
 namespace server::query {
 
@@ -251,22 +252,6 @@ std::vector<ExpressionPtr> parse_arguments(const ValueView& value, Scope& scope)
 Value evaluate_path(bson::DocumentView document, std::string_view path) {
   Value scratch;
   return Value(walk(ValueView(Type::object, document.bytes()), path, scratch));
-}
-
-void check_field_path(std::string_view path) {
-  if (path.empty()) throw OperationError(40352, "FieldPath cannot be constructed with empty string");
-  if (path.back() == '.') throw OperationError(40353, "FieldPath must not end with a '.'.");
-  if (path.find('\0') != std::string_view::npos) {
-    throw OperationError(16411, "FieldPath field names may not contain '\\0'.");
-  }
-  for (size_t at = 0; at <= path.size();) {
-    const size_t dot = std::min(path.find('.', at), path.size());
-    if (dot == at) throw OperationError(15998, "FieldPath field names may not be empty strings.");
-    if (path[at] == '$') {
-      throw OperationError(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.");
-    }
-    at = dot + 1;
-  }
 }
 
 }  // namespace server::query

@@ -102,8 +102,6 @@ class Compiled {
 
 // "$a.b" without its dollar; "a.b" of a document with arrays on the way mapped over.
 bson::Value evaluate_path(bson::DocumentView document, std::string_view path);
-// Refuses "", "a..b", "$a" … with MongoDB's codes. What `FieldPath` means in messages.
-void check_field_path(std::string_view path);
 
 ExpressionPtr make_constant(bson::Value value);
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "bson/builder.h"
+#include "server/query/field_path.h"
 
 namespace server::query {
 
