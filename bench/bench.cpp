@@ -6,6 +6,7 @@
 #include "bench/past/command.h"
 #include "bench/sets/command.h"
 #include "bench/sizes/command.h"
+#include "bench/wire/command.h"
 
 namespace bench {
 
@@ -20,6 +21,7 @@ const std::vector<Benchmark>& all() {
       {"branches", "the versioning benchmark of Decibel over all layouts, git beside, and what branches, commits and merges cost", branches::add_options},
       {"merkle", "indexes of immutable data side by side (Yue et al.): speed, sharing, differences, merges, proofs; the figures to reach", merkle::add_options},
       {"past", "page tables of snapshots by a log with levels (Skippy): by skew, height, size and age, of ranges, beside an ordered index; the figures to reach", past::add_options},
+      {"wire", "small commands over sockets at 1, 8, 32, 256 connections: what one costs the server in CPU time and context switches", wire::add_options},
   };
   return benchmarks;
 }

@@ -26,6 +26,7 @@ class Server {
 
   std::string host() const { return place_.address + ":" + std::to_string(port_); }
   std::string uri() const { return "mongodb://" + host() + "/"; }
+  pid_t pid() const { return pid_; }
   // CPU time so far, of the process and of its threads with this name, at most 15 characters.
   double cpu_seconds() const;
   double thread_cpu_seconds(const std::string& name) const;

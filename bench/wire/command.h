@@ -1,0 +1,10 @@
+// palimpsest bench wire
+#pragma once
+
+#include "bench/bench.h"
+
+namespace bench::wire {
+
+Run add_options(CLI::App& parser);
+
+}  // namespace bench::wire
