@@ -1,5 +1,5 @@
 // A command is one class in one file of commands/. It names itself, says what
-// fields it knows and whether it may block, and appends its answer.
+// fields it knows, and appends its answer.
 //
 //   bytes -> wire -> Request -> dispatch -> Command::run -> reply -> bytes
 //
@@ -72,8 +72,6 @@ class Command {
   // What messages about fields call it: MongoDB says FindCommandRequest for find.
   virtual std::string_view parser_name() const { return name(); }
 
-  // false: never waits for disk, locks or others, so it runs on the I/O thread.
-  virtual bool may_block() const { return true; }
   virtual bool admin_only() const { return false; }
   // Counts as a write, and takes a writeConcern.
   virtual bool writes() const { return false; }

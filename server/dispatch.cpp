@@ -107,10 +107,9 @@ void Dispatcher::inject(OperationContext& op, const Command& command, Fault& fau
   }
 }
 
-Dispatcher::Plan Dispatcher::plan(const Request& request) const {
+int64_t Dispatcher::await_topology_ms(const Request& request) const {
   const Command* command = services_.commands.find(request.command);
-  if (!command) return {};
-  return {command->may_block(), command->await_topology_ms(services_, request)};
+  return command ? command->await_topology_ms(services_, request) : 0;
 }
 
 Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory) {

@@ -19,13 +19,9 @@ class Dispatcher {
  public:
   explicit Dispatcher(Services& services) : services_(services) {}
 
-  // How the connection should go about it. Never throws: what is wrong with the
-  // request comes out in run().
-  struct Plan {
-    bool may_block = false;
-    int64_t await_topology_ms = 0;
-  };
-  Plan plan(const Request& request) const;
+  // How long the connection should wait before it runs the request, or until the topology changes; no thread waits meanwhile.
+  // Milliseconds. Never throws: what is wrong with the request comes out in run().
+  int64_t await_topology_ms(const Request& request) const;
 
   struct Reply {
     bson::Document body;

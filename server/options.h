@@ -27,7 +27,7 @@ struct Options {
   std::string unix_socket_prefix = "/tmp";
   int unix_socket_permissions = 0700;
   std::vector<std::string> compressors = {"snappy", "zstd", "zlib"};
-  int io_threads = 0;  // 0: one a core, at least 2, at most 4
+  int io_threads = 0;  // 0: one a core, at least 2, at most 64
 
   // storage
   std::string dbpath = "/data/db";

@@ -10,7 +10,6 @@ class BuildInfo : public Command {
   std::string_view name() const override { return "buildInfo"; }
   std::vector<std::string_view> aliases() const override { return {"buildinfo"}; }
   std::string_view help() const override { return "get version #, etc.\n{ buildinfo:1 }"; }
-  bool may_block() const override { return false; }
   bool before_auth() const override { return true; }
 
   void run(OperationContext&, const Request&, bson::Builder& reply) override {

@@ -12,7 +12,6 @@ class ConfigureFailPoint : public Command {
  public:
   std::string_view name() const override { return "configureFailPoint"; }
   std::string_view help() const override { return "modifies the settings of a fail point"; }
-  bool may_block() const override { return false; }
   bool admin_only() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {

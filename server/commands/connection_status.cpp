@@ -10,7 +10,6 @@ class ConnectionStatus : public Command {
  public:
   std::string_view name() const override { return "connectionStatus"; }
   std::string_view help() const override { return "Returns connection-specific information such as logged-in users and their roles"; }
-  bool may_block() const override { return false; }
   bool stable_api() const override { return true; }
   bool before_auth() const override { return true; }
 

@@ -12,7 +12,6 @@ class EndSessions : public Command {
  public:
   std::string_view name() const override { return "endSessions"; }
   std::string_view help() const override { return "end a set of logical sessions"; }
-  bool may_block() const override { return false; }
   bool stable_api() const override { return true; }
   bool before_auth() const override { return true; }
   std::optional<FieldNames> fields() const override { return FieldNames(); }

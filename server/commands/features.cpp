@@ -11,7 +11,6 @@ class Features : public Command {
  public:
   std::string_view name() const override { return "features"; }
   std::string_view help() const override { return "return build level feature settings"; }
-  bool may_block() const override { return false; }
 
   void run(OperationContext& op, const Request&, bson::Builder& reply) override {
     const auto& id = op.services().topology.process_id().bytes;

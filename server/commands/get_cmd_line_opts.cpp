@@ -11,7 +11,6 @@ class GetCmdLineOpts : public Command {
  public:
   std::string_view name() const override { return "getCmdLineOpts"; }
   std::string_view help() const override { return "get argv"; }
-  bool may_block() const override { return false; }
   bool admin_only() const override { return true; }
 
   void run(OperationContext& op, const Request&, bson::Builder& reply) override {

@@ -10,7 +10,6 @@ class GetLog : public Command {
  public:
   std::string_view name() const override { return "getLog"; }
   std::string_view help() const override { return "{ getLog : '*' }  OR { getLog : 'global' }"; }
-  bool may_block() const override { return false; }
   bool admin_only() const override { return true; }
 
   void run(OperationContext&, const Request& request, bson::Builder& reply) override {

@@ -23,7 +23,6 @@ class GetParameter : public Command {
  public:
   std::string_view name() const override { return "getParameter"; }
   std::string_view help() const override { return "get administrative option(s)\n{ getParameter:'*' } to get everything"; }
-  bool may_block() const override { return false; }
   bool admin_only() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {

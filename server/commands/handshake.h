@@ -15,7 +15,6 @@ class Handshake : public Command {
   explicit Handshake(std::string_view primary_field) : primary_field_(primary_field) {}
 
   std::string_view help() const override { return "Check if this server is primary for a replica set"; }
-  bool may_block() const override { return false; }
   bool before_auth() const override { return true; }
   int64_t await_topology_ms(const Services& services, const Request& request) const override;
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override;

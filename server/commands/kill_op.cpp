@@ -12,7 +12,6 @@ class KillOp : public Command {
  public:
   std::string_view name() const override { return "killOp"; }
   std::string_view help() const override { return "Terminate an operation; { killOp: 1, op: <opid> }"; }
-  bool may_block() const override { return false; }
   bool admin_only() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {

@@ -10,7 +10,6 @@ class ListCommands : public Command {
  public:
   std::string_view name() const override { return "listCommands"; }
   std::string_view help() const override { return "get a list of all db commands"; }
-  bool may_block() const override { return false; }
   bool before_auth() const override { return true; }
 
   void run(OperationContext& op, const Request&, bson::Builder& reply) override {

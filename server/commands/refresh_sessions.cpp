@@ -12,7 +12,6 @@ class RefreshSessions : public Command {
  public:
   std::string_view name() const override { return "refreshSessions"; }
   std::string_view help() const override { return "renew a set of logical sessions"; }
-  bool may_block() const override { return false; }
   bool stable_api() const override { return true; }
   std::optional<FieldNames> fields() const override { return FieldNames(); }
   void run(OperationContext& op, const Request& request, bson::Builder&) override {

@@ -10,7 +10,6 @@ class ReplSetGetConfig : public ReplicaSetCommand {
  public:
   std::string_view name() const override { return "replSetGetConfig"; }
   std::string_view help() const override { return "Returns the current replica set configuration"; }
-  bool may_block() const override { return false; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const replication::Coordinator& set = set_of(op);

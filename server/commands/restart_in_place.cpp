@@ -12,7 +12,6 @@ class RestartInPlace : public Command {
  public:
   std::string_view name() const override { return "restartInPlace"; }
   std::string_view help() const override { return "for tests: the process ends in order and starts anew"; }
-  bool may_block() const override { return false; }
   bool admin_only() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder&) override {

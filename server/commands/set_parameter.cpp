@@ -15,7 +15,6 @@ class SetParameter : public Command {
  public:
   std::string_view name() const override { return "setParameter"; }
   std::string_view help() const override { return "set administrative option(s)\n{ setParameter:1, <param>:<value> }"; }
-  bool may_block() const override { return false; }
   bool admin_only() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {

@@ -18,7 +18,6 @@ class Shutdown : public Command {
  public:
   std::string_view name() const override { return "shutdown"; }
   std::string_view help() const override { return "shutdown the database.  must be ran against admin db and either (1) ran from localhost or (2) authenticated."; }
-  bool may_block() const override { return false; }
   bool admin_only() const override { return true; }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view known[] = {"force", "timeoutSecs"};

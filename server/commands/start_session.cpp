@@ -23,7 +23,6 @@ class StartSession : public Command {
  public:
   std::string_view name() const override { return "startSession"; }
   std::string_view help() const override { return "start a logical session"; }
-  bool may_block() const override { return false; }
   bool stable_api() const override { return true; }
   std::optional<FieldNames> fields() const override { return FieldNames(); }
 

@@ -9,7 +9,6 @@ class Whatsmyuri : public Command {
  public:
   std::string_view name() const override { return "whatsmyuri"; }
   std::string_view help() const override { return "{whatsmyuri:1}"; }
-  bool may_block() const override { return false; }
   bool before_auth() const override { return true; }
   void run(OperationContext& op, const Request&, bson::Builder& reply) override { reply.append("you", op.client().remote()); }
 };

@@ -25,8 +25,8 @@
 #include "server/options.h"
 #include "server/services.h"
 #include "server/topology.h"
+#include "server/wire/reactors.h"
 #include "server/wire/session.h"
-#include "server/wire/worker_pool.h"
 
 namespace server::wire {
 
@@ -44,9 +44,10 @@ constexpr int undecided_max = 64;
 constexpr auto undecided_patience = std::chrono::seconds(1);
 constexpr auto answers_out_max = std::chrono::seconds(1);  // when stopping
 
-int io_threads(const Options& options) {
-  if (options.io_threads > 0) return options.io_threads;
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 4);
+Reactors::Size size_of(const Options& options) {
+  Reactors::Size size;
+  size.reactors = options.io_threads > 0 ? options.io_threads : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 64);
+  return size;
 }
 
 std::string text_of(const tcp::endpoint& endpoint) {
@@ -54,47 +55,36 @@ std::string text_of(const tcp::endpoint& endpoint) {
   return (endpoint.address().is_v6() ? "[" + address + "]" : address) + ":" + std::to_string(endpoint.port());
 }
 
-// An I/O thread and the sessions that live on it. `sessions` is touched by that
-// thread alone.
-struct IoThread {
-  asio::io_context context{1};
-  asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
-  std::set<std::shared_ptr<Session>> sessions;
-  std::thread thread;
-};
-
 }  // namespace
 
 struct Listener::State {
   State(Services& given_services, Dispatcher& given_dispatcher)
-      : services(given_services), dispatcher(given_dispatcher), options(given_services.options) {
-    for (int i = 0; i < io_threads(options); ++i) threads.push_back(std::make_unique<IoThread>());
-  }
+      : services(given_services), dispatcher(given_dispatcher), options(given_services.options), reactors(size_of(options)) {}
 
   void bind_all();
   void bind_tcp(const std::string& host);
   void bind_local(const std::string& path);
-  void run_threads();
   template <class Acceptor>
   asio::awaitable<void> accept_all(Acceptor& acceptor);
-  void welcome(IoThread& thread, Session::Socket socket, std::string remote, std::string local, bool unix_socket);
-  asio::awaitable<void> serve(IoThread& thread, std::shared_ptr<Session> session);
-  asio::awaitable<void> serve_member(IoThread& thread, std::shared_ptr<Session> session);
+  void welcome(size_t reactor, Session::Socket socket, std::string remote, std::string local, bool unix_socket);
+  asio::awaitable<void> serve(size_t reactor, std::shared_ptr<Session> session);
+  asio::awaitable<void> serve_member(size_t reactor, std::shared_ptr<Session> session);
+  void enter(const std::shared_ptr<Session>& session);
+  void leave(size_t reactor, const std::shared_ptr<Session>& session);
   void refuse(const std::string& remote);
   void close_all();
-  IoThread& next_thread() { return *threads[turn++ % threads.size()]; }
 
   Services& services;
   Dispatcher& dispatcher;
   const Options& options;
   int port = 0;
   std::string unix_path;
-  std::vector<std::unique_ptr<IoThread>> threads;
-  std::unique_ptr<WorkerPool> pool;
-  // All acceptors live on the first thread.
+  Reactors reactors;
+  std::mutex mutex;
+  std::set<std::shared_ptr<Session>> sessions;  // guarded by mutex
+  // All acceptors live on the first reactor.
   std::vector<tcp::acceptor> tcp_acceptors;
   std::vector<Local::acceptor> local_acceptors;
-  size_t turn = 0;
   std::atomic<int64_t> last_client{0};
   std::atomic<int64_t> open{0};
   std::atomic<int> undecided{0};  // beyond the limit, none of `open`
@@ -109,13 +99,12 @@ int Listener::port() const { return state_->port; }
 std::string Listener::unix_socket_path() const { return state_->unix_path; }
 
 void Listener::start() {
-  state_->pool = std::make_unique<WorkerPool>(WorkerPool::Size{});
   state_->bind_all();
   state_->started = true;
-  auto& first = state_->threads.front()->context;
+  auto& first = state_->reactors.context(0);
   for (auto& acceptor : state_->tcp_acceptors) asio::co_spawn(first, state_->accept_all(acceptor), asio::detached);
   for (auto& acceptor : state_->local_acceptors) asio::co_spawn(first, state_->accept_all(acceptor), asio::detached);
-  state_->run_threads();
+  state_->reactors.start();
   base::log(Severity::info, LogComponent::network, 23016, "Waiting for connections",
             Attributes().add("port", state_->port).add("ssl", "off"));
 }
@@ -143,7 +132,7 @@ void Listener::State::bind_all() {
 }
 
 void Listener::State::bind_tcp(const std::string& host) {
-  auto& context = threads.front()->context;
+  auto& context = reactors.context(0);
   asio::error_code error;
   const auto found = tcp::resolver(context).resolve(host, std::to_string(port), tcp::resolver::passive, error);
   if (error) throw std::system_error(error.value(), error.category(), host);
@@ -168,7 +157,7 @@ void Listener::State::bind_local(const std::string& path) {
   // A socket file nobody answers on is what a killed server left.
   ::unlink(path.c_str());
   asio::error_code error;
-  Local::acceptor acceptor(threads.front()->context, Local());
+  Local::acceptor acceptor(reactors.context(0), Local());
   if (acceptor.bind(Local::endpoint(path), error) || acceptor.listen(asio::socket_base::max_listen_connections, error)) {
     throw std::system_error(error.value(), error.category(), path);
   }
@@ -180,25 +169,17 @@ void Listener::State::bind_local(const std::string& path) {
 
 // ---- serving -------------------------------------------------------------------
 
-void Listener::State::run_threads() {
-  for (auto& thread : threads) {
-    thread->thread = std::thread([&context = thread->context] {
-      pthread_setname_np(pthread_self(), "network");
-      context.run();
-    });
-  }
-}
-
 template <class Acceptor>
 asio::awaitable<void> Listener::State::accept_all(Acceptor& acceptor) {
   constexpr bool local = std::is_same_v<Acceptor, Local::acceptor>;
   while (!stopping) {
-    IoThread& thread = next_thread();
-    typename Acceptor::protocol_type::socket socket(thread.context);
+    const size_t reactor = reactors.join();
+    typename Acceptor::protocol_type::socket socket(reactors.context(reactor));
     asio::error_code error;
     co_await acceptor.async_accept(socket, asio::redirect_error(asio::use_awaitable, error));
     if (stopping) break;
     if (error) {
+      reactors.leave(reactor);
       if (error == asio::error::connection_aborted) continue;
       base::log(Severity::error, LogComponent::network, 23019, "Error accepting new connection", Attributes().add("error", error.message()));
       asio::steady_timer pause(acceptor.get_executor(), accept_pause);
@@ -211,21 +192,27 @@ asio::awaitable<void> Listener::State::accept_all(Acceptor& acceptor) {
       socket.set_option(tcp::no_delay(true), error);
       socket.set_option(asio::socket_base::keep_alive(true), error);
       const auto peer = socket.remote_endpoint(error);
-      if (error) continue;
+      if (error) {
+        reactors.leave(reactor);
+        continue;
+      }
       remote = text_of(peer);
       here = text_of(socket.local_endpoint(error));
     }
     base::LogContext context("listener");
-    welcome(thread, Session::Socket(std::move(socket)), std::move(remote), std::move(here), local);
+    welcome(reactor, Session::Socket(std::move(socket)), std::move(remote), std::move(here), local);
   }
 }
 
-void Listener::State::welcome(IoThread& thread, Session::Socket socket, std::string remote, std::string local, bool unix_socket) {
+void Listener::State::welcome(size_t reactor, Session::Socket socket, std::string remote, std::string local, bool unix_socket) {
   if (open >= options.max_conns) {
-    if (!services.peer_connection || unix_socket || undecided >= undecided_max) return refuse(remote);
+    if (!services.peer_connection || unix_socket || undecided >= undecided_max) {
+      reactors.leave(reactor);
+      return refuse(remote);
+    }
     ++undecided;
-    auto session = std::make_shared<Session>(services, dispatcher, *pool, std::move(socket), ClientId{0}, std::move(remote), std::move(local), unix_socket);
-    asio::co_spawn(thread.context, serve_member(thread, std::move(session)), asio::detached);
+    auto session = std::make_shared<Session>(services, dispatcher, std::move(socket), ClientId{0}, std::move(remote), std::move(local), unix_socket);
+    asio::co_spawn(reactors.context(reactor), serve_member(reactor, std::move(session)), asio::detached);
     return;
   }
   const int64_t number = ++last_client;
@@ -236,9 +223,9 @@ void Listener::State::welcome(IoThread& thread, Session::Socket socket, std::str
     base::log(Severity::info, LogComponent::network, 22943, "Connection accepted",
               Attributes().add("remote", remote).add("connectionId", number).add("connectionCount", count));
   }
-  auto session = std::make_shared<Session>(services, dispatcher, *pool, std::move(socket), static_cast<ClientId>(number),
+  auto session = std::make_shared<Session>(services, dispatcher, std::move(socket), static_cast<ClientId>(number),
                                            std::move(remote), std::move(local), unix_socket);
-  asio::co_spawn(thread.context, serve(thread, std::move(session)), asio::detached);
+  asio::co_spawn(reactors.context(reactor), serve(reactor, std::move(session)), asio::detached);
 }
 
 void Listener::State::refuse(const std::string& remote) {
@@ -248,36 +235,36 @@ void Listener::State::refuse(const std::string& remote) {
 }
 
 // Where clients fill the server: a member's connection or none.
-asio::awaitable<void> Listener::State::serve_member(IoThread& thread, std::shared_ptr<Session> session) {
-  thread.sessions.insert(session);
-  if (stopping) session->close();
-  asio::steady_timer patience(thread.context, undecided_patience);
+asio::awaitable<void> Listener::State::serve_member(size_t reactor, std::shared_ptr<Session> session) {
+  enter(session);
+  asio::steady_timer patience(reactors.context(reactor), undecided_patience);
   patience.async_wait([waiting = std::weak_ptr<Session>(session)](asio::error_code ended) {
     const auto late = waiting.lock();
     if (!ended && late) late->close();
   });
-  try {
-    co_await session->serve(true);
-  } catch (const std::exception&) {
-    session->close();
-  }
+  co_await session->serve(true);
   patience.cancel();
-  thread.sessions.erase(session);
+  leave(reactor, session);
   if (!session->was_handed_over()) refuse(session->client().remote());
   --undecided;
 }
 
-asio::awaitable<void> Listener::State::serve(IoThread& thread, std::shared_ptr<Session> session) {
-  thread.sessions.insert(session);
+void Listener::State::enter(const std::shared_ptr<Session>& session) {
+  std::lock_guard lock(mutex);
+  sessions.insert(session);
   if (stopping) session->close();
-  try {
-    co_await session->serve();
-  } catch (const std::exception& error) {
-    // Out of memory for one connection is the end of that connection alone.
-    base::log(Severity::error, LogComponent::network, 22989, "Error serving a connection", Attributes().add("error", error.what()));
-    session->close();
-  }
-  thread.sessions.erase(session);
+}
+
+void Listener::State::leave(size_t reactor, const std::shared_ptr<Session>& session) {
+  reactors.leave(reactor);
+  std::lock_guard lock(mutex);
+  sessions.erase(session);
+}
+
+asio::awaitable<void> Listener::State::serve(size_t reactor, std::shared_ptr<Session> session) {
+  enter(session);
+  co_await session->serve();
+  leave(reactor, session);
   const int64_t count = --open;
   services.metrics.connections.current.add(-1);
   if (session->was_handed_over()) services.metrics.connections.created.add(-1);
@@ -295,7 +282,7 @@ asio::awaitable<void> Listener::State::serve(IoThread& thread, std::shared_ptr<S
 
 void Listener::State::close_all() {
   std::promise<void> accepting_ended;
-  asio::post(threads.front()->context, [&] {
+  asio::post(reactors.context(0), [&] {
     asio::error_code ignored;
     for (auto& acceptor : tcp_acceptors) acceptor.close(ignored);
     for (auto& acceptor : local_acceptors) acceptor.close(ignored);
@@ -307,10 +294,9 @@ void Listener::State::close_all() {
   while (open > 0 || undecided > 0) {
     services.operations.kill_all(base::ErrorCode::interrupted_at_shutdown);
     const auto close = std::chrono::steady_clock::now() < patience ? &Session::end : &Session::close;
-    for (auto& thread : threads) {
-      asio::post(thread->context, [&thread, close] {
-        for (const auto& session : thread->sessions) ((*session).*close)();
-      });
+    {
+      std::lock_guard lock(mutex);
+      for (const auto& session : sessions) ((*session).*close)();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -319,12 +305,7 @@ void Listener::State::close_all() {
 void Listener::stop() {
   if (!state_->started || state_->stopping.exchange(true)) return;
   state_->close_all();
-  state_->pool.reset();
-  for (auto& thread : state_->threads) {
-    thread->work.reset();
-    thread->context.stop();
-    if (thread->thread.joinable()) thread->thread.join();
-  }
+  state_->reactors.stop();
   if (!state_->unix_path.empty()) ::unlink(state_->unix_path.c_str());
 }
 

@@ -1,9 +1,8 @@
 // The listener accepts connections and serves them until it is stopped.
 //
-// Each connection lives on one of a few I/O threads as a coroutine: read a
-// message, run its command (here when it can't block, else on the worker pool),
-// write the reply. Waiting, for a slow client, a topology change, the journal,
-// holds no thread.
+// Each connection is a coroutine of one of a few reactors (reactors.h): read a
+// message, run its command on the thread that read it, write the reply. Waiting,
+// for a slow client, a topology change, the journal, holds no thread.
 #pragma once
 
 #include <memory>

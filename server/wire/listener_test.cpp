@@ -267,6 +267,74 @@ TEST_CASE("slow commands and clients that don't read hold up nobody") {
   flood.join();
 }
 
+TEST_CASE("a ping is answered within 10 ms while every thread is blocked") {
+  TestServer server(test_options(), std::make_unique<Wait>());
+  const int port = server.listener.port();
+  std::vector<RawClient> slow;
+  for (int i = 0; i < 64; ++i) {
+    slow.emplace_back(port);
+    slow.back().send(encode_msg(1, 0, bson::json("{wait: 60000, $db: 'admin'}")));
+  }
+  const OperationRegistry& operations = server.assembly.services().operations;
+  while (operations.size() < 64) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  RawClient quick(port);
+  // The best of many: a machine that is busy with others makes any one of them late.
+  auto best = std::chrono::steady_clock::duration::max();
+  for (int i = 0; i < 50; ++i) {
+    const auto sent = std::chrono::steady_clock::now();
+    CHECK(quick.run(ping).find("ok").to_double() == 1);
+    best = std::min(best, std::chrono::steady_clock::now() - sent);
+  }
+  CHECK(best < std::chrono::milliseconds(10));
+  CHECK(operations.size() >= 64);
+}
+
+TEST_CASE("who speaks another protocol is told at once, before the rest is waited for") {
+  TestServer server;
+  const int port = server.listener.port();
+  const auto all_of = [](RawClient& client) {
+    std::string text;
+    for (;;) {
+      const Bytes more = client.take(1);
+      if (more.empty()) return text;
+      text += more;
+    }
+  };
+  {
+    RawClient browser(port);
+    browser.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const std::string answer = all_of(browser);
+    CHECK(answer.starts_with("HTTP/1.0 200 OK\r\n"));
+    CHECK(answer.find("It looks like you are trying to access MongoDB over HTTP on the native driver port.\r\n") != std::string::npos);
+  }
+  // The first bytes of a TLS hello, whose first four read as a length of 33 MB.
+  {
+    RawClient tls(port);
+    tls.send(Bytes("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\x7a\x11\x5c\x42\x99", 16));
+    CHECK(all_of(tls).empty());
+  }
+  // Impossible opcodes, with a body that doesn't come.
+  for (const int32_t opcode : {0, 1, 2001, 2002, 2005, 2006, 2007, 2010, 2014, -1}) {
+    RawClient client(port);
+    char header[header_bytes];
+    store_header(header, {1'000'000, 1, 0, static_cast<OpCode>(opcode)});
+    client.send({header, sizeof header});
+    CHECK(all_of(client).empty());
+  }
+  CHECK(answers(port));
+}
+
+TEST_CASE("many messages sent at once are answered in their order") {
+  TestServer server;
+  RawClient client(server.listener.port());
+  Bytes all;
+  constexpr int count = 2'000;
+  for (int i = 1; i <= count; ++i) all += encode_msg(i, 0, ping);
+  std::thread sender([&] { client.send(all); });
+  for (int i = 1; i <= count; ++i) REQUIRE(decode_header(client.receive()).or_throw().response_to == i);
+  sender.join();
+}
+
 TEST_CASE("an operation can be killed, and runs into its time limit") {
   TestServer server(test_options(), std::make_unique<Wait>());
   RawClient client(server.listener.port());

@@ -205,6 +205,15 @@ base::Result<Header> decode_header(BytesView bytes) {
   return header;
 }
 
+base::Result<Header> decode_request_header(BytesView bytes) {
+  auto header = decode_header(bytes);
+  if (!header) return header;
+  const OpCode opcode = header->opcode;
+  if (opcode == OpCode::msg || opcode == OpCode::query || opcode == OpCode::compressed) return header;
+  return failure(5745702, "The client driver may require an upgrade: unsupported opcode " + std::to_string(static_cast<int32_t>(opcode)) +
+                              ". For more details see https://dochub.mongodb.org/core/legacy-opcode-removal");
+}
+
 base::Result<ReplyMessage> decode_reply(BytesView whole) {
   auto header = decode_header(whole);
   if (!header) return header.failure();
@@ -226,18 +235,14 @@ void store_header(char* to, const Header& header) {
 }
 
 Decoded decode(BytesView whole) {
-  auto header = decode_header(whole);
+  auto header = decode_request_header(whole);
   if (!header) return Malformed{header.failure(), false, {}};
   if (static_cast<size_t>(header->length) != whole.size()) {
     return Malformed{failure(ErrorCode::protocol_error, "message length and header differ"), false, {}};
   }
   if (header->opcode == OpCode::msg) return decode_msg(*header, whole);
   if (header->opcode == OpCode::query) return decode_query(*header, whole);
-  return Malformed{failure(5745702, "The client driver may require an upgrade: unsupported opcode " +
-                                        std::to_string(static_cast<int32_t>(header->opcode)) +
-                                        ". For more details see https://dochub.mongodb.org/core/legacy-opcode-removal"),
-                   false,
-                   {}};
+  return Malformed{failure(ErrorCode::protocol_error, "nested compression is not supported"), false, {}};
 }
 
 ReplyPrefix msg_prefix(int32_t request_id, int32_t response_to, uint32_t flags, size_t document_bytes) {

@@ -45,6 +45,8 @@ struct Header {
 
 // From 16 bytes. Fails where the length is impossible: the stream is lost then.
 base::Result<Header> decode_header(BytesView bytes);
+// The same for what clients send: fails too where the opcode is none of msg, query, compressed.
+base::Result<Header> decode_request_header(BytesView bytes);
 void store_header(char* to, const Header& header);
 
 enum Flag : uint32_t { checksum_present = 1u << 0, more_to_come = 1u << 1, exhaust_allowed = 1u << 16 };

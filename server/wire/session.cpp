@@ -7,6 +7,7 @@
 #include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 #include <algorithm>
@@ -23,7 +24,7 @@
 #include "server/set_rules.h"
 #include "server/topology.h"
 #include "server/wire/crc32c.h"
-#include "server/wire/worker_pool.h"
+#include "server/wire/reactors.h"
 
 namespace server::wire {
 
@@ -45,20 +46,6 @@ int32_t next_message_id() {
   return static_cast<int32_t>(last.fetch_add(1, std::memory_order_relaxed) & 0x7fffffff);
 }
 
-// Runs `work` on the pool and goes on here with what it returns.
-template <class Work>
-awaitable<Dispatcher::Reply> on_pool(WorkerPool& pool, Work work) {
-  auto start = [&pool, work = std::move(work)](auto handler) mutable {
-    auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-    pool.submit([shared, work = std::move(work)]() mutable {
-      auto reply = std::make_shared<Dispatcher::Reply>(work());
-      auto executor = asio::get_associated_executor(*shared);
-      asio::post(executor, [shared, reply] { std::move (*shared)(std::move(*reply)); });
-    });
-  };
-  co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Dispatcher::Reply)>(std::move(start), use_awaitable);
-}
-
 // getMore streams as long as its cursor lives; other commands say so themselves.
 std::optional<bson::Document> next_invocation(const Request& request, Dispatcher::Reply& reply) {
   if (reply.next_invocation) return std::move(reply.next_invocation);
@@ -73,13 +60,44 @@ Metrics::Network::Compressor& counters_of(Metrics& metrics, Compressor compresso
   return compressor == Compressor::zlib ? metrics.network.zlib : metrics.network.snappy;
 }
 
+constexpr std::string_view http_request = "GET ";
+constexpr std::string_view http_text = "It looks like you are trying to access MongoDB over HTTP on the native driver port.\r\n";
+constexpr std::string_view tls_handshake = "\x16\x03";  // a record of type handshake, of TLS 1.x or SSL 3
+
 }  // namespace
 
-Session::Session(Services& services, Dispatcher& dispatcher, WorkerPool& pool, Socket socket, ClientId id, std::string remote,
-                 std::string local, bool unix_socket)
+// A wait of one coroutine, which any thread may end early.
+class Pause {
+ public:
+  explicit Pause(Session::Socket::executor_type executor) : timer_(executor) {}
+
+  void end() {
+    std::lock_guard lock(mutex_);
+    ended_ = true;
+    timer_.cancel();
+  }
+
+  awaitable<void> wait(std::chrono::milliseconds most) {
+    auto start = [this, most](auto handler) {
+      std::lock_guard lock(mutex_);
+      timer_.expires_after(ended_ ? std::chrono::milliseconds(0) : most);
+      timer_.async_wait(std::move(handler));
+    };
+    asio::error_code ended;
+    auto token = redirect_error(use_awaitable, ended);
+    co_await asio::async_initiate<decltype(token), void(asio::error_code)>(std::move(start), token);
+  }
+
+ private:
+  std::mutex mutex_;
+  bool ended_ = false;
+  asio::steady_timer timer_;
+};
+
+Session::Session(Services& services, Dispatcher& dispatcher, Socket socket, ClientId id, std::string remote, std::string local,
+                 bool unix_socket)
     : services_(services),
       dispatcher_(dispatcher),
-      pool_(pool),
       metrics_(services.metrics),
       socket_(std::move(socket)),
       client_(id, std::move(remote), std::move(local), unix_socket) {
@@ -88,37 +106,56 @@ Session::Session(Services& services, Dispatcher& dispatcher, WorkerPool& pool, S
 
 Session::~Session() { services_.operations.remove_client(client_); }
 
+// The coroutine sees the end of the stream, or can't write any more, and finishes.
 void Session::close() {
+  std::lock_guard lock(mutex_);
   closed_ = true;
-  asio::error_code ignored;
-  socket_.shutdown(Socket::shutdown_both, ignored);
-  socket_.close(ignored);
-  if (waiting_) waiting_->cancel();
+  if (!finished_) ::shutdown(socket_.native_handle(), SHUT_RDWR);
+  if (pause_) pause_->end();
 }
 
 void Session::end() {
   if (!answering_) return close();
+  std::lock_guard lock(mutex_);
   ending_ = true;
-  if (waiting_) waiting_->cancel();
+  if (pause_) pause_->end();
+}
+
+void Session::finish() {
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+  if (std::exchange(finished_, true)) return;
+  asio::error_code ignored;
+  socket_.shutdown(Socket::shutdown_both, ignored);
+  socket_.close(ignored);
 }
 
 awaitable<void> Session::serve(bool members_only) {
   auto self = shared_from_this();
   members_only_ = members_only;
   in_.resize(read_bytes_min);
-  while (!ending_ && co_await read_message()) {
-    answering_ = true;
-    metrics_.network.physical_in.add(static_cast<int64_t>(message_bytes_));
-    if (!co_await handle(BytesView(in_).substr(0, message_bytes_))) break;
-    drop_message();
-    answering_ = false;
+  asio::error_code ignored;
+  socket_.non_blocking(true, ignored);
+  try {
+    while (!ending_ && co_await read_message()) {
+      answering_ = true;
+      metrics_.network.physical_in.add(static_cast<int64_t>(message_bytes_));
+      if (!co_await handle(BytesView(in_).substr(0, message_bytes_))) break;
+      drop_message();
+      answering_ = false;
+    }
+  } catch (const std::exception& error) {
+    // Out of memory for one connection is the end of that connection alone.
+    base::log(Severity::error, LogComponent::network, 22989, "Error serving a connection", base::Attributes().add("error", error.what()));
   }
-  if (!closed_) close();
+  finish();
 }
 
 // The connection goes as it is, with what was read of it.
 void Session::hand_over() {
+  std::lock_guard lock(mutex_);
   closed_ = true;
+  if (std::exchange(finished_, true)) return;
   asio::error_code error;
   const int descriptor = socket_.release(error);
   if (error) return;
@@ -129,24 +166,19 @@ void Session::hand_over() {
 }
 
 awaitable<bool> Session::read_message() {
-  size_t need = header_bytes;
   message_bytes_ = 0;
+  std::optional<Header> header;
+  // Who sends many messages at once takes turns with the other connections.
+  if (filled_ > 0) co_await asio::post(socket_.get_executor(), use_awaitable);
   for (;;) {
-    if (undecided_ && filled_ >= sizeof replication::consensus::frame_magic) {
-      undecided_ = false;
-      const bool member = base::load_le<uint32_t>(in_.data()) == replication::consensus::frame_magic;
-      if (member) hand_over();
-      if (member || members_only_) co_return false;
+    if (!header) {
+      const bool goes_on = co_await judge_start(header);
+      if (!goes_on) co_return false;
     }
-    if (filled_ >= need) {
-      if (message_bytes_ != 0) co_return true;
-      auto header = decode_header(BytesView(in_).substr(0, header_bytes));
-      if (!header) {
-        log_malformed(header.failure().message);
-        co_return false;
-      }
-      message_bytes_ = need = static_cast<size_t>(header->length);
-      continue;
+    const size_t need = header ? static_cast<size_t>(header->length) : header_bytes;
+    if (header && filled_ >= need) {
+      message_bytes_ = need;
+      co_return true;
     }
     // Room grows with what arrived: a length alone is a promise, not memory.
     if (filled_ == in_.size()) in_.resize(std::min(std::max(need, read_bytes_min), filled_ + std::max(filled_, growth_max)));
@@ -160,6 +192,39 @@ awaitable<bool> Session::read_message() {
       co_return false;
     }
   }
+}
+
+// What can be told from the first bytes is told before the rest is waited for.
+awaitable<bool> Session::judge_start(std::optional<Header>& header) {
+  const BytesView start = BytesView(in_).substr(0, filled_);
+  if (undecided_ && filled_ >= sizeof replication::consensus::frame_magic) {
+    const bool member = base::load_le<uint32_t>(in_.data()) == replication::consensus::frame_magic;
+    if (member) hand_over();
+    if (member || members_only_) co_return false;
+    if (start.starts_with(http_request)) {
+      co_await answer_http();
+      co_return false;
+    }
+    undecided_ = false;
+  }
+  if (filled_ < header_bytes) co_return true;
+  auto decoded = decode_request_header(start.substr(0, header_bytes));
+  if (!decoded) {
+    const bool tls = start.starts_with(tls_handshake);
+    log_malformed(tls ? "SSL handshake received but server is started without SSL support" : decoded.failure().message);
+    co_return false;
+  }
+  header = *decoded;
+  co_return true;
+}
+
+// A browser gets a line that a person can read.
+awaitable<void> Session::answer_http() {
+  log_malformed("HTTP request on the native driver port");
+  const std::string answer = "HTTP/1.0 200 OK\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: " +
+                             std::to_string(http_text.size()) + "\r\n\r\n" + std::string(http_text);
+  asio::error_code error;
+  co_await asio::async_write(socket_, asio::buffer(answer), redirect_error(use_awaitable, error));
 }
 
 void Session::drop_message() {
@@ -254,19 +319,13 @@ awaitable<bool> Session::answer(const Message& message, std::optional<Compressor
 }
 
 awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) {
-  const Dispatcher::Plan plan = dispatcher_.plan(request);
-  if (plan.await_topology_ms > 0) co_await await_topology(plan.await_topology_ms);
-  auto work = [this, &request, exhaust] { return dispatcher_.run(client_, request, exhaust, std::move(reply_memory_)); };
+  const int64_t topology_ms = dispatcher_.await_topology_ms(request);
+  if (topology_ms > 0) co_await await_topology(topology_ms);
   metrics_.connections.active.add(1);
-  // Not a conditional expression: GCC 12 destroys the awaited temporary twice.
   Dispatcher::Reply reply;
-  if (plan.may_block) {
-    running_elsewhere_ = true;
-    watch_for_hangup();
-    reply = co_await on_pool(pool_, work);
-    running_elsewhere_ = false;
-  } else {
-    reply = work();
+  {
+    Reactors::Running running([](void* session) { static_cast<Session*>(session)->watch_for_hangup(); }, this);
+    reply = dispatcher_.run(client_, request, exhaust, std::move(reply_memory_));
   }
   metrics_.connections.active.add(-1);
   if (reply.await_durable && services_.when_durable) co_await await_durable();
@@ -274,29 +333,27 @@ awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) 
   co_return reply;
 }
 
+// The end of the stream can be seen only where nothing more was sent.
 void Session::watch_for_hangup() {
-  // One wait outstanding is enough: it ends with the next bytes, whenever they come.
-  if (watching_ || filled_ > message_bytes_) return;
-  watching_ = true;
-  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](asio::error_code error) {
-    self->watching_ = false;
-    if (error || self->closed_ || !self->running_elsewhere_) return;
-    char next;
-    if (::recv(self->socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return;
-    self->services_.operations.kill_client(self->client_.id(), client_disconnect);
-  });
+  char next;
+  if (filled_ > message_bytes_ || ::recv(socket_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return;
+  services_.operations.kill_client(client_.id(), client_disconnect);
 }
 
 awaitable<void> Session::await_topology(int64_t ms) {
+  const auto pause = std::make_shared<Pause>(socket_.get_executor());
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_ || ending_) co_return;
+    pause_ = pause;
+  }
   metrics_.connections.awaiting_topology.add(1);
-  auto timer = std::make_shared<asio::steady_timer>(socket_.get_executor(), std::chrono::milliseconds(ms));
-  waiting_ = timer;
-  const uint64_t subscription = services_.topology.on_change([timer] { asio::post(timer->get_executor(), [timer] { timer->cancel(); }); });
-  asio::error_code ended;
-  if (!closed_ && !ending_) co_await timer->async_wait(redirect_error(use_awaitable, ended));
+  const uint64_t subscription = services_.topology.on_change([pause] { pause->end(); });
+  co_await pause->wait(std::chrono::milliseconds(ms));
   services_.topology.forget(subscription);
-  waiting_.reset();
   metrics_.connections.awaiting_topology.add(-1);
+  std::lock_guard lock(mutex_);
+  pause_.reset();
 }
 
 awaitable<void> Session::await_durable() {
@@ -340,26 +397,37 @@ awaitable<void> Session::write_reply(const Message& message, int32_t reply_id, i
                                             : msg_prefix(reply_id, response_to, flags, document.size());
   const size_t raw_bytes = prefix.size + document.size();
   metrics_.network.bytes_out.add(static_cast<int64_t>(raw_bytes));
-  asio::error_code error;
+  Bytes packed;
+  std::array<char, 4> checksum{};
+  std::array<asio::const_buffer, 3> parts;
   if (compressor) {
     Bytes whole(prefix.view());
     whole.append(document.bytes());
-    const Bytes packed = pack(whole, *compressor);
+    packed = pack(whole, *compressor);
     counters_of(metrics_, *compressor).raw_out.add(static_cast<int64_t>(whole.size()));
     counters_of(metrics_, *compressor).wire_out.add(static_cast<int64_t>(packed.size()));
-    metrics_.network.physical_out.add(static_cast<int64_t>(packed.size()));
-    co_await asio::async_write(socket_, asio::buffer(packed), redirect_error(use_awaitable, error));
+    parts[0] = asio::buffer(packed);
   } else {
-    std::array<char, 4> checksum{};
     const bool summed = !message.legacy && (flags & checksum_present);
     if (summed) base::store_le(checksum.data(), crc32c(document.bytes(), crc32c(prefix.view())));
-    const std::array<asio::const_buffer, 3> parts = {asio::buffer(prefix.bytes.data(), prefix.size),
-                                                     asio::buffer(document.bytes().data(), document.size()),
-                                                     asio::buffer(checksum.data(), summed ? checksum.size() : 0)};
-    metrics_.network.physical_out.add(static_cast<int64_t>(raw_bytes + (summed ? 4 : 0)));
+    parts = {asio::buffer(prefix.bytes.data(), prefix.size), asio::buffer(document.bytes().data(), document.size()),
+             asio::buffer(checksum.data(), summed ? checksum.size() : 0)};
+  }
+  const size_t bytes = asio::buffer_size(parts);
+  metrics_.network.physical_out.add(static_cast<int64_t>(bytes));
+  // Nearly always the socket takes all of it at once; only what it doesn't take is waited for.
+  asio::error_code error;
+  const size_t written = socket_.write_some(parts, error);
+  if (error == asio::error::would_block || (!error && written < bytes)) {
+    size_t skip = error ? 0 : written;
+    for (auto& part : parts) {
+      const size_t here = std::min(skip, part.size());
+      part += here;
+      skip -= here;
+    }
     co_await asio::async_write(socket_, parts, redirect_error(use_awaitable, error));
   }
-  if (error && !closed_) close();
+  if (error) closed_ = true;
 }
 
 }  // namespace server::wire

@@ -1,10 +1,11 @@
-// One connection, as a coroutine on its I/O thread. Internal to wire/: the only
-// header here that shows Asio.
+// One connection, as a coroutine of its reactor (reactors.h). Internal to wire/,
+// where these two headers alone show Asio.
 #pragma once
 
 #include <asio/awaitable.hpp>
 #include <asio/generic/stream_protocol.hpp>
-#include <asio/steady_timer.hpp>
+#include <atomic>
+#include <mutex>
 
 #include "server/client.h"
 #include "server/dispatch.h"
@@ -17,14 +18,14 @@ struct Services;
 
 namespace server::wire {
 
-class WorkerPool;
+class Pause;
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
   using Socket = asio::generic::stream_protocol::socket;
 
-  Session(Services& services, Dispatcher& dispatcher, WorkerPool& pool, Socket socket, ClientId id, std::string remote,
-          std::string local, bool unix_socket);
+  Session(Services& services, Dispatcher& dispatcher, Socket socket, ClientId id, std::string remote, std::string local,
+          bool unix_socket);
   ~Session();
 
   // Until the client goes, a message can't be understood, or close(). A connection that turns out to be a member's is handed
@@ -32,7 +33,7 @@ class Session : public std::enable_shared_from_this<Session> {
   asio::awaitable<void> serve(bool members_only = false);
   bool was_handed_over() const { return handed_over_; }
 
-  // On the session's own thread. `end`: once what is being answered has been.
+  // From any thread. `end`: once what is being answered has been.
   void close();
   void end();
 
@@ -40,11 +41,13 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   asio::awaitable<bool> read_message();           // false: the connection is over
+  asio::awaitable<bool> judge_start(std::optional<Header>& header);  // of the next message; false: the connection is over
+  asio::awaitable<void> answer_http();
   void hand_over();
   asio::awaitable<bool> handle(BytesView whole);  // a whole message of any opcode
   asio::awaitable<bool> answer(const Message& message, std::optional<Compressor> compressor);
   asio::awaitable<Dispatcher::Reply> run(const Request& request, bool exhaust);
-  void watch_for_hangup();  // while a command runs elsewhere
+  void watch_for_hangup();  // while a command runs, on another thread
   asio::awaitable<void> await_topology(int64_t ms);
   asio::awaitable<void> await_durable();
   asio::awaitable<void> await_acknowledgement(Dispatcher::Reply& reply);
@@ -54,10 +57,10 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<BytesView> unpacked(BytesView whole, Bytes& memory, std::optional<Compressor>& compressor);
   void log_malformed(std::string_view why);
   void drop_message();  // makes room for the next one
+  void finish();        // the last that the coroutine does: gives the socket back
 
   Services& services_;
   Dispatcher& dispatcher_;
-  WorkerPool& pool_;
   Metrics& metrics_;
   Socket socket_;
   Client client_;
@@ -68,16 +71,16 @@ class Session : public std::enable_shared_from_this<Session> {
   size_t filled_ = 0;
   size_t message_bytes_ = 0;
   Bytes reply_memory_;
-  bool closed_ = false;
-  bool ending_ = false;
-  bool answering_ = false;
   bool undecided_ = true;  // client or member?
   bool members_only_ = false;
   bool handed_over_ = false;
-  bool running_elsewhere_ = false;
-  bool watching_ = false;
-  // What the session is waiting on, so that close() can end the wait.
-  std::shared_ptr<asio::steady_timer> waiting_;
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> ending_{false};
+  std::atomic<bool> answering_{false};
+
+  std::mutex mutex_;        // guards what follows, and that the socket stays open while another thread shuts it down
+  bool finished_ = false;   // the socket is closed, or another's
+  std::shared_ptr<Pause> pause_;  // what the session waits for, so that close() can end the wait
 };
 
 }  // namespace server::wire

@@ -90,7 +90,7 @@ class RawClient {
     return reply();
   }
 
- private:
+  // So many bytes; fewer when the server closed the connection.
   Bytes take(size_t size) {
     Bytes bytes(size, '\0');
     size_t got = 0;
@@ -102,6 +102,8 @@ class RawClient {
     bytes.resize(got);
     return bytes;
   }
+
+ private:
   int socket_;
 };
 

@@ -1,0 +1,190 @@
+#include "server/wire/reactors.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <chrono>
+
+namespace server::wire {
+
+namespace {
+constexpr auto look_interval = std::chrono::milliseconds(2);
+constexpr int looks_before_sleep = 500;         // without a command
+constexpr int surplus_looks_max = 250;          // before a lent thread leaves
+constexpr int looks_between_watches = 10;
+constexpr int lent_at_once_max = 16;
+constexpr auto parked_time_max = std::chrono::seconds(30);
+}  // namespace
+
+thread_local Reactors::Seat* Reactors::seat_ = nullptr;
+
+// ---- what a thread says of itself ------------------------------------------------
+
+Reactors::Running::Running(Watch watch, void* subject) {
+  Seat* seat = seat_;
+  if (!seat) return;
+  {
+    std::lock_guard lock(seat->mutex);
+    seat->watch = watch;
+    seat->subject = subject;
+  }
+  // In one total order with the supervisor, which first says that it sleeps and then looks once more.
+  seat->turns.fetch_add(1, std::memory_order_seq_cst);
+  if (seat->reactors->supervisor_sleeps_.load(std::memory_order_seq_cst)) seat->reactors->wake_supervisor();
+}
+
+Reactors::Running::~Running() {
+  Seat* seat = seat_;
+  if (!seat) return;
+  seat->turns.fetch_add(1, std::memory_order_release);
+  std::lock_guard lock(seat->mutex);
+  seat->watch = nullptr;
+}
+
+// ---- threads -----------------------------------------------------------------------
+
+Reactors::Reactors(const Size& size) : size_(size) {
+  for (int i = 0; i < size_.reactors; ++i) reactors_.push_back(std::make_unique<Reactor>());
+}
+
+Reactors::~Reactors() { stop(); }
+
+void Reactors::start() {
+  std::lock_guard lock(mutex_);
+  started_ = true;
+  for (const auto& reactor : reactors_) lend(*reactor, 1);
+  supervisor_ = std::thread([this] { supervise(); });
+}
+
+void Reactors::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!started_ || stopping_) return;
+    stopping_ = true;
+    assignment_.notify_all();
+    supervision_.notify_all();
+  }
+  supervisor_.join();
+  for (const auto& reactor : reactors_) reactor->context.stop();
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return threads_ == 0; });
+}
+
+size_t Reactors::join() {
+  size_t least = 0;
+  for (size_t i = 1; i < reactors_.size(); ++i) {
+    if (reactors_[i]->connections < reactors_[least]->connections) least = i;
+  }
+  ++reactors_[least]->connections;
+  return least;
+}
+
+void Reactors::leave(size_t reactor) { --reactors_[reactor]->connections; }
+
+int Reactors::threads() const {
+  std::lock_guard lock(mutex_);
+  return threads_ - parked_;
+}
+
+void Reactors::lend(Reactor& reactor, int count) {
+  reactor.coming += count;
+  for (int i = 0; i < count; ++i) {
+    if (parked_ > static_cast<int>(assignments_.size())) {
+      assignments_.push_back(&reactor);
+      assignment_.notify_one();
+    } else {
+      ++threads_;
+      std::thread([this, &reactor] { serve(&reactor); }).detach();
+    }
+  }
+}
+
+void Reactors::serve(Reactor* reactor) {
+  pthread_setname_np(pthread_self(), "reactor");
+  Seat seat;
+  seat.reactors = this;
+  seat_ = &seat;
+  std::unique_lock lock(mutex_);
+  while (reactor && !stopping_) {
+    --reactor->coming;
+    reactor->seats.push_back(&seat);
+    lock.unlock();
+    try {
+      reactor->context.run();
+    } catch (const Leave&) {
+    }
+    lock.lock();
+    std::erase(reactor->seats, &seat);
+    reactor = next_assignment(lock);
+  }
+  --threads_;
+  // Under the lock: whoever waits in stop() may destroy everything as soon as it is released.
+  ended_.notify_all();
+}
+
+Reactors::Reactor* Reactors::next_assignment(std::unique_lock<std::mutex>& lock) {
+  ++parked_;
+  assignment_.wait_for(lock, parked_time_max, [this] { return stopping_ || !assignments_.empty(); });
+  --parked_;
+  if (stopping_ || assignments_.empty()) return nullptr;
+  Reactor* reactor = assignments_.back();
+  assignments_.pop_back();
+  return reactor;
+}
+
+// ---- the supervisor ------------------------------------------------------------------
+
+void Reactors::wake_supervisor() {
+  std::lock_guard lock(mutex_);
+  supervisor_sleeps_ = false;
+  supervision_.notify_one();
+}
+
+void Reactors::supervise() {
+  pthread_setname_np(pthread_self(), "supervisor");
+  std::unique_lock lock(mutex_);
+  int idle_looks = 0;
+  while (!stopping_) {
+    supervision_.wait_for(lock, look_interval, [this] { return stopping_; });
+    bool busy = false;
+    for (const auto& reactor : reactors_) busy |= look(*reactor);
+    idle_looks = busy ? 0 : idle_looks + 1;
+    if (idle_looks < looks_before_sleep) continue;
+    supervisor_sleeps_.store(true, std::memory_order_seq_cst);
+    for (const auto& reactor : reactors_) busy |= look(*reactor);
+    if (!busy) supervision_.wait(lock, [this] { return stopping_ || !supervisor_sleeps_; });
+    supervisor_sleeps_ = false;
+    idle_looks = 0;
+  }
+}
+
+bool Reactors::look(Reactor& reactor) {
+  bool busy = false;
+  int stuck = 0;
+  for (Seat* seat : reactor.seats) {
+    const uint64_t turns = seat->turns.load(std::memory_order_seq_cst);
+    const bool inside = turns % 2 == 1;
+    busy |= inside || turns != seat->seen;
+    seat->looks = inside && turns == seat->seen ? seat->looks + 1 : 0;
+    seat->seen = turns;
+    if (seat->looks == 0) continue;
+    ++stuck;
+    if (seat->looks % looks_between_watches != 0) continue;
+    std::lock_guard seated(seat->mutex);
+    if (seat->watch && seat->turns.load(std::memory_order_relaxed) == turns) seat->watch(seat->subject);
+  }
+  const int free = static_cast<int>(reactor.seats.size()) + reactor.coming - stuck;
+  if (free <= 0) {
+    // As many as are stuck: a storm of slow commands is met by twice the threads at each look.
+    lend(reactor, std::min({stuck, lent_at_once_max, std::max(0, size_.threads_max - threads_ + parked_)}));
+  }
+  reactor.surplus_looks = free > 1 ? reactor.surplus_looks + 1 : 0;
+  if (reactor.surplus_looks > surplus_looks_max) {
+    reactor.surplus_looks = 0;
+    asio::post(reactor.context, []() { throw Leave{}; });
+  }
+  return busy || reactor.seats.size() > 1;
+}
+
+}  // namespace server::wire

@@ -1,0 +1,138 @@
+#include "server/wire/reactors.h"
+
+#include <asio/post.hpp>
+#include <catch2/catch.hpp>
+
+#include <future>
+#include <thread>
+#include <vector>
+
+namespace server::wire {
+namespace {
+
+constexpr auto generous = std::chrono::seconds(60);
+
+void ignore(void*) {}
+
+// Commands on a reactor that last until they are released.
+class Blocked {
+ public:
+  ~Blocked() { release(); }
+  void on(Reactors& reactors, size_t reactor, int count) {
+    for (int i = 0; i < count; ++i) {
+      asio::post(reactors.context(reactor), [this, released = released_] {
+        Reactors::Running running(ignore, nullptr);
+        ++begun_;
+        released.wait();
+      });
+    }
+  }
+  int begun() const { return begun_; }
+  void release() {
+    if (!std::exchange(done_, true)) release_.set_value();
+  }
+
+ private:
+  std::promise<void> release_;
+  std::shared_future<void> released_ = release_.get_future().share();
+  std::atomic<int> begun_{0};
+  bool done_ = false;
+};
+
+bool runs(Reactors& reactors, size_t reactor) {
+  auto quick = std::make_shared<std::promise<void>>();
+  asio::post(reactors.context(reactor), [quick] { quick->set_value(); });
+  return quick->get_future().wait_for(generous) == std::future_status::ready;
+}
+
+void wait_for(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + generous;
+  while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  REQUIRE(condition());
+}
+
+}  // namespace
+
+TEST_CASE("blocked commands keep their threads, and others run all the same", "[reactors]") {
+  Reactors reactors({.reactors = 2, .threads_max = 256});
+  reactors.start();
+  Blocked blocked;
+  blocked.on(reactors, 0, 20);
+  blocked.on(reactors, 1, 3);
+  wait_for([&] { return blocked.begun() == 23; });
+  CHECK(runs(reactors, 0));
+  CHECK(runs(reactors, 1));
+  blocked.release();
+}
+
+TEST_CASE("no more threads are lent than allowed, and what waits runs later", "[reactors]") {
+  Reactors reactors({.reactors = 1, .threads_max = 3});
+  reactors.start();
+  Blocked blocked;
+  blocked.on(reactors, 0, 10);
+  wait_for([&] { return blocked.begun() == 3; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(blocked.begun() == 3);
+  CHECK(reactors.threads() == 3);
+  blocked.release();
+  wait_for([&] { return blocked.begun() == 10; });
+}
+
+TEST_CASE("lent threads leave after a quiet while", "[reactors]") {
+  Reactors reactors({.reactors = 1, .threads_max = 16});
+  reactors.start();
+  Blocked blocked;
+  blocked.on(reactors, 0, 5);
+  wait_for([&] { return blocked.begun() == 5; });
+  CHECK(reactors.threads() >= 5);
+  blocked.release();
+  wait_for([&] { return reactors.threads() == 1; });
+  CHECK(runs(reactors, 0));
+  // Parked threads are taken again.
+  Blocked again;
+  again.on(reactors, 0, 5);
+  wait_for([&] { return again.begun() == 5; });
+  CHECK(runs(reactors, 0));
+}
+
+TEST_CASE("a supervisor that sleeps is woken by a command that lasts", "[reactors]") {
+  Reactors reactors({.reactors = 1, .threads_max = 8});
+  reactors.start();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1'500));
+  Blocked blocked;
+  blocked.on(reactors, 0, 2);
+  wait_for([&] { return blocked.begun() == 2; });
+  CHECK(runs(reactors, 0));
+}
+
+TEST_CASE("a command that lasts is watched", "[reactors]") {
+  Reactors reactors({.reactors = 1, .threads_max = 8});
+  reactors.start();
+  std::promise<void> watched;
+  std::atomic<bool> first{true};
+  struct Subject {
+    std::promise<void>& watched;
+    std::atomic<bool>& first;
+  } subject{watched, first};
+  asio::post(reactors.context(0), [&] {
+    Reactors::Running running([](void* given) {
+      auto& seen = *static_cast<Subject*>(given);
+      if (seen.first.exchange(false)) seen.watched.set_value();
+    }, &subject);
+    CHECK(watched.get_future().wait_for(generous) == std::future_status::ready);
+  });
+  wait_for([&] { return !first; });
+  CHECK(runs(reactors, 0));
+  reactors.stop();
+}
+
+TEST_CASE("connections go where the fewest are", "[reactors]") {
+  Reactors reactors({.reactors = 3, .threads_max = 8});
+  CHECK(reactors.join() == 0);
+  CHECK(reactors.join() == 1);
+  CHECK(reactors.join() == 2);
+  reactors.leave(1);
+  CHECK(reactors.join() == 1);
+}
+
+}  // namespace server::wire
