@@ -59,6 +59,7 @@ void parse(OperationContext& op, const Arguments& arguments, Parsed& parsed) {
   statement.upsert = arguments.loose_boolean("upsert").value_or(false);
   parsed.remove = arguments.loose_boolean("remove").value_or(false);
   parsed.return_new = arguments.loose_boolean("new").value_or(false);
+  statement.keep_empty_timestamps = arguments.boolean("bypassEmptyTsReplacement").value_or(false);
   statement.keep_before = !parsed.return_new;
   statement.keep_after = parsed.return_new;
   arguments.loose_boolean("bypassDocumentValidation");
@@ -87,7 +88,7 @@ class FindAndModify : public Command {
     static constexpr std::string_view names[] = {"query",        "fields",         "sort", "hint",    "remove", "update",
                                                  "new",          "upsert",         "arrayFilters",    "collation", "let",
                                                  "stmtId",       "collectionUUID", "runtimeConstants", "bypassDocumentValidation",
-                                                 "sampleId"};
+                                                 "sampleId",     "bypassEmptyTsReplacement"};
     return names;
   }
   bool writes() const override { return true; }

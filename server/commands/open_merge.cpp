@@ -171,7 +171,7 @@ class ResolveConflict : public Command {
         else if (!field.identical(id.view().find("_id"))) throw OperationError(ErrorCode::bad_value, "the document has another _id");
       }
       const bson::Document checked = whole.done();
-      const auto changed = write::make_storable(checked, {});
+      const auto changed = write::make_storable(checked, std::nullopt);
       return {.take = Decision::Take::document, .document = (changed ? *changed : checked).bytes(), .sides = {}};
     }
     for (const auto& [name, one] : takes) {

@@ -49,7 +49,7 @@ class Update : public Command {
   std::string_view help() const override { return "update documents"; }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"updates", "ordered", "bypassDocumentValidation", "let",
-                                                 "stmtIds", "collectionUUID", "runtimeConstants"};
+                                                 "stmtIds", "collectionUUID", "runtimeConstants",         "bypassEmptyTsReplacement"};
     return names;
   }
   bool writes() const override { return true; }
@@ -63,8 +63,12 @@ class Update : public Command {
     const bool ordered = arguments.boolean("ordered").value_or(true);
     arguments.loose_boolean("bypassDocumentValidation");
     const bson::Document let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()));
+    const bool keep_empty_timestamps = arguments.boolean("bypassEmptyTsReplacement").value_or(false);
     std::vector<write::UpdateStatement> statements;
-    for (const auto& document : statements_of(request, "updates")) statements.push_back(parse_statement(document, let));
+    for (const auto& document : statements_of(request, "updates")) {
+      statements.push_back(parse_statement(document, let));
+      statements.back().keep_empty_timestamps = keep_empty_timestamps;
+    }
 
     const std::string ns = write_namespace(op, request);
     for (const auto& statement : statements) write::check_single(op, statement.selection.all, "multi=true");

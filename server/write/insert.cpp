@@ -25,14 +25,14 @@ struct Prepared {
   std::exception_ptr error;
 };
 
-Prepared prepare(OperationContext& op, const std::vector<bson::DocumentView>& documents, size_t first) {
+Prepared prepare(OperationContext& op, const std::vector<bson::DocumentView>& documents, size_t first, bool keep_empty_timestamps) {
   Prepared prepared;
   const size_t count_max = std::min(documents.size() - first, batch_documents_max);
   prepared.repaired.reserve(count_max);  // views point into it
   size_t bytes = 0;
   for (size_t i = first; i < first + count_max && bytes < batch_bytes_max; ++i) {
     try {
-      auto repaired = make_storable(documents[i], unique_timestamp(op));
+      auto repaired = make_storable(documents[i], keep_empty_timestamps ? std::nullopt : std::optional(unique_timestamp(op)));
       if (repaired) prepared.repaired.push_back(std::move(*repaired));
       prepared.views.push_back(repaired ? prepared.repaired.back().view() : documents[i]);
     } catch (const base::OperationError&) {
@@ -81,14 +81,15 @@ Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::ve
 }  // namespace
 
 InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const std::vector<bson::DocumentView>& documents,
-                               bool ordered, const std::vector<size_t>& places) {
+                               const InsertOptions& options) {
   InsertOutcome outcome;
-  const auto place_of = [&](size_t index) { return places.empty() ? index : places[index]; };
+  const bool ordered = options.ordered;
+  const auto place_of = [&](size_t index) { return options.places.empty() ? index : options.places[index]; };
   if (op.retry) op.retry->batch(true);
   size_t at = 0;
   while (at < documents.size() && (outcome.errors.empty() || !ordered)) {
     op.check_interrupt();
-    const Prepared prepared = prepare(op, documents, at);
+    const Prepared prepared = prepare(op, documents, at, options.keep_empty_timestamps);
     Target target;
     try {
       target = Target::open_or_create(op, ns);

@@ -18,9 +18,15 @@ struct InsertOutcome {
   WriteErrors errors;
 };
 
-// Makes the collection where it isn't there. `ordered` stops at the first document that can't be inserted.
-// `places`: of the documents among the command's statements, where some were left out; empty: none was.
-InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const std::vector<bson::DocumentView>& documents, bool ordered,
-                               const std::vector<size_t>& places = {});
+struct InsertOptions {
+  bool ordered = true;                 // stop at the first document that can't be inserted
+  bool keep_empty_timestamps = false;  // a top-level Timestamp(0, 0) is stored as such; else it means "now"
+  // Of the documents among the command's statements, where some were left out; empty: none was.
+  std::vector<size_t> places;
+};
+
+// Makes the collection where it isn't there.
+InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const std::vector<bson::DocumentView>& documents,
+                               const InsertOptions& options);
 
 }  // namespace server::write

@@ -37,6 +37,7 @@ class UpdateRun {
     options.constants = statement.constants;
     options.has_constants = statement.has_constants;
     options.let = statement.selection.let;
+    options.keep_empty_timestamps = statement.keep_empty_timestamps;
     options.op = &op;
     update_ = Update::parse(statement.update, options, predicate_compiler(context_));
   }

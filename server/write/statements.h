@@ -20,6 +20,7 @@ struct UpdateStatement {
   bson::DocumentView constants;
   bool has_constants = false;
   bool upsert = false;
+  bool keep_empty_timestamps = false;  // a replacement's top-level Timestamp(0, 0) is stored as such; else it means "now"
   bool keep_before = false;        // in the outcome
   bool keep_after = false;
 };

@@ -33,7 +33,7 @@ void check_size(bson::DocumentView document) {
 
 }  // namespace
 
-std::optional<bson::Document> make_storable(bson::DocumentView document, bson::Timestamp now) {
+std::optional<bson::Document> make_storable(bson::DocumentView document, std::optional<bson::Timestamp> now) {
   check_size(document);
   if (nests_deeper(bson::ValueView(Type::object, document.bytes()), bson::nesting_max)) {
     throw OperationError(ErrorCode::overflow, "cannot insert document because it exceeds " +
@@ -48,7 +48,7 @@ std::optional<bson::Document> make_storable(bson::DocumentView document, bson::T
       check_id(field);
       rebuild = rebuild || position > 0;
     }
-    rebuild = rebuild || is_unset_timestamp(field);
+    rebuild = rebuild || (now && is_unset_timestamp(field));
     ++position;
   }
   if (!rebuild && ids == 1) return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<bson::Document> make_storable(bson::DocumentView document, bson::T
   else out.append("_id", bson::ObjectId::generate());
   for (const auto& field : document) {
     if (field.name == "_id") continue;
-    if (is_unset_timestamp(field)) out.append(field.name, now);
+    if (now && is_unset_timestamp(field)) out.append(field.name, *now);
     else out.append_element(field);
   }
   return out.done();

@@ -8,10 +8,11 @@
 
 namespace server::write {
 
-// A user's insert: generates a missing _id, moves it to the front, fills top-level
-// Timestamp(0, 0). nullopt: the document is good as it stands. Throws BadValue (2) for
-// one that is too large, InvalidIdField (53) …
-std::optional<bson::Document> make_storable(bson::DocumentView document, bson::Timestamp now);
+// A user's insert: generates a missing _id, moves it to the front, writes `now` where a top-level
+// field is Timestamp(0, 0), unless `now` is nullopt: then such a field stays as it is. nullopt as the
+// answer: the document is good as it stands. Throws BadValue (2) for one that is too large,
+// InvalidIdField (53) …
+std::optional<bson::Document> make_storable(bson::DocumentView document, std::optional<bson::Timestamp> now);
 
 // The document with its _id first; nullopt when it is. There must be one.
 std::optional<bson::Document> with_id_first(bson::DocumentView document);

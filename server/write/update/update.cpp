@@ -106,6 +106,7 @@ std::unique_ptr<Update> Update::parse(const ValueView& specification, const Upda
   if (const auto id = document.find("_id"); id.exists()) check_id(id);
   std::unique_ptr<Update> update(new Update(Kind::replacement));
   update->replacement_ = bson::Document(document);
+  update->keep_empty_timestamps_ = options.keep_empty_timestamps;
   return update;
 }
 
@@ -189,6 +190,7 @@ void Update::check_filters_used(DocumentView specification) const {
 
 bson::Document Update::replaced(DocumentView before, bson::Timestamp now) const {
   bson::Document after = with_id_of(before, replacement_);
+  if (keep_empty_timestamps_) return after;
   if (auto filled = with_timestamps(after, now)) return std::move(*filled);
   return after;
 }

@@ -31,6 +31,7 @@ struct UpdateOptions {
   bson::DocumentView constants;      // `c`
   bool has_constants = false;
   bson::DocumentView let;
+  bool keep_empty_timestamps = false;  // in a replacement's top-level fields, which mean "now" otherwise
   OperationContext* op = nullptr;    // that pipelines run in
 };
 
@@ -72,6 +73,7 @@ class Update {
   ArrayFilters array_filters_;
   std::map<std::string, bool, std::less<>> filter_used_;
   bson::Document replacement_;
+  bool keep_empty_timestamps_ = false;
   std::unique_ptr<PipelineUpdate> pipeline_;
   bool needs_position_ = false;
 };
