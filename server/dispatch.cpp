@@ -181,7 +181,7 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, Fault& faul
     throw OperationError(ErrorCode::unauthorized, std::string(command->name()) + " may only be run against the admin database.");
   }
   apply_generic_arguments(op, *command);
-  check_known_fields(*command, op);
+  check_known_fields(*command, request);
   if (command->takes_collection()) request.collection();
   op.check_interrupt();
   inject(op, *command, fault);

@@ -244,13 +244,13 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
   check_session(op, transaction);
 }
 
-void check_known_fields(const Command& command, const OperationContext& op) {
+void check_known_fields(const Command& command, const Request& request) {
   const auto fields = command.fields();
   if (!fields) return;
   std::vector<std::string_view> seen;
-  auto at = op.request().body.begin();
-  if (at != op.request().body.end()) ++at;
-  for (; at != op.request().body.end(); ++at) {
+  auto at = request.body.begin();
+  if (at != request.body.end()) ++at;
+  for (; at != request.body.end(); ++at) {
     const std::string_view name = at->name;
     const bool repeated = std::find(seen.begin(), seen.end(), name) != seen.end();
     if (repeated) throw OperationError(40413, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is a duplicate field");

@@ -10,6 +10,7 @@ namespace server {
 
 class Command;
 class OperationContext;
+struct Request;
 struct WriteConcern;
 
 // Known with any command, so never an "unknown field".
@@ -25,6 +26,6 @@ void apply_generic_arguments(OperationContext& op, const Command& command);
 WriteConcern parse_write_concern(bson::DocumentView given, bool replicated);
 
 // Throws 40415 for a field the command doesn't know and 40413 for a repeated one.
-void check_known_fields(const Command& command, const OperationContext& op);
+void check_known_fields(const Command& command, const Request& request);
 
 }  // namespace server

@@ -7,6 +7,7 @@
   X(abort_merge)               \
   X(aggregate)                 \
   X(append_oplog_note)         \
+  X(apply_ops)                 \
   X(build_info)                \
   X(cherry_pick)               \
   X(coll_mod)                  \
