@@ -1,0 +1,296 @@
+"""What MongoDB's Database Tools 100.x say to a server, without the programs.
+
+Each function sends the commands that its tool sends, with the fields that it sends, in the order in which it sends them. Of a reply it
+reads what the tool reads, and fails where the tool's types would not take what is there. The files of a dump are those of mongodump:
+DIRECTORY/DATABASE/COLLECTION.bson and .metadata.json, and oplog.bson.
+"""
+import contextlib
+import pathlib
+import urllib.parse
+
+import bson
+from bson.codec_options import CodecOptions
+from bson.json_util import CANONICAL_JSON_OPTIONS, dumps, loads
+from bson.raw_bson import RawBSONDocument
+from pymongo.errors import OperationFailure
+
+RAW = CodecOptions(RawBSONDocument)
+MAJORITY = {"w": "majority"}  # what the tools write with
+BATCH = 1000                  # documents, mongorestore's and mongoimport's
+
+
+def integer(value):
+    """As a Go struct with an int64 reads it: a double is taken if it has no fraction, anything else is an error."""
+    assert isinstance(value, (int, float)) and not isinstance(value, bool), f"{value!r} is no number"
+    assert value == int(value), f"{value!r} has a fraction"
+    return int(value)
+
+
+def connect(client):
+    """What every tool does first: is somebody there, of which version, and what kind of node is it?"""
+    client.admin.command("ping")
+    with contextlib.suppress(OperationFailure):  # only Atlas' proxy knows it
+        client.admin.command("atlasVersion")
+        raise AssertionError("taken for Atlas")
+    info = client.admin.command("buildInfo")
+    assert isinstance(info["version"], str) and all(isinstance(one, int) for one in info["versionArray"][:3])
+    node = client.admin.command("ismaster")
+    assert node.get("msg") != "isdbgrid"
+    return "set" if "setName" in node or "hosts" in node else "standalone"
+
+
+def accepts_zero_timestamps(client):
+    """Whether documents with Timestamp(0, 0) can be written as they are. An error of another kind ends the tool."""
+    try:
+        client["_mongorestore_dummy"].command("update", "_mongorestore_dummy.dummy", bypassEmptyTsReplacement=True, writeConcern=MAJORITY,
+                                              updates=[{"q": {"____dummy": 1}, "u": {"$rename": {}}}])
+        return True
+    except OperationFailure as failure:
+        assert failure.code == 40415, failure
+        return False
+
+
+# ---- mongodump
+
+
+def dump(client, directory, db=None, collection=None, query=None, oplog=False, meanwhile=None):
+    """`meanwhile` is called when the collections have been read, before the oplog is."""
+    connect(client)
+    directory = pathlib.Path(directory)
+    if collection and not collection_info(client[db], collection):
+        return
+    names = [db] if db else [one for one in client.list_database_names() if one not in ("local", "config")]
+    begin = oplog_begin(client) if oplog else None
+    for name in names:
+        for one in [collection_info(client[name], collection)] if collection else collections(client[name]):
+            dump_collection(client[name], one, directory / name, query)
+    if meanwhile:
+        meanwhile()
+    if oplog:
+        dump_oplog(client, directory, begin)
+
+
+def collections(database):
+    for one in database.cursor_command("listCollections", cursor={}):
+        if one["name"].startswith("system.") and one["name"] != "system.js":
+            continue
+        yield one
+
+
+def collection_info(database, name):
+    found = list(database.cursor_command("listCollections", filter={"name": name}, cursor={}))
+    return found[0] if found else None
+
+
+def dump_collection(database, info, directory, query):
+    name = info["name"]
+    assert info["type"] == "collection" and info["info"]["uuid"]
+    integer(database.command("count", name)["n"])
+    indexes = list(database.cursor_command("listIndexes", name, cursor={}))
+    file = directory / urllib.parse.quote(name, safe="")
+    directory.mkdir(parents=True, exist_ok=True)
+    metadata = {"options": info["options"], "indexes": indexes, "uuid": info["info"]["uuid"].hex(), "collectionName": name, "type": "collection"}
+    file.with_name(file.name + ".metadata.json").write_text(dumps(metadata, json_options=CANONICAL_JSON_OPTIONS))
+    assert "numExtents" not in database.command("collStats", name)  # else it would be MMAPv1
+    with open(file.with_name(file.name + ".bson"), "wb") as out:
+        for document in database.get_collection(name, codec_options=RAW).find(query or {}):
+            out.write(document.raw)
+
+
+def newest_of_oplog(client, order=-1):
+    found = client["local"].command("find", "oplog.rs", filter={}, sort={"$natural": order}, skip=0, limit=1, singleBatch=True)
+    return found["cursor"]["firstBatch"][0]["ts"]
+
+
+def oplog_begin(client):
+    assert "hosts" in client.admin.command("isMaster"), "no replica set"
+    open_transactions = client["config"].command("find", "transactions", filter={"state": {"$in": ["prepared", "inProgress"]}}, sort={"startOpTime": 1},
+                                                 limit=1, singleBatch=True, readConcern={"level": "local"})
+    assert not open_transactions["cursor"]["firstBatch"]
+    return newest_of_oplog(client)
+
+
+def dump_oplog(client, directory, begin):
+    end = newest_of_oplog(client)
+    assert newest_of_oplog(client, 1) <= begin, "the oplog went over its begin"
+    between = {"$and": [{"ts": {"$gte": begin}}, {"ts": {"$lte": end}}]}
+    with open(directory / "oplog.bson", "wb") as out:
+        for entry in client["local"].get_collection("oplog.rs", codec_options=RAW).find(between, oplog_replay=True):
+            out.write(entry.raw)
+    assert newest_of_oplog(client, 1) <= begin, "the oplog went over its begin"
+
+
+# ---- mongorestore
+
+
+class Restore:
+    """`db` restores the one database of the dump that `of` names under another name. `failures` counts documents that were refused."""
+
+    def __init__(self, client, directory, db=None, of=None, collection=None, drop=False, oplog_replay=False):
+        self.client, self.drop, self.failures = client, drop, 0
+        self.indexes = {}
+        connect(client)
+        self.zero_timestamps = accepts_zero_timestamps(client)
+        directory = pathlib.Path(directory)
+        for folder in sorted(one for one in directory.iterdir() if one.is_dir() and of in (None, one.name)):
+            for metadata in sorted(folder.glob("*.metadata.json")):
+                self.restore_collection(client[db or folder.name], metadata, collection)
+        if oplog_replay:
+            self.replay(directory / "oplog.bson")
+        for (name, coll), indexes in self.indexes.items():
+            self.create_indexes(client[name], coll, indexes)
+
+    def restore_collection(self, database, file, only):
+        metadata = loads(file.read_text(), json_options=CANONICAL_JSON_OPTIONS)
+        name = metadata["collectionName"]
+        if only and only != name:
+            return
+        exists = name in [one["name"] for one in database.cursor_command("listCollections", filter={}, cursor={}, nameOnly=False)]
+        if exists and self.drop:
+            database.command("drop", name, writeConcern=MAJORITY)
+            exists = False
+        indexes = {one["name"]: one for one in metadata["indexes"]}
+        id_index = indexes.pop("_id_", None)
+        if not exists:
+            options = dict(metadata["options"])
+            if id_index:
+                options["idIndex"] = {"key": id_index["key"], "name": "_id_", "ns": f"{database.name}.{name}"}
+            database.command("create", name, **options)
+        self.insert(database, name, bson.decode_file_iter(open(file.with_name(file.name.replace(".metadata.json", ".bson")), "rb"), RAW))
+        self.indexes[database.name, name] = list(indexes.values())
+
+    def insert(self, database, name, documents):
+        batch = []
+        for document in documents:
+            batch.append(document)
+            if len(batch) == BATCH:
+                self.insert_batch(database, name, batch)
+                batch = []
+        if batch:
+            self.insert_batch(database, name, batch)
+
+    def insert_batch(self, database, name, batch):
+        options = {"bypassEmptyTsReplacement": True} if self.zero_timestamps else {}
+        reply = database.command("insert", name, documents=batch, ordered=False, bypassDocumentValidation=False, writeConcern=MAJORITY, **options)
+        errors = reply.get("writeErrors", [])
+        for one in errors:
+            if one["code"] != 11000:  # ends it
+                raise OperationFailure(one["errmsg"], one["code"])
+        assert integer(reply["n"]) == len(batch) - len(errors)
+        self.failures += len(errors)
+
+    @staticmethod
+    def create_indexes(database, name, indexes):
+        if not indexes:
+            return
+        sent = [{**{field: value for field, value in one.items() if field != "v"}, "ns": f"{database.name}.{name}"} for one in indexes]
+        database.command("createIndexes", name, indexes=sent, ignoreUnknownIndexOptions=True)
+
+    def replay(self, file):
+        for entry in bson.decode_file_iter(open(file, "rb")):
+            self.handle(entry)
+
+    def handle(self, entry):
+        kind, ns, o = entry["op"], entry["ns"], entry["o"]
+        if kind == "n" or ns.startswith("config."):
+            return
+        if kind == "c":
+            name, value = next(iter(o.items()))
+            known = {"renameCollection", "dropDatabase", "applyOps", "create", "drop", "createIndexes", "dropIndexes", "collMod", "commitIndexBuild", "startIndexBuild"}
+            assert name in known, f"mongorestore ends with: unknown oplog command name {name}"
+            if name == "startIndexBuild":
+                return
+            if name == "applyOps":
+                for one in value:
+                    self.handle(one)
+                return
+            if self.only_of_indexes(ns.split(".")[0], name, value, o):
+                return
+        sent = {"ts": entry["ts"], "t": entry.get("t"), "v": entry.get("v", 2), "op": kind, "ns": ns, "o": o}
+        if "o2" in entry:
+            sent["o2"] = entry["o2"]
+        reply = self.client.admin.command("applyOps", [sent], bypassDocumentValidation=False)
+        assert integer(reply["applied"]) == 1 and reply["results"] == [True], (entry, reply)
+
+    def only_of_indexes(self, db, command, name, o):
+        """mongorestore keeps indexes itself, and makes them at the end."""
+        indexes = self.indexes.setdefault((db, name), []) if command not in ("dropDatabase", "renameCollection") else None
+        if command == "createIndexes":
+            indexes.append({field: value for field, value in o.items() if field != "createIndexes"})
+        elif command == "commitIndexBuild":
+            indexes += o["indexes"]
+        elif command == "dropIndexes":
+            indexes[:] = [one for one in indexes if one["name"] != o["index"]]
+        elif command == "collMod" and "index" in o:
+            for one in indexes:
+                if one["name"] == o["index"]["name"]:
+                    one.update({field: value for field, value in o["index"].items() if field in ("hidden", "expireAfterSeconds")})
+        elif command == "dropDatabase":
+            self.indexes = {key: value for key, value in self.indexes.items() if key[0] != db}
+            return False
+        elif command == "drop":
+            del self.indexes[db, name]
+            return False
+        else:
+            return False
+        return True
+
+
+# ---- mongoimport, mongoexport
+
+
+def import_documents(database, name, documents, mode="insert", fields=("_id",), drop=False):
+    """Returns how many were taken and how many refused. In every mode but insert the batches are ordered and end with the first error."""
+    connect(database.client)
+    if drop:
+        database.command("drop", name, writeConcern=MAJORITY)
+    zero = {"bypassEmptyTsReplacement": True} if accepts_zero_timestamps(database.client) else {}
+    taken = refused = 0
+    for begin in range(0, len(documents), BATCH):
+        batch = documents[begin:begin + BATCH]
+        if mode == "insert":
+            reply = database.command("insert", name, documents=batch, ordered=False, bypassDocumentValidation=False, writeConcern=MAJORITY, **zero)
+        elif mode == "delete":
+            deletes = [{"q": selector(one, fields), "limit": 1} for one in batch]
+            reply = database.command("delete", name, deletes=deletes, ordered=True, writeConcern=MAJORITY)
+        else:
+            updates = [{"q": selector(one, fields), "u": one if mode == "upsert" else {"$set": one}, "upsert": True} for one in batch]
+            reply = database.command("update", name, updates=updates, ordered=True, bypassDocumentValidation=False, writeConcern=MAJORITY, **zero)
+        errors = reply.get("writeErrors", [])
+        taken += integer(reply["n"])
+        refused += len(errors)
+        if errors and mode != "insert":
+            break
+    return taken, refused
+
+
+def selector(document, fields):
+    found = {}
+    for field in fields:
+        value = document
+        for part in field.split("."):
+            value = value[part]
+        found[field] = value
+    return found
+
+
+def export(database, name, query=None, fields=None, sort=None, skip=0, limit=0):
+    """The lines of --jsonFormat canonical."""
+    connect(database.client)
+    if not collection_info(database, name):
+        return []
+    if not limit and not query:
+        integer(database.command("count", name)["n"])
+    options = {"skip": skip, "limit": limit} if limit else {"skip": skip}
+    if sort:
+        options["sort"] = sort
+    elif not query:
+        options["hint"] = {"_id": 1}
+    if fields:
+        options["projection"] = {"_id": 1, **{field.split(".")[0]: 1 for field in fields}}
+    found = database.cursor_command("find", name, filter=query or {}, **options)
+    return [dumps(one, json_options=CANONICAL_JSON_OPTIONS) for one in found]
+
+
+def read_lines(lines):
+    return [loads(line, json_options=CANONICAL_JSON_OPTIONS) for line in lines]
