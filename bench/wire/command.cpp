@@ -60,7 +60,8 @@ class Collection {
   const std::string& name() const { return name_; }
   void fill(Clients& clients) {
     clients.ask(command("delete", [](bson::Builder& out) {
-      auto one = out.array("deletes").object();
+      auto deletes = out.array("deletes");
+      auto one = deletes.object();
       one.object("q");
       one.append("limit", 0);
     }));
@@ -89,7 +90,8 @@ class Collection {
     }
     if (operation == "update") {
       return command("update", [&](bson::Builder& out) {
-        auto one = out.array("updates").object();
+        auto updates = out.array("updates");
+        auto one = updates.object();
         one.object("q").append("_id", some);
         one.object("u").object("$set").append("n", static_cast<int64_t>(random_.below(1'000'000)));
       });
