@@ -11,7 +11,7 @@ namespace server::wire {
 namespace {
 constexpr auto look_interval = std::chrono::milliseconds(2);
 constexpr int looks_before_sleep = 500;         // without a command
-constexpr int surplus_looks_max = 250;          // before a lent thread leaves
+constexpr int surplus_looks_max = 50;           // before a lent thread leaves: two threads cost a command another wake-up
 constexpr int looks_between_watches = 10;
 constexpr int lent_at_once_max = 16;
 constexpr auto parked_time_max = std::chrono::seconds(30);
