@@ -193,6 +193,8 @@ void add_compatibility_parameters(ServerParameters& parameters) {
                                                    return bson::Value(out.done());
                                                  },
                                                  {}, false, false});
+  // What a mongod without users says, too. mongorestore asks before it looks at a dump's users.
+  parameters.add("authSchemaVersion", {[] { return bson::Value(int32_t{5}); }, {}, false, false});
 }
 
 }  // namespace server

@@ -1,6 +1,9 @@
 // applyOps: what a dump's oplog is played with.
 #include <catch2/catch.hpp>
 
+#include <random>
+
+#include "bson/json.h"
 #include "server/commands/test_server.h"
 
 namespace server {
@@ -68,6 +71,59 @@ TEST_CASE("applyOps runs a log's commands, and passes over what the data is past
       "{applied: 2, results: [true, true]}");
   apply(server, R"({op: "c", ns: "test.$cmd", o: {dropDatabase: 1}})", "{applied: 1, results: [true]}");
   server.expect(R"({listCollections: 1, nameOnly: true})", R"({cursor: {firstBatch: []}})");
+}
+
+// One command of a random history, in the text the shell would send.
+std::string random_command(std::mt19937_64& random, int step) {
+  const auto number = [&random](int below) { return std::to_string(random() % static_cast<uint64_t>(below)); };
+  const std::string collection = "c" + number(3), id = number(12), value = number(100);
+  switch (random() % 12) {
+    case 0: return "{create: '" + collection + "'}";
+    case 1: return "{drop: '" + collection + "'}";
+    case 2: return "{delete: '" + collection + "', deletes: [{q: {_id: " + id + "}, limit: 1}]}";
+    case 3:
+      return "{update: '" + collection + "', updates: [{q: {_id: " + id + "}, u: {_id: " + id + ", whole: " + value +
+             "}, upsert: true}]}";
+    case 4:
+      return "{update: '" + collection + "', updates: [{q: {}, u: {$push: {list: {$each: [" + value +
+             "], $slice: -4}}}, multi: true}]}";
+    case 5:
+      return "{update: '" + collection + "', updates: [{q: {_id: " + id + "}, u: {$unset: {text: 1}, $set: {'deep.er." + id +
+             "': " + value + "}}, upsert: true}]}";
+    case 6:
+      return "{update: '" + collection + "', updates: [{q: {n: {$gt: " + value +
+             "}}, u: [{$set: {n: {$add: ['$n', 1]}, made: " + number(5) + "}}], multi: true}]}";
+    case 7: return "{delete: '" + collection + "', deletes: [{q: {n: {$lt: " + number(10) + "}}, limit: 0}]}";
+    case 8: return "{collMod: '" + collection + "', dedup: {enabled: " + (step % 2 ? "true" : "false") + "}}";
+    default:
+      return "{insert: '" + collection + "', ordered: false, documents: [{_id: " + id + ", n: " + value +
+             ", text: 'some text that stays " + value + "', deep: {er: {}, list: [1, {a: 2}]}}, {_id: 'x" + std::to_string(step) +
+             "', zero: {t: Timestamp(0, 0)}}]}";
+  }
+}
+
+TEST_CASE("whatever was done, playing its log on another server comes to the same") {
+  for (int round = 0; round < 8; ++round) {
+    const uint64_t seed = std::random_device()();
+    INFO("seed " << seed);
+    std::mt19937_64 random(seed);
+    TestServer source, target;
+    for (int step = 0; step < 120; ++step) source.run(bson::json(random_command(random, step)));
+    const auto log = source.run("local", bson::json("{find: 'oplog.rs', sort: {$natural: 1}, batchSize: 100000}"));
+    for (const auto& element : log["cursor"].as_document()["firstBatch"].as_document()) {
+      bson::Builder entry;
+      for (const auto& field : element.as_document()) {
+        if (field.name != "ui") entry.append_element(field);
+      }
+      bson::Builder command;
+      command.array("applyOps").append(entry.done());
+      const auto reply = target.run("admin", command.done());
+      INFO(bson::to_shell(element.as_document()) << " " << bson::to_shell(reply));
+      REQUIRE(reply["ok"].truthy());
+    }
+    CHECK(bson::to_shell(source.run(bson::json("{dbHash: 1}"))["collections"]) ==
+          bson::to_shell(target.run(bson::json("{dbHash: 1}"))["collections"]));
+  }
 }
 
 TEST_CASE("an entry that fails is told, and the others are applied") {

@@ -50,6 +50,14 @@ void refuse_kinds(const Arguments& arguments) {
   }
 }
 
+// mongorestore sends what listIndexes has shown. There is nothing to choose, but another index is not to be had under this name.
+void check_id_index(bson::DocumentView given) {
+  const storage::IndexSpec spec = storage::parse_index_spec(given);
+  const bson::Element first = spec.key.view().first();
+  if (spec.fields.size() == 1 && first.name == "_id" && first.is_number() && first.to_double() == 1) return;
+  throw OperationError(ErrorCode::bad_value, "The field 'key' for an _id index must be {_id: 1}, but got " + bson::to_shell(spec.key));
+}
+
 int64_t positive(const Arguments& arguments, std::string_view name, int64_t least) {
   const auto value = arguments.integer(name);
   if (!value || *value >= least) return value.value_or(0);
@@ -110,6 +118,7 @@ class Create : public Command {
     const Arguments arguments(request);
     refuse_kinds(arguments);
     check_collation(arguments.any("collation"));
+    if (const auto id_index = arguments.object("idIndex")) check_id_index(*id_index);
     if (const auto engine = arguments.object("storageEngine")) storage::check_engine_option(*engine);
     const auto options = parse_options(arguments);
     const std::string ns = request.ns();
