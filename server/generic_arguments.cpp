@@ -247,14 +247,14 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
 void check_known_fields(const Command& command, const Request& request) {
   const auto fields = command.fields();
   if (!fields) return;
-  std::vector<std::string_view> seen;
-  auto at = request.body.begin();
-  if (at != request.body.end()) ++at;
-  for (; at != request.body.end(); ++at) {
+  auto first = request.body.begin();
+  if (first != request.body.end()) ++first;
+  for (auto at = first; at != request.body.end(); ++at) {
     const std::string_view name = at->name;
-    const bool repeated = std::find(seen.begin(), seen.end(), name) != seen.end();
+    // Few to look at: a name that is unknown or was there before ends the loop.
+    bool repeated = false;
+    for (auto before = first; before != at && !repeated; ++before) repeated = before->name == name;
     if (repeated) throw OperationError(40413, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is a duplicate field");
-    seen.push_back(name);
     if (!is_generic_argument(name) && std::find(fields->begin(), fields->end(), name) == fields->end()) {
       throw OperationError(40415, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is an unknown field.");
     }

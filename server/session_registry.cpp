@@ -17,7 +17,9 @@ constexpr size_t uuid_bytes = 16;
 }  // namespace
 
 bson::Bytes session_key(bson::DocumentView lsid) {
-  bson::Bytes key(lsid.find("id").as_binary().bytes);
+  bson::Bytes key;
+  key.reserve(uuid_bytes + sizeof nobody);
+  key.append(lsid.find("id").as_binary().bytes);
   return key.append(reinterpret_cast<const char*>(nobody), sizeof nobody);
 }
 
