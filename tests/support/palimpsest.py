@@ -19,18 +19,23 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def raw_command(host, port, command):
+def raw_command(host, port, command, sequence=None):
     """The reply to a command that is sent as it stands: a driver would put in sessions and numbers of its own."""
     with socket.create_connection((host, port)) as connection:
-        send_raw(connection, command)
+        send_raw(connection, command, sequence)
         return receive_raw(connection)
 
 
-def send_raw(connection, command):
+def send_raw(connection, command, sequence=None):
+    """`sequence`: a field's name and the bytes of its documents, which go beside the body, as drivers send many."""
     import bson
 
-    body = bson.encode(command)
-    connection.sendall(struct.pack("<iiiiI", 16 + 4 + 1 + len(body), 1, 0, 2013, 0) + b"\0" + body)
+    sections = b"\0" + bson.encode(command)
+    if sequence:
+        name, documents = sequence
+        content = name.encode() + b"\0" + b"".join(documents)
+        sections += b"\1" + struct.pack("<i", 4 + len(content)) + content
+    connection.sendall(struct.pack("<iiiiI", 16 + 4 + len(sections), 1, 0, 2013, 0) + sections)
 
 
 def receive_raw(connection):

@@ -4,8 +4,10 @@ Each function sends the commands that its tool sends, with the fields that it se
 reads what the tool reads, and fails where the tool's types would not take what is there. The files of a dump are those of mongodump:
 DIRECTORY/DATABASE/COLLECTION.bson and .metadata.json, and oplog.bson.
 """
+import concurrent.futures
 import contextlib
 import pathlib
+import threading
 import urllib.parse
 
 import bson
@@ -14,9 +16,12 @@ from bson.json_util import CANONICAL_JSON_OPTIONS, dumps, loads
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import OperationFailure
 
+from tests.support.palimpsest import raw_command
+
 RAW = CodecOptions(RawBSONDocument)
 MAJORITY = {"w": "majority"}  # what the tools write with
 BATCH = 1000                  # documents, mongorestore's and mongoimport's
+MESSAGE_BYTES = 47_999_000    # and no more of them in one message
 
 
 def integer(value):
@@ -61,13 +66,20 @@ def dump(client, directory, db=None, collection=None, query=None, oplog=False, m
         return
     names = [db] if db else [one for one in client.list_database_names() if one not in ("local", "config")]
     begin = oplog_begin(client) if oplog else None
-    for name in names:
-        for one in [collection_info(client[name], collection)] if collection else collections(client[name]):
-            dump_collection(client[name], one, directory / name, query)
+    intents = [(client[name], one, directory / name, query) for name in names
+               for one in ([collection_info(client[name], collection)] if collection else collections(client[name]))]
+    at_once(dump_collection, intents)
     if meanwhile:
         meanwhile()
     if oplog:
         dump_oplog(client, directory, begin)
+
+
+def at_once(work, each):
+    """The tools read and write four collections at once."""
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for one in [pool.submit(work, *arguments) for arguments in each]:
+            one.result()
 
 
 def collections(database):
@@ -132,17 +144,17 @@ class Restore:
         connect(client)
         self.zero_timestamps = accepts_zero_timestamps(client)
         directory = pathlib.Path(directory)
-        for folder in sorted(one for one in directory.iterdir() if one.is_dir() and of in (None, one.name)):
-            for metadata in sorted(folder.glob("*.metadata.json")):
-                self.restore_collection(client[db or folder.name], metadata, collection)
+        self.lock = threading.Lock()
+        folders = sorted(one for one in directory.iterdir() if one.is_dir() and of in (None, one.name))
+        at_once(self.restore_collection, [(client[db or folder.name], metadata, collection) for folder in folders
+                                          for metadata in sorted(folder.glob("*.metadata.json"))])
         if oplog_replay:
             self.replay(directory / "oplog.bson")
-        for (name, coll), indexes in self.indexes.items():
-            self.create_indexes(client[name], coll, indexes)
+        at_once(self.create_indexes, [(client[name], coll, indexes) for (name, coll), indexes in self.indexes.items()])
 
     def restore_collection(self, database, file, only):
         metadata = loads(file.read_text(), json_options=CANONICAL_JSON_OPTIONS)
-        name = metadata["collectionName"]
+        name = metadata.get("collectionName") or urllib.parse.unquote(file.name.removesuffix(".metadata.json"))
         if only and only != name:
             return
         exists = name in [one["name"] for one in database.cursor_command("listCollections", filter={}, cursor={}, nameOnly=False)]
@@ -152,32 +164,38 @@ class Restore:
         indexes = {one["name"]: one for one in metadata["indexes"]}
         id_index = indexes.pop("_id_", None)
         if not exists:
-            options = dict(metadata["options"])
+            options = {field: value for field, value in metadata.get("options", {}).items() if not (id_index and field == "autoIndexId")}
             if id_index:
                 options["idIndex"] = {"key": id_index["key"], "name": "_id_", "ns": f"{database.name}.{name}"}
             database.command("create", name, **options)
         self.insert(database, name, bson.decode_file_iter(open(file.with_name(file.name.replace(".metadata.json", ".bson")), "rb"), RAW))
-        self.indexes[database.name, name] = list(indexes.values())
+        with self.lock:
+            self.indexes[database.name, name] = list(indexes.values())
 
     def insert(self, database, name, documents):
-        batch = []
+        batch, size = [], 0
         for document in documents:
-            batch.append(document)
-            if len(batch) == BATCH:
+            if batch and (len(batch) == BATCH or size + len(document.raw) > MESSAGE_BYTES):
                 self.insert_batch(database, name, batch)
-                batch = []
+                batch, size = [], 0
+            batch.append(document)
+            size += len(document.raw)
         if batch:
             self.insert_batch(database, name, batch)
 
     def insert_batch(self, database, name, batch):
         options = {"bypassEmptyTsReplacement": True} if self.zero_timestamps else {}
-        reply = database.command("insert", name, documents=batch, ordered=False, bypassDocumentValidation=False, writeConcern=MAJORITY, **options)
+        command = {"insert": name, "ordered": False, "bypassDocumentValidation": False, "writeConcern": MAJORITY, **options, "$db": database.name}
+        reply = raw_command(*self.client.address, command, ("documents", [one.raw for one in batch]))
+        if not reply["ok"]:
+            raise OperationFailure(reply["errmsg"], reply["code"])
         errors = reply.get("writeErrors", [])
         for one in errors:
             if one["code"] != 11000:  # ends it
                 raise OperationFailure(one["errmsg"], one["code"])
         assert integer(reply["n"]) == len(batch) - len(errors)
-        self.failures += len(errors)
+        with self.lock:
+            self.failures += len(errors)
 
     @staticmethod
     def create_indexes(database, name, indexes):

@@ -113,6 +113,19 @@ def test_names_of_all_kinds_and_many_documents(client, tmp_path):
     assert restore.failures == 0 and content(database) == before
 
 
+def test_large_documents_go_in_messages_of_48_megabytes(client, name, tmp_path):
+    database = client[name]
+    random.seed(48)
+    largest = 16 * 1024 * 1024 - len(bson.encode({"_id": 0, "b": b""}))
+    database.c.insert_many([{"_id": i, "b": random.randbytes(largest)} for i in range(3)])
+    database.c.insert_many([{"_id": i, "b": random.randbytes(600_000)} for i in range(3, 90)])
+    before = content(database)
+    dump(client, tmp_path)
+    client.drop_database(name)
+    Restore(client, tmp_path, of=name)
+    assert content(database) == before
+
+
 def test_a_part_of_a_database(client, name, tmp_path):
     database = client[name]
     database.c.insert_many([{"_id": i, "a": i % 10} for i in range(1000)])
@@ -172,6 +185,50 @@ def test_a_branch_and_a_snapshot_are_databases_to_the_tools(client, name, tmp_pa
         Restore(client, tmp_path / "each", db=f"{name}@before-{name}", of=f"{name}@dev")
     assert failure.value.code == 20
     client.admin.command("dropSnapshot", f"before-{name}")
+
+
+# As mongodump wrote them of servers of 2.6 to 7.0.
+OF_OTHERS = {
+    "plain": """{"indexes":[{"v":{"$numberInt":"2"},"key":{"_id":{"$numberInt":"1"}},"name":"_id_"}],
+                 "uuid":"f1b3a5e2c3d4405e9f0a1b2c3d4e5f60","collectionName":"plain","type":"collection"}""",
+    "old": """{"options":{},"indexes":[{"v":1,"key":{"_id":1},"name":"_id_","ns":"of.old"},
+               {"v":1,"key":{"a":{"$numberDouble":"1.0"},"b.c":{"$numberLong":"-1"}},"name":"a_1_b.c_-1","ns":"of.old","background":true,"dropDups":true},
+               {"v":1,"unique":true,"key":{"u":1},"name":"u_1","ns":"of.old","sparse":1,"expireAfterSeconds":{"$numberDouble":"86400.0"}}]}""",
+    "log": """{"options":{"capped":true,"size":{"$numberInt":"4096"},"max":{"$numberLong":"10"},"autoIndexId":true},
+               "indexes":[{"v":{"$numberInt":"2"},"key":{"_id":{"$numberInt":"1"}},"name":"_id_","ns":"of.log"}],"uuid":"","collectionName":"log"}""",
+}
+
+
+def test_dumps_of_other_servers(client, name, tmp_path):
+    (tmp_path / "of").mkdir()
+    for collection, metadata in OF_OTHERS.items():
+        (tmp_path / "of" / f"{collection}.metadata.json").write_text(metadata)
+        (tmp_path / "of" / f"{collection}.bson").write_bytes(b"".join(bson.encode({"_id": i, "a": i, "b": {"c": i}}) for i in range(20)))
+    Restore(client, tmp_path, db=name)
+    database = client[name]
+    assert sizes(database) == {"plain": 20, "old": 20, "log": 10}
+    indexes = {one["name"]: one.to_dict() for one in database.old.list_indexes()}
+    assert set(indexes) == {"_id_", "a_1_b.c_-1", "u_1"} and indexes["u_1"]["expireAfterSeconds"] == 86400 and indexes["u_1"]["v"] == 2
+    assert database.log.options()["capped"]
+
+
+def test_a_set_has_on_all_members_what_was_restored(client, name, tmp_path):
+    client[name].a.insert_many([{"_id": i, "text": f"text {i % 50} " * 20} for i in range(5000)])
+    client[name].a.create_index("text")
+    client[name].b.insert_many([{"_id": i} for i in range(3000)])
+    dump(client, tmp_path, db=name)
+    with ReplicaSet(3) as replica_set:
+        there = replica_set.client()
+        for drop in (False, True):
+            assert Restore(there, tmp_path, drop=drop).failures == 0
+            assert content(there[name]) == content(client[name])
+        replica_set.check_same()
+        # A dump of a secondary.
+        replica_set.wait_same_place()
+        dump(replica_set.secondaries()[0].direct, tmp_path / "secondary", db=name)
+        client.drop_database(name)
+        Restore(client, tmp_path / "secondary")
+        assert content(client[name]) == content(there[name])
 
 
 def busy(database, number, until):
