@@ -24,7 +24,6 @@ using base::OperationError;
 
 namespace {
 
-constexpr int32_t update_operation_failed = 218;
 constexpr int64_t diff_version = 2;
 
 bson::Document id_filter(bson::DocumentView document) {
@@ -78,41 +77,29 @@ void insert(OperationContext& op, const LoggedChange& change) {
   }
 }
 
-bool apply_diff(OperationContext& op, const LoggedChange& change, const Selection& same) {
+void apply_diff(OperationContext& op, const LoggedChange& change, const Selection& same) {
   const bson::DocumentView diff = change.o["diff"].as_document();
-  return change_matching(op, change.ns, same, [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
-           const bson::Document after = bson::diff::apply(match.document, diff).or_throw();
-           if (!bson::equal(match.document["_id"], after["_id"])) {
-             throw OperationError(ErrorCode::immutable_field,
-                                  "After applying the update, the (immutable) field '_id' was found to have been altered");
-           }
-           return put(transaction, writer, match, checked(after), false);
-         }).matched > 0;
-}
-
-bool has_diff(bson::DocumentView o) {
-  return o["$v"].is_number();
+  change_matching(op, change.ns, same, [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
+    const bson::Document after = bson::diff::apply(match.document, diff).or_throw();
+    if (!bson::equal(match.document["_id"], after["_id"])) {
+      throw OperationError(ErrorCode::immutable_field,
+                           "After applying the update, the (immutable) field '_id' was found to have been altered");
+    }
+    return put(transaction, writer, match, checked(after), false);
+  });
 }
 
 void update(OperationContext& op, const LoggedChange& change) {
   const bson::Document filter = id_filter(change.o2);
   Selection same;
   same.filter = filter;
-  bool found = false;
-  if (has_diff(change.o)) {
-    found = apply_diff(op, change, same);
-  } else {
-    UpdateStatement statement;
-    statement.selection = same;
-    statement.update = bson::ValueView(bson::Type::object, change.o.bytes());
-    statement.upsert = change.upsert;
-    statement.keep_empty_timestamps = true;
-    const auto outcome = run_update(op, change.ns, statement);
-    found = outcome.matched > 0 || outcome.upserted_id;
-  }
-  if (found) return;
-  throw OperationError(update_operation_failed,
-                       "Failed to apply update: there is no document with " + bson::to_shell(filter) + " in " + change.ns);
+  if (change.o["$v"].is_number()) return apply_diff(op, change, same);
+  UpdateStatement statement;
+  statement.selection = same;
+  statement.update = bson::ValueView(bson::Type::object, change.o.bytes());
+  statement.upsert = change.upsert;
+  statement.keep_empty_timestamps = true;
+  run_update(op, change.ns, statement);
 }
 
 void need_id(bson::DocumentView document, const char* what) {

@@ -1,10 +1,12 @@
 // One entry of a log, made again here: what applyOps does with changes of documents.
 //
 //   i  the document, also over one that is there under its _id
-//   u  {$v: 2, diff}, modifiers or a replacement, of the document that o2 names
-//   d  the document that o names; it may be gone already
+//   u  {$v: 2, diff}, modifiers or a replacement, of the document that o2 names; it may be gone already
+//   d  the document that o names; likewise
 //
-// Playing a stretch of a log over a later state arrives where the log does, as long as its updates find their documents.
+// So playing a stretch of a log over a later state arrives where the log does. A dump reads a collection while others write, and
+// what was deleted before it came by isn't in it: the log's updates of such a document change nothing, and its delete comes
+// further on.
 #pragma once
 
 #include <string>

@@ -58,19 +58,23 @@ def accepts_zero_timestamps(client):
 # ---- mongodump
 
 
-def dump(client, directory, db=None, collection=None, query=None, oplog=False, meanwhile=None):
-    """`meanwhile` is called when the collections have been read, before the oplog is."""
+def dump(client, directory, db=None, collection=None, query=None, oplog=False, begun=None, done=None):
+    """`begun` is called when the begin of the oplog's stretch has been read, before any document is; `done` when all have been, before the oplog is."""
     connect(client)
     directory = pathlib.Path(directory)
     if collection and not collection_info(client[db], collection):
         return
     names = [db] if db else [one for one in client.list_database_names() if one not in ("local", "config")]
+    intents = [(client[name], info, directory / name) for name in names
+               for info in ([collection_info(client[name], collection)] if collection else list(collections(client[name])))]
+    for one in intents:
+        dump_metadata(*one)
     begin = oplog_begin(client) if oplog else None
-    intents = [(client[name], one, directory / name, query) for name in names
-               for one in ([collection_info(client[name], collection)] if collection else collections(client[name]))]
-    at_once(dump_collection, intents)
-    if meanwhile:
-        meanwhile()
+    if begun:
+        begun()
+    at_once(dump_documents, [(*one, query) for one in intents])
+    if done:
+        done()
     if oplog:
         dump_oplog(client, directory, begin)
 
@@ -94,17 +98,24 @@ def collection_info(database, name):
     return found[0] if found else None
 
 
-def dump_collection(database, info, directory, query):
+def file_of(directory, name, ending):
+    return directory / (urllib.parse.quote(name, safe="") + ending)
+
+
+def dump_metadata(database, info, directory):
     name = info["name"]
     assert info["type"] == "collection" and info["info"]["uuid"]
     integer(database.command("count", name)["n"])
     indexes = list(database.cursor_command("listIndexes", name, cursor={}))
-    file = directory / urllib.parse.quote(name, safe="")
     directory.mkdir(parents=True, exist_ok=True)
     metadata = {"options": info["options"], "indexes": indexes, "uuid": info["info"]["uuid"].hex(), "collectionName": name, "type": "collection"}
-    file.with_name(file.name + ".metadata.json").write_text(dumps(metadata, json_options=CANONICAL_JSON_OPTIONS))
+    file_of(directory, name, ".metadata.json").write_text(dumps(metadata, json_options=CANONICAL_JSON_OPTIONS))
+
+
+def dump_documents(database, info, directory, query):
+    name = info["name"]
     assert "numExtents" not in database.command("collStats", name)  # else it would be MMAPv1
-    with open(file.with_name(file.name + ".bson"), "wb") as out:
+    with open(file_of(directory, name, ".bson"), "wb") as out:
         for document in database.get_collection(name, codec_options=RAW).find(query or {}):
             out.write(document.raw)
 

@@ -2,6 +2,7 @@
 import concurrent.futures
 import datetime
 import random
+import threading
 import time
 import uuid
 
@@ -231,15 +232,17 @@ def test_a_set_has_on_all_members_what_was_restored(client, name, tmp_path):
         assert content(client[name]) == content(there[name])
 
 
-def busy(database, number, until):
-    """What a database does while it is dumped. `number`: none of its documents is there yet with a higher one."""
-    while time.monotonic() < until:
+def busy(database, number, stop):
+    """What a database does while it is dumped. `number`: none of its own documents is there yet with a higher one."""
+    while not stop.is_set():
         number += 1
         database.c.insert_many([{"_id": f"{number}-{i}", "n": number, "text": "text " * 50} for i in range(5)])
         database.c.update_many({"n": number}, {"$set": {"changed": number}, "$unset": {"text": 1}})
         database.c.update_one({"_id": 0}, {"$inc": {"n": 1}, "$push": {"list": {"$each": [number], "$slice": -5}}}, upsert=True)
         database.c.replace_one({"_id": 1}, {"number": number, "zero": Timestamp(1, number)}, upsert=True)
         database.c.find_one_and_delete({"n": number - 1})
+        database.c.update_one({"_id": f"old-{number % 1_000_000}"}, {"$set": {"changed": number, "more": "text"}})
+        database.c.delete_one({"_id": f"old-{number % 1_000_000 - 1}"})
         database[f"made{number % 3}"].insert_one({"_id": number})
         if number % 5 == 0:
             database[f"made{number % 3}"].drop()
@@ -255,9 +258,18 @@ def test_a_dump_with_the_oplog_is_the_state_at_its_end(tmp_path):
         database.c.insert_many([{"_id": f"old-{i}", "n": i} for i in range(2000)])
         database.create_collection("made1")
         for round in range(3):
+            stop, writing = threading.Event(), []
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
-                writer = pool.submit(busy, database, 1_000_000 * round, time.monotonic() + 1.5)
-                dump(client, tmp_path, oplog=True, meanwhile=writer.result)
+                def begun():
+                    writing.append(pool.submit(busy, database, 1_000_000 * round, stop))
+                    time.sleep(round * 0.5)  # of what is there, some has changed and gone before it is read
+
+                def done():
+                    time.sleep(0.5)
+                    stop.set()
+                    writing[0].result()
+
+                dump(client, tmp_path, oplog=True, begun=begun, done=done)
             with elsewhere.client() as other:
                 Restore(other, tmp_path, drop=True, oplog_replay=True)
                 assert (tmp_path / "oplog.bson").stat().st_size > 10000
