@@ -5,6 +5,22 @@
 
 namespace base {
 
+namespace {
+
+// Codes that one place alone throws, by their number.
+struct Name {
+  int32_t code;
+  const char* text;
+};
+constexpr Name rare_names[] = {
+    {54, "NotSingleValueField"},
+    {111, "NotExactValueField"},
+    {203, "ShardingStateNotInitialized"},
+    {361, "CollectionUUIDMismatch"},
+};
+
+}  // namespace
+
 std::string code_name(ErrorCode code) {
   switch (code) {
 #define PALIMPSEST_ERROR_NAME(name, number, text) \
@@ -12,6 +28,9 @@ std::string code_name(ErrorCode code) {
     return text;
     PALIMPSEST_ERROR_CODES(PALIMPSEST_ERROR_NAME)
 #undef PALIMPSEST_ERROR_NAME
+  }
+  for (const Name& name : rare_names) {
+    if (name.code == static_cast<int32_t>(code)) return name.text;
   }
   return "Location" + std::to_string(static_cast<int32_t>(code));
 }

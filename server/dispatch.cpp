@@ -206,7 +206,8 @@ void Dispatcher::count(const OperationContext& op, const Command* command) {
     const auto inside = op.request().body.find(list);
     operations = beside ? static_cast<int64_t>(beside->documents.size()) : inside.is_array() ? static_cast<int64_t>(inside.as_document().count()) : 0;
   }
-  metrics.operation(kind).add(operations);
+  // bulkWrite counts each of its statements as what it is.
+  if (command->name() != "bulkWrite") metrics.operation(kind).add(operations);
   const auto us = static_cast<uint64_t>(op.elapsed_us());
   if (command->writes()) metrics.write_us.record(us);
   else if (kind == OpKind::query || kind == OpKind::get_more) metrics.read_us.record(us);

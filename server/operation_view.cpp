@@ -17,6 +17,7 @@ namespace {
 constexpr size_t command_bytes_max = 1024;  // longer ones are shown by their size
 
 std::string_view kind_name(const Command* command) {
+  if (command && command->name() == "bulkWrite") return "bulkWrite";
   switch (command ? command->kind() : OpKind::command) {
     case OpKind::insert: return "insert";
     case OpKind::update: return "update";

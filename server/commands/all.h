@@ -9,6 +9,7 @@
   X(append_oplog_note)         \
   X(apply_ops)                 \
   X(build_info)                \
+  X(bulk_write)                \
   X(cherry_pick)               \
   X(coll_mod)                  \
   X(coll_stats)                \

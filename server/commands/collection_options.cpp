@@ -7,6 +7,8 @@
 #include "bson/path.h"
 #include "server/arguments.h"
 #include "server/operation.h"
+#include "server/write/detailed_error.h"
+#include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
@@ -76,14 +78,29 @@ std::optional<bson::Document> parse_commits_options(const Arguments& arguments) 
   return commits;
 }
 
+void check_uuid(const bson::ValueView& uuid) {
+  if (uuid.is_nullish()) return;
+  if (uuid.type() == bson::Type::binary && uuid.as_binary().subtype == 4 && uuid.as_binary().bytes.size() == 16) return;
+  throw OperationError(ErrorCode::invalid_uuid, "uuid must be a 16-byte binary field with UUID (4) subtype");
+}
+
 void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, std::string_view ns) {
   if (uuid.is_nullish()) return;
-  if (uuid.type() != bson::Type::binary || uuid.as_binary().subtype != 4 || uuid.as_binary().bytes.size() != 16) {
-    throw OperationError(ErrorCode::invalid_uuid, "uuid must be a 16-byte binary field with UUID (4) subtype");
-  }
-  const auto collection = write::engine_of(op).catalog().find(name_at(op, ns));
+  check_uuid(uuid);
+  const std::string name = name_at(op, ns);
+  storage::Catalog& catalog = write::engine_of(op).catalog();
+  const auto collection = catalog.find(name);
   if (collection && collection->uuid_bytes() == uuid.as_binary().bytes) return;
-  throw OperationError(361, "Collection UUID does not match that specified");
+  bson::Builder details;
+  const std::string_view db = write::database_of(ns);
+  details.append("db", db).append("collectionUUID", uuid).append("expectedCollection", write::collection_of(ns));
+  std::optional<std::string> actual;
+  for (const auto& other : catalog.found(write::database_of(name))) {
+    if (other->uuid_bytes() == uuid.as_binary().bytes) actual = write::collection_of(other->ns());
+  }
+  if (actual) details.append("actualCollection", *actual);
+  else details.append_null("actualCollection");
+  throw write::DetailedError(static_cast<ErrorCode>(361), "Collection UUID does not match that specified", details.done());
 }
 
 }  // namespace server

@@ -23,7 +23,7 @@ bool is_empty(TestServer& server, const std::string& field) {
 
 struct Write {
   const char* name;
-  std::string command;  // without its last brace; EMPTY stands for Timestamp(0, 0)
+  std::string command;   // without its last brace; EMPTY stands for Timestamp(0, 0)
   bool replaces = true;  // what it writes is an inserted or a replacing document
 };
 
@@ -73,14 +73,16 @@ TEST_CASE("a replacement keeps an empty timestamp where it is to, and changes no
   server.expect("{update: 'c', updates: [{q: {_id: 1}, " + replacement, "{n: 1, nModified: 1}");
   CHECK(is_empty(server, "t"));
   server.expect("{update: 'c', updates: [{q: {_id: 1}, " + replacement, "{n: 1, nModified: 0}");
-  server.expect(std::string("{findAndModify: 'c', query: {_id: 1}, update: {b: ") + empty + "}, new: true, bypassEmptyTsReplacement: true}",
-                std::string("{value: {_id: 1, b: ") + empty + "}}");
+  server.expect(
+      std::string("{findAndModify: 'c', query: {_id: 1}, update: {b: ") + empty + "}, new: true, bypassEmptyTsReplacement: true}",
+      std::string("{value: {_id: 1, b: ") + empty + "}}");
 }
 
 TEST_CASE("the log has timestamps as they were stored") {
   for (const char* flag : {"false", "true"}) {
     TestServer server;
-    server.run(json(std::string("{insert: 'c', documents: [{_id: 1, t: ") + empty + "}], bypassEmptyTsReplacement: " + flag + "}"));
+    server.run(
+        json(std::string("{insert: 'c', documents: [{_id: 1, t: ") + empty + "}], bypassEmptyTsReplacement: " + flag + "}"));
     const auto log = server.run("local", json("{find: 'oplog.rs', filter: {ns: 'test.c', op: 'i'}, projection: {o: 1, _id: 0}}"));
     CHECK(bson::to_shell(log["cursor"].as_document()["firstBatch"].as_document().first().as_document().find("o")) ==
           bson::to_shell(server.run(json("{find: 'c'}"))["cursor"].as_document()["firstBatch"].as_document().first()));
@@ -92,7 +94,8 @@ TEST_CASE("bypassEmptyTsReplacement is a boolean") {
   for (const Write& write : writes()) {
     for (const char* value : {"1", "'true'", "{}", "[]", "1.5"}) {
       INFO(write.name << " " << value);
-      server.expect(with(write, std::string(", bypassEmptyTsReplacement: ") + value), "{ok: 0.0, code: 14, codeName: 'TypeMismatch'}");
+      server.expect(with(write, std::string(", bypassEmptyTsReplacement: ") + value),
+                    "{ok: 0.0, code: 14, codeName: 'TypeMismatch'}");
     }
   }
   server.expect("{insert: 'c', documents: [{_id: 1}], bypassEmptyTsReplacement: 'yes'}",

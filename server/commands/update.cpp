@@ -39,6 +39,7 @@ write::UpdateStatement parse_statement(bson::DocumentView document, bson::Docume
     statement.has_array_filters = true;
   }
   statement.upsert = arguments.boolean("upsert").value_or(false);
+  statement.upsert_supplied = arguments.boolean("upsertSupplied").value_or(false);
   check_collation(arguments.any("collation"));
   return statement;
 }
@@ -103,16 +104,8 @@ class Update : public Command {
  private:
   static write::UpdateOutcome run_once(OperationContext& op, const std::string& ns, size_t index, const write::UpdateStatement& statement) {
     if (op.retry) op.retry->at(index);
-    if (!op.retry || !op.retry->executed()) return write::run_update(op, ns, statement);
-    // What it came to stands in the log: an upsert there, or else a change.
-    const bson::Document entry = op.retry->entry();
-    write::UpdateOutcome outcome;
-    if (entry["op"].as_string() == "i") {
-      outcome.upserted_id.emplace(entry["o"].as_document()["_id"]);
-    } else {
-      outcome.matched = outcome.modified = 1;
-    }
-    return outcome;
+    if (op.retry && op.retry->executed()) return write::executed_update(op);
+    return write::run_update(op, ns, statement);
   }
 };
 

@@ -8,6 +8,8 @@
 #include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
+#include "server/write/retry.h"
+#include "server/write/storable.h"
 #include "server/write/target.h"
 #include "server/write/update/update.h"
 #include "storage/transaction.h"
@@ -39,6 +41,7 @@ class UpdateRun {
     options.let = statement.selection.let;
     options.keep_empty_timestamps = statement.keep_empty_timestamps;
     options.op = &op;
+    if (statement.upsert_supplied) check_supplied();
     update_ = Update::parse(statement.update, options, predicate_compiler(context_));
   }
 
@@ -92,10 +95,23 @@ class UpdateRun {
     return effect;
   }
 
+  void check_supplied() const {
+    if (!statement_.upsert) throw OperationError(ErrorCode::failed_to_parse, "cannot specify 'upsertSupplied: true' for a non-upsert operation");
+    if (!statement_.constants.find("new").is_object()) {
+      throw OperationError(ErrorCode::failed_to_parse, "the parameter 'upsertSupplied' is set to 'true', but no document was supplied");
+    }
+  }
+
+  bson::Document supplied() const {
+    const bson::DocumentView given = statement_.constants.find("new").as_document();
+    auto repaired = make_storable(given, std::nullopt);
+    return repaired ? std::move(*repaired) : bson::Document(given);
+  }
+
   void upsert(UpdateOutcome& outcome) {
     Application application = this->application();
     const auto matcher = query::Matcher::parse(statement_.selection.filter, context_);
-    bson::Document document = update_->make_upsert(matcher->equalities(), application);
+    bson::Document document = statement_.upsert_supplied ? supplied() : update_->make_upsert(matcher->equalities(), application);
     const Target target = Target::open_or_create(op_, ns_);
     DocumentWriter writer(op_, target);
     storage::in_transaction(
@@ -120,6 +136,18 @@ UpdateOutcome run_update(OperationContext& op, std::string_view ns, const Update
   if (outcome.upserted_id) documents.inserted.add();
   op.counts.matched = std::max<int64_t>(0, op.counts.matched) + outcome.matched;
   op.counts.modified = std::max<int64_t>(0, op.counts.modified) + outcome.modified;
+  return outcome;
+}
+
+UpdateOutcome executed_update(OperationContext& op) {
+  // It stands in the log: an upsert as the insert that it was, or else a change.
+  const bson::Document entry = op.retry->entry();
+  UpdateOutcome outcome;
+  if (entry["op"].as_string() == "i") {
+    outcome.upserted_id.emplace(entry["o"].as_document()["_id"]);
+  } else {
+    outcome.matched = outcome.modified = 1;
+  }
   return outcome;
 }
 

@@ -20,6 +20,7 @@ struct UpdateStatement {
   bson::DocumentView constants;
   bool has_constants = false;
   bool upsert = false;
+  bool upsert_supplied = false;    // what an upsert inserts is the constant `new`
   bool keep_empty_timestamps = false;  // a replacement's top-level Timestamp(0, 0) is stored as such; else it means "now"
   bool keep_before = false;        // in the outcome
   bool keep_after = false;
@@ -33,7 +34,10 @@ struct UpdateOutcome {
   std::optional<bson::Document> after;  // of an upsert, too
 };
 
+// Throws what the statement's parts throw; documents changed before that stay changed.
 UpdateOutcome run_update(OperationContext& op, std::string_view ns, const UpdateStatement& statement);
+// What the statement at hand of a retried command came to, when an earlier attempt has executed it. Throws IncompleteTransactionHistory.
+UpdateOutcome executed_update(OperationContext& op);
 
 struct DeleteOutcome {
   int64_t deleted = 0;

@@ -21,6 +21,8 @@ class WriteErrors {
   // The statement of the first error; there is one.
   size_t first_index() const { return static_cast<size_t>(errors_.front().find("index").as_int32()); }
   size_t count() const { return errors_.size(); }
+  // {index, code, …, errmsg}, as they were added.
+  const std::vector<bson::Document>& documents() const { return errors_; }
   // Appends `writeErrors` when there are any.
   void append(bson::Builder& reply) const;
 
