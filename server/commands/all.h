@@ -33,6 +33,7 @@
   X(delete)                    \
   X(diff)                      \
   X(distinct)                  \
+  X(driver_oid)                \
   X(drop)                      \
   X(drop_branch)               \
   X(drop_database)             \
@@ -42,16 +43,20 @@
   X(end_sessions)              \
   X(explain)                   \
   X(features)                  \
+  X(filemd5)                   \
   X(find)                      \
   X(find_and_modify)           \
+  X(flush_router_config)       \
   X(fsync)                     \
   X(fsync_unlock)              \
   X(get_cmd_line_opts)         \
   X(get_default_rw_concern)    \
+  X(get_diagnostic_data)       \
   X(get_log)                   \
   X(get_more)                  \
   X(get_parameter)             \
   X(get_proof)                 \
+  X(get_shard_map)             \
   X(hello)                     \
   X(host_info)                 \
   X(initial_sync_begin)        \
@@ -75,6 +80,7 @@
   X(list_tags)                 \
   X(log)                       \
   X(log_rotate)                \
+  X(logout)                    \
   X(merge)                     \
   X(ping)                      \
   X(purge)                     \
@@ -95,15 +101,21 @@
   X(restart_in_place)          \
   X(retention)                 \
   X(revert)                    \
+  X(roles_info)                \
+  X(rotate_certificates)       \
   X(server_status)             \
   X(set_default_rw_concern)    \
+  X(set_feature_compatibility_version) \
   X(set_parameter)             \
+  X(sharding_state)            \
   X(shutdown)                  \
   X(start_session)             \
   X(status)                    \
   X(sweep)                     \
   X(update)                    \
+  X(users_info)                \
   X(validate)                  \
+  X(validate_db_metadata)      \
   X(verify)                    \
   X(version_stats)             \
   X(whatsmyuri)
