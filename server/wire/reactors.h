@@ -30,7 +30,7 @@ class Reactors {
  public:
   struct Size {
     int reactors = 2;
-    int threads_max = 256;  // of all reactors together; at least one each
+    int threads_max = 1000;  // of all reactors together; at least one each
   };
   explicit Reactors(const Size& size);
   ~Reactors();  // stop()
