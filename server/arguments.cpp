@@ -1,6 +1,6 @@
 #include "server/arguments.h"
 
-#include <set>
+#include <algorithm>
 
 #include "base/error.h"
 #include "server/command.h"
@@ -118,14 +118,13 @@ bson::DocumentView Arguments::required_array(std::string_view name) const {
 }
 
 void Arguments::only(std::initializer_list<std::string_view> names) const {
-  std::set<std::string_view> seen;
-  for (const auto& field : fields_) {
-    if (!seen.insert(field.name).second) {
-      throw OperationError(40413, "BSON field '" + dotted(field.name) + "' is a duplicate field");
+  for (auto at = fields_.begin(); at != fields_.end(); ++at) {
+    // Few to look at: a name that is unknown or was there before ends the loop.
+    for (auto before = fields_.begin(); before != at; ++before) {
+      if (before->name == at->name) throw OperationError(40413, "BSON field '" + dotted(at->name) + "' is a duplicate field");
     }
-    bool known = false;
-    for (std::string_view name : names) known = known || name == field.name;
-    if (!known) throw OperationError(40415, "BSON field '" + dotted(field.name) + "' is an unknown field.");
+    const bool known = std::find(names.begin(), names.end(), at->name) != names.end();
+    if (!known) throw OperationError(40415, "BSON field '" + dotted(at->name) + "' is an unknown field.");
   }
 }
 
