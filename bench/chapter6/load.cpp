@@ -16,7 +16,7 @@ constexpr const char* database = "bench";
 double seconds_since(std::chrono::steady_clock::time_point begun) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); }
 
 constexpr const char* encoder_thread = "dedup";
-constexpr const char* answering_threads[] = {"worker", "network"};
+constexpr const char* answering_threads[] = {"reactor"};
 
 double answering_seconds(const Server& server) {
   double seconds = 0;
