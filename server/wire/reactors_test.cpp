@@ -108,22 +108,21 @@ TEST_CASE("a supervisor that sleeps is woken by a command that lasts", "[reactor
 TEST_CASE("a command that lasts is watched", "[reactors]") {
   Reactors reactors({.reactors = 1, .threads_max = 8});
   reactors.start();
-  std::promise<void> watched;
-  std::atomic<bool> first{true};
   struct Subject {
-    std::promise<void>& watched;
-    std::atomic<bool>& first;
-  } subject{watched, first};
+    std::promise<void> watched;
+    std::atomic<bool> first{true};
+  } subject;
+  const auto seen = subject.watched.get_future().share();
+  std::promise<std::future_status> outcome;
   asio::post(reactors.context(0), [&] {
     Reactors::Running running([](void* given) {
-      auto& seen = *static_cast<Subject*>(given);
-      if (seen.first.exchange(false)) seen.watched.set_value();
+      auto& one = *static_cast<Subject*>(given);
+      if (one.first.exchange(false)) one.watched.set_value();
     }, &subject);
-    CHECK(watched.get_future().wait_for(generous) == std::future_status::ready);
+    outcome.set_value(seen.wait_for(generous));
   });
-  wait_for([&] { return !first; });
+  CHECK(outcome.get_future().get() == std::future_status::ready);
   CHECK(runs(reactors, 0));
-  reactors.stop();
 }
 
 TEST_CASE("connections go where the fewest are", "[reactors]") {
