@@ -1,15 +1,20 @@
 #include "server/wire/reactors.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <asio/post.hpp>
 #include <chrono>
+#include <string>
+#include <string_view>
 
 namespace server::wire {
 
 namespace {
 constexpr auto look_interval = std::chrono::milliseconds(2);
+constexpr int looks_runnable_max = 3;           // inside one command, before a thread that isn't blocked counts as lost
 constexpr int looks_before_sleep = 500;         // without a command
 constexpr int surplus_looks_max = 50;           // before a lent thread leaves: two threads cost a command another wake-up
 constexpr int looks_between_watches = 10;
@@ -20,6 +25,19 @@ constexpr auto parked_time_max = std::chrono::seconds(30);
 thread_local Reactors::Seat* Reactors::seat_ = nullptr;
 
 // ---- what a thread says of itself ------------------------------------------------
+
+Reactors::Seat::Seat(Reactors* of)
+    : reactors(of), state(::open(("/proc/self/task/" + std::to_string(::gettid()) + "/stat").c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+Reactors::Seat::~Seat() {
+  if (state >= 0) ::close(state);
+}
+
+bool Reactors::Seat::runnable() const {
+  char text[64];  // 4711 (reactor) S …
+  const ssize_t bytes = state < 0 ? -1 : ::pread(state, text, sizeof text, 0);
+  return bytes > 0 && std::string_view(text, static_cast<size_t>(bytes)).find(") R") != std::string_view::npos;
+}
 
 Reactors::Running::Running(Watch watch, void* subject) {
   Seat* seat = seat_;
@@ -102,8 +120,7 @@ void Reactors::lend(Reactor& reactor, int count) {
 
 void Reactors::serve(Reactor* reactor) {
   pthread_setname_np(pthread_self(), "reactor");
-  Seat seat;
-  seat.reactors = this;
+  Seat seat(this);
   seat_ = &seat;
   std::unique_lock lock(mutex_);
   while (reactor && !stopping_) {
@@ -168,7 +185,7 @@ bool Reactors::look(Reactor& reactor) {
     busy |= inside || turns != seat->seen;
     seat->looks = inside && turns == seat->seen ? seat->looks + 1 : 0;
     seat->seen = turns;
-    if (seat->looks == 0) continue;
+    if (seat->looks == 0 || (seat->looks < looks_runnable_max && seat->runnable())) continue;
     ++stuck;
     if (seat->looks % looks_between_watches != 0) continue;
     std::lock_guard seated(seat->mutex);

@@ -5,7 +5,9 @@
 // read it, so a quick command costs one wake-up and no hand-over. A command that
 // lasts keeps its thread. The supervisor sees that within a few milliseconds and
 // lends the reactor another thread, which serves the other connections; lent
-// threads leave after a quiet while.
+// threads leave after a quiet while. A thread that computes, or waits for a CPU,
+// is given longer than one that is blocked: on a busy machine quick commands
+// would look as if they lasted.
 //
 //   supervisor, every 2 ms while commands run
 //     reactor 0   [thread: in the same command as at the last look]   -> lend one
@@ -61,9 +63,14 @@ class Reactors {
   };
 
  private:
-  // What a thread says of itself.
+  // What a thread says of itself. Made on that thread.
   struct Seat {
+    explicit Seat(Reactors* of);
+    ~Seat();
+    bool runnable() const;  // on a CPU or waiting for one, not for anything else
+
     Reactors* reactors = nullptr;
+    const int state;                 // where the kernel says how the thread is
     std::atomic<uint64_t> turns{0};  // odd: inside a command
     uint64_t seen = 0;               // at the supervisor's last look
     int looks = 0;                   // that found it inside the same command
