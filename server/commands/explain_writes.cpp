@@ -43,7 +43,11 @@ std::optional<Write> parse_write(OperationContext& op, const Request& request, s
     const Arguments statement = statement_of(request, "updates");
     write.query = selection(op, statement, "q");
     write.upsert = statement.boolean("upsert").value_or(false);
+    write.query.sort = bson::Document(statement.object("sort").value_or(bson::DocumentView()));
     write.query.limit = statement.boolean("multi").value_or(false) ? 0 : 1;
+    if (write.query.limit == 0 && !write.query.sort.view().empty()) {
+      throw base::OperationError(base::ErrorCode::failed_to_parse, "Cannot specify sort with multi=true");
+    }
   } else if (command == "delete") {
     const Arguments statement = statement_of(request, "deletes");
     write.query = selection(op, statement, "q");

@@ -23,9 +23,9 @@ using storage::Transaction;
 constexpr size_t batch_max = 128;
 constexpr size_t batch_bytes_max = 8 << 20;  // a transaction travels to other members as one record
 
-// {_id: 5}: the value. Found by its index inside the write transaction, without a plan.
+// {_id: 5}: the value. Found by its index inside the write transaction, without a plan. The planner checks a hint or a sort.
 std::optional<bson::ValueView> exact_id(const Selection& selection) {
-  if (selection.hint.exists() || selection.filter.count() != 1) return std::nullopt;
+  if (selection.hint.exists() || !selection.sort.empty() || selection.filter.count() != 1) return std::nullopt;
   const bson::Element first = selection.filter.first();
   if (first.name != "_id" || first.is_array() || first.is_nullish() || first.type() == bson::Type::regex) return std::nullopt;
   if (first.is_object() && first.as_document().first().name.starts_with("$")) return std::nullopt;

@@ -32,6 +32,9 @@ class UpdateRun {
  public:
   UpdateRun(OperationContext& op, std::string_view ns, const UpdateStatement& statement)
       : op_(op), ns_(ns), statement_(statement), context_(query::parse_context(op, statement.selection.let)) {
+    if (statement.selection.all && !statement.selection.sort.empty()) {
+      throw OperationError(ErrorCode::failed_to_parse, "Cannot specify sort with multi=true");
+    }
     UpdateOptions options;
     options.array_filters = statement.array_filters;
     options.has_array_filters = statement.has_array_filters;
