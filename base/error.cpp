@@ -22,6 +22,8 @@ constexpr Name rare_names[] = {
 }  // namespace
 
 std::string code_name(ErrorCode code) {
+  // A name for a code that is thrown in one place only, as a number.
+  if (static_cast<int32_t>(code) == 159) return "DurationOverflow";
   switch (code) {
 #define PALIMPSEST_ERROR_NAME(name, number, text) \
   case ErrorCode::name:                           \

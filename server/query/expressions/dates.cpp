@@ -1,5 +1,4 @@
 #include <date/date.h>
-#include <date/tz.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -9,85 +8,44 @@
 #include "bson/arithmetic.h"
 #include "bson/builder.h"
 #include "bson/json.h"
+#include "server/query/expressions/date_arithmetic.h"
 #include "server/query/expressions/date_format.h"
 #include "server/query/expressions/date_units.h"
 #include "server/query/expressions/operator_support.h"
+#include "server/query/expressions/time_zone.h"
 
 namespace server::query {
 namespace {
 
 using std::chrono::milliseconds;
-using SysTime = date::sys_time<milliseconds>;
-
-// "", "UTC", "+05:30", "-0800", "Europe/Berlin".
-class Zone {
- public:
-  explicit Zone(std::string_view name) {
-    if (name.empty() || name == "UTC" || name == "GMT" || name == "Z") return;
-    if (name[0] == '+' || name[0] == '-') {
-      const auto digit = [&](size_t i) { return i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])); };
-      const size_t colon = name.size() == 6 && name[3] == ':' ? 1 : 0;
-      const bool minutes = name.size() == 5 + colon && name.size() > 3;
-      if (digit(1) && digit(2) && (name.size() == 3 || (minutes && digit(3 + colon) && digit(4 + colon)))) {
-        int offset = ((name[1] - '0') * 10 + (name[2] - '0')) * 60;
-        if (minutes) offset += (name[3 + colon] - '0') * 10 + (name[4 + colon] - '0');
-        offset_ = std::chrono::minutes(name[0] == '-' ? -offset : offset);
-        return;
-      }
-    } else {
-      try {
-        zone_ = date::locate_zone(std::string(name));
-        return;
-      } catch (const std::runtime_error&) {
-        // Refused below, as an unknown name.
-      }
-    }
-    fail(40485, "unrecognized time zone identifier: \"" + std::string(name) + "\"");
-  }
-
-  LocalTime local(bson::Date when) const {
-    const SysTime time{milliseconds(when.ms)};
-    if (zone_) return date::floor<milliseconds>(zone_->to_local(time));
-    return LocalTime(time.time_since_epoch() + offset_);
-  }
-  bson::Date utc(LocalTime local) const {
-    if (zone_) return {date::floor<milliseconds>(zone_->to_sys(local, date::choose::earliest)).time_since_epoch().count()};
-    return {(local.time_since_epoch() - offset_).count()};
-  }
-  std::chrono::minutes offset(bson::Date when) const {
-    return std::chrono::duration_cast<std::chrono::minutes>(local(when).time_since_epoch() - milliseconds(when.ms));
-  }
-
- private:
-  const date::time_zone* zone_ = nullptr;
-  std::chrono::minutes offset_{0};
-};
 
 struct Parts {
-  int year, month, day, hour, minute, second, millisecond, day_of_week, day_of_year, iso_year, iso_week, iso_day_of_week;
+  int64_t year;
+  int month, day, hour, minute, second, millisecond, day_of_week, day_of_year;
+  int64_t iso_year;
+  int iso_week, iso_day_of_week;
 };
 
 Parts parts_of(LocalTime time) {
-  const auto day = date::floor<date::days>(time);
-  const date::year_month_day ymd(day);
-  const date::hh_mm_ss clock(time - day);
-  const date::local_days new_year = date::local_days(ymd.year() / 1 / 1);
-  const unsigned weekday = date::weekday(day).c_encoding();  // Sunday: 0
-  const unsigned iso_day = weekday == 0 ? 7 : weekday;
-  const date::local_days thursday = day + date::days(4 - static_cast<int>(iso_day));
-  const date::year iso_year = date::year_month_day(thursday).year();
-  return {static_cast<int>(ymd.year()),
-          static_cast<int>(static_cast<unsigned>(ymd.month())),
-          static_cast<int>(static_cast<unsigned>(ymd.day())),
-          static_cast<int>(clock.hours().count()),
-          static_cast<int>(clock.minutes().count()),
-          static_cast<int>(clock.seconds().count()),
-          static_cast<int>(clock.subseconds().count()),
-          static_cast<int>(weekday) + 1,
-          static_cast<int>((day - new_year).count()) + 1,
-          static_cast<int>(iso_year),
-          static_cast<int>((thursday - date::local_days(iso_year / 1 / 1)).count() / 7) + 1,
-          static_cast<int>(iso_day)};
+  const int64_t day = day_number(time);
+  const CalendarDay calendar = calendar_day(day);
+  const auto in_day = static_cast<int>(time.time_since_epoch().count() - day * 24 * 3600 * 1000);
+  const auto weekday = static_cast<int>(day + 4 - floor_div(day + 4, 7) * 7);  // Sunday: 0
+  const int iso_day = weekday == 0 ? 7 : weekday;
+  const int64_t thursday = day + 4 - iso_day;
+  const int64_t iso_year = calendar_day(thursday).year;
+  return {.year = calendar.year,
+          .month = calendar.month,
+          .day = calendar.day,
+          .hour = in_day / 3'600'000,
+          .minute = in_day / 60'000 % 60,
+          .second = in_day / 1000 % 60,
+          .millisecond = in_day % 1000,
+          .day_of_week = weekday + 1,
+          .day_of_year = static_cast<int>(day - days_until({calendar.year, 1, 1})) + 1,
+          .iso_year = iso_year,
+          .iso_week = static_cast<int>((thursday - days_until({iso_year, 1, 1})) / 7) + 1,
+          .iso_day_of_week = iso_day};
 }
 
 bool is_date(const ValueView& value) { return value.type() == Type::date || value.type() == Type::timestamp || value.type() == Type::object_id; }
@@ -139,13 +97,17 @@ struct DateArgument {
   }
 };
 
+TimeZone zone_named(const ValueView& name) {
+  if (!name.is_string()) fail(40517, "timezone must evaluate to a string, found " + named(name));
+  return TimeZone(name.as_string());
+}
+
 // nullopt: null.
-std::optional<Zone> zone_from(const ExpressionPtr& expression, Frame& frame) {
-  if (!expression) return Zone("UTC");
+std::optional<TimeZone> zone_from(const ExpressionPtr& expression, Frame& frame) {
+  if (!expression) return TimeZone();
   const Value name = expression->evaluate(frame);
   if (name.view().is_nullish()) return std::nullopt;
-  if (name.type() != Type::string) fail(40517, "timezone must evaluate to a string, found " + named(name));
-  return Zone(name.view().as_string());
+  return zone_named(name);
 }
 
 template <class Get>
@@ -155,13 +117,18 @@ ExpressionPtr part(std::string_view name, const ValueView& value, Scope& scope, 
     if (when.view().is_nullish()) return Value::null();
     const auto zone = zone_from(argument.zone, frame);
     if (!zone) return Value::null();
-    return Value(static_cast<int32_t>(get(parts_of(zone->local(date_of(when))))));
+    return Value(get(parts_of(zone->local(date_of(when)))));
   });
 }
 
-template <int Parts::* member>
+template <auto member>
 ExpressionPtr parse_part(std::string_view name, const ValueView& value, Scope& scope) {
-  return part(name, value, scope, [](const Parts& parts) { return parts.*member; });
+  return part(name, value, scope, [](const Parts& parts) { return static_cast<int32_t>(parts.*member); });
+}
+
+// MongoDB answers with this one as a long.
+ExpressionPtr parse_iso_week_year(std::string_view name, const ValueView& value, Scope& scope) {
+  return part(name, value, scope, [](const Parts& parts) { return parts.iso_year; });
 }
 
 // Weeks that begin on Sundays; the days before the first one are week 0.
@@ -194,16 +161,17 @@ ExpressionPtr parse_date_to_parts(std::string_view name, const ValueView& value,
     const Parts p = parts_of(in->local(date_of(value)));
     bson::Builder out;
     if (as_iso.view().truthy()) {
-      out.append("isoWeekYear", p.iso_year).append("isoWeek", p.iso_week).append("isoDayOfWeek", p.iso_day_of_week);
+      out.append("isoWeekYear", static_cast<int32_t>(p.iso_year)).append("isoWeek", p.iso_week).append("isoDayOfWeek", p.iso_day_of_week);
     } else {
-      out.append("year", p.year).append("month", p.month).append("day", p.day);
+      out.append("year", static_cast<int32_t>(p.year)).append("month", p.month).append("day", p.day);
     }
     out.append("hour", p.hour).append("minute", p.minute).append("second", p.second).append("millisecond", p.millisecond);
     return Value(out.done());
   });
 }
 
-std::string formatted(std::string_view format, const Parts& p, std::chrono::minutes offset) {
+std::string formatted(std::string_view format, const Parts& p, std::chrono::seconds offset_s) {
+  const int64_t offset = offset_s.count() / 60;
   std::string out;
   for (size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '%') {
@@ -226,11 +194,10 @@ std::string formatted(std::string_view format, const Parts& p, std::chrono::minu
       case 'V': out += fmt::format("{:02}", p.iso_week); break;
       case 'G': out += fmt::format("{:04}", p.iso_year); break;
       case 'z': {
-        const int64_t minutes = offset.count();
-        out += fmt::format("{}{:02}{:02}", minutes < 0 ? '-' : '+', std::abs(minutes) / 60, std::abs(minutes) % 60);
+        out += fmt::format("{}{:02}{:02}", offset < 0 ? '-' : '+', std::abs(offset) / 60, std::abs(offset) % 60);
         break;
       }
-      case 'Z': out += std::to_string(offset.count()); break;
+      case 'Z': out += std::to_string(offset); break;
       case 'b': out += month_names[p.month - 1].substr(0, 3); break;
       case 'B': out += month_names[p.month - 1]; break;
       case '%': out.push_back('%'); break;
@@ -360,67 +327,83 @@ ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Sc
   });
 }
 
-DateUnit unit_of(std::string_view op, const ValueView& value) {
-  if (!value.is_string()) fail(5439013, std::string(op) + " requires 'unit' to be a string, but got " + named(value));
+// What $dateAdd, $dateDiff and $dateTrunc have in common: any argument that is null makes the result null, whatever is wrong with the others.
+class DateArguments {
+ public:
+  DateArguments(std::span<const ExpressionPtr* const> required, const ExpressionPtr& zone, Frame& frame) {
+    for (const ExpressionPtr* expression : required) values_.push_back((*expression)->evaluate(frame));
+    if (zone) zone_ = zone->evaluate(frame);
+    has_zone_ = zone != nullptr;
+  }
+
+  bool has_null() const {
+    for (const Value& value : values_) {
+      if (value.view().is_nullish()) return true;
+    }
+    return has_zone_ && zone_.view().is_nullish();
+  }
+
+  const Value& operator[](size_t i) const { return values_[i]; }
+  TimeZone zone() const { return has_zone_ ? zone_named(zone_) : TimeZone(); }
+
+ private:
+  std::vector<Value> values_;
+  Value zone_;
+  bool has_zone_ = false;
+};
+
+DateUnit unit_of(const std::string& op, const ValueView& value) {
+  if (!value.is_string()) fail(5439013, op + " requires 'unit' to be a string, but got " + named(value));
+  if (!is_date_unit(value.as_string())) fail(5439014, op + " parameter 'unit' value cannot be recognized as a time unit: " + std::string(value.as_string()));
   return date_unit(value.as_string());
 }
 
-// Sunday: 0. Weeks alone ask for it. nullopt: null.
-std::optional<int> start_of_week(const std::string& op, const ExpressionPtr& expression, const ValueView& unit, Frame& frame) {
-  if (!expression || !unit.is_string() || unit.as_string() != "week") return 0;
-  const Value given = expression->evaluate(frame);
-  if (given.view().is_nullish()) return std::nullopt;
-  if (given.type() != Type::string) fail(5439015, op + " requires 'startOfWeek' to be a string, but got " + named(given));
-  std::string day(given.view().as_string());
+bool is_week(const ValueView& unit) { return unit.is_string() && unit.as_string() == "week"; }
+
+// Sunday: 0.
+int day_of_week(const std::string& op, const ValueView& given) {
+  if (!given.is_string()) fail(5439015, op + " requires 'startOfWeek' to be a string, but got " + named(given));
+  std::string day(given.as_string());
   for (char& c : day) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   constexpr std::string_view days[] = {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
   for (int i = 0; i < 7; ++i) {
     if (day == days[i] || day == days[i].substr(0, 3)) return i;
   }
-  fail(5439016, op + " parameter 'startOfWeek' value cannot be recognized as a day of a week: " + std::string(given.view().as_string()));
+  fail(5439016, op + " parameter 'startOfWeek' value cannot be recognized as a day of a week: " + std::string(given.as_string()));
 }
 
 template <int sign>
 ExpressionPtr parse_date_add(std::string_view name, const ValueView& value, Scope& scope) {
   Parameter p[] = {{"startDate", true}, {"unit", true}, {"amount", true}, {"timezone"}};
   parse_parameters(name, value, scope, p, 5166400, 5166401, 5166402);
-  return evaluated([op = std::string(name), when = std::move(p[0].expression), unit = std::move(p[1].expression),
+  return evaluated([op = std::string(name), start = std::move(p[0].expression), unit = std::move(p[1].expression),
                     amount = std::move(p[2].expression), zone = std::move(p[3].expression)](Frame& frame) {
-    const Value start = when->evaluate(frame), in_unit = unit->evaluate(frame), by = amount->evaluate(frame);
-    const auto in = zone_from(zone, frame);
-    if (start.view().is_nullish() || in_unit.view().is_nullish() || by.view().is_nullish() || !in) return Value::null();
-    if (!is_date(start)) fail(5166403, op + " requires startDate to be convertible to a date");
-    const auto whole = bson::number::exact_int64(by);
+    const DateArguments given(std::array{&start, &unit, &amount}, zone, frame);
+    if (given.has_null()) return Value::null();
+    if (!is_date(given[0])) fail(5166403, op + " requires startDate to be convertible to a date");
+    if (!given[1].view().is_string()) fail(5166404, op + " expects string defining the time unit");
+    const DateUnit in = date_unit(given[1].view().as_string());
+    const auto whole = bson::number::exact_int64(given[2]);
     if (!whole) fail(5166405, op + " expects integer amount of time units");
-    return Value(in->utc(shifted(in->local(date_of(start)), unit_of(op, in_unit), sign * *whole)));
+    if (sign < 0 && *whole == INT64_MIN) fail(6045000, "invalid " + op + " 'amount' parameter value: " + std::to_string(*whole));
+    return Value(moved(given.zone(), date_of(given[0]), in, sign * *whole));
   });
 }
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 ExpressionPtr parse_date_diff(std::string_view name, const ValueView& value, Scope& scope) {
   Parameter p[] = {{"startDate", true}, {"endDate", true, nullptr, 5166304}, {"unit", true, nullptr, 5166305}, {"timezone"}, {"startOfWeek"}};
   parse_parameters(name, value, scope, p, 5166301, 5166302, 5166303);
   return evaluated([op = std::string(name), from = std::move(p[0].expression), to = std::move(p[1].expression),
                     unit = std::move(p[2].expression), zone = std::move(p[3].expression), week = std::move(p[4].expression)](Frame& frame) {
-    const Value start = from->evaluate(frame), end = to->evaluate(frame), in_unit = unit->evaluate(frame);
-    const auto in = zone_from(zone, frame);
-    if (start.view().is_nullish() || end.view().is_nullish() || in_unit.view().is_nullish() || !in) return Value::null();
-    const auto first_day = start_of_week(op, week, in_unit, frame);
-    if (!first_day) return Value::null();
-    for (const auto& [what, date] : {std::pair("startDate", &start), {"endDate", &end}}) {
-      if (!is_date(*date)) fail(5166307, op + " requires '" + what + "' to be a date, but got " + named(*date));
+    const DateArguments given(std::array{&from, &to, &unit}, zone, frame);
+    const bool by_week = week && is_week(given[2]);
+    const Value first = by_week ? week->evaluate(frame) : Value("sunday");
+    if (given.has_null() || first.view().is_nullish()) return Value::null();
+    for (const size_t i : {size_t{0}, size_t{1}}) {
+      if (!is_date(given[i])) fail(5166307, op + " requires '" + (i == 0 ? "startDate" : "endDate") + "' to be a date, but got " + named(given[i]));
     }
-    const LocalTime a = in->local(date_of(start)), b = in->local(date_of(end));
-    const DateUnit u = unit_of(op, in_unit);
-    if (const int64_t months = months_per(u)) {
-      const Parts x = parts_of(a), y = parts_of(b);
-      return Value(floor_div(int64_t{y.year} * 12 + y.month - 1, months) - floor_div(int64_t{x.year} * 12 + x.month - 1, months));
-    }
-    // Boundaries crossed, not time passed (1970 began on a Thursday).
-    const int64_t length = fixed_length(u).count();
-    const int64_t shift = u == DateUnit::week ? milliseconds(std::chrono::hours((4 - *first_day + 7) * 24)).count() : 0;
-    return Value(floor_div(b.time_since_epoch().count() + shift, length) - floor_div(a.time_since_epoch().count() + shift, length));
+    const DateUnit in = unit_of(op, given[2]);
+    return Value(difference(given.zone(), date_of(given[0]), date_of(given[1]), in, day_of_week(op, first)));
   });
 }
 
@@ -429,33 +412,17 @@ ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Sc
   parse_parameters(name, value, scope, p, 5439007, 5439008, 5439009);
   return evaluated([op = std::string(name), when = std::move(p[0].expression), unit = std::move(p[1].expression),
                     bin = std::move(p[2].expression), zone = std::move(p[3].expression), week = std::move(p[4].expression)](Frame& frame) {
-    const Value date = when->evaluate(frame), in_unit = unit->evaluate(frame);
-    const auto in = zone_from(zone, frame);
-    int64_t bins = 1;
-    if (bin) {
-      const Value given = bin->evaluate(frame);
-      if (given.view().is_nullish()) return Value::null();
-      const auto whole = whole_number(given);
-      if (!whole || *whole <= 0) fail(5439017, op + " requires 'binSize' to be a 64-bit integer greater than 0");
-      bins = *whole;
-    }
-    if (date.view().is_nullish() || in_unit.view().is_nullish() || !in) return Value::null();
-    const auto first_day = start_of_week(op, week, in_unit, frame);
-    if (!first_day) return Value::null();
-    if (!is_date(date)) fail(5439012, op + " requires 'date' to be a date, but got " + named(date));
-    const LocalTime time = in->local(date_of(date));
-    const DateUnit u = unit_of(op, in_unit);
-    // Bins are counted from 2000-01-01.
-    const LocalTime origin(date::local_days(date::year(2000) / 1 / 1).time_since_epoch());
-    if (const int64_t months = months_per(u)) {
-      const Parts parts = parts_of(time);
-      const int64_t since = (int64_t{parts.year} - 2000) * 12 + parts.month - 1;
-      return Value(in->utc(shifted(origin, DateUnit::month, floor_div(since, months * bins) * months * bins)));
-    }
-    const int64_t length = fixed_length(u).count() * bins;
-    // 2000 began on a Saturday: the first week that begins on the day.
-    const LocalTime from = u == DateUnit::week ? origin + std::chrono::hours((*first_day + 1) % 7 * 24) : origin;
-    return Value(in->utc(from + milliseconds(floor_div((time - from).count(), length) * length)));
+    const DateArguments given(std::array{&when, &unit}, zone, frame);
+    const Value size = bin ? bin->evaluate(frame) : Value(int32_t{1});
+    const bool by_week = week && is_week(given[1]);
+    const Value first = by_week ? week->evaluate(frame) : Value("sunday");
+    if (given.has_null() || size.view().is_nullish() || first.view().is_nullish()) return Value::null();
+    if (!is_date(given[0])) fail(5439012, op + " requires 'date' to be a date, but got " + named(given[0]));
+    const DateUnit in = unit_of(op, given[1]);
+    const auto bins = bson::number::exact_int64(size);
+    if (!bins) fail(5439017, op + " requires 'binSize' to be a 64-bit integer, but got value '" + bson::to_json(size) + "' of type " + named(size));
+    if (*bins <= 0) fail(5439018, op + " requires 'binSize' to be greater than 0, but got value " + std::to_string(*bins));
+    return Value(truncated(given.zone(), date_of(given[0]), in, *bins, day_of_week(op, first)));
   });
 }
 
@@ -478,7 +445,7 @@ constexpr OperatorEntry entries[] = {
     {"$millisecond", parse_part<&Parts::millisecond>},
     {"$dayOfWeek", parse_part<&Parts::day_of_week>},
     {"$dayOfYear", parse_part<&Parts::day_of_year>},
-    {"$isoWeekYear", parse_part<&Parts::iso_year>},
+    {"$isoWeekYear", parse_iso_week_year},
     {"$isoWeek", parse_part<&Parts::iso_week>},
     {"$isoDayOfWeek", parse_part<&Parts::iso_day_of_week>},
     {"$week", parse_week},

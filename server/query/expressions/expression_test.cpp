@@ -233,6 +233,8 @@ TEST_CASE("Dates in zones") {
   same("{$dateTrunc: {date: '$t', unit: 'quarter'}}", "ISODate('2026-10-01')");
   same("{$year: '$nul'}", "null");
   CHECK(refused("{$year: 'x'}") == 16006);
+  same("{$isoWeekYear: '$t'}", "NumberLong(2026)");
+  same("{$year: {$add: [ISODate('1970-01-01'), NumberLong('9000000000000000')]}}", "287168");
   CHECK(refused("{$hour: {date: '$t', timezone: 'Nowhere/Land'}}") == 40485);
 }
 
@@ -242,4 +244,61 @@ TEST_CASE("What is no expression is refused") {
   CHECK(refused("'$'") == 16872);
   CHECK(refused("'$a..b'") == 15998);
   CHECK(refused("{'a.b': 1}") == 16412);
+}
+
+TEST_CASE("Date arithmetic has a time zone, and units that it matters to") {
+  const std::string york = "timezone: 'America/New_York'";
+  same("{$dateAdd: {startDate: ISODate('2024-03-10T06:30:00Z'), unit: 'hour', amount: 1, " + york + "}}", "ISODate('2024-03-10T07:30:00Z')");
+  same("{$dateSubtract: {startDate: ISODate('2024-03-10T07:30:00Z'), unit: 'minute', amount: NumberLong(60), " + york + "}}", "ISODate('2024-03-10T06:30:00Z')");
+  same("{$dateSubtract: {startDate: ISODate('2024-03-10T16:00:00Z'), unit: 'day', amount: 1.0, " + york + "}}", "ISODate('2024-03-09T17:00:00Z')");
+  same("{$dateDiff: {startDate: ISODate('2024-03-09T17:00:00Z'), endDate: ISODate('2024-03-10T16:00:00Z'), unit: 'day', " + york + "}}", "NumberLong(1)");
+  same("{$dateDiff: {startDate: ISODate('2024-03-09T17:00:00Z'), endDate: ISODate('2024-03-10T17:00:00Z'), unit: 'hour', " + york + "}}", "NumberLong(24)");
+  same("{$dateTrunc: {date: ISODate('2024-11-03T06:45:00Z'), unit: 'minute', binSize: NumberDecimal('30'), " + york + "}}", "ISODate('2024-11-03T06:30:00Z')");
+  same("{$dateTrunc: {date: ISODate('2000-01-30T18:00:00Z'), unit: 'week', binSize: 2, startOfWeek: 'mon', " + york + "}}", "ISODate('2000-01-17T05:00:00Z')");
+  same("{$dateFromParts: {year: 2021, month: 3, day: 14, hour: 2, minute: 20, " + york + "}}", "ISODate('2021-03-14T07:20:00Z')");
+}
+
+TEST_CASE("Date arithmetic with a null is null, whatever else is wrong") {
+  same("{$dateAdd: {startDate: null, unit: 'century', amount: 'x', timezone: 'Nowhere/Land'}}", "null");
+  same("{$dateAdd: {startDate: '$t', unit: 'day', amount: 1, timezone: '$nothing'}}", "null");
+  same("{$dateDiff: {startDate: 1, endDate: 2, unit: 'century', timezone: null}}", "null");
+  same("{$dateDiff: {startDate: 1, endDate: '$nothing', unit: 5, timezone: 'Nowhere/Land'}}", "null");
+  same("{$dateDiff: {startDate: 1, endDate: 2, unit: 'week', timezone: 1, startOfWeek: null}}", "null");
+  same("{$dateTrunc: {date: '$nothing', unit: 'H', binSize: 'x', timezone: 1}}", "null");
+  same("{$dateTrunc: {date: 'x', unit: 'x', binSize: null}}", "null");
+  same("{$dateTrunc: {date: '$t', unit: 'year', startOfWeek: 1}}", "ISODate('2026-01-01')");
+}
+
+TEST_CASE("What date arithmetic can't be told by is refused") {
+  const auto add = [](const std::string& rest) { return refused("{$dateAdd: {startDate: '$t', " + rest + "}}"); };
+  CHECK(refused("{$dateAdd: 'x'}") == 5166400);
+  CHECK(refused("{$dateAdd: {startDate: '$t', units: 'day', amount: 1}}") == 5166401);
+  CHECK(refused("{$dateAdd: {unit: 'day', amount: 1}}") == 5166402);
+  CHECK(refused("{$dateSubtract: {startDate: 'x', unit: 'year', amount: 10}}") == 5166403);
+  CHECK(add("unit: 1, amount: 10") == 5166404);
+  CHECK(add("unit: 'epoch', amount: 10") == 9);
+  CHECK(add("unit: 'year', amount: 1.001") == 5166405);
+  CHECK(add("unit: 'year', amount: 'x'") == 5166405);
+  CHECK(add("unit: 'year', amount: 1, timezone: 'Unknown'") == 40485);
+  CHECK(add("unit: 'year', amount: 1, timezone: 1") == 40517);
+  CHECK(add("unit: 'day', amount: NumberLong('9223372036854775807')") == 5976500);
+  CHECK(add("unit: 'millisecond', amount: NumberLong('9223372036854775807')") == 159);
+  CHECK(refused("{$dateSubtract: {startDate: '$t', unit: 'hour', amount: NumberLong('-9223372036854775808')}}") == 6045000);
+  const auto diff = [](const std::string& rest) { return refused("{$dateDiff: {startDate: '$t', " + rest + "}}"); };
+  CHECK(diff("endDate: 1, unit: 'hour'") == 5166307);
+  CHECK(diff("endDate: '$t', unit: 5") == 5439013);
+  CHECK(diff("endDate: '$t', unit: 'decade'") == 5439014);
+  CHECK(diff("endDate: '$t', unit: 'week', startOfWeek: 1") == 5439015);
+  CHECK(diff("endDate: '$t', unit: 'week', startOfWeek: 'FRIDIE'") == 5439016);
+  CHECK(diff("unit: 'week'") == 5166304);
+  CHECK(diff("endDate: '$t'") == 5166305);
+  const auto trunc = [](const std::string& rest) { return refused("{$dateTrunc: {date: '$t', " + rest + "}}"); };
+  CHECK(refused("{$dateTrunc: {date: 'x', unit: 'hour'}}") == 5439012);
+  CHECK(trunc("unit: 'century'") == 5439014);
+  CHECK(trunc("unit: 'hour', binSize: 'x'") == 5439017);
+  CHECK(trunc("unit: 'hour', binSize: 2.5") == 5439017);
+  CHECK(trunc("unit: 'hour', binSize: 0") == 5439018);
+  CHECK(trunc("unit: 'hour', binSize: -3") == 5439018);
+  CHECK(trunc("unit: 'hour', binSize: NumberLong('9223372036854775807')") == 5439002);
+  CHECK(trunc("unit: 'year', binSize: NumberLong('9223372036854775807')") == 5439006);
 }
