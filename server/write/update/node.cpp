@@ -123,11 +123,43 @@ Change apply_to_object(const ObjectNode::Children& children, bson::DocumentView 
   return Change::set(rewrite_object(before, changes));
 }
 
+// An array as the modifiers so far have left it: two names may mean one element, "0" and "00".
+class Elements {
+ public:
+  explicit Elements(bson::DocumentView before) {
+    for (const auto& element : before) before_.push_back(element);
+    size_ = before_.size();
+  }
+
+  // Missing behind the end.
+  ValueView at(size_t index) const {
+    if (index >= size_) return {};
+    if (const auto changed = changes_.find(index); changed != changes_.end()) {
+      return changed->second.kind == Change::Kind::set ? changed->second.value.view() : null;
+    }
+    return index < before_.size() ? before_[index] : null;
+  }
+
+  void put(size_t index, Change change) {
+    if (index > size_ && index - size_ > backfill_max) {
+      throw OperationError(cannot_backfill_array, "can't backfill more than " + std::to_string(backfill_max) + " elements");
+    }
+    size_ = std::max(size_, index + 1);
+    changes_.insert_or_assign(index, std::move(change));
+  }
+
+  const std::map<size_t, Change>& changes() const { return changes_; }
+
+ private:
+  static constexpr ValueView null{bson::Type::null, {}};
+
+  std::vector<ValueView> before_;
+  std::map<size_t, Change> changes_;
+  size_t size_ = 0;
+};
+
 Change apply_to_array(const ObjectNode::Children& children, const ValueView& current, Application& application) {
-  const bson::DocumentView before = current.as_document();
-  std::vector<ValueView> elements;
-  for (const auto& element : before) elements.push_back(element);
-  std::map<size_t, Change> changes;
+  Elements elements(current.as_document());
   for (const auto& [name, child] : children) {
     const auto index = array_index(name);
     if (!index) {
@@ -135,15 +167,10 @@ Change apply_to_array(const ObjectNode::Children& children, const ValueView& cur
       continue;
     }
     const Step step(application, name);
-    Change change = child->apply(*index < elements.size() ? elements[*index] : ValueView(), application);
-    if (!change) continue;
-    if (*index >= elements.size() + backfill_max) {
-      throw OperationError(cannot_backfill_array, "can't backfill more than " + std::to_string(backfill_max) + " elements");
-    }
-    changes.emplace(*index, std::move(change));
+    if (Change change = child->apply(elements.at(*index), application)) elements.put(*index, std::move(change));
   }
-  if (changes.empty()) return Change::keep();
-  return Change::set(rewrite_array(before, changes));
+  if (elements.changes().empty()) return Change::keep();
+  return Change::set(rewrite_array(current.as_document(), elements.changes()));
 }
 
 }  // namespace

@@ -49,8 +49,7 @@ bool is_filtered(std::string_view component) {
 }
 
 std::optional<size_t> array_index(std::string_view component) {
-  if (component.empty() || (component.size() > 1 && component[0] == '0')) return std::nullopt;
-  size_t index = 0;
+  uint32_t index = 0;
   const char* const end = component.data() + component.size();
   const auto parsed = std::from_chars(component.data(), end, index);
   if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;

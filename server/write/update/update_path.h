@@ -23,7 +23,7 @@ inline bool is_positional(std::string_view component) { return component == "$";
 bool is_filtered(std::string_view component);  // $[…]
 inline std::string_view filter_identifier(std::string_view component) { return component.substr(2, component.size() - 3); }
 
-// "0", "12"; not "01", not "-1", and nothing that doesn't fit.
+// What a name means in an array: "0", "12" and "012"; not "-1", and nothing above 32 bits.
 std::optional<size_t> array_index(std::string_view component);
 
 // Names in the order in which updates add fields: numbers by value, the rest by bytes.

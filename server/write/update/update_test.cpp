@@ -3,9 +3,11 @@
 #include <catch2/catch.hpp>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/error.h"
+#include "bson/arithmetic.h"
 #include "bson/builder.h"
 #include "bson/compare.h"
 #include "bson/json.h"
@@ -117,6 +119,99 @@ TEST_CASE("fields are set, and levels made on the way") {
       {"{_id: 1, x: [1, 2, 3]}", "{$unset: {'x.1': 1}}", "{_id: 1, x: [1, null, 3]}"},
       {"{_id: 1}", "{$setOnInsert: {x: 1}}", "="},
   });
+}
+
+TEST_CASE("a number in a path is an element's position in an array, however it is written, and a name in an object") {
+  check_table({
+      {"{_id: 1, x: [true, 7]}", "{$set: {'x.0000': false, 'x.0000006': 'k'}}", "{_id: 1, x: [false, 7, null, null, null, null, 'k']}"},
+      {"{_id: 1, x: [1, 2]}", "{$unset: {'x.00': 1}}", "{_id: 1, x: [null, 2]}"},
+      {"{_id: 1, x: [1, 2]}", "{$inc: {'x.01': 5}}", "{_id: 1, x: [1, 7]}"},
+      {"{_id: 1, x: [1, 2]}", "{$min: {'x.00': 0}, $max: {'x.001': 9}}", "{_id: 1, x: [0, 9]}"},
+      {"{_id: 1, x: [1, 2]}", "{$bit: {'x.01': {or: 4}}, $mul: {'x.000': 3}}", "{_id: 1, x: [3, 6]}"},
+      {"{_id: 1, x: [[1], 2]}", "{$push: {'x.00': 5}}", "{_id: 1, x: [[1, 5], 2]}"},
+      {"{_id: 1, x: [[1, 2, 1], 2]}", "{$pull: {'x.00': 1}}", "{_id: 1, x: [[2], 2]}"},
+      {"{_id: 1, x: [[1, 2]]}", "{$pop: {'x.00': 1}}", "{_id: 1, x: [[1]]}"},
+      {"{_id: 1, x: [[1, 2]]}", "{$addToSet: {'x.000': 3}}", "{_id: 1, x: [[1, 2, 3]]}"},
+      {"{_id: 1, x: [{a: 1}]}", "{$set: {'x.00.a': 2, 'x.00.b': 3}}", "{_id: 1, x: [{a: 2, b: 3}]}"},
+      {"{_id: 1, x: [{a: [1, 2]}]}", "{$inc: {'x.00.a.$[]': 1}}", "{_id: 1, x: [{a: [2, 3]}]}"},
+      {"{_id: 1, x: [[1], [2]]}", "{$inc: {'x.$[].00': 1}}", "{_id: 1, x: [[2], [3]]}"},
+      {"{_id: 1, x: {}}", "{$set: {'x.00': 1}}", "{_id: 1, x: {'00': 1}}"},
+      {"{_id: 1, x: {'0': 1, '00': 2}}", "{$unset: {'x.00': 1}}", "{_id: 1, x: {'0': 1}}"},
+      {"{_id: 1}", "{$set: {'x.007': 1}}", "{_id: 1, x: {'007': 1}}"},
+      // Two ways to write one position: the later by name finds what the earlier has left.
+      {"{_id: 1, x: [1]}", "{$inc: {'x.0': 1, 'x.00': 10}}", "{_id: 1, x: [12]}"},
+      {"{_id: 1, x: [1]}", "{$set: {'x.00': 'b', 'x.0': 'a'}}", "{_id: 1, x: ['b']}"},
+      {"{_id: 1, x: [{}]}", "{$set: {'x.0.a': 1, 'x.00.b': 2}}", "{_id: 1, x: [{a: 1, b: 2}]}"},
+      {"{_id: 1, x: []}", "{$push: {'x.2': 1, 'x.02': 2}}", "{_id: 1, x: [null, null, [2, 1]]}"},
+  });
+  check_refused({
+      {"{_id: 1, x: [1]}", "{$set: {'x.-1': 1}}", 28, "Cannot create field '-1' in element {x: [ 1 ]}"},
+      {"{_id: 1, x: [1]}", "{$set: {'x.+1': 1}}", 28, "Cannot create field '+1' in element {x: [ 1 ]}"},
+      {"{_id: 1, x: [1]}", "{$set: {'x.1e0': 1}}", 28, "Cannot create field '1e0' in element {x: [ 1 ]}"},
+      {"{_id: 1, x: [1]}", "{$set: {'x.4294967296': 1}}", 28, "Cannot create field '4294967296' in element {x: [ 1 ]}"},
+      {"{_id: 1, x: [1]}", "{$set: {'x.99999999999999999999': 1}}", 28, "Cannot create field '99999999999999999999' in element {x: [ 1 ]}"},
+      {"{_id: 1, x: [1]}", "{$set: {'x.4294967295': 1}}", 34, "can't backfill more than 1500000 elements"},
+      {"{_id: 1, x: [1]}", "{$set: {'x.01500002': 1}}", 34, "can't backfill more than 1500000 elements"},
+      {"{_id: 1, x: [1]}", "{$rename: {'x.00': 'y'}}", 2,
+       "The source field cannot be an array element, 'x.00' in doc with _id: 1 has an array field called 'x'"},
+      {"{_id: 1, x: [1], y: 1}", "{$rename: {y: 'x.00'}}", 2,
+       "The destination field cannot be an array element, 'x.00' in doc with _id: 1 has an array field called 'x'"},
+      {"{_id: 1, x: [1]}", "{$set: {'x.00': 1, 'x.00.a': 1}}", 40, "Updating the path 'x.00.a' would create a conflict at 'x.00'"},
+  });
+  CHECK(updated({"{_id: 1, x: [1]}", "{$set: {'x.1500001': 1}}", ""})->size() > 1'500'001 * 8);
+  check_table({{"{_id: 1, x: [1]}", "{$unset: {'x.4294967296': 1, 'x.99': 1, 'x.-1': 1}}", "="}});
+}
+
+TEST_CASE("any mix of numbers in paths leaves an array as a list of numbers would be left") {
+  CHECK(rc::check("elements are set, added to and removed by position", [](std::vector<int> start) {
+    std::vector<std::optional<int64_t>> model(start.begin(), start.end());
+    std::map<std::string, std::pair<char, int>> steps;
+    for (const auto n : *rc::gen::container<std::vector<unsigned>>(rc::gen::inRange(0u, 1000u))) {
+      steps[std::string(n % 4, '0') + std::to_string(n % 13)] = {"siu"[n % 3], static_cast<int>(n)};
+    }
+    bson::Builder set, increase, remove, before;
+    for (const auto& [name, step] : steps) {
+      // Adding to null is refused; so only what nothing else touches is added to.
+      const size_t at = std::stoul(name);
+      const bool alone = std::count_if(steps.begin(), steps.end(), [&](const auto& other) { return std::stoul(other.first) == at; }) == 1;
+      const char kind = step.first == 'i' && (!alone || at >= start.size()) ? 's' : step.first;
+      if (kind == 's') set.append("x." + name, step.second);
+      if (kind == 'i') increase.append("x." + name, step.second);
+      if (kind == 'u') remove.append("x." + name, 1);
+    }
+    bson::ArrayBuilder elements;
+    for (const int value : start) elements.append(int64_t{value});
+    before.append("_id", 1).append("x", elements.done_value());
+    bson::Builder update;
+    update.append("$set", set.done()).append("$inc", increase.done()).append("$unset", remove.done());
+
+    std::vector<std::string> names;
+    for (const auto& step : steps) names.push_back(step.first);
+    const auto plain = [](const std::string& name) { return name.size() == 1 || name[0] != '0'; };
+    std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+      return plain(a) && plain(b) && a.size() != b.size() ? a.size() < b.size() : a < b;
+    });
+    const bson::Document specification = update.done(), document = before.done();
+    for (const auto& name : names) {
+      const size_t at = std::stoul(name);
+      const auto path = "x." + name;
+      if (specification["$unset"].as_document().has(path)) {
+        if (at < model.size()) model[at].reset();
+        continue;
+      }
+      if (at >= model.size()) model.resize(at + 1);
+      if (specification["$inc"].as_document().has(path)) *model[at] += steps[name].second;
+      else model[at] = steps[name].second;
+    }
+    const auto compiled = Update::parse(bson::Value(specification), {}, compile_for_test);
+    Application application;
+    application.document = document;
+    const auto after = compiled->apply(application);
+    const bson::Document result = after ? *after : document;
+    std::vector<std::optional<int64_t>> got;
+    for (const auto& element : result["x"].as_document()) got.push_back(element.is_number() ? std::optional(bson::number::exact_int64(element).value()) : std::nullopt);
+    RC_ASSERT(got == model);
+  }));
 }
 
 TEST_CASE("added fields come in the order of their names, numbers by value") {
