@@ -1,5 +1,6 @@
 #include "storage/index.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -8,6 +9,7 @@
 #include "bson/json.h"
 #include "bson/path.h"
 #include "storage/engine_option.h"
+#include "storage/index_options.h"
 
 namespace storage {
 namespace {
@@ -22,11 +24,13 @@ constexpr size_t fields_max = 32;
 constexpr int64_t expire_seconds_max = INT32_MAX;
 
 // Fields that belong to index types not offered here are known, so that the type is what gets refused.
-constexpr std::array known_fields = {
+constexpr std::array<std::string_view, 24> known_fields = {
     "key",       "name",    "v",        "unique",           "sparse",           "hidden",           "expireAfterSeconds",
     "background", "ns",     "dropDups", "collation",        "partialFilterExpression", "weights",   "default_language",
     "language_override", "textIndexVersion", "2dsphereIndexVersion", "bits", "min", "max",          "wildcardProjection",
     "prepareUnique", "storageEngine", "clustered"};
+
+bool is_known(std::string_view name) { return std::find(known_fields.begin(), known_fields.end(), name) != known_fields.end(); }
 
 [[noreturn]] void cannot(const std::string& message) { throw OperationError(ErrorCode::cannot_create_index, message); }
 
@@ -35,7 +39,9 @@ constexpr std::array known_fields = {
                                                      std::string(bson::type_name(field.type())));
 }
 
+// null is as good as not given.
 bool flag(const Element& field) {
+  if (field.is_nullish()) return false;
   if (field.type() == Type::boolean) return field.as_bool();
   if (field.is_number()) return field.to_double() != 0;
   throw OperationError(ErrorCode::type_mismatch, "The field '" + std::string(field.name) + "' has value " + std::string(field.name) + ": " +
@@ -146,13 +152,12 @@ void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
     if (!field.is_object()) wrong_type(field, "an object");
     return check_engine_option(field.as_document());
   }
+  if (name == "background") return void(flag(field));
   if (name == "clustered" || name == "prepareUnique") {
     if (flag(field)) cannot("The option '" + std::string(name) + "' is not supported for an index");
     return;
   }
-  for (const char* known : known_fields) {
-    if (name == known) return;
-  }
+  if (is_known(name)) return;
   throw OperationError(ErrorCode::invalid_index_specification_option,
                        "The field '" + std::string(name) + "' is not valid for an index specification. Specification: " + bson::to_shell(whole));
 }
@@ -165,7 +170,7 @@ bool is_id_pattern(const IndexSpec& spec) {
 bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter) {
   bson::Builder out;
   out.append("v", 2).append("key", spec.key).append("name", spec.name);
-  if (given.find("background").exists()) out.append_element(given.find("background"));
+  if (!given.find("background").is_nullish()) out.append_element(given.find("background"));
   if (spec.unique && spec.name != "_id_") out.append("unique", true);
   if (spec.sparse) out.append("sparse", true);
   if (spec.expire_after_seconds) out.append("expireAfterSeconds", static_cast<int32_t>(*spec.expire_after_seconds));
@@ -188,6 +193,14 @@ void settle_id_index(IndexSpec& spec, DocumentView given) {
 }
 
 }  // namespace
+
+bson::Document without_unknown_options(DocumentView spec) {
+  bson::Builder out;
+  for (const Element& field : spec) {
+    if (is_known(field.name)) out.append_element(field);
+  }
+  return out.done();
+}
 
 IndexSpec parse_index_spec(DocumentView given) {
   IndexSpec spec;

@@ -1,5 +1,5 @@
-// The changes of an index that need no rebuilding, made to its specification:
-// the same whether collMod asks for them or the log does.
+// Specifications before an index is built from them, and the changes of an index that need no rebuilding: the same whether collMod
+// asks for them or the log does.
 #pragma once
 
 #include "storage/index.h"
@@ -9,5 +9,8 @@ namespace storage {
 // One that has it already stays as it is.
 void set_expiry(IndexSpec& spec, int64_t seconds);
 void set_hidden(IndexSpec& spec, bool hidden);
+
+// The specification without what `parse_index_spec` would refuse as unknown (197).
+bson::Document without_unknown_options(bson::DocumentView spec);
 
 }  // namespace storage

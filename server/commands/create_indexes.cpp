@@ -7,6 +7,7 @@
 #include "server/write/target.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
+#include "storage/index_options.h"
 
 namespace server {
 namespace {
@@ -15,6 +16,7 @@ using base::ErrorCode;
 using base::OperationError;
 
 std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments) {
+  const bool ignore_unknown = arguments.loose_boolean("ignoreUnknownIndexOptions").value_or(false);
   std::vector<storage::IndexSpec> specs;
   for (const auto& element : arguments.required_array("indexes")) {
     if (!element.is_object()) {
@@ -22,7 +24,8 @@ std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments) {
                                                          "' is the wrong type '" + std::string(bson::type_name(element.type())) +
                                                          "', expected type 'object'");
     }
-    specs.push_back(storage::parse_index_spec(element.as_document()));
+    const bson::DocumentView spec = element.as_document();
+    specs.push_back(ignore_unknown ? storage::parse_index_spec(storage::without_unknown_options(spec)) : storage::parse_index_spec(spec));
   }
   if (specs.empty()) throw OperationError(ErrorCode::bad_value, "Must specify at least one index to create");
   return specs;
