@@ -64,12 +64,14 @@ class Find : public Command, public Explainable {
     cursor->plan_summary = executor.summary();
     cursor->command = bson::Document(request.body);
     if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
-    cursor->tailable = find.tailable && collection;
+    cursor->tailable = find.tailable && collection && collection->record_count() > 0;
     cursor->await_data = find.await_data;
     cursor->no_timeout = find.no_timeout;
     op.set_plan_summary(cursor->plan_summary);
     cursor->source = std::move(source);
-    query::reply_first_batch(op, *op.services().cursors, std::move(cursor), find.batch_size, find.single_batch, reply);
+    // A tailable cursor that finds no collection, or an empty one, is dead from the start: clients ask again.
+    const bool dead = find.tailable && !cursor->tailable;
+    query::reply_first_batch(op, *op.services().cursors, std::move(cursor), find.batch_size, find.single_batch || dead, reply);
   }
 
   void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
