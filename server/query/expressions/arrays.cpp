@@ -150,14 +150,17 @@ Value index_of_array(std::string_view, Arguments a) {
 ExpressionPtr parse_zip(std::string_view, const ValueView& value, Scope& scope) {
   if (value.type() != Type::object) fail(34460, "$zip only supports an object as an argument, found " + named(value));
   ExpressionPtr inputs, defaults;
+  size_t arrays = 0, fillers = 0;
   bool longest = false;
   for (const bson::Element& field : value.as_document()) {
     if (field.name == "inputs") {
       if (!field.is_array()) fail(34461, "inputs must be an array of expressions, found " + named(field));
       inputs = parse_expression(field, scope);
+      arrays = field.as_document().count();
     } else if (field.name == "defaults") {
       if (!field.is_array()) fail(34462, "defaults must be an array of expressions, found " + named(field));
       defaults = parse_expression(field, scope);
+      fillers = field.as_document().count();
     } else if (field.name == "useLongestLength") {
       if (field.type() != Type::boolean) fail(34463, "useLongestLength must be a bool, found " + named(field));
       longest = field.as_bool();
@@ -165,8 +168,9 @@ ExpressionPtr parse_zip(std::string_view, const ValueView& value, Scope& scope) 
       fail(34464, "$zip found an unknown argument: " + std::string(field.name));
     }
   }
-  if (!inputs) fail(34465, "$zip requires at least one input array");
-  if (defaults && !longest) fail(34466, "cannot specify defaults unless useLongestLength is true");
+  if (arrays == 0) fail(34465, "$zip requires at least one input array");
+  if (fillers > 0 && !longest) fail(34466, "cannot specify defaults unless useLongestLength is true");
+  if (fillers > 0 && fillers != arrays) fail(34467, "defaults and inputs must have the same length");
   return evaluated([inputs = std::move(inputs), defaults = std::move(defaults), longest](Frame& frame) {
     const Value arrays = inputs->evaluate(frame);
     std::vector<std::vector<ValueView>> columns;
@@ -177,7 +181,6 @@ ExpressionPtr parse_zip(std::string_view, const ValueView& value, Scope& scope) 
     }
     const Value filler = defaults ? defaults->evaluate(frame) : Value();
     const auto fill = defaults ? elements_of(filler) : std::vector<ValueView>();
-    if (defaults && fill.size() != columns.size()) fail(34467, "defaults and inputs must have the same length");
     size_t rows = longest ? 0 : SIZE_MAX;
     for (const auto& column : columns) rows = longest ? std::max(rows, column.size()) : std::min(rows, column.size());
     bson::ArrayBuilder out;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "bson/arithmetic.h"
+#include "bson/hashed_key.h"
 #include "bson/json.h"
 #include "bson/numeric.h"
 #include "server/query/expressions/operator_support.h"
@@ -224,8 +225,17 @@ ExpressionPtr parse_convert(std::string_view, const ValueView& value, Scope& sco
 Value type_of(std::string_view, Arguments a) { return Value(bson::type_name(a[0].type())); }
 Value is_number(std::string_view, Arguments a) { return Value(a[0].is_number()); }
 
+// Its argument is one expression: an array is a value to hash, not a list of arguments.
+ExpressionPtr parse_to_hashed_index_key(std::string_view, const ValueView& value, Scope& scope) {
+  return evaluated([of = parse_expression(value, scope)](Frame& frame) {
+    const Value given = of->evaluate(frame);
+    return Value(bson::hashed_key(given.exists() ? given : Value::null()));
+  });
+}
+
 constexpr OperatorEntry entries[] = {
     {"$convert", parse_convert},
+    {"$toHashedIndexKey", parse_to_hashed_index_key},
     {"$toBool", function_of<to<Type::boolean>, 1>},
     {"$toInt", function_of<to<Type::int32>, 1>},
     {"$toLong", function_of<to<Type::int64>, 1>},

@@ -7,6 +7,7 @@
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
+#include "server/query/text.h"
 
 namespace server::query {
 
@@ -128,26 +129,34 @@ StageSpecPtr parse_match(const Element& specification, PipelineContext& context)
   return std::make_unique<MatchSpec>(specification, Matcher::parse(specification.as_document(), match_context(context)));
 }
 
-StageSpecPtr parse_limit(const Element& specification, PipelineContext&) {
-  const auto limit = specification.is_number() ? bson::number::exact_int64(specification) : std::nullopt;
-  if (!limit) {
-    refuse(2107201, "invalid argument to $limit stage: Expected an integer: $limit: " + type_of(specification));
+namespace {
+
+// A whole number that isn't negative. Throws `code` as MongoDB words it.
+int64_t count_of(const Element& specification, int code) {
+  const auto invalid = [&](const std::string& why, const std::string& sign) {
+    const std::string name(specification.name);
+    refuse(code, "invalid argument to " + name + " stage: " + why + sign + show_element(specification));
+  };
+  if (!specification.is_number()) invalid("Expected a number", " in: ");
+  if (bson::number::is_nan(specification)) invalid("Expected an integer, but found NaN", " in: ");
+  const auto whole = bson::number::exact_int64(specification);
+  if (!whole) {
+    const bool fits = bson::number::exact_int64(bson::number::trunc(specification)).has_value();
+    invalid(fits ? "Expected an integer" : "Cannot represent as a 64-bit integer", ": ");
   }
-  if (*limit < 0) {
-    refuse(2107201, "invalid argument to $limit stage: Expected a non-negative number in: $limit: " + std::to_string(*limit));
-  }
-  if (*limit == 0) refuse(15958, "the limit must be positive");
-  return std::make_unique<LimitSpec>(*limit);
+  if (*whole < 0) invalid("Expected a non-negative number", " in: ");
+  return *whole;
 }
 
-StageSpecPtr parse_skip(const Element& specification, PipelineContext&) {
-  const auto skip = specification.is_number() ? bson::number::exact_int64(specification) : std::nullopt;
-  if (!skip) refuse(5107200, "invalid argument to $skip stage: Expected an integer: $skip: " + type_of(specification));
-  if (*skip < 0) {
-    refuse(5107200, "invalid argument to $skip stage: Expected a non-negative number in: $skip: " + std::to_string(*skip));
-  }
-  return std::make_unique<SkipSpec>(*skip);
+}  // namespace
+
+StageSpecPtr parse_limit(const Element& specification, PipelineContext&) {
+  const int64_t limit = count_of(specification, 5107201);
+  if (limit == 0) refuse(15958, "the limit must be positive");
+  return std::make_unique<LimitSpec>(limit);
 }
+
+StageSpecPtr parse_skip(const Element& specification, PipelineContext&) { return std::make_unique<SkipSpec>(count_of(specification, 5107200)); }
 
 StageSpecPtr parse_sample(const Element& specification, PipelineContext&) {
   if (!specification.is_object()) refuse(28745, "the $sample stage specification must be an object");

@@ -1,0 +1,19 @@
+// The 64 bits that MongoDB's hashed indexes and shard keys have for a value: $toHashedIndexKey.
+//
+// MD5 over a canonical form of the value, of which the first 8 bytes count:
+//
+//   seed (0)    int32
+//   type's rank int32, then
+//     a number      its whole part as int64, NaN as 0: 3, 3.7 and NumberLong(3) have one hash
+//     object, array each field: rank, name with its NUL, value; then the end as a field of rank 0
+//     code          the code; with a scope, the scope's fields as of an object
+//     others        the value's bytes as they stand in BSON
+#pragma once
+
+#include "bson/document.h"
+
+namespace bson {
+
+int64_t hashed_key(const ValueView& value);
+
+}  // namespace bson
