@@ -13,6 +13,7 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
       {"$addFields", parse_add_fields},
       {"$bucket", parse_bucket},
       {"$bucketAuto", parse_bucket_auto},
+      {"$changeStream", parse_change_stream},
       {"$collStats", parse_coll_stats},
       {"$count", parse_count},
       {"$currentOp", parse_current_op},
