@@ -9,6 +9,7 @@
 #include "replication/committer.h"
 #include "server/client.h"
 #include "server/command_registry.h"
+#include "server/fail_command.h"
 #include "server/fail_points.h"
 #include "server/generic_arguments.h"
 #include "server/metrics.h"
@@ -64,52 +65,14 @@ bool wants_journal(const Request& request) {
   return concern.is_object() && concern.as_document().find("j").truthy();
 }
 
-// The reply of a command that was run, with the write concern error and the labels a test wants to see.
-bson::Document with_fault(bson::DocumentView reply, const Dispatcher::Fault& fault) {
-  bson::Builder out;
-  for (const auto& field : reply) {
-    if (field.name == "ok") {
-      out.append("writeConcernError", *fault.write_concern_error);
-      if (fault.labels) out.append_array("errorLabels", fault.labels->view().as_document());
-    }
-    out.append_element(field);
-  }
-  return out.done();
-}
-
 }  // namespace
 
-// failCommand: what a test wants to happen to this command, before it runs.
-void Dispatcher::inject(OperationContext& op, const Command& command, Fault& fault) {
-  if (command.name() == "configureFailPoint") return;
-  const auto metadata = op.client().metadata();
-  const auto data = services_.fail_points.strike("failCommand", command.name(), metadata ? metadata->app_name : "");
-  if (!data) return;
-  if (const auto labels = data->find("errorLabels"); labels.is_array()) fault.labels = bson::Value(labels);
-  if (data->find("blockConnection").truthy()) op.sleep(std::chrono::milliseconds(data->find("blockTimeMS").to_int64()));
-  if (data->find("closeConnection").truthy()) {
-    op.close_connection = true;
-    throw OperationError(ErrorCode::host_unreachable, "Failing command '" + op.request().command + "' via 'failCommand' failpoint. Action: close connection.");
-  }
-  if (const auto code = data->find("errorCode"); code.is_number()) {
-    throw OperationError(static_cast<int32_t>(code.to_int64()), "Failing command via 'failCommand' failpoint");
-  }
-  if (const auto error = data->find("writeConcernError"); error.is_object()) {
-    fault.write_concern_error.emplace(error.as_document());
-    const auto labels = error.as_document().find("errorLabels");
-    if (labels.is_array()) fault.labels = bson::Value(labels);
-    const auto code = static_cast<ErrorCode>(error.as_document().find("code").to_int64());
-    if (!fault.labels && op.txn_number && command.retryable() && can_retry_after(code)) {
-      bson::ArrayBuilder retry;
-      retry.append("RetryableWriteError");
-      fault.labels = retry.done_value();
-    }
-  }
-}
-
-int64_t Dispatcher::await_topology_ms(const Request& request) const {
+int64_t Dispatcher::await_topology_ms(const Client& client, const Request& request) const {
   const Command* command = services_.commands.find(request.command);
-  return command ? command->await_topology_ms(services_, request) : 0;
+  const int64_t ms = command ? command->await_topology_ms(services_, request) : 0;
+  // What is to fail does so before it waits.
+  if (ms > 0 && services_.fail_points.any() && would_fail(services_.fail_points, client, request, *command)) return 0;
+  return ms;
 }
 
 Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory) {
@@ -121,7 +84,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   ErrorCode code = ErrorCode::ok;
   std::string message;
   bson::Document details;
-  Fault fault;
+  CommandFault fault;
   try {
     bson::Builder body(std::move(memory));
     run_checked(op, command, fault, body);
@@ -151,8 +114,10 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     services_.metrics.asserts.user.add();
     bson::Builder more;
     more.append_all(details);
-    if (fault.labels) more.append_array("errorLabels", fault.labels->view().as_document());
-    else append_labels(op, command, code, more);
+    if (!fault.labels)
+      append_labels(op, command, code, more);
+    else if (!fault.labels->view().as_document().empty())
+      more.append_array("errorLabels", fault.labels->view().as_document());
     append_topology(services_, code, more);
     append_times(op, more);
     reply.body = error_reply(code, message, more.done());
@@ -161,7 +126,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
                 base::Attributes().add("command", request.command).add("db", request.db).add("error", message));
     }
   }
-  if (reply.ok && fault.write_concern_error) reply.body = with_fault(reply.body, fault);
+  if (reply.ok) reply.body = fail_after(op, *command, std::move(reply.body));
   reply.close_connection = op.close_connection;
   op.retry.reset();
   count(op, command);
@@ -169,7 +134,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   return reply;
 }
 
-void Dispatcher::run_checked(OperationContext& op, Command* command, Fault& fault, bson::Builder& reply) {
+void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFault& fault, bson::Builder& reply) {
   const Request& request = op.request();
   if (!command) throw OperationError(ErrorCode::command_not_found, "no such command: '" + request.command + "'");
   if (!valid_database_name(request.db)) throw OperationError(ErrorCode::invalid_namespace, "Invalid database name: '" + request.db + "'");
@@ -184,7 +149,7 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, Fault& faul
   check_known_fields(*command, request);
   if (command->takes_collection()) request.collection();
   op.check_interrupt();
-  inject(op, *command, fault);
+  fail_before(op, *command, fault);
   if (op.lsid.is_object()) services_.sessions.use(session_key(op.lsid.as_document()), services_.clock.wall_ms());
   learn_cluster_time(op);
   check_member(op, *command);

@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
-#include "bson/value.h"
 #include "replication/coordinator.h"
 #include "server/command.h"
 
 namespace server {
 
 class Client;
+struct CommandFault;
 
 // Thread-safe.
 class Dispatcher {
@@ -21,7 +21,7 @@ class Dispatcher {
 
   // How long the connection should wait before it runs the request, or until the topology changes; no thread waits meanwhile.
   // Milliseconds. Never throws: what is wrong with the request comes out in run().
-  int64_t await_topology_ms(const Request& request) const;
+  int64_t await_topology_ms(const Client& client, const Request& request) const;
 
   struct Reply {
     bson::Document body;
@@ -42,15 +42,8 @@ class Dispatcher {
   // `memory` is reused for the reply. Blocks as long as the command does; never throws.
   Reply run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory = {});
 
-  // What a fail point adds to a reply.
-  struct Fault {
-    std::optional<bson::Document> write_concern_error;
-    std::optional<bson::Value> labels;
-  };
-
  private:
-  void run_checked(OperationContext& op, Command* command, Fault& fault, bson::Builder& reply);
-  void inject(OperationContext& op, const Command& command, Fault& fault);
+  void run_checked(OperationContext& op, Command* command, CommandFault& fault, bson::Builder& reply);
   void count(const OperationContext& op, const Command* command);
   void log_slow(const OperationContext& op, const Command* command, const Reply& reply) const;
 

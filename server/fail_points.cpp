@@ -1,5 +1,10 @@
 #include "server/fail_points.h"
 
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <iterator>
+
 #include "base/error.h"
 #include "base/random.h"
 
@@ -10,43 +15,71 @@ using base::OperationError;
 
 namespace {
 
-constexpr std::string_view known[] = {"failCommand", "onPrimaryTransactionalWrite"};
+constexpr std::string_view known[] = {"failCommand", "failGetMoreAfterCursorCheckout", "maxTimeAlwaysTimeOut",
+                                      "maxTimeNeverTimeOut", "onPrimaryTransactionalWrite"};
 
-// Concerns it this command? A list is named failCommands.
-bool concerns(bson::DocumentView data, std::string_view command, std::string_view application) {
-  if (const auto wanted = data.find("appName"); wanted.is_string() && wanted.as_string() != application) return false;
-  const auto list = data.find("failCommands");
-  if (!list.is_array()) return !data.has("failCommands");
-  for (const auto& name : list.as_document()) {
-    if (name.is_string() && name.as_string() == command) return true;
+// The count of {times: n} and {skip: n}.
+int64_t count_of(const bson::Element& value) {
+  const std::string name(value.name);
+  if (!value.is_number()) {
+    throw OperationError(ErrorCode::type_mismatch, "\"" + name + "\" had the wrong type. Expected a number, found " +
+                                                       std::string(bson::type_name(value.type())));
   }
-  return false;
+  if (value.to_double() != std::trunc(value.to_double())) {
+    throw OperationError(ErrorCode::bad_value,
+                         "Expected field \"" + name + "\" to have a value exactly representable as a 64-bit integer");
+  }
+  if (value.to_double() < 0) throw OperationError(ErrorCode::bad_value, "'" + name + "' option to 'mode' must be positive");
+  if (value.to_double() > INT_MAX) throw OperationError(ErrorCode::bad_value, "'" + name + "' option to 'mode' is too large");
+  return value.to_int64();
+}
+
+double probability_of(const bson::Element& value) {
+  if (!value.is_number()) {
+    throw OperationError(ErrorCode::type_mismatch,
+                         "the 'activationProbability' option to 'mode' must be a double between 0 and 1");
+  }
+  if (!(value.to_double() >= 0 && value.to_double() <= 1)) {
+    throw OperationError(ErrorCode::bad_value,
+                         "activationProbability must be between 0.0 and 1.0; found " + std::to_string(value.to_double()));
+  }
+  return value.to_double();
 }
 
 }  // namespace
 
-int64_t FailPoints::configure(const std::string& name, const bson::ValueView& mode, bson::DocumentView data) {
-  bool is_known = false;
-  for (std::string_view one : known) is_known = is_known || one == name;
-  if (!is_known) throw OperationError(ErrorCode::fail_point_set_failed, "The fail point '" + name + "' was not found");
+FailPoints::Point FailPoints::parse(const bson::ValueView& mode) {
   Point point;
-  if (mode.is_string() && mode.as_string() == "off") {
-    point.mode = Point::Mode::off;
-  } else if (mode.is_string() && mode.as_string() == "alwaysOn") {
-    point.mode = Point::Mode::on;
-  } else if (mode.is_object() && mode.as_document()["times"].is_number()) {
-    point.mode = Point::Mode::times;
-    point.count = mode.as_document()["times"].to_int64();
-  } else if (mode.is_object() && mode.as_document()["skip"].is_number()) {
-    point.mode = Point::Mode::skip;
-    point.count = mode.as_document()["skip"].to_int64();
-  } else if (mode.is_object() && mode.as_document()["activationProbability"].is_number()) {
-    point.mode = Point::Mode::probability;
-    point.probability = mode.as_document()["activationProbability"].to_double();
-  } else {
-    throw OperationError(ErrorCode::bad_value, "'mode' must be one of 'off', 'alwaysOn', {times: n}, {skip: n}, {activationProbability: p}");
+  if (!mode.exists()) throw OperationError(ErrorCode::illegal_operation, "When setting a failpoint, you must supply a 'mode'");
+  if (mode.is_string()) {
+    if (mode.as_string() == "alwaysOn")
+      point.mode = Point::Mode::on;
+    else if (mode.as_string() != "off")
+      throw OperationError(ErrorCode::bad_value, "unknown mode: " + std::string(mode.as_string()));
+    return point;
   }
-  if (point.count < 0) throw OperationError(ErrorCode::bad_value, "'times' and 'skip' options to 'mode' must be positive");
+  if (!mode.is_object()) throw OperationError(ErrorCode::type_mismatch, "'mode' must be a string or JSON object");
+  const bson::DocumentView options = mode.as_document();
+  if (const auto times = options.find("times"); times.exists()) {
+    point.count = count_of(times);
+    point.mode = Point::Mode::times;
+  } else if (const auto skip = options.find("skip"); skip.exists()) {
+    point.count = count_of(skip);
+    point.mode = Point::Mode::skip;
+  } else if (const auto probability = options.find("activationProbability"); probability.exists()) {
+    point.probability = probability_of(probability);
+    point.mode = Point::Mode::probability;
+  } else {
+    throw OperationError(ErrorCode::bad_value, "'mode' must be one of 'off', 'alwaysOn', 'times', and 'activationProbability'");
+  }
+  return point;
+}
+
+int64_t FailPoints::configure(const std::string& name, const bson::ValueView& mode, bson::DocumentView data) {
+  if (std::find(std::begin(known), std::end(known), name) == std::end(known)) {
+    throw OperationError(ErrorCode::fail_point_set_failed, name + " not found");
+  }
+  Point point = parse(mode);
   point.data = bson::Document(data);
   std::lock_guard lock(mutex_);
   point.entered = points_[name].entered;
@@ -58,14 +91,17 @@ int64_t FailPoints::configure(const std::string& name, const bson::ValueView& mo
   return entered;
 }
 
-std::optional<bson::Document> FailPoints::strike(const std::string& name, std::string_view command, std::string_view application) {
-  if (active_.load(std::memory_order_relaxed) == 0) return std::nullopt;
+std::optional<bson::Document> FailPoints::strike(const std::string& name, const Concerns& concerns) {
+  if (!any()) return std::nullopt;
   std::lock_guard lock(mutex_);
   const auto found = points_.find(name);
   if (found == points_.end()) return std::nullopt;
   Point& point = found->second;
-  if (point.mode == Point::Mode::off || !concerns(point.data, command, application)) return std::nullopt;
-  if (point.mode == Point::Mode::skip && point.count-- > 0) return std::nullopt;
+  if (point.mode == Point::Mode::off || (concerns && !concerns(point.data))) return std::nullopt;
+  if (point.mode == Point::Mode::skip && point.count > 0) {
+    --point.count;
+    return std::nullopt;
+  }
   if (point.mode == Point::Mode::times && point.count-- <= 0) {
     point.mode = Point::Mode::off;
     return std::nullopt;
@@ -73,6 +109,17 @@ std::optional<bson::Document> FailPoints::strike(const std::string& name, std::s
   if (point.mode == Point::Mode::probability && base::Random(base::entropy64()).unit() >= point.probability) return std::nullopt;
   ++point.entered;
   return point.data;
+}
+
+bool FailPoints::armed(const std::string& name, const Concerns& concerns) const {
+  std::lock_guard lock(mutex_);
+  const auto found = points_.find(name);
+  if (found == points_.end()) return false;
+  const Point& point = found->second;
+  const bool ready = point.mode == Point::Mode::on || point.mode == Point::Mode::probability ||
+                     (point.mode == Point::Mode::times && point.count > 0) ||
+                     (point.mode == Point::Mode::skip && point.count == 0);
+  return ready && concerns(point.data);
 }
 
 int64_t FailPoints::entered(const std::string& name) const {

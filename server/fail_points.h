@@ -1,12 +1,16 @@
 // Faults on purpose, for tests of drivers: set with configureFailPoint where the
 // server was started with --setParameter enableTestCommands=1.
 //
-//   failCommand                   a command fails, hangs or loses its connection before it runs
-//   onPrimaryTransactionalWrite   a retryable write is done, and the connection goes before the answer
+//   failCommand                      a command fails, hangs or loses its connection before it runs, or gets a write concern error
+//   failGetMoreAfterCursorCheckout   a getMore fails after it took up its cursor, which is lost with it
+//   maxTimeAlwaysTimeOut             an operation with a time limit is out of time at its next check
+//   maxTimeNeverTimeOut              and this one never is, however long it takes
+//   onPrimaryTransactionalWrite      a retryable write is done, and the connection goes before the answer
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -22,11 +26,18 @@ class FailPoints {
   std::atomic<bool> enabled{false};  // the parameter enableTestCommands
 
   // `mode`: "off", "alwaysOn", {times: n}, {skip: n}, {activationProbability: p}. Returns how often it was entered. Throws
-  // FailPointSetFailed (169) for one that isn't known, BadValue for a bad mode.
+  // FailPointSetFailed (169) for one that isn't known, IllegalOperation without a mode, BadValue or TypeMismatch for a bad one.
   int64_t configure(const std::string& name, const bson::ValueView& mode, bson::DocumentView data);
 
-  // The data of a fail point that strikes now and concerns `command` of that application; counts it.
-  std::optional<bson::Document> strike(const std::string& name, std::string_view command, std::string_view application);
+  // The data of a fail point that strikes now; counts it. Where `concerns` says of its data that it is about somebody else, it
+  // neither strikes nor counts. Costs an atomic load where nothing is armed.
+  using Concerns = std::function<bool(bson::DocumentView data)>;
+  std::optional<bson::Document> strike(const std::string& name, const Concerns& concerns = {});
+  // Whether it would strike, as far as that can be told beforehand; counts nothing.
+  bool armed(const std::string& name, const Concerns& concerns) const;
+  // Strikes it? Cheap enough for every check of a deadline.
+  bool strikes(const char* name) { return any() && strike(name); }
+  bool any() const { return active_.load(std::memory_order_relaxed) != 0; }
   int64_t entered(const std::string& name) const;
 
  private:
@@ -37,6 +48,8 @@ class FailPoints {
     bson::Document data;
     int64_t entered = 0;
   };
+  static Point parse(const bson::ValueView& mode);
+
   std::atomic<int> active_{0};
   mutable std::mutex mutex_;
   std::map<std::string, Point> points_;

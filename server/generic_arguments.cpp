@@ -31,14 +31,15 @@ static_assert(std::is_sorted(std::begin(known), std::end(known)));
 // Of $gossip and internal fields some are only ever sent between members; a
 // standalone takes them and has no use for them, as mongod does.
 
-void apply_max_time(OperationContext& op, const Element& value) {
+void apply_max_time(OperationContext& op, const Command& command, const Element& value) {
   if (!value.is_number()) throw OperationError(ErrorCode::bad_value, "maxTimeMS must be a number");
   const double ms = value.to_double();
   if (std::isnan(ms) || ms < 0 || ms > INT32_MAX) {
     throw OperationError(ErrorCode::bad_value, std::to_string(value.to_int64()) + " value for maxTimeMS is out of range [0, 2147483647]");
   }
   if (ms != std::floor(ms)) throw OperationError(ErrorCode::bad_value, "maxTimeMS has non-integral value");
-  if (ms > 0) op.set_max_time_ms(static_cast<int64_t>(ms));
+  // With getMore it says how long to wait for documents, and is no limit.
+  if (ms > 0 && command.kind() != OpKind::get_more) op.set_max_time_ms(static_cast<int64_t>(ms));
 }
 
 bool boolean(const Element& value) {
@@ -202,7 +203,7 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
     if (field.name == "lsid") {
       op.lsid = field;
     } else if (field.name == "maxTimeMS") {
-      apply_max_time(op, field);
+      apply_max_time(op, command, field);
     } else if (field.name == "txnNumber") {
       if (field.type() != Type::int64) {
         throw OperationError(ErrorCode::type_mismatch, "BSON field 'OperationSessionInfo.txnNumber' is the wrong type '" +

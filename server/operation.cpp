@@ -1,6 +1,7 @@
 #include "server/operation.h"
 
 #include "server/command.h"
+#include "server/fail_points.h"
 #include "server/services.h"
 #include "server/write/retry.h"
 
@@ -8,6 +9,16 @@ namespace server {
 
 using base::ErrorCode;
 using base::OperationError;
+
+namespace {
+
+// Whether the time is up, or a test says so.
+bool passed(OperationContext::Time deadline, FailPoints& points) {
+  if (points.strikes("maxTimeNeverTimeOut")) return false;
+  return points.strikes("maxTimeAlwaysTimeOut") || std::chrono::steady_clock::now() >= deadline;
+}
+
+}  // namespace
 
 OperationContext::OperationContext(Services& services, Client& client, const Request& request, const Command* command)
     : services_(services),
@@ -53,7 +64,7 @@ void OperationContext::check_interrupt() const {
     if (code == 279) message = "operation was interrupted because a client disconnected";
     throw OperationError(why, message);
   }
-  if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) [[unlikely]] {
+  if (deadline_ && passed(*deadline_, services_.fail_points)) [[unlikely]] {
     throw OperationError(ErrorCode::max_time_ms_expired, "operation exceeded time limit");
   }
 }

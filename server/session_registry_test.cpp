@@ -1,8 +1,6 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
-#include "bson/json.h"
-#include "server/fail_points.h"
 #include "server/session_registry.h"
 
 using namespace server;
@@ -56,31 +54,4 @@ TEST_CASE("a session's key leads to its lsid and back") {
   const bson::Document lsid = session_document(key('x'));
   CHECK(lsid.find("uid").as_binary().bytes.size() == 32);
   CHECK(session_key(lsid).substr(0, 16) == key('x').substr(0, 16));
-}
-
-TEST_CASE("a fail point strikes as often, and whom, as it was told") {
-  FailPoints points;
-  const auto strikes = [&](const char* command, const char* application = "") { return points.strike("failCommand", command, application).has_value(); };
-  const auto set = [&](const std::string& mode, const std::string& data) {
-    const bson::Document wrapped = bson::json("{mode: " + mode + "}");
-    points.configure("failCommand", wrapped.find("mode"), bson::json(data));
-  };
-  CHECK_FALSE(strikes("insert"));
-  set("{times: 2}", R"({failCommands: ["insert"], errorCode: 91})");
-  CHECK_FALSE(strikes("find"));
-  CHECK(strikes("insert"));
-  CHECK(strikes("insert"));
-  CHECK_FALSE(strikes("insert"));
-  set("{skip: 1}", R"({failCommands: ["insert", "find"]})");
-  CHECK_FALSE(strikes("find"));
-  CHECK(strikes("insert"));
-  set("\"alwaysOn\"", R"({failCommands: ["insert"], appName: "one"})");
-  CHECK_FALSE(strikes("insert", "other"));
-  CHECK(strikes("insert", "one"));
-  set("\"off\"", "{}");
-  CHECK_FALSE(strikes("insert", "one"));
-  CHECK(points.entered("failCommand") == 4);
-  CHECK_THROWS_AS(set("\"sometimes\"", "{}"), base::OperationError);
-  const bson::Document on = bson::json(R"({mode: "alwaysOn"})");
-  CHECK_THROWS_AS(points.configure("noSuchPoint", on.find("mode"), bson::DocumentView()), base::OperationError);
 }

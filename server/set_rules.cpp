@@ -242,7 +242,9 @@ void append_labels(const OperationContext& op, const Command* command, ErrorCode
 }
 
 void append_topology(const Services& services, ErrorCode code, bson::Builder& reply) {
-  static constexpr int32_t codes[] = {91, 189, 10058, 10107, 11600, 11602, 13435, 13436};
+  // Errors of a shutdown are not among them: nothing has changed yet, and a driver takes an error whose version it knows for an
+  // old one.
+  static constexpr int32_t codes[] = {189, 10058, 10107, 11602, 13435, 13436};
   if (!services.replica_set || std::find(std::begin(codes), std::end(codes), static_cast<int32_t>(code)) == std::end(codes)) return;
   // The state that led here may have shown before the counter that goes with it; who changes them lets go of them together.
   // With the older counter a driver would take this error for an old one, and come straight back.

@@ -6,6 +6,8 @@
 #include "replication/optime.h"
 #include "server/arguments.h"
 #include "server/command.h"
+#include "server/fail_command.h"
+#include "server/fail_points.h"
 #include "server/operation.h"
 #include "server/query/cursor_registry.h"
 #include "server/services.h"
@@ -21,8 +23,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds await_default{1000};
 constexpr milliseconds await_step_max{20};
-// An awaiting getMore that found nothing in its time has nothing to complain about.
-constexpr milliseconds deadline_slack{60'000};
 
 // What the collection's name in the request says; the cursor must be of it.
 std::string requested_namespace(const Request& request) {
@@ -82,12 +82,14 @@ class GetMore : public Command {
     const auto batch_size = Arguments("getMore", request.body).unsigned_integer("batchSize");
     CheckedOut cursor(registry, registry.check_out(id, ns, op));
     const bool awaits = cursor->tailable && cursor->await_data;
-    if (op.deadline() && !awaits) {
+    const auto patience = request.body.find("maxTimeMS");
+    if (patience.is_number() && !awaits) {
       cursor.check_in(op.services().clock.wall_ms());
       throw OperationError(ErrorCode::bad_value, "cannot set maxTimeMS on getMore command for a non-awaitData cursor");
     }
-    const milliseconds patience = op.remaining().value_or(await_default);
-    set_deadline(op, *cursor, awaits);
+    fail_if_asked(op);
+    // What waits for documents has all the time it was given to wait, and needs no other limit.
+    if (!awaits && cursor->time_left) op.set_deadline(std::chrono::steady_clock::now() + *cursor->time_left);
     op.set_plan_summary(cursor->plan_summary);
 
     auto out = reply.object("cursor");
@@ -101,7 +103,10 @@ class GetMore : public Command {
       // 0 means no limit here, other than with find.
       const int64_t documents_max = batch_size.value_or(0) > 0 ? *batch_size : -1;
       more = query::fill_batch(*cursor, documents_max, batch);
-      if (awaits) more = await(op, *cursor, documents_max, patience, batch) || more;
+      if (awaits) {
+        const milliseconds wait = patience.is_number() ? milliseconds(patience.to_int64()) : await_default;
+        more = await(op, *cursor, documents_max, wait, batch) || more;
+      }
       query::count_batch(op, *cursor, batch.count());
       op.counts.cursor_id = id;
     }
@@ -117,9 +122,18 @@ class GetMore : public Command {
   }
 
  private:
-  static void set_deadline(OperationContext& op, const query::Cursor& cursor, bool awaits) {
-    if (awaits) return op.set_deadline(std::chrono::steady_clock::now() + op.remaining().value_or(await_default) + deadline_slack);
-    if (cursor.time_left) op.set_deadline(std::chrono::steady_clock::now() + *cursor.time_left);
+  // The fail point failGetMoreAfterCursorCheckout {errorCode, appName, …}: the cursor goes with the error.
+  static void fail_if_asked(OperationContext& op) {
+    FailPoints& points = op.services().fail_points;
+    if (!points.any()) return;
+    const auto data = points.strike("failGetMoreAfterCursorCheckout", [&](bson::DocumentView each) {
+      return concerns(each, op.client(), op.request(), *op.command());
+    });
+    if (!data) return;
+    const auto code = data->find("errorCode");
+    throw OperationError(
+        code.is_number() ? static_cast<int32_t>(code.to_int64()) : static_cast<int32_t>(ErrorCode::internal_error),
+        "Hit the 'failGetMoreAfterCursorCheckout' failpoint");
   }
 
   // Looks again, ever less often, until something has come or time is up.
@@ -127,7 +141,7 @@ class GetMore : public Command {
     const auto until = std::chrono::steady_clock::now() + patience;
     milliseconds step{1};
     while (batch.count() == 0) {
-      const auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
+      const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
       if (left <= milliseconds(0)) return false;
       cursor.source->end();
       op.sleep(std::min(step, left));

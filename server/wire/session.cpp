@@ -319,7 +319,7 @@ awaitable<bool> Session::answer(const Message& message, std::optional<Compressor
 }
 
 awaitable<Dispatcher::Reply> Session::run(const Request& request, bool exhaust) {
-  const int64_t topology_ms = dispatcher_.await_topology_ms(request);
+  const int64_t topology_ms = dispatcher_.await_topology_ms(client_, request);
   if (topology_ms > 0) co_await await_topology(topology_ms);
   metrics_.connections.active.add(1);
   Dispatcher::Reply reply;

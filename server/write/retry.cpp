@@ -58,14 +58,17 @@ bson::Document Retry::image() const {
 
 void Retry::save(storage::Transaction& transaction) {
   history_->save(transaction);
-  const auto metadata = op_.client().metadata();
-  const auto fault = op_.services().fail_points.strike("onPrimaryTransactionalWrite", op_.request().command, metadata ? metadata->app_name : "");
+  const auto fault = op_.services().fail_points.strike("onPrimaryTransactionalWrite");
   if (!fault) return;
-  if (const auto code = fault->find("failBeforeCommitExceptionCode"); code.is_number()) {
-    throw OperationError(static_cast<int32_t>(code.to_int64()), "Failing write for test");
-  }
   const auto close = fault->find("closeConnection");
-  if (!close.exists() || close.truthy()) transaction.after_commit([this] { op_.close_connection = true; });
+  const bool closes = !close.exists() || close.truthy();
+  if (const auto code = fault->find("failBeforeCommitExceptionCode"); code.exists()) {
+    op_.close_connection = closes;
+    throw OperationError(static_cast<int32_t>(code.to_int64()), "Failing write for transaction number " +
+                                                                    std::to_string(*op_.txn_number) +
+                                                                    " due to failpoint. The write must not be reflected.");
+  }
+  if (closes) transaction.after_commit([this] { op_.close_connection = true; });
 }
 
 SessionWrite Retry::before(bool with_image) {

@@ -439,13 +439,22 @@ def test_the_same_statement_from_two_connections_at_once_runs_once(client):
 
 
 @pytest.mark.parametrize("data", [{"errorCode": 10107}, {"errorCode": 91}, {"errorCode": 11600}, {"closeConnection": True}])
-def test_drivers_retry_what_failed_before_it_ran(client, data):
+def test_drivers_retry_what_failed_before_it_ran(server, client, data):
     client.admin.command("configureFailPoint", "failCommand", mode={"times": 1}, data={"failCommands": ["insert", "update"], **data})
-    began = time.monotonic()
-    client.t.c.insert_one({"_id": 1})
-    # The error carries the topologyVersion the driver knows: it doesn't wait for its monitor's next answer.
-    assert time.monotonic() - began < 5
+    # An error about the member's state carries the topologyVersion that the driver knows: it doesn't wait for its monitor's next
+    # answer. One of a shutdown carries none, as a mongod's doesn't, and the monitor has to say first that the member is back.
+    with set_client(server, **({"heartbeatFrequencyMS": 500} if data.get("errorCode") in (91, 11600) else {})) as writer:
+        writer.t.c.find_one()
+        began = time.monotonic()
+        writer.t.c.insert_one({"_id": 1})
+        assert time.monotonic() - began < 5
     assert client.t.c.count_documents({}) == 1
+
+
+def test_errors_of_a_shutdown_clear_the_pool_and_those_of_a_state_do_not(server, client):
+    for code, carries in ((91, False), (11600, False), (10107, True), (11602, True), (189, True)):
+        client.admin.command("configureFailPoint", "failCommand", mode={"times": 1}, data={"failCommands": ["insert"], "errorCode": code})
+        assert ("topologyVersion" in raw(server.port, {"insert": "c", "documents": [{}], "$db": "t"})) == carries
 
 
 def test_drivers_retry_what_ran_though_the_answer_was_lost(client):
