@@ -22,6 +22,7 @@
   X(create)                    \
   X(create_branch)             \
   X(create_indexes)            \
+  X(create_search_indexes)     \
   X(create_snapshot)           \
   X(create_tag)                \
   X(current_op)                \
@@ -38,6 +39,7 @@
   X(drop_branch)               \
   X(drop_database)             \
   X(drop_indexes)              \
+  X(drop_search_index)         \
   X(drop_snapshot)             \
   X(drop_tag)                  \
   X(end_sessions)              \
@@ -76,6 +78,7 @@
   X(list_commands)             \
   X(list_databases)            \
   X(list_indexes)              \
+  X(list_search_indexes)       \
   X(list_snapshots)            \
   X(list_tags)                 \
   X(log)                       \
@@ -114,6 +117,7 @@
   X(sweep)                     \
   X(update)                    \
   X(users_info)                \
+  X(update_search_index)       \
   X(validate)                  \
   X(validate_db_metadata)      \
   X(verify)                    \

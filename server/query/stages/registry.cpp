@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "server/query/stages/search.h"
 
 namespace server::query {
 
@@ -28,6 +29,7 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
       {"$indexStats", parse_index_stats},
       {"$limit", parse_limit},
       {"$listLocalSessions", parse_list_local_sessions},
+      {"$listSearchIndexes", parse_search},
       {"$lookup", parse_lookup},
       {"$match", parse_match},
       {"$merge", parse_merge},
@@ -37,6 +39,8 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
       {"$replaceRoot", parse_replace_root},
       {"$replaceWith", parse_replace_root},
       {"$sample", parse_sample},
+      {"$search", parse_search},
+      {"$searchMeta", parse_search},
       {"$set", parse_add_fields},
       {"$setWindowFields", parse_set_window_fields},
       {"$skip", parse_skip},
@@ -45,6 +49,7 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
       {"$unionWith", parse_union_with},
       {"$unset", parse_unset},
       {"$unwind", parse_unwind},
+      {"$vectorSearch", parse_search},
   };
   if (!stage.is_object()) {
     throw base::OperationError(base::ErrorCode::type_mismatch, "Each element of the 'pipeline' array must be an object");

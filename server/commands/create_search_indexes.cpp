@@ -1,0 +1,32 @@
+// createSearchIndexes: there is no search engine beside this server, so it is refused (search_index.h).
+#include "server/command.h"
+#include "server/commands/search_index.h"
+
+namespace server {
+namespace {
+
+class CreateSearchIndexes : public Command {
+ public:
+  std::string_view name() const override { return "createSearchIndexes"; }
+  std::string_view help() const override { return "creates search indexes; only with Atlas"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"indexes"};
+    return names;
+  }
+  bool takes_collection() const override { return true; }
+
+  void run(OperationContext&, const Request& request, bson::Builder&) override {
+    const Arguments arguments(request);
+    arguments.required_array("indexes");
+    for (const bson::DocumentView index : request.documents("indexes")) check_search_index({arguments.dotted("indexes"), index});
+    refuse_search_index();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_create_search_indexes_command() {
+  return std::make_unique<CreateSearchIndexes>();
+}
+
+}  // namespace server

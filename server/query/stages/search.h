@@ -1,0 +1,11 @@
+// $search, $searchMeta, $vectorSearch and $listSearchIndexes.
+#pragma once
+
+#include "server/query/stages/stage.h"
+
+namespace server::query {
+
+// Refuses the stage: there is no search engine beside this server. A mongod that isn't part of Atlas says the same (6047401).
+StageSpecPtr parse_search(const bson::Element& specification, PipelineContext& context);
+
+}  // namespace server::query
