@@ -146,7 +146,7 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
     throw OperationError(ErrorCode::unauthorized, std::string(command->name()) + " may only be run against the admin database.");
   }
   apply_generic_arguments(op, *command);
-  check_known_fields(*command, request);
+  check_known_fields(*command, request, op.api.strict);
   if (command->takes_collection()) request.collection();
   op.check_interrupt();
   fail_before(op, *command, fault);

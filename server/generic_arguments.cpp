@@ -10,6 +10,7 @@
 #include "server/default_concerns.h"
 #include "server/operation.h"
 #include "server/services.h"
+#include "server/stable_api.h"
 
 namespace server {
 
@@ -245,7 +246,7 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
   check_session(op, transaction);
 }
 
-void check_known_fields(const Command& command, const Request& request) {
+void check_known_fields(const Command& command, const Request& request, bool api_strict) {
   const auto fields = command.fields();
   if (!fields) return;
   auto first = request.body.begin();
@@ -259,6 +260,7 @@ void check_known_fields(const Command& command, const Request& request) {
     if (!is_generic_argument(name) && std::find(fields->begin(), fields->end(), name) == fields->end()) {
       throw OperationError(40415, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is an unknown field.");
     }
+    if (api_strict) check_stable_field(command, name);
   }
 }
 

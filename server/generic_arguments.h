@@ -25,7 +25,8 @@ void apply_generic_arguments(OperationContext& op, const Command& command);
 // Throws FailedToParse, BadValue.
 WriteConcern parse_write_concern(bson::DocumentView given, bool replicated);
 
-// Throws 40415 for a field the command doesn't know and 40413 for a repeated one.
-void check_known_fields(const Command& command, const Request& request);
+// Throws 40415 for a field the command doesn't know, 40413 for a repeated one, and APIStrictError (323) where the client keeps to
+// the Stable API (`api_strict`) and the field is outside of it.
+void check_known_fields(const Command& command, const Request& request, bool api_strict = false);
 
 }  // namespace server

@@ -116,8 +116,8 @@
   X(status)                    \
   X(sweep)                     \
   X(update)                    \
-  X(users_info)                \
   X(update_search_index)       \
+  X(users_info)                \
   X(validate)                  \
   X(validate_db_metadata)      \
   X(verify)                    \

@@ -7,6 +7,7 @@
 #include "server/command_registry.h"
 #include "server/commands/explain_writes.h"
 #include "server/commands/explainable.h"
+#include "server/generic_arguments.h"
 #include "server/operation.h"
 #include "server/options.h"
 #include "server/services.h"
@@ -71,6 +72,7 @@ class Explain : public Command {
     if (!command) {
       throw OperationError(ErrorCode::command_not_found, "Explain failed due to unknown command: " + inner.command);
     }
+    check_known_fields(*command, inner, op.api.strict);
     if (auto* explainable = dynamic_cast<Explainable*>(command)) {
       explainable->explain(op, inner, verbosity, reply);
     } else if (!explain_write(op, inner, command->name(), verbosity, reply)) {

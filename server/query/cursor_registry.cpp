@@ -17,6 +17,7 @@ using base::ErrorCode;
 using base::OperationError;
 
 constexpr int32_t cursor_in_use = 12051;
+constexpr int32_t api_mismatch = 325;
 constexpr size_t batch_bytes_max = bson::document_bytes_max;
 
 // A session's name: {id, uid}; the id alone where nobody is logged in.
@@ -30,6 +31,22 @@ void check_session(const Cursor& cursor, const OperationContext& op) {
   if (had && has && !same_session(cursor.lsid, op.lsid.as_document())) {
     throw OperationError(50738, begin + "created in session " + show(cursor.lsid.view()) + ", in session " + show(op.lsid));
   }
+}
+
+bson::Document api_of(const OperationContext& op) {
+  if (op.api.version.empty()) return {};
+  bson::Builder out;
+  out.append("apiVersion", op.api.version);
+  if (op.api.strict) out.append("apiStrict", true);
+  if (op.api.deprecation_errors) out.append("apiDeprecationErrors", true);
+  return out.done();
+}
+
+void check_api(const Cursor& cursor, const OperationContext& op) {
+  const bson::Document api = api_of(op);
+  if (api.bytes() == cursor.api.bytes()) return;
+  throw OperationError(api_mismatch, "API parameter mismatch: getMore used params " + show(api.view()) +
+                                         ", the cursor-creating command used " + show(cursor.api.view()));
 }
 
 [[noreturn]] void not_found(int64_t id) {
@@ -67,6 +84,7 @@ std::unique_ptr<Cursor> CursorRegistry::check_out(int64_t id, std::string_view n
   }
   if (!slot.cursor) throw OperationError(cursor_in_use, "cursor id " + std::to_string(id) + " is already in use");
   check_session(*slot.cursor, op);
+  check_api(*slot.cursor, op);
   slot.operation = op.id();
   return std::move(slot.cursor);
 }
@@ -202,6 +220,7 @@ void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::uniq
     cursor->source->end();
     if (op.deadline()) cursor->time_left = *op.remaining();
     cursor->moment = op.moment;
+    cursor->api = api_of(op);
     cursor->progress = op.progress();
     cursor->agreed_only = op.read_concern.agreed();
     id = registry.add(std::move(cursor), op.services().clock.wall_ms());

@@ -51,6 +51,7 @@ struct Cursor {
   std::optional<bson::Document> stashed;   // read, but did not fit into the last batch
   bson::Document command;                  // the one that made it, for currentOp
   bson::Document lsid;                     // empty: no session
+  bson::Document api;                      // apiVersion and its company, as that command gave them
   bool tailable = false;
   bool await_data = false;
   bool no_timeout = false;
@@ -77,7 +78,7 @@ class CursorRegistry {
   int64_t add(std::unique_ptr<Cursor> cursor, int64_t now_ms);
 
   // Takes it out for a getMore. Throws CursorNotFound (43), Unauthorized (13) for another
-  // namespace, 50736 … 50738 for another session, CursorInUse (12051).
+  // namespace, 50736 … 50738 for another session, APIMismatchError (325) for another API version, CursorInUse (12051).
   std::unique_ptr<Cursor> check_out(int64_t id, std::string_view ns, OperationContext& op);
   // Puts it back. False: it was killed meanwhile, and is gone now.
   bool check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms);

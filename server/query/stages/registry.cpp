@@ -3,7 +3,9 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "server/operation.h"
 #include "server/query/stages/search.h"
+#include "server/stable_api.h"
 
 namespace server::query {
 
@@ -63,6 +65,7 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
   if (found == parsers.end()) {
     throw base::OperationError(40324, "Unrecognized pipeline stage name: '" + std::string(specification.name) + "'");
   }
+  if (context.op && context.op->api.strict) check_stable_stage(specification);
   return found->second(specification, context);
 }
 
