@@ -193,7 +193,7 @@ OF_OTHERS = {
     "plain": """{"indexes":[{"v":{"$numberInt":"2"},"key":{"_id":{"$numberInt":"1"}},"name":"_id_"}],
                  "uuid":"f1b3a5e2c3d4405e9f0a1b2c3d4e5f60","collectionName":"plain","type":"collection"}""",
     "old": """{"options":{},"indexes":[{"v":1,"key":{"_id":1},"name":"_id_","ns":"of.old"},
-               {"v":1,"key":{"a":{"$numberDouble":"1.0"},"b.c":{"$numberLong":"-1"}},"name":"a_1_b.c_-1","ns":"of.old","background":true,"dropDups":true},
+               {"v":1,"key":{"a":{"$numberDouble":"1.0"},"b.c":{"$numberLong":"-1"}},"name":"a_1_b.c_-1","ns":"of.old","background":true,"safe":null,"w":1,"dropDups":true},
                {"v":1,"unique":true,"key":{"u":1},"name":"u_1","ns":"of.old","sparse":1,"expireAfterSeconds":{"$numberDouble":"86400.0"}}]}""",
     "log": """{"options":{"capped":true,"size":{"$numberInt":"4096"},"max":{"$numberLong":"10"},"autoIndexId":true},
                "indexes":[{"v":{"$numberInt":"2"},"key":{"_id":{"$numberInt":"1"}},"name":"_id_","ns":"of.log"}],"uuid":"","collectionName":"log"}""",
