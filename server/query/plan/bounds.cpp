@@ -163,8 +163,11 @@ std::optional<Bounds> bounds_of(const Node& node, std::string_view path, bool mu
     case Kind::exists: return Bounds{everything(), false};
     case Kind::type: return type_bounds(static_cast<const match::TypeIs&>(node));
     case Kind::mod: return Bounds{bracket(Type::number_double), false};
-    // An element is one key, so its operators meet. Their own path is empty.
-    case Kind::elem_match_value: return all_bounds(static_cast<const match::ElemMatchValue&>(node).operators(), "", true);
+    // An element is one key, so its operators meet. Their own path is empty. What such an element has as its own elements is in
+    // no key: an index takes apart one array at the end of its path.
+    case Kind::elem_match_value:
+      if (path.empty()) return std::nullopt;
+      return all_bounds(static_cast<const match::ElemMatchValue&>(node).operators(), "", true);
     default: return std::nullopt;
   }
 }
