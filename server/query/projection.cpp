@@ -54,7 +54,11 @@ void append_slice(const Element& field, const projection::Slice& slice, bson::Bu
   }
 }
 
+// Only an array needs to know through which element the filter matched: what isn't one is handed out as it is.
 void append_position(const Run& run, const Element& field, bson::Builder& out) {
+  if (!run.position) {
+    throw OperationError(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array");
+  }
   size_t index = 0;
   for (const Element& element : field.as_document()) {
     if (index++ != run.position) continue;
@@ -100,7 +104,7 @@ void project_field(const Run& run, const Node& node, const Element& field, bson:
   if (field.is_object()) {
     auto object = out.object(field.name);
     project_object(run, node, field.as_document(), object);
-  } else if (field.is_array() && node.positional_below && run.position) {
+  } else if (field.is_array() && node.positional_below) {
     bson::Builder chosen;
     append_position(run, field, chosen);
     const bson::Document one = chosen.done();
@@ -170,10 +174,7 @@ bson::Document Projection::apply(DocumentView document) const {
   if (state_->tree.positional) {
     std::optional<std::string> position;
     state_->matcher->matches(document, position);
-    if (!position) {
-      throw OperationError(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array");
-    }
-    run.position = std::stoull(*position);
+    if (position) run.position = std::stoull(*position);
   }
   bson::Builder out;
   project_object(run, *state_->tree.root, document, out);

@@ -51,7 +51,37 @@ TEST_CASE("$elemMatch keeps the first element that matches") {
 TEST_CASE("the positional operator keeps the element the filter matched") {
   CHECK(project("{'a.$': 1}", "{_id: 1, a: [5, 7, 9]}", "{a: {$gt: 6}}") == json("{_id: 1, a: [7]}"));
   CHECK(project("{'a.$': 1}", "{_id: 1, a: [{b: 1}, {b: 2, c: 3}]}", "{'a.b': 2}") == json("{_id: 1, a: [{b: 2, c: 3}]}"));
-  CHECK_THROWS_AS(project("{'a.$': 1}", "{_id: 1, a: 7}", "{a: 7}"), base::OperationError);
+  CHECK(project("{'a.b.$': 1}", "{_id: 1, a: {b: [5, 7], c: 1}}", "{'a.b': 7}") == json("{_id: 1, a: {b: [7]}}"));
+  CHECK(project("{'a.b.$': 1}", "{_id: 1, a: [{b: 5}, {b: 7, c: 1}]}", "{'a.b': 7}") == json("{_id: 1, a: [{b: 7}]}"));
+  CHECK(project("{'a.$': 1}", "{_id: 1, a: [[1], [2, 3]]}", "{a: [2, 3]}") == json("{_id: 1, a: [[2, 3]]}"));
+}
+
+TEST_CASE("the positional operator leaves what isn't an array as it is") {
+  CHECK(project("{'a.$': 1}", "{_id: 1, a: 43}", "{a: {$gt: 42}}") == json("{_id: 1, a: 43}"));
+  CHECK(project("{'a.$': 1}", "{_id: 1, a: {b: 1, c: 2}}", "{'a.b': 1}") == json("{_id: 1, a: {b: 1, c: 2}}"));
+  CHECK(project("{'a.$': 1, c: 1}", "{_id: 1, b: 2, c: 3}", "{b: 2}") == json("{_id: 1, c: 3}"));
+  CHECK(project("{'a.b.$': 1}", "{_id: 1, a: {b: 5, c: 1}}", "{'a.b': 5}") == json("{_id: 1, a: {b: 5}}"));
+  CHECK(project("{'a.b.$': 1}", "{_id: 1, a: 5}", "{a: 5}") == json("{_id: 1}"));
+  CHECK(project("{'a.$': 1}", "{_id: 1, a: null}", "{a: null}") == json("{_id: 1, a: null}"));
+}
+
+int project_error(const char* projection, const char* document, const char* filter) {
+  try {
+    project(projection, document, filter);
+  } catch (const base::OperationError& error) {
+    return static_cast<int>(error.code());
+  }
+  return 0;
+}
+
+TEST_CASE("an array that the filter went through no element of has no position") {
+  CHECK(project_error("{'a.$': 1}", "{_id: 1, a: [1, 2], b: 3}", "{b: 3}") == 51246);
+  CHECK(project_error("{'a.$': 1}", "{_id: 1, a: [], b: 3}", "{b: 3}") == 51246);
+  CHECK(project_error("{'a.$': 1}", "{_id: 1, a: [1, 2]}", "{a: [1, 2]}") == 51246);
+  CHECK(project_error("{'a.$': 1}", "{_id: 1, a: [1, 2]}", "{a: {$size: 2}}") == 51246);
+  CHECK(project_error("{'a.b.$': 1}", "{_id: 1, a: [{b: 1}], c: 3}", "{c: 3}") == 51246);
+  CHECK(project_error("{'a.b.$': 1}", "{_id: 1, a: {b: [1]}, c: 3}", "{c: 3}") == 51246);
+  CHECK(project_error("{'a.$': 1}", "{_id: 1, a: [1], b: [1, 2]}", "{b: 2}") == 51247);
 }
 
 TEST_CASE("literals become fields") {
