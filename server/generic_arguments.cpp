@@ -9,6 +9,7 @@
 #include "server/command.h"
 #include "server/default_concerns.h"
 #include "server/operation.h"
+#include "server/read_preference.h"
 #include "server/services.h"
 #include "server/stable_api.h"
 
@@ -203,6 +204,8 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
     if (field.name == "$db" || field.is_nullish()) continue;
     if (field.name == "lsid") {
       op.lsid = field;
+    } else if (field.name == "$readPreference") {
+      check_read_preference(field);
     } else if (field.name == "maxTimeMS") {
       apply_max_time(op, command, field);
     } else if (field.name == "txnNumber") {

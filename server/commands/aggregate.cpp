@@ -1,4 +1,5 @@
 #include "server/arguments.h"
+#include "server/collation.h"
 #include "server/command.h"
 #include "server/commands/explainable.h"
 #include "server/operation.h"
@@ -126,11 +127,7 @@ class Aggregate final : public Command, public Explainable {
     } else if (!target.is_number() || target.to_double() != 1) {
       throw base::OperationError(base::ErrorCode::failed_to_parse, "Invalid command format: the 'aggregate' field must specify a collection name or 1");
     }
-    if (const auto collation = arguments.object("collation"); collation && !collation->empty()) {
-      if (!(*collation)["locale"].is_string() || (*collation)["locale"].as_string() != "simple") {
-        throw base::OperationError(base::ErrorCode::bad_value, "Only the simple collation is supported");
-      }
-    }
+    check_collation(arguments.any("collation"));
     if (const auto let = arguments.object("let")) {
       bson::Builder values;
       for (const Element& variable : *let) {

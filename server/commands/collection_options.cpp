@@ -19,19 +19,6 @@ namespace server {
 using base::ErrorCode;
 using base::OperationError;
 
-void check_collation(const bson::ValueView& collation) {
-  if (collation.is_nullish()) return;
-  if (!collation.is_object()) {
-    throw OperationError(ErrorCode::type_mismatch, "BSON field 'collation' is the wrong type '" +
-                                                       std::string(bson::type_name(collation.type())) + "', expected type 'object'");
-  }
-  if (collation.as_document().empty()) return;
-  const auto locale = Arguments("collation", collation.as_document()).required_string("locale");
-  if (locale == "simple") return;
-  throw OperationError(ErrorCode::command_not_supported,
-                       "collations other than { locale: \"simple\" } are not supported, got locale '" + std::string(locale) + "'");
-}
-
 namespace {
 
 // A plain path to a field: no operators, no empty component.

@@ -5,14 +5,12 @@
 #include <string_view>
 
 #include "bson/document.h"
+#include "server/collation.h"
 
 namespace server {
 
 class Arguments;
 class OperationContext;
-
-// {locale: "simple"} and none at all are one: bytes compared. Any other collation is refused.
-void check_collation(const bson::ValueView& collation);
 
 // Throws InvalidUUID (207) for what is there and no UUID.
 void check_uuid(const bson::ValueView& uuid);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "server/arguments.h"
+#include "server/collation.h"
 #include "server/command.h"
 #include "server/commands/collection_options.h"
 #include "server/commands/explainable.h"

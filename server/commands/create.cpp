@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "bson/json.h"
 #include "server/arguments.h"
+#include "server/collation.h"
 #include "server/command.h"
 #include "server/commands/collection_options.h"
 #include "server/operation.h"

@@ -1,6 +1,7 @@
 // delete: documents that match go.
 #include "base/error.h"
 #include "server/arguments.h"
+#include "server/collation.h"
 #include "server/commands/collection_options.h"
 #include "server/commands/write_command.h"
 #include "server/operation.h"

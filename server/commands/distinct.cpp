@@ -5,6 +5,7 @@
 #include "bson/compare.h"
 #include "replication/optime.h"
 #include "server/arguments.h"
+#include "server/collation.h"
 #include "server/command.h"
 #include "server/commands/collection_options.h"
 #include "server/commands/explainable.h"

@@ -1,6 +1,7 @@
 // findAndModify: changes or removes one document and answers with it.
 #include "base/error.h"
 #include "server/arguments.h"
+#include "server/collation.h"
 #include "server/commands/collection_options.h"
 #include "server/commands/write_command.h"
 #include "server/operation.h"

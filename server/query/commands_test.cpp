@@ -159,6 +159,83 @@ TEST_CASE("a bad find is refused in MongoDB's words") {
   check_error(server.run("{find: 'c', filter: {a: {$foo: 1}}}"), 2, "unknown operator: $foo");
 }
 
+TEST_CASE("options that can't go together are refused whether the collection is there or not") {
+  TestServer server;
+  fill(server, 1);
+  for (const std::string name : {"c", "nothing"}) {
+    INFO(name);
+    const auto find = [&](const std::string& options) { return server.run("{find: '" + name + "', " + options + "}"); };
+    const std::string no_hint = "When using min()/max() a hint of which index to use must be provided";
+    check_error(find("min: {a: 1}"), 51173, no_hint);
+    check_error(find("max: {a: 1}, hint: {}"), 51173, no_hint);
+    check_error(find("max: {a: 1}, hint: {$natural: 1}"), 51173, no_hint);
+    check_error(find("min: {a: 1}, max: {b: 1}, hint: {a: 1}"), 51176, "min and max must have the same field names");
+    check_error(find("min: {a: 1, b: 1}, max: {a: 1}, hint: {a: 1}"), 51176, "min and max must have the same field names");
+    check_error(find("min: 5"), 14, "BSON field 'FindCommandRequest.min' is the wrong type 'int', expected type 'object'");
+    check_error(find("sort: {$natural: 2}"), 2, "$natural sort cannot be set to a value other than -1 or 1.");
+    check_error(find("hint: {$natural: 'x'}"), 2, "$natural hint cannot be set to a value other than -1 or 1.");
+    check_error(find("tailable: true, sort: {a: 1}"), 2, "cannot use tailable option with a sort other than {$natural: 1}");
+    check_error(find("tailable: true, sort: {$natural: -1}"), 2, "cannot use tailable option with a sort other than {$natural: 1}");
+    check_error(find("tailable: true, sort: {$natural: 1, a: 1}"), 2, "cannot use tailable option with a sort other than {$natural: 1}");
+    check_error(find("tailable: true, singleBatch: true"), 2, "cannot use tailable option with the 'singleBatch' option");
+    check_error(find("awaitData: true"), 9, "Cannot set 'awaitData' without also setting 'tailable'");
+  }
+  check_error(server.run("{find: 'c', min: {b: 1}, hint: {_id: 1}}"), 51174,
+              "error processing query: ns=test.c: planner returned error :: caused by :: The index chosen is not compatible with min/max");
+  check_error(server.run("{find: 'c', min: {_id: 1, b: 1}, hint: {_id: 1}}"), 51174,
+              "error processing query: ns=test.c: planner returned error :: caused by :: The index chosen is not compatible with min/max");
+  check_error(server.run("{find: 'c', min: {_id: 5}, max: {_id: 5}, hint: '_id_'}"), 51175,
+              "error processing query: ns=test.c: planner returned error :: caused by :: The value provided for min() does not come before the value "
+              "provided for max() in the hinted index");
+  CHECK(server.run("{find: 'nothing', tailable: true}")["cursor"].as_document()["id"].to_int64() == 0);
+}
+
+TEST_CASE("a collation is checked before anything is read") {
+  TestServer server;
+  fill(server, 1);
+  for (const std::string name : {"c", "nothing"}) {
+    const std::string commands[] = {"find: '" + name + "'", "count: '" + name + "'", "distinct: '" + name + "', key: 'a'",
+                                    "aggregate: '" + name + "', pipeline: [], cursor: {}"};
+    for (const std::string& command : commands) {
+      INFO(command);
+      const auto with = [&](const std::string& collation) { return server.run("{" + command + ", collation: " + collation + "}"); };
+      check_error(with("{locale: 'zz_nope'}"), 2, "Field 'locale' is invalid in: { locale: \"zz_nope\" }");
+      check_error(with("{locale: ''}"), 2, "Field 'locale' is invalid in: { locale: \"\" }");
+      check_error(with("{strength: 1}"), 40414, "BSON field 'collation.locale' is missing but a required field");
+      check_error(with("{locale: 5}"), 14, "BSON field 'collation.locale' is the wrong type 'int', expected type 'string'");
+      check_error(with("'en'"), 14, "BSON field 'collation' is the wrong type 'string', expected type 'object'");
+      check_error(with("{locale: 'en', odd: 1}"), 40415, "BSON field 'collation.odd' is an unknown field.");
+      check_error(with("{locale: 'en', strength: 6}"), 2, "Enumeration value '6' for field 'collation.strength' is not a valid value.");
+      check_error(with("{locale: 'en', caseFirst: 'odd'}"), 2, "Enumeration value 'odd' for field 'collation.caseFirst' is not a valid value.");
+      check_error(with("{locale: 'simple', strength: 1}"), 2,
+                  "If locale=simple, no other fields should be present in: { locale: \"simple\", strength: 1 }");
+      check_error(with("{locale: 'de_AT'}"), 115, "collations other than { locale: \"simple\" } are not supported, got locale 'de_AT'");
+      CHECK(with("{locale: 'simple'}")["ok"].to_double() == 1);
+      CHECK(with("{}")["ok"].to_double() == 1);
+    }
+  }
+}
+
+TEST_CASE("a read preference is checked on every command") {
+  TestServer server;
+  for (const std::string command : {"find: 'nothing'", "count: 'nothing'", "ping: 1"}) {
+    INFO(command);
+    const auto with = [&](const std::string& preference) { return server.run("{" + command + ", $readPreference: " + preference + "}"); };
+    check_error(with("{mode: 'odd'}"), 2, "Enumeration value 'odd' for field 'readPreference.mode' is not a valid value.");
+    check_error(with("{mode: 5}"), 14, "BSON field 'readPreference.mode' is the wrong type 'int', expected type 'string'");
+    check_error(with("{}"), 40414, "BSON field 'readPreference.mode' is missing but a required field");
+    check_error(with("'primary'"), 14, "$readPreference has incorrect type: expected object but got string");
+    check_error(with("{mode: 'primary', tags: [{a: 'b'}]}"), 2, "Only empty tags are allowed with primary read preference");
+    check_error(with("{mode: 'primary', maxStalenessSeconds: 90}"), 2, "maxStalenessSeconds can not be set for the primary mode");
+    check_error(with("{mode: 'nearest', maxStalenessSeconds: -5}"), 51024, "BSON field 'maxStalenessSeconds' value must be >= 0, actual value '-5'");
+    check_error(with("{mode: 'nearest', tags: 5}"), 14, "BSON field 'readPreference.tags' is the wrong type 'int', expected type 'array'");
+    for (const char* mode : {"primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest"}) {
+      CHECK(with("{mode: '" + std::string(mode) + "', tags: [{}]}")["ok"].to_double() == 1);
+    }
+    CHECK(with("{mode: 'nearest', tags: [{a: 'b'}, {}], maxStalenessSeconds: 120, hedge: {}}")["ok"].to_double() == 1);
+  }
+}
+
 TEST_CASE("explain counts what was done") {
   TestServer server;
   fill(server, 30);

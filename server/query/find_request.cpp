@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "server/arguments.h"
+#include "server/collation.h"
 #include "server/command.h"
 #include "server/commands/collection_options.h"
 #include "server/query/parse_context.h"
@@ -13,14 +14,38 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-bool is_natural(bson::DocumentView sort) { return sort.first().name == "$natural"; }
+// {$natural: ±1} and nothing beside it.
+void check_natural(bson::DocumentView given, const std::string& what) {
+  const bson::Element natural = given.find("$natural");
+  if (!natural.exists()) return;
+  if (!natural.is_number() || (natural.to_double() != 1 && natural.to_double() != -1)) {
+    throw OperationError(ErrorCode::bad_value, "$natural " + what + " cannot be set to a value other than -1 or 1.");
+  }
+}
+
+bool same_names(bson::DocumentView a, bson::DocumentView b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const bson::Element& x, const bson::Element& y) { return x.name == y.name; });
+}
+
+// Whatever the collection has as indexes, and whether it is there or not.
+void check_min_max(const Query& query) {
+  if (query.min.empty() && query.max.empty()) return;
+  if (!query.min.empty() && !query.max.empty() && !same_names(query.min, query.max)) throw OperationError(51176, "min and max must have the same field names");
+  const bson::ValueView hint = query.hint.view();
+  const bool names_index = hint.is_string() || (hint.is_object() && !hint.as_document().empty() && !hint.as_document().has("$natural"));
+  if (!names_index) throw OperationError(51173, "When using min()/max() a hint of which index to use must be provided");
+}
+
+bool sorts_forward(bson::DocumentView sort) {
+  return sort.count() == 1 && sort.first().name == "$natural" && sort.first().to_double() == 1;
+}
 
 void check_tailable(const FindRequest& find) {
   if (find.await_data && !find.tailable) {
     throw OperationError(ErrorCode::failed_to_parse, "Cannot set 'awaitData' without also setting 'tailable'");
   }
   if (!find.tailable) return;
-  if (!find.query.sort.empty() && !(is_natural(find.query.sort) && find.query.sort.view().first().to_double() == 1)) {
+  if (!find.query.sort.empty() && !sorts_forward(find.query.sort)) {
     throw OperationError(ErrorCode::bad_value, "cannot use tailable option with a sort other than {$natural: 1}");
   }
   if (find.single_batch) throw OperationError(ErrorCode::bad_value, "cannot use tailable option with the 'singleBatch' option");
@@ -70,6 +95,9 @@ FindRequest parse_find(const OperationContext& op, const Request& request) {
   find.await_data = arguments.boolean("awaitData").value_or(false);
   find.no_timeout = arguments.boolean("noCursorTimeout").value_or(false);
   for (std::string_view ignored : {"allowPartialResults", "oplogReplay", "readOnce"}) arguments.boolean(ignored);
+  check_natural(query.sort, "sort");
+  if (query.hint.view().is_object()) check_natural(query.hint.view().as_document(), "hint");
+  check_min_max(query);
   check_tailable(find);
   query.tailable = find.tailable;
   return find;

@@ -25,6 +25,10 @@ storage::Direction direction_of(const bson::Element& natural) {
   return natural.to_double() > 0 ? storage::Direction::forward : storage::Direction::backward;
 }
 
+[[noreturn]] void refuse(const storage::Collection& collection, ErrorCode code, const char* why) {
+  throw OperationError(code, "error processing query: ns=" + collection.ns() + ": planner returned error :: caused by :: " + why);
+}
+
 IndexPtr hinted_index(const storage::Collection& collection, const bson::ValueView& hint) {
   for (const auto& index : collection.indexes()) {
     if (!index->ready() || index->spec().hidden) continue;
@@ -32,13 +36,11 @@ IndexPtr hinted_index(const storage::Collection& collection, const bson::ValueVi
                                         : bson::compare(index->spec().key.view(), hint.as_document()) == 0;
     if (named) return index;
   }
-  throw OperationError(ErrorCode::bad_value, "error processing query: ns=" + collection.ns() +
-                                                 ": planner returned error :: caused by :: hint provided does not "
-                                                 "correspond to an existing index");
+  refuse(collection, ErrorCode::bad_value, "hint provided does not correspond to an existing index");
 }
 
 // The key that `bound` gives; its fields must be the index's, in their order.
-bson::Bytes bound_key(const storage::Index& index, bson::DocumentView bound) {
+bson::Bytes bound_key(const storage::Collection& collection, const storage::Index& index, bson::DocumentView bound) {
   const auto& fields = index.spec().fields;
   bson::KeyString key;
   size_t i = 0;
@@ -46,18 +48,16 @@ bson::Bytes bound_key(const storage::Index& index, bson::DocumentView bound) {
     if (i >= fields.size() || element.name != fields[i].path) break;
     key.append(element, fields[i++].descending);
   }
-  if (i != fields.size() || bound.count() != i) {
-    throw OperationError(51174, "The index chosen is not compatible with min/max: " + show(index.spec().key.view()));
-  }
+  if (i != fields.size() || bound.count() != i) refuse(collection, ErrorCode{51174}, "The index chosen is not compatible with min/max");
   return std::move(key).bytes();
 }
 
-void apply_min_max(Access& access, const Query& query, const Predicates& predicates) {
+void apply_min_max(const storage::Collection& collection, Access& access, const Query& query, const Predicates& predicates) {
   storage::KeyRange range;
-  if (!query.min.empty()) range.from = bound_key(*access.index, query.min);
-  if (!query.max.empty()) range.to = bound_key(*access.index, query.max);
+  if (!query.min.empty()) range.from = bound_key(collection, *access.index, query.min);
+  if (!query.max.empty()) range.to = bound_key(collection, *access.index, query.max);
   if (!query.min.empty() && !query.max.empty() && range.from >= range.to) {
-    throw OperationError(51175, "The value provided for min() does not come before the value provided for max() in the hinted index");
+    refuse(collection, ErrorCode{51175}, "The value provided for min() does not come before the value provided for max() in the hinted index");
   }
   access.ranges = {range};
   access.fields.assign(access.fields.size(), everything());
@@ -84,12 +84,9 @@ std::optional<storage::Direction> natural_direction(const Query& query) {
 std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates) {
   const bson::ValueView hint = query.hint.view();
   const bool none = !hint.exists() || is_natural(hint) || (hint.is_object() && hint.as_document().empty());
-  if (none) {
-    if (query.min.empty() && query.max.empty()) return std::nullopt;
-    throw OperationError(51173, "When using min()/max() a hint of which index to use must be provided");
-  }
+  if (none) return std::nullopt;
   Access access = index_access(hinted_index(collection, hint), predicates);
-  if (!query.min.empty() || !query.max.empty()) apply_min_max(access, query, predicates);
+  if (!query.min.empty() || !query.max.empty()) apply_min_max(collection, access, query, predicates);
   return access;
 }
 

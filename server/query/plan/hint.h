@@ -9,7 +9,7 @@
 namespace server::query::plan {
 
 // The scan of the hinted index; nullopt: no index is hinted. Throws BadValue for one that isn't
-// there, 51173 and the like for min and max that don't fit it.
+// there, 51174 and 51175 for min and max that don't fit it.
 std::optional<Access> hinted(const storage::Collection& collection, const Query& query, const Predicates& predicates);
 
 // From {$natural: ±1} as the hint or the sort.

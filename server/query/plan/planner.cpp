@@ -118,12 +118,14 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     nothing.kind = Access::Kind::nothing;
     return {nothing};
   }
+  // A tailable cursor follows the records as they come, whatever index is hinted.
+  if (query.tailable) return {collection_scan(predicates, natural_direction(query).value_or(Direction::forward))};
   if (auto forced = hinted(*collection, query, predicates)) {
     mark_sorted(*forced, sort);
     return {*std::move(forced)};
   }
   if (const auto direction = natural_direction(query)) return {collection_scan(predicates, *direction)};
-  if (const auto* equality = id_equality(predicates); equality && !query.return_key && !query.tailable) {
+  if (const auto* equality = id_equality(predicates); equality && !query.return_key) {
     Access access;
     access.kind = Access::Kind::id;
     access.id = equality->value();
@@ -131,7 +133,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     return {access};
   }
 
-  const Indexes indexes = query.tailable ? Indexes{} : usable_indexes(*collection);
+  const Indexes indexes = usable_indexes(*collection);
   std::vector<Access> ways = bounded_scans(indexes, predicates);
   for (const Node* node : predicates) {
     if (node->kind() != Kind::disjunction) continue;
