@@ -58,7 +58,8 @@ class Aggregate final : public Command, public Explainable {
     auto pipeline = std::make_unique<query::Pipeline>(stages, *context);
     check_source(*pipeline, *context);
     if (arguments.boolean("explain").value_or(false)) {
-      return show(*pipeline, query::Verbosity::query_planner, reply);
+      show(*pipeline, query::Verbosity::query_planner, reply);
+      return append_explained(op, request, reply);
     }
 
     const std::string ns = request.db + "." + (context->collection.empty() ? "$cmd.aggregate" : context->collection);

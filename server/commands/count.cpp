@@ -9,6 +9,7 @@
 #include "server/commands/explainable.h"
 #include "server/operation.h"
 #include "server/query/find_request.h"
+#include "server/query/fitting_int.h"
 #include "server/query/reader.h"
 #include "server/services.h"
 #include "storage/engine.h"
@@ -53,11 +54,7 @@ class Count : public Command, public Explainable {
     auto collection = op.services().engine->catalog().open(query.ns);
     const int64_t count = !collection ? 0 : query.filter.empty() && !query.hint.exists() ? limited(collection->record_count(), query)
                                                                                           : scan(op, collection, query);
-    if (count <= INT32_MAX) {
-      reply.append("n", static_cast<int32_t>(count));
-    } else {
-      reply.append("n", count);
-    }
+    reply.append("n", query::fitting_int(count));
   }
 
   void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
@@ -71,8 +68,9 @@ class Count : public Command, public Explainable {
     while (verbosity != query::Verbosity::query_planner && reader.next()) ++count;
     reply.append("explainVersion", "1");
     const query::Executor::Top top{by_count ? "RECORD_STORE_FAST_COUNT" : "COUNT", [&](bson::Builder& out) {
-                                     out.append("nCounted", count).append("nSkipped", query.skip);
-                                   }};
+                                     out.append("nCounted", query::fitting_int(count)).append("nSkipped", query::fitting_int(query.skip));
+                                   },
+                                   by_count};
     reader.executor().explain(reply, verbosity, &top);
   }
 

@@ -10,6 +10,8 @@
 #include "server/generic_arguments.h"
 #include "server/operation.h"
 #include "server/options.h"
+#include "server/query/exec/sort.h"
+#include "server/query/stages/stage.h"
 #include "server/services.h"
 
 namespace server {
@@ -44,14 +46,39 @@ Request inner_request(const Request& request) {
   return inner;
 }
 
-void append_server(OperationContext& op, const Request& inner, bson::Builder& reply) {
-  reply.append("command", inner.body);
+// As it was run: a client may leave the database to the command around it.
+void append_command(const Request& inner, bson::Builder& reply) {
+  auto command = reply.object("command");
+  command.append_all(inner.body);
+  if (!inner.body.has("$db")) command.append("$db", inner.db);
+}
+
+// The limits within which the plan was run.
+void append_parameters(bson::Builder& reply) {
+  constexpr auto stage = static_cast<int32_t>(query::stage_memory_max);
+  auto parameters = reply.object("serverParameters");
+  parameters.append("internalQueryFacetBufferSizeBytes", stage).append("internalQueryFacetMaxOutputDocSizeBytes", stage);
+  parameters.append("internalLookupStageIntermediateDocumentMaxSizeBytes", stage).append("internalDocumentSourceGroupMaxMemoryBytes", stage);
+  parameters.append("internalQueryMaxBlockingSortMemoryUsageBytes", static_cast<int32_t>(query::exec::sort_memory_bytes_max));
+  parameters.append("internalQueryProhibitBlockingMergeOnMongoS", 0).append("internalQueryMaxAddToSetBytes", stage);
+  parameters.append("internalDocumentSourceSetWindowFieldsMaxMemoryBytes", stage).append("internalQueryFrameworkControl", "forceClassicEngine");
+}
+
+}  // namespace
+
+void append_explained(OperationContext& op, const Request& explained, bson::Builder& reply) {
+  append_command(explained, reply);
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
-  auto info = reply.object("serverInfo");
-  info.append("host", host).append("port", op.services().options.port).append("version", compatible_version);
-  info.append("gitVersion", "palimpsest-" + std::string(palimpsest_version()));
+  {
+    auto info = reply.object("serverInfo");
+    info.append("host", host).append("port", op.services().options.port).append("version", compatible_version);
+    info.append("gitVersion", "palimpsest-" + std::string(palimpsest_version()));
+  }
+  append_parameters(reply);
 }
+
+namespace {
 
 class Explain : public Command {
  public:
@@ -78,7 +105,7 @@ class Explain : public Command {
     } else if (!explain_write(op, inner, command->name(), verbosity, reply)) {
       throw OperationError(ErrorCode::illegal_operation, "Cannot explain cmd: " + inner.command);
     }
-    append_server(op, inner, reply);
+    append_explained(op, inner, reply);
   }
 };
 

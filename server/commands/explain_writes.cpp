@@ -5,6 +5,7 @@
 #include "server/command.h"
 #include "server/operation.h"
 #include "server/query/find_request.h"
+#include "server/query/fitting_int.h"
 #include "server/query/reader.h"
 #include "server/services.h"
 #include "storage/engine.h"
@@ -79,11 +80,11 @@ bool explain_write(OperationContext& op, const Request& request, std::string_vie
   for (; verbosity != query::Verbosity::query_planner && reader.next(); ++matched) (void)reader.document();  // decoding is counted
   const query::Executor::Top top{write->removes ? "DELETE" : "UPDATE", [&](bson::Builder& out) {
                                    if (write->removes) {
-                                     out.append("nWouldDelete", matched);
+                                     out.append("nWouldDelete", query::fitting_int(matched));
                                      return;
                                    }
-                                   out.append("nMatched", matched).append("nWouldModify", matched);
-                                   out.append("nWouldUpsert", write->upsert && matched == 0 ? int64_t{1} : int64_t{0});
+                                   out.append("nMatched", query::fitting_int(matched)).append("nWouldModify", query::fitting_int(matched));
+                                   out.append("nWouldUpsert", write->upsert && matched == 0 ? 1 : 0);
                                  }};
   reply.append("explainVersion", "1");
   reader.executor().explain(reply, verbosity, &top);

@@ -236,6 +236,39 @@ TEST_CASE("a read preference is checked on every command") {
   }
 }
 
+// Paths of values that are no Int32 below `value`.
+void find_wide(const bson::ValueView& value, const std::string& path, std::vector<std::string>& wide) {
+  if (value.type() == bson::Type::int64 || value.type() == bson::Type::number_double) wide.push_back(path);
+  if (!value.is_object() && !value.is_array()) return;
+  for (const bson::Element& field : value.as_document()) find_wide(field, path + "." + std::string(field.name), wide);
+}
+
+TEST_CASE("explain's numbers are Int32") {
+  TestServer server;
+  fill(server, 30);
+  server.create_index("c", "a_1", "{key: {a: 1}}");
+  server.create_index("c", "b_1", "{key: {b: 1}}");
+  for (const char* command : {"find: 'c', filter: {a: 3, b: {$gt: 1}}, sort: {_id: -1}, skip: 1, limit: 5", "find: 'c', filter: {_id: 1}", "find: 'nothing'",
+                              "find: 'c', filter: {$or: [{a: 1}, {b: 2}]}", "count: 'c', query: {a: 1}", "count: 'c'", "distinct: 'c', key: 'a'",
+                              "update: 'c', updates: [{q: {a: 3}, u: {$set: {z: 1}}}]", "delete: 'c', deletes: [{q: {a: 3}, limit: 0}]",
+                              "aggregate: 'c', pipeline: [{$match: {a: 3}}], cursor: {}"}) {
+    INFO(command);
+    const auto reply = server.run("{explain: {" + std::string(command) + "}, verbosity: 'allPlansExecution'}");
+    INFO(bson::to_json(reply));
+    REQUIRE(reply["ok"].to_double() == 1);
+    std::vector<std::string> wide;
+    for (const bson::Element& field : reply) {
+      if (field.name == "queryPlanner" || field.name == "executionStats" || field.name == "serverParameters") find_wide(field, std::string(field.name), wide);
+    }
+    std::erase_if(wide, [](const std::string& path) { return path.ends_with(".score"); });
+    CHECK(wide == std::vector<std::string>());
+    std::string names;
+    for (const bson::Element& field : reply) names += std::string(field.name) + " ";
+    CHECK(names == "explainVersion queryPlanner executionStats command serverInfo serverParameters ok ");
+    CHECK(reply["command"].as_document()["$db"].as_string() == "test");
+  }
+}
+
 TEST_CASE("explain counts what was done") {
   TestServer server;
   fill(server, 30);
@@ -251,6 +284,9 @@ TEST_CASE("explain counts what was done") {
   CHECK(bson::to_json(scan["indexBounds"]) == R"({"a": ["[3, 3]"]})");
   const auto update = server.run("{explain: {update: 'c', updates: [{q: {a: 3}, u: {$set: {b: 1}}, multi: true}]}, verbosity: 'executionStats'}");
   CHECK(update["executionStats"].as_document()["executionStages"].as_document()["nMatched"].to_int64() == 3);
+  const auto fast = server.run("{explain: {count: 'c'}, verbosity: 'executionStats'}");
+  CHECK(bson::to_json(fast["queryPlanner"].as_document()["winningPlan"].as_document()) == R"({"stage": "RECORD_STORE_FAST_COUNT"})");
+  CHECK(fast["executionStats"].as_document()["executionStages"].as_document()["nCounted"].to_int64() == 30);
   CHECK(server.run("{explain: {ping: 1}}")["code"].to_int64() == 20);
   CHECK(server.run("{explain: {find: 'c'}, verbosity: 'loud'}")["code"].to_int64() == 2);
 }

@@ -104,6 +104,7 @@ class Executor {
   struct Top {
     std::string stage;
     std::function<void(bson::Builder& out)> figures;  // with executionStats
+    bool alone = false;                               // nothing is below it
   };
   // Appends `queryPlanner`, and with a verbosity above it `executionStats`, as
   // MongoDB's explain has them. Run it to the end first for the latter.

@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "server/query/executor_plan.h"
+#include "server/query/fitting_int.h"
 #include "server/query/match/node.h"
 
 namespace server::query {
@@ -36,21 +37,23 @@ void explain_tree(bson::Builder& out, const exec::Stage& root, Verbosity verbosi
   out.append("stage", top->stage);
   if (verbosity != Verbosity::query_planner) {
     const exec::StageStats& stats = root.stats();
-    out.append("nReturned", int64_t{0}).append("executionTimeMillisEstimate", int64_t{0}).append("works", stats.works);
-    out.append("advanced", int64_t{0}).append("needTime", stats.works).append("needYield", int64_t{0});
-    out.append("saveState", stats.saves).append("restoreState", stats.restores).append("isEOF", 1);
+    out.append("nReturned", 0).append("executionTimeMillisEstimate", 0).append("works", fitting_int(stats.works));
+    out.append("advanced", 0).append("needTime", fitting_int(stats.works)).append("needYield", 0);
+    out.append("saveState", fitting_int(stats.saves)).append("restoreState", fitting_int(stats.restores)).append("isEOF", 1);
     if (top->figures) top->figures(out);
   }
+  if (top->alone) return;
   auto input = out.object("inputStage");
   root.explain(input, verbosity);
 }
 
-void append_totals(bson::Builder& out, const exec::Stage& root, int64_t returned, int64_t ms) {
+// `ms`: nullopt for a plan that was only tried, whose time nobody took.
+void append_totals(bson::Builder& out, const exec::Stage& root, int64_t returned, std::optional<int64_t> ms) {
   ExecutionStats stats;
   root.count(stats);
-  out.append("nReturned", returned).append("executionTimeMillis", ms).append("totalKeysExamined", stats.keys_examined);
-  out.append("totalDocsExamined", stats.docs_examined).append("dedupHops", stats.dedup_hops);
-  out.append("dedupDecodedBytes", stats.dedup_bytes);
+  out.append("nReturned", fitting_int(returned)).append(ms ? "executionTimeMillis" : "executionTimeMillisEstimate", fitting_int(ms.value_or(0)));
+  out.append("totalKeysExamined", fitting_int(stats.keys_examined)).append("totalDocsExamined", fitting_int(stats.docs_examined));
+  out.append("dedupHops", fitting_int(stats.dedup_hops)).append("dedupDecodedBytes", fitting_int(stats.dedup_bytes));
 }
 
 }  // namespace
@@ -98,7 +101,7 @@ void Executor::explain_execution(bson::Builder& out, Verbosity verbosity, const 
   auto trials = execution.array("allPlansExecution");
   for (const exec::Trial& trial : plan_->trials) {
     auto one = trials.object();
-    append_totals(one, *trial.stages, trial.stages->stats().advanced, 0);
+    append_totals(one, *trial.stages, trial.stages->stats().advanced, std::nullopt);
     one.append("score", trial.score);
     auto stages = one.object("executionStages");
     trial.stages->explain(stages, Verbosity::execution_stats);

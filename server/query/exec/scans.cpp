@@ -1,6 +1,7 @@
 #include "server/query/exec/scans.h"
 
 #include "base/error.h"
+#include "server/query/fitting_int.h"
 #include "server/query/text.h"
 
 namespace server::query::exec {
@@ -58,11 +59,10 @@ void CollectionScan::do_restore(storage::Transaction& transaction) {
 }
 
 void CollectionScan::append_details(bson::Builder& out) const {
-  filter_.append(out);
   out.append("direction", direction_name(direction_));
 }
 
-void CollectionScan::append_figures(bson::Builder& out) const { out.append("docsExamined", examined_); }
+void CollectionScan::append_figures(bson::Builder& out) const { out.append("docsExamined", fitting_int(examined_)); }
 
 IndexScan::IndexScan(std::string name, CollectionPtr collection, IndexPtr index, std::vector<storage::KeyRange> ranges,
                      Direction direction, IndexScanText text)
@@ -133,8 +133,8 @@ void IndexScan::append_details(bson::Builder& out) const {
 }
 
 void IndexScan::append_figures(bson::Builder& out) const {
-  out.append("keysExamined", examined_).append("seeks", seeks_).append("dupsTested", static_cast<int64_t>(seen_.size()) + doubles_);
-  out.append("dupsDropped", doubles_);
+  out.append("keysExamined", fitting_int(examined_)).append("seeks", fitting_int(seeks_));
+  out.append("dupsTested", fitting_int(static_cast<int64_t>(seen_.size()) + doubles_)).append("dupsDropped", fitting_int(doubles_));
 }
 
 Step IdLookup::do_work(storage::Transaction& transaction) {
@@ -159,7 +159,7 @@ void IdLookup::count(ExecutionStats& total) const {
 }
 
 void IdLookup::append_figures(bson::Builder& out) const {
-  out.append("keysExamined", record_ ? int64_t{1} : int64_t{0}).append("docsExamined", record_ && fetch_ ? int64_t{1} : int64_t{0});
+  out.append("keysExamined", record_ ? 1 : 0).append("docsExamined", record_ && fetch_ ? 1 : 0);
 }
 
 }  // namespace server::query::exec

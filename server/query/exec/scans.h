@@ -36,6 +36,7 @@ class CollectionScan : public Stage {
   Step do_work(storage::Transaction& transaction) override;
   void do_save() override;
   void do_restore(storage::Transaction& transaction) override;
+  void append_filter(bson::Builder& out) const override { filter_.append(out); }
   void append_details(bson::Builder& out) const override;
   void append_figures(bson::Builder& out) const override;
 

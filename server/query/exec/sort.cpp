@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "server/query/exec/sort_runs.h"
+#include "server/query/fitting_int.h"
 
 namespace server::query::exec {
 
@@ -79,15 +80,15 @@ bool Sort::next() {
 }
 
 void Sort::append_details(bson::Builder& out) const {
-  out.append("sortPattern", specification_).append("memLimit", static_cast<int64_t>(options_.memory_bytes_max));
-  if (options_.limit != 0) out.append("limitAmount", options_.limit);
+  out.append("sortPattern", specification_).append("memLimit", fitting_int(static_cast<int64_t>(options_.memory_bytes_max)));
+  if (options_.limit != 0) out.append("limitAmount", fitting_int(options_.limit));
   out.append("type", "simple");
 }
 
 void Sort::append_figures(bson::Builder& out) const {
-  out.append("totalDataSizeSorted", static_cast<int64_t>(total_bytes_)).append("usedDisk", runs_ != nullptr);
-  out.append("spills", static_cast<int64_t>(runs_ ? runs_->count() : 0));
-  out.append("spilledDataStorageSize", runs_ ? runs_->bytes() : int64_t{0});
+  out.append("totalDataSizeSorted", fitting_int(static_cast<int64_t>(total_bytes_))).append("usedDisk", runs_ != nullptr);
+  out.append("spills", fitting_int(static_cast<int64_t>(runs_ ? runs_->count() : 0)));
+  out.append("spilledDataStorageSize", fitting_int(runs_ ? runs_->bytes() : 0));
 }
 
 }  // namespace server::query::exec

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/query/fitting_int.h"
 #include "server/query/match/node.h"
 
 namespace server::query::exec {
@@ -48,12 +49,13 @@ void Stage::restore(storage::Transaction& transaction) {
 
 void Stage::explain(bson::Builder& out, Verbosity verbosity) const {
   out.append("stage", name_);
+  append_filter(out);
   if (verbosity == Verbosity::query_planner) {
     append_details(out);
   } else {
-    out.append("nReturned", stats_.advanced).append("executionTimeMillisEstimate", int64_t{0}).append("works", stats_.works);
-    out.append("advanced", stats_.advanced).append("needTime", stats_.pending).append("needYield", int64_t{0});
-    out.append("saveState", stats_.saves).append("restoreState", stats_.restores).append("isEOF", stats_.ended ? 1 : 0);
+    out.append("nReturned", fitting_int(stats_.advanced)).append("executionTimeMillisEstimate", 0).append("works", fitting_int(stats_.works));
+    out.append("advanced", fitting_int(stats_.advanced)).append("needTime", fitting_int(stats_.pending)).append("needYield", 0);
+    out.append("saveState", fitting_int(stats_.saves)).append("restoreState", fitting_int(stats_.restores)).append("isEOF", stats_.ended ? 1 : 0);
     append_details(out);
     append_figures(out);
   }

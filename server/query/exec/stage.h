@@ -82,6 +82,8 @@ class Stage {
   virtual Step do_work(storage::Transaction& transaction) = 0;
   virtual void do_save() {}
   virtual void do_restore(storage::Transaction&) {}
+  // In this order, the figures of all stages between the first two.
+  virtual void append_filter(bson::Builder&) const {}
   virtual void append_details(bson::Builder&) const {}
   virtual void append_figures(bson::Builder&) const {}
 

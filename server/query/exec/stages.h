@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "server/query/exec/scans.h"
+#include "server/query/fitting_int.h"
 #include "server/query/projection.h"
 
 namespace server::query::exec {
@@ -18,7 +19,7 @@ class Fetch : public Stage {
 
  protected:
   Step do_work(storage::Transaction& transaction) override;
-  void append_details(bson::Builder& out) const override { filter_.append(out); }
+  void append_filter(bson::Builder& out) const override { filter_.append(out); }
   void append_figures(bson::Builder& out) const override;
 
  private:
@@ -55,7 +56,7 @@ class Skip : public Stage {
 
  protected:
   Step do_work(storage::Transaction& transaction) override;
-  void append_details(bson::Builder& out) const override { out.append("skipAmount", count_); }
+  void append_details(bson::Builder& out) const override { out.append("skipAmount", fitting_int(count_)); }
 
  private:
   const int64_t count_;
@@ -69,7 +70,7 @@ class Limit : public Stage {
 
  protected:
   Step do_work(storage::Transaction& transaction) override;
-  void append_details(bson::Builder& out) const override { out.append("limitAmount", count_); }
+  void append_details(bson::Builder& out) const override { out.append("limitAmount", fitting_int(count_)); }
 
  private:
   const int64_t count_;

@@ -1,0 +1,15 @@
+// Counts in replies: MongoDB writes them as Int32 where they fit, else as Int64.
+#pragma once
+
+#include <cstdint>
+
+#include "bson/value.h"
+
+namespace server::query {
+
+inline bson::Value fitting_int(int64_t number) {
+  const auto narrow = static_cast<int32_t>(number);
+  return narrow == number ? bson::Value(narrow) : bson::Value(number);
+}
+
+}  // namespace server::query
