@@ -85,9 +85,10 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   std::string message;
   bson::Document details;
   CommandFault fault;
+  bool began = false;
   try {
     bson::Builder body(std::move(memory));
-    run_checked(op, command, fault, body);
+    run_checked(op, command, fault, began, body);
     body.append("ok", 1.0);
     append_times(op, body);
     reply.body = body.done();
@@ -121,6 +122,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     append_topology(services_, code, more);
     append_times(op, more);
     reply.body = error_reply(code, message, more.done());
+    if (began) reply.acknowledgement = acknowledgement_of_failure(op, *command, code);
     if (base::log_enabled(Severity::debug1, LogComponent::command)) {
       base::log(Severity::debug1, LogComponent::command, 21962, "Assertion while executing command",
                 base::Attributes().add("command", request.command).add("db", request.db).add("error", message));
@@ -134,7 +136,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   return reply;
 }
 
-void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFault& fault, bson::Builder& reply) {
+void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFault& fault, bool& began, bson::Builder& reply) {
   const Request& request = op.request();
   if (!command) throw OperationError(ErrorCode::command_not_found, "no such command: '" + request.command + "'");
   if (!valid_database_name(request.db)) throw OperationError(ErrorCode::invalid_namespace, "Invalid database name: '" + request.db + "'");
@@ -157,6 +159,7 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
   begin_read(op);
   begin_retryable(op, *command);
   if (command->writes() && replication::has_history(request.db)) op.hold_primary();
+  began = true;
   command->run(op, request, reply);
 }
 

@@ -43,7 +43,8 @@ class Dispatcher {
   Reply run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory = {});
 
  private:
-  void run_checked(OperationContext& op, Command* command, CommandFault& fault, bson::Builder& reply);
+  // `began` is set once everything was checked and the command itself runs.
+  void run_checked(OperationContext& op, Command* command, CommandFault& fault, bool& began, bson::Builder& reply);
   void count(const OperationContext& op, const Command* command);
   void log_slow(const OperationContext& op, const Command* command, const Reply& reply) const;
 

@@ -214,6 +214,17 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
   return asked;
 }
 
+std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement_of_failure(const OperationContext& op, const Command& command,
+                                                                             ErrorCode code) {
+  // Who was interrupted, or leads no more, has nothing to wait for.
+  static constexpr int32_t ends[] = {50, 91, 189, 262, 279, 10058, 10107, 11600, 11601, 11602, 13435, 13436};
+  if (std::find(std::begin(ends), std::end(ends), static_cast<int32_t>(code)) != std::end(ends)) return std::nullopt;
+  if (op.last_write == 0 && !op.write_concern.given) return std::nullopt;
+  auto asked = acknowledgement(op, command);
+  if (asked) asked->retryable = false;  // the command's own error decides
+  return asked;
+}
+
 void append_times(const OperationContext& op, bson::Builder& reply) {
   const Services& services = op.services();
   if (!initiated(services)) return;

@@ -20,6 +20,9 @@ void begin_retryable(OperationContext& op, const Command& command);
 
 // What the reply has to wait for; nothing where it need not.
 std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const OperationContext& op, const Command& command);
+// The same of a command that ran and failed with `code`: what it did before, or what it failed because of, may be taken back yet.
+std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement_of_failure(const OperationContext& op, const Command& command,
+                                                                             base::ErrorCode code);
 // $clusterTime and operationTime.
 void append_times(const OperationContext& op, bson::Builder& reply);
 // errorLabels, where a driver may try again.

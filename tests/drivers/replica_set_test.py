@@ -482,6 +482,19 @@ def test_write_concern_errors_of_fail_points_carry_labels(client):
     assert reply["ok"] == 1 and reply["writeConcernError"]["code"] == 91 and reply["errorLabels"] == ["RetryableWriteError"]
 
 
+def test_a_failed_command_waits_for_its_write_concern_too(server, client):
+    client.t.c.insert_one({"_id": 1})
+    concern = {"writeConcern": {"w": 2, "wtimeout": 1}}
+    for command, code in (({"create": "c", "capped": True, "size": 4096}, 48), ({"renameCollection": "t.c", "to": "t.c"}, 20),
+                          ({"findAndModify": "c", "query": {"_id": 1}, "update": {"$set": {"_id": 2}}}, 66)):
+        reply = raw(server.port, {**command, **concern, "$db": "admin" if "renameCollection" in command else "t"})
+        assert reply["ok"] == 0 and reply["code"] == code and reply["writeConcernError"]["code"] == 100, reply
+    # Not where it was refused before it ran, nor where nobody asked for it.
+    assert "writeConcernError" not in raw(server.port, {"create": "c", "nonsense": 1, **concern, "$db": "t"})
+    assert "writeConcernError" not in raw(server.port, {"create": "c", "capped": True, "size": 4096, "$db": "t"})
+    assert "writeConcernError" not in raw(server.port, {"create": "c", "capped": True, "size": 4096, "writeConcern": {"w": 0}, "$db": "t"})
+
+
 # ---- sessions -----------------------------------------------------------------------------------
 
 def test_sessions_are_written_down_and_struck_out(client):
