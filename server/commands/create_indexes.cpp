@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "server/arguments.h"
 #include "server/command.h"
+#include "server/commands/commit_quorum.h"
 #include "server/operation.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
@@ -48,9 +49,7 @@ class CreateIndexes : public Command {
     const Arguments arguments(request);
     const std::string ns = request.ns();
     write::check_writable(ns);
-    if (arguments.any("commitQuorum").exists()) {
-      throw OperationError(ErrorCode::bad_value, "Standalones can't specify commitQuorum");
-    }
+    const auto quorum = parse_commit_quorum(op, arguments.any("commitQuorum"));
     const auto specs = parse_specs(arguments);
     storage::Catalog& catalog = write::engine_of(op).catalog();
     bool created = false;
@@ -66,6 +65,7 @@ class CreateIndexes : public Command {
     } else {
       reply.append("createdCollectionAutomatically", created);
     }
+    if (quorum && built.before != built.after) await_commit_quorum(op, *quorum);
   }
 };
 

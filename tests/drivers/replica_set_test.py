@@ -495,6 +495,19 @@ def test_a_failed_command_waits_for_its_write_concern_too(server, client):
     assert "writeConcernError" not in raw(server.port, {"create": "c", "capped": True, "size": 4096, "writeConcern": {"w": 0}, "$db": "t"})
 
 
+def test_indexes_may_wait_for_a_quorum(server, client):
+    def build(quorum, field="a"):
+        return raw(server.port, {"createIndexes": "c", "indexes": [{"key": {field: 1}, "name": field}], "commitQuorum": quorum, "$db": "t"})
+
+    for number, quorum in enumerate(("majority", "votingMembers", 1, bson.Int64(1), 0, 1.0)):
+        assert build(quorum, f"f{number}")["numIndexesAfter"] == number + 2
+        assert build(quorum, f"f{number}")["note"] == "all indexes already exist"
+    assert build(None)["ok"] == 1
+    for quorum, code in ((2, 278), ("nonsense", 79), ("", 9), (-1, 9), (51, 9), (float("nan"), 9), ([], 9), (True, 9), ("x" * 100_000, 79)):
+        assert build(quorum, "other")["code"] == code, quorum
+    assert "other" not in client.t.c.index_information()
+
+
 # ---- sessions -----------------------------------------------------------------------------------
 
 def test_sessions_are_written_down_and_struck_out(client):
