@@ -127,11 +127,14 @@ void Reactors::serve(Reactor* reactor) {
     --reactor->coming;
     reactor->seats.push_back(&seat);
     lock.unlock();
+    bool left = false;
     try {
       reactor->context.run();
     } catch (const Leave&) {
+      left = true;
     }
     lock.lock();
+    if (left) reactor->leaving = false;
     std::erase(reactor->seats, &seat);
     reactor = next_assignment(lock);
   }
@@ -194,11 +197,13 @@ bool Reactors::look(Reactor& reactor) {
   const int free = static_cast<int>(reactor.seats.size()) + reactor.coming - stuck;
   if (free <= 0) {
     // As many as are stuck: a storm of slow commands is met by twice the threads at each look.
-    lend(reactor, std::min({stuck, lent_at_once_max, std::max(0, size_.threads_max - threads_ + parked_)}));
+    lend(reactor, std::min({std::max(stuck, 1), lent_at_once_max, std::max(0, size_.threads_max - threads_ + parked_)}));
   }
   reactor.surplus_looks = free > 1 ? reactor.surplus_looks + 1 : 0;
-  if (reactor.surplus_looks > surplus_looks_max) {
+  // One at a time: where every thread is busy, those that were asked leave together later, and nobody would be left.
+  if (reactor.surplus_looks > surplus_looks_max && !reactor.leaving) {
     reactor.surplus_looks = 0;
+    reactor.leaving = true;
     asio::post(reactor.context, []() { throw Leave{}; });
   }
   return busy || reactor.seats.size() > 1;

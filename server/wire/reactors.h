@@ -84,6 +84,7 @@ class Reactors {
     std::vector<Seat*> seats;  // of the threads that run it; guarded by mutex_, as what follows
     int coming = 0;            // threads on their way to it
     int surplus_looks = 0;
+    bool leaving = false;      // a thread was asked to leave, and none has left since
     std::atomic<int> connections{0};
   };
   struct Leave {};  // thrown by the handler that makes a thread leave its reactor

@@ -65,6 +65,21 @@ TEST_CASE("blocked commands keep their threads, and others run all the same", "[
   blocked.release();
 }
 
+TEST_CASE("a reactor keeps a thread, however long its threads take to leave", "[reactors]") {
+  Reactors reactors({.reactors = 1, .threads_max = 256});
+  reactors.start();
+  Blocked blocked;
+  blocked.on(reactors, 0, 1);
+  wait_for([&] { return blocked.begun() == 1; });
+  CHECK(runs(reactors, 0));  // by a second thread
+  blocked.release();
+  // Both are at something that isn't a command, while the supervisor finds one of them too many again and again.
+  for (int i = 0; i < 2; ++i) asio::post(reactors.context(0), [] { std::this_thread::sleep_for(std::chrono::milliseconds(800)); });
+  CHECK(runs(reactors, 0));
+  wait_for([&] { return reactors.threads() == 1; });
+  CHECK(runs(reactors, 0));
+}
+
 TEST_CASE("no more threads are lent than allowed, and what waits runs later", "[reactors]") {
   Reactors reactors({.reactors = 1, .threads_max = 3});
   reactors.start();
