@@ -12,7 +12,7 @@ void check_field_path(std::string_view path) {
   if (path.find('\0') != std::string_view::npos) throw OperationError(16411, "FieldPath field names may not contain '\\0'.");
   for (std::string_view part : bson::split_path(path)) {
     if (part.empty()) throw OperationError(15998, "FieldPath field names may not be empty strings.");
-    if (part.front() == '$') {
+    if (part.front() == '$' && part != "$id" && part != "$ref" && part != "$db") {
       throw OperationError(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.");
     }
   }

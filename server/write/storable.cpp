@@ -24,6 +24,19 @@ bool is_unset_timestamp(const bson::Element& field) {
   return field.type() == Type::timestamp && field.as_int64() == 0 && field.name != "_id";
 }
 
+// How many fields at the begin are a DBRef's: {$ref: "c", $id: 1, $db: "d"}.
+size_t reference_parts(bson::DocumentView document) {
+  size_t parts = 0;
+  for (const auto& field : document) {
+    const bool fits = parts == 0   ? field.name == "$ref" && field.is_string()
+                      : parts == 1 ? field.name == "$id"
+                                   : parts == 2 && field.name == "$db" && field.is_string();
+    if (!fits) break;
+    ++parts;
+  }
+  return parts < 2 ? 0 : parts;
+}
+
 void check_size(bson::DocumentView document) {
   if (document.size() <= bson::document_bytes_max) return;
   throw OperationError(ErrorCode::bad_value,
@@ -93,16 +106,46 @@ void check_id(const bson::ValueView& id) {
                          "The '_id' value cannot be of type " + std::string(bson::type_name(id.type())));
   }
   if (!id.is_object()) return;
+  size_t position = 0;
+  const size_t parts = reference_parts(id.as_document());
   for (const auto& field : id.as_document()) {
-    if (!field.name.starts_with("$")) continue;
+    if (position++ < parts || !field.name.starts_with("$")) continue;
     throw OperationError(ErrorCode::dollar_prefixed_field_name, "_id fields may not contain '$'-prefixed fields: " +
                                                                     std::string(field.name) + " is not valid for storage.");
   }
 }
 
-void check_top_level_name(std::string_view name) {
-  // The parts of a DBRef are the exception, in documents as everywhere.
-  if (!name.starts_with("$") || name == "$ref" || name == "$id" || name == "$db") return;
+void check_top_level_field(bson::DocumentView document, std::string_view name) {
+  if (!name.starts_with("$")) return;
+  bson::Element before, field, after;
+  for (const auto& element : document) {
+    if (field.exists()) {
+      after = element;
+      break;
+    }
+    if (element.name == name) field = element;
+    else before = element;
+  }
+  const auto must_be_text = [&] {
+    if (field.is_string()) return;
+    throw OperationError(ErrorCode::invalid_dbref, "The DBRef " + std::string(name) + " field must be a String, not a " +
+                                                       std::string(bson::type_name(field.type())));
+  };
+  const auto must_follow = [&](std::string_view other) {
+    if (before.name == other) return;
+    throw OperationError(ErrorCode::invalid_dbref,
+                         "Found " + std::string(name) + " field without a " + std::string(other) + " before it, which is invalid.");
+  };
+  if (name == "$db") {
+    must_be_text();
+    return must_follow("$id");
+  }
+  if (name == "$id") return must_follow("$ref");
+  if (name == "$ref") {
+    must_be_text();
+    if (after.name == "$id") return;
+    throw OperationError(ErrorCode::invalid_dbref, "The DBRef $ref field must be followed by a $id field");
+  }
   throw OperationError(ErrorCode::dollar_prefixed_field_name,
                        "The dollar ($) prefixed field '" + std::string(name) + "' in '" + std::string(name) +
                            "' is not allowed in the context of an update's replacement document. Consider using an "

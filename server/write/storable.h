@@ -19,10 +19,11 @@ std::optional<bson::Document> with_id_first(bson::DocumentView document);
 // Top-level Timestamp(0, 0) outside _id means "now"; nullopt when there is none.
 std::optional<bson::Document> with_timestamps(bson::DocumentView document, bson::Timestamp now);
 
-// Throws InvalidIdField (53), DollarPrefixedFieldName (52).
+// Throws InvalidIdField (53), DollarPrefixedFieldName (52). A DBRef is a good _id.
 void check_id(const bson::ValueView& id);
-// Throws DollarPrefixedFieldName (52) for a name updates may not give at top level.
-void check_top_level_name(std::string_view name);
+// A field that an update has put into `document` at top level: throws DollarPrefixedFieldName (52) for one that begins
+// with $, unless it is part of a DBRef, and InvalidDBRef (55) for a part out of its order: $ref, $id, $db.
+void check_top_level_field(bson::DocumentView document, std::string_view name);
 // Throws Overflow (15) when `value`, standing at `level`, nests too deep.
 void check_depth(const bson::ValueView& value, int level);
 

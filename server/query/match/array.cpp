@@ -95,7 +95,7 @@ NodePtr parse_size(std::string_view path, const bson::Element& operand, bson::Do
 bool is_value_match(const bson::Element& operand) {
   const std::string_view first = operand.as_document().first().name;
   return is_operator_object(operand) && first != "$and" && first != "$or" && first != "$nor" && first != "$where" &&
-         first != "$expr";
+         first != "$expr" && !has_dbref_field(operand.as_document());
 }
 
 NodePtr parse_elem_match(std::string_view path, const bson::Element& operand, bson::DocumentView, Parsing& parsing) {

@@ -38,6 +38,8 @@ bool is_dbref(bson::DocumentView document) {
   return document.has("$ref") && document.has("$id");
 }
 
+bool is_dbref_field(std::string_view name) { return name == "$ref" || name == "$id" || name == "$db"; }
+
 }  // namespace
 
 bool is_operator_object(const bson::ValueView& value) {
@@ -47,13 +49,22 @@ bool is_operator_object(const bson::ValueView& value) {
   return first.exists() && first.name.starts_with('$') && !is_dbref(document);
 }
 
+bool has_dbref_field(bson::DocumentView document) {
+  for (const bson::Element& field : document) {
+    if (is_dbref_field(field.name)) return true;
+  }
+  return false;
+}
+
 NodePtr parse_filter(bson::DocumentView filter, Parsing& parsing) {
   if (++parsing.depth > depth_max) {
     bad_value("exceeded maximum query tree depth of 100 at " + std::string(filter.first().name));
   }
   std::vector<NodePtr> parts;
   for (const bson::Element& element : filter) {
-    if (element.name.starts_with('$')) {
+    if (is_dbref_field(element.name)) {
+      parts.push_back(make_equality(element.name, element));  // {$elemMatch: {$id: 5}}: fields of the reference itself
+    } else if (element.name.starts_with('$')) {
       if (NodePtr node = parse_top_operator(element, parsing)) parts.push_back(std::move(node));
     } else if (is_operator_object(element)) {
       parse_operators(element.name, element.as_document(), parsing, parts);

@@ -51,6 +51,8 @@ Family evaluation_family();
 Family refused_family();
 
 // A filter over fields; the conjunction of its parts.
+// $ref, $id or $db is among the fields: it is a DBRef, or a filter over one's parts.
+bool has_dbref_field(bson::DocumentView document);
 NodePtr parse_filter(bson::DocumentView filter, Parsing& parsing);
 // A list of operators on one path; appends to `out`.
 void parse_operators(std::string_view path, bson::DocumentView operators, Parsing& parsing, std::vector<NodePtr>& out);

@@ -116,11 +116,16 @@ Change apply_to_object(const ObjectNode::Children& children, bson::DocumentView 
     const Step step(application, name);
     Change change = child->apply(current, application);
     if (!change) continue;
-    if (application.path.size() == 1 && change.kind == Change::Kind::set) check_top_level_name(name);
     changes.push_back({name, std::move(change), current.exists()});
   }
   if (changes.empty()) return Change::keep();
-  return Change::set(rewrite_object(before, changes));
+  bson::Value after = rewrite_object(before, changes);
+  if (application.path.empty()) {
+    for (const auto& [name, child] : children) {
+      if (name.starts_with("$") && after.view().as_document().has(name)) check_top_level_field(after.view().as_document(), name);
+    }
+  }
+  return Change::set(std::move(after));
 }
 
 // An array as the modifiers so far have left it: two names may mean one element, "0" and "00".

@@ -102,7 +102,7 @@ std::unique_ptr<Update> Update::parse(const ValueView& specification, const Upda
     throw OperationError(ErrorCode::failed_to_parse, "multi update is not supported for replacement-style update");
   }
   refuse_filters(options, "replacement-style");
-  for (const auto& field : document) check_top_level_name(field.name);
+  for (const auto& field : document) check_top_level_field(document, field.name);
   if (const auto id = document.find("_id"); id.exists()) check_id(id);
   std::unique_ptr<Update> update(new Update(Kind::replacement));
   update->replacement_ = bson::Document(document);

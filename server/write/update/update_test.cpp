@@ -214,6 +214,29 @@ TEST_CASE("any mix of numbers in paths leaves an array as a list of numbers woul
   }));
 }
 
+TEST_CASE("parts of a DBRef stand in one, in their order") {
+  check_table({
+      {"{_id: 1, a: {$ref: 'c', $id: 1, $db: 'd'}}", "{$set: {'a.$id': 2, 'a.$db': 'e'}}", "{_id: 1, a: {$ref: 'c', $id: 2, $db: 'e'}}"},
+      {"{_id: 1}", "{$set: {a: {$ref: 'c', $id: 1, $db: 'd'}}}", "{_id: 1, a: {$ref: 'c', $id: 1, $db: 'd'}}"},
+      {"{_id: 1}", "{$set: {'a.$any': 1}}", "{_id: 1, a: {$any: 1}}"},
+      {"{_id: 1, $ref: 'c', $id: 1}", "{$set: {$id: 2, b: 1}}", "{_id: 1, $ref: 'c', $id: 2, b: 1}"},
+      {"{_id: 1, $price: 1, $id: 2}", "{$set: {b: 1}, $unset: {$price: 1, $id: 1}}", "{_id: 1, b: 1}"},
+  });
+  check_refused({
+      {"{_id: 1}", "{$set: {$id: 3}}", 55, "Found $id field without a $ref before it, which is invalid."},
+      {"{_id: 1}", "{$set: {$db: 'd'}}", 55, "Found $db field without a $id before it, which is invalid."},
+      {"{_id: 1}", "{$set: {$db: 5}}", 55, "The DBRef $db field must be a String, not a int"},
+      {"{_id: 1}", "{$set: {$ref: 'c'}}", 55, "The DBRef $ref field must be followed by a $id field"},
+      {"{_id: 1}", "{$set: {$ref: 5}}", 55, "The DBRef $ref field must be a String, not a int"},
+      {"{_id: 1, $ref: 'c', $id: 1}", "{$set: {$ref: 5}}", 55, "The DBRef $ref field must be a String, not a int"},
+      {"{_id: 1}", "{$set: {'$id.a': 1}}", 55, "Found $id field without a $ref before it, which is invalid."},
+      {"{_id: 1}", "{a: 1, $id: 1}", 55, "Found $id field without a $ref before it, which is invalid."},
+      {"{_id: 1}", "{$inc: {$price: 1}}", 52,
+       "The dollar ($) prefixed field '$price' in '$price' is not allowed in the context of an update's replacement document. Consider using an "
+       "aggregation pipeline with $replaceWith."},
+  });
+}
+
 TEST_CASE("added fields come in the order of their names, numbers by value") {
   check_table({
       {"{_id: 1}", "{$set: {z: 1, a: 2, '10': 3, '9': 4}}", "{_id: 1, '9': 4, '10': 3, a: 2, z: 1}"},
