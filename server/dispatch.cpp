@@ -16,6 +16,7 @@
 #include "server/names.h"
 #include "server/operation.h"
 #include "server/options.h"
+#include "server/reply_size.h"
 #include "server/services.h"
 #include "server/session_registry.h"
 #include "server/set_rules.h"
@@ -92,6 +93,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     body.append("ok", 1.0);
     append_times(op, body);
     reply.body = body.done();
+    check_document_size(reply.body.size(), reply_bytes_max);
     reply.ok = true;
     reply.acknowledgement = acknowledgement(op, *command);
     reply.await_durable = !services_.replica_set && op.write_concern.journal && wants_journal(request);

@@ -7,6 +7,7 @@
 #include "server/operation.h"
 #include "server/query/find_request.h"
 #include "server/query/projection.h"
+#include "server/reply_size.h"
 #include "server/write/retry.h"
 #include "server/write/statements.h"
 
@@ -162,9 +163,15 @@ class FindAndModify : public Command {
   }
 
   static void append_value(const Parsed& parsed, const std::optional<bson::Document>& document, bson::Builder& reply) {
-    if (!document) reply.append_null("value");
-    else if (parsed.projection) reply.append("value", parsed.projection->apply(*document));
-    else reply.append("value", *document);
+    if (!document) {
+      reply.append_null("value");
+    } else if (parsed.projection) {
+      const auto shown = parsed.projection->apply(*document);
+      check_document_size(shown.size());
+      reply.append("value", shown);
+    } else {
+      reply.append("value", *document);
+    }
   }
 };
 

@@ -6,6 +6,7 @@
 #include "replication/optime.h"
 #include "server/operation.h"
 #include "server/query/text.h"
+#include "server/reply_size.h"
 #include "server/services.h"
 #include "storage/transaction.h"
 
@@ -183,9 +184,12 @@ CursorRegistry::Counts CursorRegistry::counts() const {
 
 bool fill_batch(Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch) {
   const size_t before = batch.size();
+  // An entry of the log holds a document of any size, and more.
+  const size_t bytes_max = cursor.ns.starts_with("local.") ? bson::document_bytes_max_internal : bson::document_bytes_max;
   for (int64_t count = 0; documents_max < 0 || count < documents_max; ++count) {
     if (!cursor.stashed && !cursor.source->next()) return false;
     const bson::DocumentView document = cursor.stashed ? cursor.stashed->view() : cursor.source->document();
+    check_document_size(document.size(), bytes_max);
     if (count > 0 && batch.size() - before + document.size() > batch_bytes_max) {
       if (!cursor.stashed) cursor.stashed = bson::Document(document);
       return true;

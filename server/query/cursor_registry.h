@@ -136,7 +136,8 @@ class CursorRegistry {
 };
 
 // Reads documents from `cursor`, taken up by an operation, into an array: at most `documents_max` (negative:
-// as many as fit) and 16 MB; what didn't fit is stashed. Returns false when there are no more.
+// as many as fit) and 16 MB; what didn't fit is stashed. Returns false when there are no more. Throws
+// BSONObjectTooLarge (10334) for a document that no reply may hold.
 bool fill_batch(Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch);
 
 // Counts in `op` what the batch at hand took.

@@ -12,11 +12,20 @@ void append_error_details(const base::OperationError& error, bson::Builder& out)
   if (duplicate) out.append("keyPattern", duplicate->pattern()).append("keyValue", duplicate->value());
 }
 
+namespace {
+
+// From then on there are too many messages for one reply; what failed, and how, is told of each.
+constexpr size_t messages_bytes_max = 1 << 20;
+
+}  // namespace
+
 void WriteErrors::add(size_t index, const base::OperationError& error) {
   bson::Builder out;
   out.append("index", static_cast<int32_t>(index)).append("code", static_cast<int32_t>(error.code()));
   append_error_details(error, out);
-  out.append("errmsg", std::string_view(error.what()));
+  const std::string_view message = errors_.size() < 2 || messages_bytes_ < messages_bytes_max ? error.what() : "";
+  messages_bytes_ += message.size();
+  out.append("errmsg", message);
   errors_.push_back(out.done());
 }
 

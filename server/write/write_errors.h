@@ -12,6 +12,7 @@ class OperationError;
 
 namespace server::write {
 
+// Messages beyond 1 MB are left out, so that the reply fits.
 class WriteErrors {
  public:
   void add(size_t index, const base::OperationError& error);
@@ -28,6 +29,7 @@ class WriteErrors {
 
  private:
   std::vector<bson::Document> errors_;
+  size_t messages_bytes_ = 0;
 };
 
 // keyPattern and keyValue, when `error` is about a duplicate key.

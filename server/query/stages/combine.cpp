@@ -40,12 +40,13 @@ class Facet final : public Stage {
       const Pipeline pipeline(stages, *inner);
       StagePtr stage = pipeline.start_over(std::make_unique<ListStage>(input));
       bson::ArrayBuilder results = out.array(name);
-      while (stage->next()) results.append(stage->document());
+      while (stage->next()) {
+        results.append(stage->document());
+        // Stages behind this one may make the document smaller; a client is handed none above 16 MB.
+        if (results.size() > stage_memory_max) refuse(4031700, "document constructed by $facet is larger than " + std::to_string(stage_memory_max) + " bytes");
+      }
     }
     out_ = out.done();
-    if (out_.size() > bson::document_bytes_max_internal) {
-      refuse(base::ErrorCode::bson_object_too_large, "BSONObj size: " + std::to_string(out_.size()) + " is invalid. Size must be between 0 and 16793600(16MB)");
-    }
     return true;
   }
   DocumentView document() override { return out_; }
@@ -114,6 +115,10 @@ StageSpecPtr parse_facet(const Element& specification, PipelineContext& context)
   for (const Element& field : specification.as_document()) {
     if (!field.is_array()) {
       refuse(40170, "arguments to $facet must be arrays, " + std::string(field.name) + " is type " + type_of(field));
+    }
+    for (const Element& stage : field.as_document()) {
+      if (stage.is_object()) continue;
+      refuse(40171, "elements of arrays in $facet spec must be non-empty objects, " + std::string(field.name) + " argument contained an element of type " + type_of(stage));
     }
     check_field_path(field.name);
     auto inner = nested_context(context, context.collection);

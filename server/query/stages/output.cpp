@@ -6,6 +6,7 @@
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
+#include "server/reply_size.h"
 
 namespace server::query {
 
@@ -41,6 +42,7 @@ class Output final : public Stage {
     for (bool more = true; more;) {
       more = source().next();
       if (more) {
+        check_document_size(source().document().size());
         batch.push_back(take(source().document()));
         bytes += batch.back().document.size();
       }
