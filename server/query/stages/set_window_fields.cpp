@@ -37,6 +37,14 @@ struct Window {
   bool by_range = false;
   double lower = -unbounded, upper = unbounded;  // distances from the document: places, values or milliseconds
   bool dates = false;
+  std::optional<DateUnit> calendar;              // the distances are in months or longer units, which differ in length
+
+  // Where the window of a document at `place` begins or ends.
+  double limit(double place, double distance) const {
+    if (!calendar || distance == 0 || std::isinf(distance)) return place + distance;
+    const LocalTime from(std::chrono::milliseconds(static_cast<int64_t>(place)));
+    return static_cast<double>(shifted(from, *calendar, static_cast<int64_t>(distance)).time_since_epoch().count());
+  }
 };
 
 enum class Kind {
@@ -256,7 +264,7 @@ class SetWindowFields final : public Stage {
     for (size_t i = 0; i < count(); ++i) {
       if ((i & 63) == 0) context_.op->check_interrupt();
       move_window(output.window, places, i, begin, end);
-      if (!grows || !accumulator) {
+      if (!grows || !accumulator || end < added) {
         accumulator = output.field.make(frame_);
         added = begin;
       }
@@ -265,8 +273,15 @@ class SetWindowFields final : public Stage {
     }
   }
 
-  // [begin, end) of the window of document i; both only move on from one document to the next.
+  // [begin, end) of the window of document i. Both only move on from one document to the next, unless months count: a month before
+  // 31 March 1:00 is 28 February 1:00, but a month before 30 March 2:00 is an hour later.
   void move_window(const Window& window, const std::vector<double>& places, size_t i, size_t& begin, size_t& end) const {
+    if (window.calendar) {
+      const auto index = [&](auto found) { return static_cast<size_t>(found - places.begin()); };
+      begin = index(std::lower_bound(places.begin(), places.end(), window.limit(places[i], window.lower)));
+      end = std::max(begin, index(std::upper_bound(places.begin(), places.end(), window.limit(places[i], window.upper))));
+      return;
+    }
     const auto place = [&](size_t at) { return window.by_range ? places[at] : static_cast<double>(at); };
     while (begin < count() && place(begin) < place(i) + window.lower) ++begin;
     end = std::max(begin, end);
@@ -314,11 +329,31 @@ double bound_of(const Element& bound, double at_word, bool whole) {
   return distance;
 }
 
-double milliseconds_of(const Element& unit) {
+DateUnit unit_of(const Element& unit) {
   if (!unit.is_string()) malformed("'unit' must be a string");
-  const DateUnit given = date_unit(unit.as_string());
-  if (months_per(given) > 0) refuse(ErrorCode::command_not_supported, "$setWindowFields with a range in units of '" + std::string(unit.as_string()) + "' is not supported");
+  return date_unit(unit.as_string());
+}
+
+// Of what rates are counted by.
+double milliseconds_of(const Element& unit) {
+  const DateUnit given = unit_of(unit);
+  if (months_per(given) > 0) refuse(5490704, "unit must be 'week' or smaller");
   return static_cast<double>(fixed_length(given).count());
+}
+
+void set_unit(DateUnit unit, Window& window) {
+  for (const double bound : {window.lower, window.upper}) {
+    const bool whole = bound == std::trunc(bound) && std::fabs(bound) < 0x1p63;
+    if (!std::isinf(bound) && !whole) malformed("With 'unit', range-based bounds must be an integer");
+  }
+  window.dates = true;
+  if (months_per(unit) > 0) {
+    window.calendar = unit;
+    return;
+  }
+  const auto ms = static_cast<double>(fixed_length(unit).count());
+  window.lower *= window.lower == 0 ? 1 : ms;
+  window.upper *= window.upper == 0 ? 1 : ms;
 }
 
 Window parse_window(const Element& specification, const Plan& plan) {
@@ -348,12 +383,7 @@ Window parse_window(const Element& specification, const Plan& plan) {
     return window;
   }
   if (plan.sort.fields().size() != 1 || plan.sort.fields()[0].descending) refuse(5339902, "Range-based bounds require sortBy a single field, ascending");
-  if (unit.exists()) {
-    const double ms = milliseconds_of(unit);
-    window.dates = true;
-    window.lower *= window.lower == 0 ? 1 : ms;
-    window.upper *= window.upper == 0 ? 1 : ms;
-  }
+  if (unit.exists()) set_unit(unit_of(unit), window);
   return window;
 }
 
