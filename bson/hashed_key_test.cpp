@@ -11,7 +11,9 @@
 namespace bson {
 namespace {
 
-int64_t key_of(const std::string& text) { return hashed_key(value_from_json(text).or_throw()); }
+int64_t key_of(const std::string& text) {
+  return hashed_key(value_from_json(text).or_throw());
+}
 
 }  // namespace
 
@@ -51,7 +53,8 @@ TEST_CASE("hashed keys are MongoDB's") {
 }
 
 TEST_CASE("numbers are hashed by their whole part") {
-  for (const char* same : {"3", "NumberLong(3)", "3.1", "3.99", "NumberDecimal('3')", "NumberDecimal('3.2')"}) CHECK(key_of(same) == key_of("3.0"));
+  for (const char* same : {"3", "NumberLong(3)", "3.1", "3.99", "NumberDecimal('3')", "NumberDecimal('3.2')"})
+    CHECK(key_of(same) == key_of("3.0"));
   for (const char* zero : {"0.456", "-0.0", "NumberDecimal('NaN')", "NumberDecimal('-0')"}) CHECK(key_of(zero) == key_of("0"));
   CHECK(hashed_key(Value(std::nan(""))) == key_of("0"));
   CHECK(hashed_key(Value(std::numeric_limits<double>::max())) == 921523596458303250);

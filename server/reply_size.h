@@ -1,7 +1,7 @@
 // How large what a client is handed may be.
 //
-// Documents made on the way (of a $group, a projection, a $facet) have no limit of their own but memory; one that leaves the server
-// has that of a stored one, and so has the reply as a whole, but for what stands around the documents.
+// Documents made on the way (of a $group, a projection, a $facet) have no limit of their own but memory; one that leaves the
+// server has that of a stored one, and so has the reply as a whole, but for what stands around the documents.
 #pragma once
 
 #include "bson/document.h"

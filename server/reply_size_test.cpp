@@ -28,15 +28,21 @@ void fill(TestServer& server, const char* collection, int count, size_t bytes) {
   }
 }
 
-int code_of(const bson::Document& reply) { return reply["ok"].truthy() ? 0 : reply["code"].as_int32(); }
-int code_of(TestServer& server, const char* command) { return code_of(server.run(json(command))); }
+int code_of(const bson::Document& reply) {
+  return reply["ok"].truthy() ? 0 : reply["code"].as_int32();
+}
+int code_of(TestServer& server, const char* command) {
+  return code_of(server.run(json(command)));
+}
 
 }  // namespace
 
 TEST_CASE("no stage makes a document that is larger than a client may be handed") {
   TestServer server;
   fill(server, "c", 3, 6 * mb);
-  const auto code = [&](const std::string& pipeline) { return code_of(server.run(json(R"({aggregate: "c", cursor: {}, pipeline: )" + pipeline + "}"))); };
+  const auto code = [&](const std::string& pipeline) {
+    return code_of(server.run(json(R"({aggregate: "c", cursor: {}, pipeline: )" + pipeline + "}")));
+  };
   CHECK(code(R"([{$group: {_id: null, all: {$push: "$s"}}}])") == 10334);
   CHECK(code(R"([{$group: {_id: null, all: {$push: "$s"}}}, {$project: {n: {$size: "$all"}}}])") == 0);
   CHECK(code(R"([{$match: {_id: 1}}, {$set: {t: "$s", u: "$s"}}])") == 10334);
@@ -45,7 +51,8 @@ TEST_CASE("no stage makes a document that is larger than a client may be handed"
   CHECK(code(R"([{$limit: 1}, {$lookup: {from: "c", pipeline: [], as: "all"}}])") == 4568);
   CHECK(code(R"([{$group: {_id: 1, all: {$push: "$s"}}}, {$out: "o"}])") == 10334);
   CHECK(code(R"([{$group: {_id: 1, all: {$push: "$s"}}}, {$merge: "o"}])") == 10334);
-  const auto reply = server.run(json(R"({aggregate: "c", cursor: {}, pipeline: [{$match: {_id: 1}}, {$set: {t: "$s", u: "$s"}}]})"));
+  const auto reply =
+      server.run(json(R"({aggregate: "c", cursor: {}, pipeline: [{$match: {_id: 1}}, {$set: {t: "$s", u: "$s"}}]})"));
   CHECK(reply["errmsg"].as_string().starts_with("BSONObj size: "));
   CHECK(reply["codeName"].as_string() == "BSONObjectTooLarge");
 }
@@ -55,7 +62,9 @@ TEST_CASE("neither do projections, and a cursor that comes to such a document is
   fill(server, "c", 3, 6 * mb);
   CHECK(code_of(server, R"({find: "c", projection: {t: "$s", u: "$s", v: "$s"}})") == 10334);
   CHECK(code_of(server, R"({find: "c", projection: {t: "$s", u: "$s"}})") == 0);
-  CHECK(code_of(server, R"({findAndModify: "c", query: {_id: 0}, update: {$set: {g: 5}}, fields: {t: "$s", u: "$s", v: "$s"}})") == 10334);
+  CHECK(
+      code_of(server, R"({findAndModify: "c", query: {_id: 0}, update: {$set: {g: 5}}, fields: {t: "$s", u: "$s", v: "$s"}})") ==
+      10334);
   CHECK(code_of(server, R"({distinct: "c", key: "s"})") == 17217);
 
   const auto first = server.run(json(R"({find: "c", batchSize: 1, sort: {_id: 1},
@@ -75,7 +84,7 @@ TEST_CASE("batches end before 16 MB, whatever was asked for") {
   fill(server, "c", 40, mb);
   auto reply = server.run(json(R"({find: "c", batchSize: 1000})"));
   size_t seen = 0;
-  for (const char* field = "firstBatch"; ; field = "nextBatch") {
+  for (const char* field = "firstBatch";; field = "nextBatch") {
     REQUIRE(code_of(reply) == 0);
     CHECK(reply.size() <= reply_bytes_max);
     const auto cursor = reply["cursor"].as_document();

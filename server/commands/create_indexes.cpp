@@ -26,7 +26,8 @@ std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments) {
                                                          "', expected type 'object'");
     }
     const bson::DocumentView spec = element.as_document();
-    specs.push_back(ignore_unknown ? storage::parse_index_spec(storage::without_unknown_options(spec)) : storage::parse_index_spec(spec));
+    specs.push_back(ignore_unknown ? storage::parse_index_spec(storage::without_unknown_options(spec))
+                                   : storage::parse_index_spec(spec));
   }
   if (specs.empty()) throw OperationError(ErrorCode::bad_value, "Must specify at least one index to create");
   return specs;

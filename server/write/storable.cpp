@@ -123,8 +123,10 @@ void check_top_level_field(bson::DocumentView document, std::string_view name) {
       after = element;
       break;
     }
-    if (element.name == name) field = element;
-    else before = element;
+    if (element.name == name)
+      field = element;
+    else
+      before = element;
   }
   const auto must_be_text = [&] {
     if (field.is_string()) return;
@@ -133,8 +135,8 @@ void check_top_level_field(bson::DocumentView document, std::string_view name) {
   };
   const auto must_follow = [&](std::string_view other) {
     if (before.name == other) return;
-    throw OperationError(ErrorCode::invalid_dbref,
-                         "Found " + std::string(name) + " field without a " + std::string(other) + " before it, which is invalid.");
+    throw OperationError(ErrorCode::invalid_dbref, "Found " + std::string(name) + " field without a " + std::string(other) +
+                                                       " before it, which is invalid.");
   };
   if (name == "$db") {
     must_be_text();

@@ -17,8 +17,8 @@ bson::Date moved(const TimeZone& zone, bson::Date date, DateUnit unit, int64_t a
 // Throws 5166308 where milliseconds don't fit.
 int64_t difference(const TimeZone& zone, bson::Date from, bson::Date to, DateUnit unit, int first_day = 0);
 
-// The begin of the bin of `size` units that has the date. Bins are counted from the begin of 2000 in the zone, those of weeks from
-// the first `first_day` there. `size` is at least 1. Throws 5439000, 5439001, 5439002 and 5439006 where numbers don't fit.
+// The begin of the bin of `size` units that has the date. Bins are counted from the begin of 2000 in the zone, those of weeks
+// from the first `first_day` there. `size` is at least 1. Throws 5439000, 5439001, 5439002 and 5439006 where numbers don't fit.
 bson::Date truncated(const TimeZone& zone, bson::Date date, DateUnit unit, int64_t size, int first_day = 0);
 
 }  // namespace server::query

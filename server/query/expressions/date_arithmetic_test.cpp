@@ -12,16 +12,22 @@ using namespace server::query;
 
 namespace {
 
-bson::Date at(const std::string& text) { return bson::date_from_string(text).value(); }
-std::string shown(bson::Date date) { return bson::to_json(bson::Value(date)); }
+bson::Date at(const std::string& text) {
+  return bson::date_from_string(text).value();
+}
+std::string shown(bson::Date date) {
+  return bson::to_json(bson::Value(date));
+}
 
-const char* const zones[] = {"UTC",           "America/New_York",    "Europe/Amsterdam",  "Australia/Lord_Howe", "Australia/Eucla",
-                             "Asia/Kolkata",  "America/Sao_Paulo",   "America/Havana",    "Pacific/Apia",        "+05:30",
-                             "-0800",         "Africa/Casablanca",   "Asia/Kathmandu",    "Europe/London",       "-03"};
+const char* const zones[] = {"UTC",          "America/New_York",  "Europe/Amsterdam", "Australia/Lord_Howe", "Australia/Eucla",
+                             "Asia/Kolkata", "America/Sao_Paulo", "America/Havana",   "Pacific/Apia",        "+05:30",
+                             "-0800",        "Africa/Casablanca", "Asia/Kathmandu",   "Europe/London",       "-03"};
 constexpr DateUnit units[] = {DateUnit::year, DateUnit::quarter, DateUnit::month,  DateUnit::week,       DateUnit::day,
                               DateUnit::hour, DateUnit::minute,  DateUnit::second, DateUnit::millisecond};
 
-bool short_unit(DateUnit unit) { return unit > DateUnit::day; }
+bool short_unit(DateUnit unit) {
+  return unit > DateUnit::day;
+}
 
 struct Random {
   explicit Random(uint32_t seed) : engine(seed) {}
@@ -30,8 +36,9 @@ struct Random {
   bson::Date date() {
     const bson::Date any{between(at("1965-01-01").ms, at("2036-12-31").ms)};
     if (between(0, 1)) return any;
-    const char* changes[] = {"2024-03-10T07:00:00Z", "2024-11-03T06:00:00Z", "2020-10-25T01:00:00Z", "2021-03-28T01:00:00Z", "2021-04-03T15:00:00Z",
-                             "2020-10-03T15:30:00Z", "2018-11-04T03:00:00Z", "2024-11-03T05:00:00Z", "2011-12-30T10:00:00Z", "2000-01-01T00:00:00Z"};
+    const char* changes[] = {"2024-03-10T07:00:00Z", "2024-11-03T06:00:00Z", "2020-10-25T01:00:00Z", "2021-03-28T01:00:00Z",
+                             "2021-04-03T15:00:00Z", "2020-10-03T15:30:00Z", "2018-11-04T03:00:00Z", "2024-11-03T05:00:00Z",
+                             "2011-12-30T10:00:00Z", "2000-01-01T00:00:00Z"};
     return {at(changes[between(0, std::size(changes) - 1)]).ms + between(-2 * 86'400'000, 2 * 86'400'000)};
   }
   TimeZone zone() { return TimeZone(zones[between(0, std::size(zones) - 1)]); }
@@ -59,12 +66,15 @@ CalendarDay day_after(CalendarDay day) {
   return {day.year + 1, 1, 1};
 }
 
-bool same(const CalendarDay& a, const CalendarDay& b) { return a.year == b.year && a.month == b.month && a.day == b.day; }
+bool same(const CalendarDay& a, const CalendarDay& b) {
+  return a.year == b.year && a.month == b.month && a.day == b.day;
+}
 
 }  // namespace
 
 TEST_CASE("the calendar counts days as one does by hand, before and after Christ") {
-  for (const int64_t from : {int64_t{-200'000}, int64_t{-800'000}, int64_t{0}, int64_t{100'000'000'000}, int64_t{-100'000'000'000}}) {
+  for (const int64_t from :
+       {int64_t{-200'000}, int64_t{-800'000}, int64_t{0}, int64_t{100'000'000'000}, int64_t{-100'000'000'000}}) {
     CalendarDay day = calendar_day(from);
     if (from == 0) CHECK(same(day, {1970, 1, 1}));
     for (int64_t n = from; n < from + 1500; ++n, day = day_after(day)) {
@@ -155,8 +165,12 @@ TEST_CASE("what no date allows is refused: amounts, and sums") {
   struct {
     DateUnit unit;
     int64_t most;
-  } const limits[] = {{DateUnit::year, 584'942'417},        {DateUnit::quarter, 584'942'418LL * 4 - 1}, {DateUnit::month, 584'942'418LL * 12 - 1},
-                      {DateUnit::day, 213'503'982'334},     {DateUnit::hour, 213'503'982'335 * 24 - 1}, {DateUnit::minute, 213'503'982'335 * 1440 - 1},
+  } const limits[] = {{DateUnit::year, 584'942'417},
+                      {DateUnit::quarter, 584'942'418LL * 4 - 1},
+                      {DateUnit::month, 584'942'418LL * 12 - 1},
+                      {DateUnit::day, 213'503'982'334},
+                      {DateUnit::hour, 213'503'982'335 * 24 - 1},
+                      {DateUnit::minute, 213'503'982'335 * 1440 - 1},
                       {DateUnit::second, 213'503'982'335 * 86'400 - 1}};
   for (const auto& limit : limits) {
     CHECK(code_of([&] { moved(utc, any, limit.unit, limit.most + 1); }) == 5976500);
@@ -225,7 +239,8 @@ TEST_CASE("differences count how often a unit begins") {
       const bool together = truncated(zone, a, unit, 1, first) == truncated(zone, b, unit, 1, first);
       REQUIRE((difference(zone, a, b, unit, first) == 0) == together);
     } else {
-      // Without changes of less than an hour it is the time that passed, cut off as UTC's clocks are where the offset is in whole hours.
+      // Without changes of less than an hour it is the time that passed, cut off as UTC's clocks are where the offset is in whole
+      // hours.
       const int64_t length = fixed_length(unit).count();
       const int64_t passed = floor_div(b.ms, length) - floor_div(a.ms, length);
       const int64_t off = difference(zone, a, b, unit, first) - passed;
@@ -259,8 +274,9 @@ TEST_CASE("dates are cut off to bins counted from 2000") {
       {"UTC", "2021-05-01T00:00:00Z", DateUnit::quarter, 2, 0, "2021-01-01T00:00:00Z"},
       {"UTC", "2021-05-01T00:00:00Z", DateUnit::year, 2, 0, "2020-01-01T00:00:00Z"},
       {"+05:30", "2021-05-01T00:10:00Z", DateUnit::hour, 1, 0, "2021-04-30T23:30:00Z"},
-      {"America/Sao_Paulo", "2018-11-04T12:00:00Z", DateUnit::day, 1, 0, "2018-11-04T03:00:00Z"},  // at midnight clocks went to 1:00
-      {"America/Havana", "2024-11-03T05:30:00Z", DateUnit::day, 1, 0, "2024-11-03T04:00:00Z"},     // midnight came twice
+      {"America/Sao_Paulo", "2018-11-04T12:00:00Z", DateUnit::day, 1, 0,
+       "2018-11-04T03:00:00Z"},                                                                 // at midnight clocks went to 1:00
+      {"America/Havana", "2024-11-03T05:30:00Z", DateUnit::day, 1, 0, "2024-11-03T04:00:00Z"},  // midnight came twice
   };
   for (const auto& c : cases) {
     INFO(c.zone << " " << c.date << " " << c.size);

@@ -16,7 +16,8 @@ constexpr std::array<std::string_view, 9> names = {"year", "quarter", "month", "
 
 constexpr int64_t ms_per_day = int64_t{24} * 3600 * 1000;
 
-// The dates from the first to the last millisecond are this many years and days apart: no larger amount can lead from one to another.
+// The dates from the first to the last millisecond are this many years and days apart: no larger amount can lead from one to
+// another.
 constexpr int64_t years_max = 584'942'417;
 constexpr int64_t days_max = 213'503'982'334;
 
@@ -30,7 +31,8 @@ int64_t amount_max(DateUnit unit) {
 
 void check_amount(DateUnit unit, int64_t amount) {
   if (amount <= amount_max(unit) && amount >= -amount_max(unit)) return;
-  throw base::OperationError(5976500, "invalid dateAdd 'amount' parameter value: " + std::to_string(amount) + " " + std::string(name_of(unit)));
+  throw base::OperationError(
+      5976500, "invalid dateAdd 'amount' parameter value: " + std::to_string(amount) + " " + std::string(name_of(unit)));
 }
 
 [[noreturn]] void out_of_reach(DateUnit unit) {
@@ -53,9 +55,13 @@ int days_of_month(int64_t year, int month) {
 
 }  // namespace
 
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 
-bool is_date_unit(std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+bool is_date_unit(std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 DateUnit date_unit(std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -63,7 +69,9 @@ DateUnit date_unit(std::string_view name) {
   return static_cast<DateUnit>(found - names.begin());
 }
 
-std::string_view name_of(DateUnit unit) { return names[static_cast<size_t>(unit)]; }
+std::string_view name_of(DateUnit unit) {
+  return names[static_cast<size_t>(unit)];
+}
 
 int64_t months_per(DateUnit unit) { return unit == DateUnit::year ? 12 : unit == DateUnit::quarter ? 3 : unit == DateUnit::month ? 1 : 0; }
 
@@ -101,7 +109,9 @@ int64_t days_until(const CalendarDay& day) {
   return era * era_days + of_era * 365 + of_era / 4 - of_era / 100 + in_year - epoch;
 }
 
-int64_t day_number(LocalTime time) { return floor_div(time.time_since_epoch().count(), ms_per_day); }
+int64_t day_number(LocalTime time) {
+  return floor_div(time.time_since_epoch().count(), ms_per_day);
+}
 
 LocalTime shifted(LocalTime time, DateUnit unit, int64_t amount) {
   check_amount(unit, amount);

@@ -161,7 +161,9 @@ ExpressionPtr parse_date_to_parts(std::string_view name, const ValueView& value,
     const Parts p = parts_of(in->local(date_of(value)));
     bson::Builder out;
     if (as_iso.view().truthy()) {
-      out.append("isoWeekYear", static_cast<int32_t>(p.iso_year)).append("isoWeek", p.iso_week).append("isoDayOfWeek", p.iso_day_of_week);
+      out.append("isoWeekYear", static_cast<int32_t>(p.iso_year))
+          .append("isoWeek", p.iso_week)
+          .append("isoDayOfWeek", p.iso_day_of_week);
     } else {
       out.append("year", static_cast<int32_t>(p.year)).append("month", p.month).append("day", p.day);
     }
@@ -327,7 +329,8 @@ ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Sc
   });
 }
 
-// What $dateAdd, $dateDiff and $dateTrunc have in common: any argument that is null makes the result null, whatever is wrong with the others.
+// What $dateAdd, $dateDiff and $dateTrunc have in common: any argument that is null makes the result null, whatever is wrong with
+// the others.
 class DateArguments {
  public:
   DateArguments(std::span<const ExpressionPtr* const> required, const ExpressionPtr& zone, Frame& frame) {
@@ -354,11 +357,14 @@ class DateArguments {
 
 DateUnit unit_of(const std::string& op, const ValueView& value) {
   if (!value.is_string()) fail(5439013, op + " requires 'unit' to be a string, but got " + named(value));
-  if (!is_date_unit(value.as_string())) fail(5439014, op + " parameter 'unit' value cannot be recognized as a time unit: " + std::string(value.as_string()));
+  if (!is_date_unit(value.as_string()))
+    fail(5439014, op + " parameter 'unit' value cannot be recognized as a time unit: " + std::string(value.as_string()));
   return date_unit(value.as_string());
 }
 
-bool is_week(const ValueView& unit) { return unit.is_string() && unit.as_string() == "week"; }
+bool is_week(const ValueView& unit) {
+  return unit.is_string() && unit.as_string() == "week";
+}
 
 // Sunday: 0.
 int day_of_week(const std::string& op, const ValueView& given) {
@@ -394,13 +400,15 @@ ExpressionPtr parse_date_diff(std::string_view name, const ValueView& value, Sco
   Parameter p[] = {{"startDate", true}, {"endDate", true, nullptr, 5166304}, {"unit", true, nullptr, 5166305}, {"timezone"}, {"startOfWeek"}};
   parse_parameters(name, value, scope, p, 5166301, 5166302, 5166303);
   return evaluated([op = std::string(name), from = std::move(p[0].expression), to = std::move(p[1].expression),
-                    unit = std::move(p[2].expression), zone = std::move(p[3].expression), week = std::move(p[4].expression)](Frame& frame) {
+                    unit = std::move(p[2].expression), zone = std::move(p[3].expression),
+                    week = std::move(p[4].expression)](Frame& frame) {
     const DateArguments given(std::array{&from, &to, &unit}, zone, frame);
     const bool by_week = week && is_week(given[2]);
     const Value first = by_week ? week->evaluate(frame) : Value("sunday");
     if (given.has_null() || first.view().is_nullish()) return Value::null();
     for (const size_t i : {size_t{0}, size_t{1}}) {
-      if (!is_date(given[i])) fail(5166307, op + " requires '" + (i == 0 ? "startDate" : "endDate") + "' to be a date, but got " + named(given[i]));
+      if (!is_date(given[i]))
+        fail(5166307, op + " requires '" + (i == 0 ? "startDate" : "endDate") + "' to be a date, but got " + named(given[i]));
     }
     const DateUnit in = unit_of(op, given[2]);
     return Value(difference(given.zone(), date_of(given[0]), date_of(given[1]), in, day_of_week(op, first)));
@@ -411,7 +419,8 @@ ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Sc
   Parameter p[] = {{"date", true}, {"unit", true, nullptr, 5439010}, {"binSize"}, {"timezone"}, {"startOfWeek"}};
   parse_parameters(name, value, scope, p, 5439007, 5439008, 5439009);
   return evaluated([op = std::string(name), when = std::move(p[0].expression), unit = std::move(p[1].expression),
-                    bin = std::move(p[2].expression), zone = std::move(p[3].expression), week = std::move(p[4].expression)](Frame& frame) {
+                    bin = std::move(p[2].expression), zone = std::move(p[3].expression),
+                    week = std::move(p[4].expression)](Frame& frame) {
     const DateArguments given(std::array{&when, &unit}, zone, frame);
     const Value size = bin ? bin->evaluate(frame) : Value(int32_t{1});
     const bool by_week = week && is_week(given[1]);
@@ -420,7 +429,9 @@ ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Sc
     if (!is_date(given[0])) fail(5439012, op + " requires 'date' to be a date, but got " + named(given[0]));
     const DateUnit in = unit_of(op, given[1]);
     const auto bins = bson::number::exact_int64(size);
-    if (!bins) fail(5439017, op + " requires 'binSize' to be a 64-bit integer, but got value '" + bson::to_json(size) + "' of type " + named(size));
+    if (!bins)
+      fail(5439017,
+           op + " requires 'binSize' to be a 64-bit integer, but got value '" + bson::to_json(size) + "' of type " + named(size));
     if (*bins <= 0) fail(5439018, op + " requires 'binSize' to be greater than 0, but got value " + std::to_string(*bins));
     return Value(truncated(given.zone(), date_of(given[0]), in, *bins, day_of_week(op, first)));
   });

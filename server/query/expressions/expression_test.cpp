@@ -248,13 +248,22 @@ TEST_CASE("What is no expression is refused") {
 
 TEST_CASE("Date arithmetic has a time zone, and units that it matters to") {
   const std::string york = "timezone: 'America/New_York'";
-  same("{$dateAdd: {startDate: ISODate('2024-03-10T06:30:00Z'), unit: 'hour', amount: 1, " + york + "}}", "ISODate('2024-03-10T07:30:00Z')");
-  same("{$dateSubtract: {startDate: ISODate('2024-03-10T07:30:00Z'), unit: 'minute', amount: NumberLong(60), " + york + "}}", "ISODate('2024-03-10T06:30:00Z')");
-  same("{$dateSubtract: {startDate: ISODate('2024-03-10T16:00:00Z'), unit: 'day', amount: 1.0, " + york + "}}", "ISODate('2024-03-09T17:00:00Z')");
-  same("{$dateDiff: {startDate: ISODate('2024-03-09T17:00:00Z'), endDate: ISODate('2024-03-10T16:00:00Z'), unit: 'day', " + york + "}}", "NumberLong(1)");
-  same("{$dateDiff: {startDate: ISODate('2024-03-09T17:00:00Z'), endDate: ISODate('2024-03-10T17:00:00Z'), unit: 'hour', " + york + "}}", "NumberLong(24)");
-  same("{$dateTrunc: {date: ISODate('2024-11-03T06:45:00Z'), unit: 'minute', binSize: NumberDecimal('30'), " + york + "}}", "ISODate('2024-11-03T06:30:00Z')");
-  same("{$dateTrunc: {date: ISODate('2000-01-30T18:00:00Z'), unit: 'week', binSize: 2, startOfWeek: 'mon', " + york + "}}", "ISODate('2000-01-17T05:00:00Z')");
+  same("{$dateAdd: {startDate: ISODate('2024-03-10T06:30:00Z'), unit: 'hour', amount: 1, " + york + "}}",
+       "ISODate('2024-03-10T07:30:00Z')");
+  same("{$dateSubtract: {startDate: ISODate('2024-03-10T07:30:00Z'), unit: 'minute', amount: NumberLong(60), " + york + "}}",
+       "ISODate('2024-03-10T06:30:00Z')");
+  same("{$dateSubtract: {startDate: ISODate('2024-03-10T16:00:00Z'), unit: 'day', amount: 1.0, " + york + "}}",
+       "ISODate('2024-03-09T17:00:00Z')");
+  same("{$dateDiff: {startDate: ISODate('2024-03-09T17:00:00Z'), endDate: ISODate('2024-03-10T16:00:00Z'), unit: 'day', " + york +
+           "}}",
+       "NumberLong(1)");
+  same("{$dateDiff: {startDate: ISODate('2024-03-09T17:00:00Z'), endDate: ISODate('2024-03-10T17:00:00Z'), unit: 'hour', " +
+           york + "}}",
+       "NumberLong(24)");
+  same("{$dateTrunc: {date: ISODate('2024-11-03T06:45:00Z'), unit: 'minute', binSize: NumberDecimal('30'), " + york + "}}",
+       "ISODate('2024-11-03T06:30:00Z')");
+  same("{$dateTrunc: {date: ISODate('2000-01-30T18:00:00Z'), unit: 'week', binSize: 2, startOfWeek: 'mon', " + york + "}}",
+       "ISODate('2000-01-17T05:00:00Z')");
   same("{$dateFromParts: {year: 2021, month: 3, day: 14, hour: 2, minute: 20, " + york + "}}", "ISODate('2021-03-14T07:20:00Z')");
 }
 

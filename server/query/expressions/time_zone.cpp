@@ -18,7 +18,9 @@ using std::chrono::seconds;
 // Beyond the years ±30000 the zone's first and last rules hold; the zone database counts years in 16 bits.
 constexpr int64_t known_ms = int64_t{28'000} * 366 * 24 * 3600 * 1000;
 
-int64_t within_known(int64_t ms) { return std::clamp(ms, -known_ms, known_ms); }
+int64_t within_known(int64_t ms) {
+  return std::clamp(ms, -known_ms, known_ms);
+}
 
 // Near the ends of what 64 bits hold the sum stays there.
 int64_t plus(int64_t ms, milliseconds by) {
@@ -67,7 +69,9 @@ seconds TimeZone::offset(bson::Date when) const {
   return zone_->get_info(date::floor<seconds>(date::sys_time<milliseconds>(milliseconds(within_known(when.ms))))).offset;
 }
 
-LocalTime TimeZone::local(bson::Date when) const { return LocalTime(milliseconds(plus(when.ms, offset(when)))); }
+LocalTime TimeZone::local(bson::Date when) const {
+  return LocalTime(milliseconds(plus(when.ms, offset(when))));
+}
 
 bson::Date TimeZone::utc(LocalTime local, std::optional<seconds> offset) const {
   const int64_t ms = local.time_since_epoch().count();

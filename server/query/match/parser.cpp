@@ -38,7 +38,9 @@ bool is_dbref(bson::DocumentView document) {
   return document.has("$ref") && document.has("$id");
 }
 
-bool is_dbref_field(std::string_view name) { return name == "$ref" || name == "$id" || name == "$db"; }
+bool is_dbref_field(std::string_view name) {
+  return name == "$ref" || name == "$id" || name == "$db";
+}
 
 }  // namespace
 

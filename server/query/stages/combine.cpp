@@ -43,7 +43,8 @@ class Facet final : public Stage {
       while (stage->next()) {
         results.append(stage->document());
         // Stages behind this one may make the document smaller; a client is handed none above 16 MB.
-        if (results.size() > stage_memory_max) refuse(4031700, "document constructed by $facet is larger than " + std::to_string(stage_memory_max) + " bytes");
+        if (results.size() > stage_memory_max)
+          refuse(4031700, "document constructed by $facet is larger than " + std::to_string(stage_memory_max) + " bytes");
       }
     }
     out_ = out.done();
@@ -118,7 +119,8 @@ StageSpecPtr parse_facet(const Element& specification, PipelineContext& context)
     }
     for (const Element& stage : field.as_document()) {
       if (stage.is_object()) continue;
-      refuse(40171, "elements of arrays in $facet spec must be non-empty objects, " + std::string(field.name) + " argument contained an element of type " + type_of(stage));
+      refuse(40171, "elements of arrays in $facet spec must be non-empty objects, " + std::string(field.name) +
+                        " argument contained an element of type " + type_of(stage));
     }
     check_field_path(field.name);
     auto inner = nested_context(context, context.collection);

@@ -65,7 +65,8 @@ StageSpecPtr parse_sort_by_count(const Element& specification, PipelineContext& 
   const bool expression = specification.is_object() && specification.as_document().first().name.substr(0, 1) == "$";
   const bool path = specification.is_string() && specification.as_string().substr(0, 1) == "$";
   if (specification.is_object() && !expression) refuse(40147, "the sortByCount field must be defined as a $-prefixed path or an expression inside an object");
-  if (!specification.is_object() && !specification.is_string()) refuse(40149, "the sortByCount field must be specified as a string or as an object");
+  if (!specification.is_object() && !specification.is_string())
+    refuse(40149, "the sortByCount field must be specified as a string or as an object");
   if (!expression && !path) refuse(40148, "the sortByCount field must be defined as a $-prefixed path or an expression inside an object");
   bson::Builder group, sort;
   group.append("_id", static_cast<const bson::ValueView&>(specification)).append("count", sum_of_ones());

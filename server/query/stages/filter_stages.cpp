@@ -156,7 +156,9 @@ StageSpecPtr parse_limit(const Element& specification, PipelineContext&) {
   return std::make_unique<LimitSpec>(limit);
 }
 
-StageSpecPtr parse_skip(const Element& specification, PipelineContext&) { return std::make_unique<SkipSpec>(count_of(specification, 5107200)); }
+StageSpecPtr parse_skip(const Element& specification, PipelineContext&) {
+  return std::make_unique<SkipSpec>(count_of(specification, 5107200));
+}
 
 StageSpecPtr parse_sample(const Element& specification, PipelineContext&) {
   if (!specification.is_object()) refuse(28745, "the $sample stage specification must be an object");

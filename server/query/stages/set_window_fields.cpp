@@ -37,7 +37,7 @@ struct Window {
   bool by_range = false;
   double lower = -unbounded, upper = unbounded;  // distances from the document: places, values or milliseconds
   bool dates = false;
-  std::optional<DateUnit> calendar;              // the distances are in months or longer units, which differ in length
+  std::optional<DateUnit> calendar;  // the distances are in months or longer units, which differ in length
 
   // Where the window of a document at `place` begins or ends.
   double limit(double place, double distance) const {
@@ -273,8 +273,8 @@ class SetWindowFields final : public Stage {
     }
   }
 
-  // [begin, end) of the window of document i. Both only move on from one document to the next, unless months count: a month before
-  // 31 March 1:00 is 28 February 1:00, but a month before 30 March 2:00 is an hour later.
+  // [begin, end) of the window of document i. Both only move on from one document to the next, unless months count: a month
+  // before 31 March 1:00 is 28 February 1:00, but a month before 30 March 2:00 is an hour later.
   void move_window(const Window& window, const std::vector<double>& places, size_t i, size_t& begin, size_t& end) const {
     if (window.calendar) {
       const auto index = [&](auto found) { return static_cast<size_t>(found - places.begin()); };

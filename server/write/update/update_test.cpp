@@ -123,7 +123,8 @@ TEST_CASE("fields are set, and levels made on the way") {
 
 TEST_CASE("a number in a path is an element's position in an array, however it is written, and a name in an object") {
   check_table({
-      {"{_id: 1, x: [true, 7]}", "{$set: {'x.0000': false, 'x.0000006': 'k'}}", "{_id: 1, x: [false, 7, null, null, null, null, 'k']}"},
+      {"{_id: 1, x: [true, 7]}", "{$set: {'x.0000': false, 'x.0000006': 'k'}}",
+       "{_id: 1, x: [false, 7, null, null, null, null, 'k']}"},
       {"{_id: 1, x: [1, 2]}", "{$unset: {'x.00': 1}}", "{_id: 1, x: [null, 2]}"},
       {"{_id: 1, x: [1, 2]}", "{$inc: {'x.01': 5}}", "{_id: 1, x: [1, 7]}"},
       {"{_id: 1, x: [1, 2]}", "{$min: {'x.00': 0}, $max: {'x.001': 9}}", "{_id: 1, x: [0, 9]}"},
@@ -149,14 +150,16 @@ TEST_CASE("a number in a path is an element's position in an array, however it i
       {"{_id: 1, x: [1]}", "{$set: {'x.+1': 1}}", 28, "Cannot create field '+1' in element {x: [ 1 ]}"},
       {"{_id: 1, x: [1]}", "{$set: {'x.1e0': 1}}", 28, "Cannot create field '1e0' in element {x: [ 1 ]}"},
       {"{_id: 1, x: [1]}", "{$set: {'x.4294967296': 1}}", 28, "Cannot create field '4294967296' in element {x: [ 1 ]}"},
-      {"{_id: 1, x: [1]}", "{$set: {'x.99999999999999999999': 1}}", 28, "Cannot create field '99999999999999999999' in element {x: [ 1 ]}"},
+      {"{_id: 1, x: [1]}", "{$set: {'x.99999999999999999999': 1}}", 28,
+       "Cannot create field '99999999999999999999' in element {x: [ 1 ]}"},
       {"{_id: 1, x: [1]}", "{$set: {'x.4294967295': 1}}", 34, "can't backfill more than 1500000 elements"},
       {"{_id: 1, x: [1]}", "{$set: {'x.01500002': 1}}", 34, "can't backfill more than 1500000 elements"},
       {"{_id: 1, x: [1]}", "{$rename: {'x.00': 'y'}}", 2,
        "The source field cannot be an array element, 'x.00' in doc with _id: 1 has an array field called 'x'"},
       {"{_id: 1, x: [1], y: 1}", "{$rename: {y: 'x.00'}}", 2,
        "The destination field cannot be an array element, 'x.00' in doc with _id: 1 has an array field called 'x'"},
-      {"{_id: 1, x: [1]}", "{$set: {'x.00': 1, 'x.00.a': 1}}", 40, "Updating the path 'x.00.a' would create a conflict at 'x.00'"},
+      {"{_id: 1, x: [1]}", "{$set: {'x.00': 1, 'x.00.a': 1}}", 40,
+       "Updating the path 'x.00.a' would create a conflict at 'x.00'"},
   });
   CHECK(updated({"{_id: 1, x: [1]}", "{$set: {'x.1500001': 1}}", ""})->size() > 1'500'001 * 8);
   check_table({{"{_id: 1, x: [1]}", "{$unset: {'x.4294967296': 1, 'x.99': 1, 'x.-1': 1}}", "="}});
@@ -173,7 +176,8 @@ TEST_CASE("any mix of numbers in paths leaves an array as a list of numbers woul
     for (const auto& [name, step] : steps) {
       // Adding to null is refused; so only what nothing else touches is added to.
       const size_t at = std::stoul(name);
-      const bool alone = std::count_if(steps.begin(), steps.end(), [&](const auto& other) { return std::stoul(other.first) == at; }) == 1;
+      const bool alone =
+          std::count_if(steps.begin(), steps.end(), [&](const auto& other) { return std::stoul(other.first) == at; }) == 1;
       const char kind = step.first == 'i' && (!alone || at >= start.size()) ? 's' : step.first;
       if (kind == 's') set.append("x." + name, step.second);
       if (kind == 'i') increase.append("x." + name, step.second);
@@ -200,8 +204,10 @@ TEST_CASE("any mix of numbers in paths leaves an array as a list of numbers woul
         continue;
       }
       if (at >= model.size()) model.resize(at + 1);
-      if (specification["$inc"].as_document().has(path)) *model[at] += steps[name].second;
-      else model[at] = steps[name].second;
+      if (specification["$inc"].as_document().has(path))
+        *model[at] += steps[name].second;
+      else
+        model[at] = steps[name].second;
     }
     const auto compiled = Update::parse(bson::Value(specification), {}, compile_for_test);
     Application application;
@@ -209,14 +215,16 @@ TEST_CASE("any mix of numbers in paths leaves an array as a list of numbers woul
     const auto after = compiled->apply(application);
     const bson::Document result = after ? *after : document;
     std::vector<std::optional<int64_t>> got;
-    for (const auto& element : result["x"].as_document()) got.push_back(element.is_number() ? std::optional(bson::number::exact_int64(element).value()) : std::nullopt);
+    for (const auto& element : result["x"].as_document())
+      got.push_back(element.is_number() ? std::optional(bson::number::exact_int64(element).value()) : std::nullopt);
     RC_ASSERT(got == model);
   }));
 }
 
 TEST_CASE("parts of a DBRef stand in one, in their order") {
   check_table({
-      {"{_id: 1, a: {$ref: 'c', $id: 1, $db: 'd'}}", "{$set: {'a.$id': 2, 'a.$db': 'e'}}", "{_id: 1, a: {$ref: 'c', $id: 2, $db: 'e'}}"},
+      {"{_id: 1, a: {$ref: 'c', $id: 1, $db: 'd'}}", "{$set: {'a.$id': 2, 'a.$db': 'e'}}",
+       "{_id: 1, a: {$ref: 'c', $id: 2, $db: 'e'}}"},
       {"{_id: 1}", "{$set: {a: {$ref: 'c', $id: 1, $db: 'd'}}}", "{_id: 1, a: {$ref: 'c', $id: 1, $db: 'd'}}"},
       {"{_id: 1}", "{$set: {'a.$any': 1}}", "{_id: 1, a: {$any: 1}}"},
       {"{_id: 1, $ref: 'c', $id: 1}", "{$set: {$id: 2, b: 1}}", "{_id: 1, $ref: 'c', $id: 2, b: 1}"},
@@ -232,7 +240,8 @@ TEST_CASE("parts of a DBRef stand in one, in their order") {
       {"{_id: 1}", "{$set: {'$id.a': 1}}", 55, "Found $id field without a $ref before it, which is invalid."},
       {"{_id: 1}", "{a: 1, $id: 1}", 55, "Found $id field without a $ref before it, which is invalid."},
       {"{_id: 1}", "{$inc: {$price: 1}}", 52,
-       "The dollar ($) prefixed field '$price' in '$price' is not allowed in the context of an update's replacement document. Consider using an "
+       "The dollar ($) prefixed field '$price' in '$price' is not allowed in the context of an update's replacement document. "
+       "Consider using an "
        "aggregation pipeline with $replaceWith."},
   });
 }
