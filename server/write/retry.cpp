@@ -13,6 +13,18 @@ using base::ErrorCode;
 using base::OperationError;
 using replication::SessionWrite;
 
+namespace {
+
+constexpr const char* point = "onPrimaryTransactionalWrite";
+constexpr const char* failing = "failBeforeCommitExceptionCode";
+
+bool closes(bson::DocumentView data) {
+  const auto close = data.find("closeConnection");
+  return !close.exists() || close.truthy();
+}
+
+}  // namespace
+
 void Retry::read_ids(bson::DocumentView command, size_t statements) {
   const auto list = command.find("stmtIds");
   const auto first = command.find("stmtId");
@@ -58,21 +70,27 @@ bson::Document Retry::image() const {
 
 void Retry::save(storage::Transaction& transaction) {
   history_->save(transaction);
-  const auto fault = op_.services().fail_points.strike("onPrimaryTransactionalWrite");
+  // The whole transaction goes with the error, which a batch's caller doesn't catch.
+  if (batch_) fail_if_asked();
+  const auto fault = op_.services().fail_points.strike(point, [](bson::DocumentView data) { return !data.has(failing); });
+  if (fault && closes(*fault)) transaction.after_commit([this] { op_.close_connection = true; });
+}
+
+void Retry::fail_if_asked() {
+  const auto fault = op_.services().fail_points.strike(point, [](bson::DocumentView data) { return data.has(failing); });
   if (!fault) return;
-  const auto close = fault->find("closeConnection");
-  const bool closes = !close.exists() || close.truthy();
-  if (const auto code = fault->find("failBeforeCommitExceptionCode"); code.exists()) {
-    op_.close_connection = closes;
-    throw OperationError(static_cast<int32_t>(code.to_int64()), "Failing write for transaction number " +
-                                                                    std::to_string(*op_.txn_number) +
-                                                                    " due to failpoint. The write must not be reflected.");
-  }
-  if (closes) transaction.after_commit([this] { op_.close_connection = true; });
+  op_.close_connection = closes(*fault);
+  throw OperationError(static_cast<int32_t>(fault->find(failing).to_int64()),
+                       "Failing write for transaction number " + std::to_string(*op_.txn_number) +
+                           " due to failpoint. The write must not be reflected.");
 }
 
 SessionWrite Retry::before(bool with_image) {
-  if (!batch_) history_->begin();
+  if (!batch_) {
+    // A write that fails leaves nothing behind in its transaction: nothing has been done yet.
+    fail_if_asked();
+    history_->begin();
+  }
   return history_->next(statement(), with_image ? image_ : SessionWrite::Image::none);
 }
 

@@ -46,6 +46,8 @@ class Retry {
   int32_t statement() const { return ids_[index_]; }
 
  private:
+  void fail_if_asked();  // the fail point onPrimaryTransactionalWrite with an error
+
   OperationContext& op_;
   const std::unique_ptr<replication::SessionHistory> history_;
   std::vector<int32_t> ids_;

@@ -192,23 +192,39 @@ def test_modes_and_data_that_cannot_be_are_refused(client):
 
 # ---- other points -------------------------------------------------------------------------------
 
-def test_a_retryable_write_fails_before_its_commit(server, client):
-    def insert(number):
-        return raw_command("127.0.0.1", server.port, {"insert": "c", "documents": [{"_id": "new"}], "lsid": {"id": bson.Binary(b"s" * 16, 4)},
-                                                      "txnNumber": bson.Int64(number), "$db": "t"})
+WRITES = {
+    "insert": {"insert": "c", "documents": [{"_id": "new"}]},
+    "inserts": {"insert": "c", "documents": [{"_id": "new"}, {"_id": "newer"}]},
+    "update by _id": {"update": "c", "updates": [{"q": {"_id": 7}, "u": {"$set": {"a": 1}}}]},
+    "update": {"update": "c", "updates": [{"q": {"n": 7}, "u": {"$set": {"a": 1}}}]},
+    "upsert": {"update": "c", "updates": [{"q": {"n": -1}, "u": {"$set": {"a": 1}}, "upsert": True}]},
+    "delete by _id": {"delete": "c", "deletes": [{"q": {"_id": 7}, "limit": 1}]},
+    "delete": {"delete": "c", "deletes": [{"q": {"n": 7}, "limit": 1}]},
+    "findAndModify": {"findAndModify": "c", "query": {"n": 7}, "sort": {"n": 1}, "update": {"$set": {"a": 1}}},
+    "findAndRemove": {"findAndModify": "c", "query": {"n": {"$gte": 7}}, "sort": {"n": 1}, "remove": True},
+}
 
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_retryable_write_that_fails_before_its_commit_leaves_nothing(server, client, write):
+    client.t.c.drop()
+    client.t.c.insert_many([{"_id": number, "n": number} for number in range(20)])
+    before = list(client.t.c.find().sort("_id"))
+
+    def run(number):
+        return raw_command("127.0.0.1", server.port, {**WRITES[write], "lsid": {"id": bson.Binary(b"s" * 16, 4)}, "txnNumber": bson.Int64(number), "$db": "t"})
+
+    number = time.monotonic_ns()
     arm(client, {"failBeforeCommitExceptionCode": 91, "closeConnection": False}, {"times": 1}, "onPrimaryTransactionalWrite")
-    failed = insert(1)
+    failed = run(number)
     assert (failed.get("code") or failed["writeErrors"][0]["code"]) == 91
-    assert client.t.c.find_one({"_id": "new"}) is None
-    assert insert(1)["n"] == 1
-    client.t.c.delete_one({"_id": "new"})
     # Without a word about it the connection goes, too.
     arm(client, {"failBeforeCommitExceptionCode": 91}, {"times": 1}, "onPrimaryTransactionalWrite")
     with pytest.raises((EOFError, ConnectionError)):
-        insert(2)
-    assert client.t.c.find_one({"_id": "new"}) is None
-    assert insert(2)["n"] == 1
+        run(number)
+    assert list(client.t.c.find().sort("_id")) == before and client.t.command("validate", "c")["valid"]
+    answer = run(number)
+    assert answer["ok"] == 1 and "writeErrors" not in answer and list(client.t.c.find().sort("_id")) != before
 
 
 def test_a_get_more_fails_with_its_cursor_in_hand(client):
