@@ -165,6 +165,19 @@ TEST_CASE("what was changed stays in memory until the next checkpoint, as long a
   CHECK(out.done()["cache"].as_document()["tracked dirty bytes in the cache"].to_int64() >= tables * changed);
 }
 
+TEST_CASE("statistics count checkpoints where tools look for them") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  const auto counted = [&engine] {
+    bson::Builder out;
+    engine.append_stats(out);
+    return out.done()["transaction"].as_document()["transaction checkpoints"].to_int64();
+  };
+  const int64_t before = counted();
+  engine.checkpoint();
+  CHECK(counted() > before);
+}
+
 TEST_CASE("a table that was dropped, before or meanwhile, is compacted as nothing") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
