@@ -2,32 +2,11 @@
 
 #include "base/error.h"
 #include "bson/compare.h"
+#include "bson/key_kinds.h"
 #include "bson/number_key.h"
 
 namespace bson {
 namespace {
-
-// The first byte of a value. Gaps leave room; all lie in 02 … fd, so that 00 can end lists, and a key's
-// end can be pushed beyond every value in either direction.
-namespace kind {
-constexpr uint8_t min_key = 0x10;
-constexpr uint8_t undefined = 0x18;
-constexpr uint8_t null = 0x20;
-constexpr uint8_t string = 0x50;
-constexpr uint8_t object = 0x58;
-constexpr uint8_t array = 0x60;
-constexpr uint8_t binary = 0x68;
-constexpr uint8_t object_id = 0x70;
-constexpr uint8_t boolean = 0x78;  // and the next for true
-constexpr uint8_t date = 0x80;
-constexpr uint8_t timestamp = 0x88;
-constexpr uint8_t regex = 0x90;
-constexpr uint8_t db_pointer = 0x98;
-constexpr uint8_t code = 0xa0;
-constexpr uint8_t code_with_scope = 0xa8;
-constexpr uint8_t max_key = 0xf0;
-}  // namespace kind
-static_assert(kind::null < number_kind::first && number_kind::last < kind::string);
 
 struct KindRange {
   uint8_t first;

@@ -18,7 +18,7 @@
 namespace bson {
 
 // Appends values one after the other; each may be descending (its bytes inverted).
-// Equal numbers of different types give equal bytes: the type is not recoverable.
+// Equal numbers of different types give equal bytes: which it was, key_types.h says.
 class KeyString {
  public:
   KeyString& append(const ValueView& value, bool descending = false);

@@ -65,6 +65,7 @@ bson::Document encode_entry(const CollectionEntry& entry) {
     for (const IndexEntry& index : entry.indexes) {
       bson::Builder one = indexes.object();
       one.append("number", int64_t{index.number}).append("spec", index.spec).append("ready", index.ready);
+      if (index.types) one.append("types", true);
       if (index.multikey_fields) one.append("multikeyFields", int64_t{*index.multikey_fields});
     }
   }
@@ -92,6 +93,7 @@ CollectionEntry decode_entry(BytesView row) {
     const bson::DocumentView index = one.as_document();
     entry.indexes.push_back(
         {static_cast<uint32_t>(index["number"].to_int64()), bson::Document(index["spec"].as_document()), index["ready"].truthy()});
+    entry.indexes.back().types = index["types"].truthy();
     if (index.has("multikeyFields")) entry.indexes.back().multikey_fields = static_cast<uint32_t>(index["multikeyFields"].to_int64());
   }
   entry.next_index = static_cast<uint32_t>(document["nextIndex"].to_int64());

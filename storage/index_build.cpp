@@ -13,6 +13,7 @@ constexpr size_t entries_per_transaction = 2000;
 struct Entry {
   Bytes key;
   RecordId record;
+  Bytes types;
   bool operator<(const Entry& other) const {
     const int order = key.compare(other.key);
     return order != 0 ? order < 0 : record < other.record;
@@ -49,9 +50,9 @@ class Build {
       for (size_t i = 0; i < indexes_.size(); ++i) {
         indexes_[i]->keys_of(document, keys);
         multikey_[i] |= keys.multikey_fields;
-        for (Bytes& key : keys.keys) {
-          bytes_ += key.size() + sizeof(Entry);
-          entries_[i].push_back({std::move(key), last});
+        for (size_t k = 0; k < keys.keys.size(); ++k) {
+          bytes_ += keys.keys[k].size() + sizeof(Entry);
+          entries_[i].push_back({std::move(keys.keys[k]), last, Bytes(keys.types_at(k))});
         }
       }
       if (bytes_ >= sort_bytes_max) break;
@@ -79,7 +80,7 @@ class Build {
           index.add_version(transaction, entries[i].key, entries[i].record);
           continue;
         }
-        if (index.insert(transaction, entries[i].key, entries[i].record)) continue;
+        if (index.insert(transaction, entries[i].key, entries[i].record, entries[i].types)) continue;
         const auto document = collection_.find(transaction, entries[i].record, nullptr);
         index.duplicate(collection_.ns(), document ? document->view() : bson::DocumentView(), entries[i].key);
       }

@@ -95,6 +95,7 @@ std::shared_ptr<StoredIndex> StoredCatalog::describe_index(CollectionId collecti
   auto predicate = compile(spec);
   auto index = std::make_shared<StoredIndex>(engine_, entry.number, std::move(spec), Table(index_table_name(collection, entry.number)), entry.ready);
   index->set_predicate(std::move(predicate));
+  if (entry.types) index->set_tells_types();
   if (entry.multikey_fields) index->add_multikey_fields(*entry.multikey_fields);
   return index;
 }

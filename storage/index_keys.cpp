@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bson/builder.h"
+#include "bson/key_types.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
 
@@ -22,6 +23,7 @@ struct Slot {
   ValueView at;            // where it stands
   std::string_view rest;   // of the path; empty: arrived
   std::string_view name;   // of the field it stands on
+  size_t objects = 0;      // that were walked through, the document itself among them
   bool open = true;        // not yet a value
   bool found = true;
 };
@@ -74,6 +76,7 @@ void walk(Slot& slot, bool& multikey) {
     }
     if (slot.rest.empty()) return settle(slot, slot.at);
     if (!slot.at.is_object()) return settle(slot, {});
+    ++slot.objects;
     const std::string_view component = first_component(slot.rest);
     slot.at = slot.at.as_document().find(component);
     slot.name = component;
@@ -139,17 +142,61 @@ Slots start(const IndexSpec& spec, DocumentView document) {
 
 ValueView indexed_value(const Slot& slot) { return slot.found ? slot.at : ValueView(Type::null, {}); }
 
-void append_key(const IndexSpec& spec, const Slots& slots, std::vector<Bytes>& keys) {
+void append_key(const IndexSpec& spec, const Slots& slots, IndexKeys& out) {
   if (spec.sparse && std::none_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.found; })) return;
   bson::KeyString key;
-  for (size_t i = 0; i < slots.size(); ++i) key.append(indexed_value(slots[i]), spec.fields[i].descending);
-  keys.push_back(std::move(key).bytes());
+  bson::KeyTypes types;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    key.append(indexed_value(slots[i]), spec.fields[i].descending);
+    slots[i].found ? types.add(slots[i].at) : types.add_missing(slots[i].objects > 0 ? slots[i].objects - 1 : 0);
+  }
+  out.add(std::move(key).bytes(), types.take());
+}
+
+// Sorted, each key once. Elements of one array may be equal and of different types: either's types will do, since nobody reads
+// the value of a field that has arrays from its key.
+void put_in_order(IndexKeys& out) {
+  if (out.types.empty()) {
+    std::sort(out.keys.begin(), out.keys.end());
+    out.keys.erase(std::unique(out.keys.begin(), out.keys.end()), out.keys.end());
+    return;
+  }
+  std::vector<std::pair<Bytes, Bytes>> both;
+  for (size_t i = 0; i < out.keys.size(); ++i) both.emplace_back(std::move(out.keys[i]), std::move(out.types[i]));
+  std::sort(both.begin(), both.end());
+  out.keys.clear();
+  out.types.clear();
+  for (auto& [key, types] : both) {
+    if (out.keys.empty() || out.keys.back() != key) out.add(std::move(key), std::move(types));
+  }
 }
 
 }  // namespace
 
+void IndexKeys::add(Bytes key, Bytes its_types) {
+  if (!its_types.empty() && types.empty()) types.resize(keys.size());
+  if (!its_types.empty() || !types.empty()) types.push_back(std::move(its_types));
+  keys.push_back(std::move(key));
+}
+
+EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after) {
+  EntryChanges changes;
+  size_t i = 0, j = 0;
+  while (i < before.keys.size() || j < after.keys.size()) {
+    const int order = i == before.keys.size() ? 1 : j == after.keys.size() ? -1 : before.keys[i].compare(after.keys[j]);
+    const bool same = order == 0 && before.types_at(i) == after.types_at(j);
+    if (order <= 0 && !same) (order < 0 ? changes.gone : changes.were).add(before.keys[i], Bytes(before.types_at(i)));
+    if (order >= 0 && !same) (order > 0 ? changes.come : changes.are).add(after.keys[j], Bytes(after.types_at(j)));
+    i += order <= 0;
+    j += order >= 0;
+  }
+  changes.come.multikey_fields = after.multikey_fields;
+  return changes;
+}
+
 void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
   out.keys.clear();
+  out.types.clear();
   out.multikey_fields = 0;
   // Most indexes are on one plain field that holds no array.
   if (spec.fields.size() == 1 && spec.fields[0].path.find('.') == std::string::npos) {
@@ -157,17 +204,18 @@ void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
     if (!value.is_array()) {
       if (!value.exists() && spec.sparse) return;
       bson::KeyString key;
+      bson::KeyTypes types;
       key.append(value.exists() ? static_cast<ValueView>(value) : ValueView(Type::null, {}), spec.fields[0].descending);
-      out.keys.push_back(std::move(key).bytes());
+      value.exists() ? types.add(value) : types.add_missing(0);
+      out.add(std::move(key).bytes(), types.take());
       return;
     }
   }
   Slots slots = start(spec, document);
-  Expansion expansion([&](const Slots& complete) { append_key(spec, complete, out.keys); });
+  Expansion expansion([&](const Slots& complete) { append_key(spec, complete, out); });
   expansion.run(slots);
   out.multikey_fields = expansion.multikey_fields;
-  std::sort(out.keys.begin(), out.keys.end());
-  out.keys.erase(std::unique(out.keys.begin(), out.keys.end()), out.keys.end());
+  put_in_order(out);
 }
 
 bson::Document index_key_values(const IndexSpec& spec, DocumentView document, BytesView key) {
@@ -175,9 +223,9 @@ bson::Document index_key_values(const IndexSpec& spec, DocumentView document, By
   Slots slots = start(spec, document);
   Expansion expansion([&](const Slots& complete) {
     if (values) return;
-    std::vector<Bytes> keys;
-    append_key(spec, complete, keys);
-    if (keys.empty() || keys[0] != key) return;
+    IndexKeys one;
+    append_key(spec, complete, one);
+    if (one.keys.empty() || one.keys[0] != key) return;
     bson::Builder builder;
     for (size_t i = 0; i < complete.size(); ++i) builder.append(spec.fields[i].path, indexed_value(complete[i]));
     values = builder.done();

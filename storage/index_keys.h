@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -22,11 +23,23 @@ namespace storage {
 
 struct IndexKeys {
   std::vector<Bytes> keys;        // key strings, sorted, each once
+  std::vector<Bytes> types;       // of each (bson/key_types.h); empty where all of them are
   uint32_t multikey_fields = 0;   // bit i: an array lay on the path of field i
+
+  BytesView types_at(size_t i) const { return types.empty() ? BytesView() : BytesView(types[i]); }
+  void add(Bytes key, Bytes its_types);
 };
 
 // The document's keys; the partial filter is not asked here. Replaces what is in `out`.
 void index_keys(const IndexSpec& spec, bson::DocumentView document, IndexKeys& out);
+
+// Which entries a change of the document takes away, brings, and leaves under their keys with other types.
+struct EntryChanges {
+  IndexKeys gone, come;
+  IndexKeys were, are;            // the same keys
+  bool empty() const { return gone.keys.empty() && come.keys.empty() && are.keys.empty(); }
+};
+EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after);
 
 // The values behind one of these keys, under the index's field names: {a: 5, "b.c": 1}.
 bson::Document index_key_values(const IndexSpec& spec, bson::DocumentView document, BytesView key);

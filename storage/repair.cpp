@@ -580,11 +580,15 @@ class Repair {
     const IndexKeys keys = keys_;
     collection_.note_multikey(index, keys.multikey_fields);
     int64_t inserted = 0;
-    for (const Bytes& key : keys.keys) {
-      if (index.has(transaction, key, record)) continue;
+    for (size_t i = 0; i < keys.keys.size(); ++i) {
+      const Bytes& key = keys.keys[i];
+      if (index.has(transaction, key, record)) {
+        if (const auto types = index.types(transaction, key, record); types && *types != keys.types_at(i)) index.retype(transaction, key, record, keys.types_at(i));
+        continue;
+      }
       if (index.shared() && index.spec().unique && !index.is_id()) {
         index.add_version(transaction, key, record);
-      } else if (!(of_versions(index) ? versions_->insert(transaction, key, record) : index.insert(transaction, key, record))) {
+      } else if (!(of_versions(index) ? versions_->insert(transaction, key, record) : index.insert(transaction, key, record, keys.types_at(i)))) {
         move_away(transaction, record, *content);
         if (of_versions(index)) versions_->remove(transaction, key, record, true);
         return;

@@ -1,4 +1,5 @@
 #include "storage/stored_collection.h"
+#include "storage/told_values.h"
 
 #include <algorithm>
 
@@ -239,7 +240,7 @@ void StoredCollection::index_document(Transaction& transaction, StoredIndex& ind
                                       const IndexKeys& keys) {
   note_multikey(index, keys.multikey_fields);
   for (size_t i = 0; i < keys.keys.size(); ++i) {
-    if (index.insert(transaction, keys.keys[i], record)) [[likely]] continue;
+    if (index.insert(transaction, keys.keys[i], record, keys.types_at(i))) [[likely]] continue;
     for (size_t j = 0; j < i; ++j) index.remove(transaction, keys.keys[j], record);
     index.duplicate(ns(), document, keys.keys[i]);
   }
@@ -277,46 +278,49 @@ void StoredCollection::remove_entries(Transaction& transaction, RecordId record,
 
 // Only entries that differ are touched.
 void StoredCollection::change_entries(Transaction& transaction, RecordId record, bson::DocumentView before, bson::DocumentView after) {
-  struct Change {
-    StoredIndex* index;
-    std::vector<Bytes> gone;
-    IndexKeys come;
-  };
-  std::vector<Change> changes;
+  std::vector<std::pair<StoredIndex*, EntryChanges>> changes;
   IndexKeys old_keys, new_keys;
   const auto indexes = stored_indexes();
   for (const auto& index : *indexes) {
     index->keys_of(before, old_keys);
     index->keys_of(after, new_keys);
-    if (old_keys.keys == new_keys.keys) {
+    if (old_keys.keys == new_keys.keys && old_keys.types == new_keys.types) {
       note_multikey(*index, new_keys.multikey_fields);
       continue;
     }
-    Change& change = changes.emplace_back(Change{index.get(), {}, {}});
-    std::set_difference(old_keys.keys.begin(), old_keys.keys.end(), new_keys.keys.begin(), new_keys.keys.end(), std::back_inserter(change.gone));
-    std::set_difference(new_keys.keys.begin(), new_keys.keys.end(), old_keys.keys.begin(), old_keys.keys.end(),
-                        std::back_inserter(change.come.keys));
-    change.come.multikey_fields = new_keys.multikey_fields;
+    changes.emplace_back(index.get(), entry_changes(old_keys, new_keys));
   }
+  const auto retype = [&](const StoredIndex& index, const IndexKeys& keys) {
+    for (size_t i = 0; i < keys.keys.size(); ++i) index.retype(transaction, keys.keys[i], record, keys.types_at(i));
+  };
   size_t done = 0;
   try {
     for (; done < changes.size(); ++done) {
-      Change& change = changes[done];
-      for (const Bytes& key : change.gone) change.index->remove(transaction, key, record);
-      index_document(transaction, *change.index, record, after, change.come);
+      auto& [index, change] = changes[done];
+      for (const Bytes& key : change.gone.keys) index->remove(transaction, key, record);
+      retype(*index, change.are);
+      index_document(transaction, *index, record, after, change.come);
     }
   } catch (const WriteConflict&) {
     throw;
   } catch (...) {
     for (size_t i = 0; i <= done && i < changes.size(); ++i) {
+      auto& [index, change] = changes[i];
       // The failing index has taken its new keys back itself.
       if (i < done) {
-        for (const Bytes& key : changes[i].come.keys) changes[i].index->remove(transaction, key, record);
+        for (const Bytes& key : change.come.keys) index->remove(transaction, key, record);
       }
-      for (const Bytes& key : changes[i].gone) changes[i].index->insert(transaction, key, record);
+      retype(*index, change.were);
+      for (size_t j = 0; j < change.gone.keys.size(); ++j) index->insert(transaction, change.gone.keys[j], record, change.gone.types_at(j));
     }
     throw;
   }
+}
+
+bool tells_values(const Collection& collection, const Index& index) {
+  const auto* stored = dynamic_cast<const StoredCollection*>(&collection);
+  const auto* entries = dynamic_cast<const StoredIndex*>(&index);
+  return stored && entries && !stored->moves() && entries->tells_types();
 }
 
 // The oldest go until the newest has room; it stays itself, however large.

@@ -6,6 +6,7 @@
 #include "bson/json.h"
 #include "storage/duplicate_key.h"
 #include "storage/engine.h"
+#include "storage/told_values.h"
 #include "storage/touch.h"
 
 namespace storage {
@@ -21,7 +22,7 @@ Bytes entry_key(BytesView key, RecordId record) {
   return entry;
 }
 
-class StoredIndexCursor final : public IndexCursor {
+class StoredIndexCursor final : public IndexCursor, public TellsTypes {
  public:
   // `versions`: every row is one of a version, whatever its value says.
   StoredIndexCursor(std::shared_ptr<const StoredIndex> index, Transaction& transaction, const Table& table, Direction direction, bool versions)
@@ -57,6 +58,13 @@ class StoredIndexCursor final : public IndexCursor {
     BytesView key = rows_->key();
     if (!stands_alone()) key.remove_suffix(std::min(key.size(), record_id_bytes));
     return key;
+  }
+
+  std::optional<BytesView> types() const override {
+    if (!index_->tells_types()) return std::nullopt;
+    BytesView types = rows_->value();
+    if (stands_alone()) types.remove_prefix(std::min<size_t>(types.size(), types.empty() ? 0 : 1 + static_cast<uint8_t>(types[0])));
+    return types;
   }
 
   void save() override {
@@ -175,10 +183,20 @@ void StoredIndex::keys_of(bson::DocumentView document, IndexKeys& out) const {
   index_keys(spec_, document, out);
 }
 
-bool StoredIndex::insert(Transaction& transaction, BytesView key, RecordId record) const {
-  if (spec_.unique) return table_.insert(transaction, key, record_key(record));
-  table_.put(transaction, entry_key(key, record), {});
-  return true;
+bool StoredIndex::insert(Transaction& transaction, BytesView key, RecordId record, BytesView types) const {
+  if (!spec_.unique) {
+    table_.put(transaction, entry_key(key, record), tells_types_ ? types : BytesView());
+    return true;
+  }
+  Bytes value = record_key(record);
+  if (tells_types_) value.append(types);
+  return table_.insert(transaction, key, value);
+}
+
+void StoredIndex::retype(Transaction& transaction, BytesView key, RecordId record, BytesView types) const {
+  if (!tells_types_) return;
+  if (!spec_.unique) return table_.put(transaction, entry_key(key, record), types);
+  table_.put(transaction, key, record_key(record) + Bytes(types));
 }
 
 void StoredIndex::remove(Transaction& transaction, BytesView key, RecordId record) const {
@@ -193,6 +211,13 @@ bool StoredIndex::has(Transaction& transaction, BytesView key, RecordId record) 
   if (spec_.unique && find(transaction, key) == record) return true;
   const Table& versions = versions_.exists() ? versions_ : table_;
   return versions.get(transaction, entry_key(key, record)).has_value();
+}
+
+std::optional<Bytes> StoredIndex::types(Transaction& transaction, BytesView key, RecordId record) const {
+  if (!tells_types()) return std::nullopt;
+  const auto value = spec_.unique ? table_.get(transaction, key) : table_.get(transaction, entry_key(key, record));
+  if (!value || (spec_.unique && record_from_key(*value) != record)) return std::nullopt;
+  return Bytes(spec_.unique ? value->substr(record_key(record).size()) : *value);
 }
 
 std::optional<RecordId> StoredIndex::find(Transaction& transaction, BytesView key) const {
@@ -211,6 +236,7 @@ void StoredIndex::go_on_from(const StoredIndex& before) {
   add_multikey_fields(before.multikey_fields());
   set_versions(before.versions_);
   if (before.shared()) set_shared();
+  tells_types_ = before.tells_types_;
 }
 
 void StoredIndex::add_version(Transaction& transaction, BytesView key, RecordId record) const {

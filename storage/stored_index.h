@@ -1,8 +1,10 @@
 // An index kept in a table of its own.
 //
-//   unique       key string                        -> record key
-//   not unique   key string, record id (8, BE)     -> nothing
+//   unique       key string                        -> record key, types
+//   not unique   key string, record id (8, BE)     -> types
 //   versions     key string, record id (8, BE)     -> nothing
+//
+// Types (bson/key_types.h) give the values back from their key, and are mostly nothing. Indexes from before there were any don't tell.
 //
 // Since equal keys of a unique index are one row, WiredTiger itself sees that
 // two transactions want the same key.
@@ -45,6 +47,9 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
   void set_versions(Table table) { versions_ = std::move(table); }
   // In place of another object over the same table, whose description changes. Likewise.
   void go_on_from(const StoredIndex& before);
+  // Every entry has its types. Likewise; versions have none, so that an index that is shared tells nothing.
+  void set_tells_types() { tells_types_ = true; }
+  bool tells_types() const { return tells_types_ && !shared() && !versions_.exists(); }
   uint32_t multikey_fields() const { return multikey_.load(std::memory_order_acquire); }
   void add_multikey_fields(uint32_t fields) { multikey_.fetch_or(fields, std::memory_order_acq_rel); }
   void set_ready() { ready_.store(true, std::memory_order_release); }
@@ -57,10 +62,14 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
   void keys_of(bson::DocumentView document, IndexKeys& out) const;
 
   // False: a unique key is there already, and nothing was written.
-  bool insert(Transaction& transaction, BytesView key, RecordId record) const;
+  bool insert(Transaction& transaction, BytesView key, RecordId record, BytesView types) const;
+  // Other types under a key that the record has already.
+  void retype(Transaction& transaction, BytesView key, RecordId record, BytesView types) const;
   void remove(Transaction& transaction, BytesView key, RecordId record) const;
   // Whether exactly this entry is there.
   bool has(Transaction& transaction, BytesView key, RecordId record) const;
+  // The types that the entry tells; nullopt: it isn't there, or none of this index does.
+  std::optional<Bytes> types(Transaction& transaction, BytesView key, RecordId record) const;
   // Of a unique index: whoever inserts this key, which nobody has, at the same time conflicts.
   void claim(Transaction& transaction, BytesView key) const;
   // Of a unique index.
@@ -88,6 +97,7 @@ class StoredIndex final : public Index, public std::enable_shared_from_this<Stor
   std::atomic<bool> ready_;
   std::atomic<bool> dropped_{false};
   std::atomic<bool> shared_{false};
+  bool tells_types_ = false;
   Table versions_;
   std::shared_ptr<const DocumentPredicate> predicate_;
 };

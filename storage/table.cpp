@@ -164,7 +164,8 @@ Bytes record_key(RecordId id) {
 
 RecordId record_from_key(BytesView key) {
   uint64_t number = 0;
-  for (size_t i = 1; i < key.size(); ++i) number = number << 8 | static_cast<uint8_t>(key[i]);
+  const size_t end = key.empty() ? 0 : std::min<size_t>(key.size(), 1 + static_cast<uint8_t>(key[0]));
+  for (size_t i = 1; i < end; ++i) number = number << 8 | static_cast<uint8_t>(key[i]);
   return static_cast<RecordId>(number);
 }
 

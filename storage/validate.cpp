@@ -147,8 +147,12 @@ class Validation {
       error("record " + std::to_string(record) + " has an array under index " + index.spec().name + ", which is not marked multikey");
     }
     expected_[i] += static_cast<int64_t>(keys_.keys.size());
-    for (const Bytes& key : keys_.keys) {
-      if (index.has(transaction, key, record)) continue;
+    for (size_t k = 0; k < keys_.keys.size(); ++k) {
+      const Bytes& key = keys_.keys[k];
+      if (index.has(transaction, key, record)) {
+        check_types(transaction, i, record, k);
+        continue;
+      }
       report.indexes[i].valid = false;
       if (report.missing_entries.size() < named_max) {
         bson::Builder id;
@@ -158,6 +162,14 @@ class Validation {
       }
       error("missing entry for record " + std::to_string(record) + " in index " + index.spec().name + ", key " + base::to_hex(key));
     }
+  }
+
+  void check_types(Transaction& transaction, size_t i, RecordId record, size_t k) {
+    const auto types = indexes_[i]->types(transaction, keys_.keys[k], record);
+    if (!types || *types == keys_.types_at(k)) return;
+    report.indexes[i].valid = false;
+    error("the entry for record " + std::to_string(record) + " in index " + indexes_[i]->spec().name + " tells other types than the document has, key " +
+          base::to_hex(keys_.keys[k]));
   }
 
   // With as many entries as keys, all of which were found, there is nothing in the index that shouldn't be.

@@ -38,6 +38,10 @@ DistinctRequest parse_distinct(const Request& request) {
   distinct.query.filter = bson::Document(arguments.object("query").value_or(bson::DocumentView()));
   distinct.query.hint = query::checked_hint(arguments.any("hint"));
   check_collation(arguments.any("collation"));
+  distinct.query.distinct = distinct.key;
+  bson::Builder projection;  // what is read of a document, where an index has it
+  if (distinct.key != "_id") projection.append("_id", 0);
+  distinct.query.projection = projection.append(distinct.key, 1).done();
   return distinct;
 }
 

@@ -116,7 +116,7 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   if (!plan::sorts_naturally(plan->query)) plan->sort = SortPattern::parse(plan->query.sort);
   if (!plan->query.projection.empty()) plan->projection = Projection::parse(plan->query.projection, plan->matcher.get(), context);
   plan->ns = plan->collection ? plan->collection->ns() : plan->query.ns;
-  choose(*plan, plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort), op);
+  choose(*plan, plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort, plan->projection.get()), op);
   plan->root = exec::build(plan->parts(), plan->chosen);
   return std::make_unique<Executor>(op, std::move(plan));
 }

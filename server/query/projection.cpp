@@ -181,6 +181,30 @@ bson::Document Projection::apply(DocumentView document) const {
   return out.done();
 }
 
+namespace {
+
+bool add_included(const Node& node, const std::string& prefix, std::vector<std::string>& paths) {
+  for (const auto& child : node.children) {
+    const std::string path = prefix + child->name;
+    if (child->action == Action::include) {
+      paths.push_back(path);
+    } else if (child->action == Action::descend) {
+      if (!add_included(*child, path + ".", paths)) return false;
+    } else if (child->action != Action::exclude) {  // _id: in an inclusion no other field can be excluded
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> Projection::included_paths() const {
+  std::vector<std::string> paths;
+  if (!inclusion() || !add_included(*state_->tree.root, "", paths)) return std::nullopt;
+  return paths;
+}
+
 bool Projection::inclusion() const { return state_->tree.inclusion; }
 bool Projection::simple() const { return state_->tree.simple; }
 bool Projection::positional() const { return state_->tree.positional; }

@@ -7,7 +7,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "bson/document.h"
 #include "server/query/matcher.h"
@@ -30,6 +33,8 @@ class Projection {
   // Only plain fields to include or exclude: explain says PROJECTION_SIMPLE.
   bool simple() const;
   bool keeps_id() const;
+  // Where it does nothing but include fields: their paths, `_id` among them if it is kept.
+  std::optional<std::vector<std::string>> included_paths() const;
   bool positional() const;
 
  private:

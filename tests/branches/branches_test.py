@@ -5,6 +5,7 @@ import time
 
 import pymongo
 import pytest
+from bson import Int64
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from tests.branches.conftest import by_id, check_collection, fails, log_of
@@ -33,6 +34,26 @@ def test_a_branch_begins_with_what_is_there_and_goes_its_own_way(shop):
     assert main.count_documents({}) == main.estimated_document_count() == 21
     assert shop.names() == ["dev", "main"]
     assert shop["dev"].list_collection_names() == ["c"]
+
+
+def test_what_an_index_could_answer_alone_is_each_branchs_own(shop):
+    main = shop["main"].c
+    main.create_index([("a", 1), ("b", 1)], name="ab")
+    main.insert_many([{"_id": i, "a": i % 2, "b": i} for i in range(6)])
+    asked = ({"a": 1}, {"_id": 0, "b": 1})
+    stage = lambda collection: collection.find(*asked).explain()["queryPlanner"]["winningPlan"]["stage"]
+    assert stage(main) == "PROJECTION_COVERED"
+    shop.create("dev")
+    dev = shop["dev"].c
+    dev.update_one({"_id": 1}, {"$set": {"b": 1.0}})
+    dev.update_one({"_id": 3}, {"$unset": {"b": 1}})
+    main.update_one({"_id": 5}, {"$set": {"b": Int64(5)}})
+    values = lambda collection: sorted((repr(one.get("b", "none")), type(one.get("b")).__name__) for one in collection.find(*asked))
+    assert stage(main) == stage(dev) == "PROJECTION_SIMPLE"
+    assert values(dev) == [("'none'", "NoneType"), ("1.0", "float"), ("5", "int")]
+    assert values(main) == [("1", "int"), ("3", "int"), ("5", "Int64")]
+    assert sorted(dev.distinct("b", {"a": 1})) == [1, 5] and sorted(main.distinct("b")) == list(range(6))
+    assert dev.count_documents({"a": 1}) == 3
 
 
 def test_what_was_deleted_before_the_first_branch_is_not_counted(shop):

@@ -20,6 +20,20 @@ QUERY_PLAN_KILLED, SNAPSHOT_TOO_OLD, UNKNOWN_FIELD = 175, 239, 40415
 RAW = CodecOptions(RawBSONDocument)
 
 
+def test_a_snapshot_has_the_types_that_there_were(shop):
+    now = shop.now
+    now.c.create_index([("a", 1), ("b", 1)], name="ab")
+    now.c.insert_many([{"_id": i, "a": 1, "b": i} for i in range(4)])
+    then = shop[shop.declare("before")]
+    now.c.update_one({"_id": 1}, {"$set": {"b": 1.0}})
+    now.c.update_one({"_id": 2}, {"$unset": {"b": 1}})
+    asked = ({"a": 1}, {"_id": 0, "b": 1})
+    assert now.c.find(*asked).explain()["queryPlanner"]["winningPlan"]["stage"] == "PROJECTION_COVERED"
+    assert [repr(one.get("b")) for one in now.c.find(*asked)] == ["None", "0", "1.0", "3"]
+    assert [repr(one.get("b")) for one in then.c.find(*asked)] == ["0", "1", "2", "3"]
+    assert sorted(then.c.distinct("b")) == [0, 1, 2, 3] and then.c.count_documents({"a": 1}) == 4
+
+
 def test_everything_that_reads_shows_what_there_was(shop):
     now = shop.now
     now.c.create_index("n", name="by_n")

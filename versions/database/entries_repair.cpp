@@ -18,7 +18,7 @@ class EntriesToRepair final : public storage::VersionEntries {
   }
 
   bool insert(Transaction& transaction, BytesView key, RecordId record) override {
-    if (segment_of(record) < first_segment) return id_index_->insert(transaction, key, record);
+    if (segment_of(record) < first_segment) return id_index_->insert(transaction, key, record, {});
     shared_->store.put_entry(transaction, key, record, came_with(transaction, record));
     return true;
   }

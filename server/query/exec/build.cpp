@@ -12,23 +12,48 @@ namespace {
 
 using plan::Access;
 
+// Intervals of field `i` in the order in which the scan meets their values.
+plan::Intervals walked(const Access& access, size_t i) {
+  plan::Intervals intervals = access.fields[i];
+  const bool backward = access.direction == storage::Direction::backward;
+  if (access.index->spec().fields[i].descending == backward) return intervals;
+  for (plan::Interval& interval : intervals) {
+    std::swap(interval.low, interval.high);
+    std::swap(interval.low_included, interval.high_included);
+  }
+  std::reverse(intervals.begin(), intervals.end());
+  return intervals;
+}
+
+// The two keys between which a scan of one range walks. Behind the first field that isn't bound to one value lie all values of the others:
+// in front of them or behind, as that field's end counts or not.
+void add_ends(const Access& access, IndexScanText& text) {
+  bson::Builder start, end;
+  bool open = false;
+  for (size_t i = 0; i < access.fields.size(); ++i) {
+    const std::string& path = access.index->spec().fields[i].path;
+    const plan::Intervals intervals = walked(access, i);
+    if (intervals.size() != 1) return;
+    const plan::Interval& interval = intervals.front();
+    start.append(path, open && !text.start_included ? interval.high : interval.low);
+    end.append(path, open && !text.end_included ? interval.low : interval.high);
+    if (open || access.fields[i].front().is_point()) continue;
+    open = true;
+    text.start_included = interval.low_included;
+    text.end_included = interval.high_included;
+  }
+  text.start_key = start.done();
+  text.end_key = end.done();
+}
+
 IndexScanText text_of(const Access& access) {
   IndexScanText text;
-  const bool backward = access.direction == storage::Direction::backward;
   for (size_t i = 0; i < access.fields.size(); ++i) {
-    const auto& field = access.index->spec().fields[i];
     std::vector<std::string> intervals;
-    for (const plan::Interval& interval : access.fields[i]) {
-      plan::Interval shown = interval;
-      if (field.descending != backward) {
-        std::swap(shown.low, shown.high);
-        std::swap(shown.low_included, shown.high_included);
-      }
-      intervals.push_back(shown.show());
-    }
-    if (field.descending != backward) std::reverse(intervals.begin(), intervals.end());
-    text.bounds.emplace_back(field.path, std::move(intervals));
+    for (const plan::Interval& interval : walked(access, i)) intervals.push_back(interval.show());
+    text.bounds.emplace_back(access.index->spec().fields[i].path, std::move(intervals));
   }
+  add_ends(access, text);
   return text;
 }
 
@@ -37,10 +62,21 @@ bool needs_document(const Parts& parts, const Access& access) {
   return !parts.query.count_only || (!parts.sort.empty() && !access.sorted);
 }
 
+// A count of what lies between two keys has a stage of its own, whose bounds are these keys.
+const char* scan_name(const Parts& parts, const Access& access, bool fetch) {
+  if (access.distinct) return "DISTINCT_SCAN";
+  return parts.query.count_only && !fetch && access.residual.empty() && access.ranges.size() == 1 ? "COUNT_SCAN" : "IXSCAN";
+}
+
 StagePtr build_index_scan(const Parts& parts, const Access& access, bool in_or) {
-  const bool fetch = in_or || needs_document(parts, access) || !access.residual.empty();
-  StagePtr scan = std::make_unique<IndexScan>(fetch ? "IXSCAN" : "COUNT_SCAN", parts.collection, access.index, access.ranges,
-                                              access.direction, text_of(access));
+  const bool covered = !in_or && !access.values.empty();
+  const bool fetch = !covered && (in_or || needs_document(parts, access) || !access.residual.empty());
+  IndexScan::Options options{.ranges = access.ranges, .direction = access.direction, .distinct = access.distinct};
+  if (covered) {
+    options.values = access.values;
+    options.filter = Filter(access.residual);
+  }
+  StagePtr scan = std::make_unique<IndexScan>(scan_name(parts, access, fetch), parts.collection, access.index, std::move(options), text_of(access));
   if (!fetch) return scan;
   return std::make_unique<Fetch>(std::move(scan), parts.collection, Filter(access.residual));
 }
@@ -79,8 +115,8 @@ StagePtr build(const Parts& parts, const Access& access) {
   if (query.limit > 0) root = std::make_unique<Limit>(std::move(root), query.limit);
   if (query.return_key) {
     root = std::make_unique<ReturnKey>(std::move(root), access.kind == Access::Kind::index ? access.index : nullptr);
-  } else if (parts.projection) {
-    root = std::make_unique<Project>(std::move(root), *parts.projection, query.projection);
+  } else if (parts.projection && (query.distinct.empty() || !access.values.empty())) {
+    root = std::make_unique<Project>(std::move(root), *parts.projection, query.projection, !access.values.empty());
   }
   if (query.show_record_id) root = std::make_unique<ShowRecordId>(std::move(root));
   return root;

@@ -1,8 +1,13 @@
 #include "server/query/exec/scans.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "bson/key_types.h"
+#include "server/query/exec/key_document.h"
 #include "server/query/fitting_int.h"
 #include "server/query/text.h"
+#include "storage/told_values.h"
 
 namespace server::query::exec {
 
@@ -11,7 +16,9 @@ using base::OperationError;
 using storage::Direction;
 
 namespace {
+
 const char* direction_name(Direction direction) { return direction == Direction::forward ? "forward" : "backward"; }
+
 }  // namespace
 
 void check_alive(const storage::Collection& collection) {
@@ -64,27 +71,77 @@ void CollectionScan::append_details(bson::Builder& out) const {
 
 void CollectionScan::append_figures(bson::Builder& out) const { out.append("docsExamined", fitting_int(examined_)); }
 
-IndexScan::IndexScan(std::string name, CollectionPtr collection, IndexPtr index, std::vector<storage::KeyRange> ranges,
-                     Direction direction, IndexScanText text)
-    : Stage(std::move(name)), collection_(std::move(collection)), index_(std::move(index)), ranges_(std::move(ranges)),
-      direction_(direction), text_(std::move(text)) {}
+IndexScan::IndexScan(std::string name, CollectionPtr collection, IndexPtr index, Options options, IndexScanText text)
+    : Stage(std::move(name)), collection_(std::move(collection)), index_(std::move(index)), options_(std::move(options)), text_(std::move(text)) {}
+
+void IndexScan::open(storage::Transaction& transaction) {
+  cursor_ = collection_->scan(transaction, *index_, options_.direction);
+  told_ = dynamic_cast<const storage::TellsTypes*>(cursor_.get());
+}
 
 bool IndexScan::next_range() {
-  if (range_ == ranges_.size()) return false;
-  const size_t at = direction_ == Direction::forward ? range_ : ranges_.size() - 1 - range_;
+  if (range_ == options_.ranges.size()) return false;
+  const size_t at = options_.direction == Direction::forward ? range_ : options_.ranges.size() - 1 - range_;
   ++range_;
   ++seeks_;
-  cursor_->seek(ranges_[at]);
+  cursor_->seek(options_.ranges[at]);
   return in_range_ = true;
+}
+
+// False where nothing of the range is left behind the leap.
+bool IndexScan::leap() {
+  const bool forward = options_.direction == Direction::forward;
+  storage::KeyRange range = options_.ranges[forward ? range_ - 1 : options_.ranges.size() - range_];
+  // No value's bytes begin another's, so that whatever else begins with them is one of the entries to be left out.
+  (forward ? range.from : range.to) = forward ? *leap_ + bson::Bytes(9, '\xff') : *leap_;
+  leap_.reset();
+  if (!range.to.empty() && range.from >= range.to) return false;
+  ++seeks_;
+  cursor_->seek(range);
+  return true;
+}
+
+bool IndexScan::next_entry() { return (!leap_ || leap()) && cursor_->next(); }
+
+void IndexScan::plan_leap(bson::BytesView types) {
+  const storage::IndexSpec& spec = index_->spec();
+  bson::KeyReader reader(cursor_->key(), types);
+  bson::Builder values;
+  bool there = true;
+  for (size_t i = 0; i <= *options_.distinct; ++i) there = !reader.next(spec.fields[i].descending, "", values);
+  const bson::Document read = values.done();
+  const bool null = !there || [&] {
+    bson::ValueView last;
+    for (const bson::Element& value : read) last = value;
+    return last.type() == bson::Type::null;
+  }();
+  if (reader.ok() && !null) leap_ = bson::Bytes(cursor_->key().substr(0, reader.read()));
+}
+
+// The document as far as the entry tells it. False: it had to be fetched, and is gone.
+bool IndexScan::read_document(storage::Transaction& transaction) {
+  const auto types = told_ ? told_->types() : std::nullopt;
+  if (types) {
+    if (options_.distinct) plan_leap(*types);
+    if (auto values = read_values(index_->spec(), cursor_->key(), *types, options_.values)) {
+      document_ = *std::move(values);
+      return true;
+    }
+  }
+  auto document = collection_->find(transaction, cursor_->record());
+  if (!document) return false;
+  ++fetched_;
+  document_ = *std::move(document);
+  return true;
 }
 
 Step IndexScan::do_work(storage::Transaction& transaction) {
   if (!cursor_) {
-    cursor_ = collection_->scan(transaction, *index_, direction_);
+    open(transaction);
     index_->count_access();
   }
   if (!in_range_ && !next_range()) return Step::end;
-  if (!cursor_->next()) {
+  if (!next_entry()) {
     in_range_ = false;
     return Step::pending;
   }
@@ -93,7 +150,16 @@ Step IndexScan::do_work(storage::Transaction& transaction) {
     ++doubles_;
     return Step::pending;
   }
-  return Step::advanced;
+  if (options_.values.empty()) return Step::advanced;
+  // A count looks at no value.
+  const bool looks = !options_.filter.empty() || std::find(options_.values.begin(), options_.values.end(), true) != options_.values.end();
+  if (looks && !read_document(transaction)) return Step::pending;
+  return options_.filter.matches(document_) ? Step::advanced : Step::pending;
+}
+
+void IndexScan::count(ExecutionStats& total) const {
+  total.keys_examined += examined_;
+  total.docs_examined += fetched_;
 }
 
 void IndexScan::do_save() {
@@ -107,7 +173,7 @@ void IndexScan::do_restore(storage::Transaction& transaction) {
   if (in_range_) {
     cursor_->restore(transaction);
   } else {
-    cursor_ = collection_->scan(transaction, *index_, direction_);
+    open(transaction);
   }
 }
 
@@ -124,7 +190,14 @@ void IndexScan::append_details(bson::Builder& out) const {
     }
   }
   out.append("isUnique", spec.unique).append("isSparse", spec.sparse).append("isPartial", !spec.partial_filter.empty());
-  out.append("indexVersion", 2).append("direction", direction_name(direction_));
+  out.append("indexVersion", 2);
+  if (name() == "COUNT_SCAN") {
+    auto bounds = out.object("indexBounds");
+    bounds.append("startKey", text_.start_key).append("startKeyInclusive", text_.start_included);
+    bounds.append("endKey", text_.end_key).append("endKeyInclusive", text_.end_included);
+    return;
+  }
+  out.append("direction", direction_name(options_.direction));
   auto bounds = out.object("indexBounds");
   for (const auto& [field, intervals] : text_.bounds) {
     auto array = bounds.array(field);
@@ -133,7 +206,9 @@ void IndexScan::append_details(bson::Builder& out) const {
 }
 
 void IndexScan::append_figures(bson::Builder& out) const {
-  out.append("keysExamined", fitting_int(examined_)).append("seeks", fitting_int(seeks_));
+  out.append("keysExamined", fitting_int(examined_));
+  if (name() == "COUNT_SCAN" || name() == "DISTINCT_SCAN") return;
+  out.append("seeks", fitting_int(seeks_));
   out.append("dupsTested", fitting_int(static_cast<int64_t>(seen_.size()) + doubles_)).append("dupsDropped", fitting_int(doubles_));
 }
 

@@ -6,6 +6,10 @@
 
 #include "server/query/exec/stage.h"
 
+namespace storage {
+class TellsTypes;
+}
+
 namespace server::query::exec {
 
 using CollectionPtr = std::shared_ptr<storage::Collection>;
@@ -54,38 +58,60 @@ class CollectionScan : public Stage {
 // What explain shows of an index scan.
 struct IndexScanText {
   std::vector<std::pair<std::string, std::vector<std::string>>> bounds;  // field -> "[1, 5)" …
+  // The same as two keys, for a count of what lies between them.
+  bson::Document start_key, end_key;
+  bool start_included = true, end_included = true;
 };
 
 class IndexScan : public Stage {
  public:
-  // Ranges going up and apart from each other; walked from the last when going backward.
-  IndexScan(std::string name, CollectionPtr collection, IndexPtr index, std::vector<storage::KeyRange> ranges,
-            storage::Direction direction, IndexScanText text);
+  struct Options {
+    // Going up and apart from each other; walked from the last when going backward.
+    std::vector<storage::KeyRange> ranges;
+    storage::Direction direction = storage::Direction::forward;
+    // Covered: the document at hand has these fields of the index alone, in its order. An entry that doesn't tell its values has
+    // its document fetched. Empty: there is no document at hand.
+    std::vector<bool> values = {};
+    Filter filter = {};                       // on such a document
+    // From one value of this field, with those before it, on to the next. Where the value is null every entry is given:
+    // documents without the field lie among those that have it.
+    std::optional<size_t> distinct = {};
+  };
+  IndexScan(std::string name, CollectionPtr collection, IndexPtr index, Options options, IndexScanText text);
   storage::RecordId record() const override { return cursor_->record(); }
-  bson::DocumentView document() override { return {}; }
+  bson::DocumentView document() override { return document_; }
   bson::BytesView key() const override { return cursor_->key(); }
-  void count(ExecutionStats& total) const override { total.keys_examined += examined_; }
+  void count(ExecutionStats& total) const override;
   std::string summary() const override;
 
  protected:
   Step do_work(storage::Transaction& transaction) override;
   void do_save() override;
   void do_restore(storage::Transaction& transaction) override;
+  void append_filter(bson::Builder& out) const override { options_.filter.append(out); }
   void append_details(bson::Builder& out) const override;
   void append_figures(bson::Builder& out) const override;
 
  private:
+  void open(storage::Transaction& transaction);
   bool next_range();
+  bool next_entry();
+  bool read_document(storage::Transaction& transaction);
+  void plan_leap(bson::BytesView types);
+  bool leap();
 
   const CollectionPtr collection_;
   const IndexPtr index_;
-  const std::vector<storage::KeyRange> ranges_;
-  const storage::Direction direction_;
+  const Options options_;
   const IndexScanText text_;
   std::unique_ptr<storage::IndexCursor> cursor_;
+  const storage::TellsTypes* told_ = nullptr;      // the cursor, if its entries may tell their values
   size_t range_ = 0;                               // the next one, counted in walking order
   bool in_range_ = false;
+  std::optional<bson::Bytes> leap_;                // what the entries to be leapt over begin with
+  bson::Document document_;
   std::unordered_set<storage::RecordId> seen_;     // multikey: one record may have many entries
+  int64_t fetched_ = 0;
   int64_t examined_ = 0;
   int64_t seeks_ = 0;
   int64_t doubles_ = 0;

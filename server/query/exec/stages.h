@@ -79,8 +79,9 @@ class Limit : public Stage {
 
 class Project : public Stage {
  public:
-  Project(StagePtr child, const Projection& projection, bson::DocumentView specification)
-      : Stage(projection.simple() ? "PROJECTION_SIMPLE" : "PROJECTION_DEFAULT", std::move(child)),
+  // `covered`: of what an index has in its keys.
+  Project(StagePtr child, const Projection& projection, bson::DocumentView specification, bool covered)
+      : Stage(!projection.simple() ? "PROJECTION_DEFAULT" : covered ? "PROJECTION_COVERED" : "PROJECTION_SIMPLE", std::move(child)),
         projection_(projection), specification_(specification) {}
   bson::DocumentView document() override { return document_; }
 

@@ -2,7 +2,7 @@
 // that finds most for its work is taken.
 //
 // A plan's score is documents found per unit of work, plus one where it came to its end, plus a
-// hair for doing without a sort. The race ends when a plan has found 101
+// hair each for doing without a sort and without fetching documents. The race ends when a plan has found 101
 // documents or all there are, or after 10,000 units each.
 #pragma once
 

@@ -26,13 +26,6 @@ struct Candidate {
   std::string_view sub_path;   // there, the path within the element
 };
 
-// A number in a path means a position or a field's name: what an index holds under
-// it and what a filter means by it may differ.
-bool has_position(std::string_view path) {
-  const auto parts = bson::split_path(path);
-  return std::any_of(parts.begin(), parts.end(), bson::is_array_index);
-}
-
 std::string_view first_part(std::string_view path) { return path.substr(0, path.find('.')); }
 
 void add_elem_match(std::vector<Candidate>& found, const match::ElemMatchObject& node, int group, std::string_view path, bool multikey) {
@@ -141,6 +134,11 @@ storage::KeyRange range_of(const bson::KeyString& prefix, const Interval& interv
 bool contains(const Predicates& nodes, const Node* node) { return std::find(nodes.begin(), nodes.end(), node) != nodes.end(); }
 
 }  // namespace
+
+bool has_position(std::string_view path) {
+  const auto parts = bson::split_path(path);
+  return std::any_of(parts.begin(), parts.end(), bson::is_array_index);
+}
 
 Predicates flatten(const Node& root) {
   Predicates predicates;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "server/query/match/node.h"
@@ -29,6 +30,8 @@ struct Access {
   std::vector<storage::KeyRange> ranges;  // the same as keys
   Predicates bounded;                     // the predicates behind the bounds
   size_t points = 0;                      // leading fields bound to single values
+  std::vector<bool> values;               // covered: of each field, whether its value is read from the key; empty: documents are fetched
+  std::optional<size_t> distinct;         // only one entry of each value of this field, with those before it, is wanted
   bool one_record = false;                // a unique index with every field bound to one value
 
   std::vector<Access> branches;           // Kind::any_of
@@ -37,6 +40,9 @@ struct Access {
 // The scan of `index` that these predicates allow; bounds on no field give a
 // scan of all of it. Nothing about sparse or partial indexes is decided here.
 Access index_access(std::shared_ptr<const storage::Index> index, const Predicates& predicates);
+
+// A number in a path means a position or a field's name: what an index holds under it and what a filter means by it may differ.
+bool has_position(std::string_view path);
 
 // Whether the scan's order is the sort's, and then in which direction.
 bool provides_sort(const Access& access, const SortPattern& sort, storage::Direction& direction);

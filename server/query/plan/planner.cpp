@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "server/query/match/comparison.h"
+#include "server/query/plan/cover.h"
 #include "server/query/plan/hint.h"
 
 namespace server::query::plan {
@@ -32,6 +33,7 @@ bool includes(const Predicates& all, const Predicates& some) {
 bool dominates(const Access& a, const Access& b) {
   if (a.one_record) return true;
   if (a.kind != Access::Kind::index || b.kind != Access::Kind::index || b.one_record) return false;
+  if (!b.values.empty() && a.values.empty()) return false;
   if (a.points < b.points || (b.sorted && !a.sorted) || !includes(a.bounded, b.bounded)) return false;
   return true;
 }
@@ -98,8 +100,19 @@ Access collection_scan(const Predicates& predicates, Direction direction) {
   return access;
 }
 
-void mark_sorted(Access& access, const SortPattern& sort) {
-  if (!sort.empty() && access.kind == Access::Kind::index) access.sorted = provides_sort(access, sort, access.direction);
+void mark(Access& access, const storage::Collection& collection, const Query& query, const SortPattern& sort, const Projection* projection) {
+  if (access.kind != Access::Kind::index) return;
+  if (!sort.empty()) access.sorted = provides_sort(access, sort, access.direction);
+  mark_covered(access, collection, query, sort, projection);
+  mark_distinct(access, query);
+}
+
+// Where one way leaps from value to value, the others aren't tried.
+void keep_distinct(std::vector<Access>& ways) {
+  const auto leaping = std::find_if(ways.begin(), ways.end(), [](const Access& access) { return access.distinct.has_value(); });
+  if (leaping == ways.end()) return;
+  std::swap(*leaping, ways.front());
+  ways.erase(ways.begin() + 1, ways.end());
 }
 
 bool matches_nothing(const Predicates& predicates) {
@@ -111,7 +124,7 @@ bool matches_nothing(const Predicates& predicates) {
 }  // namespace
 
 std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection, const Query& query, const Matcher& matcher,
-                         const SortPattern& sort) {
+                         const SortPattern& sort, const Projection* projection) {
   const Predicates predicates = flatten(matcher.root());
   if (!collection || matches_nothing(predicates)) {
     Access nothing;
@@ -121,7 +134,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   // A tailable cursor follows the records as they come, whatever index is hinted.
   if (query.tailable) return {collection_scan(predicates, natural_direction(query).value_or(Direction::forward))};
   if (auto forced = hinted(*collection, query, predicates)) {
-    mark_sorted(*forced, sort);
+    mark(*forced, *collection, query, sort, projection);
     return {*std::move(forced)};
   }
   if (const auto direction = natural_direction(query)) return {collection_scan(predicates, *direction)};
@@ -134,6 +147,10 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
   }
 
   const Indexes indexes = usable_indexes(*collection);
+  for (const auto& index : indexes) {
+    if (!predicates.empty()) break;
+    if (auto leaping = distinct_scan(index, *collection, query, projection)) return {*std::move(leaping)};
+  }
   std::vector<Access> ways = bounded_scans(indexes, predicates);
   for (const Node* node : predicates) {
     if (node->kind() != Kind::disjunction) continue;
@@ -145,7 +162,8 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     if (leading_bounded(access) || !has_all_matches(*index, predicates, false)) continue;
     if (provides_sort(access, sort, access.direction)) ways.push_back(std::move(access));
   }
-  for (Access& access : ways) mark_sorted(access, sort);
+  for (Access& access : ways) mark(access, *collection, query, sort, projection);
+  keep_distinct(ways);
   drop_dominated(ways);
   if (ways.empty()) ways.push_back(collection_scan(predicates, Direction::forward));
   return ways;

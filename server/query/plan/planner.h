@@ -10,11 +10,12 @@
 #include "server/query/executor.h"
 #include "server/query/matcher.h"
 #include "server/query/plan/access.h"
+#include "server/query/projection.h"
 
 namespace server::query::plan {
 
 // At least one. Throws BadValue for a hint or min/max that fits no index.
 std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection, const Query& query, const Matcher& matcher,
-                         const SortPattern& sort);
+                         const SortPattern& sort, const Projection* projection);
 
 }  // namespace server::query::plan
