@@ -50,8 +50,12 @@ bool is_called(const Command& command, std::string_view name) {
   return std::find(aliases.begin(), aliases.end(), name) != aliases.end();
 }
 
+bool ends(bson::DocumentView data) {
+  return is_true(data.find("closeConnection")) || data.find("errorCode").is_number();
+}
+
 bool acts_before(bson::DocumentView data) {
-  return is_true(data.find("blockConnection")) || is_true(data.find("closeConnection")) || data.find("errorCode").is_number();
+  return is_true(data.find("blockConnection")) || ends(data);
 }
 
 void block(OperationContext& op, bson::DocumentView data) {
@@ -95,7 +99,7 @@ bool concerns(bson::DocumentView data, const Client& client, const Request& requ
 }
 
 bool would_fail(const FailPoints& points, const Client& client, const Request& request, const Command& command) {
-  return points.armed(point, [&](bson::DocumentView data) { return acts_before(data) && names(data, client, request, command); });
+  return points.armed(point, [&](bson::DocumentView data) { return ends(data) && names(data, client, request, command); });
 }
 
 void fail_before(OperationContext& op, const Command& command, CommandFault& fault) {

@@ -31,7 +31,7 @@ void fail_before(OperationContext& op, const Command& command, CommandFault& fau
 // After it ran: the reply with the write concern error it asks for, where the command takes a write concern.
 bson::Document fail_after(OperationContext& op, const Command& command, bson::Document reply);
 
-// Whether fail_before would do something to a request that hasn't begun yet; counts nothing.
+// Whether fail_before would end a request that hasn't begun yet with an error or a closed connection; counts nothing.
 bool would_fail(const FailPoints& points, const Client& client, const Request& request, const Command& command);
 
 // Whether the data of a fail point are about this sender, thread and namespace, whatever command they name.

@@ -110,6 +110,10 @@ def test_an_awaited_hello_fails_before_it_waits(server, client):
     began = time.monotonic()
     assert raw_command("127.0.0.1", server.port, {**awaited, **document})["code"] == 100 and time.monotonic() - began < 10
     assert raw_command("127.0.0.1", server.port, {**awaited, "maxAwaitTimeMS": 50})["ok"] == 1
+    # One that is only blocked waits all the same: else a driver's monitor would ask without a pause.
+    arm(client, {"failCommands": ["hello"], "appName": "monitor", "blockConnection": True, "blockTimeMS": 1})
+    began = time.monotonic()
+    assert raw_command("127.0.0.1", server.port, {**awaited, **document, "maxAwaitTimeMS": 400})["ok"] == 1 and time.monotonic() - began >= 0.4
 
 
 def test_labels_may_be_given_and_taken_away(server, client):
