@@ -1,0 +1,25 @@
+"""A plugin for pytest: a line of JSON for every test that ended, written at once, so that a run that is stopped loses nothing.
+
+{"test": …, "outcome": "passed" | "failed" | "skipped", "text": why not, "seconds": …}; the file's name stands in OUTCOMES.
+"""
+import json
+import os
+
+
+def pytest_runtest_logreport(report):
+    # A failed set-up or clean-up is a failure too; a passed one says nothing.
+    if report.when != "call" and report.passed:
+        return
+    text = ""
+    if report.skipped:
+        text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    elif report.failed:
+        text = str(report.longrepr)[-20_000:]
+    with open(os.environ["OUTCOMES"], "a") as out:
+        out.write(json.dumps({"test": report.nodeid, "outcome": report.outcome, "text": text, "seconds": round(report.duration, 2)}) + "\n")
+
+
+def pytest_collectreport(report):
+    if report.failed:
+        with open(os.environ["OUTCOMES"], "a") as out:
+            out.write(json.dumps({"test": report.nodeid, "outcome": "failed", "text": str(report.longrepr)[-20_000:], "seconds": 0}) + "\n")
