@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/collection_usage.h"
 #include "server/command_registry.h"
 #include "server/dispatch.h"
 #include "server/fail_points.h"
@@ -33,7 +34,8 @@ struct Assembly::Parts {
   Topology topology;
   SessionRegistry sessions;
   FailPoints fail_points;
-  Services services{options, base::system_clock(), parameters, status, metrics, operations, commands, topology, sessions, fail_points};
+  CollectionUsage usage;
+  Services services{options, base::system_clock(), parameters, status, metrics, operations, commands, topology, sessions, fail_points, usage};
   Dispatcher dispatcher{services};
   std::unique_ptr<StoragePart> storage;
 };

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counters.h"
 #include "bson/builder.h"
 #include "bson/document.h"
 
@@ -105,6 +106,12 @@ class Command {
   // Appends the fields of the reply; dispatch adds `ok`. A failure is thrown as
   // OperationError: what was appended until then is dropped.
   virtual void run(OperationContext& op, const Request& request, bson::Builder& reply) = 0;
+
+  // How often it was run, and failed: serverStatus' metrics.commands.
+  struct Runs {
+    base::Counter total, failed;
+  };
+  mutable Runs runs;
 };
 
 // What an operation is about, for logs and currentOp: "shop.pages", or "shop.$cmd". `command`: nullptr where there is none of that name.

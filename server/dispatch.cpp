@@ -15,6 +15,7 @@
 #include "server/metrics.h"
 #include "server/names.h"
 #include "server/operation.h"
+#include "server/operation_counts.h"
 #include "server/options.h"
 #include "server/reply_size.h"
 #include "server/services.h"
@@ -132,9 +133,10 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   }
   if (reply.ok) reply.body = fail_after(op, *command, std::move(reply.body));
   reply.close_connection = op.close_connection;
+  const int64_t us = op.elapsed_us();
+  count_operation(op, command, code, us);
   op.retry.reset();
-  count(op, command);
-  log_slow(op, command, reply);
+  log_slow(op, command, reply, us / 1000);
   return reply;
 }
 
@@ -165,27 +167,7 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
   command->run(op, request, reply);
 }
 
-void Dispatcher::count(const OperationContext& op, const Command* command) {
-  if (!command) return;
-  Metrics& metrics = services_.metrics;
-  const OpKind kind = command->kind();
-  int64_t operations = 1;
-  const char* list = kind == OpKind::insert ? "documents" : kind == OpKind::update ? "updates" : kind == OpKind::remove ? "deletes" : nullptr;
-  if (list) {
-    const auto* beside = op.request().sequence(list);
-    const auto inside = op.request().body.find(list);
-    operations = beside ? static_cast<int64_t>(beside->documents.size()) : inside.is_array() ? static_cast<int64_t>(inside.as_document().count()) : 0;
-  }
-  // bulkWrite counts each of its statements as what it is.
-  if (command->name() != "bulkWrite") metrics.operation(kind).add(operations);
-  const auto us = static_cast<uint64_t>(op.elapsed_us());
-  if (command->writes()) metrics.write_us.record(us);
-  else if (kind == OpKind::query || kind == OpKind::get_more) metrics.read_us.record(us);
-  else metrics.command_us.record(us);
-}
-
-void Dispatcher::log_slow(const OperationContext& op, const Command* command, const Reply& reply) const {
-  const int64_t elapsed_ms = op.elapsed_us() / 1000;
+void Dispatcher::log_slow(const OperationContext& op, const Command* command, const Reply& reply, int64_t elapsed_ms) const {
   const auto& options = services_.options;
   const bool verbose = base::log_enabled(Severity::debug1, LogComponent::command);
   // An awaited hello or a blocking getMore isn't slow, it was asked to wait.

@@ -5,6 +5,7 @@
 
 #include "base/counters.h"
 #include "server/command.h"
+#include "server/latency_histogram.h"
 
 namespace server {
 
@@ -33,7 +34,19 @@ class Metrics {
   Counter& operation(OpKind kind) { return operations[static_cast<size_t>(kind)]; }
   const Counter& operation(OpKind kind) const { return operations[static_cast<size_t>(kind)]; }
 
-  Histogram read_us, write_us, command_us;
+  // Latencies of one kind of operation, in µs.
+  struct Latency {
+    Histogram us;
+    std::array<Counter, LatencyHistogram::buckets> buckets;  // as opLatencies shows them
+    void record(int64_t time) {
+      us.record(static_cast<uint64_t>(time));
+      buckets[LatencyHistogram::bucket_of(time)].add();
+    }
+  } reads, writes, commands;
+
+  struct Retries {
+    Counter commands, statements;  // that had been executed before
+  } retries;
 
   struct Asserts {
     Counter regular, warning, message, user, rollovers;
@@ -46,6 +59,25 @@ class Metrics {
   struct Ttl {
     Counter deleted_documents, passes;
   } ttl;
+
+  struct QueryExecutor {
+    Counter keys_examined, documents_examined;
+    Counter scans, non_tailable_scans;  // of whole collections
+  } executor;
+
+  struct Operations {
+    Counter out_of_time, client_gone;  // were killed for it
+    Counter sorted_in_memory, write_conflicts;
+  } operation_ends;
+
+  Counter unknown_commands;
+
+  // Of collections' schema locks, held shared.
+  struct Locks {
+    struct Mode {
+      Counter acquired, waited, waited_us;
+    } read, write;
+  } locks;
 };
 
 }  // namespace server

@@ -134,8 +134,25 @@ class OperationContext {
     int64_t deleted = -1;
     int64_t cursor_id = 0;
     int64_t write_conflicts = 0;
+    int64_t upserted = 0;
+    // The id of the collection it looked for first; not_there: there is none of the name. -1: it looked for none.
+    static constexpr int64_t not_there = 0;
+    int64_t collection = -1;
+    // Of its plan.
+    bool scan = false;      // of the whole collection
+    bool tailable = false;  // which may go on later
+    bool sort = false;      // in memory
   };
   Counts counts;
+  // Notes where it looked first.
+  void looked_for(int64_t collection) {
+    if (counts.collection < 0) counts.collection = collection;
+  }
+  // The schema locks it holds or waits for. Written by its own thread, read by any.
+  struct Locks {
+    std::atomic<int32_t> reading{0}, writing{0}, waiting_to_read{0}, waiting_to_write{0};
+  };
+  Locks locks;
 
  private:
   Services& services_;

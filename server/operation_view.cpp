@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "server/command.h"
 #include "server/operation.h"
+#include "server/options.h"
 #include "server/query/cursor_registry.h"
 #include "server/services.h"
 
@@ -57,8 +58,19 @@ bson::Builder begin(const Client& client, const std::string& host, bool active, 
     if (!metadata->app_name.empty()) out.append("appName", metadata->app_name);
     out.append("clientMetadata", metadata->document);
   }
+  out.append("isFromUserConnection", client.id() != ClientId{0});
   out.append("active", active).append("currentOpTime", base::iso_date(now_ms));
   return out;
+}
+
+void append_locks(bson::Builder& out, const OperationContext::Locks& held) {
+  const auto some = [](const std::atomic<int32_t>& count) { return count.load(std::memory_order_relaxed) > 0; };
+  const bool reads = some(held.reading), writes = some(held.writing);
+  {
+    auto locks = out.object("locks");
+    if (reads || writes) locks.append("Collection", writes ? "w" : "r");
+  }
+  out.append("waitingForLock", some(held.waiting_to_read) || some(held.waiting_to_write));
 }
 
 bson::Document describe(const OperationContext& op, const std::string& host, bool whole) {
@@ -72,6 +84,7 @@ bson::Document describe(const OperationContext& op, const std::string& host, boo
   append_command(out, op, whole);
   if (const auto summary = op.plan_summary(); !summary.empty()) out.append("planSummary", summary);
   append_progress(out, op.progress());
+  append_locks(out, op.locks);
   if (op.killed()) out.append("killPending", true);
   return out.done();
 }
@@ -96,7 +109,7 @@ bson::Document describe(const query::CursorRegistry::Waiting& cursor, const std:
 std::vector<bson::Document> view_operations(Services& services, const OperationViewOptions& options) {
   char name[256] = "";
   ::gethostname(name, sizeof name - 1);
-  const std::string host = name;
+  const std::string host = std::string(name) + ":" + std::to_string(services.options.port);
   std::vector<bson::Document> found;
   std::set<ClientId> busy;
   services.operations.visit([&](const OperationContext& running) {

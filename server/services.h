@@ -42,6 +42,7 @@ class Members;
 }
 
 struct Options;
+class CollectionUsage;
 class CommandRegistry;
 class DefaultConcerns;
 class FailPoints;
@@ -64,6 +65,7 @@ struct Services {
   Topology& topology;
   SessionRegistry& sessions;
   FailPoints& fail_points;
+  CollectionUsage& usage;
 
   storage::Engine* engine = nullptr;
   versions::Databases* databases = nullptr;  // those that have branches

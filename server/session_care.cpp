@@ -1,5 +1,7 @@
 #include "server/session_care.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "bson/builder.h"
@@ -8,6 +10,7 @@
 #include "server/parameters.h"
 #include "server/services.h"
 #include "server/session_registry.h"
+#include "server/status_sections.h"
 #include "server/write/statements.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
@@ -48,6 +51,7 @@ SessionCare::SessionCare(Services& services)
   services.parameters.add_integer("localLogicalSessionTimeoutMinutes", sessions.timeout_minutes, {.min = 1, .at_runtime = false});
   services.parameters.add_integer("maxSessions", sessions.sessions_max, {.min = 1, .at_runtime = false});
   services.parameters.add_integer("logicalSessionRefreshMillis", sessions.refresh_ms, {.min = 1, .at_runtime = false});
+  services.status.add("logicalSessionRecordCache", [this](OperationContext&, bson::Builder& out) { append_status(out); });
 }
 
 void SessionCare::try_pass() {
@@ -61,15 +65,44 @@ void SessionCare::try_pass() {
 }
 
 void SessionCare::run_pass() {
+  const int64_t begun_ms = services_.clock.wall_ms();
   expire();
   replication::Coordinator* set = services_.replica_set;
   // Where it can't be written down, another member's entry stays until it is too old.
   const auto news = services_.sessions.take_news();
-  if (!set || !set->writable()) return;
-  write_down(news);
-  const int64_t records_before = services_.clock.wall_ms() - record_lifetime_ms;
-  const auto primary = set->hold_primary();
-  services_.session_store->expire(*services_.committer, records_before, [this](bson::BytesView key) { return services_.sessions.knows(key); });
+  if (set && set->writable()) write_down(news);
+  {
+    const std::lock_guard lock(mutex_);
+    ++done_.passes;
+    done_.begun_ms = begun_ms;
+    done_.took_ms = services_.clock.wall_ms() - begun_ms;
+    done_.refreshed = static_cast<int64_t>(news.used.size());
+    done_.ended = static_cast<int64_t>(news.ended.size());
+  }
+  if (set && set->writable()) reap(*set);
+}
+
+void SessionCare::reap(replication::Coordinator& set) {
+  const int64_t begun_ms = services_.clock.wall_ms();
+  const int64_t records_before = begun_ms - record_lifetime_ms;
+  const auto primary = set.hold_primary();
+  const int64_t reaped = services_.session_store->expire(*services_.committer, records_before, [this](bson::BytesView key) { return services_.sessions.knows(key); });
+  const std::lock_guard lock(mutex_);
+  ++done_.reaps;
+  done_.reap_begun_ms = begun_ms;
+  done_.reap_took_ms = services_.clock.wall_ms() - begun_ms;
+  done_.reaped = reaped;
+}
+
+void SessionCare::append_status(bson::Builder& out) const {
+  const auto narrow = [](int64_t value) { return static_cast<int32_t>(std::min<int64_t>(value, INT32_MAX)); };
+  const size_t active = services_.sessions.active().size();
+  const std::lock_guard lock(mutex_);
+  out.append("activeSessionsCount", narrow(static_cast<int64_t>(active))).append("sessionsCollectionJobCount", narrow(done_.passes));
+  out.append("lastSessionsCollectionJobDurationMillis", narrow(done_.took_ms)).append("lastSessionsCollectionJobTimestamp", bson::Date{done_.begun_ms});
+  out.append("lastSessionsCollectionJobEntriesRefreshed", narrow(done_.refreshed)).append("lastSessionsCollectionJobEntriesEnded", narrow(done_.ended));
+  out.append("transactionReaperJobCount", narrow(done_.reaps)).append("lastTransactionReaperJobDurationMillis", narrow(done_.reap_took_ms));
+  out.append("lastTransactionReaperJobTimestamp", bson::Date{done_.reap_begun_ms}).append("lastTransactionReaperJobEntriesCleanedUp", narrow(done_.reaped));
 }
 
 void SessionCare::expire() {

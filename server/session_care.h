@@ -3,8 +3,14 @@
 // cursors and their records of retryable writes.
 #pragma once
 
+#include <mutex>
+
 #include "server/passes.h"
 #include "server/session_registry.h"
+
+namespace replication {
+class Coordinator;
+}
 
 namespace server {
 
@@ -22,8 +28,19 @@ class SessionCare {
   void try_pass();
   void expire();
   void write_down(const SessionRegistry::News& news);
+  void reap(replication::Coordinator& set);
+
+  void append_status(bson::Builder& out) const;
 
   Services& services_;
+  // Of the passes so far, and of the last one: serverStatus' logicalSessionRecordCache.
+  struct Done {
+    int64_t passes = 0, begun_ms = 0, took_ms = 0;
+    int64_t refreshed = 0, ended = 0;
+    int64_t reaps = 0, reap_begun_ms = 0, reap_took_ms = 0, reaped = 0;
+  };
+  mutable std::mutex mutex_;
+  Done done_;
   Passes passes_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "server/metrics.h"
@@ -12,6 +13,7 @@
 #include "server/options.h"
 #include "server/parameters.h"
 #include "server/services.h"
+#include "server/status_metrics.h"
 #include "server/status_sections.h"
 #include "server/topology.h"
 
@@ -20,16 +22,26 @@ namespace {
 
 int32_t narrow(int64_t value) { return static_cast<int32_t>(std::min<int64_t>(value, INT32_MAX)); }
 
-void append_connections(const Metrics::Connections& counted, const Options& options, const Topology& topology, bson::Builder& out) {
+int32_t active_connections(const OperationRegistry& operations) {
+  int32_t active = 0;
+  operations.visit([&](const OperationContext& op) { active += op.client().id() == ClientId{0} ? 0 : 1; });
+  return active;
+}
+
+void append_connections(const Services& services, bson::Builder& out) {
+  const Metrics::Connections& counted = services.metrics.connections;
+  const Options& options = services.options;
+  const int32_t active = active_connections(services.operations);
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   const int64_t room = std::min<int64_t>(options.max_conns, static_cast<int64_t>(files.rlim_cur) * 8 / 10);
   out.append("current", narrow(counted.current.get()))
       .append("available", narrow(std::max<int64_t>(room - counted.current.get(), 0)))
-      .append("totalCreated", counted.created.get())
+      .append("totalCreated", narrow(counted.created.get()))
       .append("rejected", narrow(counted.rejected.get()))
-      .append("active", narrow(counted.active.get()))
-      .append("awaitingTopologyChanges", narrow(static_cast<int64_t>(topology.waiting())));
+      .append("active", active)
+      .append("threaded", active)  // the others share threads that wait for all of them
+      .append("awaitingTopologyChanges", static_cast<int64_t>(services.topology.waiting()));
 }
 
 void append_compressor(bson::Builder& out, const char* name, const Metrics::Network::Compressor& counted) {
@@ -63,13 +75,32 @@ void append_opcounters(const Metrics& metrics, bson::Builder& out) {
       .append("command", metrics.operation(OpKind::command).get());
 }
 
-void append_latency(bson::Builder& out, const char* name, const base::Histogram& histogram) {
+void append_latency(bson::Builder& out, const char* name, const Metrics::Latency& counted, bool histograms) {
   auto latency = out.object(name);
-  latency.append("latency", static_cast<int64_t>(histogram.sum())).append("ops", static_cast<int64_t>(histogram.count()));
+  if (histograms) {
+    auto list = latency.array("histogram");
+    for (size_t i = 0; i < counted.buckets.size(); ++i) {
+      if (counted.buckets[i].get() == 0) continue;
+      auto bucket = list.object();
+      bucket.append("micros", LatencyHistogram::lower_bound(i)).append("count", counted.buckets[i].get());
+    }
+  }
+  const base::Histogram& us = counted.us;
+  latency.append("latency", static_cast<int64_t>(us.sum())).append("ops", static_cast<int64_t>(us.count()));
   auto quantiles = latency.object("quantilesMicros");
-  quantiles.append("p50", static_cast<int64_t>(histogram.quantile(0.5)))
-      .append("p99", static_cast<int64_t>(histogram.quantile(0.99)))
-      .append("p999", static_cast<int64_t>(histogram.quantile(0.999)));
+  quantiles.append("p50", static_cast<int64_t>(us.quantile(0.5)))
+      .append("p99", static_cast<int64_t>(us.quantile(0.99)))
+      .append("p999", static_cast<int64_t>(us.quantile(0.999)));
+}
+
+// {opLatencies: {histograms: true}} shows the buckets too.
+void append_latencies(const OperationContext& op, const Metrics& metrics, bson::Builder& out) {
+  const auto asked = op.request().body.find("opLatencies");
+  const bool histograms = asked.is_object() && asked.as_document().find("histograms").truthy();
+  append_latency(out, "reads", metrics.reads, histograms);
+  append_latency(out, "writes", metrics.writes, histograms);
+  append_latency(out, "commands", metrics.commands, histograms);
+  out.object("transactions").append("latency", int64_t{0}).append("ops", int64_t{0});
 }
 
 void append_asserts(const Metrics::Asserts& counted, bson::Builder& out) {
@@ -77,6 +108,7 @@ void append_asserts(const Metrics::Asserts& counted, bson::Builder& out) {
       .append("warning", narrow(counted.warning.get()))
       .append("msg", narrow(counted.message.get()))
       .append("user", narrow(counted.user.get()))
+      .append("tripwire", 0)
       .append("rollovers", narrow(counted.rollovers.get()));
 }
 
@@ -99,6 +131,9 @@ void append_usage(bson::Builder& out) {
       .append("user_time_us", us(usage.ru_utime))
       .append("system_time_us", us(usage.ru_stime))
       .append("maximum_resident_set_kb", static_cast<int64_t>(usage.ru_maxrss))
+      .append("input_blocks", static_cast<int64_t>(usage.ru_inblock))
+      .append("output_blocks", static_cast<int64_t>(usage.ru_oublock))
+      .append("page_reclaims", static_cast<int64_t>(usage.ru_minflt))
       .append("page_faults", static_cast<int64_t>(usage.ru_majflt))
       .append("voluntary_context_switches", static_cast<int64_t>(usage.ru_nvcsw))
       .append("involuntary_context_switches", static_cast<int64_t>(usage.ru_nivcsw));
@@ -151,31 +186,20 @@ void set_component_verbosity(const bson::ValueView& value) {
 void add_status_sections(Services& services) {
   const Services& s = services;
   StatusSections& sections = services.status;
-  sections.add("connections", [&s](OperationContext&, bson::Builder& out) { append_connections(s.metrics.connections, s.options, s.topology, out); });
+  sections.add("connections", [&s](OperationContext&, bson::Builder& out) { append_connections(s, out); });
   sections.add("network", [&s](OperationContext&, bson::Builder& out) { append_network(s.metrics.network, out); });
   sections.add("opcounters", [&s](OperationContext&, bson::Builder& out) { append_opcounters(s.metrics, out); });
-  sections.add("opLatencies", [&s](OperationContext&, bson::Builder& out) {
-    append_latency(out, "reads", s.metrics.read_us);
-    append_latency(out, "writes", s.metrics.write_us);
-    append_latency(out, "commands", s.metrics.command_us);
-  });
+  sections.add("opLatencies", [&s](OperationContext& op, bson::Builder& out) { append_latencies(op, s.metrics, out); });
   sections.add("asserts", [&s](OperationContext&, bson::Builder& out) { append_asserts(s.metrics.asserts, out); });
   sections.add("mem", [](OperationContext&, bson::Builder& out) { append_memory(out); });
   sections.add("extra_info", [](OperationContext&, bson::Builder& out) { append_usage(out); });
-  sections.add("globalLock", [&s](OperationContext&, bson::Builder& out) {
-    auto clients = out.object("activeClients");
-    clients.append("total", narrow(static_cast<int64_t>(s.operations.size())));
+  sections.add("globalLock", [&s, begun_us = s.clock.monotonic_us()](OperationContext&, bson::Builder& out) { append_global_lock(s, begun_us, out); });
+  sections.add("locks", [&s](OperationContext&, bson::Builder& out) { append_locks(s.metrics.locks, out); });
+  sections.add("opcountersRepl", [](OperationContext&, bson::Builder& out) {  // a member of a set has its own
+    for (const char* name : {"insert", "query", "update", "delete", "getmore", "command"}) out.append(name, int64_t{0});
   });
-  sections.add("metrics", [&s](OperationContext&, bson::Builder& out) {
-    {
-      auto documents = out.object("document");
-      const auto& counted = s.metrics.documents;
-      documents.append("deleted", counted.deleted.get()).append("inserted", counted.inserted.get());
-      documents.append("returned", counted.returned.get()).append("updated", counted.updated.get());
-    }
-    auto ttl = out.object("ttl");
-    ttl.append("deletedDocuments", s.metrics.ttl.deleted_documents.get()).append("passes", s.metrics.ttl.passes.get());
-  });
+  sections.add("transactions", [&s](OperationContext&, bson::Builder& out) { append_transactions(s.metrics.retries, out); });
+  sections.add("metrics", [&s](OperationContext&, bson::Builder& out) { append_metrics(s, out); });
 }
 
 void add_log_parameters(ServerParameters& parameters) {

@@ -69,6 +69,20 @@ void append_cursors(const query::CursorRegistry::Counts& counts, bson::Builder& 
   open.append("noTimeout", counts.no_timeout).append("pinned", counts.pinned).append("total", counts.open);
 }
 
+// What belongs to the server itself is counted apart.
+void append_catalog(const storage::Catalog& catalog, bson::Builder& out) {
+  int32_t collections = 0, capped = 0, internal = 0;
+  for (const std::string& db : catalog.databases()) {
+    const bool own = db == "admin" || db == "config" || db == "local";
+    for (const auto& collection : catalog.collections(db)) {
+      ++(own ? internal : collections);
+      capped += !own && collection->options().capped ? 1 : 0;
+    }
+  }
+  out.append("collections", collections).append("capped", capped).append("clustered", 0).append("timeseries", 0).append("views", 0);
+  out.append("internalCollections", internal).append("internalViews", 0);
+}
+
 }  // namespace
 
 // In the order of construction; the other way round it ends: first nobody looks
@@ -106,8 +120,9 @@ struct StoragePart::State {
 void StoragePart::State::add_sections() {
   StatusSections& sections = services.status;
   sections.add("storageEngine", [](OperationContext&, bson::Builder& out) {
-    out.append("name", "wiredTiger").append("supportsCommittedReads", true).append("persistent", true);
+    out.append("name", "wiredTiger").append("supportsCommittedReads", true).append("readOnly", false).append("persistent", true);
   });
+  sections.add("catalogStats", [this](OperationContext&, bson::Builder& out) { append_catalog(engine.catalog(), out); });
   sections.add("wiredTiger", [this](OperationContext&, bson::Builder& out) { engine.append_stats(out); });
   sections.add("dedup", [this](OperationContext&, bson::Builder& out) { engine.dedup().append_server_status(out); });
   sections.add("oplog", [this](OperationContext&, bson::Builder& out) { append_oplog(oplog.stats(), out); });

@@ -90,6 +90,7 @@ class Aggregate final : public Command, public Explainable {
     cursor->command = bson::Document(request.body);
     if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
     cursor->source = std::make_unique<PipelineSource>(std::move(context), std::move(pipeline));
+    cursor->plan_summary = op.plan_summary();
     query::reply_first_batch(op, *op.services().cursors, std::move(cursor), batch, false, reply);
   }
 

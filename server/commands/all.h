@@ -16,6 +16,8 @@
   X(commit)                    \
   X(compact)                   \
   X(configure_fail_point)      \
+  X(conn_pool_stats)           \
+  X(conn_pool_sync)            \
   X(connection_status)         \
   X(continue_merge)            \
   X(count)                     \
@@ -81,6 +83,7 @@
   X(list_search_indexes)       \
   X(list_snapshots)            \
   X(list_tags)                 \
+  X(lock_info)                 \
   X(log)                       \
   X(log_rotate)                \
   X(logout)                    \
@@ -115,6 +118,7 @@
   X(start_session)             \
   X(status)                    \
   X(sweep)                     \
+  X(top)                       \
   X(update)                    \
   X(update_search_index)       \
   X(users_info)                \

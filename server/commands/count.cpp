@@ -10,6 +10,7 @@
 #include "server/operation.h"
 #include "server/query/find_request.h"
 #include "server/query/fitting_int.h"
+#include "server/query/plan_notes.h"
 #include "server/query/reader.h"
 #include "server/services.h"
 #include "storage/engine.h"
@@ -77,7 +78,7 @@ class Count : public Command, public Explainable {
  private:
   static int64_t scan(OperationContext& op, const std::shared_ptr<storage::Collection>& collection, const query::Query& query) {
     query::Reader reader(op, collection, query.ns, query);
-    op.set_plan_summary(reader.executor().summary());
+    query::note_plan(op, reader.executor());
     int64_t count = 0;
     while (reader.next()) ++count;
     const query::ExecutionStats stats = reader.executor().stats();

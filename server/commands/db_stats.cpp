@@ -14,6 +14,11 @@
 namespace server {
 namespace {
 
+// Sizes are given with fractions of the scale.
+void append_size(bson::Builder& out, std::string_view name, int64_t bytes, int64_t scale) {
+  out.append(name, static_cast<double>(bytes) / static_cast<double>(scale));
+}
+
 class DbStats : public Command {
  public:
   std::string_view name() const override { return "dbStats"; }
@@ -43,21 +48,21 @@ class DbStats : public Command {
       sizes += sizes_of(engine, *collection);
     }
     reply.append("db", request.db);
-    append_count(reply, "collections", collections);
-    reply.append("views", 0);
-    append_count(reply, "objects", objects);
+    reply.append("collections", collections);
+    reply.append("views", int64_t{0});
+    reply.append("objects", objects);
     reply.append("avgObjSize", objects > 0 ? static_cast<double>(bytes) / static_cast<double>(objects) : 0.0);
-    append_count(reply, "dataSize", bytes / scale);
-    append_count(reply, "storageSize", sizes.records_bytes / scale);
-    if (free_storage) append_count(reply, "freeStorageSize", sizes.records_free_bytes / scale);
-    append_count(reply, "indexes", indexes);
-    append_count(reply, "indexSize", sizes.indexes_bytes / scale);
-    if (free_storage) append_count(reply, "indexFreeStorageSize", sizes.indexes_free_bytes / scale);
-    append_count(reply, "totalSize", sizes.total() / scale);
+    append_size(reply, "dataSize", bytes, scale);
+    append_size(reply, "storageSize", sizes.records_bytes, scale);
+    if (free_storage) append_size(reply, "freeStorageSize", sizes.records_free_bytes, scale);
+    reply.append("indexes", indexes);
+    append_size(reply, "indexSize", sizes.indexes_bytes, scale);
+    if (free_storage) append_size(reply, "indexFreeStorageSize", sizes.indexes_free_bytes, scale);
+    append_size(reply, "totalSize", sizes.total(), scale);
     if (free_storage) {
-      append_count(reply, "totalFreeStorageSize", (sizes.records_free_bytes + sizes.indexes_free_bytes) / scale);
+      append_size(reply, "totalFreeStorageSize", sizes.records_free_bytes + sizes.indexes_free_bytes, scale);
     }
-    append_count(reply, "scaleFactor", scale);
+    reply.append("scaleFactor", scale);
     append_file_system(engine, scale, collections, reply);
     auto dedup = reply.object("dedup");
     engine.dedup().append_database_stats(request.db, dedup);
@@ -69,8 +74,8 @@ class DbStats : public Command {
     const auto space = std::filesystem::space(engine.options().path, error);
     // As mongod: nothing is said about the disk of a database that isn't there.
     if (error || collections == 0) return;
-    append_count(reply, "fsUsedSize", static_cast<int64_t>(space.capacity - space.free) / scale);
-    append_count(reply, "fsTotalSize", static_cast<int64_t>(space.capacity) / scale);
+    append_size(reply, "fsUsedSize", static_cast<int64_t>(space.capacity - space.free), scale);
+    append_size(reply, "fsTotalSize", static_cast<int64_t>(space.capacity), scale);
   }
 };
 

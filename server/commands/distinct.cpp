@@ -13,6 +13,7 @@
 #include "server/query/field_path.h"
 #include "server/query/find_request.h"
 #include "server/query/match/path.h"
+#include "server/query/plan_notes.h"
 #include "server/query/reader.h"
 #include "server/services.h"
 #include "storage/engine.h"
@@ -96,7 +97,7 @@ class Distinct : public Command, public Explainable {
     const DistinctRequest distinct = parse_distinct(request);
     check_collection_uuid(op, request.body.find("collectionUUID"), distinct.query.ns);
     query::Reader reader(op, query::open_collection(op, distinct.query.ns), distinct.query.ns, distinct.query);
-    op.set_plan_summary(reader.executor().summary());
+    query::note_plan(op, reader.executor());
     Values values(distinct.key);
     while (reader.next()) values.add_from(reader.document());
     const query::ExecutionStats stats = reader.executor().stats();

@@ -6,6 +6,7 @@
 #include "server/operation.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/find_request.h"
+#include "server/query/plan_notes.h"
 #include "server/query/reader.h"
 #include "server/services.h"
 #include "storage/engine.h"
@@ -67,7 +68,7 @@ class Find : public Command, public Explainable {
     cursor->tailable = find.tailable && collection && collection->record_count() > 0;
     cursor->await_data = find.await_data;
     cursor->no_timeout = find.no_timeout;
-    op.set_plan_summary(cursor->plan_summary);
+    query::note_plan(op, executor);
     cursor->source = std::move(source);
     // A tailable cursor that finds no collection, or an empty one, is dead from the start: clients ask again.
     const bool dead = find.tailable && !cursor->tailable;

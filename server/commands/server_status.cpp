@@ -11,6 +11,8 @@
 namespace server {
 namespace {
 
+constexpr int usual_port = 27017;
+
 class ServerStatus : public Command {
  public:
   std::string_view name() const override { return "serverStatus"; }
@@ -21,12 +23,13 @@ class ServerStatus : public Command {
     char host[256] = "";
     ::gethostname(host, sizeof host - 1);
     const int64_t up_ms = (services.clock.monotonic_us() - started_us_) / 1000;
-    reply.append("host", std::string(host) + ":" + std::to_string(services.options.port))
+    const int port = services.options.port;
+    reply.append("host", port == usual_port ? std::string(host) : std::string(host) + ":" + std::to_string(port))
         .append("version", compatible_version)
         .append("palimpsestVersion", palimpsest_version())
         .append("process", "mongod")  // by which monitoring tells servers from routers
         .append("pid", static_cast<int64_t>(::getpid()))
-        .append("uptime", static_cast<double>(up_ms) / 1000)
+        .append("uptime", static_cast<double>(up_ms / 1000))  // whole seconds: tools read it as an integer
         .append("uptimeMillis", up_ms)
         .append("uptimeEstimate", up_ms / 1000)
         .append("localTime", bson::Date{services.clock.wall_ms()});

@@ -35,10 +35,12 @@ class Members::Watch {
     woken_.notify_one();
     thread_.join();
   }
-  void nudge() {
+  // `anew`: over another connection.
+  void nudge(bool anew) {
     {
       std::lock_guard lock(mutex_);
       nudged_ = true;
+      anew_ = anew_ || anew;
     }
     woken_.notify_one();
   }
@@ -49,8 +51,11 @@ class Members::Watch {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
       nudged_ = false;
+      const bool anew = std::exchange(anew_, false);
       lock.unlock();
+      if (anew) client_.close();
       const std::chrono::milliseconds pause = beat();
+      owner_.note_connection(host_, client_.connected(), client_.connections_made());
       lock.lock();
       woken_.wait_for(lock, pause, [this] { return stopping_ || nudged_; });
     }
@@ -120,6 +125,7 @@ class Members::Watch {
   std::condition_variable woken_;
   bool stopping_ = false;
   bool nudged_ = false;
+  bool anew_ = false;
   std::thread thread_;
 };
 
@@ -155,14 +161,14 @@ void Members::run() {
   base::LogContext context("ReplMembers");
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const bool nudged = std::exchange(nudged_, false);
+    const bool nudged = std::exchange(nudged_, false), reconnects = std::exchange(reconnects_, false);
     lock.unlock();
     align();
-    if (nudged) {
-      for (auto& [host, watch] : watches_) watch->nudge();
+    if (nudged || reconnects) {
+      for (auto& [host, watch] : watches_) watch->nudge(reconnects);
     }
     lock.lock();
-    woken_.wait_for(lock, look_again, [this] { return stopping_ || nudged_; });
+    woken_.wait_for(lock, look_again, [this] { return stopping_ || nudged_ || reconnects_; });
   }
 }
 
@@ -183,11 +189,33 @@ void Members::align() {
     at = watches_.erase(at);
     std::lock_guard lock(mutex_);
     views_.erase(host);
+    connections_.erase(host);
   }
   for (const std::string& host : wanted) {
     std::unique_ptr<Watch>& watch = watches_[host];
     if (!watch) watch = std::make_unique<Watch>(*this, host);
   }
+}
+
+void Members::reconnect() {
+  {
+    std::lock_guard lock(mutex_);
+    reconnects_ = true;
+  }
+  woken_.notify_all();
+}
+
+std::vector<Members::Connection> Members::connections() const {
+  std::lock_guard lock(mutex_);
+  std::vector<Connection> all;
+  for (const auto& [host, connection] : connections_) all.push_back(connection);
+  return all;
+}
+
+void Members::note_connection(const std::string& host, bool connected, int64_t created) {
+  std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  connections_[host] = {host, connected, created};
 }
 
 MemberView Members::view(const std::string& host) const {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "server/peers/heartbeat.h"
@@ -43,6 +44,16 @@ class Members {
 
   // Of a member by its host; one that isn't known has a view that knows nothing.
   MemberView view(const std::string& host) const;
+  // Heartbeats' connections, in the order of the hosts' names.
+  struct Connection {
+    std::string host;
+    bool connected = false;
+    int64_t created = 0;  // ever, while the member was in the configuration
+  };
+  std::vector<Connection> connections() const;
+  // Each closes its connection and makes another at once.
+  void reconnect();
+
   // A heartbeat came in.
   void heard_from(const std::string& host);
 
@@ -53,6 +64,7 @@ class Members {
   void align();  // watches for whom the configuration names
   void note(const std::string& host, HeartbeatReply reply, int64_t took_ms);
   void note_down(const std::string& host, const std::string& why);
+  void note_connection(const std::string& host, bool connected, int64_t created);
 
   replication::Coordinator& set_;
   base::Clock& clock_;
@@ -62,7 +74,9 @@ class Members {
   std::condition_variable woken_;
   bool stopping_ = false;
   bool nudged_ = false;
+  bool reconnects_ = false;
   std::map<std::string, MemberView> views_;
+  std::map<std::string, Connection> connections_;
   std::thread thread_;
 };
 

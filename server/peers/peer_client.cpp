@@ -157,6 +157,7 @@ void PeerClient::ensure_connected() {
       const int on = 1;
       ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       ::setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+      ++connections_made_;
       return;
     }
     why = numeric(*each) + ") :: caused by :: " + std::strerror(error);

@@ -44,6 +44,7 @@ class PeerClient {
 
   void close();
   bool connected() const { return socket_ >= 0; }
+  int64_t connections_made() const { return connections_made_; }
 
   // Ends the call in progress and fails every later one. Doesn't end the resolving of a name, which has the resolver's own
   // bounds.
@@ -64,6 +65,7 @@ class PeerClient {
   int socket_ = -1;
   int interrupt_ = -1;  // readable from then on
   int32_t last_request_ = 0;
+  int64_t connections_made_ = 0;
 };
 
 }  // namespace server::peers

@@ -1,5 +1,8 @@
 #include "server/query/cursor_registry.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -56,6 +59,13 @@ void check_api(const Cursor& cursor, const OperationContext& op) {
 
 }  // namespace
 
+CursorRegistry::Slots::iterator CursorRegistry::erase(Slots::iterator slot) {
+  static constexpr int64_t bounds_ms[] = {1'000, 5'000, 15'000, 30'000, 60'000, 600'000};
+  const int64_t lived_ms = base::system_clock().wall_ms() - slot->second.created_ms;
+  ++counts_.lives[static_cast<size_t>(std::upper_bound(std::begin(bounds_ms), std::end(bounds_ms), lived_ms) - std::begin(bounds_ms))];
+  return slots_.erase(slot);
+}
+
 int64_t CursorRegistry::add(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
   std::lock_guard lock(mutex_);
   if (slots_.size() >= cursors_max) {
@@ -87,6 +97,7 @@ std::unique_ptr<Cursor> CursorRegistry::check_out(int64_t id, std::string_view n
   check_session(*slot.cursor, op);
   check_api(*slot.cursor, op);
   slot.operation = op.id();
+  if (!std::exchange(slot.read_on, true)) ++counts_.read_on;
   return std::move(slot.cursor);
 }
 
@@ -96,7 +107,7 @@ bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
   if (found == slots_.end()) return false;
   Slot& slot = found->second;
   if (slot.killed) {
-    slots_.erase(found);
+    erase(found);
     return false;
   }
   slot.operation = 0;
@@ -107,7 +118,8 @@ bool CursorRegistry::check_in(std::unique_ptr<Cursor> cursor, int64_t now_ms) {
 
 void CursorRegistry::finish(int64_t id) {
   std::lock_guard lock(mutex_);
-  slots_.erase(id);
+  const auto found = slots_.find(id);
+  if (found != slots_.end()) erase(found);
 }
 
 CursorRegistry::Killed CursorRegistry::kill(int64_t id, std::string_view ns) {
@@ -121,7 +133,7 @@ CursorRegistry::Killed CursorRegistry::kill(int64_t id, std::string_view ns) {
     return {.found = true, .operation = slot.operation};
   }
   dead = std::move(slot.cursor);
-  slots_.erase(found);
+  erase(found);
   return {.found = true};
 }
 
@@ -134,7 +146,7 @@ void CursorRegistry::kill_session(bson::DocumentView lsid) {
       ++it;
     } else if (slot.cursor) {
       dead.push_back(std::move(slot.cursor));
-      it = slots_.erase(it);
+      it = erase(it);
     } else {
       slot.killed = true;
       ++it;
@@ -150,7 +162,7 @@ size_t CursorRegistry::expire(int64_t now_ms) {
     Slot& slot = it->second;
     if (slot.cursor && !slot.no_timeout && now_ms - slot.used_ms >= timeout_ms.load()) {
       dead.push_back(std::move(slot.cursor));
-      it = slots_.erase(it);
+      it = erase(it);
     } else {
       ++it;
     }

@@ -1,6 +1,7 @@
 // Cursors that outlive their command: a batch was handed out, getMore asks for the next.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -116,6 +117,9 @@ class CursorRegistry {
     int64_t no_timeout = 0;
     int64_t timed_out = 0;   // ever
     int64_t opened = 0;      // ever
+    int64_t read_on = 0;     // ever, with a getMore
+    // How long those lived that are gone: less than 1, 5, 15, 30 s, 1, 10 min, or longer.
+    std::array<int64_t, 7> lives{};
   };
   Counts counts() const;
 
@@ -128,10 +132,13 @@ class CursorRegistry {
     int64_t used_ms = 0;
     bool no_timeout = false;
     bool killed = false;
+    bool read_on = false;
     bson::Document lsid;
   };
+  using Slots = std::map<int64_t, Slot>;
+  Slots::iterator erase(Slots::iterator slot);
   mutable std::mutex mutex_;
-  std::map<int64_t, Slot> slots_;
+  Slots slots_;
   Counts counts_;
 };
 

@@ -99,6 +99,8 @@ class Executor {
 
   ExecutionStats stats() const;
   std::string summary() const;          // "IXSCAN { a: 1 }", for logs
+  bool scans() const;                   // the whole collection
+  bool sorts() const;                   // in memory
   const Matcher& matcher() const;
 
   // What stands on top of the stages in an explain: COUNT, UPDATE, DELETE.

@@ -8,9 +8,11 @@
 
 namespace server::query {
 
-std::shared_ptr<storage::Collection> open_collection(const OperationContext& op, const std::string& ns) {
+std::shared_ptr<storage::Collection> open_collection(OperationContext& op, const std::string& ns) {
   const storage::Catalog& catalog = op.services().engine->catalog();
-  return op.moment ? catalog.open(name_at(op, ns)) : catalog.open(ns);
+  auto collection = op.moment ? catalog.open(name_at(op, ns)) : catalog.open(ns);
+  op.looked_for(collection ? collection->id() : OperationContext::Counts::not_there);
+  return collection;
 }
 
 Reader::Reader(OperationContext& op, std::shared_ptr<storage::Collection> collection, std::string ns, const Query& query)
@@ -33,7 +35,7 @@ Reader::~Reader() {
 }
 
 void Reader::open() {
-  if (collection_) schema_ = std::shared_lock(collection_->schema_mutex());
+  if (collection_) schema_ = SchemaHold(*op_, collection_->schema_mutex(), SchemaHold::Intent::read);
   storage::Engine& engine = *op_->services().engine;
   if (op_->moment && !op_->moment->is_declared()) transaction_ = std::make_unique<storage::Transaction>(engine, *op_->moment->snapshot);
   else transaction_ = std::make_unique<storage::Transaction>(engine, storage::Transaction::Mode::read);
@@ -41,11 +43,11 @@ void Reader::open() {
 
 void Reader::close() {
   transaction_.reset();
-  if (schema_.owns_lock()) schema_.unlock();
+  schema_.release();
 }
 
 void Reader::lock() {
-  schema_ = std::shared_lock(collection_->schema_mutex());
+  schema_ = SchemaHold(*op_, collection_->schema_mutex(), SchemaHold::Intent::read);
   if (collection_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "collection dropped: '" + ns_ + "'");
 }
 
@@ -57,7 +59,7 @@ bool Reader::next() {
       case Executor::Step::pause:
         if (keeps_transaction_) {
           transaction_->let_go_of_pages();
-          schema_.unlock();
+          schema_.release();
           lock();
           break;
         }
@@ -73,7 +75,7 @@ void Reader::end() {
   if (keeps_transaction_) {
     executor_->detach();
     transaction_->let_go_of_pages();
-    if (schema_.owns_lock()) schema_.unlock();
+    schema_.release();
     op_ = nullptr;
     return;
   }
@@ -85,6 +87,7 @@ void Reader::end() {
 
 void Reader::begin(OperationContext& op) {
   op_ = &op;
+  op.looked_for(collection_ ? collection_->id() : OperationContext::Counts::not_there);
   if (keeps_transaction_) {
     lock();
     executor_->attach(op);

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <memory>
-#include <shared_mutex>
-
 #include "server/query/executor.h"
+#include "server/schema_hold.h"
 
 namespace server::query {
 
 // As of the operation's moment; nullptr: no such collection.
-std::shared_ptr<storage::Collection> open_collection(const OperationContext& op, const std::string& ns);
+std::shared_ptr<storage::Collection> open_collection(OperationContext& op, const std::string& ns);
 
 // Between begin and end (of a batch, say) it holds a transaction and the schema
 // lock, and renews both at every pause. Where documents move when they change
@@ -43,7 +42,7 @@ class Reader {
   OperationContext* op_;
   std::shared_ptr<storage::Collection> collection_;
   std::string ns_;
-  std::shared_lock<std::shared_mutex> schema_;
+  SchemaHold schema_;
   std::unique_ptr<storage::Transaction> transaction_;
   std::unique_ptr<Executor> executor_;
   bool keeps_transaction_ = false;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "bson/json.h"
+#include "server/collection_usage.h"
 #include "server/command_registry.h"
 #include "server/dispatch.h"
 #include "server/fail_points.h"
@@ -92,8 +93,9 @@ class TestServer {
   CursorRegistry cursors_;
   SessionRegistry sessions_;
   FailPoints fail_points_;
+  CollectionUsage usage_;
   Services services_{options_,    base::system_clock(), parameters_, status_,   metrics_,
-                     operations_, commands_,            topology_,   sessions_, fail_points_};
+                     operations_, commands_,            topology_,   sessions_, fail_points_, usage_};
   Dispatcher dispatcher_{services_};
   Client client_{ClientId{1}, "127.0.0.1:1", "127.0.0.1:2", false};
 };

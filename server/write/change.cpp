@@ -5,6 +5,7 @@
 
 #include "server/operation.h"
 #include "server/query/matcher.h"
+#include "server/query/plan_notes.h"
 #include "server/query/reader.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
@@ -32,6 +33,12 @@ std::optional<bson::ValueView> exact_id(const Selection& selection) {
   return first;
 }
 
+// A document that was looked up by its _id, in one entry of the index.
+void count_examined(OperationContext& op, int64_t found) {
+  op.counts.keys_examined = std::max<int64_t>(0, op.counts.keys_examined) + found;
+  op.counts.docs_examined = std::max<int64_t>(0, op.counts.docs_examined) + found;
+}
+
 // The records that match, in read transactions of their own.
 class Finder {
  public:
@@ -47,7 +54,7 @@ class Finder {
     auto collection = engine_of(op).catalog().open(ns);
     if (!collection) check_writable(op, ns);
     reader_.emplace(op, std::move(collection), std::string(ns), query);
-    op.set_plan_summary(reader_->executor().summary());
+    query::note_plan(op, reader_->executor());
     once_ = reader_->executor().summary().starts_with("COLLSCAN");
   }
 
@@ -101,6 +108,7 @@ class Changer {
         },
         on_conflict(op_));
     Changed changed;
+    count_examined(op_, effect ? 1 : 0);
     if (effect) count(std::move(*effect), changed);
     return changed;
   }

@@ -44,6 +44,7 @@ class Retry {
 
   void append_retried(bson::Builder& reply) const;   // retriedStmtIds
   int32_t statement() const { return ids_[index_]; }
+  size_t retried() const { return retried_.size(); }  // statements that had been executed before
 
  private:
   void fail_if_asked();  // the fail point onPrimaryTransactionalWrite with an error

@@ -136,7 +136,10 @@ UpdateOutcome run_update(OperationContext& op, std::string_view ns, const Update
   UpdateOutcome outcome = UpdateRun(op, ns, statement).run();
   Metrics::Documents& documents = op.services().metrics.documents;
   documents.updated.add(outcome.matched);
-  if (outcome.upserted_id) documents.inserted.add();
+  if (outcome.upserted_id) {
+    documents.inserted.add();
+    ++op.counts.upserted;
+  }
   op.counts.matched = std::max<int64_t>(0, op.counts.matched) + outcome.matched;
   op.counts.modified = std::max<int64_t>(0, op.counts.modified) + outcome.modified;
   return outcome;

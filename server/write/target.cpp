@@ -38,10 +38,11 @@ Target Target::open(OperationContext& op, std::string_view ns) {
       check_writable(op, ns);
       return target;
     }
-    target.schema_ = std::shared_lock(target.collection_->schema_mutex());
+    target.schema_ = SchemaHold(op, target.collection_->schema_mutex(), SchemaHold::Intent::write);
     // Between finding and locking it may have been dropped, or renamed away.
     if (target.collection_->dropped() || target.collection_->ns() != ns) continue;
     check_writable(*target.collection_);
+    op.looked_for(target.collection_->id());
     return target;
   }
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <shared_mutex>
 #include <string_view>
 
+#include "server/schema_hold.h"
 #include "storage/collection.h"
 
 namespace server {
@@ -30,7 +30,7 @@ class Target {
 
  private:
   std::shared_ptr<storage::Collection> collection_;
-  std::shared_lock<std::shared_mutex> schema_;
+  SchemaHold schema_;
 };
 
 // Throws where nothing can be written to it: in a snapshot, a tag or a commit, or what only shows something.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/operation.h"
+#include "server/query/plan_notes.h"
 #include "server/query/reader.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
@@ -17,20 +18,39 @@ constexpr int depth_max = 20;
 // The planner's executor as the first stage.
 class CursorStage final : public Stage {
  public:
-  CursorStage(PipelineContext& context, const std::string& collection, const Query& query) : Stage(nullptr) {
+  CursorStage(PipelineContext& context, const std::string& collection, const Query& query)
+      : Stage(nullptr), op_(context.op), outermost_(context.depth == 0) {
     const std::string ns = context.db + "." + collection;
     reader_ = std::make_unique<Reader>(*context.op, open_collection(*context.op, ns), ns, query);
+    if (outermost_) note_plan(*op_, reader_->executor());
+  }
+  ~CursorStage() override {
+    if (!ended_) report();
   }
   bool next() override { return reader_->next(); }
   bson::DocumentView document() override { return reader_->document(); }
   void begin(OperationContext& op) override {
+    op_ = &op;
     if (std::exchange(ended_, false)) reader_->begin(op);
   }
   void end() override {
-    if (!std::exchange(ended_, true)) reader_->end();
+    if (std::exchange(ended_, true)) return;
+    report();
+    reader_->end();
   }
 
  private:
+  // What it looked at in this operation, beside what others of the pipeline did.
+  void report() {
+    const ExecutionStats stats = reader_->executor().stats();
+    OperationContext::Counts& counts = op_->counts;
+    counts.keys_examined = std::max<int64_t>(0, counts.keys_examined) + stats.keys_examined - std::exchange(keys_reported_, stats.keys_examined);
+    counts.docs_examined = std::max<int64_t>(0, counts.docs_examined) + stats.docs_examined - std::exchange(documents_reported_, stats.docs_examined);
+  }
+
+  OperationContext* op_;
+  const bool outermost_;
+  int64_t keys_reported_ = 0, documents_reported_ = 0;
   std::unique_ptr<Reader> reader_;
   bool ended_ = false;
 };

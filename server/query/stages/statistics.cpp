@@ -1,6 +1,7 @@
 // $collStats and $indexStats: what is known of a collection, as documents.
 #include <unistd.h>
 
+#include "server/collection_usage.h"
 #include "server/command.h"
 #include "server/command_registry.h"
 #include "server/operation.h"
@@ -50,6 +51,24 @@ bson::Document storage_stats(PipelineContext& context, const bson::ValueView& sc
   return out.done();
 }
 
+// Nothing, where nobody has used it.
+CollectionUsage::Figures use_of(const PipelineContext& context, const storage::Collection* collection) {
+  if (!collection) return {};
+  return context.op->services().usage.of(context.db, context.collection, collection->id()).value_or(CollectionUsage::Figures());
+}
+
+void append_latencies(bson::Builder& out, const CollectionUsage::Figures& used, bool histograms) {
+  static constexpr std::pair<const char*, CollectionUsage::Latency> kinds[] = {
+      {"reads", CollectionUsage::Latency::read}, {"writes", CollectionUsage::Latency::write}, {"commands", CollectionUsage::Latency::command}};
+  auto latencies = out.object("latencyStats");
+  for (const auto& [name, kind] : kinds) {
+    auto one = latencies.object(name);
+    used.by_latency[static_cast<size_t>(kind)].append(one, histograms);
+  }
+  auto transactions = latencies.object("transactions");
+  LatencyHistogram().append(transactions, histograms);
+}
+
 class CollStats final : public SourceSpec {
  public:
   explicit CollStats(const Element& specification) : SourceSpec("$collStats", specification), options_(specification.as_document()) {}
@@ -58,12 +77,21 @@ class CollStats final : public SourceSpec {
     bson::Builder out;
     out.append("ns", context.db + "." + context.collection).append("host", host(*context.op));
     out.append("localTime", bson::Date{context.scope.now_ms()});
+    const CollectionUsage::Figures used = use_of(context, collection.get());
+    if (const Element latency = options_["latencyStats"]; latency.exists()) {
+      append_latencies(out, used, latency.as_document()["histograms"].truthy());
+    }
     if (const Element storage = options_["storageStats"]; storage.exists()) {
       out.append("storageStats", storage_stats(context, storage.as_document()["scale"]));
     }
     if (options_.has("count")) {
       if (!collection) not_found(context, "count");
       out.append("count", collection->record_count());
+    }
+    if (options_.has("queryExecStats")) {
+      if (!collection) not_found(context, "queryExecStats");
+      auto scans = out.object("queryExecStats");
+      scans.object("collectionScans").append("total", used.scans.total).append("nonTailable", used.scans.non_tailable);
     }
     std::vector<bson::Document> one;
     one.push_back(out.done());
@@ -99,21 +127,32 @@ class IndexStats final : public SourceSpec {
 
 }  // namespace
 
+namespace {
+
+void check_latency_options(bson::DocumentView options) {
+  for (const Element& option : options) {
+    if (option.name != "histograms") refuse(40415, "BSON field '$collStats.latencyStats." + std::string(option.name) + "' is an unknown field.");
+    if (option.type() != bson::Type::boolean) {
+      refuse(base::ErrorCode::type_mismatch, "BSON field '$collStats.latencyStats.histograms' is the wrong type '" + type_of(option) + "', expected type 'bool'");
+    }
+  }
+}
+
+}  // namespace
+
 StageSpecPtr parse_coll_stats(const Element& specification, PipelineContext&) {
   if (!specification.is_object()) {
     refuse(5447000, "$collStats must take a nested object but found: $collStats: " + type_of(specification));
   }
   for (const Element& field : specification.as_document()) {
-    if (field.name != "storageStats" && field.name != "count") {
-      if (field.name == "latencyStats" || field.name == "queryExecStats") {
-        refuse(base::ErrorCode::command_not_supported, "$collStats with '" + std::string(field.name) + "' is not supported");
-      }
+    if (field.name != "storageStats" && field.name != "count" && field.name != "latencyStats" && field.name != "queryExecStats") {
       refuse(40415, "BSON field '$collStats." + std::string(field.name) + "' is an unknown field.");
     }
     if (!field.is_object()) {
       refuse(base::ErrorCode::type_mismatch, "BSON field '$collStats." + std::string(field.name) + "' is the wrong type '" +
                                                  type_of(field) + "', expected type 'object'");
     }
+    if (field.name == "latencyStats") check_latency_options(field.as_document());
   }
   return std::make_unique<CollStats>(specification);
 }
