@@ -35,6 +35,7 @@ namespace server {
 
 namespace query {
 class CursorRegistry;
+class IndexFilters;
 }
 namespace peers {
 class BackupHost;
@@ -66,6 +67,7 @@ struct Services {
   SessionRegistry& sessions;
   FailPoints& fail_points;
   CollectionUsage& usage;
+  query::IndexFilters& index_filters;
 
   storage::Engine* engine = nullptr;
   versions::Databases* databases = nullptr;  // those that have branches

@@ -89,6 +89,10 @@
   X(logout)                    \
   X(merge)                     \
   X(ping)                      \
+  X(plan_cache_clear)          \
+  X(plan_cache_clear_filters)  \
+  X(plan_cache_list_filters)   \
+  X(plan_cache_set_filter)     \
   X(purge)                     \
   X(refresh_sessions)          \
   X(refresh_logical_session_cache_now) \

@@ -6,7 +6,9 @@
 #include "server/operation.h"
 #include "server/query/executor_plan.h"
 #include "server/query/plan/hint.h"
+#include "server/query/plan/index_filters.h"
 #include "server/query/plan/planner.h"
+#include "server/services.h"
 #include "storage/engine.h"
 
 namespace server::query {
@@ -109,6 +111,14 @@ void choose(Executor::Plan& plan, std::vector<plan::Access> ways, OperationConte
   plan.rejected.assign(std::make_move_iterator(ways.begin() + 1), std::make_move_iterator(ways.end()));
 }
 
+// An index filter is stronger than a hint.
+void apply_index_filter(Executor::Plan& plan, const OperationContext& op) {
+  if (!plan.collection) return;
+  Query& query = plan.query;
+  query.index_filter = op.services().index_filters.find(plan.collection->id(), query.filter, query.sort, query.projection);
+  if (query.index_filter && query.min.empty() && query.max.empty()) query.hint = {};
+}
+
 }  // namespace
 
 std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transaction& transaction,
@@ -124,6 +134,7 @@ std::unique_ptr<Executor> make_executor(OperationContext& op, storage::Transacti
   if (!plan::sorts_naturally(plan->query)) plan->sort = SortPattern::parse(plan->query.sort);
   if (!plan->query.projection.empty()) plan->projection = Projection::parse(plan->query.projection, plan->matcher.get(), context);
   plan->ns = plan->collection ? plan->collection->ns() : plan->query.ns;
+  apply_index_filter(*plan, op);
   choose(*plan, plan::ways(plan->collection, plan->query, *plan->matcher, plan->sort, plan->projection.get()), op);
   plan->root = exec::build(plan->parts(), plan->chosen);
   return std::make_unique<Executor>(op, std::move(plan));

@@ -29,6 +29,7 @@ class OperationContext;
 namespace server::query {
 
 class Matcher;
+struct IndexFilter;
 namespace exec {
 class Stage;
 }
@@ -52,6 +53,7 @@ struct Query {
   std::string distinct;               // only the different values of this field are wanted, of each at least one document's; empty: all documents
   bool count_only = false;            // nobody looks at the documents: they are fetched only to be matched
   bool keep_trials = false;           // for explain: what the plans that lost did
+  std::shared_ptr<const IndexFilter> index_filter;  // the indexes allowed; nullptr: all. make_executor sets it
 };
 
 enum class Verbosity { query_planner, execution_stats, all_plans_execution };
@@ -101,6 +103,9 @@ class Executor {
   std::string summary() const;          // "IXSCAN { a: 1 }", for logs
   bool scans() const;                   // the whole collection
   bool sorts() const;                   // in memory
+  // What names the query's form, and its form with the indexes there are: 8 hexadecimal digits each.
+  std::string shape_hash() const;
+  std::string plan_key() const;
   const Matcher& matcher() const;
 
   // What stands on top of the stages in an explain: COUNT, UPDATE, DELETE.

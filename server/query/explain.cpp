@@ -1,36 +1,12 @@
 #include "base/clock.h"
-#include "base/hash.h"
 #include "server/query/executor_plan.h"
 #include "server/query/fitting_int.h"
 #include "server/query/match/node.h"
+#include "server/query/query_shape.h"
 
 namespace server::query {
 
 namespace {
-
-// The filter's form, values left out: what MongoDB calls the query shape.
-void append_shape(const bson::ValueView& value, std::string& out) {
-  if (!value.is_object() && !value.is_array()) {
-    out += '?';
-    return;
-  }
-  out += '{';
-  for (const bson::Element& field : value.as_document()) {
-    out.append(field.name) += ':';
-    if (field.name == "$in") {
-      out += '?';
-    } else {
-      append_shape(field, out);
-    }
-  }
-  out += '}';
-}
-
-std::string hash_text(const std::string& text) {
-  char digits[9];
-  std::snprintf(digits, sizeof digits, "%08X", static_cast<unsigned>(base::hash64(text)));
-  return digits;
-}
 
 void explain_tree(bson::Builder& out, const exec::Stage& root, Verbosity verbosity, const Executor::Top* top) {
   if (!top) return root.explain(out, verbosity);
@@ -58,23 +34,24 @@ void append_totals(bson::Builder& out, const exec::Stage& root, int64_t returned
 
 }  // namespace
 
+std::string Executor::shape_hash() const { return shape_digest(query_shape(plan_->query.filter, plan_->query.sort, plan_->query.projection)); }
+
+std::string Executor::plan_key() const {
+  std::string key = query_shape(plan_->query.filter, plan_->query.sort, plan_->query.projection);
+  if (plan_->collection) {
+    for (const auto& index : plan_->collection->indexes()) key += index->spec().name;
+  }
+  return shape_digest(key);
+}
+
 void Executor::explain_planner(bson::Builder& out, const Top* top) const {
   auto planner = out.object("queryPlanner");
-  planner.append("namespace", plan_->ns).append("indexFilterSet", false);
+  planner.append("namespace", plan_->ns).append("indexFilterSet", plan_->query.index_filter != nullptr);
   {
     auto parsed = planner.object("parsedQuery");
     plan_->matcher->root().append(parsed);
   }
-  std::string shape;
-  append_shape(bson::ValueView(bson::Type::object, plan_->query.filter.bytes()), shape);
-  append_shape(bson::ValueView(bson::Type::object, plan_->query.sort.bytes()), shape);
-  append_shape(bson::ValueView(bson::Type::object, plan_->query.projection.bytes()), shape);
-  planner.append("queryHash", hash_text(shape));
-  std::string key = shape;
-  if (plan_->collection) {
-    for (const auto& index : plan_->collection->indexes()) key += index->spec().name;
-  }
-  planner.append("planCacheKey", hash_text(key));
+  planner.append("queryHash", shape_hash()).append("planCacheKey", plan_key());
   planner.append("maxIndexedOrSolutionsReached", false).append("maxIndexedAndSolutionsReached", false);
   planner.append("maxScansToExplodeReached", false);
   {

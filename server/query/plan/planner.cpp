@@ -6,6 +6,7 @@
 #include "server/query/match/comparison.h"
 #include "server/query/plan/cover.h"
 #include "server/query/plan/hint.h"
+#include "server/query/plan/index_filters.h"
 
 namespace server::query::plan {
 
@@ -17,9 +18,9 @@ using storage::Direction;
 
 using Indexes = std::vector<std::shared_ptr<const storage::Index>>;
 
-Indexes usable_indexes(const storage::Collection& collection) {
+Indexes usable_indexes(const storage::Collection& collection, const IndexFilter* filter) {
   Indexes indexes = collection.indexes();
-  std::erase_if(indexes, [](const auto& index) { return !index->ready() || index->spec().hidden; });
+  std::erase_if(indexes, [&](const auto& index) { return !index->ready() || index->spec().hidden || (filter && !filter->allows(index->spec())); });
   return indexes;
 }
 
@@ -146,7 +147,7 @@ std::vector<Access> ways(const std::shared_ptr<storage::Collection>& collection,
     return {access};
   }
 
-  const Indexes indexes = usable_indexes(*collection);
+  const Indexes indexes = usable_indexes(*collection, query.index_filter.get());
   for (const auto& index : indexes) {
     if (!predicates.empty()) break;
     if (auto leaping = distinct_scan(index, *collection, query, projection)) return {*std::move(leaping)};

@@ -36,6 +36,7 @@ StageSpecPtr parse_stage(const bson::ValueView& stage, PipelineContext& context)
       {"$match", parse_match},
       {"$merge", parse_merge},
       {"$out", parse_out},
+      {"$planCacheStats", parse_plan_cache_stats},
       {"$project", parse_project},
       {"$redact", parse_redact},
       {"$replaceRoot", parse_replace_root},

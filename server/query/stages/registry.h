@@ -33,6 +33,7 @@ StageSpecPtr parse_lookup(const bson::Element& specification, PipelineContext& c
 StageSpecPtr parse_match(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_merge(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_out(const bson::Element& specification, PipelineContext& context);
+StageSpecPtr parse_plan_cache_stats(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_project(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_redact(const bson::Element& specification, PipelineContext& context);
 StageSpecPtr parse_replace_root(const bson::Element& specification, PipelineContext& context);
