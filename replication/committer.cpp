@@ -5,6 +5,7 @@
 #include "bson/diff.h"
 #include "bson/json.h"
 #include "replication/performer.h"
+#include "storage/names.h"
 
 namespace replication {
 namespace {
@@ -33,7 +34,7 @@ thread_local const LocalCommitter::MadeAgain* made_again = nullptr;
 
 }  // namespace
 
-bool has_history(std::string_view ns) { return ns.substr(0, ns.find('.')) != "local"; }
+bool has_history(std::string_view ns) { return !storage::is_own(ns); }
 
 LocalCommitter::LocalCommitter(storage::Engine& engine, Oplog& oplog) : engine_(engine), oplog_(oplog) {
   engine_.catalog().set_schema_sink(this);

@@ -11,6 +11,7 @@
 #include "server/metrics.h"
 #include "server/operation.h"
 #include "server/parameters.h"
+#include "server/profiler.h"
 #include "server/query/plan/index_filters.h"
 #include "server/services.h"
 #include "server/set_rules.h"
@@ -36,8 +37,9 @@ struct Assembly::Parts {
   SessionRegistry sessions;
   FailPoints fail_points;
   CollectionUsage usage;
+  Profiler profiler{options};
   query::IndexFilters index_filters;
-  Services services{options, base::system_clock(), parameters, status, metrics, operations, commands, topology, sessions, fail_points, usage, index_filters};
+  Services services{options, base::system_clock(), parameters, status, metrics, operations, commands, topology, sessions, fail_points, usage, profiler, index_filters};
   Dispatcher dispatcher{services};
   std::unique_ptr<StoragePart> storage;
 };

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/random.h"
 #include "bson/json.h"
 #include "replication/committer.h"
 #include "server/client.h"
@@ -17,6 +16,7 @@
 #include "server/operation.h"
 #include "server/operation_counts.h"
 #include "server/options.h"
+#include "server/profile_entry.h"
 #include "server/reply_size.h"
 #include "server/services.h"
 #include "server/session_registry.h"
@@ -82,6 +82,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   Command* command = services_.commands.find(request.command);
   OperationContext op(services_, client, request, command);
   op.exhaust_allowed = exhaust_allowed;
+  op.explain_wanted = services_.profiler.watches(request.db);
   Reply reply;
   ErrorCode code = ErrorCode::ok;
   std::string message;
@@ -136,7 +137,9 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   const int64_t us = op.elapsed_us();
   count_operation(op, command, code, us);
   op.retry.reset();
-  log_slow(op, command, reply, us / 1000);
+  const bool shown = !command || !command->sensitive(request);
+  const OperationEnd end{command, profile_kind(command), shown ? request.body : bson::DocumentView(), code, message, static_cast<int64_t>(reply.body.size()), us};
+  log_slow(op, command, reply, us / 1000, services_.profiler.finish(op, end));
   return reply;
 }
 
@@ -167,16 +170,11 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
   command->run(op, request, reply);
 }
 
-void Dispatcher::log_slow(const OperationContext& op, const Command* command, const Reply& reply, int64_t elapsed_ms) const {
-  const auto& options = services_.options;
+void Dispatcher::log_slow(const OperationContext& op, const Command* command, const Reply& reply, int64_t elapsed_ms, bool wanted) const {
   const bool verbose = base::log_enabled(Severity::debug1, LogComponent::command);
   // An awaited hello or a blocking getMore isn't slow, it was asked to wait.
-  const bool slow = elapsed_ms > options.slow_op_ms && (!command || command->await_topology_ms(services_, op.request()) == 0);
+  const bool slow = wanted && (!command || command->await_topology_ms(services_, op.request()) == 0);
   if (!verbose && !slow) return;
-  if (!verbose && options.slow_op_sample_rate < 1 &&
-      static_cast<double>(base::entropy64() >> 11) * 0x1.0p-53 >= options.slow_op_sample_rate) {
-    return;
-  }
   base::Attributes attributes;
   attributes.add("type", "command").add("ns", shown_namespace(op.request(), command));
   if (const auto metadata = op.client().metadata(); metadata && !metadata->app_name.empty()) attributes.add("appName", metadata->app_name);

@@ -45,7 +45,7 @@ class Dispatcher {
  private:
   // `began` is set once everything was checked and the command itself runs.
   void run_checked(OperationContext& op, Command* command, CommandFault& fault, bool& began, bson::Builder& reply);
-  void log_slow(const OperationContext& op, const Command* command, const Reply& reply, int64_t elapsed_ms) const;
+  void log_slow(const OperationContext& op, const Command* command, const Reply& reply, int64_t elapsed_ms, bool wanted) const;
 
   Services& services_;
 };

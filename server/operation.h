@@ -135,6 +135,7 @@ class OperationContext {
     int64_t cursor_id = 0;
     int64_t write_conflicts = 0;
     int64_t upserted = 0;
+    int64_t yields = 0;     // how often a plan let its snapshot go
     // The id of the collection it looked for first; not_there: there is none of the name. -1: it looked for none.
     static constexpr int64_t not_there = 0;
     int64_t collection = -1;
@@ -148,6 +149,15 @@ class OperationContext {
   void looked_for(int64_t collection) {
     if (counts.collection < 0) counts.collection = collection;
   }
+  // The profiler may want to see how its plan went; then who runs a plan leaves it here.
+  bool explain_wanted = false;
+  std::optional<bson::Document> execution;    // the stages with their figures
+  std::optional<bson::Document> originating;  // getMore: the command that opened the cursor
+  struct QueryHash {
+    std::string shape, key;
+  };
+  std::optional<QueryHash> query_hash;
+
   // The schema locks it holds or waits for. Written by its own thread, read by any.
   struct Locks {
     std::atomic<int32_t> reading{0}, writing{0}, waiting_to_read{0}, waiting_to_write{0};

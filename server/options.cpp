@@ -76,6 +76,14 @@ std::vector<std::string> compressor_list(const std::string& text) {
   return names;
 }
 
+// The file names the levels, the command line numbers them.
+int profile_level(const std::string& text) {
+  if (text == "off" || text == "0") return 0;
+  if (text == "slowOp" || text == "1") return 1;
+  if (text == "all" || text == "2") return 2;
+  bad("Bad value for operationProfiling.mode: " + text + ". Supported modes are: (off|slowOp|all)");
+}
+
 bool truth(const std::string& text, const std::string& name) {
   if (text == "true" || text == "yes" || text == "on") return true;
   if (text == "false" || text == "no" || text == "off") return false;
@@ -205,10 +213,8 @@ std::vector<Setting> process_settings() {
        [](Options& o, const S& v) { o.slow_op_ms = number<int64_t>(v, "operationProfiling.slowOpThresholdMs", -1, INT32_MAX); }},
       {"operationProfiling.slowOpSampleRate", "slowOpSampleRate", Kind::real, "fraction of slow ops to include in the log",
        [](Options& o, const S& v) { o.slow_op_sample_rate = number<double>(v, "operationProfiling.slowOpSampleRate", 0, 1); }},
-      {"operationProfiling.mode", "profile", Kind::text, "",
-       [](Options&, const S& v) {
-         if (v != "off" && v != "0") bad("operationProfiling.mode: only \"off\" is supported");
-       }},
+      {"operationProfiling.mode", "profile", Kind::text, "0=off 1=slow, 2=all",
+       [](Options& o, const S& v) { o.profile_level = profile_level(v); }},
   };
 }
 

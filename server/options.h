@@ -58,6 +58,7 @@ struct Options {
   // operationProfiling
   int64_t slow_op_ms = 100;
   double slow_op_sample_rate = 1.0;
+  int profile_level = 0;  // of databases that nobody has set another for
 
   std::vector<std::pair<std::string, std::string>> set_parameters;
 

@@ -36,7 +36,7 @@ std::string config(const std::string& text) {
 TEST_CASE("flags as mongod's are understood") {
   const Options options = parse({"--dbpath", "/d", "--port=27018", "--bind_ip", "127.0.0.1,::1", "-vv", "--wiredTigerCacheSizeGB", "0.5",
                                  "--setParameter", "a=1", "--setParameter", "b=two", "--nounixsocket", "--journalCommitInterval", "50",
-                                 "--networkMessageCompressors", "zstd", "--quiet", "--slowms", "20"});
+                                 "--networkMessageCompressors", "zstd", "--quiet", "--slowms", "20", "--profile", "2"});
   CHECK(options.dbpath == "/d");
   CHECK(options.port == 27018);
   CHECK(options.bind_ip == std::vector<std::string>{"127.0.0.1", "::1"});
@@ -48,6 +48,7 @@ TEST_CASE("flags as mongod's are understood") {
   CHECK(options.compressors == std::vector<std::string>{"zstd"});
   CHECK(options.quiet);
   CHECK(options.slow_op_ms == 20);
+  CHECK(options.profile_level == 2);
 }
 
 TEST_CASE("a YAML file says the same, and the command line wins over it") {
@@ -55,7 +56,7 @@ TEST_CASE("a YAML file says the same, and the command line wins over it") {
       "net:\n  port: 1234\n  bindIp: [127.0.0.1, 10.0.0.1]\n  unixDomainSocket:\n    enabled: false\n"
       "storage:\n  dbPath: /data\n  wiredTiger:\n    engineConfig:\n      cacheSizeGB: 2\n  dedup:\n    profile: thesis\n"
       "systemLog:\n  destination: file\n  path: /log\n  logAppend: true\n  component:\n    network:\n      verbosity: 2\n"
-      "setParameter:\n  x: 5\noperationProfiling.slowOpThresholdMs: 7\n");
+      "setParameter:\n  x: 5\noperationProfiling.slowOpThresholdMs: 7\noperationProfiling.mode: slowOp\n");
   const Options options = parse({"--config", path, "--port", "4321"});
   CHECK(options.port == 4321);
   CHECK(options.bind_ip.size() == 2);
@@ -68,6 +69,7 @@ TEST_CASE("a YAML file says the same, and the command line wins over it") {
   CHECK(options.component_verbosity == std::vector<std::pair<std::string, int>>{{"network", 2}});
   CHECK(options.set_parameters == std::vector<std::pair<std::string, std::string>>{{"x", "5"}});
   CHECK(options.slow_op_ms == 7);
+  CHECK(options.profile_level == 1);
   CHECK(bson::to_json(options.parsed.find("net").as_document().find("port")) == "4321");
 }
 

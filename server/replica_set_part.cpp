@@ -27,6 +27,7 @@
 #include "server/write/output.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
+#include "storage/names.h"
 #include "storage/replace_directory.h"
 
 namespace server {
@@ -48,8 +49,11 @@ void settle_copy(const Options& options, storage::Engine& engine) {
   if (!origin) return;
   replication::consensus::TableLogDisk disk(engine);
   replication::consensus::adopt_copied_log(disk, origin->vote.term, origin->vote.vote);
-  for (const auto& collection : engine.catalog().collections("local")) {
-    if (!collection->read_only() && collection->ns() != replication::set_config_ns) engine.catalog().drop(collection->ns());
+  for (const std::string& db : engine.catalog().databases()) {
+    for (const auto& collection : engine.catalog().collections(db)) {
+      const std::string ns = collection->ns();
+      if (storage::is_own(ns) && !collection->read_only() && ns != replication::set_config_ns) engine.catalog().drop(ns);
+    }
   }
   storage::forget_copied(options.dbpath);
   base::log(Severity::info, LogComponent::repl, 21191, "initial sync done", Attributes().add("source", origin->source));

@@ -50,6 +50,7 @@ class FailPoints;
 class Metrics;
 class OperationContext;
 class OperationRegistry;
+class Profiler;
 class ServerParameters;
 class SessionRegistry;
 class StatusSections;
@@ -67,6 +68,7 @@ struct Services {
   SessionRegistry& sessions;
   FailPoints& fail_points;
   CollectionUsage& usage;
+  Profiler& profiler;
   query::IndexFilters& index_filters;
 
   storage::Engine* engine = nullptr;

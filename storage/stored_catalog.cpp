@@ -147,7 +147,7 @@ void StoredCatalog::write_over(Transaction& transaction, const StoredCollection&
 }
 
 void StoredCatalog::log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command) {
-  if (sink_) sink_->schema_changed(transaction, database_of(collection.ns()), collection.uuid_bytes(), command);
+  if (sink_ && !is_own(collection.ns())) sink_->schema_changed(transaction, database_of(collection.ns()), collection.uuid_bytes(), command);
 }
 
 std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options, BytesView uuid) {
@@ -225,9 +225,9 @@ std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns) {
   }
 }
 
-// Within the transaction that changes it, once the log has been told. What is in `local` has no past.
+// Within the transaction that changes it, once the log has been told. What is this member's own has no past.
 void StoredCatalog::save_before(Transaction& transaction, const StoredCollection& collection, const CollectionEntry* before) const {
-  if (database_of(collection.ns()) == "local") return;
+  if (is_own(collection.ns())) return;
   Engine::Internals& internals = engine_.internals();
   const Stamp stamp = sink_ ? transaction.newest_stamp() : transaction.next_stamp();
   if (internals.snapshots.newest_before(stamp) == 0) return;
@@ -338,7 +338,8 @@ bool StoredCatalog::drop_database(std::string_view db) {
       bson::Builder command;
       command.append("dropDatabase", 1);
       if (views) views->dropping(transaction, db);
-      if (sink_) sink_->schema_changed(transaction, db, {}, command.done());
+      const bool others_have_it = std::any_of(all.begin(), all.end(), [](const Shared& one) { return !is_own(one->ns()); });
+      if (sink_ && others_have_it) sink_->schema_changed(transaction, db, {}, command.done());
     });
     if (views) views->dropped(db);  // uses them until then
     for (const Shared& collection : all) gone(collection);

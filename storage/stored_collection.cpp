@@ -24,7 +24,7 @@ StoredCollection::StoredCollection(Engine& engine, Table catalog_table, Collecti
       indexes_(std::make_shared<StoredIndexes>()),
       counts_(std::move(counts)),
       records_(engine, id_, entry_.options.dedup.profile),
-      logged_(database_of(entry_.ns) != "local") {}
+      logged_(!is_own(entry_.ns)) {}
 
 std::string StoredCollection::ns() const {
   std::lock_guard lock(mutex_);
@@ -39,7 +39,7 @@ CollectionEntry StoredCollection::entry() const {
 void StoredCollection::set_entry(const CollectionEntry& entry) {
   std::lock_guard lock(mutex_);
   entry_ = entry;
-  logged_ = database_of(entry_.ns) != "local";
+  logged_ = !is_own(entry_.ns);
 }
 
 // What belongs to this member alone leaves no holes in the log's time: on a secondary the primary's entries come in between.

@@ -93,6 +93,7 @@
   X(plan_cache_clear_filters)  \
   X(plan_cache_list_filters)   \
   X(plan_cache_set_filter)     \
+  X(profile)                   \
   X(purge)                     \
   X(refresh_sessions)          \
   X(refresh_logical_session_cache_now) \

@@ -84,6 +84,7 @@ class Count : public Command, public Explainable {
     const query::ExecutionStats stats = reader.executor().stats();
     op.counts.keys_examined = stats.keys_examined;
     op.counts.docs_examined = stats.docs_examined;
+    query::note_execution(op, reader.executor());
     return count;
   }
 };

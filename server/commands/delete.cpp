@@ -5,6 +5,7 @@
 #include "server/commands/collection_options.h"
 #include "server/commands/write_command.h"
 #include "server/operation.h"
+#include "server/profiler.h"
 #include "server/query/find_request.h"
 #include "server/write/retry.h"
 #include "server/write/statements.h"
@@ -54,8 +55,9 @@ class Delete : public Command {
     const Arguments arguments(request);
     const bool ordered = arguments.boolean("ordered").value_or(true);
     const bson::Document let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()));
+    const std::vector<bson::DocumentView> given = statements_of(request, "deletes");
     std::vector<write::Selection> statements;
-    for (const auto& document : statements_of(request, "deletes")) statements.push_back(parse_statement(document, let));
+    for (const auto& document : given) statements.push_back(parse_statement(document, let));
 
     const std::string ns = write_namespace(op, request);
     for (const auto& statement : statements) write::check_single(op, statement.all, "limit=0");
@@ -64,6 +66,7 @@ class Delete : public Command {
     write::WriteErrors errors;
     for (size_t i = 0; i < statements.size(); ++i) {
       op.check_interrupt();
+      Profiler::Statement profiled(op, "remove", given[i]);
       try {
         if (op.retry) op.retry->at(i);
         if (op.retry && op.retry->executed()) {
@@ -72,6 +75,7 @@ class Delete : public Command {
         }
         deleted += write::run_delete(op, ns, statements[i]).deleted;
       } catch (const OperationError& error) {
+        profiled.failed(error);
         op.check_interrupt();
         errors.add(i, error);
         if (ordered) break;

@@ -103,6 +103,7 @@ class Distinct : public Command, public Explainable {
     const query::ExecutionStats stats = reader.executor().stats();
     op.counts.keys_examined = stats.keys_examined;
     op.counts.docs_examined = stats.docs_examined;
+    query::note_execution(op, reader.executor());
     values.append(reply);
     if (op.moment) reply.append("atClusterTime", replication::timestamp_of(op.moment->stamp));
   }

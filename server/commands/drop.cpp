@@ -3,6 +3,8 @@
 #include "server/command.h"
 #include "server/commands/collection_options.h"
 #include "server/operation.h"
+#include "server/profiler.h"
+#include "server/services.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/catalog.h"
@@ -26,6 +28,9 @@ class Drop : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string ns = request.ns();
     write::check_droppable(ns);
+    if (write::collection_of(ns) == "system.profile" && op.services().profiler.settings(request.db).level > 0) {
+      throw base::OperationError(base::ErrorCode::illegal_operation, "turn off profiling before dropping system.profile collection");
+    }
     check_collection_uuid(op, request.body.find("collectionUUID"), ns);
     storage::Catalog& catalog = write::engine_of(op).catalog();
     const auto collection = catalog.find(ns);

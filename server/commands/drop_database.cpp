@@ -3,6 +3,8 @@
 #include "server/arguments.h"
 #include "server/command.h"
 #include "server/operation.h"
+#include "server/profiler.h"
+#include "server/services.h"
 #include "server/write/target.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
@@ -29,7 +31,9 @@ class DropDatabase : public Command {
     if (request.db == "admin" || request.db == "config" || request.db == "local") {
       throw OperationError(ErrorCode::illegal_operation, "Dropping the '" + request.db + "' database is prohibited.");
     }
-    if (write::engine_of(op).catalog().drop_database(request.db)) reply.append("dropped", request.db);
+    if (!write::engine_of(op).catalog().drop_database(request.db)) return;
+    op.services().profiler.forget(request.db);
+    reply.append("dropped", request.db);
   }
 };
 

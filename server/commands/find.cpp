@@ -27,6 +27,7 @@ class FindSource : public query::CursorSource {
     const query::ExecutionStats stats = reader_.executor().stats();
     return Examined{stats.keys_examined, stats.docs_examined};
   }
+  void note_execution(OperationContext& op) const override { query::note_execution(op, reader_.executor()); }
   const query::Executor& executor() const { return reader_.executor(); }
 
  private:

@@ -91,6 +91,7 @@ class GetMore : public Command {
     // What waits for documents has all the time it was given to wait, and needs no other limit.
     if (!awaits && cursor->time_left) op.set_deadline(std::chrono::steady_clock::now() + *cursor->time_left);
     op.set_plan_summary(cursor->plan_summary);
+    if (op.explain_wanted) op.originating = cursor->command;
 
     auto out = reply.object("cursor");
     bool more = false;

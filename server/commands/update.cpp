@@ -5,6 +5,7 @@
 #include "server/commands/collection_options.h"
 #include "server/commands/write_command.h"
 #include "server/operation.h"
+#include "server/profiler.h"
 #include "server/query/find_request.h"
 #include "server/write/retry.h"
 #include "server/write/statements.h"
@@ -67,8 +68,9 @@ class Update : public Command {
     arguments.loose_boolean("bypassDocumentValidation");
     const bson::Document let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()));
     const bool keep_empty_timestamps = arguments.boolean("bypassEmptyTsReplacement").value_or(false);
+    const std::vector<bson::DocumentView> given = statements_of(request, "updates");
     std::vector<write::UpdateStatement> statements;
-    for (const auto& document : statements_of(request, "updates")) {
+    for (const auto& document : given) {
       statements.push_back(parse_statement(document, let));
       statements.back().keep_empty_timestamps = keep_empty_timestamps;
     }
@@ -82,6 +84,7 @@ class Update : public Command {
     bson::ArrayBuilder upserted;
     for (size_t i = 0; i < statements.size(); ++i) {
       op.check_interrupt();
+      Profiler::Statement profiled(op, "update", given[i]);
       try {
         const auto outcome = run_once(op, ns, i, statements[i]);
         matched += outcome.matched;
@@ -91,6 +94,7 @@ class Update : public Command {
         auto shown = upserted.object();
         shown.append("index", static_cast<int32_t>(i)).append("_id", *outcome.upserted_id);
       } catch (const OperationError& error) {
+        profiled.failed(error);
         op.check_interrupt();
         errors.add(i, error);
         if (ordered) break;

@@ -214,6 +214,7 @@ bool fill_batch(Cursor& cursor, int64_t documents_max, bson::ArrayBuilder& batch
 
 void count_batch(OperationContext& op, Cursor& cursor, size_t returned) {
   op.counts.returned = static_cast<int64_t>(returned);
+  if (op.explain_wanted) cursor.source->note_execution(op);
   const auto examined = cursor.source->examined();
   if (!examined) return;
   op.counts.keys_examined = examined->keys - cursor.reported.keys;

@@ -43,6 +43,8 @@ class CursorSource {
     int64_t documents = 0;
   };
   virtual std::optional<Examined> examined() const { return std::nullopt; }
+  // Leaves how its plan went with the operation that reads from it (plan_notes.h).
+  virtual void note_execution(OperationContext&) const {}
 };
 
 struct Cursor {

@@ -117,6 +117,8 @@ class Executor {
   // Appends `queryPlanner`, and with a verbosity above it `executionStats`, as
   // MongoDB's explain has them. Run it to the end first for the latter.
   void explain(bson::Builder& out, Verbosity verbosity, const Top* top = nullptr) const;
+  // The stages with their figures so far.
+  void append_stages(bson::Builder& out) const;
 
  private:
   void explain_planner(bson::Builder& out, const Top* top) const;

@@ -44,6 +44,8 @@ std::string Executor::plan_key() const {
   return shape_digest(key);
 }
 
+void Executor::append_stages(bson::Builder& out) const { plan_->root->explain(out, Verbosity::execution_stats); }
+
 void Executor::explain_planner(bson::Builder& out, const Top* top) const {
   auto planner = out.object("queryPlanner");
   planner.append("namespace", plan_->ns).append("indexFilterSet", plan_->query.index_filter != nullptr);

@@ -12,4 +12,12 @@ void note_plan(OperationContext& op, const Executor& executor) {
   op.counts.sort = executor.sorts();
 }
 
+void note_execution(OperationContext& op, const Executor& executor) {
+  if (!op.explain_wanted) return;
+  bson::Builder stages;
+  executor.append_stages(stages);
+  op.execution = stages.done();
+  op.query_hash = {executor.shape_hash(), executor.plan_key()};
+}
+
 }  // namespace server::query

@@ -1,4 +1,4 @@
-// What an operation remembers of the plan it ran: for the log and the counters.
+// What an operation remembers of the plan it ran: for the log, the counters and the profiler.
 #pragma once
 
 namespace server {
@@ -11,4 +11,7 @@ class Executor;
 
 // Before it runs.
 void note_plan(OperationContext& op, const Executor& executor);
+// After it has run, or its batch. Only where the profiler wants to see the stages.
+void note_execution(OperationContext& op, const Executor& executor);
+
 }  // namespace server::query

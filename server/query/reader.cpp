@@ -57,6 +57,7 @@ bool Reader::next() {
       case Executor::Step::advanced: return true;
       case Executor::Step::end: return false;
       case Executor::Step::pause:
+        ++op_->counts.yields;
         if (keeps_transaction_) {
           transaction_->let_go_of_pages();
           schema_.release();

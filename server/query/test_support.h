@@ -15,6 +15,7 @@
 #include "server/operation.h"
 #include "server/options.h"
 #include "server/parameters.h"
+#include "server/profiler.h"
 #include "server/query/cursor_registry.h"
 #include "server/query/plan/implies.h"
 #include "server/query/plan/index_filters.h"
@@ -95,9 +96,10 @@ class TestServer {
   SessionRegistry sessions_;
   FailPoints fail_points_;
   CollectionUsage usage_;
+  Profiler profiler_{options_};
   IndexFilters index_filters_;
   Services services_{options_,    base::system_clock(), parameters_, status_,   metrics_,
-                     operations_, commands_,            topology_,   sessions_, fail_points_, usage_, index_filters_};
+                     operations_, commands_,            topology_,   sessions_, fail_points_, usage_, profiler_, index_filters_};
   Dispatcher dispatcher_{services_};
   Client client_{ClientId{1}, "127.0.0.1:1", "127.0.0.1:2", false};
 };

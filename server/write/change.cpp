@@ -75,6 +75,7 @@ class Finder {
     const auto stats = reader_->executor().stats();
     op_.counts.keys_examined = std::max<int64_t>(0, op_.counts.keys_examined) + stats.keys_examined;
     op_.counts.docs_examined = std::max<int64_t>(0, op_.counts.docs_examined) + stats.docs_examined;
+    query::note_execution(op_, reader_->executor());
   }
 
  private:

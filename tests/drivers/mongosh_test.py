@@ -259,3 +259,15 @@ def test_a_uri_names_a_branch(server):
     shell(server, "db.dropDatabase(); db.c.insertOne({_id: 1}); db.runCommand({createBranch: 'dev'})", "uris")
     assert shell(server, "db.c.insertOne({_id: 2}); [db.getName(), db.c.countDocuments()]", "uris%40dev") == ["uris@dev", 2]
     assert shell(server, "db.c.countDocuments()", "uris") == 1
+
+
+def test_the_profiler_is_set_and_looked_at(server):
+    assert shell(server, """
+        db.dropDatabase();
+        const said = {before: db.getProfilingStatus().was};
+        said.set = db.setProfilingLevel(1, {slowms: 5, sampleRate: 0.5}).was;
+        const now = db.getProfilingStatus();
+        said.now = [now.was, now.slowms, now.sampleRate];
+        db.setProfilingLevel(0, {slowms: 100, sampleRate: 1.0});
+        said
+    """, "profiled") == {"before": 0, "set": 0, "now": [1, 5, 0.5]}

@@ -1,12 +1,16 @@
-"""What monitoring tools read: the types they decode into, counts that are true."""
+"""What monitoring tools read: the types they decode into, counts that are true, and the profiler."""
 import contextlib
 import threading
+import time
 
 import bson
+import pymongo
 import pytest
 from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import OperationFailure
+
+from tests.support.palimpsest import Server
 
 DOUBLE, STRING, OBJECT, ARRAY, BOOLEAN, DATE, INT, LONG = 1, 2, 3, 4, 8, 9, 16, 18
 
@@ -169,6 +173,196 @@ def test_a_collections_latencies(server, db):
     assert latency["reads"]["latency"] > 0 and stats["count"] == 10
     assert all(bucket["micros"] >= 0 and bucket["count"] > 0 for bucket in latency["reads"]["histogram"])
     assert "histogram" not in next(db.c.aggregate([{"$collStats": {"latencyStats": {}}}]))["latencyStats"]["reads"]
+
+
+def entries(db, **filter):
+    return list(db["system.profile"].find(filter))
+
+
+def test_the_profiler_writes_down_what_each_kind_of_operation_did(server, db):
+    client = server.client(appname="shop-app")
+    shop = client[db.name]
+    shop.c.insert_many([{"_id": i, "a": i} for i in range(10)])
+    shop.c.create_index("a")
+    assert shop.command("profile", 2) == {"was": 0, "slowms": 100, "sampleRate": 1.0, "ok": 1.0}
+    shop.c.insert_many([{"_id": "x", "a": 100}, {"_id": "y", "a": 101}])
+    list(shop.c.find({"a": {"$gt": 5}}).sort("b").batch_size(3))
+    shop.c.update_many({"a": {"$gte": 8}}, {"$set": {"b": 1}})
+    shop.c.update_one({"_id": "z"}, {"$set": {"b": 1}}, upsert=True)
+    shop.c.delete_one({"_id": "x"})
+    shop.c.count_documents({"a": 1})
+    shop.c.find_one_and_update({"_id": 3}, {"$set": {"c": 1}})
+    with pytest.raises(OperationFailure):
+        shop.c.find_one({"a": {"$frob": 1}})
+    with pytest.raises(pymongo.errors.DuplicateKeyError):
+        shop.c.insert_one({"_id": "y"})
+    list(shop["system.profile"].find())
+    shop.command("profile", 0)
+    shop.c.find_one()
+    found = entries(shop)
+    ns = f"{db.name}.c"
+    assert {entry["ns"] for entry in found} == {ns}
+    for entry in found:
+        assert entry["client"] == "127.0.0.1" and entry["appName"] == "shop-app" and entry["user"] == "" and entry["allUsers"] == []
+        assert isinstance(entry["ts"], type(found[0]["ts"])) and type(entry["millis"]) is int and entry["numYield"] >= 0
+    inserted, = (entry for entry in found if entry["op"] == "insert" and "ninserted" in entry and entry["ninserted"] == 2)
+    assert inserted["command"]["insert"] == "c" and inserted["protocol"] == "op_msg" and inserted["responseLength"] > 0
+    query = next(entry for entry in found if entry["op"] == "query" and entry["command"].get("sort"))
+    assert query["nreturned"] == 3 and query["planSummary"] == "IXSCAN { a: 1 }" and query["hasSortStage"] is True
+    assert query["keysExamined"] == 6 and query["docsExamined"] == 6 and query["cursorid"] != 0
+    assert query["execStats"]["stage"] == "SORT" and len(query["queryHash"]) == 8 and query["queryFramework"] == "classic"
+    more = [entry for entry in found if entry["op"] == "getmore"]
+    assert more and more[0]["originatingCommand"]["find"] == "c" and more[0]["command"]["getMore"] == query["cursorid"]
+    many, one = [entry for entry in found if entry["op"] == "update"]
+    assert many["command"]["q"] == {"a": {"$gte": 8}} and many["command"]["u"] == {"$set": {"b": 1}} and many["command"]["multi"] is True
+    assert many["nMatched"] == 4 and many["nModified"] == 4 and many["docsExamined"] == 4 and many["planSummary"] == "IXSCAN { a: 1 }"
+    assert one["nUpserted"] == 1 and one["nMatched"] == 0
+    removed, = (entry for entry in found if entry["op"] == "remove")
+    assert removed["ndeleted"] == 1 and removed["command"] == {"q": {"_id": "x"}, "limit": 1} and removed["planSummary"] == "IDHACK"
+    commands = {next(iter(entry["command"])): entry for entry in found if entry["op"] == "command"}
+    assert commands["aggregate"]["keysExamined"] == 1 and commands["aggregate"]["planSummary"] == "COUNT_SCAN { a: 1 }"
+    assert commands["findAndModify"]["nMatched"] == 1 and commands["findAndModify"]["nModified"] == 1
+    failed, = (entry for entry in found if entry.get("errCode") == 2)
+    assert failed["op"] == "query" and failed["ok"] == 0 and failed["errName"] == "BadValue" and "$frob" in failed["errMsg"]
+
+
+def test_statements_of_one_update_are_written_down_each_for_itself(server, db):
+    db.c.insert_many([{"_id": i} for i in range(4)])
+    db.command("profile", 2)
+    reply = db.command("update", "c", updates=[{"q": {"_id": 1}, "u": {"$set": {"a": 1}}}, {"q": {}, "u": {"$set": {"b": 1}}, "multi": True}])
+    assert reply["n"] == 5
+    db.command("profile", 0)
+    first, second = entries(db, op="update")
+    assert first["nMatched"] == 1 and second["nMatched"] == 4 and second["planSummary"] == "COLLSCAN"
+
+
+def test_only_slow_operations_at_level_one(db):
+    db.c.insert_many([{"_id": i} for i in range(3)])
+    admin = db.client.admin
+    assert db.command("profile", 1, slowms=10_000)["was"] == 0
+    list(db.c.find())
+    assert entries(db) == []
+    try:
+        assert db.command("profile", 1, slowms=-1)["slowms"] == 10_000  # everything is slow
+        list(db.c.find())
+        assert [entry["op"] for entry in entries(db)] == ["query"]
+        assert db.command("profile", 1, sampleRate=0)["slowms"] == -1
+        list(db.c.find())
+        assert len(entries(db)) == 1
+        # The threshold is the process's, the level each database's.
+        assert admin.command("profile", -1)["slowms"] == -1 and admin.command("profile", -1)["was"] == 0
+    finally:
+        db.command("profile", 0, slowms=100, sampleRate=1.0)
+    assert db.command("profile", -1) == {"was": 0, "slowms": 100, "sampleRate": 1.0, "ok": 1.0}
+
+
+def test_a_filter_chooses(db):
+    db.c.insert_many([{"_id": i} for i in range(3)])
+    reply = db.command("profile", 1, filter={"op": "query", "nreturned": {"$gt": 1}})
+    assert "note" in reply
+    list(db.c.find())
+    list(db.c.find({"_id": 1}))
+    db.c.insert_one({})
+    assert [entry["nreturned"] for entry in entries(db)] == [3]
+    assert db.command("profile", -1)["filter"] == {"op": "query", "nreturned": {"$gt": 1}}
+    # An expression that fails for an entry leaves that entry out, and the operation has its answer.
+    db.command("profile", 2, filter={"$expr": {"$gt": [{"$toInt": "$op"}, 1]}})
+    assert len(list(db.c.find())) == 4
+    assert "filter" in db.command("profile", 0, filter="unset") and "filter" not in db.command("profile", -1)
+
+
+def test_the_collection_stays_small_and_comes_back(db):
+    db.command("profile", 2)
+    info = db["system.profile"].options()
+    assert info == {"capped": True, "size": 1 << 20}
+    text = "x" * 20_000
+    for i in range(80):
+        db.c.insert_one({"_id": i})
+        list(db.c.find({"a": text}))
+    size = db.command("collStats", "system.profile")
+    assert size["size"] <= 1 << 20 and 20 < size["count"] < 160
+    huge = "y" * (60 << 10)
+    list(db.c.find({"a": huge}, comment="mine"))
+    last = db["system.profile"].find_one({"command.comment": "mine"})
+    assert last["command"]["$truncated"].endswith("...")
+    with pytest.raises(OperationFailure, match="turn off profiling"):
+        db.drop_collection("system.profile")
+    with pytest.raises(OperationFailure):
+        db["system.profile"].insert_one({})
+    with pytest.raises(OperationFailure):
+        db["system.profile"].rename("mine")
+    db.command("profile", 0)
+    db.drop_collection("system.profile")
+    assert db.command("profile", 2)["was"] == 0
+    list(db.c.find())
+    assert len(entries(db)) == 1
+    db.client.drop_database(db.name)
+    db.c.insert_one({})
+    assert db.command("profile", -1)["was"] == 0 and "system.profile" not in db.list_collection_names()
+
+
+def test_branches_are_profiled_with_their_database(server, db):
+    client = server.client()
+    db.c.insert_one({"_id": 1})
+    db.command("commit", message="one", author="ann")
+    db.command("createBranch", "dev")
+    dev = client[f"{db.name}@dev"]
+    assert dev.command("profile", 2)["was"] == 0
+    dev.c.find_one({"_id": 1})
+    db.c.find_one({"_id": 1})
+    assert db.command("profile", 0)["was"] == 2
+    assert [entry["ns"] for entry in entries(db, op="query")] == [f"{db.name}@dev.c", f"{db.name}.c"]
+
+
+def test_many_threads_are_profiled(server, db):
+    db.c.insert_one({"_id": 1})
+    db.command("profile", 2)
+    client = server.client()
+
+    def work():
+        for _ in range(25):
+            client[db.name].c.find_one({"_id": 1})
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    db.command("profile", 0)
+    assert db["system.profile"].count_documents({"op": "query"}) == 100
+
+
+def test_levels_from_the_command_line():
+    with Server("--profile", "2", "--slowms", "7", "--slowOpSampleRate", "0.5") as server:
+        db = server.client().shop
+        assert db.command("profile", -1) == {"was": 2, "slowms": 7, "sampleRate": 0.5, "ok": 1.0}
+        db.c.insert_one({})
+        assert [entry["op"] for entry in entries(db)] == ["insert"]
+
+
+def test_a_members_profile_is_its_own():
+    with Server("--replSet", "rs0") as member:
+        client = member.client(directConnection=True)
+        client.admin.command("replSetInitiate")
+        end = time.monotonic() + 40
+        while not client.admin.command("hello")["isWritablePrimary"]:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        db = client.shop
+        db.c.insert_one({"_id": 1})
+        db.command("profile", 2)
+        db.c.find_one({"_id": 1})
+        db.c.update_one({"_id": 1}, {"$set": {"a": 1}})
+        db.command("profile", 0)
+        assert [entry["op"] for entry in entries(db)] == ["query", "update"]
+        assert client.local["oplog.rs"].count_documents({"$or": [{"ns": "shop.system.profile"}, {"o.create": "system.profile"}]}) == 0
+        db.drop_collection("system.profile")
+        assert client.local["oplog.rs"].count_documents({"o.drop": "system.profile"}) == 0
+        client.other.command("profile", 1)
+        client.drop_database("other")  # nothing of it is in the log
+        assert client.local["oplog.rs"].count_documents({"o.dropDatabase": 1}) == 0
+        pools = client.admin.command("connPoolStats")
+        assert pools["totalCreated"] == 0 and pools["hosts"] == {}
 
 
 def test_who_waits_for_a_lock_is_shown(server, db):

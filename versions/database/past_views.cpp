@@ -15,7 +15,7 @@ std::shared_ptr<const PastViews::Entries> PastViews::entries(const past::Declare
   {
     storage::Transaction transaction(past_.engine(), storage::Transaction::Mode::read);
     for (auto& [id, entry] : past_.engine().catalog().entries_as_of(transaction, snapshot.stamp)) {
-      if (storage::database_of(entry.ns) == "local") continue;
+      if (storage::is_own(entry.ns)) continue;
       const std::string ns = entry.ns;
       entries->emplace(ns, std::move(entry));
     }

@@ -46,6 +46,7 @@ class CursorStage final : public Stage {
     OperationContext::Counts& counts = op_->counts;
     counts.keys_examined = std::max<int64_t>(0, counts.keys_examined) + stats.keys_examined - std::exchange(keys_reported_, stats.keys_examined);
     counts.docs_examined = std::max<int64_t>(0, counts.docs_examined) + stats.docs_examined - std::exchange(documents_reported_, stats.docs_examined);
+    if (outermost_) note_execution(*op_, reader_->executor());
   }
 
   OperationContext* op_;
