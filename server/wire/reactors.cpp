@@ -16,9 +16,9 @@ namespace {
 constexpr auto look_interval = std::chrono::milliseconds(2);
 constexpr int looks_runnable_max = 3;           // inside one command, before a thread that isn't blocked counts as lost
 constexpr int looks_before_sleep = 500;         // without a command
-constexpr int surplus_looks_max = 50;           // before a lent thread leaves: two threads cost a command another wake-up
+constexpr int surplus_looks_max = 10;           // before lent threads leave: each one more costs a command another wake-up
 constexpr int looks_between_watches = 10;
-constexpr int lent_at_once_max = 16;
+constexpr int lent_at_once_max = 8;
 constexpr auto parked_time_max = std::chrono::seconds(30);
 }  // namespace
 
@@ -134,7 +134,7 @@ void Reactors::serve(Reactor* reactor) {
       left = true;
     }
     lock.lock();
-    if (left) reactor->leaving = false;
+    if (left) --reactor->leaving;
     std::erase(reactor->seats, &seat);
     reactor = next_assignment(lock);
   }
@@ -199,12 +199,16 @@ bool Reactors::look(Reactor& reactor) {
     // As many as are stuck: a storm of slow commands is met by twice the threads at each look.
     lend(reactor, std::min({std::max(stuck, 1), lent_at_once_max, std::max(0, size_.threads_max - threads_ + parked_)}));
   }
-  reactor.surplus_looks = free > 1 ? reactor.surplus_looks + 1 : 0;
-  // One at a time: where every thread is busy, those that were asked leave together later, and nobody would be left.
-  if (reactor.surplus_looks > surplus_looks_max && !reactor.leaving) {
+  // Those that were asked leave when they find the time; never are all asked, or nobody would be left. After a stall of
+  // the engine, which lends many, half of them leave at once.
+  const int surplus = free - 1 - reactor.leaving;
+  reactor.surplus_looks = surplus > 0 ? reactor.surplus_looks + 1 : 0;
+  if (reactor.surplus_looks > surplus_looks_max) {
     reactor.surplus_looks = 0;
-    reactor.leaving = true;
-    asio::post(reactor.context, []() { throw Leave{}; });
+    for (int i = 0; i < (surplus + 1) / 2; ++i) {
+      ++reactor.leaving;
+      asio::post(reactor.context, []() { throw Leave{}; });
+    }
   }
   return busy || reactor.seats.size() > 1;
 }
