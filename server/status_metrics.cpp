@@ -72,7 +72,21 @@ void append_global_lock(const Services& services, int64_t begun_us, bson::Builde
   append_both(out, "activeClients", now.reading, now.writing);
 }
 
+void append_concurrent(const Services& services, bson::Builder& out) {
+  const Holders now = holders(services.operations);
+  auto concurrent = out.object("concurrentTransactions");
+  concurrent.object("write").append("out", now.writing);
+  concurrent.object("read").append("out", now.reading);
+}
+
 void append_locks(const Metrics::Locks& locks, bson::Builder& out) {
+  {
+    // mongod counts an intent on the whole with each lock of a collection. Where there is no count of it, mongostat takes the section for that
+    // of servers before 3.0, whose columns are others.
+    auto global = out.object("Global");
+    auto modes = global.object("acquireCount");
+    modes.append("r", locks.read.acquired.get()).append("w", locks.write.acquired.get());
+  }
   auto collection = out.object("Collection");
   append_modes(collection, "acquireCount", locks.read.acquired, locks.write.acquired);
   append_modes(collection, "acquireWaitCount", locks.read.waited, locks.write.waited);

@@ -18,6 +18,7 @@
 #include "server/replica_set_part.h"
 #include "server/services.h"
 #include "server/session_care.h"
+#include "server/status_metrics.h"
 #include "server/status_sections.h"
 #include "server/write/branch_sweeper.h"
 #include "server/write/output.h"
@@ -123,7 +124,10 @@ void StoragePart::State::add_sections() {
     out.append("name", "wiredTiger").append("supportsCommittedReads", true).append("readOnly", false).append("persistent", true);
   });
   sections.add("catalogStats", [this](OperationContext&, bson::Builder& out) { append_catalog(engine.catalog(), out); });
-  sections.add("wiredTiger", [this](OperationContext&, bson::Builder& out) { engine.append_stats(out); });
+  sections.add("wiredTiger", [this](OperationContext&, bson::Builder& out) {
+    engine.append_stats(out);
+    append_concurrent(services, out);
+  });
   sections.add("dedup", [this](OperationContext&, bson::Builder& out) { engine.dedup().append_server_status(out); });
   sections.add("oplog", [this](OperationContext&, bson::Builder& out) { append_oplog(oplog.stats(), out); });
   sections.add("snapshots", [this](OperationContext&, bson::Builder& out) {

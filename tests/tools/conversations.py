@@ -323,3 +323,58 @@ def export(database, name, query=None, fields=None, sort=None, skip=0, limit=0):
 
 def read_lines(lines):
     return [loads(line, json_options=CANONICAL_JSON_OPTIONS) for line in lines]
+
+
+# ---- mongostat, mongotop
+
+
+def status(client):
+    """The parts of serverStatus that mongostat's columns are made of, and all else that its types have a say in."""
+    found = client.admin.command({"serverStatus": 1, "recordStats": 0})
+    for field in ("pid", "uptime", "uptimeMillis", "uptimeEstimate"):
+        integer(found[field])
+    for name in ("asserts", "opcounters", "opcountersRepl"):
+        for value in found.get(name, {}).values():
+            integer(value)
+    # Without it mongostat takes what is there for the locks of servers before 3.0, and shows a column of them.
+    assert "acquireCount" in found["locks"]["Global"]
+    for lock in found["locks"].values():
+        for part in lock.values():
+            for value in part.values():
+                integer(value)
+    return found
+
+
+def stat_row(before, after):
+    """One line, as numbers."""
+    cache = after["wiredTiger"]["cache"]
+    tickets = after["wiredTiger"]["concurrentTransactions"]
+    queue, active = after["globalLock"]["currentQueue"], after["globalLock"]["activeClients"]
+    row = {name: integer(after["opcounters"][name]) - integer(before["opcounters"][name]) for name in ("insert", "query", "update", "delete", "getmore", "command")}
+    most = integer(cache["maximum bytes configured"])
+    row["dirty"] = 100 * integer(cache["tracked dirty bytes in the cache"]) / most
+    row["used"] = 100 * integer(cache["bytes currently in the cache"]) / most
+    row["flushes"] = integer(after["wiredTiger"]["transaction"]["transaction checkpoints"]) - integer(before["wiredTiger"]["transaction"]["transaction checkpoints"])
+    assert after["mem"]["supported"] and integer(after["mem"]["bits"]) == 64
+    row["vsize"], row["res"] = integer(after["mem"]["virtual"]), integer(after["mem"]["resident"])
+    for short, kind, who in (("r", "read", "readers"), ("w", "write", "writers")):
+        row[f"a{short}"] = integer(tickets[kind]["out"])
+        row[f"q{short}"] = max(0, integer(queue[who]) + integer(active[who]) - row[f"a{short}"])
+    integer(queue["total"]), integer(active["total"]), integer(after["globalLock"]["totalTime"])
+    row["net_in"] = integer(after["network"]["bytesIn"]) - integer(before["network"]["bytesIn"])
+    row["net_out"] = integer(after["network"]["bytesOut"]) - integer(before["network"]["bytesOut"])
+    integer(after["network"]["numRequests"])
+    row["conn"] = integer(after["connections"]["current"])
+    integer(after["connections"]["available"]), integer(after["connections"]["totalCreated"])
+    assert after["storageEngine"]["name"] == "wiredTiger" and "mongos" not in after["process"]
+    row["set"] = after["repl"]["setName"] if "repl" in after else None
+    if "repl" in after:  # --discover goes on from here
+        assert after["repl"]["me"] in after["repl"]["hosts"]
+    return row
+
+
+def top(client):
+    """{namespace: {total, read, write: (microseconds, count)}}"""
+    totals = client.admin.command("top")["totals"]
+    return {ns: {short: (integer(of[name]["time"]), integer(of[name]["count"])) for short, name in
+                 (("total", "total"), ("read", "readLock"), ("write", "writeLock"))} for ns, of in totals.items() if ns != "note"}
