@@ -131,7 +131,7 @@ std::vector<Setting> net_settings() {
        [](Options& o, const S& v) { o.unix_socket_prefix = v; }},
       {"net.unixDomainSocket.filePermissions", "filePermissions", Kind::text, "permissions of the UNIX domain socket (defaults to 0700)",
        [](Options& o, const S& v) { o.unix_socket_permissions = octal(v, "filePermissions"); }},
-      {"net.ioThreads", "ioThreads", Kind::integer, "threads that serve connections (default: one a core, 2 to 4)",
+      {"net.ioThreads", "ioThreads", Kind::integer, "threads that serve connections (default: one a core, 2 to 64)",
        [](Options& o, const S& v) { o.io_threads = number<int>(v, "net.ioThreads", 1, 64); }},
       refused("net.tls.mode", "tlsMode", "TLS is not supported"),
       refused("net.ssl.mode", "sslMode", "TLS is not supported"),
