@@ -97,8 +97,10 @@ class Catalog {
   // One that no branch or commit has any more. False: somebody has it.
   virtual bool drop_unowned(std::string_view ns) = 0;
   virtual bool drop_database(std::string_view db) = 0;
-  // Throws NamespaceNotFound (26), NamespaceExists (48).
-  virtual void rename(std::string_view from, std::string_view to, bool drop_target) = 0;
+  // `first` is run while nobody reads or writes in the collection and in the one that it replaces (nullptr: none); what it throws ends the
+  // call, and nothing is renamed. Throws NamespaceNotFound (26), NamespaceExists (48).
+  using BeforeRename = std::function<void(Collection* renamed, Collection* replaced)>;
+  virtual void rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first = nullptr) = 0;
 
   // Builds what is not there yet; equal ones are left alone. Throws
   // IndexOptionsConflict (85), IndexKeySpecsConflict (86), DuplicateKey … and leaves nothing behind then.

@@ -347,7 +347,7 @@ bool StoredCatalog::drop_database(std::string_view db) {
   }
 }
 
-void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop_target) {
+void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first) {
   if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
   for (;;) {
     const Shared source = stored(from), target = stored(to);
@@ -367,6 +367,11 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
     std::vector<Shared> both{source};
     if (target) both.push_back(target);
     if (!lock_all(both, schemas)) continue;
+    if (first) {
+      // From here on both keep their names, since a change of them takes their locks.
+      if (stored(from) != source || stored(to) != target) continue;
+      first(source.get(), target.get());
+    }
     std::lock_guard ddl(ddl_mutex_);
     if (stored(from) != source || stored(to) != target) continue;
     check_views();  // it may have got branches since

@@ -29,7 +29,7 @@ class StoredCatalog final : public Catalog {
   bool drop(std::string_view ns) override { return drop(ns, true); }
   bool drop_unowned(std::string_view ns) override { return drop(ns, false); }
   bool drop_database(std::string_view db) override;
-  void rename(std::string_view from, std::string_view to, bool drop_target) override;
+  void rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first) override;
 
   CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
                                      const std::function<void()>& interrupted) override;

@@ -11,6 +11,7 @@
   X(build_info)                \
   X(bulk_write)                \
   X(cherry_pick)               \
+  X(clone_collection_as_capped) \
   X(coll_mod)                  \
   X(coll_stats)                \
   X(commit)                    \
@@ -20,6 +21,7 @@
   X(conn_pool_sync)            \
   X(connection_status)         \
   X(continue_merge)            \
+  X(convert_to_capped)         \
   X(count)                     \
   X(create)                    \
   X(create_branch)             \

@@ -8,6 +8,7 @@
 #include "server/command.h"
 #include "server/commands/collection_options.h"
 #include "server/operation.h"
+#include "server/write/capped_copy.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/catalog.h"
@@ -19,9 +20,6 @@ namespace {
 
 using base::ErrorCode;
 using base::OperationError;
-
-constexpr int64_t capped_bytes_min = 4096;
-constexpr int64_t capped_bytes_max = int64_t{1} << 50;
 
 [[noreturn]] void invalid(const std::string& message) { throw OperationError(ErrorCode::invalid_options, message); }
 
@@ -80,8 +78,7 @@ storage::CollectionOptions parse_options(const Arguments& arguments) {
   if (options.capped) {
     if (!has_size) invalid("the 'size' field is required when 'capped' is true");
     const int64_t size = positive(arguments, "size", 1);
-    if (size > capped_bytes_max) throw OperationError(ErrorCode::bad_value, "size cannot exceed 1 PB");
-    options.capped_bytes = std::max(capped_bytes_min, (size + 255) / 256 * 256);
+    options.capped_bytes = write::capped_size(size);
     shown.append("capped", true).append("size", options.capped_bytes);
     const int64_t records = arguments.integer("max").value_or(0);
     options.capped_records = std::max<int64_t>(0, records);

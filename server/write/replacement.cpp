@@ -1,14 +1,12 @@
 #include "server/write/replacement.h"
 
-#include <thread>
-
 #include "base/log.h"
 #include "base/random.h"
 #include "server/operation.h"
 #include "server/query/branches/states.h"
 #include "server/services.h"
 #include "server/write/batch.h"
-#include "server/write/document_writer.h"
+#include "server/write/copy.h"
 #include "server/write/keep_for_log.h"
 #include "server/write/namespaces.h"
 #include "storage/engine.h"
@@ -77,41 +75,12 @@ void Replacement::finish(const Also& also) {
 
 namespace {
 
-constexpr size_t copied_at_once = 500, copied_bytes_at_once = 2 << 20;
-
 std::vector<storage::IndexSpec> secondary_indexes(const storage::Collection& collection) {
   std::vector<storage::IndexSpec> specs;
   for (const auto& index : collection.indexes()) {
     if (!index->is_id() && index->ready()) specs.push_back(index->spec());
   }
   return specs;
-}
-
-// Readers may hold one of the two while they wait for the other.
-std::pair<std::unique_lock<std::shared_mutex>, std::unique_lock<std::shared_mutex>> both_alone(OperationContext& op, storage::Collection& a, storage::Collection& b) {
-  for (;;) {
-    std::unique_lock first(a.schema_mutex(), std::try_to_lock), second(b.schema_mutex(), std::defer_lock);
-    if (first && second.try_lock()) return {std::move(first), std::move(second)};
-    first = {};
-    op.check_interrupt();
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
-}
-
-// In transactions of their own: nobody shows them yet.
-void copy(OperationContext& op, storage::Collection& from, const std::shared_ptr<storage::Collection>& into) {
-  const Target target = Target::held(into);
-  DocumentWriter writer(op, target);
-  storage::Transaction reading(engine_of(op), storage::Transaction::Mode::read);
-  const auto scan = from.scan(reading, storage::Direction::forward);
-  for (bool more = true; more;) {
-    std::vector<bson::Document> some;
-    for (size_t bytes = 0; some.size() < copied_at_once && bytes < copied_bytes_at_once && (more = scan->next());) {
-      bytes += some.emplace_back(scan->document()).size();
-    }
-    const auto failure = run_batch(op, some.size(), [&](storage::Transaction& transaction, size_t i) { writer.insert(transaction, some[i]); });
-    if (failure) std::rethrow_exception(failure->error);
-  }
 }
 
 }  // namespace
@@ -127,7 +96,7 @@ void rename_on_branch(OperationContext& op, const std::string& from, const std::
     const auto alone = both_alone(op, *source, *target.collection());
     if (catalog.find(from) != source) continue;  // dropped meanwhile
     if (!drop_target && catalog.find(to)) throw OperationError(ErrorCode::namespace_exists, "target namespace exists");
-    copy(op, *source, target.collection());
+    copy_documents(op, *source, target.collection());
     const auto database = query::branched_database(op, database_of(from));
     return target.finish([&](storage::Transaction& transaction, const versions::Branch& branch) {
       database->drop_collection(transaction, branch, source->id(), keep_for_log(op));
