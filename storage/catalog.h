@@ -108,6 +108,9 @@ class Catalog {
   virtual CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
                                              const std::function<void()>& interrupted = nullptr) = 0;
   virtual void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name) = 0;
+  // Every index anew, from the records; the ones that there were serve until all are done. Not in the log: each member has indexes of its
+  // own. `interrupted` as above. Throws IllegalOperation where branches or snapshots have the indexes too, DuplicateKey …
+  virtual void rebuild_indexes(const std::shared_ptr<Collection>& collection, const std::function<void()>& interrupted = nullptr) = 0;
   // collMod: hidden, expireAfterSeconds.
   virtual void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec) = 0;
   // collMod: a sub-document of the options, `dedup` or `commits`, as a whole. Holds for contents encoded, and commits made, from now on.

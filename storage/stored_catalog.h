@@ -33,6 +33,7 @@ class StoredCatalog final : public Catalog {
 
   CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
                                      const std::function<void()>& interrupted) override;
+  void rebuild_indexes(const std::shared_ptr<Collection>& collection, const std::function<void()>& interrupted) override;
   void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name) override;
   void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec) override;
   void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value) override;
@@ -89,6 +90,9 @@ class StoredCatalog final : public Catalog {
   std::unique_lock<std::shared_mutex> changing_indexes(const StoredCollection& collection) const;
   void finish_indexes(const Shared& collection, const CollectionEntry& entry, const StoredIndexes& built);
   void abandon_indexes(const Shared& collection, const CollectionEntry& before, const StoredIndexes& begun);
+
+  // index_rebuild.cpp
+  void take_over(const Shared& collection, const CollectionEntry& begun, const std::shared_ptr<StoredIndexes>& built);
 
   Engine& engine_;
   Table table_;

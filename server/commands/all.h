@@ -97,6 +97,7 @@
   X(plan_cache_set_filter)     \
   X(profile)                   \
   X(purge)                     \
+  X(re_index)                  \
   X(refresh_sessions)          \
   X(refresh_logical_session_cache_now) \
   X(rename_branch)             \

@@ -4,11 +4,13 @@ import time
 
 import pytest
 from pymongo.errors import NotPrimaryError, OperationFailure, PyMongoError
+from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
 
 from tests.support.palimpsest import Server
 
 MAJORITY = WriteConcern("majority")
+SECONDARY_PREFERRED = ReadPreference.SECONDARY_PREFERRED
 
 
 def fill(collection, count, first=0, size=500):
@@ -38,6 +40,8 @@ def test_every_member_has_the_same_capped_collection(three):
     for member in three.secondaries():
         refused(lambda: member.direct.shop.command("convertToCapped", "c", size=4096), 10107)
         refused(lambda: member.direct.shop.command("cloneCollectionAsCapped", "c", toCollection="e", size=4096), 10107)
+        refused(lambda: member.direct.shop.command("reIndex", "c", read_preference=SECONDARY_PREFERRED), 20)
+    refused(lambda: shop.command("reIndex", "c"), 20)
     client.close()
 
 
@@ -101,3 +105,32 @@ def test_what_a_crash_cuts_short_leaves_the_collection_as_it_was(tmp_path):
             assert sorted(client.t.c.index_information()) == ["_id_", "text_1"]
         client.t.command("convertToCapped", "c", size=1 << 30)
         assert client.t.c.options()["capped"] and client.t.c.count_documents({}) == count
+
+
+def test_rebuilding_indexes_may_be_cut_short(tmp_path):
+    with Server(dbpath=tmp_path) as server:
+        client = server.client()
+        for _ in range(20):
+            fill(client.t.c, 2000, first=client.t.c.estimated_document_count(), size=200)
+        client.t.c.create_index("text")
+        count = client.t.c.count_documents({})
+
+        def rebuild():
+            try:
+                server.client().t.command("reIndex", "c")
+            except PyMongoError:
+                pass
+
+        for pause in (0.02, 0.1, 0.3):
+            thread = threading.Thread(target=rebuild)
+            thread.start()
+            time.sleep(pause)
+            server.kill()
+            thread.join()
+            server.start()
+            client = server.client()
+            report = client.t.command("validate", "c", full=True)
+            assert report["valid"] and report["nIndexes"] == 2 and report["nrecords"] == count, report
+        reply = client.t.command("reIndex", "c")
+        assert reply["nIndexes"] == reply["nIndexesWas"] == 2
+        assert client.t.command("validate", "c", full=True)["valid"]
