@@ -195,10 +195,13 @@ void measure_blocked(const Settings& settings, const std::string& server, Report
   const bson::Document blocked = count.append("count", "c").append("$db", database).done();
   const bson::Document pings = ping.append("ping", 1).append("$db", "admin").done();
   std::thread others([&] { slow.run(std::chrono::duration<double>(0), [&](size_t) { return blocked; }); });
-  const Lap lap = quick.run(std::chrono::duration<double>(settings.tiny ? 0.05 : 1.2), [&](size_t) { return pings; });
+  const auto ask = [&](double seconds) { return quick.run(std::chrono::duration<double>(seconds), [&](size_t) { return pings; }); };
+  // They arrive together, and threads are lent within some milliseconds; after that all are blocked.
+  const Lap arriving = ask(settings.tiny ? 0.02 : 0.3);
+  const Lap lap = ask(settings.tiny ? 0.03 : 0.9);
   others.join();
   report.goals.push_back({fmt::format("ping while {} commands are blocked: the slowest of {}", blocked_connections, lap.operations), "ms", lap.most_us / 1000, 10, true,
-                          fmt::format("median {:.0f} µs", lap.p50_us)});
+                          fmt::format("median {:.0f} µs; while they arrive the slowest takes {:.1f} ms", lap.p50_us, arriving.most_us / 1000)});
 }
 
 int run(Settings& settings) {
