@@ -5,7 +5,7 @@
 //   md5.append("age");
 //   md5.hex()             "78e731027d8fd50ed642340b7c9a63b3"
 //
-// What was digested so far can be taken along and gone on from:
+// state() saves an unfinished digest, and from_state() continues it. The saved bytes are:
 //
 //   bits (8, LE)   a b c d (4 each, LE)   the bytes of the block begun (64)
 #pragma once
@@ -24,7 +24,7 @@ class Md5 {
   static constexpr size_t state_bytes = 88;
 
   void append(BytesView bytes);
-  // Of all bytes so far; more may follow.
+  // The digest of all bytes appended so far; more may be appended afterwards.
   std::string hex() const;
 
   Bytes state() const;

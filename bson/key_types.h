@@ -1,4 +1,4 @@
-// What a key string leaves open about the values behind it, and the way back from a key to its values.
+// KeyTypes records the types that a key string loses, so that an index entry alone gives its values back.
 //
 // 5, 5.0 and NumberLong(5) have one key, null and a missing field too. Types beside a key say which of them it was: two bits for
 // each number and each null at the top, in their order, the first in the lowest bits of the first byte.

@@ -139,7 +139,7 @@ struct Cell {
   std::vector<double> rates, cpu_us, switches, p50_us, p99_us;
 };
 
-// What reads comes first: behind writes the server has work of its own to do.
+// Reads run first: after writes the encoder is busy, and its CPU time would be counted as theirs.
 const char* const all_operations[] = {"ping", "find", "range", "insert", "update", "insertMany"};
 
 Cell measure(const Settings& settings, pid_t pid, const std::string& address, Collection& collection, const std::string& operation, size_t connections) {

@@ -1,4 +1,4 @@
-// What a process on this machine has used, read from /proc.
+// Reads from /proc how much CPU time a process has used and how often its threads were switched.
 #pragma once
 
 #include <sys/types.h>
