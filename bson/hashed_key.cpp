@@ -1,12 +1,11 @@
 #include "bson/hashed_key.h"
 
-#include <bson/bson.h>
-
 #include <bit>
 #include <cstring>
 
 #include "bson/compare.h"
 #include "bson/decimal.h"
+#include "bson/md5.h"
 #include "bson/value.h"
 
 namespace bson {
@@ -14,16 +13,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are hashed as they stand in memory");
 
-// MD5 is what MongoDB's hashed indexes are made with; nothing here relies on its strength.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
 class Hasher {
  public:
-  Hasher() {
-    bson_md5_init(&state_);
-    add_number(int32_t{0});  // the seed
-  }
+  Hasher() { add_number(int32_t{0}); }  // the seed
 
   void add(const ValueView& value, const std::string_view* name) {
     add_number(static_cast<int32_t>(canonical_rank(value.type())));
@@ -38,10 +30,9 @@ class Hasher {
   }
 
   int64_t finish() {
-    uint8_t digest[16];
-    bson_md5_finish(&state_, digest);
+    const auto digest = md5_.digest();
     int64_t key = 0;
-    std::memcpy(&key, digest, sizeof key);
+    std::memcpy(&key, digest.data(), sizeof key);
     return key;
   }
 
@@ -69,16 +60,12 @@ class Hasher {
 
   template <class Number>
   void add_number(Number number) {
-    bson_md5_append(&state_, reinterpret_cast<const uint8_t*>(&number), sizeof number);
+    md5_.append({reinterpret_cast<const char*>(&number), sizeof number});
   }
-  void add_bytes(std::string_view bytes) {
-    bson_md5_append(&state_, reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<uint32_t>(bytes.size()));
-  }
+  void add_bytes(std::string_view bytes) { md5_.append(bytes); }
 
-  bson_md5_t state_;
+  Md5 md5_;
 };
-
-#pragma GCC diagnostic pop
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // filemd5: the MD5 of a file in GridFS, from its chunks.
 #include "base/error.h"
-#include "base/md5.h"
+#include "bson/md5.h"
 #include "server/command.h"
 #include "server/operation.h"
 #include "server/query/reader.h"
@@ -52,7 +52,7 @@ class FileMd5 : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string ns = chunks_namespace(request);
     const bool partial = request.body.find("partialOk").truthy();
-    base::Md5 md5;
+    bson::Md5 md5;
     int64_t number = 0;
     if (partial) {
       md5 = state_of(request.body.find("md5state"));
@@ -69,16 +69,16 @@ class FileMd5 : public Command {
   }
 
  private:
-  static base::Md5 state_of(const bson::Element& given) {
+  static bson::Md5 state_of(const bson::Element& given) {
     if (!given.exists()) return {};
-    const auto state = given.type() == bson::Type::binary ? base::Md5::from_state(given.as_binary().bytes) : std::nullopt;
+    const auto state = given.type() == bson::Type::binary ? bson::Md5::from_state(given.as_binary().bytes) : std::nullopt;
     if (!state) throw OperationError(16247, "md5 state not correct size");
     return *state;
   }
 
   // The number of the chunk behind the last one; `first`: of the one to begin with.
   static int64_t digest(OperationContext& op, const std::shared_ptr<storage::Collection>& chunks, const std::string& ns,
-                        const bson::ValueView& file, bool partial, int64_t first, base::Md5& md5) {
+                        const bson::ValueView& file, bool partial, int64_t first, bson::Md5& md5) {
     bson::Builder filter;
     filter.object("files_id").append("$eq", file);
     filter.object("n").append("$gte", first);

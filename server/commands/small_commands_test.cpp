@@ -1,7 +1,7 @@
 // Commands that clients and tools ask in passing: each answers as a mongod without the feature does.
 #include <catch2/catch.hpp>
 
-#include "base/md5.h"
+#include "bson/md5.h"
 #include "bson/json.h"
 #include "server/commands/test_server.h"
 
@@ -155,7 +155,7 @@ TEST_CASE("filemd5 digests a file's chunks, all or from one on") {
   const auto part = server.run(json("{filemd5: 1, partialOk: true}"));
   CHECK(part["numChunks"].as_int32() == 2);
   REQUIRE(part["md5state"].type() == bson::Type::binary);
-  CHECK(part["md5state"].as_binary().bytes.size() == base::Md5::state_bytes);
+  CHECK(part["md5state"].as_binary().bytes.size() == bson::Md5::state_bytes);
   server.run(json("{insert: 'fs.chunks', documents: [{files_id: 1, n: 2, data: BinData(0, 'ZGlnZXN0')}]}"));
   bson::Builder rest;
   rest.append("filemd5", 1)

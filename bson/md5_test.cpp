@@ -1,4 +1,4 @@
-#include "base/md5.h"
+#include "bson/md5.h"
 
 #include <catch2/catch.hpp>
 
@@ -7,7 +7,7 @@
 namespace {
 
 std::string md5_of(base::BytesView bytes) {
-  base::Md5 md5;
+  bson::Md5 md5;
   md5.append(bytes);
   return md5.hex();
 }
@@ -30,9 +30,9 @@ TEST_CASE("MD5 in pieces, and taken up again from its state, is MD5 of the whole
     base::Bytes bytes;
     while (bytes.size() < length) bytes.push_back(static_cast<char>(random.below(256)));
     const size_t cut = random.below(length + 1);
-    base::Md5 first;
+    bson::Md5 first;
     first.append(base::BytesView(bytes).substr(0, cut));
-    auto second = base::Md5::from_state(first.state());
+    auto second = bson::Md5::from_state(first.state());
     REQUIRE(second);
     second->append(base::BytesView(bytes).substr(cut));
     REQUIRE(second->hex() == md5_of(bytes));
@@ -40,8 +40,8 @@ TEST_CASE("MD5 in pieces, and taken up again from its state, is MD5 of the whole
 }
 
 TEST_CASE("what is no state of MD5 is refused") {
-  CHECK_FALSE(base::Md5::from_state(""));
-  CHECK_FALSE(base::Md5::from_state(base::Bytes(87, 'x')));
-  CHECK_FALSE(base::Md5::from_state(base::Bytes(89, 'x')));
-  CHECK_FALSE(base::Md5::from_state(base::Bytes(88, 'y')));  // not whole bytes
+  CHECK_FALSE(bson::Md5::from_state(""));
+  CHECK_FALSE(bson::Md5::from_state(base::Bytes(87, 'x')));
+  CHECK_FALSE(bson::Md5::from_state(base::Bytes(89, 'x')));
+  CHECK_FALSE(bson::Md5::from_state(base::Bytes(88, 'y')));  // not whole bytes
 }
