@@ -18,7 +18,7 @@ constexpr int looks_runnable_max = 3;           // inside one command, before a 
 constexpr int looks_before_sleep = 500;         // without a command
 constexpr int surplus_looks_max = 10;           // before lent threads leave: each one more costs a command another wake-up
 constexpr int looks_between_watches = 10;
-constexpr int lent_at_once_max = 8;
+constexpr int lent_at_once_max = 16;
 constexpr auto parked_time_max = std::chrono::seconds(30);
 }  // namespace
 
@@ -179,6 +179,12 @@ void Reactors::supervise() {
   }
 }
 
+// A blocked thread counts at the second look. Where threads were lent already a storm may be coming in, and it counts at the first.
+bool Reactors::is_stuck(const Seat& seat, bool inside, bool storm) {
+  if (seat.looks >= looks_runnable_max) return true;
+  return inside && (seat.looks > 0 || storm) && !seat.runnable();
+}
+
 bool Reactors::look(Reactor& reactor) {
   bool busy = false;
   int stuck = 0;
@@ -188,16 +194,16 @@ bool Reactors::look(Reactor& reactor) {
     busy |= inside || turns != seat->seen;
     seat->looks = inside && turns == seat->seen ? seat->looks + 1 : 0;
     seat->seen = turns;
-    if (seat->looks == 0 || (seat->looks < looks_runnable_max && seat->runnable())) continue;
+    if (!is_stuck(*seat, inside, reactor.seats.size() > 1)) continue;
     ++stuck;
-    if (seat->looks % looks_between_watches != 0) continue;
+    if (seat->looks % looks_between_watches != looks_between_watches - 1) continue;
     std::lock_guard seated(seat->mutex);
     if (seat->watch && seat->turns.load(std::memory_order_relaxed) == turns) seat->watch(seat->subject);
   }
   const int free = static_cast<int>(reactor.seats.size()) + reactor.coming - stuck;
   if (free <= 0) {
-    // As many as are stuck: a storm of slow commands is met by twice the threads at each look.
-    lend(reactor, std::min({std::max(stuck, 1), lent_at_once_max, std::max(0, size_.threads_max - threads_ + parked_)}));
+    // Twice as many as are stuck: a storm of slow commands has three times the threads at each look.
+    lend(reactor, std::min({std::max(2 * stuck, 1), lent_at_once_max, std::max(0, size_.threads_max - threads_ + parked_)}));
   }
   // Those that were asked leave when they find the time; never are all asked, or nobody would be left. After a stall of
   // the engine, which lends many, half of them leave at once.

@@ -93,6 +93,7 @@ class Reactors {
   Reactor* next_assignment(std::unique_lock<std::mutex>& lock);
   void lend(Reactor& reactor, int count);  // mutex_ held
   void supervise();
+  static bool is_stuck(const Seat& seat, bool inside, bool storm);
   bool look(Reactor& reactor);  // mutex_ held; true: something runs there, or a lent thread is to leave
   void wake_supervisor();
 

@@ -171,10 +171,9 @@ awaitable<bool> Session::read_message() {
   // Who sends many messages at once takes turns with the other connections.
   if (filled_ > 0) co_await asio::post(socket_.get_executor(), use_awaitable);
   for (;;) {
-    if (!header) {
-      const bool goes_on = co_await judge_start(header);
-      if (!goes_on) co_return false;
-    }
+    const Start start = header ? Start::goes_on : judge_start(header);
+    if (start == Start::http) co_await answer_http();
+    if (start != Start::goes_on) co_return false;
     const size_t need = header ? static_cast<size_t>(header->length) : header_bytes;
     if (header && filled_ >= need) {
       message_bytes_ = need;
@@ -195,27 +194,24 @@ awaitable<bool> Session::read_message() {
 }
 
 // What can be told from the first bytes is told before the rest is waited for.
-awaitable<bool> Session::judge_start(std::optional<Header>& header) {
+Session::Start Session::judge_start(std::optional<Header>& header) {
   const BytesView start = BytesView(in_).substr(0, filled_);
   if (undecided_ && filled_ >= sizeof replication::consensus::frame_magic) {
     const bool member = base::load_le<uint32_t>(in_.data()) == replication::consensus::frame_magic;
     if (member) hand_over();
-    if (member || members_only_) co_return false;
-    if (start.starts_with(http_request)) {
-      co_await answer_http();
-      co_return false;
-    }
+    if (member || members_only_) return Start::over;
+    if (start.starts_with(http_request)) return Start::http;
     undecided_ = false;
   }
-  if (filled_ < header_bytes) co_return true;
+  if (filled_ < header_bytes) return Start::goes_on;
   auto decoded = decode_request_header(start.substr(0, header_bytes));
   if (!decoded) {
     const bool tls = start.starts_with(tls_handshake);
     log_malformed(tls ? "SSL handshake received but server is started without SSL support" : decoded.failure().message);
-    co_return false;
+    return Start::over;
   }
   header = *decoded;
-  co_return true;
+  return Start::goes_on;
 }
 
 // A browser gets a line that a person can read.

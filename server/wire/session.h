@@ -41,7 +41,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   asio::awaitable<bool> read_message();           // false: the connection is over
-  asio::awaitable<bool> judge_start(std::optional<Header>& header);  // of the next message; false: the connection is over
+  enum class Start { goes_on, http, over };
+  Start judge_start(std::optional<Header>& header);  // of the next message, as far as it has come
   asio::awaitable<void> answer_http();
   void hand_over();
   asio::awaitable<bool> handle(BytesView whole);  // a whole message of any opcode
