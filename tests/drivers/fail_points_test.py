@@ -12,10 +12,7 @@ from tests.support.palimpsest import Server, raw_command
 @pytest.fixture(scope="module")
 def server():
     with Server("--replSet", "rs0", "--setParameter", "enableTestCommands=1") as running:
-        with running.client(directConnection=True) as client:
-            client.admin.command("replSetInitiate")
-            while not client.admin.command("hello")["isWritablePrimary"]:
-                time.sleep(0.02)
+        running.initiate()
         yield running
 
 

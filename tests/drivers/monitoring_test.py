@@ -1,7 +1,6 @@
 """What monitoring tools read: the types they decode into, counts that are true, and the profiler."""
 import contextlib
 import threading
-import time
 
 import bson
 import pymongo
@@ -342,12 +341,8 @@ def test_levels_from_the_command_line():
 
 def test_a_members_profile_is_its_own():
     with Server("--replSet", "rs0") as member:
+        member.initiate()
         client = member.client(directConnection=True)
-        client.admin.command("replSetInitiate")
-        end = time.monotonic() + 40
-        while not client.admin.command("hello")["isWritablePrimary"]:
-            assert time.monotonic() < end
-            time.sleep(0.05)
         db = client.shop
         db.c.insert_one({"_id": 1})
         db.command("profile", 2)
@@ -366,20 +361,27 @@ def test_a_members_profile_is_its_own():
 
 
 def test_who_waits_for_a_lock_is_shown(server, db):
-    """createIndexes holds the schema lock alone: a find meanwhile waits for it."""
+    """createIndexes holds the schema lock alone: finds that come meanwhile wait for it."""
     admin = server.client().admin
-    db.c.insert_many([{"a": i, "text": "x" * 200} for i in range(20_000)])
+    db.c.insert_many([{"a": i, "text": "x" * 200} for i in range(60_000)])
     builder = threading.Thread(target=lambda: server.client()[db.name].c.create_index([("a", 1), ("text", 1)]))
+
+    def read():
+        while builder.is_alive():
+            assert db.c.find_one({"a": 5})["a"] == 5
+
+    reader = threading.Thread(target=read)
     builder.start()
-    seen = []
-    reader = threading.Thread(target=lambda: seen.append(server.client()[db.name].c.find_one({"a": 5})))
     reader.start()
+    queued, pending = [], []
     while builder.is_alive():
         queue = admin.command("serverStatus")["globalLock"]["currentQueue"]
-        info = admin.command("lockInfo")["lockInfo"]
         assert queue["total"] == queue["readers"] + queue["writers"]
-        for lock in info:
-            assert lock["resourceId"].startswith("{Collection, ") and isinstance(lock["granted"], list) and isinstance(lock["pending"], list)
+        queued.append(queue["readers"])
+        for lock in admin.command("lockInfo")["lockInfo"]:
+            assert lock["resourceId"] == f"{{Collection, {db.name}.c}}" and isinstance(lock["granted"], list)
+            pending += [request["mode"] for request in lock["pending"]]
     builder.join()
     reader.join()
-    assert seen[0]["a"] == 5
+    assert max(queued) == 1 and set(pending) == {"IS"}
+    assert admin.command("serverStatus")["globalLock"]["currentQueue"]["total"] == 0 and admin.command("lockInfo")["lockInfo"] == []

@@ -1,4 +1,4 @@
-"""Causes are told right of what drivers' tests say (tests/drivers/suites), and a test's last outcome is the one that counts."""
+"""tests/drivers/suites finds the cause of a driver's failed or skipped test, and counts a test as failed if any part of it failed."""
 import json
 
 import pytest

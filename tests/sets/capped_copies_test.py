@@ -75,62 +75,61 @@ def test_writers_lose_nothing_while_it_happens(three):
     client.close()
 
 
-def test_what_a_crash_cuts_short_leaves_the_collection_as_it_was(tmp_path):
-    with Server(dbpath=tmp_path) as server:
-        client = server.client()
-        for _ in range(20):
-            fill(client.t.c, 2000, first=client.t.c.estimated_document_count(), size=2000)
-        client.t.c.create_index("text")
-        count = client.t.c.count_documents({})
+def cut_short(server, command, begun):
+    """Kills the server once `begun()` is true of `command`, and starts it again. Returns whether the command wasn't over by then."""
+    answers = []
 
-        def convert():
+    def run():
+        with server.client() as own:
             try:
-                server.client().t.command("convertToCapped", "c", size=1 << 30)
+                answers.append(own.t.command(command))
             except PyMongoError:
                 pass
 
-        thread = threading.Thread(target=convert)
-        thread.start()
-        end = time.monotonic() + 20
-        while time.monotonic() < end and not any(name.startswith("tmp.") for name in client.t.list_collection_names()):
-            time.sleep(0.001)
-        server.kill()
-        thread.join()
-        server.start()
-        client = server.client()
+    thread = threading.Thread(target=run)
+    thread.start()
+    while thread.is_alive() and not begun():
+        time.sleep(0.001)
+    server.kill()
+    thread.join()
+    server.start()
+    return not answers
+
+
+def test_what_a_crash_cuts_short_leaves_the_collection_as_it_was(tmp_path):
+    with Server(dbpath=tmp_path) as server, server.client() as client:
+        for begin in range(0, 40_000, 2000):
+            fill(client.t.c, 2000, first=begin, size=2000)
+        client.t.c.create_index("text")
+        convert = {"convertToCapped": "c", "size": 1 << 30}
+        assert cut_short(server, convert, lambda: any(name.startswith("tmp.") for name in client.t.list_collection_names()))
         assert client.t.list_collection_names() == ["c"]
-        assert client.t.c.count_documents({}) == count
+        assert client.t.c.count_documents({}) == 40_000
         assert client.t.command("validate", "c", full=True)["valid"]
-        if "capped" not in client.t.c.options():
-            assert sorted(client.t.c.index_information()) == ["_id_", "text_1"]
-        client.t.command("convertToCapped", "c", size=1 << 30)
-        assert client.t.c.options()["capped"] and client.t.c.count_documents({}) == count
+        assert "capped" not in client.t.c.options() and sorted(client.t.c.index_information()) == ["_id_", "text_1"]
+        client.t.command(convert)
+        assert client.t.c.options()["capped"] and client.t.c.count_documents({}) == 40_000
 
 
 def test_rebuilding_indexes_may_be_cut_short(tmp_path):
-    with Server(dbpath=tmp_path) as server:
-        client = server.client()
-        for _ in range(20):
-            fill(client.t.c, 2000, first=client.t.c.estimated_document_count(), size=200)
+    with Server(dbpath=tmp_path) as server, server.client() as client:
+        for begin in range(0, 40_000, 2000):
+            fill(client.t.c, 2000, first=begin, size=200)
         client.t.c.create_index("text")
-        count = client.t.c.count_documents({})
-
-        def rebuild():
-            try:
-                server.client().t.command("reIndex", "c")
-            except PyMongoError:
-                pass
-
-        for pause in (0.02, 0.1, 0.3):
-            thread = threading.Thread(target=rebuild)
-            thread.start()
-            time.sleep(pause)
-            server.kill()
-            thread.join()
-            server.start()
-            client = server.client()
-            report = client.t.command("validate", "c", full=True)
-            assert report["valid"] and report["nIndexes"] == 2 and report["nrecords"] == count, report
+        began = time.monotonic()
         reply = client.t.command("reIndex", "c")
+        whole = time.monotonic() - began
         assert reply["nIndexes"] == reply["nIndexesWas"] == 2
+        for share in (0, 0.3, 0.6):  # of the time that it takes on this machine
+
+            def begun():
+                if not any("reIndex" in one.get("command", {}) for one in client.admin.command("currentOp")["inprog"]):
+                    return False
+                time.sleep(share * whole)
+                return True
+
+            assert cut_short(server, {"reIndex": "c"}, begun) or share
+            report = client.t.command("validate", "c", full=True)
+            assert report["valid"] and report["nIndexes"] == 2 and report["nrecords"] == 40_000, report
+        assert client.t.command("reIndex", "c")["nIndexes"] == 2
         assert client.t.command("validate", "c", full=True)["valid"]

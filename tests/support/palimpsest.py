@@ -114,6 +114,16 @@ class Server:
 
         return pymongo.MongoClient(self.uri, **{"serverSelectionTimeoutMS": 20000, **options})
 
+    def initiate(self, seconds=60):
+        """Makes a set of this one member, which was started with `--replSet rs0`, and waits until it is primary."""
+        with self.client(directConnection=True) as client:
+            client.admin.command("replSetInitiate", {"_id": "rs0", "members": [{"_id": 0, "host": f"{self.host}:{self.port}"}]})
+            end = time.monotonic() + seconds
+            while not client.admin.command("hello")["isWritablePrimary"]:
+                if time.monotonic() > end:
+                    raise RuntimeError(f"no primary:\n{self.tail()}")
+                time.sleep(0.02)
+
     def __enter__(self):
         return self.start()
 

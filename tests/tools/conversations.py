@@ -20,8 +20,8 @@ from tests.support.palimpsest import raw_command
 
 RAW = CodecOptions(RawBSONDocument)
 MAJORITY = {"w": "majority"}  # what the tools write with
-BATCH = 1000                  # documents, mongorestore's and mongoimport's
-MESSAGE_BYTES = 47_999_000    # and no more of them in one message
+BATCH = 1000                  # documents that mongorestore and mongoimport send in one message at most
+MESSAGE_BYTES = 47_999_000    # bytes of documents that they send in one message at most
 
 
 def integer(value):
@@ -32,7 +32,7 @@ def integer(value):
 
 
 def connect(client):
-    """What every tool does first: is somebody there, of which version, and what kind of node is it?"""
+    """What every tool asks first: whether the server answers, its version, and what kind of node it is."""
     client.admin.command("ping")
     with contextlib.suppress(OperationFailure):  # only Atlas' proxy knows it
         client.admin.command("atlasVersion")
@@ -59,7 +59,8 @@ def accepts_zero_timestamps(client):
 
 
 def dump(client, directory, db=None, collection=None, query=None, oplog=False, begun=None, done=None):
-    """`begun` is called when the begin of the oplog's stretch has been read, before any document is; `done` when all have been, before the oplog is."""
+    """`begun` is called after the tool has read where its part of the oplog begins, and before it reads a document; `done` after the last document, and
+    before it reads the oplog."""
     connect(client)
     directory = pathlib.Path(directory)
     if collection and not collection_info(client[db], collection):
@@ -135,12 +136,12 @@ def oplog_begin(client):
 
 def dump_oplog(client, directory, begin):
     end = newest_of_oplog(client)
-    assert newest_of_oplog(client, 1) <= begin, "the oplog went over its begin"
+    assert newest_of_oplog(client, 1) <= begin, "the oplog was cut behind where the dump began"
     between = {"$and": [{"ts": {"$gte": begin}}, {"ts": {"$lte": end}}]}
     with open(directory / "oplog.bson", "wb") as out:
         for entry in client["local"].get_collection("oplog.rs", codec_options=RAW).find(between, oplog_replay=True):
             out.write(entry.raw)
-    assert newest_of_oplog(client, 1) <= begin, "the oplog went over its begin"
+    assert newest_of_oplog(client, 1) <= begin, "the oplog was cut behind where the dump began"
 
 
 # ---- mongorestore
@@ -179,7 +180,8 @@ class Restore:
             if id_index:
                 options["idIndex"] = {"key": id_index["key"], "name": "_id_", "ns": f"{database.name}.{name}"}
             database.command("create", name, **options)
-        self.insert(database, name, bson.decode_file_iter(open(file.with_name(file.name.replace(".metadata.json", ".bson")), "rb"), RAW))
+        with open(file.with_name(file.name.replace(".metadata.json", ".bson")), "rb") as documents:
+            self.insert(database, name, bson.decode_file_iter(documents, RAW))
         with self.lock:
             self.indexes[database.name, name] = list(indexes.values())
 
@@ -216,8 +218,9 @@ class Restore:
         database.command("createIndexes", name, indexes=sent, ignoreUnknownIndexOptions=True)
 
     def replay(self, file):
-        for entry in bson.decode_file_iter(open(file, "rb")):
-            self.handle(entry)
+        with open(file, "rb") as entries:
+            for entry in bson.decode_file_iter(entries):
+                self.handle(entry)
 
     def handle(self, entry):
         kind, ns, o = entry["op"], entry["ns"], entry["o"]
@@ -329,14 +332,14 @@ def read_lines(lines):
 
 
 def status(client):
-    """The parts of serverStatus that mongostat's columns are made of, and all else that its types have a say in."""
+    """serverStatus as mongostat decodes it: the fields of its columns, and those that its types would refuse in another type."""
     found = client.admin.command({"serverStatus": 1, "recordStats": 0})
     for field in ("pid", "uptime", "uptimeMillis", "uptimeEstimate"):
         integer(found[field])
     for name in ("asserts", "opcounters", "opcountersRepl"):
         for value in found.get(name, {}).values():
             integer(value)
-    # Without it mongostat takes what is there for the locks of servers before 3.0, and shows a column of them.
+    # Without this field mongostat takes the server for one before 3.0, and shows a column of lock times.
     assert "acquireCount" in found["locks"]["Global"]
     for lock in found["locks"].values():
         for part in lock.values():

@@ -233,7 +233,7 @@ def test_a_set_has_on_all_members_what_was_restored(client, name, tmp_path):
 
 
 def busy(database, number, stop):
-    """What a database does while it is dumped. `number`: none of its own documents is there yet with a higher one."""
+    """Writes to a database while it is dumped. Each pass takes the next `number`, so that its documents are new."""
     while not stop.is_set():
         number += 1
         database.c.insert_many([{"_id": f"{number}-{i}", "n": number, "text": "text " * 50} for i in range(5)])
@@ -257,12 +257,12 @@ def test_a_dump_with_the_oplog_is_the_state_at_its_end(tmp_path):
         database = client["shop"]
         database.c.insert_many([{"_id": f"old-{i}", "n": i} for i in range(2000)])
         database.create_collection("made1")
-        for round in range(3):
+        for turn in range(3):
             stop, writing = threading.Event(), []
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
                 def begun():
-                    writing.append(pool.submit(busy, database, 1_000_000 * round, stop))
-                    time.sleep(round * 0.5)  # of what is there, some has changed and gone before it is read
+                    writing.append(pool.submit(busy, database, 1_000_000 * turn, stop))
+                    time.sleep(turn * 0.5)  # some documents are changed or removed before the dump reads them
 
                 def done():
                     time.sleep(0.5)

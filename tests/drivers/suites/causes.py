@@ -1,7 +1,7 @@
 """Why a driver's test failed or was skipped, told from its name and from what it said.
 
-A cause is a feature of the server, or of the machine, that the test needs. The first that fits counts: a test of transactions
-over a change stream is one of transactions.
+A cause is a feature of the server, or of the machine, that the test needs. The first cause that fits counts: a test of a
+transaction over a change stream counts for transactions.
 """
 import re
 

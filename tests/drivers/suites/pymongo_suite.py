@@ -1,8 +1,8 @@
 """Runs pymongo's own tests against a replica set of one member, and says what passed, failed and was skipped, by cause.
 
 scripts/drivers makes what this needs: a virtual environment with pytest and pymongo, and the source distribution's test folder.
-Every file of tests is a process of its own that may take FILE_SECONDS, every test TEST_SECONDS: what hangs costs its own file,
-and what ended before is counted. Failures go to `failures.txt` in the folder of the suite, each with its error.
+Every file of tests runs in a process of its own, for FILE_SECONDS at most, and every test for TEST_SECONDS at most. If a file hangs, only the
+tests that it hasn't ended by then are lost. Failures go to `failures.txt` in the folder of the suite, each with its error.
 
 The exit code is 1 where a cause has more failures than docs/compatibility.md says, or the server ended.
 """
@@ -24,19 +24,8 @@ TEST_SECONDS = 60
 FILE_SECONDS = 900
 HERE = pathlib.Path(__file__).resolve().parent
 LISTED = ROOT / "docs" / "compatibility.md"
-# Files that need other machines, programs or servers, and skip or fail whole whatever this server does.
+# Files that need other machines, programs or servers: all their tests are skipped or fail, whatever this server does.
 LEFT_OUT = {"test_data_lake.py", "test_load_balancer.py", "test_typing.py", "test_typing_strict.py", "test_on_demand_csfle.py", "test_dns.py", "test_srv_polling.py"}
-
-
-def initiate(server):
-    name = f"127.0.0.1:{server.port}"
-    with server.client(directConnection=True) as client:
-        client.admin.command("replSetInitiate", {"_id": "rs", "members": [{"_id": 0, "host": name}]})
-        end = time.monotonic() + 30
-        while not client.admin.command("hello")["isWritablePrimary"]:
-            if time.monotonic() > end:
-                raise RuntimeError(f"no primary:\n{server.tail()}")
-            time.sleep(0.05)
 
 
 def run_file(suite, file, server, outcomes, more):
@@ -52,7 +41,7 @@ def run_file(suite, file, server, outcomes, more):
         except subprocess.TimeoutExpired:
             return f"took more than {FILE_SECONDS} s"
         finally:
-            # Its own group: tests fork, and what hangs does not end by itself.
+            # The whole process group: tests fork, and a forked process that hangs doesn't end by itself.
             try:
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -63,7 +52,7 @@ def run_file(suite, file, server, outcomes, more):
 
 
 def read_outcomes(path):
-    """The last word about each test: one whose clean-up fails has failed."""
+    """The outcome of each test: a test has failed if its set-up, its body or its clean-up has."""
     found = {}
     if path.exists():
         for line in path.read_text().splitlines():
@@ -118,9 +107,9 @@ def main():
     for old in (outcomes_path, outcomes_path.with_suffix(".log")):
         old.unlink(missing_ok=True)
     unfinished = []
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server and its directory go in any case
-    with Server("--replSet", "rs", "--setParameter", "enableTestCommands=1") as server:
-        initiate(server)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exit ends the server and removes its directory
+    with Server("--replSet", "rs0", "--setParameter", "enableTestCommands=1") as server:
+        server.initiate()
         for file in files:
             begun = time.monotonic()
             why = run_file(suite, file, server, outcomes_path, more)
@@ -130,7 +119,7 @@ def main():
             if not server.running():
                 print(f"the server ended during {file.name}:\n{server.tail()}")
                 return 1
-            with server.client(directConnection=True) as client:  # what a stopped file left armed
+            with server.client(directConnection=True) as client:  # a file that was stopped may have left them on
                 for point in ("failCommand", "failGetMoreAfterCursorCheckout", "maxTimeAlwaysTimeOut", "onPrimaryTransactionalWrite"):
                     client.admin.command("configureFailPoint", point, mode="off")
     counts, failed = report(read_outcomes(outcomes_path), suite)
