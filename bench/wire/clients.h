@@ -1,5 +1,5 @@
-// Many connections that each send a request, wait for its reply and send the next: one thread for all, so that the
-// client takes little of the machine, and the same for every server.
+// Clients holds many connections, each of which sends a request, waits for its reply and sends the next. One thread serves
+// them all, so that the client takes little of the machine, and as much beside every server.
 #pragma once
 
 #include <chrono>
@@ -25,19 +25,19 @@ class Clients {
   ~Clients();
   Clients(const Clients&) = delete;
 
-  // The next request of a connection: a command with its $db.
+  // Returns the next request of a connection: a command with its $db.
   using NextRequest = std::function<bson::Document(size_t connection)>;
 
-  // All connections at work until the time is over and each has its last reply. A reply that isn't ok throws
-  // std::runtime_error with its text.
+  // Keeps all connections at work until the time is over, and returns when each has its last reply. Throws
+  // std::runtime_error with the text of a reply that isn't ok.
   Lap run(std::chrono::duration<double> time, const NextRequest& next);
-  // One request on the first connection; its reply.
+  // Sends one request on the first connection, and returns its reply.
   bson::Document ask(bson::DocumentView command);
 
  private:
   struct Connection;
   void send(Connection& connection, bson::DocumentView command);
-  bool receive(Connection& connection);  // false: not whole yet
+  bool receive(Connection& connection);  // false if the reply isn't whole yet
 
   std::vector<std::unique_ptr<Connection>> connections_;
   int poll_ = -1;

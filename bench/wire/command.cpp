@@ -1,4 +1,4 @@
-// Small commands over sockets: what one costs the server.
+// Measures what a small command over a socket costs the server.
 #include "bench/wire/command.h"
 
 #include <fmt/core.h>
@@ -44,7 +44,7 @@ struct Content {
 };
 constexpr Content contents[] = {{"text", "mail"}, {"json", "versions"}, {"html", "stackexchange"}};
 
-// The documents of one kind, in a collection of its own under _ids from 0.
+// The documents of one kind. They are in a collection of their own, under _ids from 0.
 class Collection {
  public:
   Collection(const Content& content, const Settings& settings) : name_(content.name) {
@@ -178,7 +178,7 @@ void add_goal(Report& report, const std::string& content, const std::string& ope
   if (operation == "insert" && connections == 1) goal("CPU", "µs", median(cell.cpu_us), 25);
 }
 
-// Pings while more commands than the server has threads are blocked by a fail point.
+// Times pings while a fail point blocks more commands than the server has threads.
 void measure_blocked(const Settings& settings, const std::string& server, Report& report) {
   const Server own(server, {"--setParameter", "enableTestCommands=1", "--quiet"}, settings.scratch);
   Clients slow(own.host(), blocked_connections), quick(own.host(), 1);
@@ -196,7 +196,7 @@ void measure_blocked(const Settings& settings, const std::string& server, Report
   const bson::Document pings = ping.append("ping", 1).append("$db", "admin").done();
   std::thread others([&] { slow.run(std::chrono::duration<double>(0), [&](size_t) { return blocked; }); });
   const auto ask = [&](double seconds) { return quick.run(std::chrono::duration<double>(seconds), [&](size_t) { return pings; }); };
-  // They arrive together, and threads are lent within some milliseconds; after that all are blocked.
+  // The blocked commands arrive together. The server lends threads for some ten milliseconds, and then has one for each.
   const Lap arriving = ask(settings.tiny ? 0.02 : 0.3);
   const Lap lap = ask(settings.tiny ? 0.03 : 0.9);
   others.join();
@@ -225,7 +225,7 @@ int run(Settings& settings) {
   for (const Content& content : contents) {
     if (!settings.contents.empty() && std::find(settings.contents.begin(), settings.contents.end(), content.name) == settings.contents.end()) continue;
     Collection collection(content, settings);
-    Figure figure{fmt::format("W{}", number++), fmt::format("Documents of {}", content.name), {}, {}, {}, {"Of the server's process alone, medians of the rounds."}};
+    Figure figure{fmt::format("W{}", number++), fmt::format("Documents of {}", content.name), {}, {}, {}, {"CPU time and context switches are the server's alone. All figures are medians of the rounds."}};
     {
       Clients filler(settings.address, 1);
       collection.fill(filler);
@@ -255,16 +255,16 @@ Run add_options(CLI::App& parser) {
   add_scratch(parser, settings->scratch);
   parser.add_option("--server", settings->server, "the palimpsestd to start (default: beside this program)");
   CLI::Option* const address = parser.add_option("--address", settings->address, "HOST:PORT of a server that runs, of any make, instead of starting one");
-  address->needs(parser.add_option("--pid", settings->pid, "its process")->check(CLI::PositiveNumber)->needs(address));
+  address->needs(parser.add_option("--pid", settings->pid, "process id of that server")->check(CLI::PositiveNumber)->needs(address));
   parser.add_option("--data", settings->data, "the folder with the data sets (default: shared/datasets above)");
   parser.add_flag("--synthetic", settings->synthetic, "made-up data, whatever data there is");
-  parser.add_option("--documents", settings->documents, "of each kind")->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  parser.add_option("--connections", settings->connections, "at a time")->capture_default_str()->check(CLI::Range(1, 10'000));
+  parser.add_option("--documents", settings->documents, "documents of each kind")->capture_default_str()->check(CLI::Range(1, 1'000'000));
+  parser.add_option("--connections", settings->connections, "connections that are open at a time")->capture_default_str()->check(CLI::Range(1, 10'000));
   parser.add_option("--operation", settings->operations, "measure this alone; again for others")->check(CLI::IsMember(std::vector<std::string>(std::begin(all_operations), std::end(all_operations))));
   parser.add_option("--content", settings->contents, "measure this alone; again for others")->check(CLI::IsMember({"text", "json", "html"}));
-  parser.add_option("--seconds", settings->seconds, "of a round")->capture_default_str()->check(CLI::Range(0.01, 600.0));
-  parser.add_option("--rounds", settings->rounds, "of which medians are taken")->capture_default_str()->check(CLI::Range(1, 100));
-  parser.add_flag("--tiny", settings->tiny, "a few documents for a moment: that it works, not how fast");
+  parser.add_option("--seconds", settings->seconds, "how long a round is")->capture_default_str()->check(CLI::Range(0.01, 600.0));
+  parser.add_option("--rounds", settings->rounds, "rounds; figures are their medians")->capture_default_str()->check(CLI::Range(1, 100));
+  parser.add_flag("--tiny", settings->tiny, "a few documents for a moment, to see that it works");
   return [settings] { return run(*settings); };
 }
 
