@@ -155,7 +155,7 @@ def test_a_connection_blocks_for_its_time(client):
 
 
 def test_a_command_that_is_answered_at_once_can_block_and_others_go_on(server, client):
-    arm(client, {"failCommands": ["ping"], "appName": "blocked", "blockConnection": True, "blockTimeMS": 3000})
+    arm(client, {"failCommands": ["ping"], "appName": "blocked", "blockConnection": True, "blockTimeMS": 1500})
     with plain(server, appname="blocked") as blocked:
         threads = [threading.Thread(target=lambda: blocked.admin.command("ping")) for _ in range(6)]
         [each.start() for each in threads]
@@ -163,7 +163,7 @@ def test_a_command_that_is_answered_at_once_can_block_and_others_go_on(server, c
         began = time.monotonic()
         client.admin.command("ping")
         client.t.c.find_one()
-        assert time.monotonic() - began < 2.5
+        assert time.monotonic() - began < 1
         [each.join() for each in threads]
 
 
@@ -282,10 +282,7 @@ def opened(collection, **options):
 def test_it_is_how_long_a_cursor_that_awaits_data_waits(capped):
     cursor = opened(capped, tailable=True, awaitData=True)
     for given, least, most in (({"maxTimeMS": 0}, 0, 0.9), ({"maxTimeMS": 200}, 0.2, 0.9), ({"maxTimeMS": bson.Int64(300)}, 0.3, 0.95), ({}, 1, 5)):
-        for _ in range(5):  # a busy machine may hold up the one or the other
-            batch, seconds = get_more(capped, cursor, **given)
-            if seconds < most:
-                break
+        batch, seconds = get_more(capped, cursor, **given)
         assert batch["nextBatch"] == [] and batch["id"] == cursor and least <= seconds < most, (given, seconds)
     writer = threading.Timer(0.2, lambda: capped.insert_one({"_id": 3}))
     writer.start()
