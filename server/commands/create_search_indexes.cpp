@@ -1,9 +1,16 @@
 // createSearchIndexes: there is no search engine beside this server, so it is refused (search_index.h).
-#include "server/command.h"
 #include "server/commands/search_index.h"
 
 namespace server {
 namespace {
+
+// {name, type, definition}. Throws TypeMismatch, 40414, 40415.
+void check_index(const Arguments& index) {
+  index.only({"name", "type", "definition"});
+  index.string("name");
+  index.string("type");
+  index.required_object("definition");
+}
 
 class CreateSearchIndexes : public Command {
  public:
@@ -18,7 +25,7 @@ class CreateSearchIndexes : public Command {
   void run(OperationContext&, const Request& request, bson::Builder&) override {
     const Arguments arguments(request);
     arguments.required_array("indexes");
-    for (const bson::DocumentView index : request.documents("indexes")) check_search_index({arguments.dotted("indexes"), index});
+    for (const bson::DocumentView index : request.documents("indexes")) check_index({arguments.dotted("indexes"), index});
     refuse_search_index();
   }
 };

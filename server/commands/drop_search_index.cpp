@@ -1,31 +1,10 @@
 // dropSearchIndex: there is no search engine beside this server, so it is refused (search_index.h).
-#include "server/command.h"
 #include "server/commands/search_index.h"
 
 namespace server {
-namespace {
-
-class DropSearchIndex : public Command {
- public:
-  std::string_view name() const override { return "dropSearchIndex"; }
-  std::string_view help() const override { return "removes a search index; only with Atlas"; }
-  std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"id", "name"};
-    return names;
-  }
-  bool takes_collection() const override { return true; }
-
-  void run(OperationContext&, const Request& request, bson::Builder&) override {
-    const Arguments arguments(request);
-    check_search_index_name(arguments);
-    refuse_search_index();
-  }
-};
-
-}  // namespace
 
 std::unique_ptr<Command> make_drop_search_index_command() {
-  return std::make_unique<DropSearchIndex>();
+  return std::make_unique<NamedSearchIndex>("dropSearchIndex", "removes a search index; only with Atlas");
 }
 
 }  // namespace server

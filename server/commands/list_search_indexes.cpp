@@ -1,31 +1,10 @@
 // listSearchIndexes: there is no search engine beside this server, so it is refused (search_index.h).
-#include "server/command.h"
 #include "server/commands/search_index.h"
 
 namespace server {
-namespace {
-
-class ListSearchIndexes : public Command {
- public:
-  std::string_view name() const override { return "listSearchIndexes"; }
-  std::string_view help() const override { return "lists search indexes; only with Atlas"; }
-  std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"id", "name"};
-    return names;
-  }
-  bool takes_collection() const override { return true; }
-
-  void run(OperationContext&, const Request& request, bson::Builder&) override {
-    const Arguments arguments(request);
-    check_search_index_name(arguments);
-    refuse_search_index();
-  }
-};
-
-}  // namespace
 
 std::unique_ptr<Command> make_list_search_indexes_command() {
-  return std::make_unique<ListSearchIndexes>();
+  return std::make_unique<NamedSearchIndex>("listSearchIndexes", "lists search indexes; only with Atlas");
 }
 
 }  // namespace server

@@ -8,16 +8,17 @@ void refuse_search_index() {
   throw base::OperationError(base::ErrorCode::command_not_supported, "Search index commands are only supported with Atlas.");
 }
 
-void check_search_index(const Arguments& index) {
-  index.only({"name", "type", "definition"});
-  index.string("name");
-  index.string("type");
-  index.required_object("definition");
+std::optional<Command::FieldNames> NamedSearchIndex::fields() const {
+  static constexpr std::string_view names[] = {"id", "name", "definition"};
+  return FieldNames(names).first(definition_ == Definition::required ? 3 : 2);
 }
 
-void check_search_index_name(const Arguments& arguments) {
+void NamedSearchIndex::run(OperationContext&, const Request& request, bson::Builder&) {
+  const Arguments arguments(request);
   arguments.string("id");
   arguments.string("name");
+  if (definition_ == Definition::required) arguments.required_object("definition");
+  refuse_search_index();
 }
 
 }  // namespace server

@@ -3,16 +3,30 @@
 #pragma once
 
 #include "server/arguments.h"
+#include "server/command.h"
 
 namespace server {
 
 // Throws CommandNotSupported (115).
 [[noreturn]] void refuse_search_index();
 
-// One index of createSearchIndexes: {name, type, definition}. Throws TypeMismatch, 40414, 40415.
-void check_search_index(const Arguments& index);
+// A command about one index, or all: `id` or `name` finds it.
+class NamedSearchIndex : public Command {
+ public:
+  enum class Definition { none, required };
 
-// `id` and `name`, by which the others find theirs. Throws TypeMismatch.
-void check_search_index_name(const Arguments& arguments);
+  NamedSearchIndex(std::string_view name, std::string_view help, Definition definition = Definition::none)
+      : name_(name), help_(help), definition_(definition) {}
+
+  std::string_view name() const override { return name_; }
+  std::string_view help() const override { return help_; }
+  std::optional<FieldNames> fields() const override;
+  bool takes_collection() const override { return true; }
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override;
+
+ private:
+  const std::string_view name_, help_;
+  const Definition definition_;
+};
 
 }  // namespace server
