@@ -1,6 +1,8 @@
 // The list of commands: one line each, in the order of their names.
 // X(ping) stands for `std::unique_ptr<Command> make_ping_command();`, defined in
-// commands/ping.cpp.
+// commands/ping.cpp. A few files define several commands that share their code:
+// fsync, initial_sync_source, merge, open_merge, proofs, reset_branch, retention,
+// snapshots and tags.
 #pragma once
 
 #define PALIMPSEST_COMMANDS(X) \
