@@ -1,4 +1,4 @@
-// fsync and fsyncUnlock: everything to the data files.
+// fsync and fsyncUnlock: everything to the data files. There is no lock that stops writes.
 #include "base/error.h"
 #include "server/arguments.h"
 #include "server/command.h"
@@ -20,8 +20,7 @@ class Fsync : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     if (Arguments(request).loose_boolean("lock").value_or(false)) {
-      throw OperationError(ErrorCode::command_not_supported,
-                           "fsync with lock is not supported: take a backup without stopping writes instead");
+      throw OperationError(ErrorCode::command_not_supported, "fsync with lock: true is not supported");
     }
     write::engine_of(op).checkpoint();
     reply.append("numFiles", 1);
