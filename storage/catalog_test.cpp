@@ -101,6 +101,19 @@ TEST_CASE("bad names are refused") {
   CHECK(code_of([&] { engine.catalog().create(std::string("shop.a\0b", 8), {}); }) == ErrorCode::invalid_namespace);
   CHECK(code_of([&] { engine.catalog().create("Shop.x", {}); }) == static_cast<ErrorCode>(13297));
   CHECK(code_of([&] { engine.catalog().create("shop.system.views", {}); }) == ErrorCode::ok);
+  CHECK(code_of([&] { engine.catalog().rename("shop.system.views", "SHOP.x", false); }) == static_cast<ErrorCode>(13297));
+}
+
+TEST_CASE("a member's own collections don't keep the set from a database whose name differs in case") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  Catalog& catalog = engine.catalog();
+  catalog.create("Shop.system.profile", {});
+  CHECK(code_of([&] { catalog.create("shop.orders", {}); }) == ErrorCode::ok);
+  CHECK(code_of([&] { catalog.create("Stock.system.profile", {}); }) == ErrorCode::ok);
+  CHECK(code_of([&] { catalog.rename("shop.orders", "stock.orders", false); }) == ErrorCode::ok);
+  CHECK(code_of([&] { catalog.create("STOCK.system.profile", {}); }) == static_cast<ErrorCode>(13297));
+  CHECK(code_of([&] { catalog.create("Stock.orders", {}); }) == static_cast<ErrorCode>(13297));
 }
 
 TEST_CASE("indexes that are there already, nearly or wholly") {
