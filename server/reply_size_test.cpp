@@ -98,6 +98,25 @@ TEST_CASE("batches end before 16 MB, whatever was asked for") {
   CHECK(seen == 40);
 }
 
+TEST_CASE("findAndModify changes nothing where it can't show what it is to show") {
+  TestServer server;
+  server.run(json(R"({insert: "c", documents: [{_id: 0, g: 1}, {_id: 1, g: 1}]})"));
+  const std::string large = "fields: {large: {$range: [0, 3000000]}}";
+  const auto refused = [&](const std::string& what) {
+    INFO(what);
+    CHECK(code_of(server, ("{findAndModify: 'c', " + what + ", " + large + "}").c_str()) == 10334);
+  };
+  refused("query: {_id: 0}, update: {$set: {g: 2}}");
+  refused("query: {_id: 0}, update: {$set: {g: 2}}, new: true");
+  refused("query: {g: 1}, sort: {_id: -1}, update: [{$set: {g: 2}}]");
+  refused("query: {g: 1}, update: {g: 2}, new: true");
+  refused("query: {_id: 0}, remove: true");
+  refused("query: {g: 1}, remove: true");
+  refused("query: {_id: 5}, update: {$set: {g: 2}}, upsert: true, new: true");
+  server.expect("{find: 'c', sort: {_id: 1}}", "{cursor: {firstBatch: [{_id: 0, g: 1}, {_id: 1, g: 1}]}}");
+  CHECK(code_of(server, ("{findAndModify: 'c', query: {_id: 5}, update: {$set: {g: 2}}, upsert: true, " + large + "}").c_str()) == 0);
+}
+
 TEST_CASE("a document of the largest size is handed out whole, and the log's entry of it, too") {
   TestServer server;
   bson::Builder probe;

@@ -18,12 +18,24 @@ using base::ErrorCode;
 using base::OperationError;
 
 struct Parsed {
+  Parsed() = default;
+  Parsed(const Parsed&) = delete;  // its statement points into it
+  Parsed& operator=(const Parsed&) = delete;
+
   write::UpdateStatement statement;
   bool remove = false;
   bool return_new = false;
   std::shared_ptr<const query::Matcher> matcher;
   std::unique_ptr<const query::Projection> projection;  // nullptr: the whole document
-  bson::Document let;  // the statement borrows it
+  bson::Document let;
+
+  // What the reply shows of the document. Throws BSONObjectTooLarge.
+  bson::Document shown(bson::DocumentView document) const {
+    if (!projection) return bson::Document(document);
+    bson::Document shown = projection->apply(document);
+    check_document_size(shown.size());
+    return shown;
+  }
 };
 
 [[noreturn]] void cannot(const char* message) { throw OperationError(ErrorCode::failed_to_parse, message); }
@@ -62,8 +74,6 @@ void parse(OperationContext& op, const Arguments& arguments, Parsed& parsed) {
   parsed.remove = arguments.loose_boolean("remove").value_or(false);
   parsed.return_new = arguments.loose_boolean("new").value_or(false);
   statement.keep_empty_timestamps = arguments.boolean("bypassEmptyTsReplacement").value_or(false);
-  statement.keep_before = !parsed.return_new;
-  statement.keep_after = parsed.return_new;
   arguments.loose_boolean("bypassDocumentValidation");
   check_collation(arguments.any("collation"));
   check_combination(parsed);
@@ -75,6 +85,9 @@ void parse(OperationContext& op, const Arguments& arguments, Parsed& parsed) {
       throw OperationError(ErrorCode::bad_value, "Cannot use a positional projection and return the new document.");
     }
   }
+  (parsed.return_new ? statement.keep_after : statement.keep_before) = [&parsed](bson::DocumentView document) {
+    return parsed.shown(document);
+  };
 }
 
 class FindAndModify : public Command {
@@ -116,7 +129,7 @@ class FindAndModify : public Command {
       last.append("n", outcome.matched > 0 || outcome.upserted_id ? 1 : 0).append("updatedExisting", outcome.matched > 0);
       if (outcome.upserted_id) last.append("upserted", *outcome.upserted_id);
     }
-    append_value(parsed, parsed.return_new ? outcome.after : outcome.before, reply);
+    append_value(parsed.return_new ? outcome.after : outcome.before, reply);
   }
 
  private:
@@ -149,29 +162,23 @@ class FindAndModify : public Command {
       }
       document = op.retry->image();
     }
-    append_value(parsed, document, reply);
+    if (document) document = parsed.shown(*document);
+    append_value(document, reply);
     reply.append("retriedStmtId", op.retry->statement());
   }
 
   static void remove(OperationContext& op, const std::string& ns, const Parsed& parsed, bson::Builder& reply) {
-    const auto outcome = write::run_delete(op, ns, parsed.statement.selection, true);
+    const auto outcome = write::run_delete(op, ns, parsed.statement.selection, parsed.statement.keep_before);
     {
       auto last = reply.object("lastErrorObject");
       last.append("n", static_cast<int32_t>(outcome.deleted));
     }
-    append_value(parsed, outcome.before, reply);
+    append_value(outcome.before, reply);
   }
 
-  static void append_value(const Parsed& parsed, const std::optional<bson::Document>& document, bson::Builder& reply) {
-    if (!document) {
-      reply.append_null("value");
-    } else if (parsed.projection) {
-      const auto shown = parsed.projection->apply(*document);
-      check_document_size(shown.size());
-      reply.append("value", shown);
-    } else {
-      reply.append("value", *document);
-    }
+  static void append_value(const std::optional<bson::Document>& document, bson::Builder& reply) {
+    if (document) reply.append("value", *document);
+    else reply.append_null("value");
   }
 };
 

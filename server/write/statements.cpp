@@ -90,11 +90,11 @@ class UpdateRun {
     application.document = match.document;
     application.matched = match.position;
     auto after = update_->apply(application);
-    if (after) writer.update(transaction, match.record, match.document, *after, update_->kind() == Update::Kind::replacement);
     Effect effect;
     effect.modified = after.has_value();
-    if (statement_.keep_before) effect.before = bson::Document(match.document);
-    if (statement_.keep_after) effect.after = after ? std::move(*after) : bson::Document(match.document);
+    if (statement_.keep_before) effect.before = statement_.keep_before(match.document);
+    if (statement_.keep_after) effect.after = statement_.keep_after(after ? after->view() : match.document);
+    if (after) writer.update(transaction, match.record, match.document, *after, update_->kind() == Update::Kind::replacement);
     return effect;
   }
 
@@ -115,12 +115,12 @@ class UpdateRun {
     Application application = this->application();
     const auto matcher = query::Matcher::parse(statement_.selection.filter, context_);
     bson::Document document = statement_.upsert_supplied ? supplied() : update_->make_upsert(matcher->equalities(), application);
+    if (statement_.keep_after) outcome.after = statement_.keep_after(document);
     const Target target = Target::open_or_create(op_, ns_);
     DocumentWriter writer(op_, target);
     storage::in_transaction(
         engine_of(op_), [&](storage::Transaction& transaction) { writer.insert(transaction, document); }, on_conflict(op_));
     outcome.upserted_id = bson::Value(document.find("_id"));
-    if (statement_.keep_after) outcome.after = std::move(document);
   }
 
   OperationContext& op_;
@@ -157,11 +157,11 @@ UpdateOutcome executed_update(OperationContext& op) {
   return outcome;
 }
 
-DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Selection& selection, bool keep_before) {
+DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Selection& selection, const Kept& keep_before) {
   auto changed = change_matching(op, ns, selection,
                                  [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
                                    Effect effect;
-                                   if (keep_before) effect.before = bson::Document(match.document);
+                                   if (keep_before) effect.before = keep_before(match.document);
                                    writer.remove(transaction, match.record, match.document);
                                    return effect;
                                  });

@@ -1,6 +1,7 @@
 // One update or delete statement, run: what update, delete and findAndModify share.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -12,6 +13,9 @@ class OperationContext;
 
 namespace server::write {
 
+// What an outcome keeps of a document. It is made before the document is changed: where it throws, nothing is changed.
+using Kept = std::function<bson::Document(bson::DocumentView document)>;
+
 struct UpdateStatement {
   Selection selection;             // `all` is the statement's multi
   bson::ValueView update;          // modifiers, a replacement or a pipeline
@@ -22,8 +26,7 @@ struct UpdateStatement {
   bool upsert = false;
   bool upsert_supplied = false;    // what an upsert inserts is the constant `new`
   bool keep_empty_timestamps = false;  // a replacement's top-level Timestamp(0, 0) is stored as such; else it means "now"
-  bool keep_before = false;        // in the outcome
-  bool keep_after = false;
+  Kept keep_before, keep_after;    // empty: nothing
 };
 
 struct UpdateOutcome {
@@ -44,6 +47,6 @@ struct DeleteOutcome {
   std::optional<bson::Document> before;
 };
 
-DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Selection& selection, bool keep_before = false);
+DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Selection& selection, const Kept& keep_before = nullptr);
 
 }  // namespace server::write
