@@ -1,4 +1,6 @@
 // listDatabases: the databases there are, and what they take on disk.
+#include <set>
+
 #include "server/arguments.h"
 #include "server/command.h"
 #include "server/commands/storage_sizes.h"
@@ -36,7 +38,7 @@ class ListDatabases : public Command {
     int64_t total = 0;
     {
       auto list = reply.array("databases");
-      for (const auto& db : engine.catalog().databases()) {
+      for (const auto& db : databases(engine.catalog())) {
         op.check_interrupt();
         const bson::Document shown = describe(engine, db, name_only);
         if (!matcher->matches(shown)) continue;
@@ -50,6 +52,13 @@ class ListDatabases : public Command {
   }
 
  private:
+  // Those of the server itself are always there: `admin` takes commands, whether something is stored in it or not.
+  static std::set<std::string> databases(const storage::Catalog& catalog) {
+    std::set<std::string> all{"admin", "config", "local"};
+    for (std::string& db : catalog.databases()) all.insert(std::move(db));
+    return all;
+  }
+
   static void append_branches(OperationContext& op, const query::Matcher& matcher, bool name_only, bson::ArrayBuilder& list) {
     storage::Engine& engine = write::engine_of(op);
     storage::Transaction transaction(engine, storage::Transaction::Mode::read);
