@@ -31,8 +31,8 @@ uint32_t collection_named(const storage::Catalog& catalog, std::string_view ns);
 class CollectionUsage {
  public:
   // What an operation does, as `top` sorts it.
-  enum class Kind { query, get_more, insert, update, remove, read_command, write_command, other_command };
-  static constexpr size_t kinds = 8;
+  enum class Kind { query, get_more, insert, update, remove, bulk_write, read_command, write_command, other_command };
+  static constexpr size_t kinds = 9;
   // Which latency it belongs to.
   enum class Latency { read, write, command };
   static constexpr size_t latencies = 3;

@@ -49,6 +49,19 @@ std::string Request::collection() const {
   return std::string(name);
 }
 
+std::string_view kind_name(const Command* command) {
+  switch (command ? command->kind() : OpKind::command) {
+    case OpKind::insert: return "insert";
+    case OpKind::update: return "update";
+    case OpKind::remove: return "remove";
+    case OpKind::query: return "query";
+    case OpKind::get_more: return "getmore";
+    case OpKind::bulk_write: return "bulkWrite";
+    case OpKind::command: break;
+  }
+  return "command";
+}
+
 std::string shown_namespace(const Request& request, const Command* command) {
   const auto first = request.body.first();
   const bool named = command && command->may_take_collection() && first.is_string();

@@ -53,8 +53,11 @@ struct Request {
   std::string ns() const { return db + "." + collection(); }
 };
 
-// What opcounters and latencies count an operation as.
-enum class OpKind { command, query, get_more, insert, update, remove };
+// What opcounters and latencies count an operation as. Of a bulkWrite the opcounters count the statements, as what each is.
+enum class OpKind { command, query, get_more, insert, update, remove, bulk_write };
+inline constexpr size_t op_kinds = 7;
+// Counted for a collection, and profiled, one statement at a time (statement.h); others as a whole.
+constexpr bool by_statement(OpKind kind) { return kind == OpKind::update || kind == OpKind::remove || kind == OpKind::bulk_write; }
 
 class Command {
  public:
@@ -113,6 +116,9 @@ class Command {
   };
   mutable Runs runs;
 };
+
+// The `op` of currentOp and the profiler: "query", "insert", "getmore" …
+std::string_view kind_name(const Command* command);
 
 // What an operation is about, for logs and currentOp: "shop.pages", or "shop.$cmd". `command`: nullptr where there is none of that name.
 std::string shown_namespace(const Request& request, const Command* command);

@@ -16,7 +16,7 @@
 #include "server/operation.h"
 #include "server/operation_counts.h"
 #include "server/options.h"
-#include "server/profile_entry.h"
+#include "server/profiler.h"
 #include "server/reply_size.h"
 #include "server/services.h"
 #include "server/session_registry.h"
@@ -138,7 +138,7 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   count_operation(op, command, code, us);
   op.retry.reset();
   const bool shown = !command || !command->sensitive(request);
-  const OperationEnd end{command, profile_kind(command), shown ? request.body : bson::DocumentView(), code, message, static_cast<int64_t>(reply.body.size()), us};
+  const OperationEnd end{command, {}, shown ? request.body : bson::DocumentView(), code, message, static_cast<int64_t>(reply.body.size()), us};
   log_slow(op, command, reply, us / 1000, services_.profiler.finish(op, end));
   return reply;
 }

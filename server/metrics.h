@@ -30,7 +30,7 @@ class Metrics {
   } network;
 
   // Documents for inserts, statements for updates and deletes, else commands.
-  std::array<Counter, 6> operations;  // by OpKind
+  std::array<Counter, op_kinds> operations;  // by OpKind
   Counter& operation(OpKind kind) { return operations[static_cast<size_t>(kind)]; }
   const Counter& operation(OpKind kind) const { return operations[static_cast<size_t>(kind)]; }
 

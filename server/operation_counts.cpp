@@ -7,6 +7,7 @@
 #include "server/services.h"
 #include "server/write/retry.h"
 #include "storage/engine.h"
+#include "storage/names.h"
 
 namespace server {
 namespace {
@@ -23,6 +24,7 @@ Kind kind_of(const Command& command) {
     case OpKind::insert: return Kind::insert;
     case OpKind::update: return Kind::update;
     case OpKind::remove: return Kind::remove;
+    case OpKind::bulk_write: return Kind::bulk_write;
     case OpKind::command: break;
   }
   if (command.writes()) return Kind::write_command;
@@ -68,24 +70,29 @@ void count_ends(const OperationContext& op, const Command& command, base::ErrorC
 }
 
 // The collection that the name stands for, as whoever looked it up has found it.
-uint32_t collection_of(const OperationContext& op, std::string_view name) {
+uint32_t collection_of(const OperationContext& op, std::string_view db, std::string_view name) {
   if (op.counts.collection >= 0) return static_cast<uint32_t>(op.counts.collection);
   if (!op.services().engine) return 0;
-  return collection_named(op.services().engine->catalog(), op.request().db + "." + std::string(name));
+  return collection_named(op.services().engine->catalog(), std::string(db) + "." + std::string(name));
+}
+
+void count_use(const OperationContext& op, std::string_view db, std::string_view name, const CollectionUsage::Use& use) {
+  const uint32_t collection = collection_of(op, db, name);
+  if (collection == OperationContext::Counts::not_there) return;
+  CollectionUsage& usage = op.services().usage;
+  if (!usage.record(db, name, collection, use)) return;
+  usage.forget([&](std::string_view ns) { return collection_named(op.services().engine->catalog(), ns); });
 }
 
 void count_use(const OperationContext& op, const Command& command, Latency latency, int64_t us) {
+  if (by_statement(command.kind())) return;
   const Request& request = op.request();
   const bool reads_on = command.kind() == OpKind::get_more;
   if (!reads_on && !command.may_take_collection()) return;
   const auto name = reads_on ? request.body.find("collection") : request.body.first();
   if (!name.is_string()) return;
-  const uint32_t collection = collection_of(op, name.as_string());
-  if (collection == OperationContext::Counts::not_there) return;
-  const CollectionUsage::Use use{kind_of(command), latency, us, op.counts.scan && !reads_on, op.counts.tailable};
-  CollectionUsage& usage = op.services().usage;
-  if (!usage.record(request.db, name.as_string(), collection, use)) return;
-  usage.forget([&](std::string_view ns) { return collection_named(op.services().engine->catalog(), ns); });
+  const bool scan = op.counts.scan && !reads_on;
+  count_use(op, request.db, name.as_string(), {kind_of(command), latency, us, scan, op.counts.tailable});
 }
 
 }  // namespace
@@ -97,12 +104,16 @@ void count_operation(const OperationContext& op, const Command* command, base::E
     return;
   }
   command->runs.total.add();
-  // bulkWrite counts each of its statements as what it is.
-  if (command->name() != "bulkWrite") metrics.operation(command->kind()).add(operations_in(op.request(), command->kind()));
+  metrics.operation(command->kind()).add(operations_in(op.request(), command->kind()));
   const Latency latency = latency_of(*command);
   (latency == Latency::write ? metrics.writes : latency == Latency::read ? metrics.reads : metrics.commands).record(us);
   count_ends(op, *command, code, metrics);
   count_use(op, *command, latency, us);
+}
+
+void count_statement(const OperationContext& op, std::string_view ns, int64_t us) {
+  const CollectionUsage::Use use{kind_of(*op.command()), Latency::write, us, op.counts.scan};
+  count_use(op, storage::database_of(ns), storage::collection_of(ns), use);
 }
 
 }  // namespace server

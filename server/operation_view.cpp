@@ -17,19 +17,6 @@ namespace {
 
 constexpr size_t command_bytes_max = 1024;  // longer ones are shown by their size
 
-std::string_view kind_name(const Command* command) {
-  if (command && command->name() == "bulkWrite") return "bulkWrite";
-  switch (command ? command->kind() : OpKind::command) {
-    case OpKind::insert: return "insert";
-    case OpKind::update: return "update";
-    case OpKind::remove: return "remove";
-    case OpKind::query: return "query";
-    case OpKind::get_more: return "getmore";
-    case OpKind::command: break;
-  }
-  return "command";
-}
-
 void append_command(bson::Builder& out, const OperationContext& op, bool whole) {
   auto shown = out.object("command");
   const Request& request = op.request();

@@ -73,21 +73,9 @@ std::string namespace_of(const OperationContext& op, const Command* command) {
 
 }  // namespace
 
-std::string_view profile_kind(const Command* command) {
-  switch (command ? command->kind() : OpKind::command) {
-    case OpKind::insert: return "insert";
-    case OpKind::update: return "update";
-    case OpKind::remove: return "remove";
-    case OpKind::query: return "query";
-    case OpKind::get_more: return "getmore";
-    case OpKind::command: break;
-  }
-  return "command";
-}
-
 bson::Document profile_entry(const OperationContext& op, const OperationEnd& end) {
   bson::Builder out;
-  out.append("op", end.kind).append("ns", namespace_of(op, end.command));
+  out.append("op", kind_name(end.command)).append("ns", end.ns.empty() ? namespace_of(op, end.command) : std::string(end.ns));
   append_command(out, "command", end.shown);
   if (op.originating) append_command(out, "originatingCommand", *op.originating);
   append_counts(out, op.counts);

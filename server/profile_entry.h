@@ -9,7 +9,4 @@ namespace server {
 // What is known of the operation when it ends.
 bson::Document profile_entry(const OperationContext& op, const OperationEnd& end);
 
-// The entry's `op`: "query", "insert", "getmore" …
-std::string_view profile_kind(const Command* command);
-
 }  // namespace server

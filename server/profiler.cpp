@@ -13,6 +13,7 @@
 #include "server/services.h"
 #include "storage/catalog.h"
 #include "storage/engine.h"
+#include "storage/names.h"
 #include "storage/transaction.h"
 
 namespace server {
@@ -26,13 +27,17 @@ constexpr int64_t collection_bytes = 1 << 20;
 constexpr size_t entry_bytes_max = collection_bytes / 2;
 constexpr char collection_name[] = "system.profile";
 
-// Branches and snapshots of a database are profiled with it.
-std::string_view home_of(std::string_view db) {
-  return db.substr(0, db.find('@'));
+// The database that a namespace, or the name of a database, is of. Its branches and snapshots are profiled with it.
+std::string_view home_of(std::string_view ns) {
+  return ns.substr(0, ns.find_first_of("@."));
 }
 
 std::string profile_ns(std::string_view db) {
   return std::string(home_of(db)) + "." + collection_name;
+}
+
+std::string_view home_of(const OperationContext& op, const OperationEnd& end) {
+  return home_of(end.ns.empty() ? std::string_view(op.request().db) : end.ns);
 }
 
 storage::CollectionOptions collection_options() {
@@ -46,12 +51,12 @@ storage::CollectionOptions collection_options() {
 }
 
 // Operations that look into the database. What only talks to the server, and the profiler's own collection, is never written
-// down. Updates and deletes are written down statement by statement.
+// down.
 bool concerns_data(const OperationContext& op, const OperationEnd& end) {
   const Command* command = end.command;
   if (!command || !op.services().engine) return false;
-  const bool whole = end.reply_bytes >= 0;
-  if (whole && (command->kind() == OpKind::update || command->kind() == OpKind::remove)) return false;
+  if (!end.ns.empty()) return storage::collection_of(end.ns) != collection_name;
+  if (by_statement(command->kind())) return false;
   const Request& request = op.request();
   if (command->name() == "listCollections" || command->name() == "dropDatabase") return true;
   const bool reads_on = command->kind() == OpKind::get_more;
@@ -71,14 +76,14 @@ bool matches(const OperationContext& op, bson::DocumentView filter, bson::Docume
   }
 }
 
-void write_entry(OperationContext& op, bson::DocumentView entry) {
+void write_entry(OperationContext& op, std::string_view db, bson::DocumentView entry) {
   if (entry.size() > entry_bytes_max) return;  // it would push everything else out
   storage::Engine& engine = *op.services().engine;
-  const std::string ns = profile_ns(op.request().db);
+  const std::string ns = profile_ns(db);
   for (;;) {
     const auto collection = engine.catalog().find(ns);
     if (!collection) {
-      Profiler::make_collection(op.services(), op.request().db);
+      Profiler::make_collection(op.services(), db);
       continue;
     }
     const std::shared_lock schema(collection->schema_mutex());
@@ -89,26 +94,6 @@ void write_entry(OperationContext& op, bson::DocumentView entry) {
     storage::in_transaction(engine, [&](storage::Transaction& transaction) { collection->insert(transaction, document); });
     return;
   }
-}
-
-int64_t sum(int64_t a, int64_t b) {
-  return a < 0 ? b : b < 0 ? a : a + b;
-}
-
-// Both, one after the other.
-OperationContext::Counts together(const OperationContext::Counts& a, const OperationContext::Counts& b) {
-  OperationContext::Counts counts = b;
-  counts.keys_examined = sum(a.keys_examined, b.keys_examined);
-  counts.docs_examined = sum(a.docs_examined, b.docs_examined);
-  counts.matched = sum(a.matched, b.matched);
-  counts.modified = sum(a.modified, b.modified);
-  counts.deleted = sum(a.deleted, b.deleted);
-  counts.upserted += a.upserted;
-  counts.yields += a.yields;
-  counts.write_conflicts += a.write_conflicts;
-  counts.scan = a.scan || b.scan;
-  counts.sort = a.sort || b.sort;
-  return counts;
 }
 
 }  // namespace
@@ -158,7 +143,7 @@ Profiler::Wanted Profiler::judge(OperationContext& op, const OperationEnd& end) 
   const bool slow = end.us / 1000 > slow_ms.load(std::memory_order_relaxed);
   const bool any = any_.load(std::memory_order_relaxed);
   if (!slow && !any) return {};
-  const Settings settings = any ? this->settings(op.request().db) : Settings();
+  const Settings settings = any ? this->settings(home_of(op, end)) : Settings();
   const bool profiled = settings.level > 0 && concerns_data(op, end);
   if (settings.filter) {
     const bool wanted = matches(op, *settings.filter, profile_entry(op, end));
@@ -171,34 +156,13 @@ Profiler::Wanted Profiler::judge(OperationContext& op, const OperationEnd& end) 
 bool Profiler::finish(OperationContext& op, const OperationEnd& end) {
   try {
     const Wanted wanted = judge(op, end);
-    if (wanted.profile) write_entry(op, profile_entry(op, end));
+    if (wanted.profile) write_entry(op, home_of(op, end), profile_entry(op, end));
     return wanted.log;
   } catch (const std::exception& error) {
     base::log(base::Severity::warning, base::LogComponent::command, 20703, "Cannot profile an operation",
-              base::Attributes().add("db", op.request().db).add("error", error.what()));
+              base::Attributes().add("db", home_of(op, end)).add("error", error.what()));
     return false;
   }
-}
-
-Profiler::Statement::Statement(OperationContext& op, std::string_view kind, bson::DocumentView statement)
-    : op_(op), watched_(op.services().profiler.watches(op.request().db)), kind_(kind), statement_(statement) {
-  if (!watched_) return;
-  begun_us_ = op.elapsed_us();
-  before_ = op.counts;
-  op.counts = {};
-  op.counts.collection = before_.collection;
-}
-
-void Profiler::Statement::failed(const base::OperationError& error) {
-  code_ = error.code();
-  message_ = error.what();
-}
-
-Profiler::Statement::~Statement() {
-  if (!watched_) return;
-  const OperationEnd end{op_.command(), kind_, statement_, code_, message_, -1, op_.elapsed_us() - begun_us_};
-  op_.services().profiler.finish(op_, end);
-  op_.counts = together(before_, op_.counts);
 }
 
 }  // namespace server

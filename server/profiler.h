@@ -25,7 +25,7 @@ struct Options;
 // How an operation, or one statement of it, ended.
 struct OperationEnd {
   const Command* command = nullptr;  // nullptr: there is none of that name
-  std::string_view kind;             // "query", "update", …: the entry's `op`
+  std::string_view ns;               // of the statement; empty: the end of the whole operation
   bson::DocumentView shown;          // the entry's `command`
   base::ErrorCode code = base::ErrorCode::ok;
   std::string_view message;          // of the error
@@ -45,7 +45,7 @@ class Profiler {
     int level = 0;
     std::shared_ptr<const bson::Document> filter;  // nullptr: none
   };
-  // `db` may be one of its branches.
+  // `db` may be one of its branches, or be a namespace of it.
   Settings settings(std::string_view db) const;
   void set(std::string_view db, Settings settings);
   // The database is gone, and its settings with it.
@@ -59,27 +59,6 @@ class Profiler {
 
   // After it: writes the entry where it is wanted. True: the log wants a line. Never throws.
   bool finish(OperationContext& op, const OperationEnd& end);
-
-  // One statement of an update or a delete: it has an entry of its own, with what it counted alone. Used on the operation's thread;
-  // the operation's counts are whole again when it ends.
-  class Statement {
-   public:
-    Statement(OperationContext& op, std::string_view kind, bson::DocumentView statement);
-    ~Statement();
-    Statement(const Statement&) = delete;
-    Statement& operator=(const Statement&) = delete;
-    void failed(const base::OperationError& error);
-
-   private:
-    OperationContext& op_;
-    const bool watched_;
-    const std::string_view kind_;
-    const bson::DocumentView statement_;
-    OperationContext::Counts before_;
-    int64_t begun_us_ = 0;
-    base::ErrorCode code_ = base::ErrorCode::ok;
-    std::string message_;
-  };
 
  private:
   struct Wanted {

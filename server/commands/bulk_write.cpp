@@ -6,6 +6,7 @@
 #include "server/metrics.h"
 #include "server/operation.h"
 #include "server/services.h"
+#include "server/statement.h"
 #include "server/write/insert.h"
 #include "server/write/retry.h"
 #include "server/write/write_errors.h"
@@ -156,11 +157,13 @@ class Run {
       options.places.push_back(at);
     }
     op_.services().metrics.operation(OpKind::insert).add(static_cast<int64_t>(end - begin));
+    Statement statement(op_, ns_of(begin), request_.ops[begin].given);
     std::vector<bson::Document> errors;
     try {
       check_target(begin);
       if (!documents.empty()) errors = write::insert_documents(op_, ns_of(begin), documents, options).errors.documents();
     } catch (const OperationError& error) {
+      statement.failed(error);
       op_.check_interrupt();
       for (size_t at = begin; at < end; ++at) {
         results_.failed(at, Kind::insert, error);
@@ -187,6 +190,7 @@ class Run {
   void one(size_t at) {
     const BulkWriteRequest::Op& op = request_.ops[at];
     op_.services().metrics.operation(op.kind == Kind::update ? OpKind::update : OpKind::remove).add(1);
+    Statement statement(op_, ns_of(at), op.given);
     try {
       check_target(at);
       if (op_.retry) op_.retry->batch(false);
@@ -196,6 +200,7 @@ class Run {
       else
         results_.removed(at, remove(at, op.selection));
     } catch (const OperationError& error) {
+      statement.failed(error);
       op_.check_interrupt();
       results_.failed(at, op.kind, error);
     }
@@ -230,6 +235,7 @@ class BulkWrite : public Command {
     return names;
   }
   bool admin_only() const override { return true; }
+  OpKind kind() const override { return OpKind::bulk_write; }
   bool writes() const override { return true; }
   bool stable_api() const override { return true; }
   bool retryable() const override { return true; }

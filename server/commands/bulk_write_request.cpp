@@ -89,6 +89,7 @@ BulkWriteRequest::Op read_op(bson::DocumentView document, bson::DocumentView let
   const Arguments arguments("bulkWrite.ops", document);
   const std::string_view kind = document.first().name;
   BulkWriteRequest::Op op{};
+  op.given = document;
   if (kind == "insert") {
     op.kind = Kind::insert;
     arguments.only({"insert", "document"});

@@ -21,6 +21,7 @@ struct BulkWriteRequest {
   enum class Kind { insert, update, remove };
   struct Op {
     Kind kind;
+    bson::DocumentView given;       // all of it
     size_t ns = 0;                  // which of `namespaces`
     bson::DocumentView document;    // insert
     write::UpdateStatement update;  // update

@@ -5,8 +5,8 @@
 #include "server/commands/collection_options.h"
 #include "server/commands/write_command.h"
 #include "server/operation.h"
-#include "server/profiler.h"
 #include "server/query/find_request.h"
+#include "server/statement.h"
 #include "server/write/retry.h"
 #include "server/write/statements.h"
 #include "server/write/write_errors.h"
@@ -66,7 +66,7 @@ class Delete : public Command {
     write::WriteErrors errors;
     for (size_t i = 0; i < statements.size(); ++i) {
       op.check_interrupt();
-      Profiler::Statement profiled(op, "remove", given[i]);
+      Statement statement(op, ns, given[i]);
       try {
         if (op.retry) op.retry->at(i);
         if (op.retry && op.retry->executed()) {
@@ -75,7 +75,7 @@ class Delete : public Command {
         }
         deleted += write::run_delete(op, ns, statements[i]).deleted;
       } catch (const OperationError& error) {
-        profiled.failed(error);
+        statement.failed(error);
         op.check_interrupt();
         errors.add(i, error);
         if (ordered) break;

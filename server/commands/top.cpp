@@ -27,10 +27,10 @@ void append_timing(bson::Builder& out, const char* name, const CollectionUsage::
 
 void append_collection(bson::Builder& out, const CollectionUsage::Figures& figures) {
   append_timing(out, "total", figures,
-                {Kind::query, Kind::get_more, Kind::insert, Kind::update, Kind::remove, Kind::read_command, Kind::write_command,
-                 Kind::other_command});
+                {Kind::query, Kind::get_more, Kind::insert, Kind::update, Kind::remove, Kind::bulk_write, Kind::read_command,
+                 Kind::write_command, Kind::other_command});
   append_timing(out, "readLock", figures, {Kind::query, Kind::get_more, Kind::read_command});
-  append_timing(out, "writeLock", figures, {Kind::insert, Kind::update, Kind::remove, Kind::write_command});
+  append_timing(out, "writeLock", figures, {Kind::insert, Kind::update, Kind::remove, Kind::bulk_write, Kind::write_command});
   append_timing(out, "queries", figures, {Kind::query});
   append_timing(out, "getmore", figures, {Kind::get_more});
   append_timing(out, "insert", figures, {Kind::insert});

@@ -5,8 +5,8 @@
 #include "server/commands/collection_options.h"
 #include "server/commands/write_command.h"
 #include "server/operation.h"
-#include "server/profiler.h"
 #include "server/query/find_request.h"
+#include "server/statement.h"
 #include "server/write/retry.h"
 #include "server/write/statements.h"
 #include "server/write/write_errors.h"
@@ -84,7 +84,7 @@ class Update : public Command {
     bson::ArrayBuilder upserted;
     for (size_t i = 0; i < statements.size(); ++i) {
       op.check_interrupt();
-      Profiler::Statement profiled(op, "update", given[i]);
+      Statement statement(op, ns, given[i]);
       try {
         const auto outcome = run_once(op, ns, i, statements[i]);
         matched += outcome.matched;
@@ -94,7 +94,7 @@ class Update : public Command {
         auto shown = upserted.object();
         shown.append("index", static_cast<int32_t>(i)).append("_id", *outcome.upserted_id);
       } catch (const OperationError& error) {
-        profiled.failed(error);
+        statement.failed(error);
         op.check_interrupt();
         errors.add(i, error);
         if (ordered) break;

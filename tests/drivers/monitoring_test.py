@@ -9,7 +9,7 @@ from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import OperationFailure
 
-from tests.support.palimpsest import Server
+from tests.support.palimpsest import Server, raw_command
 
 DOUBLE, STRING, OBJECT, ARRAY, BOOLEAN, DATE, INT, LONG = 1, 2, 3, 4, 8, 9, 16, 18
 
@@ -143,6 +143,39 @@ def test_top_tells_who_used_what(server, db):
     assert of("c")["insert"]["count"] == 1 and of("c")["queries"]["count"] == 0
 
 
+def bulk_write(server, namespaces, ops):
+    return raw_command("127.0.0.1", server.port, {"bulkWrite": 1, "nsInfo": [{"ns": ns} for ns in namespaces], "ops": ops, "ordered": False,
+                                                  "$db": "admin"})
+
+
+def test_top_counts_statements(server, db):
+    admin = server.client().admin
+    db.c.insert_many([{"_id": i} for i in range(9)])
+    db.d.insert_one({"_id": 1})
+
+    def used(name):
+        totals = admin.command("top")["totals"][f"{db.name}.{name}"]
+        writes = next(db[name].aggregate([{"$collStats": {"latencyStats": {}}}]))["latencyStats"]["writes"]["ops"]
+        return {kind: totals[kind]["count"] for kind in ("total", "writeLock", "insert", "update", "remove")} | {"writes": writes}
+
+    def more(name, before):
+        now = used(name)
+        return {kind: now[kind] - before[kind] for kind in now if kind != "total"}
+
+    before, before_d = used("c"), used("d")
+    db.command("update", "c", updates=[{"q": {"_id": i}, "u": {"$set": {"a": 1}}} for i in range(3)])
+    db.command("delete", "c", deletes=[{"q": {"_id": i}, "limit": 1} for i in range(2)])
+    assert more("c", before) == {"writeLock": 5, "insert": 0, "update": 3, "remove": 2, "writes": 5}
+    before = used("c")
+    reply = bulk_write(server, [f"{db.name}.c", f"{db.name}.d"], [
+        {"insert": 0, "document": {"_id": "x"}}, {"insert": 0, "document": {"_id": "y"}},
+        {"update": 0, "filter": {"_id": "x"}, "updateMods": {"$set": {"a": 1}}}, {"delete": 1, "filter": {}},
+        {"delete": 0, "filter": {}, "multi": True}])
+    assert reply["nErrors"] == 0 and reply["nDeleted"] == 10
+    assert more("c", before) == {"writeLock": 3, "insert": 0, "update": 0, "remove": 0, "writes": 3}
+    assert more("d", before_d) == {"writeLock": 1, "insert": 0, "update": 0, "remove": 0, "writes": 1}
+
+
 def test_top_counts_branches_apart(server, db):
     client = server.client()
     db.c.insert_one({"_id": 1})
@@ -233,6 +266,41 @@ def test_statements_of_one_update_are_written_down_each_for_itself(server, db):
     db.command("profile", 0)
     first, second = entries(db, op="update")
     assert first["nMatched"] == 1 and second["nMatched"] == 4 and second["planSummary"] == "COLLSCAN"
+
+
+def test_statements_of_bulk_write_are_written_down_in_their_own_databases(server, db):
+    client = server.client()
+    other = client[db.name + "_other"]
+    db.c.insert_many([{"_id": i, "a": i} for i in range(4)])
+    db.command("profile", 2)
+    reply = bulk_write(server, [f"{db.name}.c", f"{other.name}.c"], [
+        {"update": 0, "filter": {"a": {"$gt": 1}}, "updateMods": {"$set": {"b": 1}}, "multi": True},
+        {"update": 0, "filter": {"a": {"$frob": 1}}, "updateMods": {"$set": {"b": 1}}},
+        {"insert": 0, "document": {"_id": "x"}},
+        {"insert": 0, "document": {"_id": "y"}},
+        {"insert": 1, "document": {"_id": "z"}},
+        {"delete": 0, "filter": {"_id": "x"}}])
+    assert reply["nErrors"] == 1 and reply["nInserted"] == 3
+    db.command("profile", 0)
+    found = entries(db)
+    assert {(entry["op"], entry["ns"]) for entry in found} == {("bulkWrite", f"{db.name}.c")}
+    update, failed, insert, delete = found
+    assert update["command"]["update"] == 0 and update["nMatched"] == 2 and update["planSummary"] == "COLLSCAN" and update["execStats"]
+    assert failed["errName"] == "BadValue" and "planSummary" not in failed
+    assert insert["ninserted"] == 2 and insert["command"]["document"] == {"_id": "x"} and "planSummary" not in insert
+    assert delete["ndeleted"] == 1 and delete["planSummary"] == "IDHACK" and "execStats" not in delete and "ninserted" not in delete
+    assert "system.profile" not in other.list_collection_names()
+    client.drop_database(other.name)
+
+
+def test_a_database_of_another_case_is_made_beside_a_profiled_one():
+    with Server() as server:
+        client = server.client()
+        client.Shop.command("profile", 2)
+        client.shop.c.insert_one({"_id": 1})
+        assert client.Shop.command("profile", 0)["was"] == 2 and client.shop.c.find_one() == {"_id": 1}
+        with pytest.raises(OperationFailure, match="different case"):
+            client.Shop.c.insert_one({})
 
 
 def test_only_slow_operations_at_level_one(db):
