@@ -7,7 +7,7 @@ namespace base {
 
 namespace {
 
-// Codes that one place alone throws, by their number.
+// Codes that only one place throws, as a number: error.h needs no name for them.
 struct Name {
   int32_t code;
   const char* text;
@@ -15,6 +15,7 @@ struct Name {
 constexpr Name rare_names[] = {
     {54, "NotSingleValueField"},
     {111, "NotExactValueField"},
+    {159, "DurationOverflow"},
     {203, "ShardingStateNotInitialized"},
     {278, "UnsatisfiableCommitQuorum"},
     {325, "APIMismatchError"},
@@ -24,8 +25,6 @@ constexpr Name rare_names[] = {
 }  // namespace
 
 std::string code_name(ErrorCode code) {
-  // A name for a code that is thrown in one place only, as a number.
-  if (static_cast<int32_t>(code) == 159) return "DurationOverflow";
   switch (code) {
 #define PALIMPSEST_ERROR_NAME(name, number, text) \
   case ErrorCode::name:                           \
