@@ -179,6 +179,12 @@ void IndexKeys::add(Bytes key, Bytes its_types) {
   keys.push_back(std::move(key));
 }
 
+void IndexKeys::clear() {
+  keys.clear();
+  types.clear();
+  multikey_fields = 0;
+}
+
 EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after) {
   EntryChanges changes;
   size_t i = 0, j = 0;
@@ -195,9 +201,7 @@ EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after) {
 }
 
 void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
-  out.keys.clear();
-  out.types.clear();
-  out.multikey_fields = 0;
+  out.clear();
   // Most indexes are on one plain field that holds no array.
   if (spec.fields.size() == 1 && spec.fields[0].path.find('.') == std::string::npos) {
     const Element value = document.find(spec.fields[0].path);

@@ -28,6 +28,7 @@ struct IndexKeys {
 
   BytesView types_at(size_t i) const { return types.empty() ? BytesView() : BytesView(types[i]); }
   void add(Bytes key, Bytes its_types);
+  void clear();
 };
 
 // The document's keys; the partial filter is not asked here. Replaces what is in `out`.
@@ -37,7 +38,6 @@ void index_keys(const IndexSpec& spec, bson::DocumentView document, IndexKeys& o
 struct EntryChanges {
   IndexKeys gone, come;
   IndexKeys were, are;            // the same keys
-  bool empty() const { return gone.keys.empty() && come.keys.empty() && are.keys.empty(); }
 };
 EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after);
 

@@ -175,8 +175,7 @@ void StoredIndex::keys_of(bson::DocumentView document, IndexKeys& out) const {
   if (partial()) {
     if (!predicate_) throw base::OperationError(base::ErrorCode::internal_error, "the filter of partial index " + spec_.name + " is not compiled");
     if (!predicate_->matches(document)) {
-      out.keys.clear();
-      out.multikey_fields = 0;
+      out.clear();
       return;
     }
   }
