@@ -60,6 +60,7 @@ class Repair {
     warn(report.moved_documents, "Removed {} duplicate documents.");
     warn(report.inserted_keys, "Inserted {} missing index entries.");
     warn(report.removed_keys, "Removed {} extra index entries.");
+    warn(report.corrected_types, "Corrected the types of {} index entries.");
     warn(report.corrected_chains, "Corrected {} chain entries.");
     if (lost_) report.warnings.push_back("What was removed is in " + lost_->ns() + ".");
   }
@@ -555,7 +556,7 @@ class Repair {
     }
     for (const RecordId record : records()) {
       ask();
-      in_transaction(engine_, [&](Transaction& transaction) { insert_missing(transaction, index, record); });
+      in_transaction(engine_, [&](Transaction& transaction) { correct_entries(transaction, index, record); });
     }
   }
 
@@ -572,18 +573,18 @@ class Repair {
     transaction.after_commit([this] { ++report.removed_keys; });
   }
 
-  void insert_missing(Transaction& transaction, StoredIndex& index, RecordId record) {
+  void correct_entries(Transaction& transaction, StoredIndex& index, RecordId record) {
     const auto content = readable(transaction, record);
     if (!content) return;
     const bson::DocumentView document(*content);
     index.keys_of(document, keys_);
     const IndexKeys keys = keys_;
     collection_.note_multikey(index, keys.multikey_fields);
-    int64_t inserted = 0;
+    int64_t inserted = 0, corrected = 0;
     for (size_t i = 0; i < keys.keys.size(); ++i) {
       const Bytes& key = keys.keys[i];
       if (index.has(transaction, key, record)) {
-        if (const auto types = index.types(transaction, key, record); types && *types != keys.types_at(i)) index.retype(transaction, key, record, keys.types_at(i));
+        corrected += correct_types(transaction, index, key, record, keys.types_at(i));
         continue;
       }
       if (index.shared() && index.spec().unique && !index.is_id()) {
@@ -595,7 +596,18 @@ class Repair {
       }
       ++inserted;
     }
-    transaction.after_commit([this, inserted] { report.inserted_keys += inserted; });
+    transaction.after_commit([this, inserted, corrected] {
+      report.inserted_keys += inserted;
+      report.corrected_types += corrected;
+    });
+  }
+
+  // Whether they were others.
+  bool correct_types(Transaction& transaction, const StoredIndex& index, BytesView key, RecordId record, BytesView due) {
+    const auto types = index.types(transaction, key, record);
+    if (!types || *types == due) return false;
+    index.retype(transaction, key, record, due);
+    return true;
   }
 
   // Two documents under one key of a unique index: MongoDB keeps the one that is in it.

@@ -246,6 +246,22 @@ TEST_CASE("index entries that are missing are made, those that lead nowhere go")
   f.require_sound(report);
 }
 
+TEST_CASE("index entries that tell other types than their documents have are put right") {
+  Fixture f;
+  const Table index = f.collection->index("n")->table();
+  const Bytes entry = f.keys(index).front();
+  in_transaction(f.engine, [&](Transaction& t) { index.put(t, entry, "\x02"); });  // a double
+  const ValidateReport damaged = f.validate();
+  CHECK_FALSE(damaged.valid);
+  REQUIRE(damaged.errors.size() == 1);
+  CHECK(damaged.errors[0].find("tells other types than the document has") != std::string::npos);
+  const RepairReport report = f.repair();
+  CHECK(report.corrected_types == 1);
+  CHECK(report.repaired());
+  CHECK(report.inserted_keys + report.removed_keys == 0);
+  f.require_sound(report);
+}
+
 TEST_CASE("a repair stops where it is told to, wherever that is, and the next one goes on") {
   Fixture f;
   const auto chains = f.keys(f.tables().chains);

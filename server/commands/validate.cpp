@@ -68,6 +68,7 @@ void append_repair(const storage::RepairReport& repair, bson::Builder& reply) {
   append_count(reply, "numDocumentsMovedToLostAndFound", repair.moved_documents);
   append_count(reply, "numOutdatedMissingIndexEntry", 0);
   append_count(reply, "numRestoredContents", repair.restored_contents);
+  append_count(reply, "numCorrectedIndexEntries", repair.corrected_types);
   append_count(reply, "numCorrectedChainEntries", repair.corrected_chains);
 }
 
