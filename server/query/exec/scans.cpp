@@ -118,9 +118,20 @@ void IndexScan::plan_leap(bson::BytesView types) {
   if (reader.ok() && !null) leap_ = bson::Bytes(cursor_->key().substr(0, reader.read()));
 }
 
+// Whether entries have the wanted values as the documents have them. An array that came since the plan was made has an entry for each
+// element.
+bool IndexScan::tells_values() const {
+  if (!told_) return false;
+  if (!index_->multikey()) [[likely]] return true;
+  for (size_t i = 0; i < options_.values.size(); ++i) {
+    if (options_.values[i] && index_->multikey_field(i)) return false;
+  }
+  return true;
+}
+
 // The document as far as the entry tells it. False: it had to be fetched, and is gone.
 bool IndexScan::read_document(storage::Transaction& transaction) {
-  const auto types = told_ ? told_->types() : std::nullopt;
+  const auto types = tells_values() ? told_->types() : std::nullopt;
   if (types) {
     if (options_.distinct) plan_leap(*types);
     if (auto values = read_values(index_->spec(), cursor_->key(), *types, options_.values)) {

@@ -96,6 +96,7 @@ class IndexScan : public Stage {
   void open(storage::Transaction& transaction);
   bool next_range();
   bool next_entry();
+  bool tells_values() const;
   bool read_document(storage::Transaction& transaction);
   void plan_leap(bson::BytesView types);
   bool leap();

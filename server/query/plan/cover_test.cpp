@@ -216,6 +216,26 @@ TEST_CASE("a count's scan shows the two keys it goes between") {
         R"({"startKey": {"a": 3, "b": {"$maxKey": 1}}, "startKeyInclusive": false, "endKey": {"a": 5, "b": {"$minKey": 1}}, "endKeyInclusive": false})");
 }
 
+TEST_CASE("an array that comes while a covered query is read is shown whole") {
+  TestServer server;
+  for (int i = 0; i < 10; ++i) server.insert("c", bson::json("{_id: " + std::to_string(i) + ", a: " + std::to_string(i) + ", b: 1}"));
+  server.create_index("c", "a_1_b_1", "{key: {a: 1, b: 1}}");
+  const std::string rest = "filter: {a: {$gte: 3}}, projection: {_id: 0, a: 1}, hint: 'a_1_b_1'";
+  REQUIRE(stages(server.run("{explain: {find: 'c', " + rest + "}}")) == "PROJECTION_COVERED IXSCAN");
+  const bson::Document begun = server.run("{find: 'c', batchSize: 2, " + rest + "}");
+  CHECK(bson::to_json(begun["cursor"].as_document()["firstBatch"]) == R"([{"a": 3}, {"a": 4}])");
+  const auto collection = server.collection("c");
+  storage::in_transaction(server.engine(), [&](storage::Transaction& transaction) {
+    const auto record = collection->find_id(transaction, bson::Value(6));
+    collection->update(transaction, *record, collection->find(transaction, *record)->view(), bson::json("{_id: 6, a: [6, 60], b: 1}"));
+  });
+  bson::Builder more;
+  more.append("getMore", begun["cursor"].as_document()["id"].to_int64()).append("collection", "c");
+  const bson::Document rest_of_it = server.run(more.done());
+  INFO(bson::to_json(rest_of_it));
+  CHECK(bson::to_json(rest_of_it["cursor"].as_document()["nextBatch"]) == R"([{"a": 5}, {"a": [6, 60]}, {"a": 7}, {"a": 8}, {"a": 9}])");
+}
+
 TEST_CASE("a distinct scan leaps over what has the value already, and keeps null from missing") {
   Shop shop;
   const bson::Document reply = shop.explain("distinct: 'c', key: 'a'");
