@@ -55,6 +55,20 @@ int code_of(const std::function<void()>& work) {
   return 0;
 }
 
+struct Move {
+  const char *zone, *start;
+  DateUnit unit;
+  int64_t amount;
+  const char* result;
+};
+
+void check_moves(std::initializer_list<Move> moves) {
+  for (const Move& move : moves) {
+    INFO(move.zone << " " << move.start << " " << move.amount);
+    CHECK(shown(moved(TimeZone(move.zone), at(move.start), move.unit, move.amount)) == shown(at(move.result)));
+  }
+}
+
 // A day after another, without a formula.
 CalendarDay day_after(CalendarDay day) {
   constexpr int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -85,20 +99,14 @@ TEST_CASE("the calendar counts days as one does by hand, before and after Christ
 }
 
 TEST_CASE("hours and shorter units are time that passes") {
-  struct {
-    const char *zone, *start;
-    DateUnit unit;
-    int64_t amount;
-    const char* result;
-  } const cases[] = {
+  check_moves({
       {"America/New_York", "2024-03-10T06:30:00Z", DateUnit::hour, 1, "2024-03-10T07:30:00Z"},
       {"America/New_York", "2020-03-08T07:20:00Z", DateUnit::minute, -25, "2020-03-08T06:55:00Z"},
       {"Europe/Amsterdam", "2020-10-25T00:50:05Z", DateUnit::hour, 1, "2020-10-25T01:50:05Z"},
       {"Europe/Amsterdam", "2020-10-25T01:10:05Z", DateUnit::minute, -20, "2020-10-25T00:50:05Z"},
       {"Australia/Lord_Howe", "2021-04-03T14:50:05Z", DateUnit::minute, 20, "2021-04-03T15:10:05Z"},
       {"Australia/Lord_Howe", "2020-10-03T15:30:20Z", DateUnit::second, -50, "2020-10-03T15:29:30Z"},
-  };
-  for (const auto& c : cases) CHECK(shown(moved(TimeZone(c.zone), at(c.start), c.unit, c.amount)) == shown(at(c.result)));
+  });
 
   Random random(1);
   for (int i = 0; i < 3000; ++i) {
@@ -110,12 +118,7 @@ TEST_CASE("hours and shorter units are time that passes") {
 }
 
 TEST_CASE("days and longer units keep the time on the clock") {
-  struct {
-    const char *zone, *start;
-    DateUnit unit;
-    int64_t amount;
-    const char* result;
-  } const cases[] = {
+  check_moves({
       {"Europe/Amsterdam", "2020-10-24T18:10:00Z", DateUnit::day, 1, "2020-10-25T19:10:00Z"},
       // Clocks skip the time: it is as much later.
       {"Europe/Amsterdam", "2021-03-27T01:20:00Z", DateUnit::day, 1, "2021-03-28T01:20:00Z"},
@@ -136,11 +139,7 @@ TEST_CASE("days and longer units keep the time on the clock") {
       {"UTC", "2020-08-31T10:05:00.005Z", DateUnit::month, -18, "2019-02-28T10:05:00.005Z"},
       {"+05:30", "2021-03-31T20:00:00Z", DateUnit::month, 1, "2021-04-30T20:00:00Z"},
       {"+05:30", "2021-03-30T20:00:00Z", DateUnit::month, 1, "2021-04-29T20:00:00Z"},
-  };
-  for (const auto& c : cases) {
-    INFO(c.zone << " " << c.start << " " << c.amount);
-    CHECK(shown(moved(TimeZone(c.zone), at(c.start), c.unit, c.amount)) == shown(at(c.result)));
-  }
+  });
 
   Random random(2);
   for (int i = 0; i < 3000; ++i) {
