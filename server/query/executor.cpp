@@ -1,7 +1,5 @@
 #include "server/query/executor.h"
 
-#include <algorithm>
-
 #include "base/clock.h"
 #include "server/operation.h"
 #include "server/query/executor_plan.h"
@@ -19,10 +17,6 @@ constexpr int works_between_pauses = 128;
 constexpr int64_t pause_us = 10'000;
 
 int64_t now_us() { return base::system_clock().monotonic_us(); }
-
-bool has_stage(const exec::Stage& stage, std::string_view name) {
-  return stage.name() == name || std::any_of(stage.children().begin(), stage.children().end(), [&](const auto& child) { return has_stage(*child, name); });
-}
 
 }  // namespace
 
@@ -88,8 +82,8 @@ ExecutionStats Executor::stats() const {
 }
 
 std::string Executor::summary() const { return plan_->root->summary(); }
-bool Executor::scans() const { return has_stage(*plan_->root, "COLLSCAN"); }
-bool Executor::sorts() const { return has_stage(*plan_->root, "SORT"); }
+bool Executor::scans() const { return plan_->root->has("COLLSCAN"); }
+bool Executor::sorts() const { return plan_->root->has("SORT"); }
 const Matcher& Executor::matcher() const { return *plan_->matcher; }
 
 namespace {

@@ -71,6 +71,10 @@ void Stage::explain(bson::Builder& out, Verbosity verbosity) const {
   }
 }
 
+bool Stage::has(std::string_view name) const {
+  return name_ == name || std::any_of(children_.begin(), children_.end(), [&](const auto& child) { return child->has(name); });
+}
+
 void Stage::count(ExecutionStats& total) const {
   for (const auto& stage : children_) stage->count(total);
 }

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bson/builder.h"
@@ -69,6 +70,8 @@ class Stage {
   virtual bool exhausted() const { return stats_.ended || (children_.size() == 1 && child().exhausted()); }
 
   const std::string& name() const { return name_; }
+  // Whether this stage, or one below it, is of that name.
+  bool has(std::string_view name) const;
   const StageStats& stats() const { return stats_; }
   const std::vector<std::unique_ptr<Stage>>& children() const { return children_; }
 
