@@ -91,7 +91,7 @@ int64_t FailPoints::configure(const std::string& name, const bson::ValueView& mo
   return entered;
 }
 
-std::optional<bson::Document> FailPoints::strike(const std::string& name, const Concerns& concerns) {
+std::optional<bson::Document> FailPoints::strike(std::string_view name, const Concerns& concerns) {
   if (!any()) return std::nullopt;
   std::lock_guard lock(mutex_);
   const auto found = points_.find(name);
@@ -111,7 +111,7 @@ std::optional<bson::Document> FailPoints::strike(const std::string& name, const 
   return point.data;
 }
 
-bool FailPoints::armed(const std::string& name, const Concerns& concerns) const {
+bool FailPoints::armed(std::string_view name, const Concerns& concerns) const {
   std::lock_guard lock(mutex_);
   const auto found = points_.find(name);
   if (found == points_.end()) return false;
@@ -122,7 +122,7 @@ bool FailPoints::armed(const std::string& name, const Concerns& concerns) const 
   return ready && concerns(point.data);
 }
 
-int64_t FailPoints::entered(const std::string& name) const {
+int64_t FailPoints::entered(std::string_view name) const {
   std::lock_guard lock(mutex_);
   const auto found = points_.find(name);
   return found == points_.end() ? 0 : found->second.entered;

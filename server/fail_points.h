@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "bson/document.h"
 
@@ -32,13 +33,13 @@ class FailPoints {
   // The data of a fail point that strikes now; counts it. Where `concerns` says of its data that it is about somebody else, it
   // neither strikes nor counts. Costs an atomic load where nothing is armed.
   using Concerns = std::function<bool(bson::DocumentView data)>;
-  std::optional<bson::Document> strike(const std::string& name, const Concerns& concerns = {});
+  std::optional<bson::Document> strike(std::string_view name, const Concerns& concerns = {});
   // Whether it would strike, as far as that can be told beforehand; counts nothing.
-  bool armed(const std::string& name, const Concerns& concerns) const;
-  // Strikes it? Cheap enough for every check of a deadline.
-  bool strikes(const char* name) { return any() && strike(name); }
+  bool armed(std::string_view name, const Concerns& concerns) const;
+  // Cheap enough for every check of a deadline.
+  bool strikes(std::string_view name) { return any() && strike(name); }
   bool any() const { return active_.load(std::memory_order_relaxed) != 0; }
-  int64_t entered(const std::string& name) const;
+  int64_t entered(std::string_view name) const;
 
  private:
   struct Point {
@@ -52,7 +53,7 @@ class FailPoints {
 
   std::atomic<int> active_{0};
   mutable std::mutex mutex_;
-  std::map<std::string, Point> points_;
+  std::map<std::string, Point, std::less<>> points_;
 };
 
 }  // namespace server
