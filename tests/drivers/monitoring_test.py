@@ -15,7 +15,7 @@ DOUBLE, STRING, OBJECT, ARRAY, BOOLEAN, DATE, INT, LONG = 1, 2, 3, 4, 8, 9, 16, 
 
 
 def type_of(raw, path):
-    """The BSON type of a field: what a decoder into integers or times looks at. None: it isn't there."""
+    """Returns the BSON type of a field, which a decoder into integers or times looks at; None if the field isn't there."""
     data = raw.raw
     for part in path.split("."):
         at, found = 4, None
@@ -316,7 +316,7 @@ def test_only_slow_operations_at_level_one(db):
         assert db.command("profile", 1, sampleRate=0)["slowms"] == -1
         list(db.c.find())
         assert len(entries(db)) == 1
-        # The threshold is the process's, the level each database's.
+        # The threshold belongs to the process, the level to each database.
         assert admin.command("profile", -1)["slowms"] == -1 and admin.command("profile", -1)["was"] == 0
     finally:
         db.command("profile", 0, slowms=100, sampleRate=1.0)

@@ -25,7 +25,7 @@ MESSAGE_BYTES = 47_999_000    # bytes of documents that they send in one message
 
 
 def integer(value):
-    """As a Go struct with an int64 reads it: a double is taken if it has no fraction, anything else is an error."""
+    """Reads a value as a Go struct with an int64 does: it takes a double without a fraction, and anything but a number is an error."""
     assert isinstance(value, (int, float)) and not isinstance(value, bool), f"{value!r} is no number"
     assert value == int(value), f"{value!r} has a fraction"
     return int(value)
@@ -45,7 +45,7 @@ def connect(client):
 
 
 def accepts_zero_timestamps(client):
-    """Whether documents with Timestamp(0, 0) can be written as they are. An error of another kind ends the tool."""
+    """Returns whether the server can write documents with Timestamp(0, 0) as they are. An error of another kind ends the tool."""
     try:
         client["_mongorestore_dummy"].command("update", "_mongorestore_dummy.dummy", bypassEmptyTsReplacement=True, writeConcern=MAJORITY,
                                               updates=[{"q": {"____dummy": 1}, "u": {"$rename": {}}}])
@@ -245,7 +245,7 @@ class Restore:
         assert integer(reply["applied"]) == 1 and reply["results"] == [True], (entry, reply)
 
     def only_of_indexes(self, db, command, name, o):
-        """mongorestore keeps indexes itself, and makes them at the end."""
+        """Returns whether the entry concerns indexes alone: mongorestore remembers these, and makes the indexes at the end."""
         indexes = self.indexes.setdefault((db, name), []) if command not in ("dropDatabase", "renameCollection") else None
         if command == "createIndexes":
             indexes.append({field: value for field, value in o.items() if field != "createIndexes"})
@@ -307,7 +307,7 @@ def selector(document, fields):
 
 
 def export(database, name, query=None, fields=None, sort=None, skip=0, limit=0):
-    """The lines of --jsonFormat canonical."""
+    """Returns the lines that mongoexport --jsonFormat canonical writes."""
     connect(database.client)
     if not collection_info(database, name):
         return []
@@ -349,7 +349,7 @@ def status(client):
 
 
 def stat_row(before, after):
-    """One line, as numbers."""
+    """Returns one line of mongostat, as numbers."""
     cache = after["wiredTiger"]["cache"]
     tickets = after["wiredTiger"]["concurrentTransactions"]
     queue, active = after["globalLock"]["currentQueue"], after["globalLock"]["activeClients"]
@@ -377,7 +377,7 @@ def stat_row(before, after):
 
 
 def top(client):
-    """{namespace: {total, read, write: (microseconds, count)}}"""
+    """Returns what mongotop shows: {namespace: {total, read, write: (microseconds, count)}}."""
     totals = client.admin.command("top")["totals"]
     return {ns: {short: (integer(of[name]["time"]), integer(of[name]["count"])) for short, name in
                  (("total", "total"), ("read", "readLock"), ("write", "writeLock"))} for ns, of in totals.items() if ns != "note"}

@@ -30,7 +30,7 @@ def document(*elements):
     return RawBSONDocument((len(body) + 4).to_bytes(4, "little") + body)
 
 
-# Types that drivers don't write any more, but dumps of old databases hold.
+# A document with the types that drivers don't write any more, but that dumps of old databases hold.
 DEPRECATED = document(element(0x10, "_id", (99).to_bytes(4, "little")), element(0x06, "undefined", b""),
                       element(0x0C, "pointer", (4).to_bytes(4, "little") + b"a.b\0" + bytes(range(12))),
                       element(0x0E, "symbol", (3).to_bytes(4, "little") + b"ab\0"))
@@ -45,7 +45,7 @@ ALL_TYPES = {
 
 
 def content(database):
-    """Everything a dump is to bring back: documents as bytes in the order of their _ids, options, indexes."""
+    """Everything that a dump must bring back, by collection: its documents as sorted bytes, its options, its indexes."""
     found = {}
     for one in database.list_collections():
         name = one["name"]
@@ -174,21 +174,21 @@ def test_a_branch_and_a_snapshot_are_databases_to_the_tools(client, name, tmp_pa
         dump(client, tmp_path / "each", db=source)
         Restore(client, tmp_path / "each", db=target, of=source)
         assert content(client[target]) == content(client[source]) and sizes(client[target]) == found
-    # All databases: each once, and no branch or snapshot of it.
+    # A dump of all databases has each of them once, and no branch or snapshot.
     dump(client, tmp_path / "all")
     assert not [one for one in (tmp_path / "all").iterdir() if "@" in one.name]
-    # Into a branch.
+    # A dump can be restored into a branch.
     main.command("createBranch", "restored")
     Restore(client, tmp_path / "each", db=f"{name}@restored", of=f"{name}@dev", drop=True)
     assert sizes(client[f"{name}@restored"]) == {"c": 50, "fresh": 1} and sizes(main) == expected[""]
-    # A snapshot doesn't change.
+    # A snapshot takes no writes.
     with pytest.raises(OperationFailure) as failure:
         Restore(client, tmp_path / "each", db=f"{name}@before-{name}", of=f"{name}@dev")
     assert failure.value.code == 20
     client.admin.command("dropSnapshot", f"before-{name}")
 
 
-# As mongodump wrote them of servers of 2.6 to 7.0.
+# Metadata files as mongodump wrote them when it dumped servers of versions 2.6 to 7.0.
 OF_OTHERS = {
     "plain": """{"indexes":[{"v":{"$numberInt":"2"},"key":{"_id":{"$numberInt":"1"}},"name":"_id_"}],
                  "uuid":"f1b3a5e2c3d4405e9f0a1b2c3d4e5f60","collectionName":"plain","type":"collection"}""",

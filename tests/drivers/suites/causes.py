@@ -1,11 +1,11 @@
-"""Why a driver's test failed or was skipped, told from its name and from what it said.
+"""Finds why a driver's test failed or was skipped, from its name and its error.
 
 A cause is a feature of the server, or of the machine, that the test needs. The first cause that fits counts: a test of a
 transaction over a change stream counts for transactions.
 """
 import re
 
-# What fails: (cause, in the test's name, in its error). An empty pattern fits nothing.
+# Causes of failures: (cause, pattern for the test's name, pattern for its error). An empty pattern fits nothing.
 FAILURES = (
     ("client-side encryption", r"encrypt|csfle|fle2|qe_", r"pymongocrypt|encryptedFields|autoEncrypt"),
     ("transactions", r"transaction|txn", r"Multi-document transactions are not supported|commitTransaction|abortTransaction"),
@@ -25,7 +25,7 @@ FAILURES = (
     ("the machine: DNS, containers", r"uri_options_srv", r"DNS query name does not exist|nameservers failed|'container': "),
 )
 
-# What is skipped: (cause, in the reason).
+# Causes of skips: (cause, pattern for the reason).
 SKIPS = (
     ("another kind of server", r"mongos|shard|[Ss]tandalone|load balancer|LOAD_BALANCER|serverless|data lake|mmapv1|storage engine|[Ss]econdar|replica set|topolog|SRV|Atlas"),
     ("another version of the server", r"version|runOn"),

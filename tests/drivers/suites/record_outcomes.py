@@ -1,4 +1,4 @@
-"""A plugin for pytest: a line of JSON for every test that ended, written at once, so that a run that is stopped loses nothing.
+"""A plugin for pytest that writes a line of JSON for every test that ended, at once, so that a run that is stopped loses nothing.
 
 {"test": …, "outcome": "passed" | "failed" | "skipped", "text": why not, "seconds": …}; the file's name stands in OUTCOMES.
 """
@@ -7,7 +7,7 @@ import os
 
 
 def pytest_runtest_logreport(report):
-    # A failed set-up or clean-up is a failure too; a passed one says nothing.
+    # A set-up or clean-up that failed is recorded as a failure of its test; one that passed isn't recorded.
     if report.when != "call" and report.passed:
         return
     text = ""
