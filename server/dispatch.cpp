@@ -157,8 +157,8 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
   apply_generic_arguments(op, *command);
   check_known_fields(*command, request, op.api.strict);
   if (command->takes_collection()) request.collection();
-  op.check_interrupt();
   fail_before(op, *command, fault);
+  op.check_interrupt();
   if (op.lsid.is_object()) services_.sessions.use(session_key(op.lsid.as_document()), services_.clock.wall_ms());
   learn_cluster_time(op);
   check_member(op, *command);

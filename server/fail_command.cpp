@@ -63,7 +63,8 @@ void block(OperationContext& op, bson::DocumentView data) {
   if (!ms.is_number())
     throw OperationError(ErrorCode::invalid_options, "must specify 'blockTimeMS' when 'blockConnection' is true");
   if (ms.to_int64() < 0) throw OperationError(ErrorCode::invalid_options, "'blockTimeMS' must be non-negative");
-  op.sleep(std::chrono::milliseconds(ms.to_int64()));
+  // For its whole time, as mongod: maxTimeMS is looked at afterwards, and a driver's own limit comes first.
+  op.block(std::chrono::milliseconds(ms.to_int64()));
 }
 
 // Whether failCommand's data are about this command.

@@ -55,7 +55,7 @@ void OperationContext::kill(ErrorCode code) {
   woken_.notify_all();
 }
 
-void OperationContext::check_interrupt() const {
+void OperationContext::check_killed() const {
   if (const int32_t code = kill_code_.load(std::memory_order_relaxed)) [[unlikely]] {
     const auto why = static_cast<ErrorCode>(code);
     std::string message = "operation was interrupted";
@@ -64,19 +64,29 @@ void OperationContext::check_interrupt() const {
     if (code == 279) message = "operation was interrupted because a client disconnected";
     throw OperationError(why, message);
   }
+}
+
+void OperationContext::check_interrupt() const {
+  check_killed();
   if (deadline_ && passed(*deadline_, services_.fail_points)) [[unlikely]] {
     throw OperationError(ErrorCode::max_time_ms_expired, "operation exceeded time limit");
   }
 }
 
 void OperationContext::sleep(std::chrono::milliseconds duration) {
-  auto until = std::chrono::steady_clock::now() + duration;
-  if (deadline_) until = std::min(until, *deadline_);
-  {
-    std::unique_lock lock(mutex_);
-    woken_.wait_until(lock, until, [this] { return killed(); });
-  }
+  const auto until = std::chrono::steady_clock::now() + duration;
+  wait_until(deadline_ ? std::min(until, *deadline_) : until);
   check_interrupt();
+}
+
+void OperationContext::block(std::chrono::milliseconds duration) {
+  wait_until(std::chrono::steady_clock::now() + duration);
+  check_killed();
+}
+
+void OperationContext::wait_until(Time end) {
+  std::unique_lock lock(mutex_);
+  woken_.wait_until(lock, end, [this] { return killed(); });
 }
 
 void OperationContext::set_plan_summary(std::string text) {

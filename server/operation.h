@@ -93,6 +93,8 @@ class OperationContext {
 
   // Sleeps, but wakes up and throws when killed or out of time.
   void sleep(std::chrono::milliseconds duration);
+  // Sleeps whatever the deadline, but wakes up and throws when killed.
+  void block(std::chrono::milliseconds duration);
 
   ApiParameters api;
   WriteConcern write_concern;
@@ -165,6 +167,9 @@ class OperationContext {
   Locks locks;
 
  private:
+  void check_killed() const;
+  void wait_until(Time end);  // or until it is killed
+
   Services& services_;
   Client& client_;
   const Request& request_;
