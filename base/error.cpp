@@ -13,12 +13,8 @@ struct Name {
   const char* text;
 };
 constexpr Name rare_names[] = {
-    {54, "NotSingleValueField"},
-    {111, "NotExactValueField"},
-    {159, "DurationOverflow"},
-    {203, "ShardingStateNotInitialized"},
-    {278, "UnsatisfiableCommitQuorum"},
-    {325, "APIMismatchError"},
+    {54, "NotSingleValueField"},          {111, "NotExactValueField"},        {159, "DurationOverflow"},
+    {203, "ShardingStateNotInitialized"}, {278, "UnsatisfiableCommitQuorum"}, {325, "APIMismatchError"},
     {361, "CollectionUUIDMismatch"},
 };
 

@@ -12,16 +12,28 @@ namespace bench {
 
 const std::vector<Benchmark>& all() {
   static const std::vector<Benchmark> benchmarks = {
-      {"dedup", "chapter 6 of dbDedup: each figure and table, the goals, and other programs on the same bytes", chapter6::add_options},
-      {"bandwidth", "inserts into a replica set over lines of 1, 5, 20, 100 Mbit/s (dbDedup, figure 6.5); needs root", sets::add_bandwidth},
+      {"dedup", "chapter 6 of dbDedup: each figure and table, the goals, and other programs on the same bytes",
+       chapter6::add_options},
+      {"bandwidth", "inserts into a replica set over lines of 1, 5, 20, 100 Mbit/s (dbDedup, figure 6.5); needs root",
+       sets::add_bandwidth},
       {"shards", "records routed by key over 1, 3, 5, 9 pairs of servers (dbDedup, table 6.2)", sets::add_shards},
-      {"failover", "compression in the inserts after the primary was killed, of the log and in the new primary's store", sets::add_fail_over},
+      {"failover", "compression in the inserts after the primary was killed, of the log and in the new primary's store",
+       sets::add_fail_over},
       {"majority", "writes acknowledged by the majority of a replica set, beside consensus alone", sets::add_majority},
-      {"sizes", "data directories of the sets, file by file, beside git gc --aggressive and zstd -19 --long=31", sizes::add_options},
-      {"branches", "the versioning benchmark of Decibel over all layouts, git beside, and what branches, commits and merges cost", branches::add_options},
-      {"merkle", "indexes of immutable data side by side (Yue et al.): speed, sharing, differences, merges, proofs; the figures to reach", merkle::add_options},
-      {"past", "page tables of snapshots by a log with levels (Skippy): by skew, height, size and age, of ranges, beside an ordered index; the figures to reach", past::add_options},
-      {"wire", "small commands over sockets at 1, 8, 32, 256 connections: what one costs the server in CPU time and context switches", wire::add_options},
+      {"sizes", "data directories of the sets, file by file, beside git gc --aggressive and zstd -19 --long=31",
+       sizes::add_options},
+      {"branches", "the versioning benchmark of Decibel over all layouts, git beside, and what branches, commits and merges cost",
+       branches::add_options},
+      {"merkle",
+       "indexes of immutable data side by side (Yue et al.): speed, sharing, differences, merges, proofs; the figures to reach",
+       merkle::add_options},
+      {"past",
+       "page tables of snapshots by a log with levels (Skippy): by skew, height, size and age, of ranges, beside an ordered "
+       "index; the figures to reach",
+       past::add_options},
+      {"wire",
+       "small commands over sockets at 1, 8, 32, 256 connections: what one costs the server in CPU time and context switches",
+       wire::add_options},
   };
   return benchmarks;
 }

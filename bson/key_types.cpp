@@ -10,12 +10,14 @@ namespace bson {
 namespace {
 
 constexpr uint8_t usual = 0, as_int64 = 1, as_double = 2;
-constexpr uint8_t in_object = 2;    // of a null: missing, its parent is there
+constexpr uint8_t in_object = 2;  // of a null: missing, its parent is there
 constexpr char untold = 3;
-constexpr int depth_max = 200;      // of damaged keys; documents are no deeper than that
+constexpr int depth_max = 200;  // of damaged keys; documents are no deeper than that
 constexpr double two_63 = 9223372036854775808.0;
 
-bool fits_int32(int64_t value) { return value == static_cast<int32_t>(value); }
+bool fits_int32(int64_t value) {
+  return value == static_cast<int32_t>(value);
+}
 
 bool names_count_up(DocumentView array) {
   size_t index = 0;
@@ -27,7 +29,9 @@ bool names_count_up(DocumentView array) {
 
 }  // namespace
 
-bool tells_values(BytesView types) { return types != BytesView(&untold, 1); }
+bool tells_values(BytesView types) {
+  return types != BytesView(&untold, 1);
+}
 
 // --- from values
 
@@ -48,7 +52,8 @@ void KeyTypes::add_number(const ValueView& value) {
   }
   const double number = value.as_double();
   if (std::isnan(number) || number == 0) {
-    const bool plain = std::bit_cast<uint64_t>(number) == std::bit_cast<uint64_t>(number == 0 ? 0.0 : std::numeric_limits<double>::quiet_NaN());
+    const bool plain =
+        std::bit_cast<uint64_t>(number) == std::bit_cast<uint64_t>(number == 0 ? 0.0 : std::numeric_limits<double>::quiet_NaN());
     untold_ = untold_ || !plain;
     return code(number == 0 ? as_double : usual);
   }
@@ -217,7 +222,10 @@ void KeyReader::value(std::string_view name, Builder& out) {
   switch (kind) {
     case kind::min_key: append(Type::min_key, {}); break;
     case kind::undefined: append(Type::undefined, {}); break;
-    case kind::null: code(); append(Type::null, {}); break;
+    case kind::null:
+      code();
+      append(Type::null, {});
+      break;
     case kind::string: out.append(name, text()); break;
     case kind::code: append(Type::code, Value(text()).view().bytes()); break;
     case kind::object: {

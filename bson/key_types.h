@@ -6,8 +6,8 @@
 //   number   0 the usual type: int32 where it fits, else int64 where it is whole and fits, else double;  1 int64;  2 double
 //   null     0 null;  1 missing;  2 missing in an object that is there ({a: {}} under "a.b")
 //
-// Trailing zeroes are left out, so that most keys need no types at all. Where these bits don't say all (decimals, -0.0, other NaNs
-// than the usual one, symbols …) the types are one byte, 03, and only the document has the values.
+// Trailing zeroes are left out, so that most keys need no types at all. Where these bits don't say all (decimals, -0.0, other
+// NaNs than the usual one, symbols …) the types are one byte, 03, and only the document has the values.
 #pragma once
 
 #include <optional>

@@ -58,7 +58,8 @@ TEST_CASE("damaged keys and types are read to an end") {
   CHECK(rc::check("bytes changed and cut", [] {
     Written row = written({*arbitrary_value(), *arbitrary_value()}, {false, true});
     const auto spoil = [](Bytes& bytes) {
-      for (int i = 0; !bytes.empty() && i < 2; ++i) bytes[*rc::gen::inRange<size_t>(0, bytes.size())] = *rc::gen::arbitrary<char>();
+      for (int i = 0; !bytes.empty() && i < 2; ++i)
+        bytes[*rc::gen::inRange<size_t>(0, bytes.size())] = *rc::gen::arbitrary<char>();
       bytes.resize(*rc::gen::inRange<size_t>(0, bytes.size() + 1));
     };
     spoil(row.key);
@@ -71,11 +72,13 @@ TEST_CASE("damaged keys and types are read to an end") {
   }));
 }
 
-size_t types_of(const char* json) { return written({value_from_json(json).or_throw()}, {false}).types.size(); }
+size_t types_of(const char* json) {
+  return written({value_from_json(json).or_throw()}, {false}).types.size();
+}
 
 TEST_CASE("usual values need no types") {
-  for (const char* json : {"5", "-7", "0", "2.5", "'text'", "null", "true", "{a: 1, b: [1, 2.5]}", "NumberLong('5000000000')", "{$date: '2020-01-01T00:00:00Z'}",
-                           "{$numberDouble: 'Infinity'}", "{$numberDouble: 'NaN'}"}) {
+  for (const char* json : {"5", "-7", "0", "2.5", "'text'", "null", "true", "{a: 1, b: [1, 2.5]}", "NumberLong('5000000000')",
+                           "{$date: '2020-01-01T00:00:00Z'}", "{$numberDouble: 'Infinity'}", "{$numberDouble: 'NaN'}"}) {
     INFO(json);
     CHECK(types_of(json) == 0);
   }

@@ -12,7 +12,9 @@ static_assert(std::endian::native == std::endian::little && Md5::state_bytes == 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-Md5::Md5() { bson_md5_init(&state_); }
+Md5::Md5() {
+  bson_md5_init(&state_);
+}
 
 void Md5::append(base::BytesView bytes) {
   constexpr size_t piece_max = size_t{1} << 30;  // libbson counts a piece's bits in 32 bits and a few more
@@ -37,7 +39,9 @@ std::string Md5::hex() const {
   return base::to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-base::Bytes Md5::state() const { return base::Bytes(reinterpret_cast<const char*>(&state_), sizeof state_); }
+base::Bytes Md5::state() const {
+  return base::Bytes(reinterpret_cast<const char*>(&state_), sizeof state_);
+}
 
 std::optional<Md5> Md5::from_state(base::BytesView state) {
   if (state.size() != state_bytes) return std::nullopt;

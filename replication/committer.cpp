@@ -34,7 +34,9 @@ thread_local const LocalCommitter::MadeAgain* made_again = nullptr;
 
 }  // namespace
 
-bool has_history(std::string_view ns) { return !storage::is_own(ns); }
+bool has_history(std::string_view ns) {
+  return !storage::is_own(ns);
+}
 
 LocalCommitter::LocalCommitter(storage::Engine& engine, Oplog& oplog) : engine_(engine), oplog_(oplog) {
   engine_.catalog().set_schema_sink(this);

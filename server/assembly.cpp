@@ -14,8 +14,8 @@
 #include "server/profiler.h"
 #include "server/query/plan/index_filters.h"
 #include "server/services.h"
-#include "server/set_rules.h"
 #include "server/session_registry.h"
+#include "server/set_rules.h"
 #include "server/status.h"
 #include "server/status_sections.h"
 #include "server/storage_part.h"
@@ -39,7 +39,8 @@ struct Assembly::Parts {
   CollectionUsage usage;
   Profiler profiler{options};
   query::IndexFilters index_filters;
-  Services services{options, base::system_clock(), parameters, status, metrics, operations, commands, topology, sessions, fail_points, usage, profiler, index_filters};
+  Services services{options,  base::system_clock(), parameters, status,   metrics,      operations, commands, topology,
+                    sessions, fail_points,          usage,      profiler, index_filters};
   Dispatcher dispatcher{services};
   std::unique_ptr<StoragePart> storage;
 };

@@ -57,7 +57,9 @@ struct Request {
 enum class OpKind { command, query, get_more, insert, update, remove, bulk_write };
 inline constexpr size_t op_kinds = 7;
 // Counted for a collection, and profiled, one statement at a time (statement.h); others as a whole.
-constexpr bool by_statement(OpKind kind) { return kind == OpKind::update || kind == OpKind::remove || kind == OpKind::bulk_write; }
+constexpr bool by_statement(OpKind kind) {
+  return kind == OpKind::update || kind == OpKind::remove || kind == OpKind::bulk_write;
+}
 
 class Command {
  public:

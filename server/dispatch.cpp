@@ -138,7 +138,8 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
   count_operation(op, command, code, us);
   op.retry.reset();
   const bool shown = !command || !command->sensitive(request);
-  const OperationEnd end{command, {}, shown ? request.body : bson::DocumentView(), code, message, static_cast<int64_t>(reply.body.size()), us};
+  const OperationEnd end{
+      command, {}, shown ? request.body : bson::DocumentView(), code, message, static_cast<int64_t>(reply.body.size()), us};
   log_slow(op, command, reply, us / 1000, services_.profiler.finish(op, end));
   return reply;
 }
@@ -170,7 +171,8 @@ void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFaul
   command->run(op, request, reply);
 }
 
-void Dispatcher::log_slow(const OperationContext& op, const Command* command, const Reply& reply, int64_t elapsed_ms, bool wanted) const {
+void Dispatcher::log_slow(const OperationContext& op, const Command* command, const Reply& reply, int64_t elapsed_ms,
+                          bool wanted) const {
   const bool verbose = base::log_enabled(Severity::debug1, LogComponent::command);
   // An awaited hello or a blocking getMore isn't slow, it was asked to wait.
   const bool slow = wanted && (!command || command->await_topology_ms(services_, op.request()) == 0);

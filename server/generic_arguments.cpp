@@ -259,7 +259,9 @@ void check_known_fields(const Command& command, const Request& request, bool api
     // Few to look at: a name that is unknown or was there before ends the loop.
     bool repeated = false;
     for (auto before = first; before != at && !repeated; ++before) repeated = before->name == name;
-    if (repeated) throw OperationError(40413, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is a duplicate field");
+    if (repeated)
+      throw OperationError(
+          40413, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is a duplicate field");
     if (!is_generic_argument(name) && std::find(fields->begin(), fields->end(), name) == fields->end()) {
       throw OperationError(40415, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is an unknown field.");
     }

@@ -137,7 +137,7 @@ class OperationContext {
     int64_t cursor_id = 0;
     int64_t write_conflicts = 0;
     int64_t upserted = 0;
-    int64_t yields = 0;     // how often a plan let its snapshot go
+    int64_t yields = 0;  // how often a plan let its snapshot go
     // The id of the collection it looked for first; not_there: there is none of the name. -1: it looked for none.
     static constexpr int64_t not_there = 0;
     int64_t collection = -1;

@@ -11,8 +11,8 @@ namespace server {
 class Command;
 class OperationContext;
 
-// opcounters, latencies, metrics and the use of its collection, which statements count themselves. `command`: nullptr where there is none of that name. `code`: what
-// it failed with, or ok. Any thread.
+// opcounters, latencies, metrics and the use of its collection, which statements count themselves. `command`: nullptr where there
+// is none of that name. `code`: what it failed with, or ok. Any thread.
 void count_operation(const OperationContext& op, const Command* command, base::ErrorCode code, int64_t us);
 
 // A statement's use of its collection; op.counts are those of the statement.

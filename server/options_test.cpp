@@ -34,9 +34,28 @@ std::string config(const std::string& text) {
 }  // namespace
 
 TEST_CASE("flags as mongod's are understood") {
-  const Options options = parse({"--dbpath", "/d", "--port=27018", "--bind_ip", "127.0.0.1,::1", "-vv", "--wiredTigerCacheSizeGB", "0.5",
-                                 "--setParameter", "a=1", "--setParameter", "b=two", "--nounixsocket", "--journalCommitInterval", "50",
-                                 "--networkMessageCompressors", "zstd", "--quiet", "--slowms", "20", "--profile", "2"});
+  const Options options = parse({"--dbpath",
+                                 "/d",
+                                 "--port=27018",
+                                 "--bind_ip",
+                                 "127.0.0.1,::1",
+                                 "-vv",
+                                 "--wiredTigerCacheSizeGB",
+                                 "0.5",
+                                 "--setParameter",
+                                 "a=1",
+                                 "--setParameter",
+                                 "b=two",
+                                 "--nounixsocket",
+                                 "--journalCommitInterval",
+                                 "50",
+                                 "--networkMessageCompressors",
+                                 "zstd",
+                                 "--quiet",
+                                 "--slowms",
+                                 "20",
+                                 "--profile",
+                                 "2"});
   CHECK(options.dbpath == "/d");
   CHECK(options.port == 27018);
   CHECK(options.bind_ip == std::vector<std::string>{"127.0.0.1", "::1"});

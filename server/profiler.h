@@ -28,8 +28,8 @@ struct OperationEnd {
   std::string_view ns;               // of the statement; empty: the end of the whole operation
   bson::DocumentView shown;          // the entry's `command`
   base::ErrorCode code = base::ErrorCode::ok;
-  std::string_view message;          // of the error
-  int64_t reply_bytes = -1;          // -1: a statement has no reply of its own
+  std::string_view message;  // of the error
+  int64_t reply_bytes = -1;  // -1: a statement has no reply of its own
   int64_t us = 0;
 };
 
@@ -38,8 +38,8 @@ class Profiler {
  public:
   explicit Profiler(const Options& options);
 
-  std::atomic<int64_t> slow_ms;       // longer than this is slow
-  std::atomic<double> sample_rate;    // of slow operations: 0 … 1
+  std::atomic<int64_t> slow_ms;     // longer than this is slow
+  std::atomic<double> sample_rate;  // of slow operations: 0 … 1
 
   struct Settings {
     int level = 0;

@@ -24,7 +24,8 @@ bool names_tags(const std::optional<bson::DocumentView>& tags) {
 
 // What only makes sense where there is a choice of members.
 void check_primary(const Arguments& preference) {
-  if (names_tags(preference.array("tags"))) throw OperationError(ErrorCode::bad_value, "Only empty tags are allowed with primary read preference");
+  if (names_tags(preference.array("tags")))
+    throw OperationError(ErrorCode::bad_value, "Only empty tags are allowed with primary read preference");
   if (preference.unsigned_integer("maxStalenessSeconds").value_or(0) != 0) {
     throw OperationError(ErrorCode::bad_value, "maxStalenessSeconds can not be set for the primary mode");
   }
@@ -38,13 +39,14 @@ void check_primary(const Arguments& preference) {
 
 void check_read_preference(const bson::ValueView& preference) {
   if (!preference.is_object()) {
-    throw OperationError(ErrorCode::type_mismatch,
-                         "$readPreference has incorrect type: expected object but got " + std::string(bson::type_name(preference.type())));
+    throw OperationError(ErrorCode::type_mismatch, "$readPreference has incorrect type: expected object but got " +
+                                                       std::string(bson::type_name(preference.type())));
   }
   const Arguments arguments("readPreference", preference.as_document());
   const std::string_view mode = arguments.required_string("mode");
   if (std::find(std::begin(modes), std::end(modes), mode) == std::end(modes)) {
-    throw OperationError(ErrorCode::bad_value, "Enumeration value '" + std::string(mode) + "' for field 'readPreference.mode' is not a valid value.");
+    throw OperationError(ErrorCode::bad_value,
+                         "Enumeration value '" + std::string(mode) + "' for field 'readPreference.mode' is not a valid value.");
   }
   arguments.array("tags");
   arguments.unsigned_integer("maxStalenessSeconds");

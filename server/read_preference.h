@@ -5,8 +5,8 @@
 
 namespace server {
 
-// Throws what MongoDB answers for one that it can't follow: TypeMismatch, BadValue for an unknown mode or for tags and staleness with the
-// primary, 40414 without a mode, 51024 for a negative staleness, InvalidOptions for hedged reads of the primary.
+// Throws what MongoDB answers for one that it can't follow: TypeMismatch, BadValue for an unknown mode or for tags and staleness
+// with the primary, 40414 without a mode, 51024 for a negative staleness, InvalidOptions for hedged reads of the primary.
 void check_read_preference(const bson::ValueView& preference);
 
 }  // namespace server

@@ -114,7 +114,8 @@ TEST_CASE("findAndModify changes nothing where it can't show what it is to show"
   refused("query: {g: 1}, remove: true");
   refused("query: {_id: 5}, update: {$set: {g: 2}}, upsert: true, new: true");
   server.expect("{find: 'c', sort: {_id: 1}}", "{cursor: {firstBatch: [{_id: 0, g: 1}, {_id: 1, g: 1}]}}");
-  CHECK(code_of(server, ("{findAndModify: 'c', query: {_id: 5}, update: {$set: {g: 2}}, upsert: true, " + large + "}").c_str()) == 0);
+  CHECK(code_of(server, ("{findAndModify: 'c', query: {_id: 5}, update: {$set: {g: 2}}, upsert: true, " + large + "}").c_str()) ==
+        0);
 }
 
 TEST_CASE("a document of the largest size is handed out whole, and the log's entry of it, too") {

@@ -17,7 +17,8 @@ class SchemaHold {
   // Waits for whoever changes the schema.
   SchemaHold(OperationContext& op, std::shared_mutex& mutex, Intent intent);
   ~SchemaHold() { release(); }
-  SchemaHold(SchemaHold&& other) noexcept : op_(std::exchange(other.op_, nullptr)), intent_(other.intent_), lock_(std::move(other.lock_)) {}
+  SchemaHold(SchemaHold&& other) noexcept
+      : op_(std::exchange(other.op_, nullptr)), intent_(other.intent_), lock_(std::move(other.lock_)) {}
   SchemaHold& operator=(SchemaHold&& other) noexcept;
 
   void release();

@@ -86,7 +86,8 @@ void SessionCare::reap(replication::Coordinator& set) {
   const int64_t begun_ms = services_.clock.wall_ms();
   const int64_t records_before = begun_ms - record_lifetime_ms;
   const auto primary = set.hold_primary();
-  const int64_t reaped = services_.session_store->expire(*services_.committer, records_before, [this](bson::BytesView key) { return services_.sessions.knows(key); });
+  const int64_t reaped = services_.session_store->expire(*services_.committer, records_before,
+                                                         [this](bson::BytesView key) { return services_.sessions.knows(key); });
   const std::lock_guard lock(mutex_);
   ++done_.reaps;
   done_.reap_begun_ms = begun_ms;
@@ -98,11 +99,16 @@ void SessionCare::append_status(bson::Builder& out) const {
   const auto narrow = [](int64_t value) { return static_cast<int32_t>(std::min<int64_t>(value, INT32_MAX)); };
   const size_t active = services_.sessions.active().size();
   const std::lock_guard lock(mutex_);
-  out.append("activeSessionsCount", narrow(static_cast<int64_t>(active))).append("sessionsCollectionJobCount", narrow(done_.passes));
-  out.append("lastSessionsCollectionJobDurationMillis", narrow(done_.took_ms)).append("lastSessionsCollectionJobTimestamp", bson::Date{done_.begun_ms});
-  out.append("lastSessionsCollectionJobEntriesRefreshed", narrow(done_.refreshed)).append("lastSessionsCollectionJobEntriesEnded", narrow(done_.ended));
-  out.append("transactionReaperJobCount", narrow(done_.reaps)).append("lastTransactionReaperJobDurationMillis", narrow(done_.reap_took_ms));
-  out.append("lastTransactionReaperJobTimestamp", bson::Date{done_.reap_begun_ms}).append("lastTransactionReaperJobEntriesCleanedUp", narrow(done_.reaped));
+  out.append("activeSessionsCount", narrow(static_cast<int64_t>(active)))
+      .append("sessionsCollectionJobCount", narrow(done_.passes));
+  out.append("lastSessionsCollectionJobDurationMillis", narrow(done_.took_ms))
+      .append("lastSessionsCollectionJobTimestamp", bson::Date{done_.begun_ms});
+  out.append("lastSessionsCollectionJobEntriesRefreshed", narrow(done_.refreshed))
+      .append("lastSessionsCollectionJobEntriesEnded", narrow(done_.ended));
+  out.append("transactionReaperJobCount", narrow(done_.reaps))
+      .append("lastTransactionReaperJobDurationMillis", narrow(done_.reap_took_ms));
+  out.append("lastTransactionReaperJobTimestamp", bson::Date{done_.reap_begun_ms})
+      .append("lastTransactionReaperJobEntriesCleanedUp", narrow(done_.reaped));
 }
 
 void SessionCare::expire() {

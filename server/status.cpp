@@ -193,7 +193,9 @@ void add_status_sections(Services& services) {
   sections.add("asserts", [&s](OperationContext&, bson::Builder& out) { append_asserts(s.metrics.asserts, out); });
   sections.add("mem", [](OperationContext&, bson::Builder& out) { append_memory(out); });
   sections.add("extra_info", [](OperationContext&, bson::Builder& out) { append_usage(out); });
-  sections.add("globalLock", [&s, begun_us = s.clock.monotonic_us()](OperationContext&, bson::Builder& out) { append_global_lock(s, begun_us, out); });
+  sections.add("globalLock", [&s, begun_us = s.clock.monotonic_us()](OperationContext&, bson::Builder& out) {
+    append_global_lock(s, begun_us, out);
+  });
   sections.add("locks", [&s](OperationContext&, bson::Builder& out) { append_locks(s.metrics.locks, out); });
   sections.add("opcountersRepl", [](OperationContext&, bson::Builder& out) {  // a member of a set has its own
     for (const char* name : {"insert", "query", "update", "delete", "getmore", "command"}) out.append(name, int64_t{0});

@@ -81,8 +81,8 @@ void append_concurrent(const Services& services, bson::Builder& out) {
 
 void append_locks(const Metrics::Locks& locks, bson::Builder& out) {
   {
-    // mongod counts an intent on the whole with each lock of a collection. Where there is no count of it, mongostat takes the section for that
-    // of servers before 3.0, whose columns are others.
+    // mongod counts an intent on the whole with each lock of a collection. Where there is no count of it, mongostat takes the
+    // section for that of servers before 3.0, whose columns are others.
     auto global = out.object("Global");
     auto modes = global.object("acquireCount");
     modes.append("r", locks.read.acquired.get()).append("w", locks.write.acquired.get());

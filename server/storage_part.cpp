@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "replication/committer.h"
-#include "replication/oplog.h"
 #include "replication/local_document.h"
+#include "replication/oplog.h"
 #include "server/dedup_parameters.h"
 #include "server/operation.h"
 #include "server/options.h"
@@ -80,7 +80,11 @@ void append_catalog(const storage::Catalog& catalog, bson::Builder& out) {
       capped += !own && collection->options().capped ? 1 : 0;
     }
   }
-  out.append("collections", collections).append("capped", capped).append("clustered", 0).append("timeseries", 0).append("views", 0);
+  out.append("collections", collections)
+      .append("capped", capped)
+      .append("clustered", 0)
+      .append("timeseries", 0)
+      .append("views", 0);
   out.append("internalCollections", internal).append("internalViews", 0);
 }
 

@@ -97,8 +97,8 @@ class Catalog {
   // One that no branch or commit has any more. False: somebody has it.
   virtual bool drop_unowned(std::string_view ns) = 0;
   virtual bool drop_database(std::string_view db) = 0;
-  // `first` is run while nobody reads or writes in the collection and in the one that it replaces (nullptr: none); what it throws ends the
-  // call, and nothing is renamed. Throws NamespaceNotFound (26), NamespaceExists (48).
+  // `first` is run while nobody reads or writes in the collection and in the one that it replaces (nullptr: none); what it throws
+  // ends the call, and nothing is renamed. Throws NamespaceNotFound (26), NamespaceExists (48).
   using BeforeRename = std::function<void(Collection* renamed, Collection* replaced)>;
   virtual void rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first = nullptr) = 0;
 
@@ -108,9 +108,11 @@ class Catalog {
   virtual CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
                                              const std::function<void()>& interrupted = nullptr) = 0;
   virtual void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name) = 0;
-  // Every index anew, from the records; the ones that there were serve until all are done. Not in the log: each member has indexes of its
-  // own. `interrupted` as above. Throws IllegalOperation where branches or snapshots have the indexes too, DuplicateKey …
-  virtual void rebuild_indexes(const std::shared_ptr<Collection>& collection, const std::function<void()>& interrupted = nullptr) = 0;
+  // Every index anew, from the records; the ones that there were serve until all are done. Not in the log: each member has
+  // indexes of its own. `interrupted` as above. Throws IllegalOperation where branches or snapshots have the indexes too,
+  // DuplicateKey …
+  virtual void rebuild_indexes(const std::shared_ptr<Collection>& collection,
+                               const std::function<void()>& interrupted = nullptr) = 0;
   // collMod: hidden, expireAfterSeconds.
   virtual void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec) = 0;
   // collMod: a sub-document of the options, `dedup` or `commits`, as a whole. Holds for contents encoded, and commits made, from now on.

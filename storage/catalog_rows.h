@@ -20,7 +20,7 @@ struct IndexEntry {
   bson::Document spec;
   bool ready = true;
   std::optional<uint32_t> multikey_fields = {};  // as StoredIndex has them; in the past catalog alone
-  bool types = true;                             // entries have the types of their values; not in indexes from before there were any
+  bool types = true;  // entries have the types of their values; not in indexes from before there were any
 };
 
 struct CollectionEntry {

@@ -242,7 +242,8 @@ std::vector<std::shared_ptr<Collection>> DedupWorker::collections_where(Wanted w
   return collections;
 }
 
-// Adds the counts of one encoder to a sum. The sum is enabled only when every encoder is; its governor state is then the disabled one's.
+// Adds the counts of one encoder to a sum. The sum is enabled only when every encoder is; its governor state is then the disabled
+// one's.
 void add(dedup::EncoderStats& sum, const dedup::EncoderStats& one);
 
 }  // namespace storage

@@ -24,13 +24,34 @@ constexpr size_t fields_max = 32;
 constexpr int64_t expire_seconds_max = INT32_MAX;
 
 // Fields that belong to index types not offered here are known, so that the type is what gets refused.
-constexpr std::array<std::string_view, 24> known_fields = {
-    "key",       "name",    "v",        "unique",           "sparse",           "hidden",           "expireAfterSeconds",
-    "background", "ns",     "dropDups", "collation",        "partialFilterExpression", "weights",   "default_language",
-    "language_override", "textIndexVersion", "2dsphereIndexVersion", "bits", "min", "max",          "wildcardProjection",
-    "prepareUnique", "storageEngine", "clustered"};
+constexpr std::array<std::string_view, 24> known_fields = {"key",
+                                                           "name",
+                                                           "v",
+                                                           "unique",
+                                                           "sparse",
+                                                           "hidden",
+                                                           "expireAfterSeconds",
+                                                           "background",
+                                                           "ns",
+                                                           "dropDups",
+                                                           "collation",
+                                                           "partialFilterExpression",
+                                                           "weights",
+                                                           "default_language",
+                                                           "language_override",
+                                                           "textIndexVersion",
+                                                           "2dsphereIndexVersion",
+                                                           "bits",
+                                                           "min",
+                                                           "max",
+                                                           "wildcardProjection",
+                                                           "prepareUnique",
+                                                           "storageEngine",
+                                                           "clustered"};
 
-bool is_known(std::string_view name) { return std::find(known_fields.begin(), known_fields.end(), name) != known_fields.end(); }
+bool is_known(std::string_view name) {
+  return std::find(known_fields.begin(), known_fields.end(), name) != known_fields.end();
+}
 
 [[noreturn]] void cannot(const std::string& message) { throw OperationError(ErrorCode::cannot_create_index, message); }
 

@@ -37,7 +37,7 @@ void index_keys(const IndexSpec& spec, bson::DocumentView document, IndexKeys& o
 // Which entries a change of the document takes away, brings, and leaves under their keys with other types.
 struct EntryChanges {
   IndexKeys gone, come;
-  IndexKeys were, are;            // the same keys
+  IndexKeys were, are;  // the same keys
 };
 EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after);
 

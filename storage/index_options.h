@@ -1,5 +1,5 @@
-// Specifications before an index is built from them, and the changes of an index that need no rebuilding: the same whether collMod
-// asks for them or the log does.
+// Specifications before an index is built from them, and the changes of an index that need no rebuilding: the same whether
+// collMod asks for them or the log does.
 #pragma once
 
 #include "storage/index.h"

@@ -28,7 +28,9 @@ std::string_view collection_of(std::string_view ns) {
   return dot == ns.npos ? std::string_view() : ns.substr(dot + 1);
 }
 
-bool is_own(std::string_view ns) { return database_of(ns) == "local" || collection_of(ns) == "system.profile"; }
+bool is_own(std::string_view ns) {
+  return database_of(ns) == "local" || collection_of(ns) == "system.profile";
+}
 
 void check_database_name(std::string_view db) {
   if (db.size() > database_bytes_max) invalid("db name must be at most 63 characters, found: " + std::to_string(db.size()));

@@ -589,7 +589,8 @@ class Repair {
       }
       if (index.shared() && index.spec().unique && !index.is_id()) {
         index.add_version(transaction, key, record);
-      } else if (!(of_versions(index) ? versions_->insert(transaction, key, record) : index.insert(transaction, key, record, keys.types_at(i)))) {
+      } else if (!(of_versions(index) ? versions_->insert(transaction, key, record)
+                                      : index.insert(transaction, key, record, keys.types_at(i)))) {
         move_away(transaction, record, *content);
         if (of_versions(index)) versions_->remove(transaction, key, record, true);
         return;

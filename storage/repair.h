@@ -43,12 +43,14 @@ struct RepairReport {
   int64_t moved_documents = 0;    // whole, but at odds with another one in a unique index: in lost_and_found too
   int64_t inserted_keys = 0;
   int64_t removed_keys = 0;
-  int64_t corrected_types = 0;    // of index entries that were there
+  int64_t corrected_types = 0;   // of index entries that were there
   int64_t corrected_chains = 0;  // rows
   std::vector<std::string> warnings;
 
   bool repaired() const {
-    return restored_contents + removed_records + moved_documents + inserted_keys + removed_keys + corrected_types + corrected_chains > 0;
+    return restored_contents + removed_records + moved_documents + inserted_keys + removed_keys + corrected_types +
+               corrected_chains >
+           0;
   }
 };
 

@@ -138,7 +138,8 @@ void StoredCatalog::check_new_name(std::string_view ns) const {
   for (const auto& [there, collection] : by_name_) {
     const std::string_view other = database_of(there);
     if (!same_but_for_case(other, db) || collection_of(there) == "system.profile") continue;
-    throw OperationError(13297, "db already exists with different case already have: [" + std::string(other) + "] trying to create [" + std::string(db) + "]");
+    throw OperationError(13297, "db already exists with different case already have: [" + std::string(other) +
+                                    "] trying to create [" + std::string(db) + "]");
   }
 }
 
@@ -149,7 +150,8 @@ void StoredCatalog::write_over(Transaction& transaction, const StoredCollection&
 }
 
 void StoredCatalog::log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command) {
-  if (sink_ && !is_own(collection.ns())) sink_->schema_changed(transaction, database_of(collection.ns()), collection.uuid_bytes(), command);
+  if (sink_ && !is_own(collection.ns()))
+    sink_->schema_changed(transaction, database_of(collection.ns()), collection.uuid_bytes(), command);
 }
 
 std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options, BytesView uuid) {

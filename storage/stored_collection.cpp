@@ -240,7 +240,8 @@ void StoredCollection::index_document(Transaction& transaction, StoredIndex& ind
                                       const IndexKeys& keys) {
   note_multikey(index, keys.multikey_fields);
   for (size_t i = 0; i < keys.keys.size(); ++i) {
-    if (index.insert(transaction, keys.keys[i], record, keys.types_at(i))) [[likely]] continue;
+    if (index.insert(transaction, keys.keys[i], record, keys.types_at(i))) [[likely]]
+      continue;
     for (size_t j = 0; j < i; ++j) index.remove(transaction, keys.keys[j], record);
     index.duplicate(ns(), document, keys.keys[i]);
   }
@@ -311,7 +312,8 @@ void StoredCollection::change_entries(Transaction& transaction, RecordId record,
         for (const Bytes& key : change.come.keys) index->remove(transaction, key, record);
       }
       retype(*index, change.were);
-      for (size_t j = 0; j < change.gone.keys.size(); ++j) index->insert(transaction, change.gone.keys[j], record, change.gone.types_at(j));
+      for (size_t j = 0; j < change.gone.keys.size(); ++j)
+        index->insert(transaction, change.gone.keys[j], record, change.gone.types_at(j));
     }
     throw;
   }

@@ -97,7 +97,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   std::atomic<bool> dropped_{false};
   const std::shared_ptr<Counts> counts_;
   RecordStore records_;
-  std::atomic<bool> logged_;  // not is_own()
+  std::atomic<bool> logged_;              // not is_own()
   std::atomic<RecordId> oldest_hint_{0};  // capped: nothing older was there when last trimmed
   std::atomic<uint32_t> trims_{0};
   InsertTurn turn_;                       // capped

@@ -63,7 +63,8 @@ class StoredIndexCursor final : public IndexCursor, public TellsTypes {
   std::optional<BytesView> types() const override {
     if (!index_->tells_types()) return std::nullopt;
     BytesView types = rows_->value();
-    if (stands_alone()) types.remove_prefix(std::min<size_t>(types.size(), types.empty() ? 0 : 1 + static_cast<uint8_t>(types[0])));
+    if (stands_alone())
+      types.remove_prefix(std::min<size_t>(types.size(), types.empty() ? 0 : 1 + static_cast<uint8_t>(types[0])));
     return types;
   }
 

@@ -4,7 +4,8 @@
 //   not unique   key string, record id (8, BE)     -> types
 //   versions     key string, record id (8, BE)     -> nothing
 //
-// Types (bson/key_types.h) give the values back from their key, and are mostly nothing. Indexes from before there were any don't tell.
+// Types (bson/key_types.h) give the values back from their key, and are mostly nothing. Indexes from before there were any don't
+// tell.
 //
 // Since equal keys of a unique index are one row, WiredTiger itself sees that
 // two transactions want the same key.

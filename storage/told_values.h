@@ -15,8 +15,8 @@ class TellsTypes {
   virtual std::optional<BytesView> types() const = 0;
 };
 
-// Whether entries of `index` tell, as this collection shows them. Those of branches and snapshots don't, nor those of indexes that
-// were made before entries had types.
+// Whether entries of `index` tell, as this collection shows them. Those of branches and snapshots don't, nor those of indexes
+// that were made before entries had types.
 bool tells_values(const Collection& collection, const Index& index);
 
 }  // namespace storage

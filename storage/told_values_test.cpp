@@ -32,7 +32,9 @@ Rows rows(Engine& engine, const Table& table) {
 }
 
 // A row's value without its types: nothing, or the record of a unique index.
-Bytes bare(const Index& index, BytesView value) { return index.spec().unique ? record_key(record_from_key(value)) : Bytes(); }
+Bytes bare(const Index& index, BytesView value) {
+  return index.spec().unique ? record_key(record_from_key(value)) : Bytes();
+}
 
 bool has_types(Engine& engine, const Index& index) {
   const Rows all = rows(engine, index.table());
@@ -55,7 +57,9 @@ void make_old(Engine& engine, const Collection& collection) {
   }
 }
 
-bool tells(const Collection& collection, const std::string& name) { return tells_values(collection, *collection.index(name)); }
+bool tells(const Collection& collection, const std::string& name) {
+  return tells_values(collection, *collection.index(name));
+}
 
 void change(Engine& engine, Collection& collection, int id, const char* to) {
   in_transaction(engine, [&](Transaction& transaction) {
@@ -80,9 +84,12 @@ TEST_CASE("an index from before entries had types is read and written on, and te
   {
     Engine engine(options(directory.path()));
     const auto made = engine.catalog().create("shop.orders", {});
-    engine.catalog().create_indexes(made, {parse_index_spec(json("{key: {n: 1}, name: 'n'}")), parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
+    engine.catalog().create_indexes(made, {parse_index_spec(json("{key: {n: 1}, name: 'n'}")),
+                                           parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
     in_transaction(engine, [&](Transaction& transaction) {
-      for (int i = 0; i < 20; ++i) made->insert(transaction, json("{_id: " + std::to_string(i) + ", n: 1.0, u: {$numberLong: '" + std::to_string(i) + "'}}"));
+      for (int i = 0; i < 20; ++i)
+        made->insert(transaction,
+                     json("{_id: " + std::to_string(i) + ", n: 1.0, u: {$numberLong: '" + std::to_string(i) + "'}}"));
     });
     for (const char* name : names) CHECK(tells(*made, name));
     CHECK(has_types(engine, *made->index("u")));

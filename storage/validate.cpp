@@ -168,8 +168,8 @@ class Validation {
     const auto types = indexes_[i]->types(transaction, keys_.keys[k], record);
     if (!types || *types == keys_.types_at(k)) return;
     report.indexes[i].valid = false;
-    error("the entry for record " + std::to_string(record) + " in index " + indexes_[i]->spec().name + " tells other types than the document has, key " +
-          base::to_hex(keys_.keys[k]));
+    error("the entry for record " + std::to_string(record) + " in index " + indexes_[i]->spec().name +
+          " tells other types than the document has, key " + base::to_hex(keys_.keys[k]));
   }
 
   // With as many entries as keys, all of which were found, there is nothing in the index that shouldn't be.

@@ -28,7 +28,8 @@ int open_connection(const std::string& address) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (getaddrinfo(address.substr(0, colon).c_str(), address.substr(colon + 1).c_str(), &hints, &found) != 0) throw std::runtime_error(address + " is not known");
+  if (getaddrinfo(address.substr(0, colon).c_str(), address.substr(colon + 1).c_str(), &hints, &found) != 0)
+    throw std::runtime_error(address + " is not known");
   const int descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const bool connected = connect(descriptor, found->ai_addr, found->ai_addrlen) == 0;
   freeaddrinfo(found);
@@ -50,7 +51,9 @@ struct Clients::Connection {
   Clock::time_point sent;
 
   size_t reply_bytes() const { return received < 4 ? 0 : static_cast<size_t>(base::load_le<int32_t>(in.data())); }
-  bson::DocumentView reply() const { return bson::DocumentView(base::BytesView(in).substr(head_bytes, reply_bytes() - head_bytes)); }
+  bson::DocumentView reply() const {
+    return bson::DocumentView(base::BytesView(in).substr(head_bytes, reply_bytes() - head_bytes));
+  }
 };
 
 Clients::Clients(const std::string& address, size_t connections) : poll_(epoll_create1(EPOLL_CLOEXEC)) {
@@ -88,13 +91,16 @@ void Clients::send(Connection& connection, bson::DocumentView command) {
 }
 
 bool Clients::receive(Connection& connection) {
-  if (connection.received == connection.in.size()) connection.in.resize(std::max(connection.reply_bytes(), 2 * connection.in.size()));
-  const ssize_t got = recv(connection.descriptor, connection.in.data() + connection.received, connection.in.size() - connection.received, 0);
+  if (connection.received == connection.in.size())
+    connection.in.resize(std::max(connection.reply_bytes(), 2 * connection.in.size()));
+  const ssize_t got =
+      recv(connection.descriptor, connection.in.data() + connection.received, connection.in.size() - connection.received, 0);
   if (got <= 0) throw std::runtime_error("the server closed the connection");
   connection.received += static_cast<size_t>(got);
   if (connection.received < head_bytes || connection.received < connection.reply_bytes()) return false;
   const bson::DocumentView reply = connection.reply();
-  if (!reply.find("ok").truthy() || reply.has("writeErrors")) throw std::runtime_error("the server refused: " + bson::to_json(reply));
+  if (!reply.find("ok").truthy() || reply.has("writeErrors"))
+    throw std::runtime_error("the server refused: " + bson::to_json(reply));
   return true;
 }
 
@@ -120,8 +126,10 @@ Lap Clients::run(std::chrono::duration<double> time, const NextRequest& next) {
       if (!receive(connection)) continue;
       const auto now = Clock::now();
       latencies.push_back(std::chrono::duration<float, std::micro>(now - connection.sent).count());
-      if (now < end) send(connection, next(number));
-      else --busy;
+      if (now < end)
+        send(connection, next(number));
+      else
+        --busy;
     }
   }
   Lap lap;

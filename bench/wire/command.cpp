@@ -52,7 +52,8 @@ class Collection {
     if (settings.synthetic) options.data.reset();
     for (const Record& record : load(content.workload, options).records) {
       if (documents_.size() == settings.documents) break;
-      if (record.document.size() <= document_bytes_max) documents_.push_back(with_id(static_cast<int64_t>(documents_.size()), bson::DocumentView(record.document)));
+      if (record.document.size() <= document_bytes_max)
+        documents_.push_back(with_id(static_cast<int64_t>(documents_.size()), bson::DocumentView(record.document)));
     }
     next_id_ = static_cast<int64_t>(documents_.size());
   }
@@ -142,7 +143,8 @@ struct Cell {
 // Reads run first: after writes the encoder is busy, and its CPU time would be counted as theirs.
 const char* const all_operations[] = {"ping", "find", "range", "insert", "update", "insertMany"};
 
-Cell measure(const Settings& settings, pid_t pid, const std::string& address, Collection& collection, const std::string& operation, size_t connections) {
+Cell measure(const Settings& settings, pid_t pid, const std::string& address, Collection& collection,
+             const std::string& operation, size_t connections) {
   Cell cell;
   Clients clients(address, connections);
   const auto next = [&](size_t) { return collection.request(operation); };
@@ -162,13 +164,24 @@ Cell measure(const Settings& settings, pid_t pid, const std::string& address, Co
 }
 
 std::vector<std::string> row_of(const std::string& operation, size_t connections, const Cell& cell) {
-  return {operation, std::to_string(connections), fmt::format("{:.0f}", median(cell.rates)), fmt::format("{:.1f}", median(cell.cpu_us)),
-          fmt::format("{:.2f}", median(cell.switches)), fmt::format("{:.0f}", median(cell.p50_us)), fmt::format("{:.0f}", median(cell.p99_us))};
+  return {operation,
+          std::to_string(connections),
+          fmt::format("{:.0f}", median(cell.rates)),
+          fmt::format("{:.1f}", median(cell.cpu_us)),
+          fmt::format("{:.2f}", median(cell.switches)),
+          fmt::format("{:.0f}", median(cell.p50_us)),
+          fmt::format("{:.0f}", median(cell.p99_us))};
 }
 
 void add_goal(Report& report, const std::string& content, const std::string& operation, size_t connections, const Cell& cell) {
   const auto goal = [&](const std::string& what, const std::string& unit, double measured, double reach) {
-    report.goals.push_back({fmt::format("{} of {}, {} connection{}: {}", operation, content, connections, connections == 1 ? "" : "s", what), unit, measured, reach, true, {}});
+    report.goals.push_back(
+        {fmt::format("{} of {}, {} connection{}: {}", operation, content, connections, connections == 1 ? "" : "s", what),
+         unit,
+         measured,
+         reach,
+         true,
+         {}});
   };
   if (operation == "find" && connections == 1) {
     goal("context switches", "", median(cell.switches), 1.3);
@@ -195,19 +208,35 @@ void measure_blocked(const Settings& settings, const std::string& server, Report
   const bson::Document blocked = count.append("count", "c").append("$db", database).done();
   const bson::Document pings = ping.append("ping", 1).append("$db", "admin").done();
   std::thread others([&] { slow.run(std::chrono::duration<double>(0), [&](size_t) { return blocked; }); });
-  const auto ask = [&](double seconds) { return quick.run(std::chrono::duration<double>(seconds), [&](size_t) { return pings; }); };
+  const auto ask = [&](double seconds) {
+    return quick.run(std::chrono::duration<double>(seconds), [&](size_t) { return pings; });
+  };
   // The blocked commands arrive together. The server lends threads for some ten milliseconds, and then has one for each.
   const Lap arriving = ask(settings.tiny ? 0.02 : 0.3);
   const Lap lap = ask(settings.tiny ? 0.03 : 0.9);
   others.join();
-  report.goals.push_back({fmt::format("ping while {} commands are blocked: the slowest of {}", blocked_connections, lap.operations), "ms", lap.most_us / 1000, 10, true,
-                          fmt::format("median {:.0f} µs; while they arrive the slowest takes {:.1f} ms", lap.p50_us, arriving.most_us / 1000)});
+  report.goals.push_back(
+      {fmt::format("ping while {} commands are blocked: the slowest of {}", blocked_connections, lap.operations), "ms",
+       lap.most_us / 1000, 10, true,
+       fmt::format("median {:.0f} µs; while they arrive the slowest takes {:.1f} ms", lap.p50_us, arriving.most_us / 1000)});
 }
 
 int run(Settings& settings) {
   clean_up_when_interrupted();
-  if (settings.tiny) settings = {.server = settings.server, .scratch = settings.scratch, .report_folder = settings.report_folder, .data = {}, .address = {}, .documents = 50,
-                                 .connections = {1, 2}, .operations = settings.operations, .contents = settings.contents, .seconds = 0.02, .rounds = 1, .tiny = true, .synthetic = true};
+  if (settings.tiny)
+    settings = {.server = settings.server,
+                .scratch = settings.scratch,
+                .report_folder = settings.report_folder,
+                .data = {},
+                .address = {},
+                .documents = 50,
+                .connections = {1, 2},
+                .operations = settings.operations,
+                .contents = settings.contents,
+                .seconds = 0.02,
+                .rounds = 1,
+                .tiny = true,
+                .synthetic = true};
   if (settings.operations.empty()) settings.operations.assign(std::begin(all_operations), std::end(all_operations));
   std::optional<Server> own;
   std::string program;
@@ -219,13 +248,21 @@ int run(Settings& settings) {
   }
   Report report;
   report.title = "Small commands over sockets";
-  report.command = fmt::format("palimpsest bench wire --documents {} --seconds {} --rounds {}", settings.documents, settings.seconds, settings.rounds);
+  report.command = fmt::format("palimpsest bench wire --documents {} --seconds {} --rounds {}", settings.documents,
+                               settings.seconds, settings.rounds);
   begin(report);
   int number = 1;
   for (const Content& content : contents) {
-    if (!settings.contents.empty() && std::find(settings.contents.begin(), settings.contents.end(), content.name) == settings.contents.end()) continue;
+    if (!settings.contents.empty() &&
+        std::find(settings.contents.begin(), settings.contents.end(), content.name) == settings.contents.end())
+      continue;
     Collection collection(content, settings);
-    Figure figure{fmt::format("W{}", number++), fmt::format("Documents of {}", content.name), {}, {}, {}, {"CPU time and context switches are the server's alone. All figures are medians of the rounds."}};
+    Figure figure{fmt::format("W{}", number++),
+                  fmt::format("Documents of {}", content.name),
+                  {},
+                  {},
+                  {},
+                  {"CPU time and context switches are the server's alone. All figures are medians of the rounds."}};
     {
       Clients filler(settings.address, 1);
       collection.fill(filler);
@@ -254,16 +291,26 @@ Run add_options(CLI::App& parser) {
   add_report(parser, settings->report_folder);
   add_scratch(parser, settings->scratch);
   parser.add_option("--server", settings->server, "the palimpsestd to start (default: beside this program)");
-  CLI::Option* const address = parser.add_option("--address", settings->address, "HOST:PORT of a server that runs, of any make, instead of starting one");
-  address->needs(parser.add_option("--pid", settings->pid, "process id of that server")->check(CLI::PositiveNumber)->needs(address));
+  CLI::Option* const address =
+      parser.add_option("--address", settings->address, "HOST:PORT of a server that runs, of any make, instead of starting one");
+  address->needs(
+      parser.add_option("--pid", settings->pid, "process id of that server")->check(CLI::PositiveNumber)->needs(address));
   parser.add_option("--data", settings->data, "the folder with the data sets (default: shared/datasets above)");
   parser.add_flag("--synthetic", settings->synthetic, "made-up data, whatever data there is");
-  parser.add_option("--documents", settings->documents, "documents of each kind")->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  parser.add_option("--connections", settings->connections, "connections that are open at a time")->capture_default_str()->check(CLI::Range(1, 10'000));
-  parser.add_option("--operation", settings->operations, "measure this alone; again for others")->check(CLI::IsMember(std::vector<std::string>(std::begin(all_operations), std::end(all_operations))));
-  parser.add_option("--content", settings->contents, "measure this alone; again for others")->check(CLI::IsMember({"text", "json", "html"}));
+  parser.add_option("--documents", settings->documents, "documents of each kind")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  parser.add_option("--connections", settings->connections, "connections that are open at a time")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000));
+  parser.add_option("--operation", settings->operations, "measure this alone; again for others")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(all_operations), std::end(all_operations))));
+  parser.add_option("--content", settings->contents, "measure this alone; again for others")
+      ->check(CLI::IsMember({"text", "json", "html"}));
   parser.add_option("--seconds", settings->seconds, "how long a round is")->capture_default_str()->check(CLI::Range(0.01, 600.0));
-  parser.add_option("--rounds", settings->rounds, "rounds; figures are their medians")->capture_default_str()->check(CLI::Range(1, 100));
+  parser.add_option("--rounds", settings->rounds, "rounds; figures are their medians")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
   parser.add_flag("--tiny", settings->tiny, "a few documents for a moment, to see that it works");
   return [settings] { return run(*settings); };
 }

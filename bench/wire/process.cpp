@@ -25,10 +25,12 @@ uint64_t switches_of(const std::filesystem::path& thread) {
 Usage usage_of(pid_t pid) {
   clockid_t clock = 0;
   timespec time{};
-  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) throw std::runtime_error("there is no process " + std::to_string(pid));
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
+    throw std::runtime_error("there is no process " + std::to_string(pid));
   Usage usage{static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9, 0};
   std::error_code gone;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) usage.switches += switches_of(thread.path());
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone))
+    usage.switches += switches_of(thread.path());
   return usage;
 }
 

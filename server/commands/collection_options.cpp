@@ -85,8 +85,10 @@ void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, st
   for (const auto& other : catalog.found(write::database_of(name))) {
     if (other->uuid_bytes() == uuid.as_binary().bytes) actual = write::collection_of(other->ns());
   }
-  if (actual) details.append("actualCollection", *actual);
-  else details.append_null("actualCollection");
+  if (actual)
+    details.append("actualCollection", *actual);
+  else
+    details.append_null("actualCollection");
   throw write::DetailedError(static_cast<ErrorCode>(361), "Collection UUID does not match that specified", details.done());
 }
 

@@ -14,8 +14,8 @@ class OperationContext;
 
 // Throws InvalidUUID (207) for what is there and no UUID.
 void check_uuid(const bson::ValueView& uuid);
-// `collectionUUID`: throws CollectionUUIDMismatch (361) when the collection has another one, or isn't there; the error tells which
-// collection of the database has it. InvalidUUID as above.
+// `collectionUUID`: throws CollectionUUIDMismatch (361) when the collection has another one, or isn't there; the error tells
+// which collection of the database has it. InvalidUUID as above.
 void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, std::string_view ns);
 
 // `dedup: {enabled, profile, key}` as listCollections shows it; nullopt: not given. Throws TypeMismatch, BadValue, and

@@ -9,7 +9,9 @@ namespace {
 class ConnectionStatus : public Command {
  public:
   std::string_view name() const override { return "connectionStatus"; }
-  std::string_view help() const override { return "Returns connection-specific information such as logged-in users and their roles"; }
+  std::string_view help() const override {
+    return "Returns connection-specific information such as logged-in users and their roles";
+  }
   bool stable_api() const override { return true; }
   bool before_auth() const override { return true; }
 

@@ -68,10 +68,12 @@ class Count : public Command, public Explainable {
     int64_t count = by_count ? limited(collection->record_count(), query) : 0;
     while (verbosity != query::Verbosity::query_planner && reader.next()) ++count;
     reply.append("explainVersion", "1");
-    const query::Executor::Top top{by_count ? "RECORD_STORE_FAST_COUNT" : "COUNT", [&](bson::Builder& out) {
-                                     out.append("nCounted", query::fitting_int(count)).append("nSkipped", query::fitting_int(query.skip));
-                                   },
-                                   by_count};
+    const query::Executor::Top top{
+        by_count ? "RECORD_STORE_FAST_COUNT" : "COUNT",
+        [&](bson::Builder& out) {
+          out.append("nCounted", query::fitting_int(count)).append("nSkipped", query::fitting_int(query.skip));
+        },
+        by_count};
     reader.executor().explain(reply, verbosity, &top);
   }
 

@@ -54,7 +54,8 @@ void check_id_index(bson::DocumentView given) {
   const storage::IndexSpec spec = storage::parse_index_spec(given);
   const bson::Element first = spec.key.view().first();
   if (spec.fields.size() == 1 && first.name == "_id" && first.is_number() && first.to_double() == 1) return;
-  throw OperationError(ErrorCode::bad_value, "The field 'key' for an _id index must be {_id: 1}, but got " + bson::to_shell(spec.key));
+  throw OperationError(ErrorCode::bad_value,
+                       "The field 'key' for an _id index must be {_id: 1}, but got " + bson::to_shell(spec.key));
 }
 
 int64_t positive(const Arguments& arguments, std::string_view name, int64_t least) {

@@ -29,7 +29,8 @@ class Drop : public Command {
     const std::string ns = request.ns();
     write::check_droppable(ns);
     if (write::collection_of(ns) == "system.profile" && op.services().profiler.settings(request.db).level > 0) {
-      throw base::OperationError(base::ErrorCode::illegal_operation, "turn off profiling before dropping system.profile collection");
+      throw base::OperationError(base::ErrorCode::illegal_operation,
+                                 "turn off profiling before dropping system.profile collection");
     }
     check_collection_uuid(op, request.body.find("collectionUUID"), ns);
     storage::Catalog& catalog = write::engine_of(op).catalog();

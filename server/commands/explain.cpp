@@ -58,10 +58,12 @@ void append_parameters(bson::Builder& reply) {
   constexpr auto stage = static_cast<int32_t>(query::stage_memory_max);
   auto parameters = reply.object("serverParameters");
   parameters.append("internalQueryFacetBufferSizeBytes", stage).append("internalQueryFacetMaxOutputDocSizeBytes", stage);
-  parameters.append("internalLookupStageIntermediateDocumentMaxSizeBytes", stage).append("internalDocumentSourceGroupMaxMemoryBytes", stage);
+  parameters.append("internalLookupStageIntermediateDocumentMaxSizeBytes", stage)
+      .append("internalDocumentSourceGroupMaxMemoryBytes", stage);
   parameters.append("internalQueryMaxBlockingSortMemoryUsageBytes", static_cast<int32_t>(query::exec::sort_memory_bytes_max));
   parameters.append("internalQueryProhibitBlockingMergeOnMongoS", 0).append("internalQueryMaxAddToSetBytes", stage);
-  parameters.append("internalDocumentSourceSetWindowFieldsMaxMemoryBytes", stage).append("internalQueryFrameworkControl", "forceClassicEngine");
+  parameters.append("internalDocumentSourceSetWindowFieldsMaxMemoryBytes", stage)
+      .append("internalQueryFrameworkControl", "forceClassicEngine");
 }
 
 }  // namespace

@@ -83,7 +83,8 @@ bool explain_write(OperationContext& op, const Request& request, std::string_vie
                                      out.append("nWouldDelete", query::fitting_int(matched));
                                      return;
                                    }
-                                   out.append("nMatched", query::fitting_int(matched)).append("nWouldModify", query::fitting_int(matched));
+                                   out.append("nMatched", query::fitting_int(matched))
+                                       .append("nWouldModify", query::fitting_int(matched));
                                    out.append("nWouldUpsert", write->upsert && matched == 0 ? 1 : 0);
                                  }};
   reply.append("explainVersion", "1");

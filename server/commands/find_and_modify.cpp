@@ -100,10 +100,23 @@ class FindAndModify : public Command {
            "Either update or remove is required, all other fields have default values.";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"query",        "fields",         "sort", "hint",    "remove", "update",
-                                                 "new",          "upsert",         "arrayFilters",    "collation", "let",
-                                                 "stmtId",       "collectionUUID", "runtimeConstants", "bypassDocumentValidation",
-                                                 "sampleId",     "bypassEmptyTsReplacement"};
+    static constexpr std::string_view names[] = {"query",
+                                                 "fields",
+                                                 "sort",
+                                                 "hint",
+                                                 "remove",
+                                                 "update",
+                                                 "new",
+                                                 "upsert",
+                                                 "arrayFilters",
+                                                 "collation",
+                                                 "let",
+                                                 "stmtId",
+                                                 "collectionUUID",
+                                                 "runtimeConstants",
+                                                 "bypassDocumentValidation",
+                                                 "sampleId",
+                                                 "bypassEmptyTsReplacement"};
     return names;
   }
   bool writes() const override { return true; }
@@ -177,8 +190,10 @@ class FindAndModify : public Command {
   }
 
   static void append_value(const std::optional<bson::Document>& document, bson::Builder& reply) {
-    if (document) reply.append("value", *document);
-    else reply.append_null("value");
+    if (document)
+      reply.append("value", *document);
+    else
+      reply.append_null("value");
   }
 };
 

@@ -87,11 +87,14 @@ void append_system(bson::Builder& system, const OperationContext& op, const utsn
 void append_extra(bson::Builder& extra, const utsname& machine, const Processors& cpu) {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
-  extra.append("versionString", machine.version).append("libcVersion", ::gnu_get_libc_version()).append("kernelVersion", machine.release);
+  extra.append("versionString", machine.version)
+      .append("libcVersion", ::gnu_get_libc_version())
+      .append("kernelVersion", machine.release);
   if (!cpu.model.empty()) extra.append("cpuString", cpu.model);
   if (!cpu.mhz.empty()) extra.append("cpuFrequencyMHz", cpu.mhz);
   if (!cpu.features.empty()) extra.append("cpuFeatures", cpu.features);
-  extra.append("pageSize", static_cast<int64_t>(::sysconf(_SC_PAGESIZE))).append("numPages", static_cast<int32_t>(::sysconf(_SC_PHYS_PAGES)));
+  extra.append("pageSize", static_cast<int64_t>(::sysconf(_SC_PAGESIZE)))
+      .append("numPages", static_cast<int32_t>(::sysconf(_SC_PHYS_PAGES)));
   extra.append("maxOpenFiles", static_cast<int32_t>(std::min<rlim_t>(files.rlim_cur, INT32_MAX)));
 }
 
@@ -108,7 +111,10 @@ class HostInfo : public Command {
       auto system = reply.object("system");
       append_system(system, op, machine, cpu);
     }
-    reply.object("os").append("type", "Linux").append("name", distribution()).append("version", std::string("Kernel ") + machine.release);
+    reply.object("os")
+        .append("type", "Linux")
+        .append("name", distribution())
+        .append("version", std::string("Kernel ") + machine.release);
     auto extra = reply.object("extra");
     append_extra(extra, machine, cpu);
   }

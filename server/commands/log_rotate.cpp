@@ -22,7 +22,8 @@ class LogRotate : public Command {
     }
     base::log(base::Severity::info, base::LogComponent::control, 23166, "Log rotation requested");
     if (op.services().options.log_path.empty()) return;
-    if (!base::rotate_log()) throw base::OperationError(base::ErrorCode::operation_failed, "Log rotation failed: the log file could not be moved");
+    if (!base::rotate_log())
+      throw base::OperationError(base::ErrorCode::operation_failed, "Log rotation failed: the log file could not be moved");
   }
 };
 

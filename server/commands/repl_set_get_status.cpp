@@ -33,7 +33,8 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     const std::string source = peers::sync_source(now);
     const replication::MemberConfig* source_member = config.member(source);
     reply.append("syncSourceHost", source).append("syncSourceId", source_member ? source_member->id : -1);
-    reply.append("heartbeatIntervalMillis", static_cast<int64_t>(config.heartbeat_interval_ms)).append("majorityVoteCount", voters / 2 + 1);
+    reply.append("heartbeatIntervalMillis", static_cast<int64_t>(config.heartbeat_interval_ms))
+        .append("majorityVoteCount", voters / 2 + 1);
     reply.append("writeMajorityCount", std::min(voters / 2 + 1, data_voters)).append("votingMembersCount", voters);
     reply.append("writableVotingMembersCount", data_voters);
     append_optimes(reply, progress);

@@ -17,7 +17,9 @@ bool is_local(const Client& client) {
 class Shutdown : public Command {
  public:
   std::string_view name() const override { return "shutdown"; }
-  std::string_view help() const override { return "shutdown the database.  must be ran against admin db and either (1) ran from localhost or (2) authenticated."; }
+  std::string_view help() const override {
+    return "shutdown the database.  must be ran against admin db and either (1) ran from localhost or (2) authenticated.";
+  }
   bool admin_only() const override { return true; }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view known[] = {"force", "timeoutSecs"};

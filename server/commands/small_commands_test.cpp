@@ -1,8 +1,8 @@
 // Commands that clients and tools ask in passing: each answers as a mongod without the feature does.
 #include <catch2/catch.hpp>
 
-#include "bson/md5.h"
 #include "bson/json.h"
+#include "bson/md5.h"
 #include "server/commands/test_server.h"
 
 namespace server {

@@ -52,8 +52,9 @@ class Update : public Command {
   std::string_view name() const override { return "update"; }
   std::string_view help() const override { return "update documents"; }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"updates", "ordered", "bypassDocumentValidation", "let",
-                                                 "stmtIds", "collectionUUID", "runtimeConstants",         "bypassEmptyTsReplacement"};
+    static constexpr std::string_view names[] = {
+        "updates", "ordered",        "bypassDocumentValidation", "let",
+        "stmtIds", "collectionUUID", "runtimeConstants",         "bypassEmptyTsReplacement"};
     return names;
   }
   bool writes() const override { return true; }

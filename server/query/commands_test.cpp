@@ -175,17 +175,22 @@ TEST_CASE("options that can't go together are refused whether the collection is 
     check_error(find("sort: {$natural: 2}"), 2, "$natural sort cannot be set to a value other than -1 or 1.");
     check_error(find("hint: {$natural: 'x'}"), 2, "$natural hint cannot be set to a value other than -1 or 1.");
     check_error(find("tailable: true, sort: {a: 1}"), 2, "cannot use tailable option with a sort other than {$natural: 1}");
-    check_error(find("tailable: true, sort: {$natural: -1}"), 2, "cannot use tailable option with a sort other than {$natural: 1}");
-    check_error(find("tailable: true, sort: {$natural: 1, a: 1}"), 2, "cannot use tailable option with a sort other than {$natural: 1}");
+    check_error(find("tailable: true, sort: {$natural: -1}"), 2,
+                "cannot use tailable option with a sort other than {$natural: 1}");
+    check_error(find("tailable: true, sort: {$natural: 1, a: 1}"), 2,
+                "cannot use tailable option with a sort other than {$natural: 1}");
     check_error(find("tailable: true, singleBatch: true"), 2, "cannot use tailable option with the 'singleBatch' option");
     check_error(find("awaitData: true"), 9, "Cannot set 'awaitData' without also setting 'tailable'");
   }
   check_error(server.run("{find: 'c', min: {b: 1}, hint: {_id: 1}}"), 51174,
-              "error processing query: ns=test.c: planner returned error :: caused by :: The index chosen is not compatible with min/max");
+              "error processing query: ns=test.c: planner returned error :: caused by :: The index chosen is not compatible with "
+              "min/max");
   check_error(server.run("{find: 'c', min: {_id: 1, b: 1}, hint: {_id: 1}}"), 51174,
-              "error processing query: ns=test.c: planner returned error :: caused by :: The index chosen is not compatible with min/max");
+              "error processing query: ns=test.c: planner returned error :: caused by :: The index chosen is not compatible with "
+              "min/max");
   check_error(server.run("{find: 'c', min: {_id: 5}, max: {_id: 5}, hint: '_id_'}"), 51175,
-              "error processing query: ns=test.c: planner returned error :: caused by :: The value provided for min() does not come before the value "
+              "error processing query: ns=test.c: planner returned error :: caused by :: The value provided for min() does not "
+              "come before the value "
               "provided for max() in the hinted index");
   CHECK(server.run("{find: 'nothing', tailable: true}")["cursor"].as_document()["id"].to_int64() == 0);
 }
@@ -198,18 +203,23 @@ TEST_CASE("a collation is checked before anything is read") {
                                     "aggregate: '" + name + "', pipeline: [], cursor: {}"};
     for (const std::string& command : commands) {
       INFO(command);
-      const auto with = [&](const std::string& collation) { return server.run("{" + command + ", collation: " + collation + "}"); };
+      const auto with = [&](const std::string& collation) {
+        return server.run("{" + command + ", collation: " + collation + "}");
+      };
       check_error(with("{locale: 'zz_nope'}"), 2, "Field 'locale' is invalid in: { locale: \"zz_nope\" }");
       check_error(with("{locale: ''}"), 2, "Field 'locale' is invalid in: { locale: \"\" }");
       check_error(with("{strength: 1}"), 40414, "BSON field 'collation.locale' is missing but a required field");
       check_error(with("{locale: 5}"), 14, "BSON field 'collation.locale' is the wrong type 'int', expected type 'string'");
       check_error(with("'en'"), 14, "BSON field 'collation' is the wrong type 'string', expected type 'object'");
       check_error(with("{locale: 'en', odd: 1}"), 40415, "BSON field 'collation.odd' is an unknown field.");
-      check_error(with("{locale: 'en', strength: 6}"), 2, "Enumeration value '6' for field 'collation.strength' is not a valid value.");
-      check_error(with("{locale: 'en', caseFirst: 'odd'}"), 2, "Enumeration value 'odd' for field 'collation.caseFirst' is not a valid value.");
+      check_error(with("{locale: 'en', strength: 6}"), 2,
+                  "Enumeration value '6' for field 'collation.strength' is not a valid value.");
+      check_error(with("{locale: 'en', caseFirst: 'odd'}"), 2,
+                  "Enumeration value 'odd' for field 'collation.caseFirst' is not a valid value.");
       check_error(with("{locale: 'simple', strength: 1}"), 2,
                   "If locale=simple, no other fields should be present in: { locale: \"simple\", strength: 1 }");
-      check_error(with("{locale: 'de_AT'}"), 115, "collations other than { locale: \"simple\" } are not supported, got locale 'de_AT'");
+      check_error(with("{locale: 'de_AT'}"), 115,
+                  "collations other than { locale: \"simple\" } are not supported, got locale 'de_AT'");
       CHECK(with("{locale: 'simple'}")["ok"].to_double() == 1);
       CHECK(with("{}")["ok"].to_double() == 1);
     }
@@ -220,15 +230,19 @@ TEST_CASE("a read preference is checked on every command") {
   TestServer server;
   for (const std::string command : {"find: 'nothing'", "count: 'nothing'", "ping: 1"}) {
     INFO(command);
-    const auto with = [&](const std::string& preference) { return server.run("{" + command + ", $readPreference: " + preference + "}"); };
+    const auto with = [&](const std::string& preference) {
+      return server.run("{" + command + ", $readPreference: " + preference + "}");
+    };
     check_error(with("{mode: 'odd'}"), 2, "Enumeration value 'odd' for field 'readPreference.mode' is not a valid value.");
     check_error(with("{mode: 5}"), 14, "BSON field 'readPreference.mode' is the wrong type 'int', expected type 'string'");
     check_error(with("{}"), 40414, "BSON field 'readPreference.mode' is missing but a required field");
     check_error(with("'primary'"), 14, "$readPreference has incorrect type: expected object but got string");
     check_error(with("{mode: 'primary', tags: [{a: 'b'}]}"), 2, "Only empty tags are allowed with primary read preference");
     check_error(with("{mode: 'primary', maxStalenessSeconds: 90}"), 2, "maxStalenessSeconds can not be set for the primary mode");
-    check_error(with("{mode: 'nearest', maxStalenessSeconds: -5}"), 51024, "BSON field 'maxStalenessSeconds' value must be >= 0, actual value '-5'");
-    check_error(with("{mode: 'nearest', tags: 5}"), 14, "BSON field 'readPreference.tags' is the wrong type 'int', expected type 'array'");
+    check_error(with("{mode: 'nearest', maxStalenessSeconds: -5}"), 51024,
+                "BSON field 'maxStalenessSeconds' value must be >= 0, actual value '-5'");
+    check_error(with("{mode: 'nearest', tags: 5}"), 14,
+                "BSON field 'readPreference.tags' is the wrong type 'int', expected type 'array'");
     for (const char* mode : {"primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest"}) {
       CHECK(with("{mode: '" + std::string(mode) + "', tags: [{}]}")["ok"].to_double() == 1);
     }
@@ -248,17 +262,19 @@ TEST_CASE("explain's numbers are Int32") {
   fill(server, 30);
   server.create_index("c", "a_1", "{key: {a: 1}}");
   server.create_index("c", "b_1", "{key: {b: 1}}");
-  for (const char* command : {"find: 'c', filter: {a: 3, b: {$gt: 1}}, sort: {_id: -1}, skip: 1, limit: 5", "find: 'c', filter: {_id: 1}", "find: 'nothing'",
-                              "find: 'c', filter: {$or: [{a: 1}, {b: 2}]}", "count: 'c', query: {a: 1}", "count: 'c'", "distinct: 'c', key: 'a'",
-                              "update: 'c', updates: [{q: {a: 3}, u: {$set: {z: 1}}}]", "delete: 'c', deletes: [{q: {a: 3}, limit: 0}]",
-                              "aggregate: 'c', pipeline: [{$match: {a: 3}}], cursor: {}"}) {
+  for (const char* command :
+       {"find: 'c', filter: {a: 3, b: {$gt: 1}}, sort: {_id: -1}, skip: 1, limit: 5", "find: 'c', filter: {_id: 1}",
+        "find: 'nothing'", "find: 'c', filter: {$or: [{a: 1}, {b: 2}]}", "count: 'c', query: {a: 1}", "count: 'c'",
+        "distinct: 'c', key: 'a'", "update: 'c', updates: [{q: {a: 3}, u: {$set: {z: 1}}}]",
+        "delete: 'c', deletes: [{q: {a: 3}, limit: 0}]", "aggregate: 'c', pipeline: [{$match: {a: 3}}], cursor: {}"}) {
     INFO(command);
     const auto reply = server.run("{explain: {" + std::string(command) + "}, verbosity: 'allPlansExecution'}");
     INFO(bson::to_json(reply));
     REQUIRE(reply["ok"].to_double() == 1);
     std::vector<std::string> wide;
     for (const bson::Element& field : reply) {
-      if (field.name == "queryPlanner" || field.name == "executionStats" || field.name == "serverParameters") find_wide(field, std::string(field.name), wide);
+      if (field.name == "queryPlanner" || field.name == "executionStats" || field.name == "serverParameters")
+        find_wide(field, std::string(field.name), wide);
     }
     std::erase_if(wide, [](const std::string& path) { return path.ends_with(".score"); });
     CHECK(wide == std::vector<std::string>());
@@ -285,7 +301,8 @@ TEST_CASE("explain counts what was done") {
   const auto update = server.run("{explain: {update: 'c', updates: [{q: {a: 3}, u: {$set: {b: 1}}, multi: true}]}, verbosity: 'executionStats'}");
   CHECK(update["executionStats"].as_document()["executionStages"].as_document()["nMatched"].to_int64() == 3);
   const auto fast = server.run("{explain: {count: 'c'}, verbosity: 'executionStats'}");
-  CHECK(bson::to_json(fast["queryPlanner"].as_document()["winningPlan"].as_document()) == R"({"stage": "RECORD_STORE_FAST_COUNT"})");
+  CHECK(bson::to_json(fast["queryPlanner"].as_document()["winningPlan"].as_document()) ==
+        R"({"stage": "RECORD_STORE_FAST_COUNT"})");
   CHECK(fast["executionStats"].as_document()["executionStages"].as_document()["nCounted"].to_int64() == 30);
   CHECK(server.run("{explain: {ping: 1}}")["code"].to_int64() == 20);
   CHECK(server.run("{explain: {find: 'c'}, verbosity: 'loud'}")["code"].to_int64() == 2);

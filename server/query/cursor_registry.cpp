@@ -62,7 +62,8 @@ void check_api(const Cursor& cursor, const OperationContext& op) {
 CursorRegistry::Slots::iterator CursorRegistry::erase(Slots::iterator slot) {
   static constexpr int64_t bounds_ms[] = {1'000, 5'000, 15'000, 30'000, 60'000, 600'000};
   const int64_t lived_ms = base::system_clock().wall_ms() - slot->second.created_ms;
-  ++counts_.lives[static_cast<size_t>(std::upper_bound(std::begin(bounds_ms), std::end(bounds_ms), lived_ms) - std::begin(bounds_ms))];
+  ++counts_.lives[static_cast<size_t>(std::upper_bound(std::begin(bounds_ms), std::end(bounds_ms), lived_ms) -
+                                      std::begin(bounds_ms))];
   return slots_.erase(slot);
 }
 

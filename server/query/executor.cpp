@@ -82,8 +82,12 @@ ExecutionStats Executor::stats() const {
 }
 
 std::string Executor::summary() const { return plan_->root->summary(); }
-bool Executor::scans() const { return plan_->root->has("COLLSCAN"); }
-bool Executor::sorts() const { return plan_->root->has("SORT"); }
+bool Executor::scans() const {
+  return plan_->root->has("COLLSCAN");
+}
+bool Executor::sorts() const {
+  return plan_->root->has("SORT");
+}
 const Matcher& Executor::matcher() const { return *plan_->matcher; }
 
 namespace {

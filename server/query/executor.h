@@ -50,7 +50,8 @@ struct Query {
   bool show_record_id = false;
   bool allow_disk_use = false;
   bool tailable = false;
-  std::string distinct;               // only the different values of this field are wanted, of each at least one document's; empty: all documents
+  std::string
+      distinct;  // only the different values of this field are wanted, of each at least one document's; empty: all documents
   bool count_only = false;            // nobody looks at the documents: they are fetched only to be matched
   bool keep_trials = false;           // for explain: what the plans that lost did
   std::shared_ptr<const IndexFilter> index_filter;  // the indexes allowed; nullptr: all. make_executor sets it

@@ -27,14 +27,17 @@ void explain_tree(bson::Builder& out, const exec::Stage& root, Verbosity verbosi
 void append_totals(bson::Builder& out, const exec::Stage& root, int64_t returned, std::optional<int64_t> ms) {
   ExecutionStats stats;
   root.count(stats);
-  out.append("nReturned", fitting_int(returned)).append(ms ? "executionTimeMillis" : "executionTimeMillisEstimate", fitting_int(ms.value_or(0)));
+  out.append("nReturned", fitting_int(returned))
+      .append(ms ? "executionTimeMillis" : "executionTimeMillisEstimate", fitting_int(ms.value_or(0)));
   out.append("totalKeysExamined", fitting_int(stats.keys_examined)).append("totalDocsExamined", fitting_int(stats.docs_examined));
   out.append("dedupHops", fitting_int(stats.dedup_hops)).append("dedupDecodedBytes", fitting_int(stats.dedup_bytes));
 }
 
 }  // namespace
 
-std::string Executor::shape_hash() const { return shape_digest(query_shape(plan_->query.filter, plan_->query.sort, plan_->query.projection)); }
+std::string Executor::shape_hash() const {
+  return shape_digest(query_shape(plan_->query.filter, plan_->query.sort, plan_->query.projection));
+}
 
 std::string Executor::plan_key() const {
   std::string key = query_shape(plan_->query.filter, plan_->query.sort, plan_->query.projection);
@@ -44,7 +47,9 @@ std::string Executor::plan_key() const {
   return shape_digest(key);
 }
 
-void Executor::append_stages(bson::Builder& out) const { plan_->root->explain(out, Verbosity::execution_stats); }
+void Executor::append_stages(bson::Builder& out) const {
+  plan_->root->explain(out, Verbosity::execution_stats);
+}
 
 void Executor::explain_planner(bson::Builder& out, const Top* top) const {
   auto planner = out.object("queryPlanner");

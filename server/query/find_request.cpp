@@ -24,15 +24,18 @@ void check_natural(bson::DocumentView given, const std::string& what) {
 }
 
 bool same_names(bson::DocumentView a, bson::DocumentView b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const bson::Element& x, const bson::Element& y) { return x.name == y.name; });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const bson::Element& x, const bson::Element& y) { return x.name == y.name; });
 }
 
 // Whatever the collection has as indexes, and whether it is there or not.
 void check_min_max(const Query& query) {
   if (query.min.empty() && query.max.empty()) return;
-  if (!query.min.empty() && !query.max.empty() && !same_names(query.min, query.max)) throw OperationError(51176, "min and max must have the same field names");
+  if (!query.min.empty() && !query.max.empty() && !same_names(query.min, query.max))
+    throw OperationError(51176, "min and max must have the same field names");
   const bson::ValueView hint = query.hint.view();
-  const bool names_index = hint.is_string() || (hint.is_object() && !hint.as_document().empty() && !hint.as_document().has("$natural"));
+  const bool names_index =
+      hint.is_string() || (hint.is_object() && !hint.as_document().empty() && !hint.as_document().has("$natural"));
   if (!names_index) throw OperationError(51173, "When using min()/max() a hint of which index to use must be provided");
 }
 

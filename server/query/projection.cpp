@@ -57,7 +57,9 @@ void append_slice(const Element& field, const projection::Slice& slice, bson::Bu
 // Only an array needs to know through which element the filter matched: what isn't one is handed out as it is.
 void append_position(const Run& run, const Element& field, bson::Builder& out) {
   if (!run.position) {
-    throw OperationError(51246, "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array");
+    throw OperationError(51246,
+                         "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching "
+                         "element in the array");
   }
   size_t index = 0;
   for (const Element& element : field.as_document()) {

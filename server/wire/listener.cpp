@@ -46,7 +46,8 @@ constexpr auto answers_out_max = std::chrono::seconds(1);  // when stopping
 
 Reactors::Size size_of(const Options& options) {
   Reactors::Size size;
-  size.reactors = options.io_threads > 0 ? options.io_threads : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 64);
+  size.reactors =
+      options.io_threads > 0 ? options.io_threads : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 64);
   return size;
 }
 
@@ -211,7 +212,8 @@ void Listener::State::welcome(size_t reactor, Session::Socket socket, std::strin
       return refuse(remote);
     }
     ++undecided;
-    auto session = std::make_shared<Session>(services, dispatcher, std::move(socket), ClientId{0}, std::move(remote), std::move(local), unix_socket);
+    auto session = std::make_shared<Session>(services, dispatcher, std::move(socket), ClientId{0}, std::move(remote),
+                                             std::move(local), unix_socket);
     asio::co_spawn(reactors.context(reactor), serve_member(reactor, std::move(session)), asio::detached);
     return;
   }

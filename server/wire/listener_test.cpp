@@ -302,7 +302,8 @@ TEST_CASE("who speaks another protocol is told at once, before the rest is waite
     browser.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     const std::string answer = all_of(browser);
     CHECK(answer.starts_with("HTTP/1.0 200 OK\r\n"));
-    CHECK(answer.find("It looks like you are trying to access MongoDB over HTTP on the native driver port.\r\n") != std::string::npos);
+    CHECK(answer.find("It looks like you are trying to access MongoDB over HTTP on the native driver port.\r\n") !=
+          std::string::npos);
   }
   // The first bytes of a TLS hello, whose first four read as a length of 33 MB.
   {

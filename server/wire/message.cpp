@@ -210,7 +210,8 @@ base::Result<Header> decode_request_header(BytesView bytes) {
   if (!header) return header;
   const OpCode opcode = header->opcode;
   if (opcode == OpCode::msg || opcode == OpCode::query || opcode == OpCode::compressed) return header;
-  return failure(5745702, "The client driver may require an upgrade: unsupported opcode " + std::to_string(static_cast<int32_t>(opcode)) +
+  return failure(5745702, "The client driver may require an upgrade: unsupported opcode " +
+                              std::to_string(static_cast<int32_t>(opcode)) +
                               ". For more details see https://dochub.mongodb.org/core/legacy-opcode-removal");
 }
 

@@ -14,9 +14,9 @@ namespace server::wire {
 
 namespace {
 constexpr auto look_interval = std::chrono::milliseconds(2);
-constexpr int looks_runnable_max = 3;           // inside one command, before a thread that isn't blocked counts as lost
-constexpr int looks_before_sleep = 500;         // without a command
-constexpr int surplus_looks_max = 10;           // before lent threads leave: each one more costs a command another wake-up
+constexpr int looks_runnable_max = 3;    // inside one command, before a thread that isn't blocked counts as lost
+constexpr int looks_before_sleep = 500;  // without a command
+constexpr int surplus_looks_max = 10;    // before lent threads leave: each one more costs a command another wake-up
 constexpr int looks_between_watches = 10;
 constexpr int lent_at_once_max = 16;
 constexpr auto parked_time_max = std::chrono::seconds(30);
@@ -66,7 +66,9 @@ Reactors::Reactors(const Size& size) : size_(size) {
   for (int i = 0; i < size_.reactors; ++i) reactors_.push_back(std::make_unique<Reactor>());
 }
 
-Reactors::~Reactors() { stop(); }
+Reactors::~Reactors() {
+  stop();
+}
 
 void Reactors::start() {
   std::lock_guard lock(mutex_);
@@ -98,7 +100,9 @@ size_t Reactors::join() {
   return least;
 }
 
-void Reactors::leave(size_t reactor) { --reactors_[reactor]->connections; }
+void Reactors::leave(size_t reactor) {
+  --reactors_[reactor]->connections;
+}
 
 int Reactors::threads() const {
   std::lock_guard lock(mutex_);
@@ -179,7 +183,8 @@ void Reactors::supervise() {
   }
 }
 
-// A blocked thread counts at the second look. Where threads were lent already a storm may be coming in, and it counts at the first.
+// A blocked thread counts at the second look. Where threads were lent already a storm may be coming in, and it counts at the
+// first.
 bool Reactors::is_stuck(const Seat& seat, bool inside, bool storm) {
   if (seat.looks >= looks_runnable_max) return true;
   return inside && (seat.looks > 0 || storm) && !seat.runnable();

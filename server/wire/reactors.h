@@ -84,7 +84,7 @@ class Reactors {
     std::vector<Seat*> seats;  // of the threads that run it; guarded by mutex_, as what follows
     int coming = 0;            // threads on their way to it
     int surplus_looks = 0;
-    int leaving = 0;           // threads that were asked to leave and haven't left yet: always fewer than there are
+    int leaving = 0;  // threads that were asked to leave and haven't left yet: always fewer than there are
     std::atomic<int> connections{0};
   };
   struct Leave {};  // thrown by the handler that makes a thread leave its reactor

@@ -74,7 +74,8 @@ TEST_CASE("a reactor keeps a thread, however long its threads take to leave", "[
   CHECK(runs(reactors, 0));  // by a second thread
   blocked.release();
   // Both are at something that isn't a command, while the supervisor finds one of them too many again and again.
-  for (int i = 0; i < 2; ++i) asio::post(reactors.context(0), [] { std::this_thread::sleep_for(std::chrono::milliseconds(800)); });
+  for (int i = 0; i < 2; ++i)
+    asio::post(reactors.context(0), [] { std::this_thread::sleep_for(std::chrono::milliseconds(800)); });
   CHECK(runs(reactors, 0));
   wait_for([&] { return reactors.threads() == 1; });
   CHECK(runs(reactors, 0));
@@ -130,10 +131,12 @@ TEST_CASE("a command that lasts is watched", "[reactors]") {
   const auto seen = subject.watched.get_future().share();
   std::promise<std::future_status> outcome;
   asio::post(reactors.context(0), [&] {
-    Reactors::Running running([](void* given) {
-      auto& one = *static_cast<Subject*>(given);
-      if (one.first.exchange(false)) one.watched.set_value();
-    }, &subject);
+    Reactors::Running running(
+        [](void* given) {
+          auto& one = *static_cast<Subject*>(given);
+          if (one.first.exchange(false)) one.watched.set_value();
+        },
+        &subject);
     outcome.set_value(seen.wait_for(generous));
   });
   CHECK(outcome.get_future().get() == std::future_status::ready);

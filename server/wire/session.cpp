@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
@@ -10,7 +11,6 @@
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
-#include <algorithm>
 #include <atomic>
 
 #include "base/log.h"
@@ -146,7 +146,8 @@ awaitable<void> Session::serve(bool members_only) {
     }
   } catch (const std::exception& error) {
     // Out of memory for one connection is the end of that connection alone.
-    base::log(Severity::error, LogComponent::network, 22989, "Error serving a connection", base::Attributes().add("error", error.what()));
+    base::log(Severity::error, LogComponent::network, 22989, "Error serving a connection",
+              base::Attributes().add("error", error.what()));
   }
   finish();
 }
@@ -217,8 +218,9 @@ Session::Start Session::judge_start(std::optional<Header>& header) {
 // A browser gets a line that a person can read.
 awaitable<void> Session::answer_http() {
   log_malformed("HTTP request on the native driver port");
-  const std::string answer = "HTTP/1.0 200 OK\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: " +
-                             std::to_string(http_text.size()) + "\r\n\r\n" + std::string(http_text);
+  const std::string answer =
+      "HTTP/1.0 200 OK\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: " + std::to_string(http_text.size()) +
+      "\r\n\r\n" + std::string(http_text);
   asio::error_code error;
   co_await asio::async_write(socket_, asio::buffer(answer), redirect_error(use_awaitable, error));
 }

@@ -79,8 +79,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::atomic<bool> ending_{false};
   std::atomic<bool> answering_{false};
 
-  std::mutex mutex_;        // guards what follows, and that the socket stays open while another thread shuts it down
-  bool finished_ = false;   // the socket is closed, or another's
+  std::mutex mutex_;              // guards what follows, and that the socket stays open while another thread shuts it down
+  bool finished_ = false;         // the socket is closed, or another's
   std::shared_ptr<Pause> pause_;  // what the session waits for, so that close() can end the wait
 };
 

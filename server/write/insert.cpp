@@ -25,7 +25,8 @@ struct Prepared {
   std::exception_ptr error;
 };
 
-Prepared prepare(OperationContext& op, const std::vector<bson::DocumentView>& documents, size_t first, bool keep_empty_timestamps) {
+Prepared prepare(OperationContext& op, const std::vector<bson::DocumentView>& documents, size_t first,
+                 bool keep_empty_timestamps) {
   Prepared prepared;
   const size_t count_max = std::min(documents.size() - first, batch_documents_max);
   prepared.repaired.reserve(count_max);  // views point into it

@@ -99,9 +99,11 @@ class UpdateRun {
   }
 
   void check_supplied() const {
-    if (!statement_.upsert) throw OperationError(ErrorCode::failed_to_parse, "cannot specify 'upsertSupplied: true' for a non-upsert operation");
+    if (!statement_.upsert)
+      throw OperationError(ErrorCode::failed_to_parse, "cannot specify 'upsertSupplied: true' for a non-upsert operation");
     if (!statement_.constants.find("new").is_object()) {
-      throw OperationError(ErrorCode::failed_to_parse, "the parameter 'upsertSupplied' is set to 'true', but no document was supplied");
+      throw OperationError(ErrorCode::failed_to_parse,
+                           "the parameter 'upsertSupplied' is set to 'true', but no document was supplied");
     }
   }
 

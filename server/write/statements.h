@@ -24,9 +24,9 @@ struct UpdateStatement {
   bson::DocumentView constants;
   bool has_constants = false;
   bool upsert = false;
-  bool upsert_supplied = false;    // what an upsert inserts is the constant `new`
+  bool upsert_supplied = false;        // what an upsert inserts is the constant `new`
   bool keep_empty_timestamps = false;  // a replacement's top-level Timestamp(0, 0) is stored as such; else it means "now"
-  Kept keep_before, keep_after;    // empty: nothing
+  Kept keep_before, keep_after;        // empty: nothing
 };
 
 struct UpdateOutcome {
@@ -39,7 +39,8 @@ struct UpdateOutcome {
 
 // Throws what the statement's parts throw; documents changed before that stay changed.
 UpdateOutcome run_update(OperationContext& op, std::string_view ns, const UpdateStatement& statement);
-// What the statement at hand of a retried command came to, when an earlier attempt has executed it. Throws IncompleteTransactionHistory.
+// What the statement at hand of a retried command came to, when an earlier attempt has executed it. Throws
+// IncompleteTransactionHistory.
 UpdateOutcome executed_update(OperationContext& op);
 
 struct DeleteOutcome {
@@ -47,6 +48,7 @@ struct DeleteOutcome {
   std::optional<bson::Document> before;
 };
 
-DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Selection& selection, const Kept& keep_before = nullptr);
+DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Selection& selection,
+                         const Kept& keep_before = nullptr);
 
 }  // namespace server::write

@@ -72,7 +72,8 @@ std::optional<bson::Document> make_storable(bson::DocumentView document, std::op
   else out.append("_id", bson::ObjectId::generate());
   for (const auto& field : document) {
     if (field.name == "_id") continue;
-    if (now && is_unset_timestamp(field)) out.append(field.name, *now);
+    if (now && is_unset_timestamp(field))
+      out.append(field.name, *now);
     else out.append_element(field);
   }
   return out.done();

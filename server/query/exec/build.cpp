@@ -25,8 +25,8 @@ plan::Intervals walked(const Access& access, size_t i) {
   return intervals;
 }
 
-// The two keys between which a scan of one range walks. Behind the first field that isn't bound to one value lie all values of the others:
-// in front of them or behind, as that field's end counts or not.
+// The two keys between which a scan of one range walks. Behind the first field that isn't bound to one value lie all values of
+// the others: in front of them or behind, as that field's end counts or not.
 void add_ends(const Access& access, IndexScanText& text) {
   bson::Builder start, end;
   bool open = false;
@@ -76,7 +76,8 @@ StagePtr build_index_scan(const Parts& parts, const Access& access, bool in_or) 
     options.values = access.values;
     options.filter = Filter(access.residual);
   }
-  StagePtr scan = std::make_unique<IndexScan>(scan_name(parts, access, fetch), parts.collection, access.index, std::move(options), text_of(access));
+  StagePtr scan = std::make_unique<IndexScan>(scan_name(parts, access, fetch), parts.collection, access.index, std::move(options),
+                                              text_of(access));
   if (!fetch) return scan;
   return std::make_unique<Fetch>(std::move(scan), parts.collection, Filter(access.residual));
 }

@@ -36,7 +36,8 @@ void append_fields(const std::vector<Field>& fields, size_t depth, bson::Builder
 
 }  // namespace
 
-std::optional<bson::Document> read_values(const storage::IndexSpec& spec, bson::BytesView key, bson::BytesView types, const std::vector<bool>& wanted) {
+std::optional<bson::Document> read_values(const storage::IndexSpec& spec, bson::BytesView key, bson::BytesView types,
+                                          const std::vector<bool>& wanted) {
   bson::KeyReader reader(key, types);
   bson::Builder flat;
   std::vector<std::optional<size_t>> missing(spec.fields.size());

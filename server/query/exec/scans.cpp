@@ -69,10 +69,16 @@ void CollectionScan::append_details(bson::Builder& out) const {
   out.append("direction", direction_name(direction_));
 }
 
-void CollectionScan::append_figures(bson::Builder& out) const { out.append("docsExamined", fitting_int(examined_)); }
+void CollectionScan::append_figures(bson::Builder& out) const {
+  out.append("docsExamined", fitting_int(examined_));
+}
 
 IndexScan::IndexScan(std::string name, CollectionPtr collection, IndexPtr index, Options options, IndexScanText text)
-    : Stage(std::move(name)), collection_(std::move(collection)), index_(std::move(index)), options_(std::move(options)), text_(std::move(text)) {}
+    : Stage(std::move(name)),
+      collection_(std::move(collection)),
+      index_(std::move(index)),
+      options_(std::move(options)),
+      text_(std::move(text)) {}
 
 void IndexScan::open(storage::Transaction& transaction) {
   cursor_ = collection_->scan(transaction, *index_, options_.direction);
@@ -101,7 +107,9 @@ bool IndexScan::leap() {
   return true;
 }
 
-bool IndexScan::next_entry() { return (!leap_ || leap()) && cursor_->next(); }
+bool IndexScan::next_entry() {
+  return (!leap_ || leap()) && cursor_->next();
+}
 
 void IndexScan::plan_leap(bson::BytesView types) {
   const storage::IndexSpec& spec = index_->spec();
@@ -118,11 +126,12 @@ void IndexScan::plan_leap(bson::BytesView types) {
   if (reader.ok() && !null) leap_ = bson::Bytes(cursor_->key().substr(0, reader.read()));
 }
 
-// Whether entries have the wanted values as the documents have them. An array that came since the plan was made has an entry for each
-// element.
+// Whether entries have the wanted values as the documents have them. An array that came since the plan was made has an entry for
+// each element.
 bool IndexScan::tells_values() const {
   if (!told_) return false;
-  if (!index_->multikey()) [[likely]] return true;
+  if (!index_->multikey()) [[likely]]
+    return true;
   for (size_t i = 0; i < options_.values.size(); ++i) {
     if (options_.values[i] && index_->multikey_field(i)) return false;
   }
@@ -163,7 +172,8 @@ Step IndexScan::do_work(storage::Transaction& transaction) {
   }
   if (options_.values.empty()) return Step::advanced;
   // A count looks at no value.
-  const bool looks = !options_.filter.empty() || std::find(options_.values.begin(), options_.values.end(), true) != options_.values.end();
+  const bool looks =
+      !options_.filter.empty() || std::find(options_.values.begin(), options_.values.end(), true) != options_.values.end();
   if (looks && !read_document(transaction)) return Step::pending;
   return options_.filter.matches(document_) ? Step::advanced : Step::pending;
 }
@@ -220,7 +230,8 @@ void IndexScan::append_figures(bson::Builder& out) const {
   out.append("keysExamined", fitting_int(examined_));
   if (name() == "COUNT_SCAN" || name() == "DISTINCT_SCAN") return;
   out.append("seeks", fitting_int(seeks_));
-  out.append("dupsTested", fitting_int(static_cast<int64_t>(seen_.size()) + doubles_)).append("dupsDropped", fitting_int(doubles_));
+  out.append("dupsTested", fitting_int(static_cast<int64_t>(seen_.size()) + doubles_))
+      .append("dupsDropped", fitting_int(doubles_));
 }
 
 Step IdLookup::do_work(storage::Transaction& transaction) {

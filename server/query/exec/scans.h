@@ -72,7 +72,7 @@ class IndexScan : public Stage {
     // Covered: the document at hand has these fields of the index alone, in its order. An entry that doesn't tell its values has
     // its document fetched. Empty: there is no document at hand.
     std::vector<bool> values = {};
-    Filter filter = {};                       // on such a document
+    Filter filter = {};  // on such a document
     // From one value of this field, with those before it, on to the next. Where the value is null every entry is given:
     // documents without the field lie among those that have it.
     std::optional<size_t> distinct = {};
@@ -109,7 +109,7 @@ class IndexScan : public Stage {
   const storage::TellsTypes* told_ = nullptr;      // the cursor, if its entries may tell their values
   size_t range_ = 0;                               // the next one, counted in walking order
   bool in_range_ = false;
-  std::optional<bson::Bytes> leap_;                // what the entries to be leapt over begin with
+  std::optional<bson::Bytes> leap_;  // what the entries to be leapt over begin with
   bson::Document document_;
   std::unordered_set<storage::RecordId> seen_;     // multikey: one record may have many entries
   int64_t fetched_ = 0;

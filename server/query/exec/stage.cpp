@@ -53,9 +53,13 @@ void Stage::explain(bson::Builder& out, Verbosity verbosity) const {
   if (verbosity == Verbosity::query_planner) {
     append_details(out);
   } else {
-    out.append("nReturned", fitting_int(stats_.advanced)).append("executionTimeMillisEstimate", 0).append("works", fitting_int(stats_.works));
+    out.append("nReturned", fitting_int(stats_.advanced))
+        .append("executionTimeMillisEstimate", 0)
+        .append("works", fitting_int(stats_.works));
     out.append("advanced", fitting_int(stats_.advanced)).append("needTime", fitting_int(stats_.pending)).append("needYield", 0);
-    out.append("saveState", fitting_int(stats_.saves)).append("restoreState", fitting_int(stats_.restores)).append("isEOF", stats_.ended ? 1 : 0);
+    out.append("saveState", fitting_int(stats_.saves))
+        .append("restoreState", fitting_int(stats_.restores))
+        .append("isEOF", stats_.ended ? 1 : 0);
     append_details(out);
     append_figures(out);
   }

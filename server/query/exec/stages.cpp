@@ -24,7 +24,9 @@ void Fetch::count(ExecutionStats& total) const {
   Stage::count(total);
 }
 
-void Fetch::append_figures(bson::Builder& out) const { out.append("docsExamined", fitting_int(examined_)).append("alreadyHasObj", 0); }
+void Fetch::append_figures(bson::Builder& out) const {
+  out.append("docsExamined", fitting_int(examined_)).append("alreadyHasObj", 0);
+}
 
 Or::Or(std::vector<StagePtr> branches) : Stage("OR") { children_ = std::move(branches); }
 
@@ -43,7 +45,8 @@ Step Or::do_work(storage::Transaction& transaction) {
 }
 
 void Or::append_figures(bson::Builder& out) const {
-  out.append("dupsTested", fitting_int(static_cast<int64_t>(seen_.size()) + doubles_)).append("dupsDropped", fitting_int(doubles_));
+  out.append("dupsTested", fitting_int(static_cast<int64_t>(seen_.size()) + doubles_))
+      .append("dupsDropped", fitting_int(doubles_));
 }
 
 Step Skip::do_work(storage::Transaction& transaction) {

@@ -81,8 +81,12 @@ class Project : public Stage {
  public:
   // `covered`: of what an index has in its keys.
   Project(StagePtr child, const Projection& projection, bson::DocumentView specification, bool covered)
-      : Stage(!projection.simple() ? "PROJECTION_DEFAULT" : covered ? "PROJECTION_COVERED" : "PROJECTION_SIMPLE", std::move(child)),
-        projection_(projection), specification_(specification) {}
+      : Stage(!projection.simple() ? "PROJECTION_DEFAULT"
+              : covered            ? "PROJECTION_COVERED"
+                                   : "PROJECTION_SIMPLE",
+              std::move(child)),
+        projection_(projection),
+        specification_(specification) {}
   bson::DocumentView document() override { return document_; }
 
  protected:

@@ -15,8 +15,8 @@ double score_of(const Stage& stages) {
   const StageStats& stats = stages.stats();
   if (stats.works == 0) return 0;
   const double hair = std::min(1.0 / (10.0 * static_cast<double>(stats.works)), 1e-4);
-  return static_cast<double>(stats.advanced) / static_cast<double>(stats.works) + (stats.ended ? 1 : 0) + (stages.has("SORT") ? 0 : hair) +
-         (stages.has("FETCH") ? 0 : hair);
+  return static_cast<double>(stats.advanced) / static_cast<double>(stats.works) + (stats.ended ? 1 : 0) +
+         (stages.has("SORT") ? 0 : hair) + (stages.has("FETCH") ? 0 : hair);
 }
 
 // One round: a unit of work for each. True when the race is over.

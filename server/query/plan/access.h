@@ -30,8 +30,8 @@ struct Access {
   std::vector<storage::KeyRange> ranges;  // the same as keys
   Predicates bounded;                     // the predicates behind the bounds
   size_t points = 0;                      // leading fields bound to single values
-  std::vector<bool> values;               // covered: of each field, whether its value is read from the key; empty: documents are fetched
-  std::optional<size_t> distinct;         // only one entry of each value of this field, with those before it, is wanted
+  std::vector<bool> values;        // covered: of each field, whether its value is read from the key; empty: documents are fetched
+  std::optional<size_t> distinct;  // only one entry of each value of this field, with those before it, is wanted
   bool one_record = false;                // a unique index with every field bound to one value
 
   std::vector<Access> branches;           // Kind::any_of

@@ -33,7 +33,9 @@ bool add_paths(const Node& node, Paths& paths) {
   return true;
 }
 
-bool lies_in(std::string_view path, std::string_view outer) { return path.size() > outer.size() && path.starts_with(outer) && path[outer.size()] == '.'; }
+bool lies_in(std::string_view path, std::string_view outer) {
+  return path.size() > outer.size() && path.starts_with(outer) && path[outer.size()] == '.';
+}
 
 // Everything that is read of a document; nullopt: that can't be said.
 std::optional<Paths> paths_read(const Access& access, const Query& query, const SortPattern& sort, const Projection* projection) {
@@ -54,7 +56,8 @@ std::optional<Paths> paths_read(const Access& access, const Query& query, const 
 
 }  // namespace
 
-void mark_covered(Access& access, const storage::Collection& collection, const Query& query, const SortPattern& sort, const Projection* projection) {
+void mark_covered(Access& access, const storage::Collection& collection, const Query& query, const SortPattern& sort,
+                  const Projection* projection) {
   access.values.clear();
   if (access.kind != Access::Kind::index || query.return_key || !storage::tells_values(collection, *access.index)) return;
   const auto paths = paths_read(access, query, sort, projection);
@@ -62,7 +65,8 @@ void mark_covered(Access& access, const storage::Collection& collection, const Q
   const auto& fields = access.index->spec().fields;
   std::vector<bool> values(fields.size());
   for (const std::string& path : *paths) {
-    const auto field = std::find_if(fields.begin(), fields.end(), [&](const storage::IndexField& one) { return one.path == path; });
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const storage::IndexField& one) { return one.path == path; });
     const auto i = static_cast<size_t>(field - fields.begin());
     if (field == fields.end() || access.index->multikey_field(i) || has_position(path)) return;
     // Of a field and one inside it, the inner one would be made twice.
@@ -80,9 +84,10 @@ void mark_distinct(Access& access, const Query& query) {
   }
 }
 
-std::optional<Access> distinct_scan(std::shared_ptr<const storage::Index> index, const storage::Collection& collection, const Query& query,
-                                    const Projection* projection) {
-  if (query.distinct.empty() || index->spec().fields.front().path != query.distinct || !has_all_matches(*index, {}, false)) return std::nullopt;
+std::optional<Access> distinct_scan(std::shared_ptr<const storage::Index> index, const storage::Collection& collection,
+                                    const Query& query, const Projection* projection) {
+  if (query.distinct.empty() || index->spec().fields.front().path != query.distinct || !has_all_matches(*index, {}, false))
+    return std::nullopt;
   Access access = index_access(std::move(index), {});
   mark_covered(access, collection, query, {}, projection);
   mark_distinct(access, query);

@@ -7,15 +7,17 @@
 
 namespace server::query::plan {
 
-// Sets `access.values`: which fields of the index the query reads from the keys. That needs every path that is projected, still has to be
-// checked or is sorted by to be a field of the index on which no document has an array. `projection` is nullptr where whole documents are wanted.
-void mark_covered(Access& access, const storage::Collection& collection, const Query& query, const SortPattern& sort, const Projection* projection);
+// Sets `access.values`: which fields of the index the query reads from the keys. That needs every path that is projected, still
+// has to be checked or is sorted by to be a field of the index on which no document has an array. `projection` is nullptr where
+// whole documents are wanted.
+void mark_covered(Access& access, const storage::Collection& collection, const Query& query, const SortPattern& sort,
+                  const Projection* projection);
 
 // Sets `access.distinct` where a covered scan can leap from one value of `query.distinct` to the next.
 void mark_distinct(Access& access, const Query& query);
 
 // The scan of all of `index` for the different values of its first field.
-std::optional<Access> distinct_scan(std::shared_ptr<const storage::Index> index, const storage::Collection& collection, const Query& query,
-                                    const Projection* projection);
+std::optional<Access> distinct_scan(std::shared_ptr<const storage::Index> index, const storage::Collection& collection,
+                                    const Query& query, const Projection* projection);
 
 }  // namespace server::query::plan

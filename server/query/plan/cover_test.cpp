@@ -20,18 +20,49 @@ std::string one_of(Random& random, const char* const (&texts)[n]) {
 
 // Values that are equal and of different types, or nearly so.
 std::string value(Random& random) {
-  return one_of(random, {"1", "1.0", "{$numberLong: '1'}", "{$numberDecimal: '1'}", "{$numberDecimal: '1.0'}", "0", "{$numberDouble: '-0.0'}", "0.0", "2.5", "-3",
-                         "{$numberDouble: '-3.0'}", "{$numberLong: '5000000000'}", "{$numberDouble: '5000000000'}", "null", "'a'", "'b'", "'a\\u0000b'", "true", "false",
-                         "{x: 1, y: {$numberLong: '2'}}", "{x: [1, 2.0, 'z']}", "{}", "{$undefined: true}", "{$date: '2020-01-01T00:00:00Z'}", "{$symbol: 'a'}",
-                         "{$binary: {base64: 'AAEC', subType: '00'}}", "{$oid: '0123456789abcdef01234567'}", "{$numberDouble: 'NaN'}", "{$minKey: 1}", "{$maxKey: 1}",
-                         "{$timestamp: {t: 1, i: 2}}", "{$regularExpression: {pattern: 'a', options: 'i'}}", "{$code: 'f()'}"});
+  return one_of(random, {"1",
+                         "1.0",
+                         "{$numberLong: '1'}",
+                         "{$numberDecimal: '1'}",
+                         "{$numberDecimal: '1.0'}",
+                         "0",
+                         "{$numberDouble: '-0.0'}",
+                         "0.0",
+                         "2.5",
+                         "-3",
+                         "{$numberDouble: '-3.0'}",
+                         "{$numberLong: '5000000000'}",
+                         "{$numberDouble: '5000000000'}",
+                         "null",
+                         "'a'",
+                         "'b'",
+                         "'a\\u0000b'",
+                         "true",
+                         "false",
+                         "{x: 1, y: {$numberLong: '2'}}",
+                         "{x: [1, 2.0, 'z']}",
+                         "{}",
+                         "{$undefined: true}",
+                         "{$date: '2020-01-01T00:00:00Z'}",
+                         "{$symbol: 'a'}",
+                         "{$binary: {base64: 'AAEC', subType: '00'}}",
+                         "{$oid: '0123456789abcdef01234567'}",
+                         "{$numberDouble: 'NaN'}",
+                         "{$minKey: 1}",
+                         "{$maxKey: 1}",
+                         "{$timestamp: {t: 1, i: 2}}",
+                         "{$regularExpression: {pattern: 'a', options: 'i'}}",
+                         "{$code: 'f()'}"});
 }
 
-std::string field(Random& random, const char* name) { return random.below(5) ? ", " + std::string(name) + ": " + value(random) : ""; }
+std::string field(Random& random, const char* name) {
+  return random.below(5) ? ", " + std::string(name) + ": " + value(random) : "";
+}
 
 bson::Document document(Random& random, int id) {
   std::string text = "{_id: " + std::to_string(id) + field(random, "a") + field(random, "b");
-  if (random.below(4) == 0) text += ", c: " + value(random);
+  if (random.below(4) == 0)
+    text += ", c: " + value(random);
   else if (random.below(4)) {
     const std::string inside = field(random, "x") + field(random, "y");
     text += ", c: {" + (inside.empty() ? "z: 1" : inside.substr(2)) + "}";
@@ -40,8 +71,15 @@ bson::Document document(Random& random, int id) {
   return bson::json(text + "}");
 }
 
-const char* const all_indexes[] = {"{key: {a: 1}}", "{key: {a: 1, b: -1}}", "{key: {b: 1, 'c.x': 1, 'c.y': -1}}", "{key: {'c.x': -1, _id: 1}}", "{key: {b: -1}, sparse: true}",
-                                   "{key: {a: 1, tags: 1}}", "{key: {a: -1, b: 1}, partialFilterExpression: {a: {$gte: 0}}}", "{key: {'c.x': 1, a: 1}}", "{key: {b: 1, _id: 1}, unique: true}"};
+const char* const all_indexes[] = {"{key: {a: 1}}",
+                                   "{key: {a: 1, b: -1}}",
+                                   "{key: {b: 1, 'c.x': 1, 'c.y': -1}}",
+                                   "{key: {'c.x': -1, _id: 1}}",
+                                   "{key: {b: -1}, sparse: true}",
+                                   "{key: {a: 1, tags: 1}}",
+                                   "{key: {a: -1, b: 1}, partialFilterExpression: {a: {$gte: 0}}}",
+                                   "{key: {'c.x': 1, a: 1}}",
+                                   "{key: {b: 1, _id: 1}, unique: true}"};
 
 // Fields by name: the order of what an index gives is its own.
 std::string sorted(const bson::ValueView& value) {
@@ -102,8 +140,13 @@ class World {
 
 std::string filter(Random& random) {
   const std::string path = one_of(random, {"a", "b", "c.x", "_id"});
-  const std::string with = one_of(random, {"$gte: ", "$lte: ", "$ne: ", "$eq: ", "$gt: "}) + one_of(random, {"1", "0", "{$minKey: 1}", "{$maxKey: 1}", "null", "'a'"});
-  const std::string more = random.below(2) ? "" : ", b: {" + one_of(random, {"$exists: true", "$exists: false", "$type: 'number'", "$ne: 1", "$gte: {$minKey: 1}"}) + "}";
+  const std::string with = one_of(random, {"$gte: ", "$lte: ", "$ne: ", "$eq: ", "$gt: "}) +
+                           one_of(random, {"1", "0", "{$minKey: 1}", "{$maxKey: 1}", "null", "'a'"});
+  const std::string more =
+      random.below(2)
+          ? ""
+          : ", b: {" + one_of(random, {"$exists: true", "$exists: false", "$type: 'number'", "$ne: 1", "$gte: {$minKey: 1}"}) +
+                "}";
   return "{'" + path + "': {" + with + "}" + (path == "b" ? "" : more) + "}";
 }
 
@@ -119,7 +162,8 @@ bool covered(const bson::Document& explained) {
   bson::DocumentView stage = explained["queryPlanner"].as_document()["winningPlan"].as_document();
   bool index = false;
   for (;;) {
-    if (stage["stage"].as_string() == "FETCH" || stage["stage"].as_string() == "COLLSCAN" || stage["stage"].as_string() == "OR") return false;
+    if (stage["stage"].as_string() == "FETCH" || stage["stage"].as_string() == "COLLSCAN" || stage["stage"].as_string() == "OR")
+      return false;
     index = index || stage["stage"].as_string() == "IXSCAN" || stage["stage"].as_string() == "DISTINCT_SCAN";
     if (!stage["inputStage"].is_object()) return index;
     stage = stage["inputStage"].as_document();
@@ -134,8 +178,10 @@ TEST_CASE("covered queries answer as the documents do") {
     Random random(seed + world);
     World worlds(random);
     for (int round = 0; round < 100; ++round) {
-      const std::string rest = "filter: " + filter(random) + ", projection: " + projection(random) + ", sort: " + one_of(random, {"{}", "{}", "{a: 1}", "{b: -1}", "{'c.x': 1}"});
-      const bson::Document explained = worlds.server().run("{explain: {find: 'indexed', " + rest + "}, verbosity: 'queryPlanner'}");
+      const std::string rest = "filter: " + filter(random) + ", projection: " + projection(random) +
+                               ", sort: " + one_of(random, {"{}", "{}", "{a: 1}", "{b: -1}", "{'c.x': 1}"});
+      const bson::Document explained =
+          worlds.server().run("{explain: {find: 'indexed', " + rest + "}, verbosity: 'queryPlanner'}");
       INFO(rest << "\n" << bson::to_json(explained));
       answered += covered(explained);
       REQUIRE(worlds.found("indexed", rest) == worlds.found("plain", rest));
@@ -161,14 +207,16 @@ class Shop {
  public:
   Shop() {
     for (int i = 0; i < 30; ++i) {
-      server.insert("c", bson::json("{_id: " + std::to_string(i) + ", a: " + std::to_string(i % 5) + ", b: " + std::to_string(i) + ", d: {e: " + std::to_string(i % 3) +
-                                    "}, z: 1, t: [1, 2]}"));
+      server.insert("c", bson::json("{_id: " + std::to_string(i) + ", a: " + std::to_string(i % 5) + ", b: " + std::to_string(i) +
+                                    ", d: {e: " + std::to_string(i % 3) + "}, z: 1, t: [1, 2]}"));
     }
     server.create_index("c", "a_1_b_1", "{key: {a: 1, b: 1}}");
     server.create_index("c", "d.e_1", "{key: {'d.e': 1}}");
     server.create_index("c", "t_1_z_1", "{key: {t: 1, z: 1}}");
   }
-  bson::Document explain(const std::string& command) { return server.run("{explain: {" + command + "}, verbosity: 'executionStats'}"); }
+  bson::Document explain(const std::string& command) {
+    return server.run("{explain: {" + command + "}, verbosity: 'executionStats'}");
+  }
   TestServer server;
 };
 
@@ -209,16 +257,24 @@ TEST_CASE("a count's scan shows the two keys it goes between") {
   Shop shop;
   const auto bounds = [&](const std::string& query) {
     const bson::Document reply = shop.explain("count: 'c', query: " + query);
-    return bson::to_json(reply["queryPlanner"].as_document()["winningPlan"].as_document()["inputStage"].as_document()["indexBounds"].as_document());
+    return bson::to_json(reply["queryPlanner"]
+                             .as_document()["winningPlan"]
+                             .as_document()["inputStage"]
+                             .as_document()["indexBounds"]
+                             .as_document());
   };
-  CHECK(bounds("{a: 3}") == R"({"startKey": {"a": 3, "b": {"$minKey": 1}}, "startKeyInclusive": true, "endKey": {"a": 3, "b": {"$maxKey": 1}}, "endKeyInclusive": true})");
-  CHECK(bounds("{a: {$gt: 3, $lt: 5}}") ==
-        R"({"startKey": {"a": 3, "b": {"$maxKey": 1}}, "startKeyInclusive": false, "endKey": {"a": 5, "b": {"$minKey": 1}}, "endKeyInclusive": false})");
+  CHECK(
+      bounds("{a: 3}") ==
+      R"({"startKey": {"a": 3, "b": {"$minKey": 1}}, "startKeyInclusive": true, "endKey": {"a": 3, "b": {"$maxKey": 1}}, "endKeyInclusive": true})");
+  CHECK(
+      bounds("{a: {$gt: 3, $lt: 5}}") ==
+      R"({"startKey": {"a": 3, "b": {"$maxKey": 1}}, "startKeyInclusive": false, "endKey": {"a": 5, "b": {"$minKey": 1}}, "endKeyInclusive": false})");
 }
 
 TEST_CASE("an array that comes while a covered query is read is shown whole") {
   TestServer server;
-  for (int i = 0; i < 10; ++i) server.insert("c", bson::json("{_id: " + std::to_string(i) + ", a: " + std::to_string(i) + ", b: 1}"));
+  for (int i = 0; i < 10; ++i)
+    server.insert("c", bson::json("{_id: " + std::to_string(i) + ", a: " + std::to_string(i) + ", b: 1}"));
   server.create_index("c", "a_1_b_1", "{key: {a: 1, b: 1}}");
   const std::string rest = "filter: {a: {$gte: 3}}, projection: {_id: 0, a: 1}, hint: 'a_1_b_1'";
   REQUIRE(stages(server.run("{explain: {find: 'c', " + rest + "}}")) == "PROJECTION_COVERED IXSCAN");
@@ -227,13 +283,15 @@ TEST_CASE("an array that comes while a covered query is read is shown whole") {
   const auto collection = server.collection("c");
   storage::in_transaction(server.engine(), [&](storage::Transaction& transaction) {
     const auto record = collection->find_id(transaction, bson::Value(6));
-    collection->update(transaction, *record, collection->find(transaction, *record)->view(), bson::json("{_id: 6, a: [6, 60], b: 1}"));
+    collection->update(transaction, *record, collection->find(transaction, *record)->view(),
+                       bson::json("{_id: 6, a: [6, 60], b: 1}"));
   });
   bson::Builder more;
   more.append("getMore", begun["cursor"].as_document()["id"].to_int64()).append("collection", "c");
   const bson::Document rest_of_it = server.run(more.done());
   INFO(bson::to_json(rest_of_it));
-  CHECK(bson::to_json(rest_of_it["cursor"].as_document()["nextBatch"]) == R"([{"a": 5}, {"a": [6, 60]}, {"a": 7}, {"a": 8}, {"a": 9}])");
+  CHECK(bson::to_json(rest_of_it["cursor"].as_document()["nextBatch"]) ==
+        R"([{"a": 5}, {"a": [6, 60]}, {"a": 7}, {"a": 8}, {"a": 9}])");
 }
 
 TEST_CASE("a distinct scan leaps over what has the value already, and keeps null from missing") {
@@ -242,11 +300,15 @@ TEST_CASE("a distinct scan leaps over what has the value already, and keeps null
   CHECK(reply["executionStats"].as_document()["totalKeysExamined"].to_int64() <= 6);
   CHECK(reply["executionStats"].as_document()["nReturned"].to_int64() == 5);
   TestServer server;
-  for (const char* document : {"{_id: 1}", "{_id: 2}", "{_id: 3, a: null}", "{_id: 4, a: 2}", "{_id: 5, a: 2.0}", "{_id: 6, a: {$numberDecimal: '2.50'}}"}) server.insert("c", document);
+  for (const char* document : {"{_id: 1}", "{_id: 2}", "{_id: 3, a: null}", "{_id: 4, a: 2}", "{_id: 5, a: 2.0}",
+                               "{_id: 6, a: {$numberDecimal: '2.50'}}"})
+    server.insert("c", document);
   server.create_index("c", "a_-1", "{key: {a: -1}}");
   CHECK(bson::to_json(server.run("{distinct: 'c', key: 'a'}")["values"]) == R"([{"$numberDecimal": "2.50"}, 2, null])");
-  const bson::Document found = server.run("{find: 'c', filter: {a: {$gte: {$minKey: 1}}}, projection: {_id: 0, a: 1}, hint: 'a_-1'}");
-  CHECK(bson::to_json(found["cursor"].as_document()["firstBatch"]) == R"([{"a": {"$numberDecimal": "2.50"}}, {"a": 2}, {"a": 2.0}, {}, {}, {"a": null}])");
+  const bson::Document found =
+      server.run("{find: 'c', filter: {a: {$gte: {$minKey: 1}}}, projection: {_id: 0, a: 1}, hint: 'a_-1'}");
+  CHECK(bson::to_json(found["cursor"].as_document()["firstBatch"]) ==
+        R"([{"a": {"$numberDecimal": "2.50"}}, {"a": 2}, {"a": 2.0}, {}, {}, {"a": null}])");
 }
 
 }  // namespace

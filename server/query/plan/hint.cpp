@@ -48,7 +48,8 @@ bson::Bytes bound_key(const storage::Collection& collection, const storage::Inde
     if (i >= fields.size() || element.name != fields[i].path) break;
     key.append(element, fields[i++].descending);
   }
-  if (i != fields.size() || bound.count() != i) refuse(collection, ErrorCode{51174}, "The index chosen is not compatible with min/max");
+  if (i != fields.size() || bound.count() != i)
+    refuse(collection, ErrorCode{51174}, "The index chosen is not compatible with min/max");
   return std::move(key).bytes();
 }
 
@@ -57,7 +58,8 @@ void apply_min_max(const storage::Collection& collection, Access& access, const 
   if (!query.min.empty()) range.from = bound_key(collection, *access.index, query.min);
   if (!query.max.empty()) range.to = bound_key(collection, *access.index, query.max);
   if (!query.min.empty() && !query.max.empty() && range.from >= range.to) {
-    refuse(collection, ErrorCode{51175}, "The value provided for min() does not come before the value provided for max() in the hinted index");
+    refuse(collection, ErrorCode{51175},
+           "The value provided for min() does not come before the value provided for max() in the hinted index");
   }
   access.ranges = {range};
   access.fields.assign(access.fields.size(), everything());

@@ -18,7 +18,9 @@ std::string one_of(Random& random, const char* const (&texts)[n]) {
   return texts[random.below(n)];
 }
 
-std::string scalar(Random& random) { return one_of(random, {"0", "1", "2", "3", "null", "'a'", "'b'", "2.5", "true"}); }
+std::string scalar(Random& random) {
+  return one_of(random, {"0", "1", "2", "3", "null", "'a'", "'b'", "2.5", "true"});
+}
 
 std::string list(Random& random, int depth);
 
@@ -33,7 +35,8 @@ std::string value(Random& random, int depth) {
   }
   std::string text = "{";
   for (const char* name : {"b", "c", "0"}) {
-    if (random.below(name[0] == '0' ? 8 : 2) == 0) text += (text.size() > 1 ? ", '" : "'") + std::string(name) + "': " + value(random, depth - 1);
+    if (random.below(name[0] == '0' ? 8 : 2) == 0)
+      text += (text.size() > 1 ? ", '" : "'") + std::string(name) + "': " + value(random, depth - 1);
   }
   return text + "}";
 }
@@ -59,7 +62,9 @@ std::string elem_match(Random& random, int depth) {
   return "$elemMatch: " + (random.below(2) ? operators(random, depth - 1) : filter(random, depth - 1));
 }
 
-std::string values(Random& random) { return "[" + value(random, 1) + ", " + value(random, 2) + "]"; }
+std::string values(Random& random) {
+  return "[" + value(random, 1) + ", " + value(random, 2) + "]";
+}
 
 std::string an_operator(Random& random, int depth) {
   switch (random.below(depth > 0 ? 14 : 9)) {
@@ -71,7 +76,9 @@ std::string an_operator(Random& random, int depth) {
     case 5: return "$all: " + values(random);
     case 6: return "$regex: '^a'";
     case 7: return "$mod: [2, 0]";
-    case 8: return one_of(random, {"$eq: ", "$ne: ", "$gt: ", "$gte: ", "$lt: ", "$lte: "}) + value(random, static_cast<int>(random.below(3)));
+    case 8:
+      return one_of(random, {"$eq: ", "$ne: ", "$gt: ", "$gte: ", "$lt: ", "$lte: "}) +
+             value(random, static_cast<int>(random.below(3)));
     case 9: return "$not: " + operators(random, depth - 1);
     case 10: return "$all: [{" + elem_match(random, depth) + "}, {" + elem_match(random, depth) + "}]";
     default: return elem_match(random, depth);
@@ -84,7 +91,9 @@ std::string operators(Random& random, int depth) {
   return text + "}";
 }
 
-std::string path(Random& random) { return one_of(random, {"a", "a", "a", "d", "a.b", "a.b", "a.c", "a.b.c", "b", "b.c", "c", "a.0", "a.0.b", "0"}); }
+std::string path(Random& random) {
+  return one_of(random, {"a", "a", "a", "d", "a.b", "a.b", "a.c", "a.b.c", "b", "b.c", "c", "a.0", "a.0.b", "0"});
+}
 
 std::string filter(Random& random, int depth) {
   std::string text = "{";
@@ -92,7 +101,8 @@ std::string filter(Random& random, int depth) {
   for (uint64_t i = 0; i < parts; ++i) {
     if (i) text += ", ";
     if (depth > 0 && random.below(8) == 0) {
-      text += one_of(random, {"$or", "$and", "$nor"}) + ": [" + filter(random, depth - 1) + ", " + filter(random, depth - 1) + "]";
+      text +=
+          one_of(random, {"$or", "$and", "$nor"}) + ": [" + filter(random, depth - 1) + ", " + filter(random, depth - 1) + "]";
     } else {
       text += "'" + path(random) + "': " + (random.below(4) ? operators(random, depth) : value(random, 2));
     }
@@ -137,7 +147,8 @@ class World {
     INFO(bson::to_json(reply));
     REQUIRE(reply["ok"].to_double() == 1);
     std::multiset<std::string> documents;
-    for (const bson::Element& one : reply["cursor"].as_document()["firstBatch"].as_document()) documents.insert(bson::to_json(one.as_document()));
+    for (const bson::Element& one : reply["cursor"].as_document()["firstBatch"].as_document())
+      documents.insert(bson::to_json(one.as_document()));
     return documents;
   }
 
@@ -193,7 +204,8 @@ TEST_CASE("arrays in arrays: with and without indexes a filter finds the same") 
       INFO("distinct " << key);
       REQUIRE(distinct_values(worlds.run("indexed", "distinct", "key: '" + key + "', query: " + text)) ==
               distinct_values(worlds.run("plain", "distinct", "key: '" + key + "', query: " + text)));
-      const std::string sort = one_of(random, {"{a: 1, _id: 1}", "{a: -1, _id: 1}", "{'a.b': 1, d: -1, _id: 1}", "{d: 1, a: -1, _id: -1}", "{d: -1, _id: 1}"});
+      const std::string sort = one_of(random, {"{a: 1, _id: 1}", "{a: -1, _id: 1}", "{'a.b': 1, d: -1, _id: 1}",
+                                               "{d: 1, a: -1, _id: -1}", "{d: -1, _id: 1}"});
       INFO("sort " << sort);
       const std::string sorted = rest + ", limit: 5, sort: " + sort;
       REQUIRE(worlds.run("indexed", "find", sorted)["cursor"].as_document()["firstBatch"].as_document().bytes() ==

@@ -20,7 +20,9 @@ using Indexes = std::vector<std::shared_ptr<const storage::Index>>;
 
 Indexes usable_indexes(const storage::Collection& collection, const IndexFilter* filter) {
   Indexes indexes = collection.indexes();
-  std::erase_if(indexes, [&](const auto& index) { return !index->ready() || index->spec().hidden || (filter && !filter->allows(index->spec())); });
+  std::erase_if(indexes, [&](const auto& index) {
+    return !index->ready() || index->spec().hidden || (filter && !filter->allows(index->spec()));
+  });
   return indexes;
 }
 
@@ -101,7 +103,8 @@ Access collection_scan(const Predicates& predicates, Direction direction) {
   return access;
 }
 
-void mark(Access& access, const storage::Collection& collection, const Query& query, const SortPattern& sort, const Projection* projection) {
+void mark(Access& access, const storage::Collection& collection, const Query& query, const SortPattern& sort,
+          const Projection* projection) {
   if (access.kind != Access::Kind::index) return;
   if (!sort.empty()) access.sorted = provides_sort(access, sort, access.direction);
   mark_covered(access, collection, query, sort, projection);

@@ -44,8 +44,10 @@ class CursorStage final : public Stage {
   void report() {
     const ExecutionStats stats = reader_->executor().stats();
     OperationContext::Counts& counts = op_->counts;
-    counts.keys_examined = std::max<int64_t>(0, counts.keys_examined) + stats.keys_examined - std::exchange(keys_reported_, stats.keys_examined);
-    counts.docs_examined = std::max<int64_t>(0, counts.docs_examined) + stats.docs_examined - std::exchange(documents_reported_, stats.docs_examined);
+    counts.keys_examined =
+        std::max<int64_t>(0, counts.keys_examined) + stats.keys_examined - std::exchange(keys_reported_, stats.keys_examined);
+    counts.docs_examined = std::max<int64_t>(0, counts.docs_examined) + stats.docs_examined -
+                           std::exchange(documents_reported_, stats.docs_examined);
     if (outermost_) note_execution(*op_, reader_->executor());
   }
 

@@ -58,8 +58,9 @@ CollectionUsage::Figures use_of(const PipelineContext& context, const storage::C
 }
 
 void append_latencies(bson::Builder& out, const CollectionUsage::Figures& used, bool histograms) {
-  static constexpr std::pair<const char*, CollectionUsage::Latency> kinds[] = {
-      {"reads", CollectionUsage::Latency::read}, {"writes", CollectionUsage::Latency::write}, {"commands", CollectionUsage::Latency::command}};
+  static constexpr std::pair<const char*, CollectionUsage::Latency> kinds[] = {{"reads", CollectionUsage::Latency::read},
+                                                                               {"writes", CollectionUsage::Latency::write},
+                                                                               {"commands", CollectionUsage::Latency::command}};
   auto latencies = out.object("latencyStats");
   for (const auto& [name, kind] : kinds) {
     auto one = latencies.object(name);
@@ -131,9 +132,11 @@ namespace {
 
 void check_latency_options(bson::DocumentView options) {
   for (const Element& option : options) {
-    if (option.name != "histograms") refuse(40415, "BSON field '$collStats.latencyStats." + std::string(option.name) + "' is an unknown field.");
+    if (option.name != "histograms")
+      refuse(40415, "BSON field '$collStats.latencyStats." + std::string(option.name) + "' is an unknown field.");
     if (option.type() != bson::Type::boolean) {
-      refuse(base::ErrorCode::type_mismatch, "BSON field '$collStats.latencyStats.histograms' is the wrong type '" + type_of(option) + "', expected type 'bool'");
+      refuse(base::ErrorCode::type_mismatch,
+             "BSON field '$collStats.latencyStats.histograms' is the wrong type '" + type_of(option) + "', expected type 'bool'");
     }
   }
 }
