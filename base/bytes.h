@@ -35,13 +35,21 @@ inline void append_le(Bytes& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-inline uint64_t byte_swap(uint64_t value) { return __builtin_bswap64(value); }
+inline uint64_t byte_swap(uint64_t value) {
+  return __builtin_bswap64(value);
+}
 
 // Big-endian: for keys, whose bytes must sort as their numbers do.
-inline void append_be64(Bytes& out, uint64_t value) { append_le(out, byte_swap(value)); }
-inline uint64_t load_be64(const void* from) { return byte_swap(load_le<uint64_t>(from)); }
+inline void append_be64(Bytes& out, uint64_t value) {
+  append_le(out, byte_swap(value));
+}
+inline uint64_t load_be64(const void* from) {
+  return byte_swap(load_le<uint64_t>(from));
+}
 
-inline const uint8_t* as_u8(BytesView bytes) { return reinterpret_cast<const uint8_t*>(bytes.data()); }
+inline const uint8_t* as_u8(BytesView bytes) {
+  return reinterpret_cast<const uint8_t*>(bytes.data());
+}
 
 // "1f00a3…" for messages and tests.
 Bytes to_hex(BytesView bytes);

@@ -23,8 +23,7 @@ constexpr Name rare_names[] = {
 std::string code_name(ErrorCode code) {
   switch (code) {
 #define PALIMPSEST_ERROR_NAME(name, number, text) \
-  case ErrorCode::name:                           \
-    return text;
+  case ErrorCode::name: return text;
     PALIMPSEST_ERROR_CODES(PALIMPSEST_ERROR_NAME)
 #undef PALIMPSEST_ERROR_NAME
   }
@@ -35,8 +34,8 @@ std::string code_name(ErrorCode code) {
 }
 
 void check_failed(std::string_view what, std::string_view where) {
-  std::fprintf(stderr, "check failed: %.*s in %.*s\n", static_cast<int>(what.size()), what.data(),
-               static_cast<int>(where.size()), where.data());
+  std::fprintf(stderr, "check failed: %.*s in %.*s\n", static_cast<int>(what.size()), what.data(), static_cast<int>(where.size()),
+               where.data());
   std::abort();
 }
 

@@ -14,6 +14,8 @@
 
 namespace base {
 
+// The formatter nests one X in the other.
+// clang-format off
 #define PALIMPSEST_ERROR_CODES(X)                                                                 \
   X(ok, 0, "OK") X(internal_error, 1, "InternalError") X(bad_value, 2, "BadValue")               \
   X(no_such_key, 4, "NoSuchKey") X(graph_contains_cycle, 5, "GraphContainsCycle")               \
@@ -69,6 +71,7 @@ namespace base {
   X(incomplete_transaction_history, 217, "IncompleteTransactionHistory") X(exceeded_time_limit, 262, "ExceededTimeLimit") \
   X(socket_exception, 9001, "SocketException") X(interrupted_due_to_state_change, 11602, "InterruptedDueToReplStateChange") \
   X(not_primary_no_secondary_ok, 13435, "NotPrimaryNoSecondaryOk") X(not_primary_or_secondary, 13436, "NotPrimaryOrSecondary")
+// clang-format on
 
 // A code that has no name above is still a valid value: MongoDB numbers many
 // query errors without naming them ("Location40353").
@@ -84,8 +87,7 @@ std::string code_name(ErrorCode code);
 class OperationError : public std::runtime_error {
  public:
   OperationError(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
-  OperationError(int32_t location, const std::string& message)
-      : OperationError(static_cast<ErrorCode>(location), message) {}
+  OperationError(int32_t location, const std::string& message) : OperationError(static_cast<ErrorCode>(location), message) {}
 
   ErrorCode code() const { return code_; }
 
@@ -96,9 +98,9 @@ class OperationError : public std::runtime_error {
 // Stops the process, in release too: for what can only be a bug here.
 [[noreturn]] void check_failed(std::string_view what, std::string_view where);
 
-inline void check(bool holds, std::string_view what = "invariant",
-                  std::string_view where = __builtin_FUNCTION()) {
-  if (!holds) [[unlikely]] check_failed(what, where);
+inline void check(bool holds, std::string_view what = "invariant", std::string_view where = __builtin_FUNCTION()) {
+  if (!holds) [[unlikely]]
+    check_failed(what, where);
 }
 
 }  // namespace base

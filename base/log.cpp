@@ -59,8 +59,8 @@ void pad(std::string& line, size_t from, size_t width) {
   while (line.size() - from < width) line += ' ';
 }
 
-std::string render(Severity severity, LogComponent component, int32_t id, std::string_view message,
-                   const Attributes& attributes, bool startup_warning) {
+std::string render(Severity severity, LogComponent component, int32_t id, std::string_view message, const Attributes& attributes,
+                   bool startup_warning) {
   std::string line = R"({"t":{"$date":")" + iso_date(system_clock().wall_ms()) + R"("},"s":)";
   size_t from = line.size();
   line.append("\"").append(severity_name(severity)).append("\",");
@@ -85,8 +85,8 @@ void keep(std::deque<std::string>& lines, const std::string& line) {
   lines.push_back(line);
 }
 
-void write(Severity severity, LogComponent component, int32_t id, std::string_view message,
-           const Attributes& attributes, bool startup_warning) {
+void write(Severity severity, LogComponent component, int32_t id, std::string_view message, const Attributes& attributes,
+           bool startup_warning) {
   const std::string line = render(severity, component, id, message, attributes, startup_warning);
   State& s = state();
   std::lock_guard lock(s.mutex);
@@ -132,7 +132,9 @@ std::string_view log_component_name(LogComponent component) {
   return names[static_cast<size_t>(component)];
 }
 
-Attributes& Attributes::add(std::string_view name, std::string_view value) { return json(name, json_quote(value)); }
+Attributes& Attributes::add(std::string_view name, std::string_view value) {
+  return json(name, json_quote(value));
+}
 
 Attributes& Attributes::add(std::string_view name, double value) {
   if (!std::isfinite(value)) return json(name, "null");
@@ -163,15 +165,23 @@ void log_startup_warning(int32_t id, std::string_view message, const Attributes&
 }
 
 LogContext::LogContext(std::string name) : before_(std::exchange(context, std::move(name))) {}
-LogContext::~LogContext() { context = std::move(before_); }
+LogContext::~LogContext() {
+  context = std::move(before_);
+}
 
 void set_log_verbosity(LogComponent component, int level) {
   if (component == LogComponent::default_ && level < 0) level = 0;
   state().verbosity[static_cast<size_t>(component)] = level;
 }
-int log_verbosity(LogComponent component) { return state().verbosity[static_cast<size_t>(component)]; }
-void set_log_quiet(bool quiet) { state().quiet = quiet; }
-bool log_quiet() { return state().quiet; }
+int log_verbosity(LogComponent component) {
+  return state().verbosity[static_cast<size_t>(component)];
+}
+void set_log_quiet(bool quiet) {
+  state().quiet = quiet;
+}
+bool log_quiet() {
+  return state().quiet;
+}
 
 std::string open_log(const LogFile& file) {
   State& s = state();

@@ -45,8 +45,7 @@ class Attributes {
 // Where a line would be dropped, building its attributes can be spared.
 bool log_enabled(Severity severity, LogComponent component);
 
-void log(Severity severity, LogComponent component, int32_t id, std::string_view message,
-         const Attributes& attributes = {});
+void log(Severity severity, LogComponent component, int32_t id, std::string_view message, const Attributes& attributes = {});
 
 // A warning that getLog: "startupWarnings" shows to whoever connects.
 void log_startup_warning(int32_t id, std::string_view message, const Attributes& attributes = {});
@@ -70,8 +69,8 @@ void set_log_quiet(bool quiet);             // less about connections and comman
 bool log_quiet();
 
 struct LogFile {
-  std::string path;             // empty: standard output
-  bool append = false;          // else an earlier file is renamed away at start
+  std::string path;               // empty: standard output
+  bool append = false;            // else an earlier file is renamed away at start
   bool reopen_on_rotate = false;  // rotate = reopen: something else moves the file
 };
 

@@ -11,7 +11,9 @@
 namespace base {
 namespace {
 
-std::string last_line() { return recent_log_lines().lines.back(); }
+std::string last_line() {
+  return recent_log_lines().lines.back();
+}
 
 std::string scratch(const std::string& name) {
   const auto folder = std::filesystem::temp_directory_path() / ("log_test." + std::to_string(::getpid()));

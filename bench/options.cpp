@@ -20,7 +20,9 @@ double load_average() {
 void add_report(CLI::App& parser, std::string& folder) {
   parser.add_option("--report", folder, "write report.txt, report.json and report.html into this folder");
 }
-void add_scratch(CLI::App& parser, std::string& folder) { parser.add_option("--scratch", folder, "where temporary folders go (default: TMPDIR)"); }
+void add_scratch(CLI::App& parser, std::string& folder) {
+  parser.add_option("--scratch", folder, "where temporary folders go (default: TMPDIR)");
+}
 
 void publish(const Report& report, const std::string& folder) {
   if (!folder.empty()) write_all(folder, report);
@@ -28,7 +30,8 @@ void publish(const Report& report, const std::string& folder) {
 }
 
 void begin(Report& report) {
-  report.about.emplace_back("machine", fmt::format("{} threads, load {:.1f} before", std::thread::hardware_concurrency(), load_average()));
+  report.about.emplace_back("machine",
+                            fmt::format("{} threads, load {:.1f} before", std::thread::hardware_concurrency(), load_average()));
 }
 
 void finish(Report& report, const std::string& folder) {

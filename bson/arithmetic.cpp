@@ -115,7 +115,8 @@ Value mod(const ValueView& a, const ValueView& b) {
   if (either(Type::decimal128, a, b)) return Value(decimal_mod(to_decimal(a), to_decimal(b)));
   // A double that is a small integer counts as one, on the right.
   const double divisor = b.to_double();
-  const bool real = b.type() == Type::number_double && !(divisor >= INT32_MIN && divisor <= INT32_MAX && divisor == std::trunc(divisor));
+  const bool real =
+      b.type() == Type::number_double && !(divisor >= INT32_MIN && divisor <= INT32_MAX && divisor == std::trunc(divisor));
   if (a.type() == Type::number_double || real) return Value(std::fmod(a.to_double(), divisor));
   const int64_t by = b.type() == Type::number_double ? static_cast<int64_t>(divisor) : integer(b);
   // The smallest integer has no counterpart, so the processor refuses to divide it by -1.

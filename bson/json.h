@@ -33,7 +33,8 @@ Document json(std::string_view text);
 
 // "2024-02-29T12:00:00.500Z"; outside of the years 0 to 9999 the milliseconds as a number.
 std::string date_to_string(Date date);
-// The same, with an offset (+01:00, +0100) or without one (UTC), without the time or parts of it. `has_offset`: told whether it says one.
+// The same, with an offset (+01:00, +0100) or without one (UTC), without the time or parts of it. `has_offset`: told whether it
+// says one.
 std::optional<Date> date_from_string(std::string_view text, bool* has_offset = nullptr);
 // "Z", "+01:00", "-0130", "+01" off the front: minutes east. false: there is none.
 bool take_utc_offset(std::string_view& text, int& minutes);

@@ -42,14 +42,17 @@ TEST_CASE("an _id is told from its key, as one with the same key") {
     check_again(Builder().append("_id", static_cast<double>(bits) / std::pow(2.0, static_cast<double>(random.below(80)))).done());
     check_again(Builder().append("_id", -std::pow(1.7, static_cast<double>(random.below(1000)))).done());
     Bytes text;
-    for (uint64_t left = random.below(20); left > 0; --left) text.push_back(static_cast<char>(random.below(random.below(2) ? 3 : 128)));
+    for (uint64_t left = random.below(20); left > 0; --left)
+      text.push_back(static_cast<char>(random.below(random.below(2) ? 3 : 128)));
     check_again(Builder().append("_id", text).done());
     check_again(Builder().append("_id", Binary{static_cast<uint8_t>(random.below(6)), text}).done());
   }
-  for (const double value : {0.0, -0.0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 9223372036854775808.0, -1e300, 5e-324}) {
+  for (const double value : {0.0, -0.0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+                             9223372036854775808.0, -1e300, 5e-324}) {
     check_again(Builder().append("_id", value).done());
   }
-  for (const int64_t value : {INT64_MAX, INT64_MIN, int64_t{1} << 53, int64_t{0}}) check_again(Builder().append("_id", value).done());
+  for (const int64_t value : {INT64_MAX, INT64_MIN, int64_t{1} << 53, int64_t{0}})
+    check_again(Builder().append("_id", value).done());
   check_again(Builder().append("_id", ObjectId::generate()).done());
   check_again(Builder().append("_id", Date{-5}).done());
   check_again(Builder().append("_id", true).done());

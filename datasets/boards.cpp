@@ -26,9 +26,12 @@ std::optional<Item> BoardsLoader::next() {
     }
     Item item;
     bson::Builder document;
-    if (id.is_integer()) document.append("_id", id.to_int64());
-    else if (id.exists()) document.append("_id", static_cast<bson::ValueView>(id));
-    else document.append("_id", count_);
+    if (id.is_integer())
+      document.append("_id", id.to_int64());
+    else if (id.exists())
+      document.append("_id", static_cast<bson::ValueView>(id));
+    else
+      document.append("_id", count_);
     document.append("forum", static_cast<bson::ValueView>(line->find("forum")));
     {
       bson::Builder thread = document.object("thread");
@@ -38,7 +41,8 @@ std::optional<Item> BoardsLoader::next() {
     document.append("user", static_cast<bson::ValueView>(line->find("user")));
     if (time) document.append("timestamp", bson::Date{*time});
     for (const bson::Element& field : *line) {
-      if (std::find(std::begin(known), std::end(known), field.name) == std::end(known) && field.name != "_id") document.append_element(field);
+      if (std::find(std::begin(known), std::end(known), field.name) == std::end(known) && field.name != "_id")
+        document.append_element(field);
     }
     document.append("body", body.as_string());
 

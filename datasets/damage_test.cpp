@@ -51,7 +51,8 @@ TEST_CASE("what comes before a cut is loaded, the cut is a problem") {
   const Folder folder;
   const std::string whole = read_file(fixtures + "/garden.xml");
   const size_t cut = whole.find("Turn it");
-  for (const std::string& content : {whole.substr(0, cut), zstd(whole).substr(0, zstd(whole).size() - 5), gzip(whole).substr(0, gzip(whole).size() - 9)}) {
+  for (const std::string& content :
+       {whole.substr(0, cut), zstd(whole).substr(0, zstd(whole).size() - 5), gzip(whole).substr(0, gzip(whole).size() - 9)}) {
     Problems problems(Problems::Policy::skip);
     const auto items = load(folder.write("wiki.xml", content), problems);
     CHECK(problems.count() >= 1);
@@ -77,7 +78,10 @@ TEST_CASE("damaged compressed data is a problem of its file alone") {
 TEST_CASE("a line that is no JSON is named by its number") {
   const Folder folder;
   const std::string line = R"({"post_id": 1, "body": "b", "timestamp": "2020-06-01T08:00:00Z"})";
-  const std::string path = folder.write("forum.jsonl", line + "\n{\"post_id\": 2, \"body\": \n\n{\"post_id\": 3}\n{\"post_id\": 4, \"body\": \"b\", \"timestamp\": \"soon\"}\n" + line);
+  const std::string path = folder.write(
+      "forum.jsonl",
+      line + "\n{\"post_id\": 2, \"body\": \n\n{\"post_id\": 3}\n{\"post_id\": 4, \"body\": \"b\", \"timestamp\": \"soon\"}\n" +
+          line);
   Problems problems(Problems::Policy::skip);
   CHECK(load(path, problems).size() == 2);
   REQUIRE(problems.count() == 3);
@@ -117,7 +121,8 @@ TEST_CASE("an archive that breaks off is reported") {
 TEST_CASE("commits that make no sense are left out") {
   const Folder folder;
   const std::string path = folder.write("records.jsonl",
-                                        "{\"commit\": \"c1\", \"parents\": [], \"changes\": [{\"op\": \"turn\", \"coll\": \"a\", \"key\": 1}, 7, {\"op\": \"insert\", \"coll\": \"a\", \"key\": 1}]}\n"
+                                        "{\"commit\": \"c1\", \"parents\": [], \"changes\": [{\"op\": \"turn\", \"coll\": \"a\", "
+                                        "\"key\": 1}, 7, {\"op\": \"insert\", \"coll\": \"a\", \"key\": 1}]}\n"
                                         "{\"commit\": 5, \"parents\": [], \"changes\": []}\n");
   Problems problems(Problems::Policy::skip);
   const auto items = load(path, problems);
@@ -138,14 +143,18 @@ TEST_CASE("any bytes flipped or cut: problems, never a crash") {
   const Folder folder;
   base::Random random(20200501);
   const std::vector<std::pair<std::string, Kind>> inputs = {
-      {read_file(fixtures + "/garden.xml"), Kind::wikipedia},    {read_file(fixtures + "/garden.mbox"), Kind::mbox},
-      {read_file(fixtures + "/site.example/Posts.xml"), Kind::stackexchange}, {read_file(fixtures + "/forum.jsonl"), Kind::boards},
-      {read_file(fixtures + "/ledger.jsonl"), Kind::versions},   {read_file(fixtures + "/maildir/ada/inbox/1."), Kind::maildir}};
+      {read_file(fixtures + "/garden.xml"), Kind::wikipedia},
+      {read_file(fixtures + "/garden.mbox"), Kind::mbox},
+      {read_file(fixtures + "/site.example/Posts.xml"), Kind::stackexchange},
+      {read_file(fixtures + "/forum.jsonl"), Kind::boards},
+      {read_file(fixtures + "/ledger.jsonl"), Kind::versions},
+      {read_file(fixtures + "/maildir/ada/inbox/1."), Kind::maildir}};
   for (const auto& [whole, kind] : inputs) {
     for (const std::string& packed : {whole, zstd(whole), bzip2(whole), gzip(whole), tar({{"x", whole}})}) {
       for (int round = 0; round < 20; ++round) {
         std::string damaged = packed.substr(0, random.below(8) == 0 ? random.below(packed.size()) : packed.size());
-        for (uint64_t flips = random.below(4); flips > 0 && !damaged.empty(); --flips) damaged[random.below(damaged.size())] = static_cast<char>(random());
+        for (uint64_t flips = random.below(4); flips > 0 && !damaged.empty(); --flips)
+          damaged[random.below(damaged.size())] = static_cast<char>(random());
         Problems problems(Problems::Policy::skip);
         load(folder.write("input", damaged), problems, kind);
       }

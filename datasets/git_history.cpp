@@ -35,7 +35,8 @@ bool GitHistoryLoader::recognizes(const std::string& path) {
   const fs::path root(path);
   std::error_code error;
   if (fs::exists(root / ".git", error)) return true;
-  return fs::is_regular_file(root / "HEAD", error) && fs::is_directory(root / "objects", error) && fs::is_directory(root / "refs", error);
+  return fs::is_regular_file(root / "HEAD", error) && fs::is_directory(root / "objects", error) &&
+         fs::is_directory(root / "refs", error);
 }
 
 GitHistoryLoader::GitHistoryLoader(const std::string& repository, Problems& problems, const std::string& revision)
@@ -45,9 +46,10 @@ GitHistoryLoader::GitHistoryLoader(const std::string& repository, Problems& prob
     const std::string text = all_of(count);
     if (count.wait() != 0) throw InputError(repository + ": not a git repository, or it has no " + revision);
     std::from_chars(text.data(), text.data() + text.size(), commits_total_);
-    auto log = std::make_unique<Subprocess>(git(repository, {"log", "--reverse", "--topo-order", "--root", "-c", "--raw", "-z", "--no-abbrev", "--no-renames",
-                                                             "--format=%x01%H%x00%an%x00%ae%x00%cI%x00%s", revision, "--"}),
-                                            Subprocess::Input::none);
+    auto log = std::make_unique<Subprocess>(
+        git(repository, {"log", "--reverse", "--topo-order", "--root", "-c", "--raw", "-z", "--no-abbrev", "--no-renames",
+                         "--format=%x01%H%x00%an%x00%ae%x00%cI%x00%s", revision, "--"}),
+        Subprocess::Input::none);
     log_process_ = log.get();
     log_ = std::make_unique<BufferedStream>(std::move(log));
     auto blobs = std::make_unique<Subprocess>(git(repository, {"cat-file", "--batch"}), Subprocess::Input::pipe);
@@ -60,7 +62,9 @@ GitHistoryLoader::GitHistoryLoader(const std::string& repository, Problems& prob
 
 GitHistoryLoader::~GitHistoryLoader() = default;
 
-double GitHistoryLoader::fraction() const { return commits_total_ == 0 ? 1.0 : static_cast<double>(commits_) / static_cast<double>(commits_total_); }
+double GitHistoryLoader::fraction() const {
+  return commits_total_ == 0 ? 1.0 : static_cast<double>(commits_) / static_cast<double>(commits_total_);
+}
 
 std::optional<Item> GitHistoryLoader::next() {
   try {
@@ -87,7 +91,8 @@ void GitHistoryLoader::request_more() {
   for (const Version& version : wanted_) request += version.blob + "\n";
   if (!request.empty()) blob_process_->write(request);
   if (log_done_ && log_process_) {
-    if (const int code = log_process_->wait(); code != 0) problems_.report({repository_, 0, 0, "git log ended with " + std::to_string(code)});
+    if (const int code = log_process_->wait(); code != 0)
+      problems_.report({repository_, 0, 0, "git log ended with " + std::to_string(code)});
     log_process_ = nullptr;
   }
 }

@@ -1,5 +1,5 @@
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <cstdlib>
 
 #include "datasets/test_support.h"
@@ -28,7 +28,8 @@ git rm -q 'dir with space/é.txt' && commit 5 remove
   const auto items = load_cleanly(folder.path() + "/repo");
   std::vector<std::string> story;
   for (const Item& item : items) {
-    story.push_back(std::string(item.document.find("path").as_string()) + "|" + std::string(item.document.find("subject").as_string()) + "|" +
+    story.push_back(std::string(item.document.find("path").as_string()) + "|" +
+                    std::string(item.document.find("subject").as_string()) + "|" +
                     std::string(item.document.find("text").as_string()));
   }
   const std::string first = "poem.txt|begin|one\ntwo\nthree\nfour\nfive\n";

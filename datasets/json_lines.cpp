@@ -32,6 +32,8 @@ std::optional<bson::Document> JsonLines::next() {
   return std::nullopt;
 }
 
-void JsonLines::complain(const std::string& message) { problems_.report({file_.name, lines_.offset(), lines_.line(), message}); }
+void JsonLines::complain(const std::string& message) {
+  problems_.report({file_.name, lines_.offset(), lines_.line(), message});
+}
 
 }  // namespace datasets

@@ -1,9 +1,9 @@
 // JSON lines: one JSON object a line, as a document.
 #pragma once
 
+#include "bson/document.h"
 #include "datasets/input/files.h"
 #include "datasets/input/lines.h"
-#include "bson/document.h"
 
 namespace datasets {
 

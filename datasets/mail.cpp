@@ -38,8 +38,10 @@ struct Message {
   void add(std::string_view name, std::string_view value) {
     std::string lower = lowered(name);
     const auto found = std::find_if(headers.begin(), headers.end(), [&](const Header& header) { return header.lower == lower; });
-    if (found == headers.end()) headers.push_back({std::string(name), std::move(lower), std::string(value)});
-    else found->value.append("\n").append(value);
+    if (found == headers.end())
+      headers.push_back({std::string(name), std::move(lower), std::string(value)});
+    else
+      found->value.append("\n").append(value);
   }
 };
 
@@ -151,7 +153,8 @@ Item mail_item(std::string_view id, std::string_view path, std::string_view text
     static constexpr std::string_view own[] = {"message-id", "in-reply-to", "references", "from", "to", "cc", "bcc", "subject"};
     bson::Builder others = document.object("headers");
     for (const Header& header : message.headers) {
-      if (std::find(std::begin(own), std::end(own), header.lower) == std::end(own)) others.append(header.name, to_utf8(header.value));
+      if (std::find(std::begin(own), std::end(own), header.lower) == std::end(own))
+        others.append(header.name, to_utf8(header.value));
     }
   }
   document.append("body", to_utf8(message.body));
@@ -184,8 +187,10 @@ std::optional<Item> MboxLoader::next() {
     std::optional<Item> item;
     if ((starts || done_) && open_) {
       const std::string id = std::string(name) + "/" + std::to_string(count_);
-      if (message_.size() > message_bytes_max) problems_.report({file_.name, started_at_, 0, "a message is larger than a document may be"});
-      else item = mail_item(id, name, message_);
+      if (message_.size() > message_bytes_max)
+        problems_.report({file_.name, started_at_, 0, "a message is larger than a document may be"});
+      else
+        item = mail_item(id, name, message_);
       message_.clear();
     }
     if (starts) {

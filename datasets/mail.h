@@ -23,8 +23,8 @@ class MboxLoader : public Loader {
   Problems& problems_;
   LineReader lines_;
   uint64_t count_ = 0;
-  uint64_t started_at_ = 0;      // where the message in hand begins
-  int64_t timestamp_ms_ = 0;     // of the message before
+  uint64_t started_at_ = 0;   // where the message in hand begins
+  int64_t timestamp_ms_ = 0;  // of the message before
   std::string message_;
   bool open_ = false;
   bool done_ = false;

@@ -16,7 +16,12 @@ struct Fixed {
 };
 
 void encode(const Item& item, bson::Bytes& out) {
-  const Fixed fixed{item.timestamp_ms, item.group, item.text_bytes, item.views, static_cast<uint32_t>(item.collection.size()), static_cast<uint64_t>(item.op)};
+  const Fixed fixed{item.timestamp_ms,
+                    item.group,
+                    item.text_bytes,
+                    item.views,
+                    static_cast<uint32_t>(item.collection.size()),
+                    static_cast<uint64_t>(item.op)};
   out.assign(reinterpret_cast<const char*>(&fixed), sizeof fixed);
   out.append(item.collection).append(item.document.bytes());
 }

@@ -1,5 +1,5 @@
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <algorithm>
 
@@ -36,7 +36,8 @@ TEST_CASE("timestamp order is a stable sort") {
       items.push_back(item);
     }
     std::vector<Item> expected = items;
-    std::stable_sort(expected.begin(), expected.end(), [](const Item& a, const Item& b) { return a.timestamp_ms < b.timestamp_ms; });
+    std::stable_sort(expected.begin(), expected.end(),
+                     [](const Item& a, const Item& b) { return a.timestamp_ms < b.timestamp_ms; });
     TimestampOrder order(std::make_unique<FromVector>(items));
     for (const Item& item : expected) {
       const auto got = order.next();

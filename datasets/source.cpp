@@ -15,9 +15,15 @@
 namespace datasets {
 namespace {
 
-constexpr std::pair<std::string_view, Kind> kinds[] = {
-    {"detect", Kind::detect}, {"wikipedia", Kind::wikipedia}, {"maildir", Kind::maildir}, {"mbox", Kind::mbox}, {"stackexchange", Kind::stackexchange},
-    {"boards", Kind::boards}, {"versions", Kind::versions},   {"git", Kind::git},         {"synthetic", Kind::synthetic}};
+constexpr std::pair<std::string_view, Kind> kinds[] = {{"detect", Kind::detect},
+                                                       {"wikipedia", Kind::wikipedia},
+                                                       {"maildir", Kind::maildir},
+                                                       {"mbox", Kind::mbox},
+                                                       {"stackexchange", Kind::stackexchange},
+                                                       {"boards", Kind::boards},
+                                                       {"versions", Kind::versions},
+                                                       {"git", Kind::git},
+                                                       {"synthetic", Kind::synthetic}};
 
 constexpr std::string_view synthetic_prefix = "synthetic:";
 constexpr size_t head_bytes = 4096;
@@ -31,7 +37,9 @@ bool looks_like_mail(std::string_view head) {
     head.remove_prefix(end == std::string_view::npos ? head.size() : end + 1);
     if (line.empty() || line == "\r") return known;
     const size_t colon = line.find(':');
-    if (line[0] != ' ' && line[0] != '\t' && (colon == std::string_view::npos || line.substr(0, colon).find(' ') != std::string_view::npos)) return known;
+    if (line[0] != ' ' && line[0] != '\t' &&
+        (colon == std::string_view::npos || line.substr(0, colon).find(' ') != std::string_view::npos))
+      return known;
     known = known || line.substr(0, 5) == "Date:" || line.substr(0, 11) == "Message-ID:" || line.substr(0, 11) == "Message-Id:";
   }
   return known;  // headers longer than the look
@@ -97,7 +105,8 @@ Kind detect(std::string_view name, base::BytesView head) {
 // The files of a path one after the other, each by the loader of its kind.
 class Source::FileSequence : public Loader {
  public:
-  FileSequence(Source& source, const std::string& path, Kind kind) : source_(source), files_(path, source.problems_), kind_(kind) {}
+  FileSequence(Source& source, const std::string& path, Kind kind)
+      : source_(source), files_(path, source.problems_), kind_(kind) {}
 
   std::optional<Item> next() override {
     for (;;) {
@@ -160,11 +169,14 @@ Source::~Source() = default;
 std::optional<Item> Source::next() {
   while (auto item = loader_->next()) {
     if (item->document.size() <= bson::document_bytes_max) return item;
-    problems_.report({item->collection, 0, 0, "a record of " + std::to_string(item->document.size()) + " bytes is larger than a document may be"});
+    problems_.report({item->collection, 0, 0,
+                      "a record of " + std::to_string(item->document.size()) + " bytes is larger than a document may be"});
   }
   return std::nullopt;
 }
 
-double Source::fraction() const { return loader_->fraction(); }
+double Source::fraction() const {
+  return loader_->fraction();
+}
 
 }  // namespace datasets

@@ -22,8 +22,8 @@ struct SourceOptions {
   std::string source;
   Kind kind = Kind::detect;
   bool timestamp_order = false;
-  uint64_t records = 10'000;  // synthetic only
-  uint64_t seed = 1;          // synthetic only
+  uint64_t records = 10'000;      // synthetic only
+  uint64_t seed = 1;              // synthetic only
   std::string revision = "HEAD";  // git only
 };
 

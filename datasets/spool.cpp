@@ -18,7 +18,9 @@ Spool::Spool() {
   ::unlink(path.c_str());
 }
 
-Spool::~Spool() { ::close(fd_); }
+Spool::~Spool() {
+  ::close(fd_);
+}
 
 uint64_t Spool::append(base::BytesView record) {
   const uint64_t at = written_ + buffer_.size();

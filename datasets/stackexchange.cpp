@@ -38,29 +38,44 @@ struct StackExchangeLoader::Column {
 };
 
 // In the order of the document: what tells revisions apart first, the text last.
-const StackExchangeLoader::Column StackExchangeLoader::history_columns[] = {
-    {"PostHistoryTypeId", "type", Kind::integer}, {"PostId", "post", Kind::integer},
-    {"RevisionGUID", "revision", Kind::text},     {"CreationDate", "created", Kind::date},
-    {"UserId", "user", Kind::integer},            {"UserDisplayName", "userName", Kind::text},
-    {"Comment", "comment", Kind::text},           {"ContentLicense", "licence", Kind::text},
-    {"Text", "text", Kind::text},                 {{}, {}, Kind::text}};
+const StackExchangeLoader::Column StackExchangeLoader::history_columns[] = {{"PostHistoryTypeId", "type", Kind::integer},
+                                                                            {"PostId", "post", Kind::integer},
+                                                                            {"RevisionGUID", "revision", Kind::text},
+                                                                            {"CreationDate", "created", Kind::date},
+                                                                            {"UserId", "user", Kind::integer},
+                                                                            {"UserDisplayName", "userName", Kind::text},
+                                                                            {"Comment", "comment", Kind::text},
+                                                                            {"ContentLicense", "licence", Kind::text},
+                                                                            {"Text", "text", Kind::text},
+                                                                            {{}, {}, Kind::text}};
 
-const StackExchangeLoader::Column StackExchangeLoader::post_columns[] = {
-    {"PostTypeId", "type", Kind::integer},        {"ParentId", "parent", Kind::integer},
-    {"AcceptedAnswerId", "accepted", Kind::integer}, {"CreationDate", "created", Kind::date},
-    {"LastEditDate", "edited", Kind::date},       {"LastActivityDate", "active", Kind::date},
-    {"ClosedDate", "closed", Kind::date},         {"CommunityOwnedDate", "communityOwned", Kind::date},
-    {"OwnerUserId", "owner", Kind::integer},      {"OwnerDisplayName", "ownerName", Kind::text},
-    {"LastEditorUserId", "editor", Kind::integer}, {"LastEditorDisplayName", "editorName", Kind::text},
-    {"Score", "score", Kind::integer},            {"ViewCount", "views", Kind::integer},
-    {"AnswerCount", "answers", Kind::integer},    {"CommentCount", "comments", Kind::integer},
-    {"FavoriteCount", "favourites", Kind::integer}, {"ContentLicense", "licence", Kind::text},
-    {"Title", "title", Kind::text},               {"Tags", "tags", Kind::tags},
-    {"Body", "body", Kind::text},                 {{}, {}, Kind::text}};
+const StackExchangeLoader::Column StackExchangeLoader::post_columns[] = {{"PostTypeId", "type", Kind::integer},
+                                                                         {"ParentId", "parent", Kind::integer},
+                                                                         {"AcceptedAnswerId", "accepted", Kind::integer},
+                                                                         {"CreationDate", "created", Kind::date},
+                                                                         {"LastEditDate", "edited", Kind::date},
+                                                                         {"LastActivityDate", "active", Kind::date},
+                                                                         {"ClosedDate", "closed", Kind::date},
+                                                                         {"CommunityOwnedDate", "communityOwned", Kind::date},
+                                                                         {"OwnerUserId", "owner", Kind::integer},
+                                                                         {"OwnerDisplayName", "ownerName", Kind::text},
+                                                                         {"LastEditorUserId", "editor", Kind::integer},
+                                                                         {"LastEditorDisplayName", "editorName", Kind::text},
+                                                                         {"Score", "score", Kind::integer},
+                                                                         {"ViewCount", "views", Kind::integer},
+                                                                         {"AnswerCount", "answers", Kind::integer},
+                                                                         {"CommentCount", "comments", Kind::integer},
+                                                                         {"FavoriteCount", "favourites", Kind::integer},
+                                                                         {"ContentLicense", "licence", Kind::text},
+                                                                         {"Title", "title", Kind::text},
+                                                                         {"Tags", "tags", Kind::tags},
+                                                                         {"Body", "body", Kind::text},
+                                                                         {{}, {}, Kind::text}};
 
 StackExchangeLoader::StackExchangeLoader(InputFile file, Problems& problems)
     : site_(site_of(file.name)),
-      history_(file.name.find("PostHistory") != std::string::npos || file.content->peek(4096).find("<posthistory") != base::BytesView::npos),
+      history_(file.name.find("PostHistory") != std::string::npos ||
+               file.content->peek(4096).find("<posthistory") != base::BytesView::npos),
       reader_(std::move(file), problems, *this, {{"<row ", ""}}) {}
 
 std::optional<Item> StackExchangeLoader::next() {
@@ -89,16 +104,14 @@ void StackExchangeLoader::start(std::string_view name, const char** attributes) 
     int64_t number = 0;
     switch (column->kind) {
       case Kind::integer:
-        if (std::from_chars(value.data(), value.data() + value.size(), number).ec == std::errc()) document.append(column->field, number);
+        if (std::from_chars(value.data(), value.data() + value.size(), number).ec == std::errc())
+          document.append(column->field, number);
         break;
       case Kind::date:
         if (const auto date = parse_iso8601(value)) document.append(column->field, bson::Date{*date});
         break;
-      case Kind::tags:
-        append_tags(document, column->field, value);
-        break;
-      case Kind::text:
-        document.append(column->field, value);
+      case Kind::tags: append_tags(document, column->field, value); break;
+      case Kind::text: document.append(column->field, value);
     }
     if (column->attribute == "ViewCount") item.views = static_cast<uint32_t>(std::max<int64_t>(0, number));
   }

@@ -25,7 +25,9 @@ Folder::Folder() {
   path_ = name;
 }
 
-Folder::~Folder() { std::filesystem::remove_all(path_); }
+Folder::~Folder() {
+  std::filesystem::remove_all(path_);
+}
 
 std::string Folder::write(const std::string& name, const std::string& content) const {
   const std::filesystem::path path = std::filesystem::path(path_) / name;
@@ -92,7 +94,8 @@ std::string gzip(const std::string& bytes) {
 std::string bzip2(const std::string& bytes) {
   std::string out(bytes.size() * 2 + 1024, '\0');
   auto size = static_cast<unsigned>(out.size());
-  REQUIRE(BZ2_bzBuffToBuffCompress(out.data(), &size, const_cast<char*>(bytes.data()), static_cast<unsigned>(bytes.size()), 9, 0, 0) == BZ_OK);
+  REQUIRE(BZ2_bzBuffToBuffCompress(out.data(), &size, const_cast<char*>(bytes.data()), static_cast<unsigned>(bytes.size()), 9, 0,
+                                   0) == BZ_OK);
   out.resize(size);
   return out;
 }
@@ -107,7 +110,10 @@ std::string tar(const std::vector<std::pair<std::string, std::string>>& files) {
     std::snprintf(octal, sizeof octal, "%011zo", content.size());
     header.replace(124, 11, octal, 11);
     header[156] = type;
-    header.replace(257, 8, std::string("ustar\0" "00", 8));
+    header.replace(257, 8,
+                   std::string("ustar\0"
+                               "00",
+                               8));
     header.replace(148, 8, "        ");
     unsigned sum = 0;
     for (const char c : header) sum += static_cast<unsigned char>(c);

@@ -29,7 +29,8 @@ struct Moment {
 
   std::optional<int64_t> epoch_ms() const {
     using namespace std::chrono;
-    const year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)), std::chrono::day(static_cast<unsigned>(day))};
+    const year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                              std::chrono::day(static_cast<unsigned>(day))};
     if (!date.ok() || hour > 24 || minute > 59 || second > 60) return std::nullopt;
     const int64_t days = sys_days(date).time_since_epoch().count();
     return (((days * 24 + hour) * 60 + minute - zone_minutes) * 60 + second) * 1000 + ms;
@@ -49,9 +50,22 @@ std::optional<int> zone(std::string_view text) {
 }
 
 std::optional<int> named_zone(std::string_view name) {
-  struct Named { std::string_view name; int hours; };
-  static constexpr std::array<Named, 12> zones{{{"GMT", 0}, {"UT", 0}, {"UTC", 0}, {"Z", 0}, {"EST", -5}, {"EDT", -4}, {"CST", -6},
-                                                {"CDT", -5}, {"MST", -7}, {"MDT", -6}, {"PST", -8}, {"PDT", -7}}};
+  struct Named {
+    std::string_view name;
+    int hours;
+  };
+  static constexpr std::array<Named, 12> zones{{{"GMT", 0},
+                                                {"UT", 0},
+                                                {"UTC", 0},
+                                                {"Z", 0},
+                                                {"EST", -5},
+                                                {"EDT", -4},
+                                                {"CST", -6},
+                                                {"CDT", -5},
+                                                {"MST", -7},
+                                                {"MDT", -6},
+                                                {"PST", -8},
+                                                {"PDT", -7}}};
   for (const auto& named : zones) {
     if (named.name == name) return named.hours * 60;
   }

@@ -12,7 +12,9 @@ TEST_CASE("ISO 8601 moments") {
   CHECK(parse_iso8601("2014-01-21T20:26:05.383") == 1390335965383);
   CHECK(parse_iso8601("2012-09-27T16:10:05-07:00") == parse_iso8601("2012-09-27T23:10:05Z"));
   CHECK(parse_iso8601("1969-12-31") == -86400000);
-  for (const char* bad : {"", "2009", "2009-13-01T00:00:00Z", "2009-02-30", "2009-08-30T10:61:00Z", "2009-08-30T10:40:19Zulu", "today"}) CHECK(!parse_iso8601(bad));
+  for (const char* bad :
+       {"", "2009", "2009-13-01T00:00:00Z", "2009-02-30", "2009-08-30T10:61:00Z", "2009-08-30T10:40:19Zulu", "today"})
+    CHECK(!parse_iso8601(bad));
 }
 
 TEST_CASE("mail dates as they are found") {
@@ -27,7 +29,9 @@ TEST_CASE("text that is not UTF-8 is read as Latin-1") {
   CHECK(to_utf8("plain") == "plain");
   CHECK(to_utf8("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8c\xb1") == "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8c\xb1");
   CHECK(to_utf8("caf\xe9") == "caf\xc3\xa9");
-  for (const char* bad : {"\xc3", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "long enough for words \xff"}) CHECK(!is_utf8(bad));
+  for (const char* bad : {"\xc3", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80",
+                          "long enough for words \xff"})
+    CHECK(!is_utf8(bad));
 }
 
 }  // namespace

@@ -51,21 +51,25 @@ bool VersionedRecordsLoader::open_next_commit() {
 std::optional<Item> VersionedRecordsLoader::next() {
   if (!std::exchange(read_, true)) read_all();
   for (;;) {
-    for (; change_ != changes_.end(); ) {
+    for (; change_ != changes_.end();) {
       const bson::Element change = *change_;
       ++change_;
       auto item = change.is_object() ? change_item(change.as_document()) : std::nullopt;
       if (item) return item;
-      lines_.complain("commit " + std::string(commit_.find("commit").as_string()) + " has a change without op, coll, key or record");
+      lines_.complain("commit " + std::string(commit_.find("commit").as_string()) +
+                      " has a change without op, coll, key or record");
     }
     if (!open_next_commit()) return std::nullopt;
     Item item;
     bson::Builder document;
     document.append("_id", commit_.find("commit").as_string());
     for (const bson::Element& field : commit_) {
-      if (field.name == "timestamp") document.append("timestamp", bson::Date{timestamp_ms_});
-      else if (field.name == "changes") document.append("changes", static_cast<int32_t>(changes_.count()));
-      else if (field.name != "commit" && field.name != "_id") document.append_element(field);
+      if (field.name == "timestamp")
+        document.append("timestamp", bson::Date{timestamp_ms_});
+      else if (field.name == "changes")
+        document.append("changes", static_cast<int32_t>(changes_.count()));
+      else if (field.name != "commit" && field.name != "_id")
+        document.append_element(field);
     }
     item.collection = "commits";
     item.timestamp_ms = timestamp_ms_;
@@ -82,17 +86,23 @@ std::optional<Item> VersionedRecordsLoader::change_item(const bson::DocumentView
   const bson::Element record = change["record"];
   if (!op.is_string() || !collection.is_string() || collection.as_string().empty() || !key.exists()) return std::nullopt;
   Item item;
-  if (op.as_string() == "insert") item.op = Item::Op::insert;
-  else if (op.as_string() == "update") item.op = Item::Op::replace;
-  else if (op.as_string() == "delete") item.op = Item::Op::remove;
-  else return std::nullopt;
+  if (op.as_string() == "insert")
+    item.op = Item::Op::insert;
+  else if (op.as_string() == "update")
+    item.op = Item::Op::replace;
+  else if (op.as_string() == "delete")
+    item.op = Item::Op::remove;
+  else
+    return std::nullopt;
   if (item.op != Item::Op::remove && !record.exists()) return std::nullopt;
 
   bson::Builder document;
   document.append("_id", static_cast<bson::ValueView>(key));
   if (item.op != Item::Op::remove) {
-    if (record.is_object() && !record.as_document().has("_id")) document.append_all(record.as_document());
-    else document.append("record", static_cast<bson::ValueView>(record));
+    if (record.is_object() && !record.as_document().has("_id"))
+      document.append_all(record.as_document());
+    else
+      document.append("record", static_cast<bson::ValueView>(record));
     item.text_bytes = record.bytes().size();
   }
   item.collection = std::string(collection.as_string());

@@ -27,8 +27,7 @@ void append_text(bson::Builder& to, std::string_view name, std::string_view text
 
 // After damage inside a page its remaining revisions still belong to it.
 WikipediaLoader::WikipediaLoader(InputFile file, Problems& problems)
-    : reader_(std::move(file), problems, *this,
-           {{"<page>", ""}, {"<revision>", "<page>"}}) {}
+    : reader_(std::move(file), problems, *this, {{"<page>", ""}, {"<revision>", "<page>"}}) {}
 
 std::optional<Item> WikipediaLoader::next() {
   while (ready_.empty()) {
@@ -60,8 +59,7 @@ void WikipediaLoader::start(std::string_view name, const char** attributes) {
       if (name == "minor") revision_.minor = true;
       if (name == "text") revision_.text_deleted = !attribute(attributes, "deleted").empty();
       break;
-    case Inside::contributor:
-      break;
+    case Inside::contributor: break;
   }
   target_ = field(name);
   if (target_) target_->clear();
@@ -87,7 +85,8 @@ std::string* WikipediaLoader::field(std::string_view name) {
 
 void WikipediaLoader::end(std::string_view name) {
   target_ = nullptr;
-  if (inside_ == Inside::contributor && name == "contributor") inside_ = Inside::revision;
+  if (inside_ == Inside::contributor && name == "contributor")
+    inside_ = Inside::revision;
   else if (inside_ == Inside::revision && name == "revision") {
     inside_ = Inside::page;
     finish();
@@ -99,8 +98,10 @@ void WikipediaLoader::end(std::string_view name) {
 
 void WikipediaLoader::text(std::string_view piece) {
   if (!target_) return;
-  if (target_->size() + piece.size() > bson::document_bytes_max) too_large_ = true;
-  else target_->append(piece);
+  if (target_->size() + piece.size() > bson::document_bytes_max)
+    too_large_ = true;
+  else
+    target_->append(piece);
 }
 
 void WikipediaLoader::restart() {
@@ -111,8 +112,9 @@ void WikipediaLoader::restart() {
 
 // Strings keep their memory from one revision to the next.
 void WikipediaLoader::clear() {
-  for (std::string* part : {&revision_.id, &revision_.parent, &revision_.timestamp, &revision_.user, &revision_.user_id, &revision_.user_ip,
-                            &revision_.comment, &revision_.model, &revision_.format, &revision_.sha1, &revision_.text}) {
+  for (std::string* part :
+       {&revision_.id, &revision_.parent, &revision_.timestamp, &revision_.user, &revision_.user_id, &revision_.user_ip,
+        &revision_.comment, &revision_.model, &revision_.format, &revision_.sha1, &revision_.text}) {
     part->clear();
   }
   revision_.minor = revision_.text_deleted = too_large_ = false;

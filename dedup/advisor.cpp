@@ -16,12 +16,12 @@ namespace dedup {
 
 namespace {
 
-constexpr uint32_t piece_contents_max = 256;   // of a chain without end: two levels of hop bases at a distance of 16
-constexpr uint32_t piece_contents_min = 32;    // a piece of long contents isn't cut before: two hop bases
+constexpr uint32_t piece_contents_max = 256;  // of a chain without end: two levels of hop bases at a distance of 16
+constexpr uint32_t piece_contents_min = 32;   // a piece of long contents isn't cut before: two hop bases
 constexpr double piece_bytes_max = 4 << 20;
-constexpr uint32_t stratum_pieces_min = 5;     // in the sample, to speak for all of their length
+constexpr uint32_t stratum_pieces_min = 5;  // in the sample, to speak for all of their length
 constexpr size_t strata = 33;
-constexpr uint32_t features_joining = 2;       // in common with a chain, to belong to it
+constexpr uint32_t features_joining = 2;  // in common with a chain, to belong to it
 constexpr uint32_t matches_per_feature = 2;
 constexpr uint32_t matches_followed = 6;
 // What rows cost beside the bytes in them, as the store's own counts have it.
@@ -32,7 +32,8 @@ constexpr size_t kept_entry_bytes = 120;
 // Compresses what comes in blocks, and adds up.
 class Blocks {
  public:
-  Blocks(size_t block_bytes, const std::function<size_t(BytesView)>& compressed) : block_bytes_(block_bytes), compressed_(compressed) {}
+  Blocks(size_t block_bytes, const std::function<size_t(BytesView)>& compressed)
+      : block_bytes_(block_bytes), compressed_(compressed) {}
 
   void add(BytesView bytes) {
     block_.append(bytes);
@@ -94,7 +95,8 @@ class Strata {
     std::vector<size_t> members;
     const auto close = [&] {
       for (const size_t member : members) group_[member] = group;
-      weights_[group] = {sampled.contents > 0 ? all.contents / sampled.contents : 0, sampled.bytes > 0 ? all.bytes / sampled.bytes : 0};
+      weights_[group] = {sampled.contents > 0 ? all.contents / sampled.contents : 0,
+                         sampled.bytes > 0 ? all.bytes / sampled.bytes : 0};
     };
     for (size_t length = strata; length-- > 0;) {
       if (members.empty()) group = length;
@@ -219,7 +221,8 @@ class Trial {
     result.with_source = rounded(all.with_source);
     result.deltas = rounded(all.deltas);
     result.stored_bytes = rounded(all.stored);
-    result.block_bytes = rounded(all.whole_bytes * whole.ratio() + all.delta_bytes * deltas.ratio() + compressed_row_bytes * all.rows);
+    result.block_bytes =
+        rounded(all.whole_bytes * whole.ratio() + all.delta_bytes * deltas.ratio() + compressed_row_bytes * all.rows);
     result.error = relative_error(pieces, strata_of_pieces, share, all.stored);
     count_hops(order, strata_of_pieces, result);
     return result;
@@ -235,7 +238,8 @@ class Trial {
   static uint64_t rounded(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
   // Of ratios of sums over pieces that were drawn alike, by length (Cochran, Sampling Techniques, §6.4 and §6.10).
-  static double relative_error(const std::unordered_map<uint32_t, Piece>& pieces, const Strata& strata_of_pieces, double share, double all) {
+  static double relative_error(const std::unordered_map<uint32_t, Piece>& pieces, const Strata& strata_of_pieces, double share,
+                               double all) {
     std::map<size_t, Piece> sums;
     std::map<size_t, double> counts, squares;
     for (const auto& [number, piece] : pieces) {
@@ -302,7 +306,11 @@ class Trial {
 
 struct Advisor::State {
   State(const AdvisorOptions& o, uint64_t the_seed, std::function<size_t(BytesView)> compress)
-      : options(o), seed(the_seed), compressed(std::move(compress)), sketcher(o.profiles.at(0), the_seed), index(the_seed),
+      : options(o),
+        seed(the_seed),
+        compressed(std::move(compress)),
+        sketcher(o.profiles.at(0), the_seed),
+        index(the_seed),
         plain(o.block_bytes, compressed) {
     advice.share = o.share;
     const size_t entries = std::max<size_t>(1024, o.contents_expected * o.profiles[0].features_max * 3 / 2);
@@ -311,7 +319,8 @@ struct Advisor::State {
   }
 
   bool sampled(uint64_t piece) const {
-    const auto hash = static_cast<double>(base::hash64(std::string_view(reinterpret_cast<const char*>(&piece), sizeof piece), seed));
+    const auto hash =
+        static_cast<double>(base::hash64(std::string_view(reinterpret_cast<const char*>(&piece), sizeof piece), seed));
     return hash < advice.share * 0x1p64;
   }
 
@@ -342,12 +351,12 @@ struct Advisor::State {
   const uint64_t seed;
   const std::function<size_t(BytesView)> compressed;
   Sketcher sketcher;
-  FeatureIndex index;                         // feature -> piece of a chain
-  std::vector<PieceSize> pieces{1};           // by number; none has number 0
+  FeatureIndex index;                // feature -> piece of a chain
+  std::vector<PieceSize> pieces{1};  // by number; none has number 0
   std::unordered_map<uint32_t, PieceSize> lineages;
   std::vector<std::unique_ptr<Trial>> trials;
   Blocks plain;
-  size_t plain_run = 0;                       // bytes of the run of contents that is being passed
+  size_t plain_run = 0;  // bytes of the run of contents that is being passed
   uint64_t plain_runs = 0;
   Advice advice;
 };
@@ -374,8 +383,10 @@ Advisor::State::Place Advisor::State::place(const ContentId& id, BytesView conte
     matches[i] = index.find(features[i], matches_followed);
     for (const FeatureMatch& match : matches[i]) {
       const auto known = std::find_if(votes.begin(), votes.end(), [&](const auto& vote) { return vote.first == match.pointer; });
-      if (known == votes.end()) votes.emplace_back(match.pointer, 1);
-      else ++known->second;
+      if (known == votes.end())
+        votes.emplace_back(match.pointer, 1);
+      else
+        ++known->second;
     }
   }
   const auto best = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
@@ -399,11 +410,13 @@ Advisor::State::Place Advisor::State::place(const ContentId& id, BytesView conte
 void Advisor::State::lead(const Features& features, uint32_t from, uint32_t to) {
   for (uint32_t i = 0; i < features.size(); ++i) {
     const FeatureMatches matches = index.find(features[i], matches_followed);  // anew: putting moves entries
-    const auto known = std::find_if(matches.begin(), matches.end(), [&](const FeatureMatch& match) { return match.pointer == from; });
+    const auto known =
+        std::find_if(matches.begin(), matches.end(), [&](const FeatureMatch& match) { return match.pointer == from; });
     if (known != matches.end()) {
       if (from != to) index.overwrite(known->bucket, to);
     } else if (matches.size() >= matches_per_feature) {
-      const auto oldest = std::min_element(matches.begin(), matches.end(), [](const auto& a, const auto& b) { return a.pointer < b.pointer; });
+      const auto oldest =
+          std::min_element(matches.begin(), matches.end(), [](const auto& a, const auto& b) { return a.pointer < b.pointer; });
       index.overwrite(oldest->bucket, to);
     } else {
       index.put(features[i], to);

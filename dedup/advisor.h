@@ -25,17 +25,17 @@
 namespace dedup {
 
 struct AdvisorOptions {
-  std::vector<Options> profiles;         // one trial each
-  double share = 1;                      // of chains to encode, above 0, at most 1
-  uint64_t contents_expected = 0;        // for the size of the index
-  size_t index_bytes_max = 64 << 20;     // beyond it, chains are forgotten: the advice gets pessimistic
-  size_t trial_bytes_max = 64 << 20;     // deltas and names kept for one trial; beyond it the share is halved
-  size_t block_bytes = 64 << 10;         // compressed together: comes closest to what files of 32 and 128 KB pages measure
+  std::vector<Options> profiles;      // one trial each
+  double share = 1;                   // of chains to encode, above 0, at most 1
+  uint64_t contents_expected = 0;     // for the size of the index
+  size_t index_bytes_max = 64 << 20;  // beyond it, chains are forgotten: the advice gets pessimistic
+  size_t trial_bytes_max = 64 << 20;  // deltas and names kept for one trial; beyond it the share is halved
+  size_t block_bytes = 64 << 10;      // compressed together: comes closest to what files of 32 and 128 KB pages measure
 };
 
 // What one profile would make of all contents that were shown, going by the sample.
 struct TrialResult {
-  uint64_t with_source = 0;   // contents for which a similar one is found
+  uint64_t with_source = 0;  // contents for which a similar one is found
   uint64_t deltas = 0;
   uint64_t stored_bytes = 0;  // after dedup, with what names rows
   uint64_t block_bytes = 0;   // after block compression too

@@ -73,7 +73,8 @@ Truth truth(const Contents& contents, const Options& options) {
   Truth truth;
   for (size_t i = 0; i < contents.all.size(); ++i) {
     records.insert(contents.id(i), contents.all[i]);
-    for (const auto& backward : encoder.encode(contents.id(i), contents.all[i], records).write_backs) records.write_back(backward);
+    for (const auto& backward : encoder.encode(contents.id(i), contents.all[i], records).write_backs)
+      records.write_back(backward);
   }
   for (const auto& [id, form] : records.forms) {
     truth.deltas += !form.raw;
@@ -83,7 +84,9 @@ Truth truth(const Contents& contents, const Options& options) {
 }
 
 // Every second byte: stands for block compression.
-size_t halved(BytesView bytes) { return bytes.size() / 2; }
+size_t halved(BytesView bytes) {
+  return bytes.size() / 2;
+}
 
 Advice advise(Contents& contents, double share, uint64_t seed, size_t trial_bytes_max = 64 << 20) {
   AdvisorOptions options;
@@ -96,7 +99,9 @@ Advice advise(Contents& contents, double share, uint64_t seed, size_t trial_byte
   return advisor.finish(contents);
 }
 
-double ratio(const Advice& advice) { return static_cast<double>(advice.content_bytes) / static_cast<double>(advice.trials[0].stored_bytes); }
+double ratio(const Advice& advice) {
+  return static_cast<double>(advice.content_bytes) / static_cast<double>(advice.trials[0].stored_bytes);
+}
 
 void check_estimates(Contents contents, std::initializer_list<double> shares) {
   const Truth whole = truth(contents, Options::of(Profile::balanced));
@@ -180,7 +185,8 @@ TEST_CASE("each profile is tried, and what lies in blocks is counted") {
   options.contents_expected = contents.all.size();
   Advisor advisor(options, 5, halved);
   size_t sources = 0;
-  for (size_t i = 0; i < contents.all.size(); ++i) sources += advisor.add(contents.id(i), contents.all[i], contents).source.has_value();
+  for (size_t i = 0; i < contents.all.size(); ++i)
+    sources += advisor.add(contents.id(i), contents.all[i], contents).source.has_value();
   size_t asked = 0;
   const Advice advice = advisor.finish(contents, [&] { ++asked; });
   REQUIRE(advice.trials.size() == 2);

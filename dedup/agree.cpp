@@ -62,7 +62,8 @@ void find_keys_singly(const char* bytes, size_t places, const Keys& keys, KeyPla
 }
 
 // Some keys may stand at those of the places `at` to `at` + 63 that have a bit in their set.
-[[gnu::always_inline]] inline void note_all(const char* bytes, size_t at, const Keys& keys, const uint64_t* sets, KeyPlaces& found) {
+[[gnu::always_inline]] inline void note_all(const char* bytes, size_t at, const Keys& keys, const uint64_t* sets,
+                                            KeyPlaces& found) {
   for (size_t key = 0; key < keys.size(); ++key) {
     for (uint64_t set = sets[key]; set && found.count[key] < KeyPlaces::places_max; set &= set - 1) {
       const size_t place = at + static_cast<size_t>(std::countr_zero(set));
@@ -109,16 +110,15 @@ size_t find_key_anywhere(const char* bytes, size_t places, uint64_t key) {
 // text know much of each other.
 [[gnu::target("avx2")]] size_t find_key_avx2(const char* bytes, size_t places, uint64_t key) {
   const __m256i k0 = _mm256_set1_epi8(static_cast<char>(key)), k2 = _mm256_set1_epi8(static_cast<char>(key >> 16)),
-                k5 = _mm256_set1_epi8(static_cast<char>(key >> 40)),
-                k7 = _mm256_set1_epi8(static_cast<char>(key >> 56));
+                k5 = _mm256_set1_epi8(static_cast<char>(key >> 40)), k7 = _mm256_set1_epi8(static_cast<char>(key >> 56));
   const auto equal = [&](const char* p, __m256i k) __attribute__((target("avx2"), always_inline)) {
     return _mm256_cmpeq_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), k);
   };
   size_t at = 0;
   for (; at + 32 <= places; at += 32) {
     const char* p = bytes + at;
-    const __m256i all = _mm256_and_si256(_mm256_and_si256(equal(p, k0), equal(p + 2, k2)),
-                                         _mm256_and_si256(equal(p + 5, k5), equal(p + 7, k7)));
+    const __m256i all =
+        _mm256_and_si256(_mm256_and_si256(equal(p, k0), equal(p + 2, k2)), _mm256_and_si256(equal(p + 5, k5), equal(p + 7, k7)));
     for (auto hits = static_cast<uint32_t>(_mm256_movemask_epi8(all)); hits; hits &= hits - 1) {
       const size_t place = at + static_cast<size_t>(std::countr_zero(hits));
       if (load_le<uint64_t>(bytes + place) == key) return place;
@@ -295,9 +295,11 @@ size_t find_key_neon(const char* bytes, size_t places, uint64_t key) {
 }  // namespace
 
 std::vector<AgreeKernels> agree_kernels() {
-  std::vector<AgreeKernels> all = {{"portable", forward_anywhere, backward_anywhere, find_key_anywhere, find_keys_singly<find_key_anywhere>, equal_anywhere}};
+  std::vector<AgreeKernels> all = {
+      {"portable", forward_anywhere, backward_anywhere, find_key_anywhere, find_keys_singly<find_key_anywhere>, equal_anywhere}};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) all.push_back({"avx2", forward_avx2, backward_avx2, find_key_avx2, find_keys_avx2, equal_avx2});
+  if (__builtin_cpu_supports("avx2"))
+    all.push_back({"avx2", forward_avx2, backward_avx2, find_key_avx2, find_keys_avx2, equal_avx2});
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
     all.push_back({"avx512", forward_avx512, backward_avx512, find_key_avx512, find_keys_avx512, equal_avx2});
 #elif defined(__aarch64__)
@@ -307,7 +309,8 @@ std::vector<AgreeKernels> agree_kernels() {
 }
 
 // Of use from the first instruction on, whatever is initialised before this file.
-constinit AgreeKernels agree_fastest = {"portable", forward_anywhere, backward_anywhere, find_key_anywhere, find_keys_singly<find_key_anywhere>, equal_anywhere};
+constinit AgreeKernels agree_fastest = {
+    "portable", forward_anywhere, backward_anywhere, find_key_anywhere, find_keys_singly<find_key_anywhere>, equal_anywhere};
 
 namespace {
 [[maybe_unused]] const bool chosen = [] {

@@ -76,6 +76,8 @@ inline void find_keys(const char* bytes, size_t places, const Keys& keys, KeyPla
 constexpr size_t equal_bytes = 32;
 
 // Which of so many bytes are the same, the first one lowest.
-inline uint32_t equal(const char* a, const char* b) { return agree_fastest.equal(a, b); }
+inline uint32_t equal(const char* a, const char* b) {
+  return agree_fastest.equal(a, b);
+}
 
 }  // namespace dedup

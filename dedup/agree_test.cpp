@@ -13,9 +13,7 @@ namespace {
 
 // Exactly as long as it says, so that a sanitizer sees each byte read too far.
 struct Exact {
-  explicit Exact(const base::Bytes& bytes) : size(bytes.size()), data(new char[bytes.size()]) {
-    bytes.copy(data.get(), size);
-  }
+  explicit Exact(const base::Bytes& bytes) : size(bytes.size()), data(new char[bytes.size()]) { bytes.copy(data.get(), size); }
   size_t size;
   std::unique_ptr<char[]> data;
 };

@@ -28,9 +28,7 @@ struct Anchor {
 class AnchorScanner {
  public:
   AnchorScanner(BytesView bytes, uint64_t mask)
-      : bytes_(base::as_u8(bytes)),
-        positions_(bytes.size() < window_bytes ? 0 : bytes.size() - window_bytes + 1),
-        mask_(mask) {}
+      : bytes_(base::as_u8(bytes)), positions_(bytes.size() < window_bytes ? 0 : bytes.size() - window_bytes + 1), mask_(mask) {}
 
   size_t positions() const { return positions_; }
 
@@ -139,8 +137,7 @@ class AnchorIndex {
 
 }  // namespace
 
-std::optional<std::vector<Copy>> find_copies_by_anchors(BytesView source, BytesView target,
-                                                        const DeltaOptions& options) {
+std::optional<std::vector<Copy>> find_copies_by_anchors(BytesView source, BytesView target, const DeltaOptions& options) {
   constexpr size_t block = AnchorScanner::block_positions;
   const uint64_t mask = options.anchor_interval - 1;
   AnchorScanner in_source(source, mask), in_target(target, mask);
@@ -161,8 +158,7 @@ std::optional<std::vector<Copy>> find_copies_by_anchors(BytesView source, BytesV
       if (t < covered) continue;
       const auto s = index.find(hash);
       if (!s) continue;
-      const size_t after =
-          agree_forward(source.data() + *s, target.data() + t, std::min(source.size() - *s, target.size() - t));
+      const size_t after = agree_forward(source.data() + *s, target.data() + t, std::min(source.size() - *s, target.size() - t));
       const size_t before = agree_backward(source.data() + *s, target.data() + t, std::min(*s, t - covered));
       if (before + after < copy_bytes_min) continue;
       copies.push_back({*s - before, t - before, before + after});

@@ -26,9 +26,9 @@ namespace dedup {
 namespace {
 
 // How far a resync looks, and what it takes.
-constexpr size_t near_bytes = 192;       // first, and only so far when hurried
-constexpr size_t far_bytes = 2048;       // then
-constexpr size_t replaced_run = 16;      // agreeing so long behind up to 16 other bytes convinces at once; a power of two
+constexpr size_t near_bytes = 192;   // first, and only so far when hurried
+constexpr size_t far_bytes = 2048;   // then
+constexpr size_t replaced_run = 16;  // agreeing so long behind up to 16 other bytes convinces at once; a power of two
 // Places behind a mismatch whose bytes are searched too, where both sides have other ones; when hurried only the first.
 using Skips = std::array<size_t, KeyPlaces::keys_max>;
 constexpr Skips near_skips = {8, 16, 32, 48, 72}, far_skips = {112, 176, 272, 416, 640};
@@ -51,11 +51,11 @@ constexpr size_t copy_work_many = 60, resync_work_many = 180;
 constexpr size_t search_work = 8, candidate_work = 12, replaced_work = 4;
 constexpr size_t lookup_work = 2, lookup_work_distant = 8;
 constexpr size_t place_indexed_work_distant = 6;
-constexpr size_t place_work_distant = 100;  // a source far larger than the caches is asked at random
+constexpr size_t place_work_distant = 100;       // a source far larger than the caches is asked at random
 constexpr size_t short_copy_work_distant = 120;  // so many of them, and nothing of what they take is foreseen
-constexpr size_t work_per_byte = 2;         // of what is done; beyond it resyncs are hurried
-constexpr size_t work_per_byte_max = 4;     // of the whole target; beyond it nothing is looked up any more
-constexpr size_t resync_per_byte_max = 6;   // and nothing resynced where there are many copies
+constexpr size_t work_per_byte = 2;              // of what is done; beyond it resyncs are hurried
+constexpr size_t work_per_byte_max = 4;          // of the whole target; beyond it nothing is looked up any more
+constexpr size_t resync_per_byte_max = 6;        // and nothing resynced where there are many copies
 constexpr size_t work_unquestioned = 20'000;
 constexpr size_t ahead = 16;  // look-ups are announced so many bytes before
 
@@ -88,7 +88,9 @@ class SourceIndex {
     if (source.size() < key_bytes) return places;
     // Backwards, so that the first of equal places stays: copies then tend to follow each other.
     const size_t last = (source.size() - key_bytes) / stride_ + 1;
-    const auto put = [&](size_t place, uint64_t hash) { slots_[hash >> shift_] = static_cast<uint32_t>(place | tag(hash) << place_bits); };
+    const auto put = [&](size_t place, uint64_t hash) {
+      slots_[hash >> shift_] = static_cast<uint32_t>(place | tag(hash) << place_bits);
+    };
     if (!distant() || last <= ahead) {
       for (size_t place = last; place > 0; --place) put(place, hash_of(source.data() + (place - 1) * stride_));
       return places;
@@ -112,7 +114,8 @@ class SourceIndex {
   std::optional<size_t> find(uint64_t hash) const {
     const uint32_t slot = slots_[hash >> shift_];
     // In this order: whether a slot is empty can't be foreseen, that it holds another tag can.
-    if (slot >> place_bits != tag(hash) || slot == 0) [[likely]] return std::nullopt;
+    if (slot >> place_bits != tag(hash) || slot == 0) [[likely]]
+      return std::nullopt;
     return ((slot & (places_max - 1)) - 1) * stride_;
   }
 
@@ -183,7 +186,8 @@ class Finder {
     if (!replaced(s, t, std::min(source_left, target_left))) {
       search_within(near_bytes, near_skips, s, t, source_left, target_left);
       // What stands far away is found by the index, once there is one.
-      if (best_.bytes < match_bytes_min && !hurried_ && !index_.built()) search_within(far_bytes, far_skips, s, t, source_left, target_left);
+      if (best_.bytes < match_bytes_min && !hurried_ && !index_.built())
+        search_within(far_bytes, far_skips, s, t, source_left, target_left);
     }
     if (best_.bytes < match_bytes_min) {
       --credit_;
@@ -213,7 +217,8 @@ class Finder {
 
   // Bytes a little behind `s` are looked for in `reach` bytes from `t`, and the other way round.
   void search_within(size_t reach, const Skips& skips, const char* s, const char* t, size_t source_left, size_t target_left) {
-    const size_t in_target = std::min(reach, target_left - key_bytes + 1), in_source = std::min(reach, source_left - key_bytes + 1);
+    const size_t in_target = std::min(reach, target_left - key_bytes + 1),
+                 in_source = std::min(reach, source_left - key_bytes + 1);
     search(s, t, in_target, false);
     search(t, s, in_source, true);
     if (best_.bytes >= (hurried_ ? match_bytes_min : convincing_bytes)) return;
@@ -222,7 +227,8 @@ class Finder {
       if (skips[0] + key_bytes <= target_left) search(t + skips[0], s, in_source, true);
       return;
     }
-    const size_t of_source = search_all(skips, s, source_left, t, in_target, in_target_), of_target = search_all(skips, t, target_left, s, in_source, in_source_);
+    const size_t of_source = search_all(skips, s, source_left, t, in_target, in_target_),
+                 of_target = search_all(skips, t, target_left, s, in_source, in_source_);
     for (size_t i = 0; i < std::max(of_source, of_target); ++i) {
       if (i < of_source)
         for (const size_t at : in_target_.of(i)) consider(s + skips[i], t + at);
@@ -248,7 +254,8 @@ class Finder {
   size_t search_all(const Skips& skips, const char* from, size_t left, const char* bytes, size_t places, KeyPlaces& found) {
     Keys keys;
     size_t count = 0;
-    for (; count < skips.size() && skips[count] + key_bytes <= left; ++count) keys[count] = base::load_le<uint64_t>(from + skips[count]);
+    for (; count < skips.size() && skips[count] + key_bytes <= left; ++count)
+      keys[count] = base::load_le<uint64_t>(from + skips[count]);
     if (count == 0) return 0;
     std::fill(keys.begin() + count, keys.end(), keys[0]);
     find_keys(bytes, places, keys, found);
@@ -257,14 +264,12 @@ class Finder {
   }
 
   void consider(const char* s, const char* t) {
-    const size_t source_at = static_cast<size_t>(s - source_.data()),
-                 target_at = static_cast<size_t>(t - target_.data());
+    const size_t source_at = static_cast<size_t>(s - source_.data()), target_at = static_cast<size_t>(t - target_.data());
     if (best_.bytes && target_at - best_.target_at == source_at - best_.source_at && target_at >= best_.target_at &&
         target_at < best_.target_at + best_.bytes)
       return;
     work_ += candidate_work;
-    const size_t after =
-        agree_forward(s, t, std::min({source_.size() - source_at, target_end_ - target_at, furthest_bytes}));
+    const size_t after = agree_forward(s, t, std::min({source_.size() - source_at, target_end_ - target_at, furthest_bytes}));
     const size_t before = agree_backward(s, t, std::min(source_at - source_at_, target_at - at_));
     const auto skipped = static_cast<ptrdiff_t>(target_at - before - at_),
                passed = static_cast<ptrdiff_t>(source_at - before - source_at_);
@@ -291,8 +296,7 @@ class Finder {
     const int patience = std::bit_width(index_.misses_expected()) - 1;
     for (size_t t = at_, misses = 0; t + key_bytes <= target_end_; t += 1 + (++misses >> patience)) {
       if (literals_ + (t - emitted_) > literal_bytes_max_ || exhausted()) return false;
-      if (distant && t + ahead + key_bytes <= target_end_)
-        index_.prefetch(SourceIndex::hash_of(target_.data() + t + ahead));
+      if (distant && t + ahead + key_bytes <= target_end_) index_.prefetch(SourceIndex::hash_of(target_.data() + t + ahead));
       work_ += distant ? lookup_work_distant : lookup_work;
       const auto place = index_.find(SourceIndex::hash_of(target_.data() + t));
       if (!place) continue;
@@ -315,7 +319,8 @@ class Finder {
     if (!index_.built()) build_index();
     const bool distant = index_.distant();
     const auto announce = [&](const Gap& gap) {
-      for (size_t t = gap.from; t < gap.from + ahead && t + key_bytes <= gap.to; ++t) index_.prefetch(SourceIndex::hash_of(target_.data() + t));
+      for (size_t t = gap.from; t < gap.from + ahead && t + key_bytes <= gap.to; ++t)
+        index_.prefetch(SourceIndex::hash_of(target_.data() + t));
     };
     if (distant) announce(gaps_.front());
     std::vector<Copy> all;
@@ -358,14 +363,11 @@ class Finder {
   }
 
   // A great many copies that hardly save what it takes to find, remember and write them.
-  bool shreds(size_t bytes) const {
-    return many() && emitted_ - literals_ < copies_.size() * bytes;
-  }
+  bool shreds(size_t bytes) const { return many() && emitted_ - literals_ < copies_.size() * bytes; }
 
   // A copy through (s, t) as long as it goes, if it is worth one.
   bool take(size_t s, size_t t) {
-    const size_t after =
-        agree_forward(source_.data() + s, target_.data() + t, std::min(source_.size() - s, target_end_ - t));
+    const size_t after = agree_forward(source_.data() + s, target_.data() + t, std::min(source_.size() - s, target_end_ - t));
     if (after < 4) return false;
     const size_t before = agree_backward(source_.data() + s, target_.data() + t, std::min(s, t - emitted_));
     if (before + after < match_bytes_min) return false;
@@ -412,8 +414,7 @@ class Finder {
 
 }  // namespace
 
-std::optional<std::vector<Copy>> find_copies_by_resync(BytesView source, BytesView target,
-                                                       const DeltaOptions& options) {
+std::optional<std::vector<Copy>> find_copies_by_resync(BytesView source, BytesView target, const DeltaOptions& options) {
   return Finder(source, target, options).find();
 }
 

@@ -111,8 +111,7 @@ TEST_CASE("anchors find what Algorithm 4 finds") {
     base::Random random(seed);
     const auto [source, target] = some_texts(random);
     const uint32_t interval = 16u << random.below(4);
-    const auto found =
-        find_copies_by_anchors(source, target, {.method = DeltaMethod::anchors, .anchor_interval = interval});
+    const auto found = find_copies_by_anchors(source, target, {.method = DeltaMethod::anchors, .anchor_interval = interval});
     RC_ASSERT(found.has_value());
     RC_ASSERT(same(*found, algorithm_4(source, target, interval)));
     are_copies(source, target, *found);

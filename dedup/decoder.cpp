@@ -68,7 +68,7 @@ base::Failure first_damage(const ContentId& id, std::span<const Step> chain) {
 
 base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeLimits& limits, DecodeStats* stats,
                            HopBaseCache* cache) {
-  alignas(std::max_align_t) std::array<std::byte, chain_usual * (sizeof(Step) + sizeof(DeltaLink))> usual;
+  alignas(std::max_align_t) std::array<std::byte, chain_usual*(sizeof(Step) + sizeof(DeltaLink))> usual;
   std::pmr::monotonic_buffer_resource memory(usual.data(), usual.size());
   std::pmr::vector<Step> chain(&memory);  // ends with the content that is whole
   chain.reserve(chain_usual);

@@ -19,11 +19,11 @@ class HopBaseCache;
 // A content as it is kept.
 struct StoredForm {
   bool raw = true;
-  Bytes bytes;             // the content, or the delta that makes it out of `base`
-  ContentId base;          // unused when raw
-  uint32_t checksum = 0;   // base::checksum32 of the content
-  uint32_t raw_bytes = 0;  // length of the content
-  BytesView borrowed = {};      // or, where `bytes` is empty, where they lie: valid until the decode is over
+  Bytes bytes;              // the content, or the delta that makes it out of `base`
+  ContentId base;           // unused when raw
+  uint32_t checksum = 0;    // base::checksum32 of the content
+  uint32_t raw_bytes = 0;   // length of the content
+  BytesView borrowed = {};  // or, where `bytes` is empty, where they lie: valid until the decode is over
 
   BytesView view() const { return bytes.empty() ? borrowed : BytesView(bytes); }
 };
@@ -49,7 +49,7 @@ struct DecodeStats {  // what is behind a hop base that was cached is counted as
 // Fails with DataCorruptionDetected, naming the content and the member of its
 // chain that is wrong; failures of the plug pass through. Adds to `stats`. With a
 // cache the walk ends at a hop base that is in it; who fails then reads without one to learn what is wrong.
-base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeLimits& limits = {},
-                           DecodeStats* stats = nullptr, HopBaseCache* cache = nullptr);
+base::Result<Bytes> decode(const ContentId& id, FormSource& forms, const DecodeLimits& limits = {}, DecodeStats* stats = nullptr,
+                           HopBaseCache* cache = nullptr);
 
 }  // namespace dedup

@@ -1,7 +1,7 @@
 #include "dedup/decoder.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include "dedup/delta.h"
 #include "dedup/test_support.h"
@@ -33,7 +33,9 @@ struct Forest {
   MemoryRecords records;
 };
 
-std::string why(const base::Result<Bytes>& result) { return result.ok() ? "ok" : result.failure().message; }
+std::string why(const base::Result<Bytes>& result) {
+  return result.ok() ? "ok" : result.failure().message;
+}
 
 }  // namespace
 

@@ -75,8 +75,8 @@ void decode_a_chain(benchmark::State& state) {
   forms.forms[{1, hops, 0}] = {true, newer, {}, base::checksum32(newer), static_cast<uint32_t>(newer.size())};
   for (int64_t record = hops - 1; record >= 0; --record) {
     const Bytes older = edited(random, newer);
-    forms.forms[{1, record, 0}] = {false, *dedup::encode(newer, older), {1, record + 1, 0}, base::checksum32(older),
-                                   static_cast<uint32_t>(older.size())};
+    forms.forms[{1, record, 0}] = {
+        false, *dedup::encode(newer, older), {1, record + 1, 0}, base::checksum32(older), static_cast<uint32_t>(older.size())};
     newer = older;
   }
   for (auto _ : state) benchmark::DoNotOptimize(decode({1, 0, 0}, forms));

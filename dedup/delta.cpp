@@ -40,8 +40,7 @@ Bytes write_delta(BytesView target, const std::vector<Copy>& copies) {
   size_t bytes = base::varint_bytes(target.size()), written = 0, expected = 0;
   for (const Copy& copy : copies) {
     const size_t insert = copy.target_at - written;
-    bytes +=
-        base::varint_bytes(insert) + insert + base::varint_bytes(copy.bytes) + base::varint_bytes(jump(copy, expected));
+    bytes += base::varint_bytes(insert) + insert + base::varint_bytes(copy.bytes) + base::varint_bytes(jump(copy, expected));
     expected = copy.source_at + copy.bytes;
     written = copy.target_at + copy.bytes;
   }
@@ -145,8 +144,8 @@ constexpr uint64_t cut_short = ~uint64_t{0};
 // with them, or null. Checked: nothing but complete instructions, all within
 // source and target, none without effect, together exactly the target.
 template <class Insert, class Copied>
-[[gnu::always_inline]] inline const char* walk(BytesView source, BytesView instructions, uint64_t target_bytes,
-                                               Insert on_insert, Copied on_copy) {
+[[gnu::always_inline]] inline const char* walk(BytesView source, BytesView instructions, uint64_t target_bytes, Insert on_insert,
+                                               Copied on_copy) {
   const char* at = instructions.data();
   const char* const end = at + instructions.size();
   uint64_t made = 0, from = 0;
@@ -175,8 +174,7 @@ template <class Insert, class Copied>
 [[gnu::always_inline]] inline char* copy_bytes(char* to, const char* to_end, const char* from, const char* from_end,
                                                size_t bytes) {
   constexpr size_t block = 32;
-  if (bytes <= block && to_end - to >= static_cast<ptrdiff_t>(block) &&
-      from_end - from >= static_cast<ptrdiff_t>(block)) {
+  if (bytes <= block && to_end - to >= static_cast<ptrdiff_t>(block) && from_end - from >= static_cast<ptrdiff_t>(block)) {
     std::memcpy(to, from, block);
   } else {
     std::memcpy(to, from, bytes);
@@ -211,8 +209,8 @@ std::optional<base::Failure> apply_to(Bytes& out, BytesView source, BytesView de
 
 namespace {
 
-// What a delta makes of a content, where that can be done within its own bytes: pieces that keep their order. One that moves up covers
-// nothing but what lies behind it and moves up as well, one that moves down only such in front of it.
+// What a delta makes of a content, where that can be done within its own bytes: pieces that keep their order. One that moves up
+// covers nothing but what lies behind it and moves up as well, one that moves down only such in front of it.
 class Moves {
  public:
   // false: damaged, too many, or out of order.
@@ -224,16 +222,20 @@ class Moves {
         content, instructions, target_bytes,
         [&](const char* from, size_t bytes) {
           if (bytes == 0) return;
-          if (literals_ < pieces_max) literal_[literals_++] = {from, made, bytes};
-          else fit = false;
+          if (literals_ < pieces_max)
+            literal_[literals_++] = {from, made, bytes};
+          else
+            fit = false;
           made += bytes;
         },
         [&](const char* from, size_t bytes) {
           const auto at = static_cast<size_t>(from - begin);
           fit = fit && at >= behind;
           behind = at + bytes;
-          if (at != made && copies_ < pieces_max) copy_[copies_++] = {at, made, bytes};
-          else fit = fit && at == made;
+          if (at != made && copies_ < pieces_max)
+            copy_[copies_++] = {at, made, bytes};
+          else
+            fit = fit && at == made;
           made += bytes;
         });
     return !wrong && fit;

@@ -26,8 +26,8 @@ enum class DeltaMethod : uint8_t {
 
 struct DeltaOptions {
   DeltaMethod method = DeltaMethod::resync;
-  uint32_t anchor_interval = 64;     // anchors only; a power of two
-  size_t literal_bytes_max = SIZE_MAX;  // give up once so much of the target was found nowhere in the source
+  uint32_t anchor_interval = 64;         // anchors only; a power of two
+  size_t literal_bytes_max = SIZE_MAX;   // give up once so much of the target was found nowhere in the source
   size_t backward_bytes_max = SIZE_MAX;  // of two ways: a longer backward delta is not worth writing, and left empty
 };
 
@@ -70,8 +70,8 @@ base::Result<Bytes> apply(BytesView source, BytesView delta, const DeltaLimits& 
 // failure `out` holds anything.
 std::optional<base::Failure> apply_to(Bytes& out, BytesView source, BytesView delta, const DeltaLimits& limits = {});
 
-// The same onto the source itself: what stays where it is isn't touched. `spare` is for deltas that change the order of things, or
-// have a great many pieces. On failure `content` is as it was.
+// The same onto the source itself: what stays where it is isn't touched. `spare` is for deltas that change the order of things,
+// or have a great many pieces. On failure `content` is as it was.
 std::optional<base::Failure> apply_onto(Bytes& content, BytesView delta, Bytes& spare, const DeltaLimits& limits = {});
 
 // Whether the delta makes just this: what `apply` gives, compared piece by piece and never put together.

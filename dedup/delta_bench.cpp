@@ -133,8 +133,7 @@ void unprefix(benchmark::State& state, const Pairs& pairs) {
     for (size_t i = 0; i < pairs.size(); ++i) {
       out.resize(pairs[i].target.size());
       ZSTD_DCtx_refPrefix(context.get(), pairs[i].source.data(), pairs[i].source.size());
-      benchmark::DoNotOptimize(
-          ZSTD_decompressDCtx(context.get(), out.data(), out.size(), packed[i].data(), packed[i].size()));
+      benchmark::DoNotOptimize(ZSTD_decompressDCtx(context.get(), out.data(), out.size(), packed[i].data(), packed[i].size()));
     }
   state.SetBytesProcessed(static_cast<int64_t>(bytes_of(pairs)) * static_cast<int64_t>(state.iterations()));
 }
@@ -170,12 +169,10 @@ const bool registered = [] {
   for (const auto& name : names) {
     add("delta/" + name, [=](auto& state) { both_ways(state, pairs_of(name), {}); });
     for (const uint32_t interval : {16u, 32u, 64u, 128u})
-      add("anchors_" + std::to_string(interval) + "/" + name, [=](auto& state) {
-        both_ways(state, pairs_of(name), {.method = DeltaMethod::anchors, .anchor_interval = interval});
-      });
+      add("anchors_" + std::to_string(interval) + "/" + name,
+          [=](auto& state) { both_ways(state, pairs_of(name), {.method = DeltaMethod::anchors, .anchor_interval = interval}); });
     for (const int level : {1, 3})
-      add("zstd_prefix_" + std::to_string(level) + "/" + name,
-          [=](auto& state) { zstd_prefix(state, pairs_of(name), level); });
+      add("zstd_prefix_" + std::to_string(level) + "/" + name, [=](auto& state) { zstd_prefix(state, pairs_of(name), level); });
     add("packed_backward/" + name, [=](auto& state) { packed(state, pairs_of(name), false); });
     add("packed_forward_too/" + name, [=](auto& state) { packed(state, pairs_of(name), true); });
     add("unpack_apply/" + name, [=](auto& state) { unpack(state, pairs_of(name)); });
@@ -184,8 +181,7 @@ const bool registered = [] {
   }
   for (const std::string name : bench::hostile_names) {
     add("hostile/" + name, [=](auto& state) { both_ways(state, hostile(name), {}); });
-    add("hostile_anchors_64/" + name,
-        [=](auto& state) { both_ways(state, hostile(name), {.method = DeltaMethod::anchors}); });
+    add("hostile_anchors_64/" + name, [=](auto& state) { both_ways(state, hostile(name), {.method = DeltaMethod::anchors}); });
     add("hostile_zstd_prefix_1/" + name, [=](auto& state) { zstd_prefix(state, hostile(name), 1); });
   }
   return true;

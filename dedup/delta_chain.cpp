@@ -65,7 +65,8 @@ Instructions::Result Instructions::parse(const DeltaLink& link, size_t base_byte
     const auto jump = bytes ? take_varint(delta) : std::nullopt;
     if (!jump) return Result::damaged;
     at += static_cast<uint64_t>(base::unzigzag(*jump));
-    if (at > base_bytes || *bytes > base_bytes - at || *bytes > *length - made || (*bytes == 0 && *insert == 0)) return Result::damaged;
+    if (at > base_bytes || *bytes > base_bytes - at || *bytes > *length - made || (*bytes == 0 && *insert == 0))
+      return Result::damaged;
     if (*bytes > 0) pieces.push_back({static_cast<uint32_t>(made), static_cast<uint32_t>(at), nullptr});
     at += *bytes;
     made += *bytes;
@@ -82,7 +83,8 @@ void look_up(const Ranges& wanted, const Instructions& instructions, Ranges& bel
   Range open{0, 0, 0};
   for (Range range : wanted) {
     if (range.at < piece->start || range.at >= piece[1].start) {
-      const auto behind = std::upper_bound(pieces.begin(), pieces.end() - 1, range.at, [](size_t at, const auto& one) { return at < one.start; });
+      const auto behind =
+          std::upper_bound(pieces.begin(), pieces.end() - 1, range.at, [](size_t at, const auto& one) { return at < one.start; });
       piece = &*behind - 1;
     }
     for (;; ++piece) {
@@ -107,7 +109,7 @@ void look_up(const Ranges& wanted, const Instructions& instructions, Ranges& bel
 // Links that are looked through together.
 struct Run {
   size_t first;
-  bool alone;  // applied as it is
+  bool alone;     // applied as it is
   Ranges ranges;  // of the content of `first`, in the content below the last
   Literals literals;
 
@@ -119,9 +121,13 @@ struct Run {
 };
 
 // Below so many ranges it is cheaper to look them up than to make the content.
-size_t ranges_worth(size_t content_bytes) { return std::max<size_t>(16, content_bytes / 256); }
+size_t ranges_worth(size_t content_bytes) {
+  return std::max<size_t>(16, content_bytes / 256);
+}
 
-base::Failure damaged(const std::string& what) { return {base::ErrorCode::data_corruption_detected, what}; }
+base::Failure damaged(const std::string& what) {
+  return {base::ErrorCode::data_corruption_detected, what};
+}
 
 std::optional<base::Failure> apply_link(Bytes& out, BytesView below, const DeltaLink& link) {
   if (auto failure = apply_to(out, below, link.delta, {.output_bytes_max = link.content_bytes})) return failure;
@@ -153,7 +159,8 @@ std::optional<base::Failure> apply_each(Bytes& out, BytesView source, std::span<
 }
 
 // Where every byte comes from is found first.
-std::optional<base::Failure> apply_looked_up(Bytes& out, BytesView source, std::span<const DeltaLink> links, ChainBudget* budget) {
+std::optional<base::Failure> apply_looked_up(Bytes& out, BytesView source, std::span<const DeltaLink> links,
+                                             ChainBudget* budget) {
   constexpr size_t few = 24;  // pieces and ranges: growing costs more than looking up
   alignas(std::max_align_t) std::array<std::byte, 4096> usual;
   std::pmr::monotonic_buffer_resource memory(usual.data(), usual.size());

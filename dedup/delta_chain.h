@@ -41,6 +41,7 @@ struct ChainBudget {
 base::Result<Bytes> apply_chain(BytesView source, std::span<const DeltaLink> links, ChainBudget* budget = nullptr);
 
 // The same into a buffer that is used again; neither the source nor a delta may lie in it. On failure `out` holds anything.
-std::optional<base::Failure> apply_chain_to(Bytes& out, BytesView source, std::span<const DeltaLink> links, ChainBudget* budget = nullptr);
+std::optional<base::Failure> apply_chain_to(Bytes& out, BytesView source, std::span<const DeltaLink> links,
+                                            ChainBudget* budget = nullptr);
 
 }  // namespace dedup

@@ -1,7 +1,7 @@
 #include "dedup/delta_chain.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include "dedup/delta.h"
 #include "dedup/test_support.h"
@@ -31,7 +31,9 @@ Chain random_chain(base::Random& random, size_t count) {
     switch (random.below(10)) {
       case 0: text = prose(random, random.below(3000)); break;
       case 1: text.clear(); break;
-      case 2: for (size_t at = 0; at < text.size(); at += 40) text[at] = static_cast<char>('0' + random.below(10)); break;
+      case 2:
+        for (size_t at = 0; at < text.size(); at += 40) text[at] = static_cast<char>('0' + random.below(10));
+        break;
       default: text = edited(random, text, random.below(4));
     }
     chain.contents.push_back(text);

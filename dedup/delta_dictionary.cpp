@@ -6,8 +6,7 @@
 
 namespace dedup {
 
-DictionaryTrainer::DictionaryTrainer(uint64_t seed, const DictionaryOptions& options)
-    : options_(options), random_(seed) {}
+DictionaryTrainer::DictionaryTrainer(uint64_t seed, const DictionaryOptions& options) : options_(options), random_(seed) {}
 
 void DictionaryTrainer::see(BytesView delta) {
   ++seen_;

@@ -41,8 +41,8 @@ TEST_CASE("training takes the same sample to the same dictionary, and says when 
     DictionaryTrainer trainer(3, {.dictionary_bytes = 2048, .samples_wanted = 500});
     base::Random random(4);
     for (int i = 0; i < samples; ++i)
-      trainer.see("{\"name\":\"" + prose(random, 10) + "\",\"age\":" + std::to_string(i) + ",\"city\":\"" +
-                  prose(random, 5) + "\"}");
+      trainer.see("{\"name\":\"" + prose(random, 10) + "\",\"age\":" + std::to_string(i) + ",\"city\":\"" + prose(random, 5) +
+                  "\"}");
     return trainer.train();
   };
   CHECK_FALSE(train(0));
@@ -55,8 +55,7 @@ TEST_CASE("training takes the same sample to the same dictionary, and says when 
 TEST_CASE("a trainer tells whether a dictionary is good for what it saw, and starts anew") {
   DictionaryTrainer trainer(5, {.dictionary_bytes = 2048, .samples_wanted = 500});
   base::Random random(6);
-  for (int i = 0; i < 500; ++i)
-    trainer.see("{\"name\":\"" + prose(random, 10) + "\",\"score\":" + std::to_string(i) + "}");
+  for (int i = 0; i < 500; ++i) trainer.see("{\"name\":\"" + prose(random, 10) + "\",\"score\":" + std::to_string(i) + "}");
   EntropyCoder plain, trained;
   REQUIRE_FALSE(trained.add_dictionary(1, trainer.train().value()));
   CHECK(trainer.packed_bytes(trained) < trainer.packed_bytes(plain));

@@ -80,8 +80,8 @@ class Writer {
     while (text.size() < bytes) {
       text += "{\"version\":\"" + std::to_string(random.below(120)) + "." + std::to_string(random.below(10)) +
               "\",\"support\":\"" + (random.below(3) ? "y" : "n d #1") +
-              "\",\"usage_global\":" + std::to_string(random.below(100000)) + ",\"notes\":\"" +
-              (random.below(4) ? "" : word()) + "\",\"partial\":" + (random.below(2) ? "true" : "false") + "},";
+              "\",\"usage_global\":" + std::to_string(random.below(100000)) + ",\"notes\":\"" + (random.below(4) ? "" : word()) +
+              "\",\"partial\":" + (random.below(2) ? "true" : "false") + "},";
     }
     text.back() = ']';
     return text + "}";
@@ -125,9 +125,9 @@ inline PairSets made_up_pairs() {
 }
 
 // What makes codecs slow: each of 16 MB, but for the target of small_of_large.
-constexpr const char* hostile_names[] = {"unrelated",       "permuted_16", "permuted_32",   "permuted_64",
-                                         "swapped_16",      "every_12th",  "small_of_large", "zeros_and_noise",
-                                         "boilerplate",     "strange_prose", "zeros",        "period_41"};
+constexpr const char* hostile_names[] = {"unrelated",   "permuted_16",   "permuted_32",    "permuted_64",
+                                         "swapped_16",  "every_12th",    "small_of_large", "zeros_and_noise",
+                                         "boilerplate", "strange_prose", "zeros",          "period_41"};
 
 inline Pair hostile_pair(const std::string& name) {
   constexpr size_t bytes = 16 << 20;
@@ -211,8 +211,7 @@ inline void add_wiki(PairSets& sets, const std::string& path) {
     if (from == 0 || to == Bytes::npos) break;
     Bytes text;
     for (size_t i = from; i < to; ++i) {
-      static const std::pair<const char*, char> entities[] = {
-          {"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}};
+      static const std::pair<const char*, char> entities[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}};
       char c = xml[i];
       if (c == '&')
         for (const auto& [entity, meaning] : entities)
@@ -271,8 +270,7 @@ inline PairSets real_pairs() {
   }
   // Enough is enough: about 8 MB of each, so that they fit a cache, evenly spread.
   for (auto& [name, pairs] : sets) {
-    const size_t wanted =
-        std::min<size_t>(pairs.size(), std::max<size_t>(100, (8 << 20) / (pairs[0].target.size() + 1)));
+    const size_t wanted = std::min<size_t>(pairs.size(), std::max<size_t>(100, (8 << 20) / (pairs[0].target.size() + 1)));
     Pairs some;
     for (size_t i = 0; i < wanted; ++i) some.push_back(std::move(pairs[i * pairs.size() / wanted]));
     pairs = std::move(some);

@@ -1,7 +1,7 @@
 #include "dedup/delta.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include "base/varint.h"
 #include "dedup/test_support.h"
@@ -111,7 +111,8 @@ TEST_CASE("a delta applied onto its source makes what it makes elsewhere") {
     base::Random random(seed);
     const Bytes source = prose(random, random.below(3000));
     Bytes target = edited(random, source, random.below(12));
-    if (random.below(6) == 0) std::rotate(target.begin(), target.begin() + static_cast<ptrdiff_t>(random.below(target.size() + 1)), target.end());
+    if (random.below(6) == 0)
+      std::rotate(target.begin(), target.begin() + static_cast<ptrdiff_t>(random.below(target.size() + 1)), target.end());
     Bytes content = source;
     RC_ASSERT(!apply_onto(content, *dedup::encode(source, target), spare));
     RC_ASSERT(content == target);
@@ -163,7 +164,9 @@ TEST_CASE("damaged deltas are reported, not trusted") {
     RC_ASSERT(makes(source, delta, target) == (made.ok() && made.value() == target));
     if (made.ok()) RC_ASSERT(makes(source, delta, made.value()));
   }));
-  const auto code_of = [](BytesView source, const Bytes& delta) { return dedup::apply(source, delta, {.output_bytes_max = 1000}).failure().code; };
+  const auto code_of = [](BytesView source, const Bytes& delta) {
+    return dedup::apply(source, delta, {.output_bytes_max = 1000}).failure().code;
+  };
   const auto corrupt = base::ErrorCode::data_corruption_detected;
   Bytes copies_beyond{"\x08\x00\x08\x00", 4};
   CHECK(code_of("1234567", copies_beyond) == corrupt);

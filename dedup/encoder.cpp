@@ -12,9 +12,9 @@ namespace dedup {
 
 namespace {
 
-constexpr size_t merged_bytes_min = 64;   // a better base must save this much to be worth a write
-constexpr uint32_t good_percent = 25;       // of its content: no better delta is looked for
-constexpr uint32_t fetches_max = 8;       // of candidates that turn out to be gone, and others, for one content
+constexpr size_t merged_bytes_min = 64;  // a better base must save this much to be worth a write
+constexpr uint32_t good_percent = 25;    // of its content: no better delta is looked for
+constexpr uint32_t fetches_max = 8;      // of candidates that turn out to be gone, and others, for one content
 
 }  // namespace
 
@@ -43,7 +43,9 @@ struct Encoder::State {
 
   // One content being encoded.
   struct Work {
-    Work(const ContentId& i, BytesView c, RecordSource& r) : id(i), content(c), records(r) { encoding.placement = {id.record, 0}; }
+    Work(const ContentId& i, BytesView c, RecordSource& r) : id(i), content(c), records(r) {
+      encoding.placement = {id.record, 0};
+    }
 
     const ContentId& id;
     const BytesView content;
@@ -66,9 +68,9 @@ struct Encoder::State {
       size_t source_bytes;
       Bytes backward;
     };
-    std::optional<Head> best;           // of the heads tried, the one that gets shortest as a delta
-    uint64_t saved = 0;                 // by the advice so far
-    bool late = false;                  // a content that ranks above it is there already, and became its base
+    std::optional<Head> best;  // of the heads tried, the one that gets shortest as a delta
+    uint64_t saved = 0;        // by the advice so far
+    bool late = false;         // a content that ranks above it is there already, and became its base
   };
 
   bool admit(Work& work, Lineage lineage, bool filter);
@@ -77,7 +79,8 @@ struct Encoder::State {
   Encoding encode_successor(Work& work, const ContentId& previous, BytesView previous_content, Placement previous_placement,
                             Lineage lineage);
   Placement observe(Work& work, const std::optional<ContentId>& source, Lineage lineage);
-  std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records, Lineage lineage);
+  std::optional<Backward> demote(const ContentId& id, BytesView content, Placement placement, RecordSource& records,
+                                 Lineage lineage);
 
   bool try_source(Work& work, size_t place);
   // nullopt, too, where neither is of use: forward not below `forward_bytes_max`, nor backward worth keeping.
@@ -90,12 +93,16 @@ struct Encoder::State {
     bounded.literal_bytes_max = std::max(forward_bytes_max, for_backward);
     return encode_two_way(source, target, bounded);
   }
-  bool worth(size_t delta_bytes, size_t content_bytes) const { return delta_bytes > 0 && at_most(options.worth_percent, delta_bytes, content_bytes); }
-  static bool at_most(uint32_t percent, size_t delta_bytes, size_t content_bytes) { return delta_bytes * 100 <= content_bytes * percent; }
+  bool worth(size_t delta_bytes, size_t content_bytes) const {
+    return delta_bytes > 0 && at_most(options.worth_percent, delta_bytes, content_bytes);
+  }
+  static bool at_most(uint32_t percent, size_t delta_bytes, size_t content_bytes) {
+    return delta_bytes * 100 <= content_bytes * percent;
+  }
   const Bytes* fetch(const ContentId& id, RecordSource& records, Bytes& room);
   void follow(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer);
-  void write_back_predecessor(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer, size_t source_bytes,
-                              Bytes backward, Choice choice);
+  void write_back_predecessor(Work& work, const ContentId& source, Placement placement, MetadataPointer pointer,
+                              size_t source_bytes, Bytes backward, Choice choice);
   void come_late(Work& work, const Candidate& candidate, Choice choice);
   void demote_onto(Work& work, Work::Head& head);
   void move_hop_bases(Work& work, bool with_deltas);
@@ -166,10 +173,12 @@ Encoding Encoder::State::encode(Work& work, Lineage lineage) {
     if (options.demotion_depth_max > 0 && !at_most(good_percent, backward.size(), source_bytes)) {
       demote_onto(work, *work.best);
     } else {
-      write_back_predecessor(work, candidate.id, candidate.placement, candidate.pointer, source_bytes, std::move(backward), choice);
+      write_back_predecessor(work, candidate.id, candidate.placement, candidate.pointer, source_bytes, std::move(backward),
+                             choice);
     }
   }
-  if (tried > 0) work.encoding.outcome = work.encoding.source || !work.encoding.write_backs.empty() ? Outcome::encoded : Outcome::not_worth;
+  if (tried > 0)
+    work.encoding.outcome = work.encoding.source || !work.encoding.write_backs.empty() ? Outcome::encoded : Outcome::not_worth;
   if (work.late) return finish(work);
   move_hop_bases(work, true);
   remember(work, true);
@@ -202,7 +211,8 @@ bool Encoder::State::try_source(Work& work, size_t place) {
   if (!worth(both->backward.size(), source->size())) return true;
 
   if (!candidate.superseded) {
-    const bool demotable = options.demotion_depth_max == 0 || (candidate.delta_bytes == 0 && candidate.demoted_below < options.demotion_depth_max);
+    const bool demotable =
+        options.demotion_depth_max == 0 || (candidate.delta_bytes == 0 && candidate.demoted_below < options.demotion_depth_max);
     if (!demotable && !at_most(good_percent, both->backward.size(), source->size())) return true;
     if (!work.best || both->backward.size() < work.best->backward.size())
       work.best = Work::Head{candidate, choice, source->size(), std::move(both->backward)};
@@ -220,8 +230,8 @@ bool Encoder::State::try_source(Work& work, size_t place) {
   work.superseded.push_back({candidate.pointer, static_cast<uint32_t>(both->backward.size())});
   const size_t saved = now > both->backward.size() ? now - both->backward.size() : 0;
   work.saved += saved;
-  encoding.write_backs.push_back({candidate.id, work.id, candidate.placement, encoding.placement, std::move(both->backward),
-                                  source->size(), saved, choice});
+  encoding.write_backs.push_back(
+      {candidate.id, work.id, candidate.placement, encoding.placement, std::move(both->backward), source->size(), saved, choice});
   return true;
 }
 
@@ -246,8 +256,8 @@ void Encoder::State::demote_onto(Work& work, Work::Head& head) {
   const size_t saved = head.source_bytes - head.backward.size();
   work.saved += saved;
   ++stats.demoted_at_once;
-  work.encoding.write_backs.push_back({candidate.id, work.id, candidate.placement, work.encoding.placement, std::move(head.backward),
-                                       head.source_bytes, saved, head.choice});
+  work.encoding.write_backs.push_back({candidate.id, work.id, candidate.placement, work.encoding.placement,
+                                       std::move(head.backward), head.source_bytes, saved, head.choice});
 }
 
 // The content goes on with the chain of `source`.
@@ -267,15 +277,18 @@ void Encoder::State::write_back_predecessor(Work& work, const ContentId& source,
                                             size_t source_bytes, Bytes backward, Choice choice) {
   follow(work, source, placement, pointer);
   for (auto& write_back : work.encoding.write_backs) write_back.base_placement = work.encoding.placement;
-  const bool stays = options.encoding == EncodingScheme::version_jumping && placement.ordinal % options.hop_distance == options.hop_distance - 1;
+  const bool stays =
+      options.encoding == EncodingScheme::version_jumping && placement.ordinal % options.hop_distance == options.hop_distance - 1;
   const size_t delta_bytes = stays ? source_bytes : backward.size();
   size_t now = source_bytes;
-  if (const auto entry = pointer ? finder.metadata().find(pointer) : std::nullopt; entry && entry->delta_bytes) now = entry->delta_bytes;
+  if (const auto entry = pointer ? finder.metadata().find(pointer) : std::nullopt; entry && entry->delta_bytes)
+    now = entry->delta_bytes;
   if (pointer) work.superseded.push_back({pointer, static_cast<uint32_t>(delta_bytes)});
   if (stays) return;
   const size_t saved = now > backward.size() ? now - backward.size() : 0;
   work.saved += saved;
-  work.encoding.write_backs.push_back({source, work.id, placement, work.encoding.placement, std::move(backward), source_bytes, saved, choice});
+  work.encoding.write_backs.push_back(
+      {source, work.id, placement, work.encoding.placement, std::move(backward), source_bytes, saved, choice});
 }
 
 // The content takes its place among the latest hop bases of its chain (§4.1.2, §4.2.1: "replaces its adjacent bases").
@@ -313,8 +326,13 @@ void Encoder::State::re_encode_hop_base(Work& work, const ContentId& target, uin
   if (!delta_of_base || !worth(delta_of_base->size(), content->size())) return;
   ++stats.hop_write_backs;
   const size_t saved = content->size() - delta_of_base->size();
-  work.encoding.write_backs.push_back({target, work.id, {work.encoding.placement.chain, ordinal}, work.encoding.placement,
-                                       std::move(*delta_of_base), content->size(), saved});
+  work.encoding.write_backs.push_back({target,
+                                       work.id,
+                                       {work.encoding.placement.chain, ordinal},
+                                       work.encoding.placement,
+                                       std::move(*delta_of_base),
+                                       content->size(),
+                                       saved});
 }
 
 void Encoder::State::remember(Work& work, bool cached) {
@@ -366,8 +384,8 @@ Encoding Encoder::State::encode_successor(Work& work, const ContentId& previous,
     }
     if (may_be_base(work.id, previous) && worth(both->backward.size(), previous_content.size())) {
       const auto pointer = finder.metadata().find_cached(previous);
-      write_back_predecessor(work, previous, previous_placement, pointer.value_or(0), previous_content.size(), std::move(both->backward),
-                             Choice::given);
+      write_back_predecessor(work, previous, previous_placement, pointer.value_or(0), previous_content.size(),
+                             std::move(both->backward), Choice::given);
       work.encoding.outcome = Outcome::encoded;
     }
   }
@@ -422,7 +440,8 @@ std::optional<Backward> Encoder::State::demote(const ContentId& id, BytesView co
     depth = entry->demoted_below;
     placement = entry->placement;
   }
-  std::erase_if(similar.candidates, [&](const Candidate& one) { return one.superseded || one.delta_bytes || !may_be_base(one.id, id); });
+  std::erase_if(similar.candidates,
+                [&](const Candidate& one) { return one.superseded || one.delta_bytes || !may_be_base(one.id, id); });
   for (Candidate& candidate : similar.candidates) candidate.cached = cache.contains(candidate.id);
   rank(similar.candidates, options);
 
@@ -437,9 +456,17 @@ std::optional<Backward> Encoder::State::demote(const ContentId& id, BytesView co
       continue;
     }
     auto made = dedup::encode(*source, content, delta);
-    if (!made || !at_most(options.demotion_worth_percent, made->size(), content.size()) || (best && made->size() >= best->delta.size())) continue;
+    if (!made || !at_most(options.demotion_worth_percent, made->size(), content.size()) ||
+        (best && made->size() >= best->delta.size()))
+      continue;
     const size_t saved = content.size() - made->size();
-    best = Backward{id, candidate.id, placement, candidate.placement, std::move(*made), content.size(), saved,
+    best = Backward{id,
+                    candidate.id,
+                    placement,
+                    candidate.placement,
+                    std::move(*made),
+                    content.size(),
+                    saved,
                     choice_of(similar.candidates, i, options)};
     base = candidate.pointer;
   }
@@ -460,9 +487,8 @@ Encoding Encoder::encode(const ContentId& id, BytesView content, RecordSource& r
   return state_->encode(work, lineage);
 }
 
-Encoding Encoder::encode_successor(const ContentId& id, BytesView content, const ContentId& previous,
-                                   BytesView previous_content, Placement previous_placement, RecordSource& records,
-                                   Lineage lineage) {
+Encoding Encoder::encode_successor(const ContentId& id, BytesView content, const ContentId& previous, BytesView previous_content,
+                                   Placement previous_placement, RecordSource& records, Lineage lineage) {
   State::Work work(id, content, records);
   return state_->encode_successor(work, previous, previous_content, previous_placement, lineage);
 }
@@ -507,7 +533,9 @@ void Encoder::set_options(const Options& options) {
   s.size_filter.set_options(valid);
 }
 
-const Options& Encoder::options() const { return state_->options; }
+const Options& Encoder::options() const {
+  return state_->options;
+}
 
 void Encoder::forget(const ContentId& id) {
   state_->cache.forget(id);
@@ -519,13 +547,21 @@ void Encoder::forget_collection(uint32_t collection) {
   state_->finder.drop_collection(collection);
 }
 
-void Encoder::distrust_cache() { state_->cache.clear(); }
+void Encoder::distrust_cache() {
+  state_->cache.clear();
+}
 
-void Encoder::rebuild() { state_->finder.rebuild(); }
+void Encoder::rebuild() {
+  state_->finder.rebuild();
+}
 
-void Encoder::flush() { state_->finder.flush(); }
+void Encoder::flush() {
+  state_->finder.flush();
+}
 
-void Encoder::set_pressure(bool pressure) { state_->size_filter.set_pressure(pressure); }
+void Encoder::set_pressure(bool pressure) {
+  state_->size_filter.set_pressure(pressure);
+}
 
 EncoderStats Encoder::stats() const {
   State& s = *state_;

@@ -23,17 +23,16 @@
 namespace dedup {
 
 // Advice: `target` may from now on be kept as `delta` against `base`; one of them
-// is the content just encoded, mostly the base. May be ignored, delayed or lost at the cost of space alone. The target may already
-// have a base (hop bases move up, reverts find better ones); then the old delta is
-// only worth replacing.
+// is the content just encoded, mostly the base. May be ignored, delayed or lost at the cost of space alone. The target may
+// already have a base (hop bases move up, reverts find better ones); then the old delta is only worth replacing.
 struct Backward {
   ContentId target;
   ContentId base;
   Placement target_placement;
   Placement base_placement;
-  Bytes delta;               // base -> target
-  size_t target_bytes = 0;   // length of the target's content
-  size_t saved_bytes = 0;    // against what the target costs now
+  Bytes delta;              // base -> target
+  size_t target_bytes = 0;  // length of the target's content
+  size_t saved_bytes = 0;   // against what the target costs now
   Choice choice = Choice::given;
 };
 
@@ -57,26 +56,26 @@ struct Encoding {
 struct EncoderStats {
   uint64_t contents = 0, content_bytes = 0;
   uint64_t encoded = 0, unique = 0, filtered = 0, disabled = 0, not_worth = 0;
-  uint64_t forward_bytes = 0;        // what the log carries instead of content_bytes
-  uint64_t saved_bytes = 0;          // by all write-backs, as promised
+  uint64_t forward_bytes = 0;  // what the log carries instead of content_bytes
+  uint64_t saved_bytes = 0;    // by all write-backs, as promised
   uint64_t write_backs = 0, hop_write_backs = 0, improved_write_backs = 0;
   uint64_t candidates = 0, false_matches = 0;
   uint64_t source_hits = 0, source_fetches = 0, sources_gone = 0;
-  uint64_t observed = 0;             // of `contents`: indexed only
+  uint64_t observed = 0;               // of `contents`: indexed only
   uint64_t demoted = 0, promoted = 0;  // by `demote` and `promote`
   uint64_t demoted_at_once = 0;        // by a content that has little in common with the head
-  uint64_t live_entries = 0;         // contents that can be found and are the newest of their chains
+  uint64_t live_entries = 0;           // contents that can be found and are the newest of their chains
   // Index. Bytes a record, as the thesis counts them: index_live_bytes / index_records.
-  uint64_t index_records = 0;        // contents that were indexed, those before the last start as far as they are known
-  size_t index_live_bytes = 0;       // of entries in use
-  size_t index_bytes = 0;            // memory now, entries not in use included
-  uint64_t index_grown = 0;          // times it was made anew for more room
-  uint64_t index_forgotten = 0;      // entries that found no place, and contents given up at the index's limit
-  uint64_t index_thinned = 0;        // times a content lost some of its features
+  uint64_t index_records = 0;    // contents that were indexed, those before the last start as far as they are known
+  size_t index_live_bytes = 0;   // of entries in use
+  size_t index_bytes = 0;        // memory now, entries not in use included
+  uint64_t index_grown = 0;      // times it was made anew for more room
+  uint64_t index_forgotten = 0;  // entries that found no place, and contents given up at the index's limit
+  uint64_t index_thinned = 0;    // times a content lost some of its features
   size_t metadata_bytes = 0, source_cache_bytes = 0;  // memory now
-  bool enabled = true;               // what the governor and the options say now
-  GovernorState governor;            // why
-  uint32_t size_threshold = 0;       // of the size filter, 0: none
+  bool enabled = true;                                // what the governor and the options say now
+  GovernorState governor;                             // why
+  uint32_t size_threshold = 0;                        // of the size filter, 0: none
 };
 
 // Not thread-safe.
@@ -93,9 +92,8 @@ class Encoder {
 
   // The same for the successor of a known content (an update): no search.
   // `records` is asked for hop bases that are not in the cache.
-  Encoding encode_successor(const ContentId& id, BytesView content, const ContentId& previous,
-                            BytesView previous_content, Placement previous_placement, RecordSource& records,
-                            Lineage lineage = no_lineage);
+  Encoding encode_successor(const ContentId& id, BytesView content, const ContentId& previous, BytesView previous_content,
+                            Placement previous_placement, RecordSource& records, Lineage lineage = no_lineage);
 
   // On a secondary, where somebody else has encoded: keeps index and metadata as `encode` would, without making deltas
   // or fetching anything. `source` is what the log's entry was encoded against.

@@ -1,7 +1,7 @@
 #include "dedup/encoder.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include "dedup/delta.h"
 #include "dedup/feature_index.h"
@@ -70,7 +70,9 @@ struct Server {
   std::map<ContentId, Placement> placements;
 };
 
-ContentId content(int64_t record, uint64_t generation = 1, uint32_t collection = 1) { return {collection, record, generation}; }
+ContentId content(int64_t record, uint64_t generation = 1, uint32_t collection = 1) {
+  return {collection, record, generation};
+}
 
 }  // namespace
 
@@ -396,7 +398,8 @@ TEST_CASE("contents of declared lineages leave few features in the index, and ar
   CHECK(stats.index_live_bytes <= (lineages + 2048) * 4 * FeatureIndex::entry_bytes);
   int64_t found = 0;
   for (int64_t i = 0; i < lineages; ++i) {
-    const auto encoding = server.insert(content(++record), edited(random, texts[static_cast<size_t>(i)], 1), 100'000 + static_cast<Lineage>(i));
+    const auto encoding =
+        server.insert(content(++record), edited(random, texts[static_cast<size_t>(i)], 1), 100'000 + static_cast<Lineage>(i));
     found += encoding.source.has_value() && encoding.forward.size() < 500;
   }
   CHECK(found >= lineages * 95 / 100);
@@ -405,7 +408,8 @@ TEST_CASE("contents of declared lineages leave few features in the index, and ar
 namespace {
 
 // A chain of `count` versions, inserted.
-std::vector<Bytes> insert_versions(Server& server, base::Random& random, int64_t first, int64_t count, Lineage lineage = no_lineage) {
+std::vector<Bytes> insert_versions(Server& server, base::Random& random, int64_t first, int64_t count,
+                                   Lineage lineage = no_lineage) {
   std::vector<Bytes> versions{prose(random, 4000)};
   for (int64_t i = 1; i < count; ++i) versions.push_back(edited(random, versions.back(), 1));
   for (int64_t i = 0; i < count; ++i) server.insert(content(first + i), versions[static_cast<size_t>(i)], lineage);
@@ -449,9 +453,7 @@ TEST_CASE("each encoding scheme keeps its promise of Table 4.1", "[encoder]") {
         CHECK(hops_most(server) == 15);
         CHECK(whole(server) == 1 + versions / 16);
         break;
-      case EncodingScheme::hop:
-        CHECK(hops_most(server) <= 2 * 15 * 2);
-        CHECK(whole(server) == 1);
+      case EncodingScheme::hop: CHECK(hops_most(server) <= 2 * 15 * 2); CHECK(whole(server) == 1);
     }
   }
 }
@@ -572,7 +574,8 @@ TEST_CASE("contents lose features by degrees, the older ones first, and a small 
   server.encoder->flush();
   std::map<size_t, size_t> kept;
   MetadataLog log(server.pages, 8 << 20);
-  log.for_each_live(MetadataLog::Order::oldest_first, [&](MetadataPointer, const MetadataLog::Entry& entry) { ++kept[entry.features.size()]; });
+  log.for_each_live(MetadataLog::Order::oldest_first,
+                    [&](MetadataPointer, const MetadataLog::Entry& entry) { ++kept[entry.features.size()]; });
   CHECK(kept.begin()->first >= 6);
   CHECK(kept.rbegin()->first == 12);
 }
@@ -618,7 +621,8 @@ TEST_CASE("cold heads are demoted onto newer ones, no deeper than allowed, and c
   }
   REQUIRE(whole(server) == 5);
   const auto demote = [&](int64_t record) {
-    auto advice = server.encoder->demote(content(record), texts[static_cast<size_t>(record) - 1], server.placements.at(content(record)), server.records);
+    auto advice = server.encoder->demote(content(record), texts[static_cast<size_t>(record) - 1],
+                                         server.placements.at(content(record)), server.records);
     if (advice) {
       CHECK(advice->target == content(record));
       CHECK(may_be_base(advice->base, advice->target));

@@ -67,9 +67,9 @@ std::optional<base::Failure> EntropyCoder::add_dictionary(uint32_t version, Byte
   if (version == 0) return refused("version 0 means none");
   if (dictionaries_.contains(version)) return refused("the version is taken");
   if (ZSTD_getDictID_fromDict(dictionary.data(), dictionary.size()) == 0) return refused("not a zstd dictionary");
-  auto made = std::make_unique<Dictionary>(
-      Dictionary{{ZSTD_createCDict(dictionary.data(), dictionary.size(), level_), ZSTD_freeCDict},
-                 {ZSTD_createDDict(dictionary.data(), dictionary.size()), ZSTD_freeDDict}});
+  auto made =
+      std::make_unique<Dictionary>(Dictionary{{ZSTD_createCDict(dictionary.data(), dictionary.size(), level_), ZSTD_freeCDict},
+                                              {ZSTD_createDDict(dictionary.data(), dictionary.size()), ZSTD_freeDDict}});
   if (!made->packing || !made->unpacking) return refused("damaged");
   dictionaries_.emplace(version, std::move(made));
   return std::nullopt;
@@ -101,8 +101,7 @@ std::optional<Bytes> EntropyCoder::pack(BytesView delta) const {
   const size_t header = packed.size();
   // Room for one byte less than the delta: what doesn't fit is not wanted.
   packed.resize(delta.size() - 1);
-  const size_t bytes =
-      ZSTD_compress2(context, packed.data() + header, packed.size() - header, delta.data(), delta.size());
+  const size_t bytes = ZSTD_compress2(context, packed.data() + header, packed.size() - header, delta.data(), delta.size());
   if (ZSTD_isError(bytes)) return std::nullopt;
   packed.resize(header + bytes);
   return packed;
@@ -118,8 +117,7 @@ base::Result<Bytes> EntropyCoder::unpack(BytesView packed, size_t delta_bytes_ma
   ZSTD_DCtx* context = unpacking_context();
   const ZSTD_DDict* dictionary = nullptr;
   if (*version != 0) {
-    const auto found =
-        *version <= UINT32_MAX ? dictionaries_.find(static_cast<uint32_t>(*version)) : dictionaries_.end();
+    const auto found = *version <= UINT32_MAX ? dictionaries_.find(static_cast<uint32_t>(*version)) : dictionaries_.end();
     if (found == dictionaries_.end()) return damaged("no dictionary " + std::to_string(*version));
     dictionary = found->second->unpacking.get();
   }

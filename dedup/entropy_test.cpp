@@ -57,8 +57,7 @@ TEST_CASE("what is packed comes back, with a dictionary and without") {
   for (const auto& coder : {coder_with({}), coder_with({1}), coder_with({1, 2})}) {
     CHECK(rc::check([&](uint64_t seed) {
       base::Random random(seed);
-      const Bytes delta =
-          random.below(4) ? some_delta(random) : random_bytes(random, random.below(5000), 1 + random.below(256));
+      const Bytes delta = random.below(4) ? some_delta(random) : random_bytes(random, random.below(5000), 1 + random.below(256));
       const auto packed = coder.pack(delta);
       if (!packed) return;
       RC_ASSERT(packed->size() < delta.size());

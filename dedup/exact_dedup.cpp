@@ -59,8 +59,10 @@ BytesView ExactDedup::add(BytesView content) {
     }
     begin = end;
   }
-  if (run_chunks > 0) end_run();
-  else end_literal(content.size());
+  if (run_chunks > 0)
+    end_run();
+  else
+    end_literal(content.size());
   stats_.stored_bytes += recipe.size();
   return recipes_.emplace_back(std::move(recipe));
 }

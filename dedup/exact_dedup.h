@@ -30,7 +30,8 @@ class ExactDedup {
   static constexpr size_t index_entry_bytes = 20 + 8;
 
   // `average_bytes`: a power of two.
-  explicit ExactDedup(uint32_t average_bytes, ChunkMethod method = ChunkMethod::rabin) : average_bytes_(average_bytes), method_(method) {}
+  explicit ExactDedup(uint32_t average_bytes, ChunkMethod method = ChunkMethod::rabin)
+      : average_bytes_(average_bytes), method_(method) {}
 
   // The recipe as it would be stored; belongs to the next number, counted from 0.
   BytesView add(BytesView content);

@@ -1,7 +1,7 @@
 #include "dedup/exact_dedup.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include "dedup/test_support.h"
 
@@ -9,7 +9,8 @@ using namespace dedup;
 using namespace dedup::test;
 
 TEST_CASE("exact dedup gives every content back, and finds what repeats") {
-  for (const auto& [average, method] : {std::pair{64u, ChunkMethod::rabin}, {64u, ChunkMethod::gear}, {4096u, ChunkMethod::rabin}}) {
+  for (const auto& [average, method] :
+       {std::pair{64u, ChunkMethod::rabin}, {64u, ChunkMethod::gear}, {4096u, ChunkMethod::rabin}}) {
     rc::check("contents come back", [average = average, method = method](uint64_t seed) {
       base::Random random(seed);
       ExactDedup dedup(average, method);

@@ -17,7 +17,9 @@ uint64_t stir(uint64_t value) {
 
 }  // namespace
 
-uint64_t FeatureIndex::hash(uint32_t feature) const { return stir(seed_ ^ feature); }
+uint64_t FeatureIndex::hash(uint32_t feature) const {
+  return stir(seed_ ^ feature);
+}
 
 // The checksum is the top of the hash, so the slots must not follow from it alone.
 size_t FeatureIndex::slot(uint64_t hash, uint32_t function) const {
@@ -55,7 +57,8 @@ FeatureMatches FeatureIndex::find(uint32_t feature, uint32_t count) const {
     return !ends;
   };
   if (layout_ == IndexLayout::published) {
-    for (uint32_t function = 0; function < functions && look(slot(h, function)); ++function) {}
+    for (uint32_t function = 0; function < functions && look(slot(h, function)); ++function) {
+    }
     return matches;
   }
   const size_t first = slot(h, 0), second = other_slot(first, checksum);
@@ -140,7 +143,9 @@ bool FeatureIndex::erase(uint32_t feature, uint32_t pointer) {
   return false;
 }
 
-void FeatureIndex::reset(size_t entries) { reset(entries, layout_); }
+void FeatureIndex::reset(size_t entries) {
+  reset(entries, layout_);
+}
 
 void FeatureIndex::reset(size_t entries, IndexLayout layout) {
   layout_ = layout;

@@ -1,9 +1,9 @@
 #include "dedup/feature_index.h"
 
+#include <rapidcheck.h>
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
-#include <rapidcheck.h>
 
 #include "base/random.h"
 

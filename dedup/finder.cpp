@@ -7,10 +7,10 @@ namespace dedup {
 namespace {
 
 constexpr size_t index_entries_min = 512;
-constexpr uint32_t false_matches_max = 4;     // followed for one feature
-constexpr uint64_t pages_read_max = 8;        // of metadata, for one content
-constexpr uint32_t superseded_kept = 2048;    // slots, from the newest
-constexpr int superseded_looked_at = 8;       // an added content, though there is room
+constexpr uint32_t false_matches_max = 4;   // followed for one feature
+constexpr uint64_t pages_read_max = 8;      // of metadata, for one content
+constexpr uint32_t superseded_kept = 2048;  // slots, from the newest
+constexpr int superseded_looked_at = 8;     // an added content, though there is room
 // Of a content whose lineage is known: that of the lineage, by which its next version finds it, and some of its own for
 // what begins a lineage with the same text.
 constexpr uint32_t features_with_lineage = 4;
@@ -20,7 +20,10 @@ constexpr size_t live_bytes_min = 256 << 10;  // no limit counts below: so littl
 }  // namespace
 
 Finder::Finder(const Options& options, uint64_t seed, MetadataStore& store)
-    : options_(options), seed_(seed), sketcher_(options, seed), index_(seed, options.index_layout),
+    : options_(options),
+      seed_(seed),
+      sketcher_(options, seed),
+      index_(seed, options.index_layout),
       metadata_(store, options.metadata_cache_bytes) {}
 
 void Finder::sketch(uint32_t collection, BytesView content, Lineage lineage, Similar& similar) const {
@@ -53,8 +56,10 @@ void Finder::find(uint32_t collection, Similar& similar) {
       const MetadataPointer pointer = matches[j].pointer;
       const auto entry = metadata_.find(pointer);
       if (!entry || entry->id.collection != collection || !entry->has(feature)) {
-        if (entry) ++stats_.false_matches;
-        else index_.clear(matches[j].bucket);
+        if (entry)
+          ++stats_.false_matches;
+        else
+          index_.clear(matches[j].bucket);
         matches.remove(j);
         continue;
       }
@@ -185,7 +190,8 @@ void Finder::fill_index(size_t entries) {
   put_since_reset_ = 0;
   // The published layout finds in the order of putting, and the least recently used is to be found first. Else the
   // newest get their places first.
-  const auto order = options_.index_layout == IndexLayout::published ? MetadataLog::Order::oldest_first : MetadataLog::Order::newest_first;
+  const auto order =
+      options_.index_layout == IndexLayout::published ? MetadataLog::Order::oldest_first : MetadataLog::Order::newest_first;
   metadata_.for_each_live(order, [&](MetadataPointer pointer, const MetadataLog::Entry& entry) {
     std::array<uint32_t, Features::max> features;
     const auto end = std::copy(entry.features.begin(), entry.features.end(), features.begin());
@@ -203,7 +209,8 @@ void Finder::fill_index(size_t entries) {
 // Superseded contents go first, and when there is room too, the latest of them excepted: one that was spoilt may be restored.
 void Finder::keep_to_limit() {
   if (options_.index_bytes_per_record == 0 || options_.index_layout == IndexLayout::published) return;
-  const size_t limit = std::max<size_t>(std::min(live_bytes_min, options_.index_bytes_max / 4), stats_.records * options_.index_bytes_per_record);
+  const size_t limit =
+      std::max<size_t>(std::min(live_bytes_min, options_.index_bytes_max / 4), stats_.records * options_.index_bytes_per_record);
   const auto above = [&] { return index_.used() * FeatureIndex::entry_bytes > limit; };
   for (int looked_at = 0; looked_at < superseded_looked_at || above(); ++looked_at) {
     const auto next = metadata_.next(superseded_hand_);
@@ -225,8 +232,10 @@ bool Finder::advance(Hand& hand) {
   if (!next || *next + hand.distance > newest_) return false;
   hand.at = *next;
   const auto entry = metadata_.find(hand.at);
-  if (entry && entry->superseded) drop(hand.at);
-  else if (entry && entry->features.size() > hand.features) thin(hand.at, *entry, hand.features);
+  if (entry && entry->superseded)
+    drop(hand.at);
+  else if (entry && entry->features.size() > hand.features)
+    thin(hand.at, *entry, hand.features);
   return true;
 }
 

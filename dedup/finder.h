@@ -56,7 +56,7 @@ class Finder {
   void set_options(const Options& options);
 
   struct Stats {
-    uint64_t records = 0;        // indexed, before the last start too
+    uint64_t records = 0;  // indexed, before the last start too
     uint64_t false_matches = 0;
     uint64_t grown = 0, forgotten = 0, thinned = 0;
     size_t live_bytes = 0, memory_bytes = 0;
@@ -89,7 +89,7 @@ class Finder {
   // The latest keep all as long as that is possible: a version often comes soon after the one before it.
   std::array<Hand, 5> hands_{{{8, 512}, {6, 512}, {4, 256}, {3, 256}, {2, 0}}};
   MetadataPointer superseded_hand_ = 0;  // up to here superseded ones were dropped
-  MetadataPointer oldest_ = 0;     // up to here all were given up
+  MetadataPointer oldest_ = 0;           // up to here all were given up
   MetadataPointer newest_ = 0;
   size_t put_since_reset_ = 0;
   Stats stats_;

@@ -33,7 +33,8 @@ void Governor::set_options(const Options& options) {
   ratio_min_ = options.governor_ratio_min;
   window_ = options.governor_window;
   const uint64_t probe = std::min(options.governor_probe_contents, window_);
-  probe_share_ = window_ ? static_cast<uint64_t>(static_cast<double>(probe) / static_cast<double>(window_) * 0x1.fffffffffffp63) : 0;
+  probe_share_ =
+      window_ ? static_cast<uint64_t>(static_cast<double>(probe) / static_cast<double>(window_) * 0x1.fffffffffffp63) : 0;
   if (window_ == 0) on_ = true;
 }
 

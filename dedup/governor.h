@@ -31,9 +31,9 @@ const char* to_string(GovernorReason reason);
 struct GovernorState {
   bool on = true;
   GovernorReason reason = GovernorReason::not_judged;
-  double ratio = 0;                      // when it was last judged: contents by what was left of them; 0: never, or nothing was tried
-  double ratio_now = 0;                  // of this window or probe so far; 0: nothing yet
-  uint64_t contents_until_judged = 0;    // until the window ends; 0: never
+  double ratio = 0;      // when it was last judged: contents by what was left of them; 0: never, or nothing was tried
+  double ratio_now = 0;  // of this window or probe so far; 0: nothing yet
+  uint64_t contents_until_judged = 0;  // until the window ends; 0: never
 };
 
 // Not thread-safe.

@@ -111,7 +111,8 @@ TEST_CASE("versions that come a window apart are found, and so are those of few 
 TEST_CASE("a ratio between the two limits doesn't turn dedup on, nor off") {
   for (const bool on : {false, true}) {
     Governor governor(small_window());
-    if (!on) for (int i = 0; i < 1000; ++i) governor.saw(true, 1000, 0);
+    if (!on)
+      for (int i = 0; i < 1000; ++i) governor.saw(true, 1000, 0);
     for (int i = 0; i < 5000; ++i) governor.saw(true, 1000, 110);  // 1.12
     CHECK(governor.on() == on);
   }

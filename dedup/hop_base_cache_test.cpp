@@ -1,7 +1,7 @@
 #include "dedup/hop_base_cache.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <atomic>
 #include <thread>
@@ -15,7 +15,9 @@ using namespace dedup::test;
 
 namespace {
 
-ContentId version(uint64_t generation) { return {1, 1, generation}; }
+ContentId version(uint64_t generation) {
+  return {1, 1, generation};
+}
 
 // A document's versions in hops: every fourth is based on the fourth after it, every sixteenth on the sixteenth after.
 struct History {

@@ -13,8 +13,12 @@ constexpr uint32_t slots_max = 1u << slot_bits;
 constexpr uint32_t pages_max = 1u << (32 - slot_bits);
 static_assert(slots_max == metadata_slots_max);
 
-uint32_t page_of(MetadataPointer pointer) { return pointer >> slot_bits; }
-uint32_t slot_of(MetadataPointer pointer) { return pointer & (slots_max - 1); }
+uint32_t page_of(MetadataPointer pointer) {
+  return pointer >> slot_bits;
+}
+uint32_t slot_of(MetadataPointer pointer) {
+  return pointer & (slots_max - 1);
+}
 
 // An entry, without what differs in length.
 struct Slot {
@@ -39,7 +43,8 @@ struct Page {
   uint64_t used_at = 0;
 
   size_t memory_bytes() const {
-    return sizeof(Page) + slots.capacity() * (sizeof(Slot) + 6) + features.capacity() * sizeof features[0] + bases.capacity() * sizeof bases[0];
+    return sizeof(Page) + slots.capacity() * (sizeof(Slot) + 6) + features.capacity() * sizeof features[0] +
+           bases.capacity() * sizeof bases[0];
   }
 
   void push(const Metadata& entry) {
@@ -115,7 +120,9 @@ class ByName {
   size_t memory_bytes() const { return places_.size() * sizeof places_[0]; }
 
  private:
-  size_t home(const ContentId& id) const { return std::hash<ContentId>()(id) * 0x9e3779b97f4a7c15ull >> 32 & (places_.size() - 1); }
+  size_t home(const ContentId& id) const {
+    return std::hash<ContentId>()(id) * 0x9e3779b97f4a7c15ull >> 32 & (places_.size() - 1);
+  }
   size_t after(size_t at) const { return (at + 1) & (places_.size() - 1); }
   template <class NameOf>
   void grow(NameOf name_of) {
@@ -150,8 +157,8 @@ struct MetadataLog::State {
   size_t cache_bytes_max;
   std::vector<Known> pages;  // by number
   std::vector<Page*> in_memory;
-  ByName by_name;            // of those
-  uint32_t open = 0;         // page that is appended to; 0: none
+  ByName by_name;     // of those
+  uint32_t open = 0;  // page that is appended to; 0: none
   size_t open_bytes = 0;
   size_t page_memory_bytes = 0;
   size_t live = 0;
@@ -159,7 +166,8 @@ struct MetadataLog::State {
   uint64_t pages_read = 0;
 
   auto name_of() {
-    return [this](MetadataPointer pointer) -> const ContentId& { return pages[page_of(pointer)].page->slots[slot_of(pointer)].id; };
+    return
+        [this](MetadataPointer pointer) -> const ContentId& { return pages[page_of(pointer)].page->slots[slot_of(pointer)].id; };
   }
   Known* known(uint32_t number) { return number < pages.size() && pages[number].exists ? &pages[number] : nullptr; }
 
@@ -186,8 +194,10 @@ struct MetadataLog::State {
     made->number = number;
     made->slots.reserve(slots.size());
     for (const auto& slot : slots) {
-      if (slot) made->push(*slot);
-      else made->slots.emplace_back();
+      if (slot)
+        made->push(*slot);
+      else
+        made->slots.emplace_back();
     }
     made->features.shrink_to_fit();
     made->bases.shrink_to_fit();
@@ -237,7 +247,8 @@ struct MetadataLog::State {
         continue;
       }
       const Entry entry = page.entry(slot);
-      writer.add(entry.id, entry.placement, entry.has_lineage, entry.demoted_below, entry.delta_bytes, entry.features, entry.hop_bases);
+      writer.add(entry.id, entry.placement, entry.has_lineage, entry.demoted_below, entry.delta_bytes, entry.features,
+                 entry.hop_bases);
     }
     store.write_page(page.number, writer.finish());
   }
@@ -277,8 +288,7 @@ struct MetadataLog::State {
   }
 };
 
-MetadataLog::MetadataLog(MetadataStore& store, size_t cache_bytes_max)
-    : state_(std::make_unique<State>(store, cache_bytes_max)) {
+MetadataLog::MetadataLog(MetadataStore& store, size_t cache_bytes_max) : state_(std::make_unique<State>(store, cache_bytes_max)) {
   auto& s = *state_;
   for (const uint32_t number : store.pages()) {
     const auto bytes = number && number < pages_max ? store.read_page(number) : std::nullopt;
@@ -409,7 +419,12 @@ std::vector<MetadataLog::Moved> MetadataLog::flush() {
       const MetadataPointer from = number << slot_bits | i;
       const auto entry = find(from);
       if (!entry || entry->superseded) continue;
-      Metadata copy{entry->id, entry->placement, {}, entry->has_lineage, entry->demoted_below, entry->delta_bytes,
+      Metadata copy{entry->id,
+                    entry->placement,
+                    {},
+                    entry->has_lineage,
+                    entry->demoted_below,
+                    entry->delta_bytes,
                     {entry->hop_bases.begin(), entry->hop_bases.end()}};
       for (const uint32_t feature : entry->features) copy.features.add(feature);
       moved.push_back({from, append(copy), copy.features});
@@ -435,11 +450,15 @@ void MetadataLog::set_cache_bytes_max(size_t bytes) {
   state_->shrink(state_->open);
 }
 
-size_t MetadataLog::live() const { return state_->live; }
+size_t MetadataLog::live() const {
+  return state_->live;
+}
 size_t MetadataLog::memory_bytes() const {
   return state_->page_memory_bytes + state_->by_name.memory_bytes() + state_->pages.size() * sizeof(State::Known);
 }
-uint64_t MetadataLog::pages_read() const { return state_->pages_read; }
+uint64_t MetadataLog::pages_read() const {
+  return state_->pages_read;
+}
 
 std::vector<uint32_t> MetadataLog::page_numbers() const {
   std::vector<uint32_t> numbers;

@@ -34,7 +34,7 @@ using MetadataPointer = uint32_t;  // never 0
 struct Metadata {
   ContentId id;
   Placement placement;
-  Features features;                 // that of its lineage first, if it has one
+  Features features;  // that of its lineage first, if it has one
   bool has_lineage = false;
   uint8_t demoted_below = 0;         // heads that stand on each other on top of it
   uint32_t delta_bytes = 0;          // of the delta that it is kept as, a demoted head; 0: it is whole

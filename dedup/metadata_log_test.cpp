@@ -1,7 +1,7 @@
 #include "dedup/metadata_log.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include "dedup/metadata_page.h"
 #include "dedup/test_support.h"
@@ -34,7 +34,12 @@ bool same(const A& a, const Metadata& b) {
 }
 
 Metadata whole(const MetadataLog::Entry& entry) {
-  Metadata copy{entry.id, entry.placement, {}, entry.has_lineage, entry.demoted_below, entry.delta_bytes,
+  Metadata copy{entry.id,
+                entry.placement,
+                {},
+                entry.has_lineage,
+                entry.demoted_below,
+                entry.delta_bytes,
                 {entry.hop_bases.begin(), entry.hop_bases.end()}};
   for (const uint32_t feature : entry.features) copy.features.add(feature);
   return copy;
@@ -125,12 +130,16 @@ TEST_CASE("the log is what a map would be, across a small cache, moves and resta
             const auto kept = static_cast<uint32_t>(1 + random.below(4));
             log->thin(pointer, kept);
             Features features;
-            for (uint32_t i = 0; i < std::min(kept, victim->second.features.size()); ++i) features.add(victim->second.features[i]);
+            for (uint32_t i = 0; i < std::min(kept, victim->second.features.size()); ++i)
+              features.add(victim->second.features[i]);
             victim->second.features = features;
             continue;
           }
           case 2: log->supersede(pointer, 5); break;
-          default: log->drop(pointer); RC_ASSERT(!log->find(pointer)); RC_ASSERT(!log->find_cached(victim->first));
+          default:
+            log->drop(pointer);
+            RC_ASSERT(!log->find(pointer));
+            RC_ASSERT(!log->find_cached(victim->first));
         }
         pointers.erase(victim->first);
         model.erase(victim);

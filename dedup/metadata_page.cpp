@@ -20,10 +20,14 @@ constexpr uint8_t count_follows = 15;
 
 constexpr uint32_t hop_bases_max = 32;
 
-uint32_t checksum(BytesView page) { return static_cast<uint32_t>(base::hash64(page.substr(4), format)); }
+uint32_t checksum(BytesView page) {
+  return static_cast<uint32_t>(base::hash64(page.substr(4), format));
+}
 
 // Differences wrap: any two names have one.
-void append_distance(Bytes& out, uint64_t from, uint64_t to) { append_varint(out, base::zigzag(static_cast<int64_t>(to - from))); }
+void append_distance(Bytes& out, uint64_t from, uint64_t to) {
+  append_varint(out, base::zigzag(static_cast<int64_t>(to - from)));
+}
 
 // The upper half is mostly a time, the lower one a count: each moves for itself.
 void append_generation(Bytes& out, uint64_t from, uint64_t to) {
@@ -56,7 +60,8 @@ class Reader {
       }
     }
     entry.has_lineage = tag & with_lineage;
-    if (!good_ || features > Features::max || bytes_.size() < features * 4 || (entry.has_lineage && features == 0)) return std::nullopt;
+    if (!good_ || features > Features::max || bytes_.size() < features * 4 || (entry.has_lineage && features == 0))
+      return std::nullopt;
     for (uint64_t i = 0; i < features; ++i) entry.features.add(base::load_le<uint32_t>(bytes_.data() + 4 * i));
     if (entry.features.size() != features) return std::nullopt;
     bytes_.remove_prefix(features * 4);
@@ -91,7 +96,9 @@ class Reader {
 
 }  // namespace
 
-MetadataPageWriter::MetadataPageWriter(size_t slots) : out_(4, '\0') { append_varint(out_, slots); }
+MetadataPageWriter::MetadataPageWriter(size_t slots) : out_(4, '\0') {
+  append_varint(out_, slots);
+}
 
 void MetadataPageWriter::write_skipped() {
   if (skipped_ == 0) return;
@@ -138,8 +145,8 @@ Bytes write_metadata_page(const MetadataSlots& slots) {
   MetadataPageWriter writer(slots.size());
   for (const auto& slot : slots) {
     if (slot) {
-      writer.add(slot->id, slot->placement, slot->has_lineage, slot->demoted_below, slot->delta_bytes, {slot->features.begin(), slot->features.size()},
-                 slot->hop_bases);
+      writer.add(slot->id, slot->placement, slot->has_lineage, slot->demoted_below, slot->delta_bytes,
+                 {slot->features.begin(), slot->features.size()}, slot->hop_bases);
     } else {
       writer.skip();
     }
@@ -173,6 +180,8 @@ std::optional<MetadataSlots> read_metadata_page(BytesView bytes) {
   return slots;
 }
 
-size_t metadata_entry_bytes(size_t features, size_t hop_bases) { return 6 + 4 * features + (hop_bases ? 4 + 6 * hop_bases : 0); }
+size_t metadata_entry_bytes(size_t features, size_t hop_bases) {
+  return 6 + 4 * features + (hop_bases ? 4 + 6 * hop_bases : 0);
+}
 
 }  // namespace dedup

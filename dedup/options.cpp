@@ -101,8 +101,9 @@ base::Result<Options> validate(const Options& options) {
   bytes("writeback_cache_bytes", options.writeback_cache_bytes, 0);
   bytes("hop_base_cache_bytes", options.hop_base_cache_bytes, 0);
   within("governor_ratio_min", options.governor_ratio_min, 1, 1000);
-  if (options.governor_window) within("governor_probe_contents", static_cast<double>(options.governor_probe_contents), 0,
-                                      static_cast<double>(options.governor_window));
+  if (options.governor_window)
+    within("governor_probe_contents", static_cast<double>(options.governor_probe_contents), 0,
+           static_cast<double>(options.governor_window));
   within("size_filter_percentile", options.size_filter_percentile, 0, 99);
   within("size_filter_refresh", options.size_filter_refresh, 1, 1'000'000);
   if (!wrong.empty()) return base::Failure{base::ErrorCode::bad_value, wrong};

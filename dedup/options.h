@@ -47,23 +47,23 @@ struct Options {
 
   // Sketch (§3.1)
   SketchMethod sketch_method = SketchMethod::windows;  // [index]
-  uint32_t features_max = 12;           // at most 16
-  uint32_t content_bytes_min = 128;     // shorter contents cost in the index what they save
-  uint32_t chunk_bytes = 64;            // [index] average, a power of two; chunking methods only
+  uint32_t features_max = 12;                          // at most 16
+  uint32_t content_bytes_min = 128;                    // shorter contents cost in the index what they save
+  uint32_t chunk_bytes = 64;                           // [index] average, a power of two; chunking methods only
 
   // Feature index and its metadata (§5.2)
   IndexLayout index_layout = IndexLayout::two_slots;
-  size_t index_bytes_max = 256 << 20;   // beyond it, what was indexed longest ago goes
-  uint32_t index_bytes_per_record = 12; // of live entries, on average over all contents encoded; the features of older
-                                        // contents go for it, down to two each; with a lineage's, four stay from the
-                                        // start. 0: all stay; two_slots only
-  uint32_t matches_per_feature = 2;     // at most 8
+  size_t index_bytes_max = 256 << 20;    // beyond it, what was indexed longest ago goes
+  uint32_t index_bytes_per_record = 12;  // of live entries, on average over all contents encoded; the features of older
+                                         // contents go for it, down to two each; with a lineage's, four stay from the
+                                         // start. 0: all stay; two_slots only
+  uint32_t matches_per_feature = 2;      // at most 8
   size_t metadata_cache_bytes = 8 << 20;
 
   // Source selection (§3.3)
   uint32_t cache_reward = 2;
-  uint32_t head_reward = 2;     // for a content that is still the newest of its chain
-  uint32_t sources_tried = 4;   // fetched and compared before giving up; at most 8
+  uint32_t head_reward = 2;    // for a content that is still the newest of its chain
+  uint32_t sources_tried = 4;  // fetched and compared before giving up; at most 8
   OverlapPolicy overlap = OverlapPolicy::keep;
 
   // Delta (§3.4, §5.3)
@@ -74,18 +74,18 @@ struct Options {
 
   // Chains (§4.1.2)
   EncodingScheme encoding = EncodingScheme::hop;
-  uint32_t hop_distance = 16;       // H, also of version jumping; at least 2
-  uint32_t hop_levels_max = 8;      // above, no hop bases are kept
-  size_t read_bytes_max = 256 << 20;  // contents made to read the oldest of a chain, and the deltas applied for it, at
-  uint32_t read_hops_max = 4096;      // worst: beyond, some contents stay whole. For whoever keeps the chains
-  uint32_t decode_hops_max = 1 << 20;         // a read that would take more hops or bytes, or make a longer content,
-  size_t decode_bytes_max = size_t{4} << 30;  // has met damage and is refused. For whoever reads; `validate` allows
-  size_t decode_content_bytes_max = 32 << 20; // nothing below what the limits above let grow
-  uint32_t demotion_depth_max = 2;  // heads that may stand on each other, once demoted; 0: none is
-  uint32_t demotion_worth_percent = 60;  // as worth_percent, for a head that is demoted
-  uint32_t demote_after_secs = 0;   // a head that was neither written nor read for so long is demoted; 0: none is. For
-                                    // whoever calls `demote`, who knows what is read
-  bool demote_lineages = false;     // also heads whose lineage is known: else the newest of each reads without a decode
+  uint32_t hop_distance = 16;                  // H, also of version jumping; at least 2
+  uint32_t hop_levels_max = 8;                 // above, no hop bases are kept
+  size_t read_bytes_max = 256 << 20;           // contents made to read the oldest of a chain, and the deltas applied for it, at
+  uint32_t read_hops_max = 4096;               // worst: beyond, some contents stay whole. For whoever keeps the chains
+  uint32_t decode_hops_max = 1 << 20;          // a read that would take more hops or bytes, or make a longer content,
+  size_t decode_bytes_max = size_t{4} << 30;   // has met damage and is refused. For whoever reads; `validate` allows
+  size_t decode_content_bytes_max = 32 << 20;  // nothing below what the limits above let grow
+  uint32_t demotion_depth_max = 2;             // heads that may stand on each other, once demoted; 0: none is
+  uint32_t demotion_worth_percent = 60;        // as worth_percent, for a head that is demoted
+  uint32_t demote_after_secs = 0;              // a head that was neither written nor read for so long is demoted; 0: none is. For
+                                               // whoever calls `demote`, who knows what is read
+  bool demote_lineages = false;  // also heads whose lineage is known: else the newest of each reads without a decode
 
   // Caches (§4.2)
   size_t source_cache_bytes = 32 << 20;
@@ -94,13 +94,13 @@ struct Options {
 
   // Governor (§4.3.1)
   double governor_ratio_min = 1.1;
-  uint64_t governor_window = 100'000;      // contents; 0: never turns off
-  uint64_t governor_probe_contents = 1000; // while off, about so many of each window are tried, by chain; 0: stays off
+  uint64_t governor_window = 100'000;       // contents; 0: never turns off
+  uint64_t governor_probe_contents = 1000;  // while off, about so many of each window are tried, by chain; 0: stays off
 
   // Size filter (§4.3.2)
-  bool size_filter_always = false;         // else only while the caller reports pressure
+  bool size_filter_always = false;  // else only while the caller reports pressure
   uint32_t size_filter_percentile = 40;
-  uint32_t size_filter_refresh = 1000;     // contents
+  uint32_t size_filter_refresh = 1000;  // contents
 };
 
 // The options, or BadValue with a message that names the one that is out of its range.

@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t rankings_per_super_feature = 4;
 constexpr uint32_t sample_limit = 1u << 27;  // one window in 32 takes part in the rankings
 constexpr size_t leading_plain_features = 2;
-constexpr size_t slice_bytes = 64 << 10;     // where all windows count, so many are looked at in one go
+constexpr size_t slice_bytes = 64 << 10;  // where all windows count, so many are looked at in one go
 
 // A window: its hash, and where it is (lower half).
 using Window = uint64_t;
@@ -29,7 +29,9 @@ uint64_t stir(uint64_t value) {
   return value ^ (value >> 32);
 }
 
-uint32_t feature_of(uint64_t value, uint64_t salt) { return static_cast<uint32_t>(stir(value ^ salt) >> 32); }
+uint32_t feature_of(uint64_t value, uint64_t salt) {
+  return static_cast<uint32_t>(stir(value ^ salt) >> 32);
+}
 
 // The published MurmurHash 2, 64 bit (Appleby), which dbDedup uses for chunks.
 uint64_t murmur(BytesView bytes) {
@@ -118,13 +120,15 @@ Features Sketcher::windows(uint64_t salt, BytesView content) const {
   First<Window, ByHash> smallest(options_.features_max - supers);
   const auto add_all = [&](size_t at, uint32_t largest) {  // `largest`: that still has a place
     for (size_t i = 0; i < sample.hashes.size(); ++i) {
-      if (sample.hashes[i] > largest) [[likely]] continue;
+      if (sample.hashes[i] > largest) [[likely]]
+        continue;
       smallest.add(Window{sample.hashes[i]} << 32 | (at + sample.positions[i]));
       if (smallest.full()) largest = smallest.empty() ? 0 : static_cast<uint32_t>(smallest.end()[-1] >> 32);
     }
   };
   // A few times as many as are wanted are below this, as a rule. All else need not find its place first and lose it again.
-  add_all(0, static_cast<uint32_t>(std::min<uint64_t>(uint64_t{sample_limit} * 3 * options_.features_max / (sample.hashes.size() + 1), UINT32_MAX)));
+  add_all(0, static_cast<uint32_t>(std::min<uint64_t>(
+                 uint64_t{sample_limit} * 3 * options_.features_max / (sample.hashes.size() + 1), UINT32_MAX)));
   if (!smallest.full()) add_all(0, UINT32_MAX);
   // Short, or monotonous: the smallest of all may not be in the sample.
   for (size_t at = 0; smallest.size() < options_.features_max - supers && at < content.size(); at += slice_bytes) {

@@ -62,7 +62,8 @@ uint64_t digest(SketchMethod method, const WindowKernel& kernel) {
   uint64_t value = 0;
   for (const Bytes& content : contents())
     for (const uint64_t feature : sketcher.sketch(3, content)) {
-      const uint64_t parts[] = {value, sizeof feature, base::hash64({reinterpret_cast<const char*>(&feature), sizeof feature}, 1)};
+      const uint64_t parts[] = {value, sizeof feature,
+                                base::hash64({reinterpret_cast<const char*>(&feature), sizeof feature}, 1)};
       value = base::hash64({reinterpret_cast<const char*>(parts), sizeof parts}, 2);
     }
   return value;

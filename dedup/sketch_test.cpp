@@ -1,8 +1,8 @@
 #include "dedup/sketch.h"
 
+#include <rapidcheck.h>
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <rapidcheck.h>
 
 #include "dedup/chunker.h"
 #include "dedup/test_support.h"

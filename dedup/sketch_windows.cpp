@@ -71,7 +71,8 @@ using First = std::array<uint32_t, 16>;
 
 // --- the twin the others are compared with
 
-PALIMPSEST_SCALAR size_t block_below_scalar(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes, Hashes& places) {
+PALIMPSEST_SCALAR size_t block_below_scalar(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes,
+                                            Hashes& places) {
   size_t kept = 0;
   for (size_t i = 0; i < windows; ++i)
     if (const uint32_t one = hash_window(p + i, hash); one < limit) {
@@ -86,7 +87,8 @@ PALIMPSEST_SCALAR void rank_scalar(const std::vector<uint32_t>& hashes, const Ra
 
 // --- what every machine of the architecture has: SSE2, NEON
 
-size_t block_below_anywhere(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes, Hashes& places) {
+size_t block_below_anywhere(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes,
+                            Hashes& places) {
   hash_block(p, windows, hash, hashes);
   return keep_below(limit, hashes, places);
 }
@@ -95,7 +97,8 @@ void rank_anywhere(const std::vector<uint32_t>& hashes, const Rankings& rankings
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2,bmi")]] size_t block_below_avx2(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes, Hashes& places) {
+[[gnu::target("avx2,bmi")]] size_t block_below_avx2(const char* p, size_t windows, const WindowHash& hash, uint32_t limit,
+                                                    Hashes& hashes, Hashes& places) {
   hash_block(p, windows, hash, hashes);
   // There is no unsigned compare: both sides are moved by 2^31.
   const __m256i half = _mm256_set1_epi32(INT32_MIN);
@@ -120,7 +123,8 @@ void rank_anywhere(const std::vector<uint32_t>& hashes, const Rankings& rankings
   rank_all(hashes, rankings, first);
 }
 
-[[gnu::target(PALIMPSEST_AVX512)]] size_t block_below_avx512(const char* p, size_t windows, const WindowHash& hash, uint32_t limit, Hashes& hashes, Hashes& places) {
+[[gnu::target(PALIMPSEST_AVX512)]] size_t block_below_avx512(const char* p, size_t windows, const WindowHash& hash,
+                                                             uint32_t limit, Hashes& hashes, Hashes& places) {
   hash_block(p, windows, hash, hashes);
   const __m512i limits = _mm512_set1_epi32(static_cast<int>(limit));
   __m512i place = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -144,11 +148,13 @@ size_t block_below_neon(const char* p, size_t windows, const WindowHash& hash, u
   size_t kept = 0;
   for (size_t i = 0; i < block; i += 16) {
     const auto two = [&](size_t at) {
-      return vcombine_u16(vmovn_u32(vcltq_u32(vld1q_u32(&hashes[at]), limits)), vmovn_u32(vcltq_u32(vld1q_u32(&hashes[at + 4]), limits)));
+      return vcombine_u16(vmovn_u32(vcltq_u32(vld1q_u32(&hashes[at]), limits)),
+                          vmovn_u32(vcltq_u32(vld1q_u32(&hashes[at + 4]), limits)));
     };
     const uint8x16_t lanes_below = vcombine_u8(vmovn_u16(two(i)), vmovn_u16(two(i + 8)));
     // Four bits a lane, of which one is taken.
-    uint64_t below = vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(lanes_below), 4)), 0) & 0x1111111111111111;
+    uint64_t below =
+        vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(lanes_below), 4)), 0) & 0x1111111111111111;
     for (; below; below &= below - 1) {
       const size_t place = i + static_cast<size_t>(std::countr_zero(below)) / 4;
       hashes[kept] = hashes[place];

@@ -30,7 +30,8 @@ void rank(std::vector<Candidate>& candidates, const Options& options) {
 Choice choice_of(const std::vector<Candidate>& ranked, size_t place, const Options& options) {
   if (place > 0) return Choice::tried;
   const Better without_reward{options, 0};
-  const bool rewarded = std::any_of(ranked.begin() + 1, ranked.end(), [&](const Candidate& one) { return without_reward(one, ranked[0]); });
+  const bool rewarded =
+      std::any_of(ranked.begin() + 1, ranked.end(), [&](const Candidate& one) { return without_reward(one, ranked[0]); });
   return rewarded ? Choice::cached : Choice::match;
 }
 

@@ -1,7 +1,7 @@
 #include "dedup/source_selector.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include "base/random.h"
 
@@ -10,8 +10,16 @@ using namespace dedup;
 namespace {
 
 Candidate candidate(int64_t record, uint32_t shared, bool cached = false, bool superseded = false) {
-  return {.pointer = static_cast<MetadataPointer>(record), .id = {1, record, 1}, .placement = {}, .shared = shared, .cached = cached,
-          .superseded = superseded, .kin = true, .named = false, .delta_bytes = 0, .demoted_below = 0};
+  return {.pointer = static_cast<MetadataPointer>(record),
+          .id = {1, record, 1},
+          .placement = {},
+          .shared = shared,
+          .cached = cached,
+          .superseded = superseded,
+          .kin = true,
+          .named = false,
+          .delta_bytes = 0,
+          .demoted_below = 0};
 }
 
 int64_t first(std::vector<Candidate> candidates, const Options& options) {
@@ -40,7 +48,8 @@ TEST_CASE("why a source was chosen is told by what would have been first without
     options.cache_reward = static_cast<uint32_t>(random.below(4));
     std::vector<Candidate> ranked;
     for (uint64_t i = 0; i <= random.below(6); ++i)
-      ranked.push_back(candidate(static_cast<int64_t>(i) + 1, 1 + static_cast<uint32_t>(random.below(6)), random.below(2), random.below(2)));
+      ranked.push_back(
+          candidate(static_cast<int64_t>(i) + 1, 1 + static_cast<uint32_t>(random.below(6)), random.below(2), random.below(2)));
     Options without = options;
     without.cache_reward = 0;
     const int64_t otherwise = first(ranked, without);

@@ -7,7 +7,9 @@ namespace {
 // The nodes of the three maps, roughly.
 constexpr size_t entry_overhead_bytes = 320;
 
-size_t cost(const Backward& backward) { return backward.delta.size() + entry_overhead_bytes; }
+size_t cost(const Backward& backward) {
+  return backward.delta.size() + entry_overhead_bytes;
+}
 
 }  // namespace
 

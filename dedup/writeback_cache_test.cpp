@@ -1,7 +1,7 @@
 #include "dedup/writeback_cache.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include "base/random.h"
 

@@ -37,8 +37,10 @@ bson::ValueView id_of(const Entry& entry) {
   std::string text = "cannot apply the log's entry '" + std::string(1, entry.op) + "' of " + std::string(entry.ns) +
                      " at Timestamp(" + std::to_string(item.stamp >> 32) + ", " +
                      std::to_string(static_cast<uint32_t>(item.stamp)) + ")";
-  if (entry.form == Entry::Form::delta) text += ", a delta of _id " + bson::to_json(static_cast<bson::ValueView>(entry.delta.base_id.find("_id")));
-  else if (entry.op == 'i' || entry.op == 'u' || entry.op == 'd') text += ", _id " + bson::to_json(id_of(entry));
+  if (entry.form == Entry::Form::delta)
+    text += ", a delta of _id " + bson::to_json(static_cast<bson::ValueView>(entry.delta.base_id.find("_id")));
+  else if (entry.op == 'i' || entry.op == 'u' || entry.op == 'd')
+    text += ", _id " + bson::to_json(id_of(entry));
   if (entry.op == 'c') text += ", " + bson::to_json(entry.o);
   const bool differs = error.code() == ErrorCode::duplicate_key;
   throw OperationError(differs ? ErrorCode::data_corruption_detected : error.code(), text + ": " + error.what());
@@ -86,8 +88,8 @@ Entry whole(ForwardLog& forward, Transaction& transaction, Targets& targets, con
 
 }  // namespace
 
-// The records of one storage transaction. After a conflict they are gone through again: what the forward log was told then, it is told
-// again, and ends with the same contents.
+// The records of one storage transaction. After a conflict they are gone through again: what the forward log was told then, it is
+// told again, and ends with the same contents.
 class Applier::Batch {
  public:
   Batch(Applier& applier, Transaction& transaction, Targets& targets)
@@ -193,8 +195,8 @@ bool Applier::passed(const LogRecord& record) {
   return record.first() <= engine_.last_stamp() && oplog_.passed(record.first());
 }
 
-// Its contents are bases for what follows all the same. Where one can't be told any more, its collection being gone, say, no recent
-// content is sure to be its document's newest.
+// Its contents are bases for what follows all the same. Where one can't be told any more, its collection being gone, say, no
+// recent content is sure to be its document's newest.
 void Applier::pass_over(const LogRecord& record) {
   if (record.changes_schema()) return forward_.applied(record);
   Targets targets(engine_.catalog());
@@ -264,8 +266,8 @@ void Applier::apply_schema(const LogRecord& record) {
   }
 }
 
-// The documents of a merge are made again all at once. Bases are looked for in the database itself: a branch that is made with the merge isn't
-// there yet.
+// The documents of a merge are made again all at once. Bases are looked for in the database itself: a branch that is made with
+// the merge isn't there yet.
 LogRecord Applier::with_contents(const LogRecord& record, std::deque<Bytes>& contents) {
   LogRecord made = record;
   const std::string db(storage::database_of(record.entries.back().entry.ns));

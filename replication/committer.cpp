@@ -42,9 +42,13 @@ LocalCommitter::LocalCommitter(storage::Engine& engine, Oplog& oplog) : engine_(
   engine_.catalog().set_schema_sink(this);
 }
 
-LocalCommitter::~LocalCommitter() { engine_.catalog().set_schema_sink(nullptr); }
+LocalCommitter::~LocalCommitter() {
+  engine_.catalog().set_schema_sink(nullptr);
+}
 
-void LocalCommitter::when_durable(std::function<void()> done) { engine_.when_durable(std::move(done)); }
+void LocalCommitter::when_durable(std::function<void()> done) {
+  engine_.when_durable(std::move(done));
+}
 
 Entry LocalCommitter::entry_of(char op, std::string_view ns, BytesView uuid, const SessionWrite* session) const {
   Entry entry;
@@ -57,8 +61,8 @@ Entry LocalCommitter::entry_of(char op, std::string_view ns, BytesView uuid, con
   return entry;
 }
 
-storage::Stored LocalCommitter::insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document,
-                                       const SessionWrite* session) {
+storage::Stored LocalCommitter::insert(storage::Transaction& transaction, storage::Collection& collection,
+                                       bson::DocumentView document, const SessionWrite* session) {
   const std::string ns = collection.ns();
   if (!has_history(ns)) return {collection.insert(transaction, document).id, 0, {}};
   const Bytes uuid = collection.uuid_bytes();
@@ -67,8 +71,9 @@ storage::Stored LocalCommitter::insert(storage::Transaction& transaction, storag
   return Performer(oplog_, transaction).insert(collection, entry);
 }
 
-storage::Stamp LocalCommitter::update(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
-                                      bson::DocumentView before, bson::DocumentView after, UpdateForm form, const SessionWrite* session) {
+storage::Stamp LocalCommitter::update(storage::Transaction& transaction, storage::Collection& collection,
+                                      storage::RecordId record, bson::DocumentView before, bson::DocumentView after,
+                                      UpdateForm form, const SessionWrite* session) {
   const std::string ns = collection.ns();
   if (!has_history(ns)) {
     collection.update(transaction, record, before, after);
@@ -87,8 +92,8 @@ storage::Stamp LocalCommitter::update(storage::Transaction& transaction, storage
   return Performer(oplog_, transaction).update(collection, record, before, after, entry);
 }
 
-storage::Stamp LocalCommitter::remove(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
-                                      bson::DocumentView before, const SessionWrite* session) {
+storage::Stamp LocalCommitter::remove(storage::Transaction& transaction, storage::Collection& collection,
+                                      storage::RecordId record, bson::DocumentView before, const SessionWrite* session) {
   const std::string ns = collection.ns();
   if (!has_history(ns)) {
     collection.remove(transaction, record, before);
@@ -109,7 +114,8 @@ void LocalCommitter::command(storage::Transaction& transaction, std::string_view
   Performer(oplog_, transaction).append(entry);
 }
 
-void LocalCommitter::schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView document) {
+void LocalCommitter::schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid,
+                                    bson::DocumentView document) {
   if (made_again) return made_again->write(transaction, db, uuid, document);
   command(transaction, db, uuid, document);
 }
@@ -119,8 +125,8 @@ void LocalCommitter::branches_changed(storage::Transaction& transaction, std::st
 }
 
 // The entry has its content: what changed the document made the record too, and it may be older than the entry.
-uint64_t LocalCommitter::document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid, const bson::DocumentView* before,
-                                         const bson::DocumentView* after) {
+uint64_t LocalCommitter::document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid,
+                                          const bson::DocumentView* before, const bson::DocumentView* after) {
   Entry entry = entry_of(!after ? 'd' : before ? 'u' : 'i', ns, uuid, nullptr);
   const auto diff = before && after ? small_diff(*before, *after) : std::nullopt;
   const bson::Document id = diff || !after ? id_of(after ? *after : *before) : bson::Document();
@@ -131,20 +137,26 @@ uint64_t LocalCommitter::document_changed(storage::Transaction& transaction, std
 }
 
 // Members agree on a transaction as one record.
-uint64_t LocalCommitter::documents_bytes_max() const { return engine_.options().replicated ? log_record_bytes_max / 2 : UINT64_MAX; }
+uint64_t LocalCommitter::documents_bytes_max() const {
+  return engine_.options().replicated ? log_record_bytes_max / 2 : UINT64_MAX;
+}
 
 void LocalCommitter::content_lost(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
                                   const storage::Superseded& content) {
   oplog_.keep_content(transaction, collection, record, content);
 }
 
-LocalCommitter::MadeAgain::MadeAgain(LocalCommitter& committer, const LogRecord& record) : committer_(committer), record_(record) {
+LocalCommitter::MadeAgain::MadeAgain(LocalCommitter& committer, const LogRecord& record)
+    : committer_(committer), record_(record) {
   made_again = this;
 }
-LocalCommitter::MadeAgain::~MadeAgain() { made_again = nullptr; }
+LocalCommitter::MadeAgain::~MadeAgain() {
+  made_again = nullptr;
+}
 
 // Found by what it says, not by its turn: after a conflict the change is made from its beginning.
-void LocalCommitter::MadeAgain::write(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) const {
+void LocalCommitter::MadeAgain::write(storage::Transaction& transaction, std::string_view db, BytesView uuid,
+                                      bson::DocumentView command) const {
   if (!has_history(db)) return;
   const std::string ns = std::string(db) + ".$cmd";
   const Bytes none(16, '\0');
@@ -159,13 +171,15 @@ void LocalCommitter::MadeAgain::write(storage::Transaction& transaction, std::st
     }
     documents = i + 1;
   }
-  throw base::OperationError(base::ErrorCode::data_corruption_detected, "here it comes to another change: " + bson::to_json(command));
+  throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                             "here it comes to another change: " + bson::to_json(command));
 }
 
 void LocalCommitter::MadeAgain::require_all() const {
   for (const LogRecord::Item& item : record_.entries) {
     if (committer_.oplog_.row(item.stamp)) continue;
-    throw base::OperationError(base::ErrorCode::data_corruption_detected, "here it changes nothing: " + bson::to_json(item.entry.o));
+    throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                               "here it changes nothing: " + bson::to_json(item.entry.o));
   }
 }
 

@@ -15,8 +15,8 @@
 namespace replication {
 
 enum class UpdateForm {
-  smallest,      // a $v: 2 diff where that is much smaller than the document
-  replacement,   // the document as a whole: what a replacement-style update did
+  smallest,     // a $v: 2 diff where that is much smaller than the document
+  replacement,  // the document as a whole: what a replacement-style update did
 };
 
 // Thread-safe. Every call belongs to a transaction the caller commits; what each throws is what the
@@ -25,8 +25,8 @@ class Committer {
  public:
   virtual ~Committer() = default;
 
-  // `session`: the retryable statement this is, which the log's entry then names; nullptr: none. Each returns the entry's stamp; 0 where
-  // the write is no part of history.
+  // `session`: the retryable statement this is, which the log's entry then names; nullptr: none. Each returns the entry's stamp;
+  // 0 where the write is no part of history.
   virtual storage::Stored insert(storage::Transaction& transaction, storage::Collection& collection, bson::DocumentView document,
                                  const SessionWrite* session = nullptr) = 0;
   virtual storage::Stamp update(storage::Transaction& transaction, storage::Collection& collection, storage::RecordId record,
@@ -64,8 +64,8 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   void when_durable(std::function<void()> done) override;
 
   void branches_changed(storage::Transaction& transaction, std::string_view db, bson::DocumentView command) override;
-  uint64_t document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid, const bson::DocumentView* before,
-                            const bson::DocumentView* after) override;
+  uint64_t document_changed(storage::Transaction& transaction, std::string_view ns, BytesView uuid,
+                            const bson::DocumentView* before, const bson::DocumentView* after) override;
   uint64_t documents_bytes_max() const override;
   void content_lost(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
                     const storage::Superseded& content) override;
@@ -74,8 +74,8 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   storage::BranchMaker* branch_maker() const { return branch_maker_; }
 
   // While it lives, changes of the schema that this thread makes are those of a record that another member wrote: its entries are
-  // written, as they are, in the transactions of the changes; documents' with the command behind them. A change that isn't in it throws
-  // DataCorruptionDetected. Its entries are whole.
+  // written, as they are, in the transactions of the changes; documents' with the command behind them. A change that isn't in it
+  // throws DataCorruptionDetected. Its entries are whole.
   class MadeAgain {
    public:
     MadeAgain(LocalCommitter& committer, const LogRecord& record);
@@ -92,7 +92,8 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   };
 
  private:
-  void schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid, bson::DocumentView command) override;
+  void schema_changed(storage::Transaction& transaction, std::string_view db, BytesView uuid,
+                      bson::DocumentView command) override;
 
   // An entry of `op` as every one begins.
   Entry entry_of(char op, std::string_view ns, BytesView uuid, const SessionWrite* session) const;

@@ -55,7 +55,9 @@ std::optional<SessionWrite> take_session(BytesView& value) {
 }
 
 // Inserts and replacements name the document by its _id beside it.
-bool names_its_document(const Entry& entry) { return entry.op == 'i' || entry.op == 'u'; }
+bool names_its_document(const Entry& entry) {
+  return entry.op == 'i' || entry.op == 'u';
+}
 
 }  // namespace
 
@@ -162,8 +164,12 @@ base::Result<Entry> decode_as(BytesView value, Entry::Form one, Entry::Form othe
 
 }  // namespace
 
-base::Result<Entry> decode(BytesView value) { return decode_as(value, Entry::Form::named, Entry::Form::whole); }
-base::Result<Entry> decode_logged(BytesView value) { return decode_as(value, Entry::Form::whole, Entry::Form::delta); }
+base::Result<Entry> decode(BytesView value) {
+  return decode_as(value, Entry::Form::named, Entry::Form::whole);
+}
+base::Result<Entry> decode_logged(BytesView value) {
+  return decode_as(value, Entry::Form::whole, Entry::Form::delta);
+}
 
 Entry made_whole(const Entry& named, bson::DocumentView content) {
   Entry whole = named;
@@ -231,6 +237,8 @@ Bytes entry_key(storage::Stamp stamp) {
   return key;
 }
 
-storage::Stamp stamp_from_key(BytesView key) { return base::load_be64(key.data()); }
+storage::Stamp stamp_from_key(BytesView key) {
+  return base::load_be64(key.data());
+}
 
 }  // namespace replication

@@ -33,10 +33,10 @@ struct SessionWrite {
   // Which content findAndModify answered with, kept for a retry's answer.
   enum class Image : uint8_t { none = 0, before = 1, after = 2 };
 
-  BytesView session;             // id_bytes of them
+  BytesView session;  // id_bytes of them
   int64_t txn_number = 0;
   int32_t statement = 0;
-  OpTime previous = no_optime;   // of the same session and number
+  OpTime previous = no_optime;  // of the same session and number
   Image image = Image::none;
 };
 
@@ -44,17 +44,17 @@ struct Entry {
   // delta: only in the set's log, where the content travels as what makes it of an earlier one (log-record.md).
   enum class Form : uint8_t { named = 1, whole = 2, delta = 3 };
   struct Delta {
-    uint64_t base_behind = 0;     // how far the base's stamp, which is its own entry's, lies behind this entry's
-    uint32_t base_checksum = 0;   // base::checksum32 of its content
-    uint64_t content_hash = 0;    // base::hash64 of what comes out
-    bson::DocumentView base_id;   // {_id} of the base, a document of the same collection
-    BytesView instructions;       // dedup/delta.h
+    uint64_t base_behind = 0;    // how far the base's stamp, which is its own entry's, lies behind this entry's
+    uint32_t base_checksum = 0;  // base::checksum32 of its content
+    uint64_t content_hash = 0;   // base::hash64 of what comes out
+    bson::DocumentView base_id;  // {_id} of the base, a document of the same collection
+    BytesView instructions;      // dedup/delta.h
   };
 
   Form form = Form::whole;
-  char op = 'n';                  // i, u, d, c, n
+  char op = 'n';  // i, u, d, c, n
   int64_t wall_ms = 0;
-  BytesView uuid;                 // 16 bytes; zeros: none
+  BytesView uuid;  // 16 bytes; zeros: none
   int64_t term = 1;
   // How far behind the first stamp of its transaction: entries are one transaction's where stamp - behind_first is the same.
   uint64_t behind_first = 0;
@@ -73,8 +73,8 @@ struct Entry {
 // Appends to `out`.
 void encode(const Entry& entry, Bytes& out);
 // Views into `value`. Fails with DataCorruptionDetected.
-base::Result<Entry> decode(BytesView value);          // of a row of the oplog: never a delta
-base::Result<Entry> decode_logged(BytesView value);   // of a record of the set's log: never named
+base::Result<Entry> decode(BytesView value);         // of a row of the oplog: never a delta
+base::Result<Entry> decode_logged(BytesView value);  // of a record of the set's log: never named
 
 // The entry with its content taken in.
 Entry made_whole(const Entry& named, bson::DocumentView content);

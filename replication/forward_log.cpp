@@ -23,18 +23,27 @@ constexpr size_t bases_tried = 3;
 }
 
 // Of a merge it says what they are now; what made the contents are other entries.
-bool made_by_its_entry(const LogRecord& record, const Entry& entry) { return entry.op == 'c' || !record.changes_schema(); }
+bool made_by_its_entry(const LogRecord& record, const Entry& entry) {
+  return entry.op == 'c' || !record.changes_schema();
+}
 
 // No entry says of which documents.
 bool takes_records_away(bson::DocumentView command) {
-  static const std::set<std::string_view> names{"dropBranch", "dropCollection", "purge", "resetBranch", "sweep", "takeCollection"};
+  static const std::set<std::string_view> names{"dropBranch",  "dropCollection", "purge",
+                                                "resetBranch", "sweep",          "takeCollection"};
   return names.contains(command.begin()->name);
 }
 
-bson::ValueView id_of(const Entry& entry) { return (entry.o2 ? *entry.o2 : entry.o).find("_id"); }
-bool brings_content(const Entry& entry) { return entry.op == 'i' || (entry.op == 'u' && !entry.o2); }
+bson::ValueView id_of(const Entry& entry) {
+  return (entry.o2 ? *entry.o2 : entry.o).find("_id");
+}
+bool brings_content(const Entry& entry) {
+  return entry.op == 'i' || (entry.op == 'u' && !entry.o2);
+}
 
-bool good(size_t delta_bytes, size_t content_bytes) { return delta_bytes <= content_bytes * good_percent / 100; }
+bool good(size_t delta_bytes, size_t content_bytes) {
+  return delta_bytes <= content_bytes * good_percent / 100;
+}
 
 bson::Document named(const bson::ValueView& id) {
   bson::Builder out;
@@ -152,7 +161,9 @@ void ForwardLog::append_status(bson::Builder& out) const {
   out.append("records", now.records.get()).append("recordBytes", now.record_bytes.get());
   out.append("forwardBytes", now.forward_bytes.get()).append("sentBytes", now.sent_bytes.get());
   out.append("contents", now.contents.get()).append("contentBytes", now.content_bytes.get());
-  out.append("deltas", now.deltas.get()).append("deltaContentBytes", now.delta_content_bytes.get()).append("deltaBytes", now.delta_bytes.get());
+  out.append("deltas", now.deltas.get())
+      .append("deltaContentBytes", now.delta_content_bytes.get())
+      .append("deltaBytes", now.delta_bytes.get());
   {
     auto bases = out.object("bases");
     bases.append("sameDocument", now.same_document.get()).append("similar", now.similar.get());
@@ -163,7 +174,9 @@ void ForwardLog::append_status(bson::Builder& out) const {
   }
   auto decoded = out.object("decoded");
   decoded.append("contents", now.decoded.get()).append("bytes", now.decoded_bytes.get());
-  decoded.append("fromRecent", now.from_recent.get()).append("fromRecords", now.from_records.get()).append("fromOplog", now.from_oplog.get());
+  decoded.append("fromRecent", now.from_recent.get())
+      .append("fromRecords", now.from_records.get())
+      .append("fromOplog", now.from_oplog.get());
 }
 
 Bytes ForwardLog::content(storage::Transaction& transaction, storage::Collection& target, const LogRecord::Item& item) {

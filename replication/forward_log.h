@@ -27,8 +27,8 @@ struct ForwardFigures {
   base::Counter sent_bytes;                            // as proposed: the large ones compressed
   base::Counter contents, content_bytes;               // in inserts and replacements
   base::Counter deltas, delta_content_bytes, delta_bytes;
-  base::Counter same_document, similar;                // where the bases were found
-  base::Counter small, unlike, not_worth;              // why a content went whole
+  base::Counter same_document, similar;    // where the bases were found
+  base::Counter small, unlike, not_worth;  // why a content went whole
   // As member.
   base::Counter decoded, decoded_bytes, from_recent, from_records, from_oplog;
 };
@@ -47,8 +47,8 @@ class ForwardLog {
   // In the order of the log, and each exactly once. The result stands in for the record.
   LogRecord encode(const LogRecord& record);
 
-  // Of an entry that is a delta, before it is applied: BSON. Reads within `transaction`, which has everything applied that lies before.
-  // Throws DataCorruptionDetected where the base isn't here, is another, or makes something else of the delta.
+  // Of an entry that is a delta, before it is applied: BSON. Reads within `transaction`, which has everything applied that lies
+  // before. Throws DataCorruptionDetected where the base isn't here, is another, or makes something else of the delta.
   Bytes content(storage::Transaction& transaction, storage::Collection& target, const LogRecord::Item& item);
   // The record, its entries whole, was applied here, or this one entry of it.
   void applied(const LogRecord& record);

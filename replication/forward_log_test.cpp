@@ -26,7 +26,9 @@ struct Pair {
   Member a{at_a.path()}, b{at_b.path()};
   Stamp from = 1;
 
-  std::shared_ptr<storage::Collection> collection(const std::string& ns = "wiki.pages") { return a.engine.catalog().open_or_create(ns); }
+  std::shared_ptr<storage::Collection> collection(const std::string& ns = "wiki.pages") {
+    return a.engine.catalog().open_or_create(ns);
+  }
 
   void insert(Transaction& transaction, const std::string& id, const std::string& text, const std::string& ns = "wiki.pages") {
     a.committer.insert(transaction, *collection(ns), document(id, text));
@@ -68,7 +70,9 @@ const Entry& only(const std::vector<LogRecord>& records) {
   return records.front().entries.front().entry;
 }
 
-bool is_delta(const Entry& entry) { return entry.form == Entry::Form::delta; }
+bool is_delta(const Entry& entry) {
+  return entry.form == Entry::Form::delta;
+}
 
 const std::string first = text_of(1, 200);
 
@@ -184,8 +188,10 @@ TEST_CASE("bases are of the same collection, and none is left behind a command")
   CHECK_FALSE(is_delta(records.back().entries.front().entry));
   set.b.applier.apply(records);
   for (const bool drops : {false, true}) {
-    if (drops) set.a.engine.catalog().drop("wiki.pages");
-    else set.a.engine.catalog().rename("wiki.pages", "wiki.other", true);
+    if (drops)
+      set.a.engine.catalog().drop("wiki.pages");
+    else
+      set.a.engine.catalog().rename("wiki.pages", "wiki.other", true);
     set.insert("b", edited(first, 3));
     records = set.next();
     CHECK_FALSE(is_delta(records.back().entries.front().entry));
@@ -199,8 +205,10 @@ TEST_CASE("who has later entries already finds a base that was changed since") {
     Pair set;
     set.insert("a", first);
     set.insert("b", edited(first, 2));
-    if (removed) set.remove("a");
-    else set.replace("a", text_of(5, 300));
+    if (removed)
+      set.remove("a");
+    else
+      set.replace("a", text_of(5, 300));
     const auto records = set.next();
     REQUIRE(records.size() == 4);
     set.b.applier.apply({records[0], records[1], records[3]});
@@ -240,8 +248,10 @@ TEST_CASE("a base that is missing, another, or not what was meant stops the memb
   set.b.applier.apply(before);
   CHECK(failure(set.b, changed([](Entry::Delta& delta) { delta.base_behind += 1; })).find("is not here") != std::string::npos);
   CHECK(failure(set.b, changed([](Entry::Delta& delta) { ++delta.base_checksum; })).find("another content") != std::string::npos);
-  CHECK(failure(set.b, changed([](Entry::Delta& delta) { ++delta.content_hash; })).find("makes another content") != std::string::npos);
-  CHECK(failure(set.b, changed([](Entry::Delta& delta) { delta.instructions.remove_suffix(1); })).find("can't be applied") != std::string::npos);
+  CHECK(failure(set.b, changed([](Entry::Delta& delta) { ++delta.content_hash; })).find("makes another content") !=
+        std::string::npos);
+  CHECK(failure(set.b, changed([](Entry::Delta& delta) { delta.instructions.remove_suffix(1); })).find("can't be applied") !=
+        std::string::npos);
   set.b.applier.apply(records);
   require_same(set.a, set.b);
 }

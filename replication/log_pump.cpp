@@ -24,10 +24,17 @@ base::Bytes stamp_context(Stamp stamp) {
   return context;
 }
 
-Stamp stamp_of_context(base::BytesView context) { return context.size() == sizeof(Stamp) ? base::load_be64(context.data()) : 0; }
+Stamp stamp_of_context(base::BytesView context) {
+  return context.size() == sizeof(Stamp) ? base::load_be64(context.data()) : 0;
+}
 
 LogPump::LogPump(storage::Engine& engine, Oplog& oplog, ForwardLog& forward, Propose propose, Placed placed)
-    : engine_(engine), reader_(engine, oplog), forward_(forward), propose_(std::move(propose)), placed_(std::move(placed)), thread_([this] { run(); }) {}
+    : engine_(engine),
+      reader_(engine, oplog),
+      forward_(forward),
+      propose_(std::move(propose)),
+      placed_(std::move(placed)),
+      thread_([this] { run(); }) {}
 
 LogPump::~LogPump() {
   {

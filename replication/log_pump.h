@@ -34,8 +34,8 @@ class LogPump {
   // Waits until everything that was committed before the call has its place. False: not by then, or no longer leading.
   bool drain(std::chrono::steady_clock::time_point until);
 
-  consensus::Index proposed_index() const;   // the newest place ever given in this process's life; 0: none
-  storage::Stamp proposed_stamp() const;     // everything up to here has its place
+  consensus::Index proposed_index() const;  // the newest place ever given in this process's life; 0: none
+  storage::Stamp proposed_stamp() const;    // everything up to here has its place
   // Not leading: is there anything above proposed_stamp?
   bool left_over();
   void wake();
@@ -53,9 +53,9 @@ class LogPump {
   std::condition_variable woken_;
   std::condition_variable moved_;
   bool stopping_ = false;
-  bool pumping_ = false;               // outside the lock, with a record in hand
+  bool pumping_ = false;  // outside the lock, with a record in hand
   std::atomic<bool> work_{false};
-  consensus::Term term_ = 0;           // 0: not leading
+  consensus::Term term_ = 0;  // 0: not leading
   consensus::Index proposed_index_ = 0;
   storage::Stamp proposed_stamp_ = 0;
   std::thread thread_;

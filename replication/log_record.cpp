@@ -11,7 +11,7 @@ using storage::Stamp;
 namespace {
 
 enum class RecordForm : uint8_t { plain = 1, compressed = 2 };
-constexpr int compression_level = 3;  // contents that went whole, most likely
+constexpr int compression_level = 3;      // contents that went whole, most likely
 constexpr uint64_t entry_bytes_min = 27;  // what decode of an entry wants at least
 
 base::Failure damaged(const std::string& what) {
@@ -55,7 +55,8 @@ base::Result<LogRecord> parse(std::shared_ptr<const Bytes> body) {
     if (!entry.ok()) return damaged(entry.failure().message);
     rest.remove_prefix(*bytes);
     const Stamp stamp = *first + entry.value().behind_first;
-    if (entry.value().form == Entry::Form::delta && entry.value().delta.base_behind >= stamp) return damaged("a base before all others");
+    if (entry.value().form == Entry::Form::delta && entry.value().delta.base_behind >= stamp)
+      return damaged("a base before all others");
     if (stamp < *first || (!record.entries.empty() && stamp <= record.last())) return damaged("stamps out of order");
     record.entries.push_back({stamp, std::move(entry).value()});
   }

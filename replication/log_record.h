@@ -22,10 +22,10 @@ inline constexpr size_t log_record_bytes_max = 256 << 20;  // of the body
 struct LogRecord {
   struct Item {
     storage::Stamp stamp = 0;
-    Entry entry;                        // views into `body`
+    Entry entry;  // views into `body`
   };
-  std::vector<Item> entries;            // at least one, their stamps going up
-  std::shared_ptr<const Bytes> body;    // what they were read from
+  std::vector<Item> entries;          // at least one, their stamps going up
+  std::shared_ptr<const Bytes> body;  // what they were read from
 
   storage::Stamp first() const { return entries.front().stamp; }
   storage::Stamp last() const { return entries.back().stamp; }

@@ -55,8 +55,10 @@ std::vector<const LogSources::Content*> LogSources::find_similar(const dedup::Fe
     for (const Stamp stamp : found->second) {
       if (stamp == 0) break;
       const auto vote = std::find_if(votes.begin(), end, [&](const auto& one) { return one.second == stamp; });
-      if (vote != end) ++vote->first;
-      else *end++ = {1, stamp};
+      if (vote != end)
+        ++vote->first;
+      else
+        *end++ = {1, stamp};
     }
   }
   std::sort(votes.begin(), end, std::greater<>());

@@ -58,7 +58,8 @@ void Oplog::State::load() {
       counted_to = static_cast<Stamp>(document["countedTo"].to_int64());
       for (const bson::Element& one : document["steps"].as_document()) {
         const bson::DocumentView step = one.as_document();
-        steps.push_back({static_cast<Stamp>(step["end"].to_int64()), step["entries"].to_int64(), step["logical"].to_int64(), step["stored"].to_int64()});
+        steps.push_back({static_cast<Stamp>(step["end"].to_int64()), step["entries"].to_int64(), step["logical"].to_int64(),
+                         step["stored"].to_int64()});
       }
       fresh = false;
     }
@@ -67,7 +68,8 @@ void Oplog::State::load() {
       const Stamp last = stamp_from_key(cursor.key());
       engine.raise_stamp(last);
       const BytesView value = cursor.value();
-      if (const auto entry = decode(value); last != state_key && entry.ok()) newest = {{last, entry.value().term}, entry.value().wall_ms};
+      if (const auto entry = decode(value); last != state_key && entry.ok())
+        newest = {{last, entry.value().term}, entry.value().wall_ms};
     }
   }
   if (steps.empty()) steps.emplace_back();
@@ -88,7 +90,8 @@ void Oplog::State::save() {
     }
   }
   const bson::Document document = out.done();
-  storage::in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, entry_key(state_key), document.bytes()); });
+  storage::in_transaction(engine,
+                          [&](Transaction& transaction) { table.put(transaction, entry_key(state_key), document.bytes()); });
 }
 
 void Oplog::State::count_new() {
@@ -201,8 +204,8 @@ void Oplog::State::stop() {
     count_new();
     save();
   } catch (const base::OperationError& error) {
-    base::log(base::Severity::warning, base::LogComponent::repl, 22444, "The oplog's counts were not saved; the next start counts again",
-              base::Attributes().add("error", error.what()));
+    base::log(base::Severity::warning, base::LogComponent::repl, 22444,
+              "The oplog's counts were not saved; the next start counts again", base::Attributes().add("error", error.what()));
   }
 }
 
@@ -240,7 +243,9 @@ std::optional<Bytes> Oplog::row(Stamp stamp) {
   return row ? std::optional<Bytes>(*row) : std::nullopt;
 }
 
-storage::TableCursor Oplog::rows(Transaction& transaction) const { return state_->table.cursor(transaction); }
+storage::TableCursor Oplog::rows(Transaction& transaction) const {
+  return state_->table.cursor(transaction);
+}
 
 bool Oplog::passed(Stamp stamp) {
   Transaction transaction(state_->engine, Transaction::Mode::read);
@@ -257,7 +262,8 @@ Oplog::Position Oplog::newest() const {
   return position;
 }
 
-void Oplog::keep_content(Transaction& transaction, storage::CollectionId collection, storage::RecordId record, const storage::Superseded& before) {
+void Oplog::keep_content(Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
+                         const storage::Superseded& before) {
   const Bytes key = entry_key(before.generation);
   const auto row = state_->table.get(transaction, key);
   if (!row) return;  // the log doesn't reach back that far
@@ -273,8 +279,14 @@ void Oplog::keep_content(Transaction& transaction, storage::CollectionId collect
   transaction.after_commit([state = state_, stamp = before.generation, grown] { state->grew(stamp, grown); });
 }
 
-std::shared_ptr<storage::Collection> Oplog::collection() const { return state_->shown; }
-OplogStats Oplog::stats() { return state_->stats(); }
-void Oplog::tend() { state_->tend(); }
+std::shared_ptr<storage::Collection> Oplog::collection() const {
+  return state_->shown;
+}
+OplogStats Oplog::stats() {
+  return state_->stats();
+}
+void Oplog::tend() {
+  state_->tend();
+}
 
 }  // namespace replication

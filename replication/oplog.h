@@ -24,7 +24,7 @@ struct OplogStats {
   int64_t logical_bytes = 0;  // of the entries as MongoDB's documents
   int64_t stored_bytes = 0;   // of the rows, before block compression
   int64_t bytes_max = 0;
-  storage::Stamp first = 0;   // 0: empty
+  storage::Stamp first = 0;  // 0: empty
   storage::Stamp last = 0;
 };
 

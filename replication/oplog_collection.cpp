@@ -35,11 +35,13 @@ class Contents {
         if (!collection->dropped()) throw;
       }
       if (!collection->dropped()) {
-        throw OperationError(ErrorCode::data_corruption_detected,
-                             "the content of an oplog entry is missing: record " + std::to_string(entry.record) + " of " + std::string(entry.ns));
+        throw OperationError(
+            ErrorCode::data_corruption_detected,
+            "the content of an oplog entry is missing: record " + std::to_string(entry.record) + " of " + std::string(entry.ns));
       }
     }
-    throw OperationError(ErrorCode::query_plan_killed, "collection dropped while the oplog was read: '" + std::string(entry.ns) + "'");
+    throw OperationError(ErrorCode::query_plan_killed,
+                         "collection dropped while the oplog was read: '" + std::string(entry.ns) + "'");
   }
 
  private:
@@ -52,7 +54,9 @@ class Contents {
   std::shared_ptr<storage::Collection> last_;
 };
 
-Entry decoded(BytesView value) { return decode(value).or_throw(); }
+Entry decoded(BytesView value) {
+  return decode(value).or_throw();
+}
 
 class OplogScan final : public storage::CollectionScan {
  public:
@@ -94,9 +98,10 @@ class OplogScan final : public storage::CollectionScan {
     if (!forward_) return;
     // Whoever was overtaken by the cutting off must not believe to have seen everything.
     if (!rows_->seek(entry_key(last_)) || stamp() != last_) {
-      throw OperationError(ErrorCode::capped_position_lost,
-                           "CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(" +
-                               std::to_string(last_) + ")");
+      throw OperationError(
+          ErrorCode::capped_position_lost,
+          "CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(" +
+              std::to_string(last_) + ")");
     }
     done_ = false;
   }

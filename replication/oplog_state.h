@@ -22,9 +22,9 @@ struct Oplog::State {
   };
 
   void load();
-  void save();          // with mutex
-  void count_new();     // with mutex
-  bool cut_oldest();    // with mutex; false: nothing to cut, or not now
+  void save();        // with mutex
+  void count_new();   // with mutex
+  bool cut_oldest();  // with mutex; false: nothing to cut, or not now
   void grew(storage::Stamp stamp, int64_t bytes);
   OplogStats stats();
   void tend();
@@ -38,7 +38,7 @@ struct Oplog::State {
   Bytes uuid;
 
   mutable std::mutex newest_mutex;
-  Oplog::Position newest;         // appended, maybe not committed yet
+  Oplog::Position newest;  // appended, maybe not committed yet
 
   std::mutex mutex;
   std::condition_variable woken;

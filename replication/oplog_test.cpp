@@ -23,7 +23,8 @@ namespace {
 constexpr uint64_t plenty = 100 << 20;
 
 struct Node {
-  explicit Node(const std::string& path, uint64_t oplog_bytes = plenty) : engine(options(path)), oplog(engine, oplog_bytes), committer(engine, oplog) {}
+  explicit Node(const std::string& path, uint64_t oplog_bytes = plenty)
+      : engine(options(path)), oplog(engine, oplog_bytes), committer(engine, oplog) {}
   static storage::EngineOptions options(const std::string& path) {
     storage::EngineOptions options = storage::test_options(path);
     options.dedup.enabled = false;
@@ -45,7 +46,9 @@ std::vector<bson::Document> read_log(Engine& engine, Direction direction = Direc
 // What a secondary would make of the log.
 using Contents = std::map<std::string, std::map<std::string, bson::Document>>;  // ns -> _id -> document
 
-std::string id_text(bson::DocumentView document) { return bson::to_json(static_cast<bson::ValueView>(document["_id"])); }
+std::string id_text(bson::DocumentView document) {
+  return bson::to_json(static_cast<bson::ValueView>(document["_id"]));
+}
 
 Contents replay(const std::vector<bson::Document>& log) {
   Contents contents;
@@ -138,7 +141,8 @@ TEST_CASE("replaying the log gives the data, whatever happened to it, also after
     for (int i = 0; i < 300; ++i) {
       const auto collection = catalog.open_or_create("shop.c" + std::to_string(random.below(3)));
       const std::string id = std::to_string(random.below(30));
-      const auto document = json("{_id: " + id + ", n: " + std::to_string(random.below(1000)) + ", pad: '" + std::string(random.below(200), 'p') + "'}");
+      const auto document = json("{_id: " + id + ", n: " + std::to_string(random.below(1000)) + ", pad: '" +
+                                 std::string(random.below(200), 'p') + "'}");
       storage::in_transaction(node.engine, [&](Transaction& t) {
         const auto record = collection->find_id(t, document["_id"]);
         if (!record) {
@@ -149,7 +153,8 @@ TEST_CASE("replaying the log gives the data, whatever happened to it, also after
         if (random.below(3) == 0) {
           node.committer.remove(t, *collection, *record, before);
         } else {
-          node.committer.update(t, *collection, *record, before, document, random.below(2) ? UpdateForm::smallest : UpdateForm::replacement);
+          node.committer.update(t, *collection, *record, before, document,
+                                random.below(2) ? UpdateForm::smallest : UpdateForm::replacement);
         }
       });
       if (random.below(60) == 0) catalog.drop(collection->ns());
@@ -223,7 +228,11 @@ TEST_CASE("a scan of the log may begin at a stamp") {
     while (scan->next()) ++more;
     CHECK(more == (direction == Direction::forward ? 5 : 5));  // backward: four inserts and the create
   }
-  CHECK(node.oplog.collection()->find(transaction, static_cast<storage::RecordId>(stamps[3]))->view()["o"].as_document()["_id"].to_int64() == 3);
+  CHECK(node.oplog.collection()
+            ->find(transaction, static_cast<storage::RecordId>(stamps[3]))
+            ->view()["o"]
+            .as_document()["_id"]
+            .to_int64() == 3);
 }
 
 TEST_CASE("the log is cut at its oldest end when it outgrows its size, and who stood there is told") {

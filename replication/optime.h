@@ -19,6 +19,8 @@ inline constexpr OpTime no_optime{0, -1};
 inline bson::Timestamp timestamp_of(storage::Stamp stamp) {
   return {static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)};
 }
-inline storage::Stamp stamp_of(bson::Timestamp timestamp) { return timestamp.packed(); }
+inline storage::Stamp stamp_of(bson::Timestamp timestamp) {
+  return timestamp.packed();
+}
 
 }  // namespace replication

@@ -10,8 +10,8 @@
 
 namespace replication {
 
-// Serves one transaction; not thread-safe. Each call takes an entry that is complete but for where its content stands and, for a new
-// one, its place in the transaction. What each throws is what the collection throws.
+// Serves one transaction; not thread-safe. Each call takes an entry that is complete but for where its content stands and, for a
+// new one, its place in the transaction. What each throws is what the collection throws.
 class Performer {
  public:
   Performer(Oplog& oplog, storage::Transaction& transaction) : oplog_(oplog), transaction_(transaction) {}
@@ -20,8 +20,8 @@ class Performer {
   // entry.o is the document.
   storage::Stored insert(storage::Collection& collection, Entry entry, storage::Stamp given = 0);
   // entry.o is `after`, or what makes it of `before`; then o2 says of which.
-  storage::Stamp update(storage::Collection& collection, storage::RecordId record, bson::DocumentView before, bson::DocumentView after,
-                        Entry entry, storage::Stamp given = 0);
+  storage::Stamp update(storage::Collection& collection, storage::RecordId record, bson::DocumentView before,
+                        bson::DocumentView after, Entry entry, storage::Stamp given = 0);
   // entry.o is {_id}.
   storage::Stamp remove(storage::Collection& collection, storage::RecordId record, bson::DocumentView before, Entry entry,
                         storage::Stamp given = 0);
@@ -30,7 +30,8 @@ class Performer {
 
  private:
   void write(Entry& entry, storage::Stamp stamp, storage::Stamp given);
-  void write_document(storage::Collection& collection, Entry& entry, storage::RecordId record, storage::Stamp stamp, storage::Stamp given);
+  void write_document(storage::Collection& collection, Entry& entry, storage::RecordId record, storage::Stamp stamp,
+                      storage::Stamp given);
 
   Oplog& oplog_;
   storage::Transaction& transaction_;

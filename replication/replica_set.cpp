@@ -27,11 +27,15 @@ namespace {
 constexpr auto initiate_wait = std::chrono::seconds(10);
 constexpr int64_t read_stands_wait_ms = 1000;
 constexpr consensus::Term terms_skipped = 10'000;  // by who goes on alone, as versions are
-constexpr consensus::Position log_begins{1, 0};  // behind nothing at all: whoever joins needs a copy first
+constexpr consensus::Position log_begins{1, 0};    // behind nothing at all: whoever joins needs a copy first
 
-int64_t now_us() { return base::system_clock().monotonic_us(); }
+int64_t now_us() {
+  return base::system_clock().monotonic_us();
+}
 
-[[noreturn]] void not_primary(const char* message = "not primary") { throw OperationError(ErrorCode::not_writable_primary, message); }
+[[noreturn]] void not_primary(const char* message = "not primary") {
+  throw OperationError(ErrorCode::not_writable_primary, message);
+}
 
 // As MongoDB makes them, so that drivers see the later one as the greater: 7fffffff, then the term.
 bson::ObjectId election_id(int64_t term) {
@@ -42,7 +46,8 @@ bson::ObjectId election_id(int64_t term) {
 }
 
 std::string shown(const SetConfig& config) {
-  return "{version: " + std::to_string(config.version) + ", term: " + std::to_string(config.term) + "} for replica set " + config.name;
+  return "{version: " + std::to_string(config.version) + ", term: " + std::to_string(config.term) + "} for replica set " +
+         config.name;
 }
 
 }  // namespace
@@ -69,8 +74,9 @@ ReplicaSet::ReplicaSet(storage::Engine& engine, Oplog& oplog, Applier& applier, 
   if (!document) return;
   SetConfig config = parse_set_config(*document);
   if (config.name != options_.set_name) {
-    throw OperationError(ErrorCode::invalid_replica_set_config, "Local replica set configuration document reports set name of " + config.name +
-                                                                ", but command line reports " + options_.set_name);
+    throw OperationError(ErrorCode::invalid_replica_set_config, "Local replica set configuration document reports set name of " +
+                                                                    config.name + ", but command line reports " +
+                                                                    options_.set_name);
   }
   adopt(std::move(config));
 }
@@ -142,7 +148,8 @@ MemberState ReplicaSet::own_state() const {
 void ReplicaSet::adopt(SetConfig config) {
   self_ = find_self(config);
   config_ = std::make_shared<const SetConfig>(std::move(config));
-  base::log(Severity::info, LogComponent::repl, 21392, "New replica set config in use", Attributes().json("config", bson::to_json(config_->document())));
+  base::log(Severity::info, LogComponent::repl, 21392, "New replica set config in use",
+            Attributes().json("config", bson::to_json(config_->document())));
   if (node_) {
     connect_peers();
     const bool in = self_ < config_->members.size();
@@ -150,7 +157,8 @@ void ReplicaSet::adopt(SetConfig config) {
     tell_electable();
     // Consensus knows this member under an _id that is gone. An arbiter's log has no contents: whoever is one no more copies.
     const bool another = in && consensus_id(config_->members[self_]) != node_id_;
-    if (another && (config_->members[self_].arbiter || !consensus::is_arbiter(node_id_))) start_over("it is in the set under another _id");
+    if (another && (config_->members[self_].arbiter || !consensus::is_arbiter(node_id_)))
+      start_over("it is in the set under another _id");
   }
   options_.changed();
 }
@@ -172,8 +180,10 @@ Standing ReplicaSet::standing() const {
   if (self_ < config_->members.size()) standing.self = &config_->members[self_];
   standing.since_us = since_us_;
   standing.config_written = config_written_;
-  if (standing.state == MemberState::primary) standing.primary = standing.self;
-  else if (led_.leader != 0 && led_.role == Role::follower) standing.primary = member_of(*config_, led_.leader);
+  if (standing.state == MemberState::primary)
+    standing.primary = standing.self;
+  else if (led_.leader != 0 && led_.role == Role::follower)
+    standing.primary = member_of(*config_, led_.leader);
   standing.election_id = election_id(term_);
   standing.elected_ms = elected_ms_;
   return standing;
@@ -197,7 +207,8 @@ LogEnd ReplicaSet::log_end() const {
   const consensus::Index last = node->status().last;
   std::vector<consensus::EntryPtr> newest;
   consensus::Position end = node->log_meta().compacted;
-  if (last > end.index && node->entries(last, last + 1, 1, newest) == consensus::Lookup::found) end = {last, newest.front()->term};
+  if (last > end.index && node->entries(last, last + 1, 1, newest) == consensus::Lookup::found)
+    end = {last, newest.front()->term};
   return {static_cast<int64_t>(end.term), static_cast<int64_t>(end.index)};
 }
 
@@ -233,17 +244,20 @@ void ReplicaSet::check_self(const SetConfig& config) const {
   for (const MemberConfig& member : config.members) {
     if (!options_.is_self(member.host)) continue;
     if (self) {
-      throw OperationError(ErrorCode::invalid_replica_set_config,
-                           "The hosts " + self->host + " and " + member.host + " all map to this node in new configuration with " + shown(config));
+      throw OperationError(
+          ErrorCode::invalid_replica_set_config,
+          "The hosts " + self->host + " and " + member.host + " all map to this node in new configuration with " + shown(config));
     }
     self = &member;
   }
   if (!self) {
-    throw OperationError(ErrorCode::invalid_replica_set_config, "No host described in new configuration with " + shown(config) + " maps to this node");
+    throw OperationError(ErrorCode::invalid_replica_set_config,
+                         "No host described in new configuration with " + shown(config) + " maps to this node");
   }
   if (!self->electable()) {
     throw OperationError(ErrorCode::node_not_electable, "This node, " + self->host + ", with _id " + std::to_string(self->id) +
-                                                        " is not electable under the new configuration with " + shown(config));
+                                                            " is not electable under the new configuration with " +
+                                                            shown(config));
   }
 }
 
@@ -278,22 +292,26 @@ void ReplicaSet::initiate(const SetConfig& given) {
   }
   if (given.name != options_.set_name) {
     throw OperationError(ErrorCode::invalid_replica_set_config, "Attempting to initiate a replica set with name " + given.name +
-                                                                ", but command line reports " + options_.set_name + "; rejecting");
+                                                                    ", but command line reports " + options_.set_name +
+                                                                    "; rejecting");
   }
   if (given.version != 1) {
-    throw OperationError(ErrorCode::new_config_incompatible,
-                         "Configuration used to initiate a replica set must have version 1, but found " + std::to_string(given.version));
+    throw OperationError(
+        ErrorCode::new_config_incompatible,
+        "Configuration used to initiate a replica set must have version 1, but found " + std::to_string(given.version));
   }
   if (given.set_id != bson::ObjectId()) {
     throw OperationError(ErrorCode::invalid_replica_set_config,
-                         "replica set configuration cannot contain 'replicaSetId' field when called from replSetInitiate: " + given.set_id.to_hex());
+                         "replica set configuration cannot contain 'replicaSetId' field when called from replSetInitiate: " +
+                             given.set_id.to_hex());
   }
   check_self(given);
   if (given.members.size() > 1) options_.check_others(given, true);
   SetConfig config = given;
   config.set_id = bson::ObjectId::generate();
   config.term = 0;
-  base::log(Severity::info, LogComponent::repl, 21356, "replSetInitiate admin command received", Attributes().json("config", bson::to_json(config.document())));
+  base::log(Severity::info, LogComponent::repl, 21356, "replSetInitiate admin command received",
+            Attributes().json("config", bson::to_json(config.document())));
   std::unique_lock lock(mutex_);
   if (config_) throw OperationError(ErrorCode::already_initialized, "already initialized");
   adopt(std::move(config));
@@ -305,7 +323,8 @@ void ReplicaSet::initiate(const SetConfig& given) {
   begin_node();
   node_->campaign();
   const bool elected = woken_.wait_for(lock, initiate_wait, [this] { return stopping_ || state_ == MemberState::primary; });
-  if (!elected || stopping_) throw OperationError(ErrorCode::exceeded_time_limit, "the set was initiated, but this member has not become primary yet");
+  if (!elected || stopping_)
+    throw OperationError(ErrorCode::exceeded_time_limit, "the set was initiated, but this member has not become primary yet");
 }
 
 void ReplicaSet::reconfigure(SetConfig next, bool force) {
@@ -316,7 +335,8 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
   }
   if (!now) throw OperationError(ErrorCode::not_yet_initialized, "Node not yet initialized; use the replSetInitiate command");
   const bool leads = state() == MemberState::primary;
-  if (!leads && !force) not_primary("New config is only accepted by the primary. Use the \"force\" argument to force this node to accept it");
+  if (!leads && !force)
+    not_primary("New config is only accepted by the primary. Use the \"force\" argument to force this node to accept it");
   // Skips versions, so that a forced one is newer than what others may have decided meanwhile.
   if (force) next.version = std::max(next.version, now->version + 1) + 10'000;
   check_reconfig(*now, next, force);
@@ -330,7 +350,8 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
   const auto primary = hold_primary();
   std::lock_guard lock(mutex_);
   if (config_ != now) {
-    throw OperationError(ErrorCode::new_config_incompatible, "the configuration was changed by another replSetReconfig at the same time");
+    throw OperationError(ErrorCode::new_config_incompatible,
+                         "the configuration was changed by another replSetReconfig at the same time");
   }
   next.term = term_;
   config_written_ = write_config(next, "Reconfig set");
@@ -338,17 +359,20 @@ void ReplicaSet::reconfigure(SetConfig next, bool force) {
   woken_.notify_all();
 }
 
-// With a majority gone for good nothing can be agreed on any more, and consensus has no way out. This member makes itself the only voter,
-// by a membership that no entry brings, in a term beyond those the others may have come to. Its log stays, and is agreed on once it leads;
-// the others of the configuration copy its data (others_may_join).
+// With a majority gone for good nothing can be agreed on any more, and consensus has no way out. This member makes itself the
+// only voter, by a membership that no entry brings, in a term beyond those the others may have come to. Its log stays, and is
+// agreed on once it leads; the others of the configuration copy its data (others_may_join).
 void ReplicaSet::go_on_alone(const std::shared_ptr<const SetConfig>& now, const SetConfig& next) {
   options_.check_alone(next, log_end());
   {
     std::scoped_lock lock(mutex_, apply_mutex_);
-    if (config_ != now) throw OperationError(ErrorCode::new_config_incompatible, "the configuration was changed at the same time");
+    if (config_ != now)
+      throw OperationError(ErrorCode::new_config_incompatible, "the configuration was changed at the same time");
     const bool whole = node_ && !consensus::is_arbiter(node_id_) && !copy_wanted_ && !apply_held_;
     if (!whole || elected_ || forced_ || starting_over_ || stopping_) {
-      throw OperationError(ErrorCode::illegal_operation, "this member can't go on alone: it is about to lead, copies data, starts anew, or has no log of the set");
+      throw OperationError(
+          ErrorCode::illegal_operation,
+          "this member can't go on alone: it is about to lead, copies data, starts anew, or has no log of the set");
     }
     forced_ = true;
   }
@@ -382,11 +406,13 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
   const MemberConfig* self = at < config.members.size() ? &config.members[at] : nullptr;
   if (!self && !config_) return;
   // A member that has the log learns its configurations from there, up to the one that it isn't sent any more.
-  const bool told_by_log = self && node_id_ == consensus_id(*self) && state_ != MemberState::removed && state_ != MemberState::arbiter;
+  const bool told_by_log =
+      self && node_id_ == consensus_id(*self) && state_ != MemberState::removed && state_ != MemberState::arbiter;
   if (told_by_log) return;
   const bool joins = !node_;
   const bool copies = self && !self->arbiter && (joins || consensus::is_arbiter(node_id_));
-  base::log(Severity::info, LogComponent::repl, 7100036, "Another member told of the configuration", Attributes().add("member", from));
+  base::log(Severity::info, LogComponent::repl, 7100036, "Another member told of the configuration",
+            Attributes().add("member", from));
   if (!copies) write_local(engine_, set_config_ns, config.document());  // a copy brings its own
   adopt(config);
   if (copies) {
@@ -425,7 +451,8 @@ void ReplicaSet::maintain(bool on) {
   }
   if (!on && maintenance_ == 0) throw OperationError(ErrorCode::operation_failed, "already out of maintenance mode");
   maintenance_ += on ? 1 : -1;
-  base::log(Severity::info, LogComponent::repl, on ? 21334 : 21335, on ? "Going into maintenance mode" : "Leaving maintenance mode",
+  base::log(Severity::info, LogComponent::repl, on ? 21334 : 21335,
+            on ? "Going into maintenance mode" : "Leaving maintenance mode",
             Attributes().add("otherMaintenanceModeTasksInProgress", maintenance_ - (on ? 1 : 0)));
   tell_electable();
   become(own_state());
@@ -441,7 +468,8 @@ std::optional<WriteConcernFailure> ReplicaSet::unsatisfiable(const WriteConcern&
   return never_satisfied(*config, concern);
 }
 
-void ReplicaSet::when_acknowledged(OpTime optime, const WriteConcern& concern, std::function<void(std::optional<WriteConcernFailure>)> done) {
+void ReplicaSet::when_acknowledged(OpTime optime, const WriteConcern& concern,
+                                   std::function<void(std::optional<WriteConcernFailure>)> done) {
   if (auto why = unsatisfiable(concern)) return done(std::move(why));
   const bool by_count = concern.mode.empty() && concern.tags.empty();
   if (by_count && concern.members <= 1 && !concern.journal) return done(std::nullopt);
@@ -457,7 +485,8 @@ void ReplicaSet::when_acknowledged(OpTime optime, const WriteConcern& concern, s
 storage::Stamp ReplicaSet::write_noop(storage::Stamp at_least, bson::DocumentView message) {
   const auto lock = hold_primary();
   engine_.raise_stamp(at_least);
-  return storage::in_transaction(engine_, [&](storage::Transaction& transaction) { return append_message(transaction, message); });
+  return storage::in_transaction(engine_,
+                                 [&](storage::Transaction& transaction) { return append_message(transaction, message); });
 }
 
 void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) {
@@ -472,7 +501,8 @@ void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::option
     majority.mode = "majority";
     majority.timeout_ms = read_stands_wait_ms;
     return acks_.wait(read_at, majority, now_us(), [done = std::move(done)](std::optional<WriteConcernFailure> failure) {
-      if (failure) failure = {ErrorCode::read_concern_majority_not_available_yet, "Read concern majority reads are currently not possible."};
+      if (failure)
+        failure = {ErrorCode::read_concern_majority_not_available_yet, "Read concern majority reads are currently not possible."};
       done(std::move(failure));
     });
   }

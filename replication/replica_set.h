@@ -38,28 +38,29 @@ namespace replication {
 // What the server does for its member.
 struct ReplicaSetOptions {
   std::string set_name;
-  std::string default_host;                                  // "localhost:27017"
-  std::function<bool(const std::string& host)> is_self;      // does this name lead here?
+  std::string default_host;                              // "localhost:27017"
+  std::function<bool(const std::string& host)> is_self;  // does this name lead here?
   // State or configuration, for those who watch. Called before anyone can see the change through standing(); it mustn't ask back.
   std::function<void()> changed = [] {};
-  std::function<void()> interrupt_writers = [] {};           // they hold up a step-down
-  std::function<void()> became_primary = [] {};              // after clients may write
+  std::function<void()> interrupt_writers = [] {};  // they hold up a step-down
+  std::function<void()> became_primary = [] {};     // after clients may write
   // Are the others there, and free to join? Throws NodeNotFound and what else replSetInitiate and replSetReconfig answer.
   std::function<void(const SetConfig& config, bool initiating)> check_others = [](const SetConfig&, bool) {};
   // May this member, whose log ends at `own`, go on with those of `next` though there is no majority? Throws
   // NewReplicaSetConfigurationIncompatible where another one is in reach that leads, or has more of the log.
   std::function<void(const SetConfig& next, LogEnd own)> check_alone = [](const SetConfig&, LogEnd) {};
-  // Brings a copy of another member's data to where the next start finds it. `source` tells who leads, where that is known; from the call of
-  // `stop_voting` on this member takes no part in anything. Blocks; throws after its last attempt.
+  // Brings a copy of another member's data to where the next start finds it. `source` tells who leads, where that is known; from
+  // the call of `stop_voting` on this member takes no part in anything. Blocks; throws after its last attempt.
   std::function<void(std::function<std::optional<std::string>()> source, std::function<consensus::HardState()> stop_voting)> copy;
   // Ends this process in order and starts it anew; returns at once.
   std::function<void(const std::string& why)> restart;
-  std::string rollback_directory;                            // where writes that were rolled back are kept
+  std::string rollback_directory;  // where writes that were rolled back are kept
 };
 
 class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
  public:
-  // Reads the configuration that is there. Throws InvalidReplicaSetConfig for one of another name. The engine is in its replicated mode.
+  // Reads the configuration that is there. Throws InvalidReplicaSetConfig for one of another name. The engine is in its
+  // replicated mode.
   ReplicaSet(storage::Engine& engine, Oplog& oplog, Applier& applier, ReplicaSetOptions options);
   ~ReplicaSet() override;
   void start();
@@ -78,7 +79,8 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void freeze(int64_t ms) override;
   void maintain(bool on) override;
   std::optional<WriteConcernFailure> unsatisfiable(const WriteConcern& concern) const override;
-  void when_acknowledged(OpTime optime, const WriteConcern& concern, std::function<void(std::optional<WriteConcernFailure>)> done) override;
+  void when_acknowledged(OpTime optime, const WriteConcern& concern,
+                         std::function<void(std::optional<WriteConcernFailure>)> done) override;
   void when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) override;
   storage::Stamp write_noop(storage::Stamp at_least, bson::DocumentView message) override;
   void learn_config(const SetConfig& config, const std::string& from) override;
@@ -87,9 +89,9 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void adopt_connection(int descriptor, base::Bytes already_read);
 
  private:
-  struct Place {                                  // of a record in the log
+  struct Place {  // of a record in the log
     consensus::Index index = 0;
-    Progress::Place last;                         // its newest entry
+    Progress::Place last;  // its newest entry
   };
 
   // No client's write runs, and none begins, while it lives. Whoever waits for the state learns from its begin on that a primary
@@ -106,20 +108,20 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   };
 
   // replica_set.cpp
-  void become(MemberState state);                 // with mutex_
-  void adopt(SetConfig config);                   // with mutex_
-  void tell_electable();                          // with mutex_
-  void adopt_from_log();                          // with mutex_
+  void become(MemberState state);  // with mutex_
+  void adopt(SetConfig config);    // with mutex_
+  void tell_electable();           // with mutex_
+  void adopt_from_log();           // with mutex_
   size_t find_self(const SetConfig& config) const;
   void check_self(const SetConfig& config) const;
-  MemberState own_state() const;                  // with mutex_: of who doesn't lead
+  MemberState own_state() const;  // with mutex_: of who doesn't lead
   storage::Stamp write_config(const SetConfig& config, std::string_view why);
   storage::Stamp append_message(storage::Transaction& transaction, bson::DocumentView message);
   void go_on_alone(const std::shared_ptr<const SetConfig>& now, const SetConfig& next);
 
   // replica_set_node.cpp: the node's life, what it decides, and what is made of it
-  void begin_node();                              // with mutex_
-  void connect_peers();                           // with mutex_
+  void begin_node();     // with mutex_
+  void connect_peers();  // with mutex_
   void decided(const consensus::Output& out) override;
   void note_replaced();
   std::optional<Progress::Place> place_noted(consensus::Index index) const;
@@ -134,8 +136,8 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   // replica_set_duties.cpp: what has its time
   void duty_loop();
   bool apply_ahead();
-  void take_over();                               // elected: to PRIMARY once everything is applied
-  void end_leadership();                          // no longer: what hasn't reached the log is lost
+  void take_over();       // elected: to PRIMARY once everything is applied
+  void end_leadership();  // no longer: what hasn't reached the log is lost
   void align_members();
   bool others_may_join(const consensus::Membership& members);
   void hand_over_to_better();
@@ -153,7 +155,8 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   std::vector<Heir> caught_up(consensus::Index within) const;
   void resign(const StepDown& how);
   bool hand_over(int64_t deadline_us, double above, std::set<consensus::MemberId>& refused);
-  std::optional<consensus::MemberId> best_caught_up(double above, const std::set<consensus::MemberId>& but, consensus::Index within) const;
+  std::optional<consensus::MemberId> best_caught_up(double above, const std::set<consensus::MemberId>& but,
+                                                    consensus::Index within) const;
   void forget_places();
   void renew_agreed();
   void advance_time(int64_t now_us);
@@ -168,12 +171,12 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   consensus::TableLogDisk disk_;
   WriteAcks acks_;
 
-  mutable std::mutex mutex_;                     // of what follows, up to the next one
-  std::condition_variable woken_;                // for the duties
+  mutable std::mutex mutex_;       // of what follows, up to the next one
+  std::condition_variable woken_;  // for the duties
   bool stopping_ = false;
   std::shared_ptr<const SetConfig> config_;
-  size_t self_ = 0;                              // in config_->members; beyond: removed
-  consensus::Standing led_;                      // who leads, as far as is known
+  size_t self_ = 0;          // in config_->members; beyond: removed
+  consensus::Standing led_;  // who leads, as far as is known
   int64_t led_since_us_ = 0;
   int64_t elected_ms_ = 0;
   int64_t since_us_ = 0;
@@ -193,41 +196,42 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   bool forced_ = false;                          // node_ was stopped for go_on_alone
   storage::Stamp advance_seen_ = 0;              // of the oplog, by advance_time
   int64_t advance_seen_us_ = 0;
-  std::deque<Place> places_;                     // of this leader's records, for those who count members
+  std::deque<Place> places_;  // of this leader's records, for those who count members
   std::atomic<MemberState> state_{MemberState::startup};
   std::atomic<int64_t> term_{0};
-  std::shared_mutex primary_mutex_;              // shared: a write runs; alone: the end of being primary
-  std::atomic<bool> writes_held_{false};         // whoever waits for it alone goes first
+  std::shared_mutex primary_mutex_;       // shared: a write runs; alone: the end of being primary
+  std::atomic<bool> writes_held_{false};  // whoever waits for it alone goes first
 
   std::unique_ptr<consensus::TcpTransport> transport_;
-  std::unique_ptr<consensus::RaftNode> node_;    // set once, under mutex_
+  std::unique_ptr<consensus::RaftNode> node_;  // set once, under mutex_
   std::unique_ptr<LogPump> pump_;
 
-  mutable std::mutex apply_mutex_;               // of what follows
+  mutable std::mutex apply_mutex_;  // of what follows
   std::condition_variable to_apply_woken_;
   bool apply_stopping_ = false;
-  bool apply_held_ = false;                      // until it is known what of this member's own writes stays
-  // What this member made before it was agreed on, as primary or about to be one, ends here. While committed_ lies before it, readers see
-  // what may be rolled back. Known from the end of leadership on; while it leads every read asks.
+  bool apply_held_ = false;  // until it is known what of this member's own writes stays
+  // What this member made before it was agreed on, as primary or about to be one, ends here. While committed_ lies before it,
+  // readers see what may be rolled back. Known from the end of leadership on; while it leads every read asks.
   storage::Stamp unagreed_upto_ = 0;
   std::deque<consensus::EntryPtr> to_apply_;
   std::vector<consensus::ReadState> to_answer_;
   std::vector<consensus::ReadState> early_reads_;  // of what isn't applied yet
   consensus::Index applied_ = 0;
-  consensus::Term caught_up_ = 0;                // everything before this term's first entry is applied
-  consensus::Index ahead_ = 0;                   // apply_ahead has made what is in the log up to here
-  std::set<consensus::Term> led_terms_;          // by this process: these terms' entries are here already
+  consensus::Term caught_up_ = 0;        // everything before this term's first entry is applied
+  consensus::Index ahead_ = 0;           // apply_ahead has made what is in the log up to here
+  std::set<consensus::Term> led_terms_;  // by this process: these terms' entries are here already
   Progress::Place committed_;
   using Asked = std::function<void(bool leads)>;
-  std::map<std::string, Asked> asked_;           // is this member still primary? By context
+  std::map<std::string, Asked> asked_;  // is this member still primary? By context
   uint64_t asked_last_ = 0;
 
-  std::mutex applying_mutex_;                    // one at a time makes what the log says; taken before the others
+  std::mutex applying_mutex_;  // one at a time makes what the log says; taken before the others
   std::atomic<bool> starting_over_{false};
   std::thread apply_thread_, duty_thread_;
 };
 
-// The newest index whose entries, and all before, are stamped up to `upto` at most. Entries without a stamp go with those before them.
+// The newest index whose entries, and all before, are stamped up to `upto` at most. Entries without a stamp go with those before
+// them.
 consensus::Index newest_index_with(storage::Stamp upto, consensus::Index compacted, consensus::Index last,
                                    const std::function<consensus::EntryPtr(consensus::Index)>& entry);
 

@@ -35,15 +35,19 @@ constexpr int64_t shorten_every_us = 5 * second_us;
 constexpr int64_t agree_wait_us = second_us / 2;  // for a new primary's first entry, before it goes on without
 constexpr int64_t settled_us = 2 * second_us;     // as primary, before somebody better is looked for
 constexpr int64_t copy_again_us = 10 * second_us;
-constexpr Index joins_within = 1000;              // entries a new voter may lag
+constexpr Index joins_within = 1000;  // entries a new voter may lag
 constexpr size_t places_max = 100'000;
-constexpr int64_t log_bytes_kept = 256 << 20;     // for members that lag
+constexpr int64_t log_bytes_kept = 256 << 20;  // for members that lag
 constexpr auto take_over_wait = std::chrono::seconds(2);
 constexpr int64_t answers_within_us = second_us / 2;  // of those who are asked whether they would lead
 
-int64_t now_us() { return base::system_clock().monotonic_us(); }
+int64_t now_us() {
+  return base::system_clock().monotonic_us();
+}
 
-bool contains(const std::vector<MemberId>& ids, MemberId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+bool contains(const std::vector<MemberId>& ids, MemberId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
 
 const PeerProgress* progress_of(const std::vector<PeerProgress>& all, MemberId id) {
   const auto at = std::find_if(all.begin(), all.end(), [id](const PeerProgress& one) { return one.id == id; });
@@ -87,7 +91,8 @@ void ReplicaSet::duty_loop() {
       if (log_begins && !starting_over_) begin_log_anew(*log_begins);
       if (copy && !starting_over_) copied = now, copy_anew();
     } catch (const OperationError& error) {
-      base::log(Severity::warning, LogComponent::repl, 7100033, "A duty of this member failed; trying again", Attributes().add("error", error.what()));
+      base::log(Severity::warning, LogComponent::repl, 7100033, "A duty of this member failed; trying again",
+                Attributes().add("error", error.what()));
     }
     lock.lock();
   }
@@ -101,8 +106,8 @@ void ReplicaSet::set_electable(bool electable) {
   if (electable && is_alone(node_->members(), node_id_)) node_->campaign();
 }
 
-// Everything up to the first entry of its term is applied, agreed on or ahead of that: what it writes from here on comes after all that
-// was agreed on before.
+// Everything up to the first entry of its term is applied, agreed on or ahead of that: what it writes from here on comes after
+// all that was agreed on before.
 void ReplicaSet::take_over() {
   consensus::Term term = 0;
   SetConfig config;
@@ -113,7 +118,8 @@ void ReplicaSet::take_over() {
     term = led_.term;
     std::lock_guard applying(apply_mutex_);
     if (apply_held_) return;
-    const bool arbiters = std::any_of(config_->members.begin(), config_->members.end(), [](const MemberConfig& member) { return member.arbiter; });
+    const bool arbiters =
+        std::any_of(config_->members.begin(), config_->members.end(), [](const MemberConfig& member) { return member.arbiter; });
     ahead = caught_up_ != term;
     if (ahead && (!arbiters || now_us() - led_since_us_ < agree_wait_us)) return;
   }
@@ -168,7 +174,8 @@ void ReplicaSet::end_leadership() {
   pump_->stop_leading();
   answer_all_reads(false);
   // What was committed here and has no place in the log is nobody else's; what has one may still be agreed on.
-  if (std::exchange(took_over_, false) && pump_->left_over()) return roll_back("some of this member's last writes had not reached the log");
+  if (std::exchange(took_over_, false) && pump_->left_over())
+    return roll_back("some of this member's last writes had not reached the log");
   {
     const Stamp newest = oplog_.newest().optime.ts;
     std::scoped_lock lock(mutex_, apply_mutex_);
@@ -189,7 +196,8 @@ void ReplicaSet::roll_back(const std::string& why) {
     base::log(Severity::warning, LogComponent::repl, 21612, "Rolled back writes were kept",
               Attributes().add("documents", documents).add("directory", options_.rollback_directory));
   } catch (const OperationError& error) {
-    base::log(Severity::error, LogComponent::repl, 21613, "Rolled back writes could not be kept", Attributes().add("error", error.what()));
+    base::log(Severity::error, LogComponent::repl, 21613, "Rolled back writes could not be kept",
+              Attributes().add("error", error.what()));
   }
   start_over(why);
 }
@@ -209,7 +217,8 @@ void ReplicaSet::align_members() {
   const std::vector<PeerProgress> progress = node_->progress();
   const auto propose = [&](MemberChange::Kind kind, MemberId id, const char* what) {
     if (!node_->propose_members({{kind, id}})) return;
-    base::log(Severity::info, LogComponent::repl, 7100034, "The membership of consensus changes", Attributes().add("member", static_cast<int64_t>(id)).add("change", what));
+    base::log(Severity::info, LogComponent::repl, 7100034, "The membership of consensus changes",
+              Attributes().add("member", static_cast<int64_t>(id)).add("change", what));
   };
   for (const MemberConfig& member : config->members) {
     const MemberId id = consensus_id(member);
@@ -218,7 +227,8 @@ void ReplicaSet::align_members() {
     if (voter && member.votes == 0) return propose(MemberChange::Kind::add_learner, id, "votes no more");
     if (!learner || member.votes == 0) continue;
     const PeerProgress* reached = progress_of(progress, id);
-    if (reached && reached->recently_active && !reached->behind && reached->matched + joins_within >= status.last && reached->matched > 0) {
+    if (reached && reached->recently_active && !reached->behind && reached->matched + joins_within >= status.last &&
+        reached->matched > 0) {
       return propose(MemberChange::Kind::add_voter, id, "votes");
     }
   }
@@ -229,8 +239,8 @@ void ReplicaSet::align_members() {
   }
 }
 
-// A membership that no entry brought (go_on_alone) is this member's alone: others who have the entries before it would go on with the one
-// that they know. Once the log begins behind it, whoever joins copies, and has it with the copy.
+// A membership that no entry brought (go_on_alone) is this member's alone: others who have the entries before it would go on with
+// the one that they know. Once the log begins behind it, whoever joins copies, and has it with the copy.
 bool ReplicaSet::others_may_join(const consensus::Membership& members) {
   if (members.index <= node_->log_meta().compacted.index) return true;
   std::vector<consensus::EntryPtr> brought_by;
@@ -273,7 +283,8 @@ std::vector<ReplicaSet::Heir> ReplicaSet::caught_up(Index within) const {
   return found;
 }
 
-// The first of them with a priority above `above` that says it would lead: who is frozen isn't asked to, and no write waits for it.
+// The first of them with a priority above `above` that says it would lead: who is frozen isn't asked to, and no write waits for
+// it.
 std::optional<MemberId> ReplicaSet::best_caught_up(double above, const std::set<MemberId>& but, Index within) const {
   for (const Heir& heir : caught_up(within)) {
     if (heir.priority > above && !but.contains(heir.id) && node_->stands(heir.id)) return heir.id;
@@ -281,12 +292,13 @@ std::optional<MemberId> ReplicaSet::best_caught_up(double above, const std::set<
   return std::nullopt;
 }
 
-// Writes stop, and whoever has the rest of the log first takes over. False: nobody did in time, and this member leads on; one that
-// was asked in vain is among the refused.
+// Writes stop, and whoever has the rest of the log first takes over. False: nobody did in time, and this member leads on; one
+// that was asked in vain is among the refused.
 bool ReplicaSet::hand_over(int64_t deadline_us, double above, std::set<MemberId>& refused) {
   const WritesStopped none_writes(*this);
   if (state() != MemberState::primary) return true;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(std::max<int64_t>(0, deadline_us - now_us()));
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::microseconds(std::max<int64_t>(0, deadline_us - now_us()));
   if (!pump_->drain(deadline)) return state() != MemberState::primary;
   std::optional<MemberId> target;
   while (!(target = best_caught_up(above, refused, 0))) {
@@ -323,18 +335,22 @@ void ReplicaSet::step_down(const StepDown& how) {
   woken_.notify_all();
 }
 
-// Without somebody who takes over. Those who have the log may be frozen: then there is no primary until one of them isn't any more.
+// Without somebody who takes over. Those who have the log may be frozen: then there is no primary until one of them isn't any
+// more.
 void ReplicaSet::resign(const StepDown& how) {
   const auto refuse_without = [&](Index within) {
     if (how.force || !caught_up(within).empty()) return;
-    throw OperationError(ErrorCode::exceeded_time_limit, "No electable secondaries caught up as of " + base::iso_date(base::system_clock().wall_ms()) +
-                                                         ". Please use the replSetStepDown command with the argument {force: true} to force node to step down.");
+    throw OperationError(
+        ErrorCode::exceeded_time_limit,
+        "No electable secondaries caught up as of " + base::iso_date(base::system_clock().wall_ms()) +
+            ". Please use the replSetStepDown command with the argument {force: true} to force node to step down.");
   };
   refuse_without(joins_within);
   const WritesStopped none_writes(*this);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   pump_->drain(deadline);
-  while (!how.force && caught_up(0).empty() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(counting_round);
+  while (!how.force && caught_up(0).empty() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(counting_round);
   refuse_without(0);
   std::unique_lock lock(mutex_);
   electable_us_ = now_us() + how.period_ms * 1000;
@@ -360,7 +376,8 @@ void ReplicaSet::count_members() {
       shown = std::min(shown, node_->applied_by(reached->id));
       if (shown < reached->matched) node_->ask(reached->id);
     }
-    const auto behind = std::upper_bound(places_.begin(), places_.end(), shown, [](Index index, const Place& place) { return index < place.index; });
+    const auto behind = std::upper_bound(places_.begin(), places_.end(), shown,
+                                         [](Index index, const Place& place) { return index < place.index; });
     const Stamp upto = behind == places_.begin() ? 0 : std::prev(behind)->last.optime.ts;
     members.push_back({&member, upto, i == self_ ? oplog_.newest().optime.ts : upto});
   }
@@ -424,7 +441,8 @@ void ReplicaSet::shorten_log() {
   const consensus::CoreStatus status = node_->status();
   Index upto = newest_index_with(held, meta.compacted.index, status.applied, [this](Index at) {
     std::vector<consensus::EntryPtr> found;
-    if (node_->entries(at, at + 1, 1, found) != consensus::Lookup::found) throw OperationError(ErrorCode::internal_error, "an entry of the log is gone");
+    if (node_->entries(at, at + 1, 1, found) != consensus::Lookup::found)
+      throw OperationError(ErrorCode::internal_error, "an entry of the log is gone");
     return found.front();
   });
   if (engine_.file_bytes(consensus::log_table) < log_bytes_kept) {

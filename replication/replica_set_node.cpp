@@ -45,8 +45,10 @@ Index newest_index_with(Stamp upto, Index compacted, Index last, const std::func
     Stamp stamp = 0;
     Index at = middle;
     for (; at <= high && stamp == 0; ++at) stamp = stamp_of_context(entry(at)->context);
-    if (stamp != 0 && stamp <= upto) low = at - 1;
-    else high = middle - 1;
+    if (stamp != 0 && stamp <= upto)
+      low = at - 1;
+    else
+      high = middle - 1;
   }
   return low;
 }
@@ -65,7 +67,8 @@ void ReplicaSet::begin_node() {
   consensus::NodeOptions options;
   options.core.id = network.self;
   options.core.committed_bytes_max = committed_bytes_max;
-  options.core.election_ticks = static_cast<uint32_t>(std::max(election_ticks_min, config_->election_timeout_ms / options.tick_ms));
+  options.core.election_ticks =
+      static_cast<uint32_t>(std::max(election_ticks_min, config_->election_timeout_ms / options.tick_ms));
   {
     const auto image = disk_.load();
     options.core.applied = newest_index_with(engine_.recovered_stamp(), image->meta.compacted.index, image->last,
@@ -86,7 +89,8 @@ void ReplicaSet::begin_node() {
   node_ = std::make_unique<consensus::RaftNode>(options, disk_, *transport_, static_cast<consensus::NodeOwner&>(*this));
   term_ = static_cast<int64_t>(node_->status().standing.term);
   pump_ = std::make_unique<LogPump>(
-      engine_, oplog_, applier_.forward(), [this](base::BytesView data, base::BytesView context) { return node_->propose(data, context); },
+      engine_, oplog_, applier_.forward(),
+      [this](base::BytesView data, base::BytesView context) { return node_->propose(data, context); },
       [this](consensus::Position place, const LogRecord& record) {
         std::lock_guard lock(mutex_);
         places_.push_back({place.index, newest_of(record)});
@@ -101,8 +105,10 @@ void ReplicaSet::begin_node() {
 
 void ReplicaSet::connect_peers() {
   for (const consensus::MemberId id : std::exchange(peers_, {})) {
-    if (member_of(*config_, id)) peers_.insert(id);
-    else transport_->remove_peer(id);
+    if (member_of(*config_, id))
+      peers_.insert(id);
+    else
+      transport_->remove_peer(id);
   }
   for (size_t i = 0; i < config_->members.size(); ++i) {
     const MemberConfig& member = config_->members[i];
@@ -115,7 +121,8 @@ void ReplicaSet::connect_peers() {
 
 void ReplicaSet::start_over(const std::string& why) {
   if (starting_over_.exchange(true)) return;
-  base::log(Severity::warning, LogComponent::repl, 7100031, "This member starts anew from what the set has agreed on", Attributes().add("reason", why));
+  base::log(Severity::warning, LogComponent::repl, 7100031, "This member starts anew from what the set has agreed on",
+            Attributes().add("reason", why));
   options_.restart(why);
 }
 
@@ -165,8 +172,10 @@ void ReplicaSet::decided(const consensus::Output& out) {
   }
   if (out.behind) {
     std::lock_guard lock(mutex_);
-    if (consensus::is_arbiter(node_id_)) log_begins_ = out.behind;
-    else copy_wanted_ = true;
+    if (consensus::is_arbiter(node_id_))
+      log_begins_ = out.behind;
+    else
+      copy_wanted_ = true;
     woken_.notify_all();
   }
 }
@@ -182,7 +191,8 @@ void ReplicaSet::apply_loop() {
   base::LogContext context("ReplApplier");
   std::unique_lock lock(apply_mutex_);
   for (;;) {
-    to_apply_woken_.wait(lock, [this] { return apply_stopping_ || (!apply_held_ && (!to_apply_.empty() || !to_answer_.empty())); });
+    to_apply_woken_.wait(lock,
+                         [this] { return apply_stopping_ || (!apply_held_ && (!to_apply_.empty() || !to_answer_.empty())); });
     if (apply_stopping_) return;
     std::vector<EntryPtr> entries(to_apply_.begin(), to_apply_.end());
     to_apply_.clear();
@@ -196,7 +206,8 @@ void ReplicaSet::apply_loop() {
       if (!entries.empty()) apply(entries);
     } catch (const std::exception& error) {
       // Going on would make this member's data another than the others'.
-      base::log(Severity::fatal, LogComponent::repl, 7100032, "What the set has agreed on cannot be done here; stopping", Attributes().add("error", error.what()));
+      base::log(Severity::fatal, LogComponent::repl, 7100032, "What the set has agreed on cannot be done here; stopping",
+                Attributes().add("error", error.what()));
       std::_Exit(14);
     }
     answer_reads(std::move(reads));
@@ -260,7 +271,8 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
 // The set may have agreed before the pump has noted the place.
 std::optional<Progress::Place> ReplicaSet::place_noted(Index index) const {
   std::lock_guard lock(mutex_);
-  const auto at = std::lower_bound(places_.begin(), places_.end(), index, [](const Place& place, Index wanted) { return place.index < wanted; });
+  const auto at = std::lower_bound(places_.begin(), places_.end(), index,
+                                   [](const Place& place, Index wanted) { return place.index < wanted; });
   if (at == places_.end() || at->index != index) return std::nullopt;
   return at->last;
 }
@@ -276,9 +288,11 @@ ReplicaSet::Records ReplicaSet::due(Records from, Records end) {
   std::unique_lock lock(apply_mutex_);
   for (;;) {
     const int64_t past = base::system_clock().wall_ms() - delay_ms;
-    const auto to = std::find_if(from, end, [past](const LogRecord& record) { return record.entries.front().entry.wall_ms > past; });
+    const auto to =
+        std::find_if(from, end, [past](const LogRecord& record) { return record.entries.front().entry.wall_ms > past; });
     if (to != from || apply_stopping_) return to;
-    to_apply_woken_.wait_for(lock, std::chrono::milliseconds(std::min<int64_t>(from->entries.front().entry.wall_ms - past, 1000)));
+    to_apply_woken_.wait_for(lock,
+                             std::chrono::milliseconds(std::min<int64_t>(from->entries.front().entry.wall_ms - past, 1000)));
   }
 }
 
@@ -299,8 +313,9 @@ void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, boo
   }
 }
 
-// A new primary's first entry is agreed on when members with data have it; with an arbiter in their place that may be never, as long as
-// one is away. What this member's log has is made here then, as a primary's own writes are: agreed on later, or rolled back.
+// A new primary's first entry is agreed on when members with data have it; with an arbiter in their place that may be never, as
+// long as one is away. What this member's log has is made here then, as a primary's own writes are: agreed on later, or rolled
+// back.
 bool ReplicaSet::apply_ahead() {
   const std::lock_guard turn(applying_mutex_);
   Index at = 0;

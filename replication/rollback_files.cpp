@@ -48,7 +48,8 @@ void write_whole(const std::string& path, const Bytes& bytes) {
   const int error = errno;
   if (file >= 0) ::close(file);
   if (written) return;
-  throw OperationError(error == ENOSPC ? ErrorCode::out_of_disk_space : ErrorCode::internal_error, "cannot write " + path + ": " + std::strerror(error));
+  throw OperationError(error == ENOSPC ? ErrorCode::out_of_disk_space : ErrorCode::internal_error,
+                       "cannot write " + path + ": " + std::strerror(error));
 }
 
 // nullptr: it is gone, or its branch is.
@@ -97,7 +98,8 @@ int64_t write_rollback_files(storage::Engine& engine, Oplog& oplog, storage::Sta
     if (file.empty()) continue;
     // Branches share the collection's uuid.
     const std::string_view db = storage::database_of(ns);
-    const std::string folder = directory + "/" + uuid_text(collection->uuid_bytes()) + std::string(db.substr(std::min(db.find('@'), db.size())));
+    const std::string folder =
+        directory + "/" + uuid_text(collection->uuid_bytes()) + std::string(db.substr(std::min(db.find('@'), db.size())));
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     write_whole(folder + "/removed." + base::iso_date(base::system_clock().wall_ms()) + ".bson", file);

@@ -129,7 +129,8 @@ class Change {
   void modify() {
     const auto found = collection(target());
     for (const std::string_view option : {"dedup", "commits"}) {
-      if (const auto value = command_.find(option); value.is_object()) return catalog_.alter_option(found, option, value.as_document());
+      if (const auto value = command_.find(option); value.is_object())
+        return catalog_.alter_option(found, option, value.as_document());
     }
     const auto change = command_.find("index");
     if (!change.is_object()) refuse("nothing to modify");

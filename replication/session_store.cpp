@@ -40,8 +40,8 @@ std::shared_ptr<storage::Collection> open_or_create(storage::Engine& engine, std
   }
 }
 
-// As the log's entry of the write is the record's history, it has none of its own. Its generation is that entry's stamp: so it is the
-// same on all members.
+// As the log's entry of the write is the record's history, it has none of its own. Its generation is that entry's stamp: so it is
+// the same on all members.
 void put(Transaction& transaction, storage::Collection& collection, bson::DocumentView document, Stamp stamp) {
   transaction.set_next_stamp(stamp);
   const auto record = collection.find_id(transaction, document.find("_id"));
@@ -61,7 +61,8 @@ void put_record(Transaction& transaction, storage::Collection& records, const Se
   put(transaction, records, out.done(), last.ts);
 }
 
-void put_image(Transaction& transaction, storage::Collection& images, const SessionWrite& write, Stamp stamp, bson::DocumentView document) {
+void put_image(Transaction& transaction, storage::Collection& images, const SessionWrite& write, Stamp stamp,
+               bson::DocumentView document) {
   bson::Builder out;
   out.append("_id", lsid_document(write.session)).append("txnNum", write.txn_number).append("ts", timestamp_of(stamp));
   out.append("imageKind", write.image == SessionWrite::Image::before ? "preImage" : "postImage").append("image", document);
@@ -94,25 +95,29 @@ struct SessionHistory::State {
   explicit State(BytesView session) : id(session) {}
 
   const Bytes id;
-  bool lent = false;               // with the store's mutex
-  bool passed = false;             // likewise: another member went on with the session; the rest belongs to who has it
+  bool lent = false;    // with the store's mutex
+  bool passed = false;  // likewise: another member went on with the session; the rest belongs to who has it
   bool loaded = false;
-  bool incomplete = false;         // the log was cut before the first statement
+  bool incomplete = false;  // the log was cut before the first statement
   int64_t txn_number = no_number;
   OpTime last = no_optime;
   std::map<int32_t, Stamp> executed;
 };
 
-SessionHistory::SessionHistory(SessionStore& store, std::shared_ptr<State> state) : store_(store), state_(std::move(state)), last_(state_->last) {}
+SessionHistory::SessionHistory(SessionStore& store, std::shared_ptr<State> state)
+    : store_(store), state_(std::move(state)), last_(state_->last) {}
 
-SessionHistory::~SessionHistory() { store_.give_back(*state_); }
+SessionHistory::~SessionHistory() {
+  store_.give_back(*state_);
+}
 
 std::optional<Stamp> SessionHistory::executed(int32_t statement) const {
   const auto found = state_->executed.find(statement);
   if (found != state_->executed.end()) return found->second;
   if (state_->incomplete) {
-    throw OperationError(ErrorCode::incomplete_transaction_history, "Incomplete history detected for transaction " + std::to_string(state_->txn_number) +
-                                                                    " on session " + base::to_hex(BytesView(state_->id).substr(0, 16)));
+    throw OperationError(ErrorCode::incomplete_transaction_history, "Incomplete history detected for transaction " +
+                                                                        std::to_string(state_->txn_number) + " on session " +
+                                                                        base::to_hex(BytesView(state_->id).substr(0, 16)));
   }
   return std::nullopt;
 }
@@ -146,11 +151,13 @@ void SessionHistory::save(Transaction& transaction) {
 
 std::optional<bson::Document> SessionHistory::image(Stamp stamp) const {
   const auto kept = get(store_.engine_, images_ns, state_->id);
-  if (!kept || kept->find("ts").type() != bson::Type::timestamp || stamp_of(kept->find("ts").as_timestamp()) != stamp) return std::nullopt;
+  if (!kept || kept->find("ts").type() != bson::Type::timestamp || stamp_of(kept->find("ts").as_timestamp()) != stamp)
+    return std::nullopt;
   return bson::Document(kept->find("image").as_document());
 }
 
-std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64_t txn_number, const std::function<void()>& interrupted) {
+std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64_t txn_number,
+                                                        const std::function<void()>& interrupted) {
   std::shared_ptr<SessionHistory::State> state;
   {
     std::unique_lock lock(mutex_);
@@ -172,9 +179,10 @@ std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64
   std::unique_ptr<SessionHistory> history(new SessionHistory(*this, state));  // gives it back whatever comes
   if (!state->loaded) load(*state);
   if (txn_number < state->txn_number) {
-    throw OperationError(ErrorCode::transaction_too_old, "Retryable write with txnNumber " + std::to_string(txn_number) + " is prohibited on session " +
-                                                             base::to_hex(session.substr(0, 16)) + " because a newer retryable write with txnNumber " +
-                                                             std::to_string(state->txn_number) + " has already started on this session.");
+    throw OperationError(ErrorCode::transaction_too_old,
+                         "Retryable write with txnNumber " + std::to_string(txn_number) + " is prohibited on session " +
+                             base::to_hex(session.substr(0, 16)) + " because a newer retryable write with txnNumber " +
+                             std::to_string(state->txn_number) + " has already started on this session.");
   }
   if (txn_number > state->txn_number) {
     state->txn_number = txn_number;
@@ -183,7 +191,8 @@ std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64
     state->executed.clear();
   }
   history->begin();
-  const auto take = [&](std::string_view ns, std::shared_ptr<storage::Collection>& collection, std::shared_lock<std::shared_mutex>& schema) {
+  const auto take = [&](std::string_view ns, std::shared_ptr<storage::Collection>& collection,
+                        std::shared_lock<std::shared_mutex>& schema) {
     do {
       schema = {};
       collection = open_or_create(engine_, ns);
@@ -224,7 +233,8 @@ void SessionStore::keep_image(Transaction& transaction, storage::Collection& ima
   put_image(transaction, images, write, stamp, document);
 }
 
-void SessionStore::written_elsewhere(Transaction& transaction, storage::Collection& records, const SessionWrite& write, OpTime last) {
+void SessionStore::written_elsewhere(Transaction& transaction, storage::Collection& records, const SessionWrite& write,
+                                     OpTime last) {
   put_record(transaction, records, write, last);
   transaction.after_commit([this, session = Bytes(write.session)] {
     const std::lock_guard lock(mutex_);

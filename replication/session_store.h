@@ -84,8 +84,8 @@ class SessionStore {
                   bson::DocumentView document);
   void written_elsewhere(storage::Transaction& transaction, storage::Collection& records, const SessionWrite& write, OpTime last);
 
-  // Forgets sessions last written in before `wall_ms` that `alive` doesn't know any more, on all members: only a primary may. Returns how
-  // many.
+  // Forgets sessions last written in before `wall_ms` that `alive` doesn't know any more, on all members: only a primary may.
+  // Returns how many.
   int64_t expire(Committer& committer, int64_t wall_ms, const std::function<bool(BytesView session)>& alive);
 
  private:

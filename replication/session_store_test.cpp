@@ -1,5 +1,5 @@
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <map>
 #include <set>
@@ -19,7 +19,8 @@ using storage::Transaction;
 namespace {
 
 struct Member {
-  explicit Member(const std::string& path, uint64_t oplog_bytes = 100 << 20) : engine(storage::test_options(path)), oplog(engine, oplog_bytes), committer(engine, oplog), sessions(engine, oplog) {}
+  explicit Member(const std::string& path, uint64_t oplog_bytes = 100 << 20)
+      : engine(storage::test_options(path)), oplog(engine, oplog_bytes), committer(engine, oplog), sessions(engine, oplog) {}
 
   std::unique_ptr<SessionHistory> check_out(const Bytes& session, int64_t number) {
     return sessions.check_out(session, number, [] {});
@@ -53,7 +54,9 @@ struct Member {
   SessionStore sessions;
 };
 
-Bytes session_named(char name) { return Bytes(SessionWrite::id_bytes, name); }
+Bytes session_named(char name) {
+  return Bytes(SessionWrite::id_bytes, name);
+}
 
 int code_of(const std::function<void()>& work) {
   try {
@@ -76,8 +79,12 @@ TEST_CASE("an entry keeps the session it was written in, and damage to it is not
     entry.ns = "t.c";
     entry.term = *rc::gen::inRange<int64_t>(0, INT64_MAX);
     entry.o = o;
-    entry.session = SessionWrite{id, *rc::gen::arbitrary<int64_t>(), *rc::gen::arbitrary<int32_t>(),
-                                 {*rc::gen::arbitrary<uint64_t>(), *rc::gen::arbitrary<int64_t>()}, *rc::gen::element(SessionWrite::Image::none, SessionWrite::Image::before, SessionWrite::Image::after)};
+    entry.session =
+        SessionWrite{id,
+                     *rc::gen::arbitrary<int64_t>(),
+                     *rc::gen::arbitrary<int32_t>(),
+                     {*rc::gen::arbitrary<uint64_t>(), *rc::gen::arbitrary<int64_t>()},
+                     *rc::gen::element(SessionWrite::Image::none, SessionWrite::Image::before, SessionWrite::Image::after)};
     Bytes row;
     encode(entry, row);
     const Entry back = decode(row).or_throw();
@@ -145,8 +152,10 @@ TEST_CASE("where the log was cut, what is not known to have run is not run") {
       bson::Builder document;
       document.append("_id", i).append("text", std::string(100'000, static_cast<char>('a' + i % 26)));
       const bson::Document filler = document.done();
-      const auto stored = storage::in_transaction(member.engine, [&](Transaction& transaction) { return member.committer.insert(transaction, *collection, filler); });
-      storage::in_transaction(member.engine, [&](Transaction& transaction) { member.committer.remove(transaction, *collection, stored.id, filler); });
+      const auto stored = storage::in_transaction(
+          member.engine, [&](Transaction& transaction) { return member.committer.insert(transaction, *collection, filler); });
+      storage::in_transaction(
+          member.engine, [&](Transaction& transaction) { member.committer.remove(transaction, *collection, stored.id, filler); });
       if (i % 10 == 0) member.oplog.tend();
     }
     member.oplog.tend();
@@ -162,7 +171,10 @@ TEST_CASE("a session is lent to one at a time, and to nobody whose wait was inte
   const TemporaryDirectory directory;
   Member member(directory.path());
   auto first = member.check_out(session_named('a'), 1);
-  CHECK(code_of([&] { member.sessions.check_out(session_named('a'), 1, [] { throw base::OperationError(base::ErrorCode::interrupted, "stop"); }); }) == 11601);
+  CHECK(code_of([&] {
+          member.sessions.check_out(session_named('a'), 1,
+                                    [] { throw base::OperationError(base::ErrorCode::interrupted, "stop"); });
+        }) == 11601);
   std::atomic<bool> got{false};
   std::thread second([&] {
     const auto history = member.check_out(session_named('a'), 1);

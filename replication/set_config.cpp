@@ -20,8 +20,12 @@ constexpr int voters_max = 7;
 constexpr int64_t version_max = 2147483647;
 constexpr int64_t delay_seconds_max = 366LL * 24 * 60 * 60;
 
-[[noreturn]] void invalid(const std::string& why) { throw OperationError(ErrorCode::invalid_replica_set_config, why); }
-[[noreturn]] void incompatible(const std::string& why) { throw OperationError(ErrorCode::new_config_incompatible, why); }
+[[noreturn]] void invalid(const std::string& why) {
+  throw OperationError(ErrorCode::invalid_replica_set_config, why);
+}
+[[noreturn]] void incompatible(const std::string& why) {
+  throw OperationError(ErrorCode::new_config_incompatible, why);
+}
 
 std::string number(double value) {
   std::string text = std::to_string(value);
@@ -33,7 +37,8 @@ std::string number(double value) {
 // The fields of one document, each read at most once and in any order.
 class Fields {
  public:
-  Fields(std::string path, bson::DocumentView document, std::initializer_list<std::string_view> known) : path_(std::move(path)), document_(document) {
+  Fields(std::string path, bson::DocumentView document, std::initializer_list<std::string_view> known)
+      : path_(std::move(path)), document_(document) {
     for (const Element& field : document) {
       bool found = false;
       for (std::string_view name : known) found = found || name == field.name;
@@ -41,7 +46,9 @@ class Fields {
     }
   }
 
-  std::string text(std::string_view name) const { return std::string(typed(name, "string", [](const Element& e) { return e.is_string(); }).as_string()); }
+  std::string text(std::string_view name) const {
+    return std::string(typed(name, "string", [](const Element& e) { return e.is_string(); }).as_string());
+  }
   bool boolean(std::string_view name, bool otherwise) const {
     const Element value = optional(name, "bool", [](const Element& e) { return e.type() == Type::boolean || e.is_number(); });
     return value.exists() ? value.truthy() : otherwise;
@@ -54,7 +61,8 @@ class Fields {
     const Element value = optional(name, "long", [](const Element& e) { return e.is_number(); });
     if (!value.exists()) return otherwise;
     if (value.to_double() != std::floor(value.to_double())) {
-      throw OperationError(ErrorCode::bad_value, "Expected field \"" + std::string(name) + "\" to have a value exactly representable as a 64-bit integer");
+      throw OperationError(ErrorCode::bad_value, "Expected field \"" + std::string(name) +
+                                                     "\" to have a value exactly representable as a 64-bit integer");
     }
     return value.to_int64();
   }
@@ -69,8 +77,9 @@ class Fields {
   }
   Element any(std::string_view name) const { return document_[name]; }
   [[noreturn]] void wrong_type(std::string_view name, const Element& value, std::string_view wanted) const {
-    throw OperationError(ErrorCode::type_mismatch, "BSON field '" + dotted(name) + "' is the wrong type '" + std::string(bson::type_name(value.type())) +
-                                                       "', expected type '" + std::string(wanted) + "'");
+    throw OperationError(ErrorCode::type_mismatch, "BSON field '" + dotted(name) + "' is the wrong type '" +
+                                                       std::string(bson::type_name(value.type())) + "', expected type '" +
+                                                       std::string(wanted) + "'");
   }
 
  private:
@@ -97,20 +106,22 @@ std::string with_port(const std::string& host) {
   const size_t bracket = host.rfind(']');
   const size_t colon = host.rfind(':');
   const bool has_port = colon != host.npos && (bracket == host.npos || colon > bracket);
-  if (host.empty() || colon == 0) throw OperationError(ErrorCode::failed_to_parse, "Empty host component parsing HostAndPort from \"" + host + "\"");
+  if (host.empty() || colon == 0)
+    throw OperationError(ErrorCode::failed_to_parse, "Empty host component parsing HostAndPort from \"" + host + "\"");
   if (!has_port) return host + ":27017";
   const std::string port = host.substr(colon + 1);
   const bool digits = !port.empty() && port.size() <= 5 && port.find_first_not_of("0123456789") == port.npos;
   if (!digits || std::stoi(port) < 1 || std::stoi(port) > 65535) {
-    throw OperationError(ErrorCode::failed_to_parse, "Port number " + port + " out of range parsing HostAndPort from \"" + host + "\"");
+    throw OperationError(ErrorCode::failed_to_parse,
+                         "Port number " + port + " out of range parsing HostAndPort from \"" + host + "\"");
   }
   return host;
 }
 
 MemberConfig parse_member(bson::DocumentView document) {
   const Fields fields("ReplSetConfig.members", document,
-                      {"_id", "host", "arbiterOnly", "buildIndexes", "hidden", "priority", "tags", "secondaryDelaySecs", "slaveDelay", "votes",
-                       "horizons", "newlyAdded"});
+                      {"_id", "host", "arbiterOnly", "buildIndexes", "hidden", "priority", "tags", "secondaryDelaySecs",
+                       "slaveDelay", "votes", "horizons", "newlyAdded"});
   MemberConfig member;
   const Element id = fields.required("_id");
   if (!id.is_number()) fields.wrong_type("_id", id, "long");
@@ -140,7 +151,8 @@ MemberConfig parse_member(bson::DocumentView document) {
   }
   for (const Element& tag : member.tags) {
     if (!tag.is_string()) {
-      throw OperationError(ErrorCode::type_mismatch, "tags." + std::string(tag.name) + " field has non-string value of type " + std::string(bson::type_name(tag.type())));
+      throw OperationError(ErrorCode::type_mismatch, "tags." + std::string(tag.name) + " field has non-string value of type " +
+                                                         std::string(bson::type_name(tag.type())));
     }
   }
   if (member.arbiter) {
@@ -161,20 +173,22 @@ MemberConfig parse_member(bson::DocumentView document) {
 
 int64_t at_least(int64_t value, int64_t least, const char* name) {
   if (value < least) {
-    throw OperationError(ErrorCode::bad_value, std::string("BSON field '") + name + "' value must be >= " + std::to_string(least) + ", actual value '" +
-                                                   std::to_string(value) + "'");
+    throw OperationError(ErrorCode::bad_value, std::string("BSON field '") + name + "' value must be >= " +
+                                                   std::to_string(least) + ", actual value '" + std::to_string(value) + "'");
   }
   return value;
 }
 
 void parse_settings(bson::DocumentView document, SetConfig& config) {
-  const Fields fields("ReplSetConfig.settings", document,
-                      {"chainingAllowed", "heartbeatIntervalMillis", "heartbeatTimeoutSecs", "electionTimeoutMillis", "catchUpTimeoutMillis",
-                       "catchUpTakeoverDelayMillis", "getLastErrorModes", "getLastErrorDefaults", "replicaSetId"});
+  const Fields fields(
+      "ReplSetConfig.settings", document,
+      {"chainingAllowed", "heartbeatIntervalMillis", "heartbeatTimeoutSecs", "electionTimeoutMillis", "catchUpTimeoutMillis",
+       "catchUpTakeoverDelayMillis", "getLastErrorModes", "getLastErrorDefaults", "replicaSetId"});
   config.chaining = fields.boolean("chainingAllowed", true);
   config.heartbeat_interval_ms = at_least(fields.integer("heartbeatIntervalMillis", 2000), 1, "heartbeatIntervalMillis");
   config.heartbeat_timeout_s = at_least(fields.integer("heartbeatTimeoutSecs", 10), 1, "heartbeatTimeoutSecs");
-  config.election_timeout_ms = at_least(fields.integer("electionTimeoutMillis", config.election_timeout_ms), 1, "electionTimeoutMillis");
+  config.election_timeout_ms =
+      at_least(fields.integer("electionTimeoutMillis", config.election_timeout_ms), 1, "electionTimeoutMillis");
   config.catch_up_timeout_ms = at_least(fields.integer("catchUpTimeoutMillis", -1), -1, "catchUpTimeoutMillis");
   config.catch_up_takeover_ms = at_least(fields.integer("catchUpTakeoverDelayMillis", 30'000), -1, "catchUpTakeoverDelayMillis");
   config.write_modes = fields.object("getLastErrorModes");
@@ -191,7 +205,8 @@ void check_default_write(bson::DocumentView given) {
     const bool one = field.name == "w" && field.is_number() && field.to_double() == 1;
     const bool none = (field.name == "wtimeout" || field.name == "j" || field.name == "fsync") && !field.truthy();
     if (!one && !none) {
-      invalid("getLastErrorDefaults can't be changed from { w: 1, wtimeout: 0 }; setDefaultRWConcern sets the default write concern");
+      invalid(
+          "getLastErrorDefaults can't be changed from { w: 1, wtimeout: 0 }; setDefaultRWConcern sets the default write concern");
     }
   }
 }
@@ -203,12 +218,17 @@ void check_write_modes(const SetConfig& config) {
     if (!mode.is_object()) invalid("Expected '" + name + "' to be an Object, not " + std::string(bson::type_name(mode.type())));
     for (const Element& constraint : mode.as_document()) {
       if (!constraint.is_number()) {
-        invalid("Expected '" + name + "." + std::string(constraint.name) + "' to be a number, not " + std::string(bson::type_name(constraint.type())));
+        invalid("Expected '" + name + "." + std::string(constraint.name) + "' to be a number, not " +
+                std::string(bson::type_name(constraint.type())));
       }
-      if (constraint.to_int64() <= 0) invalid("Value of " + name + "." + std::string(constraint.name) + " must be positive, but found " + std::to_string(constraint.to_int64()));
+      if (constraint.to_int64() <= 0)
+        invalid("Value of " + name + "." + std::string(constraint.name) + " must be positive, but found " +
+                std::to_string(constraint.to_int64()));
       bool known = false;
       for (const MemberConfig& member : config.members) known = known || member.tags.has(constraint.name);
-      if (!known) invalid("Tag '" + std::string(constraint.name) + "' required by mode '" + std::string(mode.name) + "' is not present in any member");
+      if (!known)
+        invalid("Tag '" + std::string(constraint.name) + "' required by mode '" + std::string(mode.name) +
+                "' is not present in any member");
     }
   }
 }
@@ -218,11 +238,12 @@ bool is_localhost(const std::string& host) {
 }
 
 void check_whole(const SetConfig& config) {
-  if (config.version < 1 || config.version > version_max) invalid("version field value of " + std::to_string(config.version) + " is out of range");
+  if (config.version < 1 || config.version > version_max)
+    invalid("version field value of " + std::to_string(config.version) + " is out of range");
   if (config.name.empty()) invalid("Replica set configuration must have non-empty _id field");
   if (config.members.empty() || config.members.size() > members_max) {
-    invalid("Replica set configuration contains " + std::to_string(config.members.size()) + " members, but must have at least 1 and no more than  " +
-            std::to_string(members_max));
+    invalid("Replica set configuration contains " + std::to_string(config.members.size()) +
+            " members, but must have at least 1 and no more than  " + std::to_string(members_max));
   }
   size_t local = 0;
   int voters = 0;
@@ -232,7 +253,8 @@ void check_whole(const SetConfig& config) {
     for (size_t j = 0; j < i; ++j) {
       const std::string one = "members." + std::to_string(j), other = "members." + std::to_string(i);
       if (config.members[j].id == member.id) {
-        invalid("Found two member configurations with same _id field, " + one + "._id == " + other + "._id == " + std::to_string(member.id));
+        invalid("Found two member configurations with same _id field, " + one + "._id == " + other +
+                "._id == " + std::to_string(member.id));
       }
       if (config.members[j].host == member.host) {
         invalid("Found two member configurations with same host field, " + one + ".host == " + other + ".host == " + member.host);
@@ -243,11 +265,12 @@ void check_whole(const SetConfig& config) {
     electable = electable || member.electable();
   }
   if (local != 0 && local != config.members.size()) {
-    invalid("Either all host names in a replica set configuration must be localhost references, or none must be; found " + std::to_string(local) +
-            " out of " + std::to_string(config.members.size()));
+    invalid("Either all host names in a replica set configuration must be localhost references, or none must be; found " +
+            std::to_string(local) + " out of " + std::to_string(config.members.size()));
   }
   if (voters == 0 || voters > voters_max) {
-    invalid("Replica set configuration contains " + std::to_string(voters) + " voting members, but must be at least 1 and no more than " + std::to_string(voters_max));
+    invalid("Replica set configuration contains " + std::to_string(voters) +
+            " voting members, but must be at least 1 and no more than " + std::to_string(voters_max));
   }
   if (!electable) invalid("Replica set configuration must contain at least one non-arbiter member with priority > 0");
   check_write_modes(config);
@@ -262,24 +285,28 @@ bool ConfigPlace::newer_than(const ConfigPlace& other) const {
 }
 
 SetConfig parse_set_config(bson::DocumentView document) {
-  const Fields fields("ReplSetConfig", document,
-                      {"_id", "version", "term", "members", "protocolVersion", "writeConcernMajorityJournalDefault", "settings", "configsvr"});
+  const Fields fields(
+      "ReplSetConfig", document,
+      {"_id", "version", "term", "members", "protocolVersion", "writeConcernMajorityJournalDefault", "settings", "configsvr"});
   SetConfig config;
   config.name = fields.text("_id");
   config.version = fields.integer("version", 1);
   config.term = fields.integer("term", -1);
   if (config.term < -1) invalid("term field value of " + std::to_string(config.term) + " is out of range");
-  if (fields.boolean("configsvr", false)) invalid("Nodes being used for config servers must be started with the --configsvr flag");
+  if (fields.boolean("configsvr", false))
+    invalid("Nodes being used for config servers must be started with the --configsvr flag");
   const int64_t protocol = fields.integer("protocolVersion", 1);
   if (protocol != 1) invalid("protocolVersion of " + std::to_string(protocol) + " is not supported by this version");
   config.majority_journaled = fields.boolean("writeConcernMajorityJournalDefault", true);
-  if (!config.majority_journaled) invalid("writeConcernMajorityJournalDefault: false is not supported: a majority is always one of disks");
+  if (!config.majority_journaled)
+    invalid("writeConcernMajorityJournalDefault: false is not supported: a majority is always one of disks");
   const Element members = fields.required("members");
   if (!members.is_array()) fields.wrong_type("members", members, "array");
   for (const Element& member : members.as_document()) {
     if (!member.is_object()) {
-      throw OperationError(ErrorCode::type_mismatch, "BSON field 'ReplSetConfig.members." + std::string(member.name) + "' is the wrong type '" +
-                                                         std::string(bson::type_name(member.type())) + "', expected type 'object'");
+      throw OperationError(ErrorCode::type_mismatch, "BSON field 'ReplSetConfig.members." + std::string(member.name) +
+                                                         "' is the wrong type '" + std::string(bson::type_name(member.type())) +
+                                                         "', expected type 'object'");
     }
     config.members.push_back(parse_member(member.as_document()));
   }
@@ -296,7 +323,10 @@ bson::Document SetConfig::document() const {
     auto list = out.array("members");
     for (const MemberConfig& member : members) {
       auto one = list.object();
-      one.append("_id", member.id).append("host", member.host).append("arbiterOnly", member.arbiter).append("buildIndexes", member.build_indexes);
+      one.append("_id", member.id)
+          .append("host", member.host)
+          .append("arbiterOnly", member.arbiter)
+          .append("buildIndexes", member.build_indexes);
       one.append("hidden", member.hidden).append("priority", member.priority).append("tags", member.tags);
       one.append("secondaryDelaySecs", member.delay_seconds).append("votes", member.votes);
     }
@@ -305,9 +335,11 @@ bson::Document SetConfig::document() const {
   {
     auto settings = out.object("settings");
     settings.append("chainingAllowed", chaining).append("heartbeatIntervalMillis", static_cast<int32_t>(heartbeat_interval_ms));
-    settings.append("heartbeatTimeoutSecs", static_cast<int32_t>(heartbeat_timeout_s)).append("electionTimeoutMillis", static_cast<int32_t>(election_timeout_ms));
+    settings.append("heartbeatTimeoutSecs", static_cast<int32_t>(heartbeat_timeout_s))
+        .append("electionTimeoutMillis", static_cast<int32_t>(election_timeout_ms));
     settings.append("catchUpTimeoutMillis", static_cast<int32_t>(catch_up_timeout_ms));
-    settings.append("catchUpTakeoverDelayMillis", static_cast<int32_t>(catch_up_takeover_ms)).append("getLastErrorModes", write_modes);
+    settings.append("catchUpTakeoverDelayMillis", static_cast<int32_t>(catch_up_takeover_ms))
+        .append("getLastErrorModes", write_modes);
     {
       auto defaults = settings.object("getLastErrorDefaults");
       defaults.append("w", 1).append("wtimeout", 0);
@@ -329,18 +361,20 @@ void check_reconfig(const SetConfig& now, const SetConfig& next, bool force) {
     incompatible("New and old configurations differ in replica set name; old was " + now.name + ", and new is " + next.name);
   }
   if (!force && next.version <= now.version) {
-    incompatible("New replica set configuration version must be greater than old, but " + std::to_string(next.version) + " is not greater than " +
-                 std::to_string(now.version) + " for replica set " + next.name);
+    incompatible("New replica set configuration version must be greater than old, but " + std::to_string(next.version) +
+                 " is not greater than " + std::to_string(now.version) + " for replica set " + next.name);
   }
   if (next.set_id != bson::ObjectId() && next.set_id != now.set_id) {
-    incompatible("New and old configurations differ in replica set ID; old was " + now.set_id.to_hex() + ", and new is " + next.set_id.to_hex());
+    incompatible("New and old configurations differ in replica set ID; old was " + now.set_id.to_hex() + ", and new is " +
+                 next.set_id.to_hex());
   }
   int added = 0, removed = 0;
   for (const MemberConfig& member : next.members) {
     const MemberConfig* before = now.member(member.host);
     if (before && before->id != member.id) {
-      incompatible("New and old configurations both have members with host field but in new configuration the _id field is " + std::to_string(member.id) +
-                   " and in the old configuration it is " + std::to_string(before->id) + " for host " + member.host);
+      incompatible("New and old configurations both have members with host field but in new configuration the _id field is " +
+                   std::to_string(member.id) + " and in the old configuration it is " + std::to_string(before->id) +
+                   " for host " + member.host);
     }
     if (before && before->arbiter != member.arbiter) {
       incompatible("New and old configurations differ in the setting of the arbiterOnly field for member " + member.host +
@@ -356,7 +390,8 @@ void check_reconfig(const SetConfig& now, const SetConfig& next, bool force) {
     const MemberConfig* after = next.member(member.host);
     removed += member.votes && !(after && after->votes);
   }
-  if (!force && added + removed > 1) incompatible("Non force replica set reconfig can only add or remove at most 1 voting member.");
+  if (!force && added + removed > 1)
+    incompatible("Non force replica set reconfig can only add or remove at most 1 voting member.");
 }
 
 }  // namespace replication

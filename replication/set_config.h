@@ -14,12 +14,12 @@ namespace replication {
 
 struct MemberConfig {
   int32_t id = 0;
-  std::string host;             // "db1.example:27017"
+  std::string host;  // "db1.example:27017"
   bool arbiter = false;
   bool build_indexes = true;
   bool hidden = false;
   double priority = 1;
-  bson::Document tags;          // of strings
+  bson::Document tags;  // of strings
   int64_t delay_seconds = 0;
   int32_t votes = 1;
 
@@ -37,19 +37,19 @@ struct ConfigPlace {
 struct SetConfig {
   std::string name;
   int64_t version = 1;
-  int64_t term = -1;            // -1: none given
+  int64_t term = -1;  // -1: none given
   std::vector<MemberConfig> members;
   bool majority_journaled = true;
   // settings
   bool chaining = true;
   int64_t heartbeat_interval_ms = 2000;
   int64_t heartbeat_timeout_s = 10;
-  int64_t election_timeout_ms = 800;   // of silence, before another member stands; mongod's is 10'000
+  int64_t election_timeout_ms = 800;  // of silence, before another member stands; mongod's is 10'000
   int64_t catch_up_timeout_ms = -1;
   int64_t catch_up_takeover_ms = 30'000;
-  bson::Document write_modes;   // getLastErrorModes: {mode: {tag: count}}
-  bson::Document default_write; // getLastErrorDefaults
-  bson::ObjectId set_id;        // zeros: none yet
+  bson::Document write_modes;    // getLastErrorModes: {mode: {tag: count}}
+  bson::Document default_write;  // getLastErrorDefaults
+  bson::ObjectId set_id;         // zeros: none yet
 
   ConfigPlace place() const { return {version, term}; }
   // With every default filled in.

@@ -18,9 +18,13 @@ int code_of(const std::string& config) {
   return 0;
 }
 
-std::string with_member(const std::string& fields) { return R"({_id: "rs", members: [{_id: 0, host: "a:1")" + fields + "}]}"; }
+std::string with_member(const std::string& fields) {
+  return R"({_id: "rs", members: [{_id: 0, host: "a:1")" + fields + "}]}";
+}
 
-SetConfig of(const std::string& text) { return parse_set_config(json(text)); }
+SetConfig of(const std::string& text) {
+  return parse_set_config(json(text));
+}
 
 int reconfig_code(const SetConfig& now, const SetConfig& next, bool force = false) {
   try {
@@ -83,7 +87,8 @@ TEST_CASE("eight voters are too many, seven are not") {
 TEST_CASE("a reconfiguration goes one voter and one version at a time") {
   const SetConfig one = of(R"({_id: "rs", version: 4, members: [{_id: 0, host: "a:1"}]})");
   const SetConfig two = of(R"({_id: "rs", version: 5, members: [{_id: 0, host: "a:1"}, {_id: 1, host: "b:1"}]})");
-  const SetConfig three = of(R"({_id: "rs", version: 5, members: [{_id: 0, host: "a:1"}, {_id: 1, host: "b:1"}, {_id: 2, host: "c:1"}]})");
+  const SetConfig three =
+      of(R"({_id: "rs", version: 5, members: [{_id: 0, host: "a:1"}, {_id: 1, host: "b:1"}, {_id: 2, host: "c:1"}]})");
   CHECK(reconfig_code(one, two) == 0);
   CHECK(reconfig_code(one, three) == 103);
   CHECK(reconfig_code(one, three, true) == 0);

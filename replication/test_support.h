@@ -49,7 +49,8 @@ inline std::vector<LogRecord> sent(const std::vector<LogRecord>& records) {
 // With deltas; each record once, and in order.
 inline std::vector<LogRecord> sent(Member& from, const std::vector<LogRecord>& records) {
   std::vector<LogRecord> received;
-  for (const LogRecord& record : records) received.push_back(decode_record(encode(from.applier.forward().encode(record))).or_throw());
+  for (const LogRecord& record : records)
+    received.push_back(decode_record(encode(from.applier.forward().encode(record))).or_throw());
   return received;
 }
 

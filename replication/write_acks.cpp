@@ -4,7 +4,6 @@
 #include <set>
 #include <string>
 
-
 namespace replication {
 
 using base::ErrorCode;
@@ -19,7 +18,9 @@ bson::DocumentView tags_of(const SetConfig& config, const WriteConcern& concern)
   return mode.is_object() ? mode.as_document() : bson::DocumentView();
 }
 
-bool by_tags(const WriteConcern& concern) { return !concern.tags.empty() || (!concern.mode.empty() && !concern.majority()); }
+bool by_tags(const WriteConcern& concern) {
+  return !concern.tags.empty() || (!concern.mode.empty() && !concern.majority());
+}
 
 bool satisfied(const SetConfig& config, const WriteConcern& concern, Stamp stamp, const std::vector<MemberReached>& members) {
   const auto has = [&](const MemberReached& one) { return (concern.journal ? one.upto : one.in_memory) >= stamp; };
@@ -128,7 +129,8 @@ void WriteAcks::expire(int64_t now_us) {
           ++at;
           continue;
         }
-        ready.emplace_back(std::move(at->second.done), WriteConcernFailure{ErrorCode::write_concern_failed, "waiting for replication timed out"});
+        ready.emplace_back(std::move(at->second.done),
+                           WriteConcernFailure{ErrorCode::write_concern_failed, "waiting for replication timed out"});
         at = waiters->erase(at);
       }
     }

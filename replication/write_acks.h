@@ -16,8 +16,8 @@ namespace replication {
 // How far each member with data has come.
 struct MemberReached {
   const MemberConfig* member = nullptr;
-  storage::Stamp upto = 0;      // has the log to here on disk
-  storage::Stamp in_memory = 0; // the same for this member, whose memory is ahead of its disk; else as `upto`
+  storage::Stamp upto = 0;       // has the log to here on disk
+  storage::Stamp in_memory = 0;  // the same for this member, whose memory is ahead of its disk; else as `upto`
 };
 
 // Can a set with these members ever give this? Else why not.

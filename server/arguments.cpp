@@ -33,7 +33,9 @@ constexpr std::initializer_list<Type> booleans = {Type::boolean, Type::int64, Ty
 
 Arguments::Arguments(const Request& request) : Arguments(request.command, request.body) {}
 
-std::string Arguments::dotted(std::string_view name) const { return path_ + "." + std::string(name); }
+std::string Arguments::dotted(std::string_view name) const {
+  return path_ + "." + std::string(name);
+}
 
 bson::Element Arguments::any(std::string_view name) const {
   const bson::Element element = fields_.find(name);
@@ -72,8 +74,8 @@ std::optional<int64_t> Arguments::integer(std::string_view name) const {
 std::optional<int64_t> Arguments::unsigned_integer(std::string_view name) const {
   const auto value = integer(name);
   if (value && *value < 0) {
-    throw OperationError(51024, "BSON field '" + std::string(name) + "' value must be >= 0, actual value '" +
-                                    std::to_string(*value) + "'");
+    throw OperationError(
+        51024, "BSON field '" + std::string(name) + "' value must be >= 0, actual value '" + std::to_string(*value) + "'");
   }
   return value;
 }

@@ -25,10 +25,10 @@ class Arguments {
 
   // nullopt: missing. Wrong type: TypeMismatch.
   std::optional<std::string_view> string(std::string_view name) const;
-  std::optional<bool> boolean(std::string_view name) const;            // bool only
-  std::optional<bool> loose_boolean(std::string_view name) const;      // bool or any number
-  std::optional<int64_t> integer(std::string_view name) const;         // any number, truncated
-  std::optional<double> number(std::string_view name) const;           // any number
+  std::optional<bool> boolean(std::string_view name) const;        // bool only
+  std::optional<bool> loose_boolean(std::string_view name) const;  // bool or any number
+  std::optional<int64_t> integer(std::string_view name) const;     // any number, truncated
+  std::optional<double> number(std::string_view name) const;       // any number
   std::optional<bson::DocumentView> object(std::string_view name) const;
   std::optional<bson::DocumentView> array(std::string_view name) const;
   bson::Element any(std::string_view name) const;

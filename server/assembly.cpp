@@ -65,8 +65,12 @@ void Assembly::hand_over() {
   if (parts_->storage) parts_->storage->hand_over();
 }
 
-Services& Assembly::services() { return parts_->services; }
-Dispatcher& Assembly::dispatcher() { return parts_->dispatcher; }
+Services& Assembly::services() {
+  return parts_->services;
+}
+Dispatcher& Assembly::dispatcher() {
+  return parts_->dispatcher;
+}
 
 bson::Document Assembly::run(const std::string& db, bson::DocumentView command) {
   bson::Builder body;

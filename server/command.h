@@ -122,7 +122,8 @@ class Command {
 // The `op` of currentOp and the profiler: "query", "insert", "getmore" …
 std::string_view kind_name(const Command* command);
 
-// What an operation is about, for logs and currentOp: "shop.pages", or "shop.$cmd". `command`: nullptr where there is none of that name.
+// What an operation is about, for logs and currentOp: "shop.pages", or "shop.$cmd". `command`: nullptr where there is none of
+// that name.
 std::string shown_namespace(const Request& request, const Command* command);
 
 }  // namespace server

@@ -89,7 +89,8 @@ constexpr Knob knobs[] = {
 double number_of(const std::string& parameter, const bson::ValueView& value, bool real) {
   if (!value.is_number()) invalid(parameter, "not a number");
   const double number = value.to_double();
-  if (!std::isfinite(number) || (!real && number != std::trunc(number))) invalid(parameter, real ? "not a number" : "not a whole number");
+  if (!std::isfinite(number) || (!real && number != std::trunc(number)))
+    invalid(parameter, real ? "not a number" : "not a whole number");
   return number;
 }
 
@@ -137,7 +138,8 @@ template <class Field>
 using Names = std::initializer_list<std::pair<Field, const char*>>;
 
 template <class Field>
-void add_choice(ServerParameters& parameters, storage::DedupService& dedup, const std::string& name, Field Options::*field, Names<Field> names) {
+void add_choice(ServerParameters& parameters, storage::DedupService& dedup, const std::string& name, Field Options::*field,
+                Names<Field> names) {
   const std::vector<std::pair<Field, const char*>> known(names);
   const auto get = [&dedup, field, known] {
     const Field value = dedup.options().*field;
@@ -145,7 +147,8 @@ void add_choice(ServerParameters& parameters, storage::DedupService& dedup, cons
   };
   const auto set = [&dedup, field, known, name](const bson::ValueView& given) {
     if (!given.is_string()) invalid(name, "not a string");
-    const auto wanted = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.second == given.as_string(); });
+    const auto wanted =
+        std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.second == given.as_string(); });
     if (wanted == known.end()) {
       std::string all;
       for (const auto& [value, word] : known) all += (all.empty() ? "" : ", ") + std::string(word);
@@ -161,17 +164,24 @@ void add_choice(ServerParameters& parameters, storage::DedupService& dedup, cons
 }  // namespace
 
 void add_dedup_parameters(ServerParameters& parameters, storage::DedupService& dedup) {
-  parameters.add("dedupEnabled", {[&dedup] { return bson::Value(dedup.enabled()); },
-                                  [&dedup](const bson::ValueView& value) { dedup.set_enabled(boolean_of("dedupEnabled", value)); }});
+  parameters.add("dedupEnabled",
+                 {[&dedup] { return bson::Value(dedup.enabled()); },
+                  [&dedup](const bson::ValueView& value) { dedup.set_enabled(boolean_of("dedupEnabled", value)); }});
   for (const Knob& knob : knobs) add_knob(parameters, dedup, knob);
   add_choice(parameters, dedup, "dedupSketch", &Options::sketch_method,
-             {{dedup::SketchMethod::windows, "windows"}, {dedup::SketchMethod::gear_chunks, "gearChunks"}, {dedup::SketchMethod::rabin_chunks, "rabinChunks"}});
+             {{dedup::SketchMethod::windows, "windows"},
+              {dedup::SketchMethod::gear_chunks, "gearChunks"},
+              {dedup::SketchMethod::rabin_chunks, "rabinChunks"}});
   add_choice(parameters, dedup, "dedupIndexLayout", &Options::index_layout,
              {{dedup::IndexLayout::two_slots, "twoSlots"}, {dedup::IndexLayout::published, "published"}});
-  add_choice(parameters, dedup, "dedupOverlap", &Options::overlap, {{dedup::OverlapPolicy::keep, "keep"}, {dedup::OverlapPolicy::re_encode, "reEncode"}});
-  add_choice(parameters, dedup, "dedupDelta", &Options::delta_method, {{dedup::DeltaMethod::resync, "resync"}, {dedup::DeltaMethod::anchors, "anchors"}});
+  add_choice(parameters, dedup, "dedupOverlap", &Options::overlap,
+             {{dedup::OverlapPolicy::keep, "keep"}, {dedup::OverlapPolicy::re_encode, "reEncode"}});
+  add_choice(parameters, dedup, "dedupDelta", &Options::delta_method,
+             {{dedup::DeltaMethod::resync, "resync"}, {dedup::DeltaMethod::anchors, "anchors"}});
   add_choice(parameters, dedup, "dedupEncoding", &Options::encoding,
-             {{dedup::EncodingScheme::hop, "hop"}, {dedup::EncodingScheme::version_jumping, "versionJumping"}, {dedup::EncodingScheme::backward, "backward"}});
+             {{dedup::EncodingScheme::hop, "hop"},
+              {dedup::EncodingScheme::version_jumping, "versionJumping"},
+              {dedup::EncodingScheme::backward, "backward"}});
   parameters.add("dedupSizeFilterAlways", {[&dedup] { return bson::Value(dedup.options().size_filter_always); },
                                            [&dedup](const bson::ValueView& value) {
                                              Options options = dedup.options();
@@ -187,7 +197,8 @@ void add_dedup_parameters(ServerParameters& parameters, storage::DedupService& d
   parameters.add("dedupQueueBytes", {[&dedup] { return whole(static_cast<double>(dedup.queue_bytes())); },
                                      [&dedup](const bson::ValueView& value) {
                                        const double bytes = number_of("dedupQueueBytes", value, false);
-                                       if (bytes < 1 << 20 || bytes > 1e13) invalid("dedupQueueBytes", "must be from 1048576 to 10000000000000");
+                                       if (bytes < 1 << 20 || bytes > 1e13)
+                                         invalid("dedupQueueBytes", "must be from 1048576 to 10000000000000");
                                        dedup.set_queue_bytes(static_cast<uint64_t>(bytes));
                                      }});
 }

@@ -19,8 +19,10 @@ using base::OperationError;
 std::string default_read_level(bson::DocumentView concern) {
   const Arguments arguments("readConcern", concern);
   const std::string level(arguments.string("level").value_or(""));
-  if (concern.has("afterOpTime")) throw OperationError(ErrorCode::bad_value, "'afterOpTime' is not suitable for the default read concern");
-  if (concern.has("afterClusterTime")) throw OperationError(ErrorCode::bad_value, "'afterClusterTime' is not suitable for the default read concern");
+  if (concern.has("afterOpTime"))
+    throw OperationError(ErrorCode::bad_value, "'afterOpTime' is not suitable for the default read concern");
+  if (concern.has("afterClusterTime"))
+    throw OperationError(ErrorCode::bad_value, "'afterClusterTime' is not suitable for the default read concern");
   arguments.only({"level"});
   if (level != "local" && level != "available" && level != "majority") {
     throw OperationError(ErrorCode::bad_value, "level: '" + level + "' is not suitable for the default read concern");
@@ -77,8 +79,8 @@ void DefaultConcerns::refresh() {
   try {
     found = read(engine_);
   } catch (const OperationError& error) {
-    base::log(base::Severity::warning, base::LogComponent::command, 7100041, "The default concerns in config.settings can't be used",
-              base::Attributes().add("error", error.what()));
+    base::log(base::Severity::warning, base::LogComponent::command, 7100041,
+              "The default concerns in config.settings can't be used", base::Attributes().add("error", error.what()));
     return;
   }
   std::lock_guard lock(mutex_);

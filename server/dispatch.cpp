@@ -37,7 +37,10 @@ constexpr size_t logged_field_bytes_max = 2048;
 
 bson::Document error_reply(ErrorCode code, const std::string& message, bson::DocumentView details) {
   bson::Builder reply;
-  reply.append("ok", 0.0).append("errmsg", message).append("code", static_cast<int32_t>(code)).append("codeName", base::code_name(code));
+  reply.append("ok", 0.0)
+      .append("errmsg", message)
+      .append("code", static_cast<int32_t>(code))
+      .append("codeName", base::code_name(code));
   reply.append_all(details);
   return reply.done();
 }
@@ -147,7 +150,8 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
 void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFault& fault, bool& began, bson::Builder& reply) {
   const Request& request = op.request();
   if (!command) throw OperationError(ErrorCode::command_not_found, "no such command: '" + request.command + "'");
-  if (!valid_database_name(request.db)) throw OperationError(ErrorCode::invalid_namespace, "Invalid database name: '" + request.db + "'");
+  if (!valid_database_name(request.db))
+    throw OperationError(ErrorCode::invalid_namespace, "Invalid database name: '" + request.db + "'");
   if (request.body.find("help").truthy()) {
     reply.append("help", "help for: " + std::string(command->name()) + " " + std::string(command->help()));
     return;
@@ -179,7 +183,8 @@ void Dispatcher::log_slow(const OperationContext& op, const Command* command, co
   if (!verbose && !slow) return;
   base::Attributes attributes;
   attributes.add("type", "command").add("ns", shown_namespace(op.request(), command));
-  if (const auto metadata = op.client().metadata(); metadata && !metadata->app_name.empty()) attributes.add("appName", metadata->app_name);
+  if (const auto metadata = op.client().metadata(); metadata && !metadata->app_name.empty())
+    attributes.add("appName", metadata->app_name);
   if (command && command->sensitive(op.request())) {
     attributes.add("command", op.request().command);
   } else {
@@ -197,7 +202,9 @@ void Dispatcher::log_slow(const OperationContext& op, const Command* command, co
   add_count(attributes, "nreturned", op.counts.returned);
   attributes.add("reslen", static_cast<int64_t>(reply.body.size()));
   if (!reply.ok) {
-    attributes.add("ok", 0).add("errMsg", reply.body.find("errmsg").as_string()).add("errName", reply.body.find("codeName").as_string());
+    attributes.add("ok", 0)
+        .add("errMsg", reply.body.find("errmsg").as_string())
+        .add("errName", reply.body.find("codeName").as_string());
     attributes.add("errCode", reply.body.find("code").as_int32());
   }
   attributes.add("remote", op.client().remote()).add("protocol", "op_msg").add("durationMillis", elapsed_ms);

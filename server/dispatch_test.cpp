@@ -69,18 +69,23 @@ TEST_CASE("arguments that every command may carry are checked") {
   Assembly server(without_storage());
   CHECK(outcome(server, "admin", "{ping: 1, comment: 'c', $readPreference: {mode: 'primary'}, maxTimeMS: 50}") == "ok");
   CHECK(outcome(server, "admin", "{ping: 1, maxTimeMS: 'x'}") == "2 BadValue: maxTimeMS must be a number");
-  CHECK(outcome(server, "admin", "{ping: 1, maxTimeMS: -1}") == "2 BadValue: -1 value for maxTimeMS is out of range [0, 2147483647]");
+  CHECK(outcome(server, "admin", "{ping: 1, maxTimeMS: -1}") ==
+        "2 BadValue: -1 value for maxTimeMS is out of range [0, 2147483647]");
   CHECK(outcome(server, "admin", "{ping: 1, apiVersion: '2'}") == "322 APIVersionError: API version must be \"1\"");
   CHECK(outcome(server, "admin", "{ping: 1, apiVersion: '1', apiStrict: true}") == "ok");
-  CHECK(outcome(server, "admin", "{features: 1, apiVersion: '1', apiStrict: true}").starts_with("323 APIStrictError: Provided apiStrict:true, but the command features is not in API Version 1."));
+  CHECK(outcome(server, "admin", "{features: 1, apiVersion: '1', apiStrict: true}")
+            .starts_with("323 APIStrictError: Provided apiStrict:true, but the command features is not in API Version 1."));
   CHECK(outcome(server, "admin", "{ping: 1, apiStrict: true}").starts_with("4886600 "));
-  CHECK(outcome(server, "admin", "{ping: 1, writeConcern: {w: 1}}") == "72 InvalidOptions: Command does not support writeConcern");
+  CHECK(outcome(server, "admin", "{ping: 1, writeConcern: {w: 1}}") ==
+        "72 InvalidOptions: Command does not support writeConcern");
   CHECK(outcome(server, "admin", "{ping: 1, readConcern: {level: 'local'}}") == "ok");
   CHECK(outcome(server, "admin", "{ping: 1, readConcern: {level: 'odd'}}") ==
         "2 BadValue: Enumeration value 'odd' for field 'readConcern.level' is not a valid value.");
-  CHECK(outcome(server, "admin", "{ping: 1, lsid: {}}") == "40414 Location40414: BSON field 'OperationSessionInfo.lsid.id' is missing but a required field");
-  CHECK(outcome(server, "admin", "{ping: 1, lsid: {id: {$binary: {base64: 'AAAAAAAAAAAAAAAAAAAAAA==', subType: '04'}}}, txnNumber: {$numberLong: '1'}}") ==
-        "20 IllegalOperation: Transaction numbers are only allowed on a replica set member or mongos");
+  CHECK(outcome(server, "admin", "{ping: 1, lsid: {}}") ==
+        "40414 Location40414: BSON field 'OperationSessionInfo.lsid.id' is missing but a required field");
+  CHECK(outcome(server, "admin",
+                "{ping: 1, lsid: {id: {$binary: {base64: 'AAAAAAAAAAAAAAAAAAAAAA==', subType: '04'}}}, txnNumber: {$numberLong: "
+                "'1'}}") == "20 IllegalOperation: Transaction numbers are only allowed on a replica set member or mongos");
 }
 
 TEST_CASE("fields a command doesn't know, repeated ones and wrong types are refused") {
@@ -88,10 +93,12 @@ TEST_CASE("fields a command doesn't know, repeated ones and wrong types are refu
   server.services().commands.add(std::make_unique<Write>());
   CHECK(outcome(server, "d", "{write: 'c', limit: 3}") == "ok");
   CHECK(outcome(server, "d", "{write: 'c', foo: 3}") == "40415 Location40415: BSON field 'write.foo' is an unknown field.");
-  CHECK(outcome(server, "d", "{write: 'c', limit: 1, limit: 2}") == "40413 Location40413: BSON field 'write.limit' is a duplicate field");
+  CHECK(outcome(server, "d", "{write: 'c', limit: 1, limit: 2}") ==
+        "40413 Location40413: BSON field 'write.limit' is a duplicate field");
   CHECK(outcome(server, "d", "{write: 'c', limit: 'x'}") ==
         "14 TypeMismatch: BSON field 'write.limit' is the wrong type 'string', expected types '[long, int, decimal, double']");
-  CHECK(outcome(server, "d", "{write: 'c', limit: -2}") == "51024 Location51024: BSON field 'limit' value must be >= 0, actual value '-2'");
+  CHECK(outcome(server, "d", "{write: 'c', limit: -2}") ==
+        "51024 Location51024: BSON field 'limit' value must be >= 0, actual value '-2'");
   CHECK(outcome(server, "d", "{write: 'c', limit: null}") == "ok");
   CHECK(outcome(server, "d", "{write: 5}") == "73 InvalidNamespace: collection name has invalid type int");
   CHECK(outcome(server, "d", "{write: ''}") == "73 InvalidNamespace: Invalid namespace specified 'd.'");
@@ -112,10 +119,12 @@ TEST_CASE("write concerns that one server can give are taken, others refused") {
   server.services().commands.add(std::make_unique<Write>());
   CHECK(outcome(server, "d", "{write: 'c', writeConcern: {w: 'majority', wtimeout: 5}}") == "ok");
   CHECK(server.run("d", bson::json("{write: 'c', writeConcern: {j: true}}")).find("j").truthy());
-  CHECK(outcome(server, "d", "{write: 'c', writeConcern: {w: 2}}") == "2 BadValue: cannot use 'w' > 1 when a host is not replicated");
+  CHECK(outcome(server, "d", "{write: 'c', writeConcern: {w: 2}}") ==
+        "2 BadValue: cannot use 'w' > 1 when a host is not replicated");
   CHECK(outcome(server, "d", "{write: 'c', writeConcern: {w: -1}}").starts_with("9 FailedToParse: "));
   CHECK(outcome(server, "d", "{write: 'c', writeConcern: {x: 1}}") == "9 FailedToParse: unrecognized write concern field: x");
-  CHECK(outcome(server, "d", "{write: 'c', writeConcern: {j: true, fsync: true}}") == "9 FailedToParse: fsync and j options cannot be used together");
+  CHECK(outcome(server, "d", "{write: 'c', writeConcern: {j: true, fsync: true}}") ==
+        "9 FailedToParse: fsync and j options cannot be used together");
   CHECK(outcome(server, "d", "{write: 'c', writeConcern: 1}").starts_with("14 TypeMismatch: "));
 }
 

@@ -22,12 +22,43 @@ using bson::Type;
 
 namespace {
 
-constexpr std::string_view known[] = {
-    "$audit", "$client", "$clusterTime", "$configServerState", "$configTime", "$db", "$gleStats", "$oplogQueryData", "$queryOptions",
-    "$readPreference", "$replData", "$topologyTime", "allowImplicitCollectionCreation", "apiDeprecationErrors", "apiStrict",
-    "apiVersion", "autocommit", "clientOperationKey", "comment", "coordinator", "databaseVersion", "expectPrefix", "help",
-    "lsid", "maxTimeMS", "maxTimeMSOpOnly", "mayBypassWriteBlocking", "readConcern", "serialization_context", "shardVersion",
-    "startOrContinueTransaction", "startTransaction", "stmtId", "tracking_info", "txnNumber", "txnRetryCounter", "writeConcern"};
+constexpr std::string_view known[] = {"$audit",
+                                      "$client",
+                                      "$clusterTime",
+                                      "$configServerState",
+                                      "$configTime",
+                                      "$db",
+                                      "$gleStats",
+                                      "$oplogQueryData",
+                                      "$queryOptions",
+                                      "$readPreference",
+                                      "$replData",
+                                      "$topologyTime",
+                                      "allowImplicitCollectionCreation",
+                                      "apiDeprecationErrors",
+                                      "apiStrict",
+                                      "apiVersion",
+                                      "autocommit",
+                                      "clientOperationKey",
+                                      "comment",
+                                      "coordinator",
+                                      "databaseVersion",
+                                      "expectPrefix",
+                                      "help",
+                                      "lsid",
+                                      "maxTimeMS",
+                                      "maxTimeMSOpOnly",
+                                      "mayBypassWriteBlocking",
+                                      "readConcern",
+                                      "serialization_context",
+                                      "shardVersion",
+                                      "startOrContinueTransaction",
+                                      "startTransaction",
+                                      "stmtId",
+                                      "tracking_info",
+                                      "txnNumber",
+                                      "txnRetryCounter",
+                                      "writeConcern"};
 static_assert(std::is_sorted(std::begin(known), std::end(known)));
 
 // Of $gossip and internal fields some are only ever sent between members; a
@@ -37,7 +68,8 @@ void apply_max_time(OperationContext& op, const Command& command, const Element&
   if (!value.is_number()) throw OperationError(ErrorCode::bad_value, "maxTimeMS must be a number");
   const double ms = value.to_double();
   if (std::isnan(ms) || ms < 0 || ms > INT32_MAX) {
-    throw OperationError(ErrorCode::bad_value, std::to_string(value.to_int64()) + " value for maxTimeMS is out of range [0, 2147483647]");
+    throw OperationError(ErrorCode::bad_value,
+                         std::to_string(value.to_int64()) + " value for maxTimeMS is out of range [0, 2147483647]");
   }
   if (ms != std::floor(ms)) throw OperationError(ErrorCode::bad_value, "maxTimeMS has non-integral value");
   // With getMore it says how long to wait for documents, and is no limit.
@@ -46,8 +78,9 @@ void apply_max_time(OperationContext& op, const Command& command, const Element&
 
 bool boolean(const Element& value) {
   if (value.type() != Type::boolean) {
-    throw OperationError(ErrorCode::type_mismatch, "BSON field 'APIParametersFromClient." + std::string(value.name) + "' is the wrong type '" +
-                                                       std::string(bson::type_name(value.type())) + "', expected type 'bool'");
+    throw OperationError(ErrorCode::type_mismatch, "BSON field 'APIParametersFromClient." + std::string(value.name) +
+                                                       "' is the wrong type '" + std::string(bson::type_name(value.type())) +
+                                                       "', expected type 'bool'");
   }
   return value.as_bool();
 }
@@ -62,10 +95,11 @@ void check_api(const OperationContext& op, const Command& command) {
   }
   if (api.version != "1") throw OperationError(ErrorCode::api_version_error, "API version must be \"1\"");
   if (api.strict && !command.stable_api()) {
-    throw OperationError(ErrorCode::api_strict_error,
-                         "Provided apiStrict:true, but the command " + std::string(command.name()) +
-                             " is not in API Version 1. Information on supported commands and migrations in API Version 1 can be found at "
-                             "https://dochub.mongodb.org/core/manual-versioned-api");
+    throw OperationError(
+        ErrorCode::api_strict_error,
+        "Provided apiStrict:true, but the command " + std::string(command.name()) +
+            " is not in API Version 1. Information on supported commands and migrations in API Version 1 can be found at "
+            "https://dochub.mongodb.org/core/manual-versioned-api");
   }
 }
 
@@ -73,9 +107,12 @@ std::optional<bson::Timestamp> time_of(const Arguments& arguments, std::string_v
   const auto time = arguments.any(name);
   if (!time.exists()) return std::nullopt;
   if (time.type() != Type::timestamp) {
-    throw OperationError(ErrorCode::type_mismatch, "\"" + std::string(name) + "\" had the wrong type. Expected timestamp, found " + std::string(bson::type_name(time.type())));
+    throw OperationError(ErrorCode::type_mismatch, "\"" + std::string(name) +
+                                                       "\" had the wrong type. Expected timestamp, found " +
+                                                       std::string(bson::type_name(time.type())));
   }
-  if (time.as_timestamp().packed() == 0) throw OperationError(ErrorCode::invalid_options, std::string(name) + " cannot be a null timestamp");
+  if (time.as_timestamp().packed() == 0)
+    throw OperationError(ErrorCode::invalid_options, std::string(name) + " cannot be a null timestamp");
   return time.as_timestamp();
 }
 
@@ -83,7 +120,10 @@ void check_times(const ReadConcern& concern, bool after_op_time) {
   const auto refuse = [](const char* why) { throw OperationError(ErrorCode::invalid_options, why); };
   const std::string& level = concern.level;
   if (concern.after_cluster_time && after_op_time) refuse("Can not specify both afterClusterTime and afterOpTime");
-  if (concern.after_cluster_time && concern.at_cluster_time) refuse("Specifying a timestamp for readConcern snapshot in a causally consistent session is not allowed. See https://www.mongodb.com/docs/manual/core/read-isolation-consistency-recency/#causal-consistency");
+  if (concern.after_cluster_time && concern.at_cluster_time)
+    refuse(
+        "Specifying a timestamp for readConcern snapshot in a causally consistent session is not allowed. See "
+        "https://www.mongodb.com/docs/manual/core/read-isolation-consistency-recency/#causal-consistency");
   if (after_op_time) refuse("afterOpTime is for the members' own use");
   if (concern.after_cluster_time && (level == "available" || level == "linearizable")) {
     refuse("afterClusterTime field can be set only if level is equal to majority, local, or snapshot");
@@ -93,10 +133,13 @@ void check_times(const ReadConcern& concern, bool after_op_time) {
 
 void apply_read_concern(OperationContext& op, bson::DocumentView given, const Command& command) {
   const Arguments arguments("readConcern", given);
-  arguments.only({"level", "afterClusterTime", "afterOpTime", "atClusterTime", "provenance", "allowTransactionTableSnapshot", "$_waitLastStableRecoveryTimestamp"});
+  arguments.only({"level", "afterClusterTime", "afterOpTime", "atClusterTime", "provenance", "allowTransactionTableSnapshot",
+                  "$_waitLastStableRecoveryTimestamp"});
   const auto level = arguments.string("level");
-  if (level && *level != "local" && *level != "available" && *level != "majority" && *level != "linearizable" && *level != "snapshot") {
-    throw OperationError(ErrorCode::bad_value, "Enumeration value '" + std::string(*level) + "' for field 'readConcern.level' is not a valid value.");
+  if (level && *level != "local" && *level != "available" && *level != "majority" && *level != "linearizable" &&
+      *level != "snapshot") {
+    throw OperationError(ErrorCode::bad_value,
+                         "Enumeration value '" + std::string(*level) + "' for field 'readConcern.level' is not a valid value.");
   }
   op.read_concern.level = level.value_or("");
   op.read_concern.after_cluster_time = time_of(arguments, "afterClusterTime");
@@ -105,13 +148,16 @@ void apply_read_concern(OperationContext& op, bson::DocumentView given, const Co
   const bool replicated = given.has("afterClusterTime") || given.has("afterOpTime") || given.has("atClusterTime") ||
                           (level && (*level == "linearizable" || *level == "snapshot"));
   if (level && *level != "local" && !command.takes_read_concern() && !(*level == "snapshot" && command.takes_snapshot())) {
-    throw OperationError(ErrorCode::invalid_options, "Command " + std::string(command.name()) + " does not support { readConcern: { level: \"" +
-                                                         std::string(*level) + "\" } }");
+    throw OperationError(ErrorCode::invalid_options, "Command " + std::string(command.name()) +
+                                                         " does not support { readConcern: { level: \"" + std::string(*level) +
+                                                         "\" } }");
   }
   const bool declared = op.read_concern.at_cluster_time.has_value();  // a standalone server has declared snapshots too
-  if (replicated && !declared && !op.services().replica_set) throw OperationError(123, "node needs to be a replica set member to use read concern");
+  if (replicated && !declared && !op.services().replica_set)
+    throw OperationError(123, "node needs to be a replica set member to use read concern");
   if (op.read_concern.level == "snapshot" && !command.takes_snapshot()) {
-    throw OperationError(ErrorCode::invalid_options, "readConcern level snapshot is not valid for command " + std::string(command.name()) + " outside of a transaction");
+    throw OperationError(ErrorCode::invalid_options, "readConcern level snapshot is not valid for command " +
+                                                         std::string(command.name()) + " outside of a transaction");
   }
 }
 
@@ -119,7 +165,8 @@ void check_session(OperationContext& op, bool transaction) {
   if (op.lsid.exists()) {
     if (!op.lsid.is_object()) {
       throw OperationError(ErrorCode::type_mismatch, "BSON field 'OperationSessionInfo.lsid' is the wrong type '" +
-                                                         std::string(bson::type_name(op.lsid.type())) + "', expected type 'object'");
+                                                         std::string(bson::type_name(op.lsid.type())) +
+                                                         "', expected type 'object'");
     }
     const Element id = op.lsid.as_document().find("id");
     if (!id.exists()) throw OperationError(40414, "BSON field 'OperationSessionInfo.lsid.id' is missing but a required field");
@@ -128,8 +175,10 @@ void check_session(OperationContext& op, bool transaction) {
     }
   }
   if (!op.txn_number && !transaction) return;
-  if (!op.lsid.exists()) throw OperationError(ErrorCode::invalid_options, "Transaction number requires a session ID to be specified");
-  if (!op.txn_number) throw OperationError(ErrorCode::invalid_options, "'autocommit' field requires a transaction number to also be specified");
+  if (!op.lsid.exists())
+    throw OperationError(ErrorCode::invalid_options, "Transaction number requires a session ID to be specified");
+  if (!op.txn_number)
+    throw OperationError(ErrorCode::invalid_options, "'autocommit' field requires a transaction number to also be specified");
   if (*op.txn_number < 0) throw OperationError(ErrorCode::invalid_options, "Transaction number cannot be negative");
   if (op.services().replica_set && !transaction) return;
   if (op.services().replica_set) {
@@ -166,13 +215,14 @@ WriteConcern parse_write_concern(bson::DocumentView given, bool replicated) {
       if (concern.tags.empty()) throw OperationError(ErrorCode::failed_to_parse, "tagged write concern requires tags");
       for (const auto& tag : concern.tags) {
         if (!tag.is_number()) {
-          throw OperationError(ErrorCode::failed_to_parse, "tags must be a single level document with only number values; found: " +
-                                                               std::string(bson::type_name(tag.type())));
+          throw OperationError(
+              ErrorCode::failed_to_parse,
+              "tags must be a single level document with only number values; found: " + std::string(bson::type_name(tag.type())));
         }
       }
     } else if (field.name == "w") {
-      throw OperationError(ErrorCode::failed_to_parse, "w has to be a number, string, or object; found: " +
-                                                           std::string(bson::type_name(field.type())));
+      throw OperationError(ErrorCode::failed_to_parse,
+                           "w has to be a number, string, or object; found: " + std::string(bson::type_name(field.type())));
     } else if (field.name == "j" || field.name == "fsync") {
       if (!field.is_number() && field.type() != Type::boolean && !field.is_nullish()) {
         throw OperationError(ErrorCode::failed_to_parse, std::string(field.name) + " must be numeric or a boolean value");
@@ -180,18 +230,22 @@ WriteConcern parse_write_concern(bson::DocumentView given, bool replicated) {
       (field.name == "j" ? concern.journal : fsync) = field.truthy();
     } else if (field.name == "wtimeout") {
       concern.timeout_ms = field.to_int64();
-    } else if (field.name != "wElectionId" && field.name != "wOpTime" && field.name != "getLastError" && field.name != "provenance") {
+    } else if (field.name != "wElectionId" && field.name != "wOpTime" && field.name != "getLastError" &&
+               field.name != "provenance") {
       throw OperationError(ErrorCode::failed_to_parse, "unrecognized write concern field: " + std::string(field.name));
     }
   }
   if (concern.journal && fsync) throw OperationError(ErrorCode::failed_to_parse, "fsync and j options cannot be used together");
   // An fsync of everything is more than the journal promises, and includes it.
   concern.journal = concern.journal || fsync;
-  if (concern.members > 1 && !replicated) throw OperationError(ErrorCode::bad_value, "cannot use 'w' > 1 when a host is not replicated");
+  if (concern.members > 1 && !replicated)
+    throw OperationError(ErrorCode::bad_value, "cannot use 'w' > 1 when a host is not replicated");
   return concern;
 }
 
-bool is_generic_argument(std::string_view name) { return std::binary_search(std::begin(known), std::end(known), name); }
+bool is_generic_argument(std::string_view name) {
+  return std::binary_search(std::begin(known), std::end(known), name);
+}
 
 void apply_generic_arguments(OperationContext& op, const Command& command) {
   const Request& request = op.request();
@@ -211,7 +265,8 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
     } else if (field.name == "txnNumber") {
       if (field.type() != Type::int64) {
         throw OperationError(ErrorCode::type_mismatch, "BSON field 'OperationSessionInfo.txnNumber' is the wrong type '" +
-                                                           std::string(bson::type_name(field.type())) + "', expected type 'long'");
+                                                           std::string(bson::type_name(field.type())) +
+                                                           "', expected type 'long'");
       }
       op.txn_number = field.as_int64();
     } else if (field.name == "autocommit" || field.name == "startTransaction") {
@@ -219,7 +274,8 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
     } else if (field.name == "apiVersion") {
       if (!field.is_string()) {
         throw OperationError(ErrorCode::type_mismatch, "BSON field 'APIParametersFromClient.apiVersion' is the wrong type '" +
-                                                           std::string(bson::type_name(field.type())) + "', expected type 'string'");
+                                                           std::string(bson::type_name(field.type())) +
+                                                           "', expected type 'string'");
       }
       op.api.version = field.as_string();
     } else if (field.name == "apiStrict") {
@@ -231,7 +287,8 @@ void apply_generic_arguments(OperationContext& op, const Command& command) {
         throw OperationError(ErrorCode::type_mismatch, "\"writeConcern\" had the wrong type. Expected object, found " +
                                                            std::string(bson::type_name(field.type())));
       }
-      if (!command.takes_write_concern()) throw OperationError(ErrorCode::invalid_options, "Command does not support writeConcern");
+      if (!command.takes_write_concern())
+        throw OperationError(ErrorCode::invalid_options, "Command does not support writeConcern");
       op.write_concern = parse_write_concern(field.as_document(), op.services().replica_set != nullptr);
     } else if (field.name == "readConcern") {
       if (!field.is_object()) {
@@ -263,7 +320,8 @@ void check_known_fields(const Command& command, const Request& request, bool api
       throw OperationError(
           40413, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is a duplicate field");
     if (!is_generic_argument(name) && std::find(fields->begin(), fields->end(), name) == fields->end()) {
-      throw OperationError(40415, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is an unknown field.");
+      throw OperationError(
+          40415, "BSON field '" + std::string(command.parser_name()) + "." + std::string(name) + "' is an unknown field.");
     }
     if (api_strict) check_stable_field(command, name);
   }

@@ -39,10 +39,13 @@ void say_hello(const server::Options& options) {
                 .add("dbPath", options.dbpath)
                 .add("architecture", "64-bit")
                 .add("version", server::palimpsest_version()));
-  base::log_startup_warning(22120, "Access control is not enabled for the database. Read and write access to data and configuration is unrestricted");
+  base::log_startup_warning(
+      22120, "Access control is not enabled for the database. Read and write access to data and configuration is unrestricted");
   for (const auto& address : options.bind_ip) {
     if (address == "localhost" || address.starts_with("127.") || address == "::1" || address.starts_with("/")) continue;
-    base::log_startup_warning(22178, "This server is bound to a remote interface and access control is off: anyone who can connect can read and write everything",
+    base::log_startup_warning(22178,
+                              "This server is bound to a remote interface and access control is off: anyone who can connect can "
+                              "read and write everything",
                               Attributes().add("address", address));
   }
 }
@@ -79,10 +82,12 @@ Ending serve(const server::Options& options) {
     server::PidFile pid_file(options.pid_file);
     const int exit_code = run(options, signals);
     base::log(Severity::info, LogComponent::control, 20565, "Now exiting");
-    if (!signals.restart_wanted()) base::log(Severity::info, LogComponent::control, 23138, "Shutting down", Attributes().add("exitCode", exit_code));
+    if (!signals.restart_wanted())
+      base::log(Severity::info, LogComponent::control, 23138, "Shutting down", Attributes().add("exitCode", exit_code));
     return {exit_code, signals.restart_wanted()};
   } catch (const base::OperationError& error) {
-    if (error.code() == base::ErrorCode::bad_value) return {fail(bad_options, 20574, "Error during global initialization", error.what())};
+    if (error.code() == base::ErrorCode::bad_value)
+      return {fail(bad_options, 20574, "Error during global initialization", error.what())};
     const bool upgrade = error.code() == base::ErrorCode::unsupported_format;
     return {fail(upgrade ? need_upgrade : cannot_start, 20557, "DBException in initAndListen, terminating", error.what())};
   } catch (const std::exception& error) {
@@ -101,16 +106,10 @@ int main(int argc, char** argv) {
     return bad_options;
   }
   switch (options.action) {
-    case server::Options::Action::help:
-      std::cout << server::help_text();
-      return clean;
-    case server::Options::Action::version:
-      std::cout << server::version_text();
-      return clean;
-    case server::Options::Action::shutdown:
-      return server::shut_down_other(options.dbpath);
-    case server::Options::Action::serve:
-      break;
+    case server::Options::Action::help: std::cout << server::help_text(); return clean;
+    case server::Options::Action::version: std::cout << server::version_text(); return clean;
+    case server::Options::Action::shutdown: return server::shut_down_other(options.dbpath);
+    case server::Options::Action::serve: break;
   }
   // What started anew is in the background already, and its log goes on.
   const bool restarted = server::is_restarted();

@@ -20,8 +20,8 @@ class Metrics {
   } connections;
 
   struct Network {
-    Counter bytes_in, bytes_out, requests;          // as the commands saw them
-    Counter physical_in, physical_out;              // as they were on the wire
+    Counter bytes_in, bytes_out, requests;  // as the commands saw them
+    Counter physical_in, physical_out;      // as they were on the wire
     Counter slow_clients;
     struct Compressor {
       Counter raw_in, wire_in, raw_out, wire_out;

@@ -21,15 +21,13 @@ bool passed(OperationContext::Time deadline, FailPoints& points) {
 }  // namespace
 
 OperationContext::OperationContext(Services& services, Client& client, const Request& request, const Command* command)
-    : services_(services),
-      client_(client),
-      request_(request),
-      command_(command),
-      started_(std::chrono::steady_clock::now()) {
+    : services_(services), client_(client), request_(request), command_(command), started_(std::chrono::steady_clock::now()) {
   services_.operations.add(*this);
 }
 
-OperationContext::~OperationContext() { services_.operations.remove(*this); }
+OperationContext::~OperationContext() {
+  services_.operations.remove(*this);
+}
 
 void OperationContext::hold_primary() {
   replication::Coordinator* set = services_.replica_set;
@@ -60,7 +58,8 @@ void OperationContext::check_killed() const {
     const auto why = static_cast<ErrorCode>(code);
     std::string message = "operation was interrupted";
     if (why == ErrorCode::interrupted_at_shutdown) message = "interrupted at shutdown";
-    if (why == ErrorCode::interrupted_due_to_state_change) message = "operation was interrupted due to a replica set state change";
+    if (why == ErrorCode::interrupted_due_to_state_change)
+      message = "operation was interrupted due to a replica set state change";
     if (code == 279) message = "operation was interrupted because a client disconnected";
     throw OperationError(why, message);
   }

@@ -43,13 +43,13 @@ struct ApiParameters {
 
 // The writeConcern of the request, or the default one.
 struct WriteConcern : replication::WriteConcern {
-  bool given = false;    // by the client
+  bool given = false;  // by the client
   bool w_given = false;
 };
 
 // The readConcern of the request.
 struct ReadConcern {
-  std::string level;     // empty: none given, which is "local"
+  std::string level;  // empty: none given, which is "local"
   std::optional<bson::Timestamp> after_cluster_time;
   std::optional<bson::Timestamp> at_cluster_time;
 

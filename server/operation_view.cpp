@@ -25,8 +25,10 @@ void append_command(bson::Builder& out, const OperationContext& op, bool whole) 
     return;
   }
   for (const auto& field : request.body) {
-    if (whole || field.bytes().size() <= command_bytes_max) shown.append_element(field);
-    else shown.append(field.name, "<" + std::to_string(field.bytes().size()) + " bytes>");
+    if (whole || field.bytes().size() <= command_bytes_max)
+      shown.append_element(field);
+    else
+      shown.append(field.name, "<" + std::to_string(field.bytes().size()) + " bytes>");
   }
 }
 
@@ -84,7 +86,9 @@ bson::Document describe(const query::CursorRegistry::Waiting& cursor, const std:
   append_progress(out, cursor.progress);
   {
     auto shown = out.object("cursor");
-    shown.append("cursorId", cursor.id).append("createdDate", bson::Date{cursor.created_ms}).append("lastAccessDate", bson::Date{cursor.used_ms});
+    shown.append("cursorId", cursor.id)
+        .append("createdDate", bson::Date{cursor.created_ms})
+        .append("lastAccessDate", bson::Date{cursor.used_ms});
     shown.append("noCursorTimeout", cursor.no_timeout).append("tailable", cursor.tailable).append("awaitData", cursor.await_data);
     shown.append("originatingCommand", cursor.command);
   }

@@ -26,7 +26,9 @@ struct Setting {
   std::function<void(Options&, const std::string&)> apply;
 };
 
-[[noreturn]] void bad(const std::string& message) { throw OptionsError(message); }
+[[noreturn]] void bad(const std::string& message) {
+  throw OptionsError(message);
+}
 
 template <class Number>
 Number number(const std::string& text, const std::string& name, Number min, Number max) {
@@ -71,7 +73,8 @@ std::vector<std::string> compressor_list(const std::string& text) {
   if (text == "disabled") return {};
   auto names = split(text, ',');
   for (const auto& name : names) {
-    if (name != "snappy" && name != "zstd" && name != "zlib") bad("Invalid network message compressor specified in configuration: " + name);
+    if (name != "snappy" && name != "zstd" && name != "zlib")
+      bad("Invalid network message compressor specified in configuration: " + name);
   }
   return names;
 }
@@ -105,7 +108,8 @@ Setting flag(std::string yaml, std::string cli, std::string help, std::function<
 // Known to mongod, not to us: the reason is better than "unrecognised".
 Setting refused(std::string yaml, std::string cli, std::string why) {
   const std::string name = cli.empty() ? yaml : "--" + cli;
-  return {std::move(yaml), std::move(cli), Kind::refused, {}, [why, name](Options&, const std::string&) { bad(name + ": " + why); }};
+  return {
+      std::move(yaml), std::move(cli), Kind::refused, {}, [why, name](Options&, const std::string&) { bad(name + ": " + why); }};
 }
 
 std::vector<Setting> net_settings() {
@@ -150,27 +154,36 @@ std::vector<Setting> storage_settings() {
        }},
       {"storage.wiredTiger.engineConfig.cacheSizeGB", "wiredTigerCacheSizeGB", Kind::real,
        "maximum amount of memory to allocate for cache; defaults to 1/2 of physical RAM less 1 GB",
-       [](Options& o, const S& v) { o.cache_gb = number<double>(v, "storage.wiredTiger.engineConfig.cacheSizeGB", 0.0625, 10000); }},
+       [](Options& o, const S& v) {
+         o.cache_gb = number<double>(v, "storage.wiredTiger.engineConfig.cacheSizeGB", 0.0625, 10000);
+       }},
       {"storage.wiredTiger.engineConfig.journalCompressor", "wiredTigerJournalCompressor", Kind::text,
        "compressor for the journal [none|snappy|lz4|zstd]",
-       [](Options& o, const S& v) { o.journal_compressor = one_of(v, "wiredTigerJournalCompressor", {"none", "snappy", "lz4", "zstd"}); }},
+       [](Options& o, const S& v) {
+         o.journal_compressor = one_of(v, "wiredTigerJournalCompressor", {"none", "snappy", "lz4", "zstd"});
+       }},
       {"storage.wiredTiger.collectionConfig.blockCompressor", "wiredTigerCollectionBlockCompressor", Kind::text,
        "block compression of collection data [none|snappy|lz4|zstd]",
-       [](Options& o, const S& v) { o.block_compressor = one_of(v, "wiredTigerCollectionBlockCompressor", {"none", "snappy", "lz4", "zstd"}); }},
+       [](Options& o, const S& v) {
+         o.block_compressor = one_of(v, "wiredTigerCollectionBlockCompressor", {"none", "snappy", "lz4", "zstd"});
+       }},
       {"storage.journal.commitIntervalMs", "journalCommitInterval", Kind::integer, "how often to group/batch commit (ms)",
        [](Options& o, const S& v) { o.journal_commit_ms = number<int>(v, "storage.journal.commitIntervalMs", 1, 500); }},
       {"storage.syncPeriodSecs", "syncdelay", Kind::integer, "seconds between disk syncs",
        [](Options& o, const S& v) { o.checkpoint_s = number<int>(v, "storage.syncPeriodSecs", 1, 9000000); }},
-      flag("storage.dedup.enabled", "dedup", "deduplicate similar documents (on by default)", [](Options& o, bool on) { o.dedup = on; }),
+      flag("storage.dedup.enabled", "dedup", "deduplicate similar documents (on by default)",
+           [](Options& o, bool on) { o.dedup = on; }),
       flag("", "nodedup", "store every document whole", [](Options& o, bool on) { o.dedup = !on; }),
       {"storage.dedup.profile", "dedupProfile", Kind::text, "how documents are deduplicated [balanced|thesis|archive]",
-       [](Options& o, const S& v) { o.dedup_profile = one_of(v, "dedupProfile", {"balanced", "thesis", "archive"}); }},
+       [](Options& o, const S& v) {
+         o.dedup_profile = one_of(v, "dedupProfile", {"balanced", "thesis", "archive"});
+       }},
       {"replication.oplogSizeMB", "oplogSize", Kind::integer, "size to use (in MB) for the operation log",
        [](Options& o, const S& v) { o.oplog_mb = number<int64_t>(v, "replication.oplogSizeMB", 1, int64_t{1} << 40); }},
       refused("storage.directoryPerDB", "directoryperdb", "a directory per database is not supported: all tables lie in dbpath"),
       refused("storage.wiredTiger.engineConfig.directoryForIndexes", "wiredTigerDirectoryForIndexes",
               "a directory for indexes is not supported: all tables lie in dbpath"),
-      {"replication.replSetName", "replSet", Kind::text, "arg is <setname>", 
+      {"replication.replSetName", "replSet", Kind::text, "arg is <setname>",
        [](Options& o, const S& v) {
          if (v.empty()) bad("--replSet: the name of a replica set can't be empty");
          if (v.find('/') != v.npos) bad("--replSet: a list of seeds is not supported, only the name of the set");
@@ -233,7 +246,9 @@ const std::vector<Setting>& settings() {
   return all;
 }
 
-std::string long_name(const Setting& setting) { return setting.cli.substr(0, setting.cli.find(',')); }
+std::string long_name(const Setting& setting) {
+  return setting.cli.substr(0, setting.cli.find(','));
+}
 
 // What was given, by place in the table. Lists keep every occurrence.
 using Given = std::map<size_t, std::vector<std::string>>;
@@ -280,9 +295,12 @@ Given read_command_line(const std::vector<std::string>& argv) {
     const CLI::Option* option = line.options[i];
     if (!option || option->count() == 0) continue;
     const Kind kind = settings()[i].kind;
-    if (kind == Kind::flag) given[i] = {option->as<bool>() ? "true" : "false"};
-    else if (kind == Kind::count) given[i] = {std::to_string(option->count())};
-    else given[i] = option->results();
+    if (kind == Kind::flag)
+      given[i] = {option->as<bool>() ? "true" : "false"};
+    else if (kind == Kind::count)
+      given[i] = {std::to_string(option->count())};
+    else
+      given[i] = option->results();
     if (kind != Kind::list && given[i].size() > 1) {
       bad("Error parsing command line: option '--" + long_name(settings()[i]) + "' cannot be specified more than once" + hint);
     }
@@ -414,7 +432,8 @@ std::string help_text() {
   for (const Setting& setting : settings()) {
     if (setting.cli.empty() || setting.help.empty()) continue;
     std::string left = "  --" + long_name(setting);
-    if (const size_t comma = setting.cli.find(','); comma != std::string::npos) left += " [ " + setting.cli.substr(comma + 1) + " ]";
+    if (const size_t comma = setting.cli.find(','); comma != std::string::npos)
+      left += " [ " + setting.cli.substr(comma + 1) + " ]";
     if (setting.kind != Kind::flag && setting.kind != Kind::count) left += " arg";
     left.resize(std::max<size_t>(left.size() + 1, 46), ' ');
     text += left + setting.help + "\n";
@@ -422,12 +441,15 @@ std::string help_text() {
   return text;
 }
 
-std::string_view palimpsest_version() { return "0.1.0"; }
+std::string_view palimpsest_version() {
+  return "0.1.0";
+}
 
 std::string version_text() {
-  return "palimpsestd version v" + std::string(palimpsest_version()) + "\ncompatible with MongoDB v" + std::string(compatible_version) +
-         "\nBuild Info: {\"version\": \"" + std::string(compatible_version) + "\", \"palimpsestVersion\": \"" +
-         std::string(palimpsest_version()) + "\", \"modules\": [], \"allocator\": \"system\"}\n";
+  return "palimpsestd version v" + std::string(palimpsest_version()) + "\ncompatible with MongoDB v" +
+         std::string(compatible_version) + "\nBuild Info: {\"version\": \"" + std::string(compatible_version) +
+         "\", \"palimpsestVersion\": \"" + std::string(palimpsest_version()) +
+         "\", \"modules\": [], \"allocator\": \"system\"}\n";
 }
 
 uint64_t Options::cache_bytes() const {

@@ -21,7 +21,9 @@ std::string address_of(const sockaddr* address) {
   return text;
 }
 
-bool is_internet(const sockaddr* address) { return address && (address->sa_family == AF_INET || address->sa_family == AF_INET6); }
+bool is_internet(const sockaddr* address) {
+  return address && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
+}
 
 std::set<std::string> addresses_of_machine() {
   std::set<std::string> found;
@@ -34,7 +36,9 @@ std::set<std::string> addresses_of_machine() {
   return found;
 }
 
-bool is_loopback(const std::string& host) { return host == "localhost" || host.starts_with("127.") || host == "::1"; }
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host.starts_with("127.") || host == "::1";
+}
 
 }  // namespace
 

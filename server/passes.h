@@ -22,7 +22,8 @@ class Passes {
  public:
   class Operation;
 
-  // `name` is the thread's in the log. `pause` is asked now and then while it lasts: a shorter one counts at once. `pass` throws nothing.
+  // `name` is the thread's in the log. `pause` is asked now and then while it lasts: a shorter one counts at once. `pass` throws
+  // nothing.
   Passes(std::string name, std::function<std::chrono::milliseconds()> pause, std::function<void()> pass);
   ~Passes();  // interrupts operations, and waits for the pass that runs
   Passes(const Passes&) = delete;

@@ -22,9 +22,11 @@ TEST_CASE("passes come round until they are ended") {
   std::atomic<int> count = 0;
   std::promise<void> third;
   {
-    Passes passes("test", [] { return milliseconds(1); }, [&] {
-      if (++count == 3) third.set_value();
-    });
+    Passes passes(
+        "test", [] { return milliseconds(1); },
+        [&] {
+          if (++count == 3) third.set_value();
+        });
     CHECK(count == 0);
     passes.start();
     third.get_future().wait();
@@ -51,10 +53,12 @@ TEST_CASE("ending passes interrupts the operation that runs, and one that begins
   std::promise<void> runs;
   std::optional<base::ErrorCode> running, late;
   {
-    Passes passes("test", [] { return milliseconds(1); }, [&] {
-      running = end_of_operation(passes, server.services(), [&] { runs.set_value(); });
-      late = end_of_operation(passes, server.services(), [] {});
-    });
+    Passes passes(
+        "test", [] { return milliseconds(1); },
+        [&] {
+          running = end_of_operation(passes, server.services(), [&] { runs.set_value(); });
+          late = end_of_operation(passes, server.services(), [] {});
+        });
     passes.start();
     runs.get_future().wait();
   }

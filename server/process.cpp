@@ -36,7 +36,9 @@ constexpr rlim_t files_wanted = 65536;
 constexpr rlim_t files_few = 64000;  // mongod warns below
 int started_pipe = -1;               // to the parent that waits
 
-std::string lock_path(const std::string& dbpath) { return dbpath + "/mongod.lock"; }
+std::string lock_path(const std::string& dbpath) {
+  return dbpath + "/mongod.lock";
+}
 
 // Only what is safe in a signal handler: the frames as addresses and symbols,
 // to standard error, then the default action with its core.
@@ -58,7 +60,9 @@ void raise_file_limit() {
   }
   if (limit.rlim_cur < files_few) {
     base::log_startup_warning(22184, "Soft rlimits for open file descriptors too low",
-                              Attributes().add("currentValue", static_cast<uint64_t>(limit.rlim_cur)).add("recommendedMinimum", static_cast<uint64_t>(files_few)));
+                              Attributes()
+                                  .add("currentValue", static_cast<uint64_t>(limit.rlim_cur))
+                                  .add("recommendedMinimum", static_cast<uint64_t>(files_few)));
   }
 }
 
@@ -125,7 +129,8 @@ int ProcessSignals::wait_for_end() {
       restarts_ = true;
       return 0;
     }
-    base::log(Severity::info, LogComponent::control, 23377, "Received signal", Attributes().add("signal", signal).add("error", ::strsignal(signal)));
+    base::log(Severity::info, LogComponent::control, 23377, "Received signal",
+              Attributes().add("signal", signal).add("error", ::strsignal(signal)));
     return exit_code_;
   }
 }
@@ -144,22 +149,26 @@ void ProcessSignals::request_restart(const std::string& why) {
 
 DataDirectoryLock::DataDirectoryLock(const std::string& dbpath) {
   if (!std::filesystem::is_directory(dbpath)) {
-    throw OperationError(100, "NonExistentPath: Data directory " + dbpath +
-                                  " not found. Create the missing directory or specify another path using (1) the --dbpath command line "
-                                  "option, or (2) by adding the 'storage.dbPath' option in the configuration file.");
+    throw OperationError(
+        100, "NonExistentPath: Data directory " + dbpath +
+                 " not found. Create the missing directory or specify another path using (1) the --dbpath command line "
+                 "option, or (2) by adding the 'storage.dbPath' option in the configuration file.");
   }
   const std::string path = lock_path(dbpath);
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file_ < 0) {
-    throw OperationError(100, "IllegalOperation: Attempted to create a lock file on a read-only directory: " + dbpath + ": " + std::strerror(errno));
+    throw OperationError(100, "IllegalOperation: Attempted to create a lock file on a read-only directory: " + dbpath + ": " +
+                                  std::strerror(errno));
   }
   if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(file_);
     throw OperationError(98, "DBPathInUse: Unable to lock the lock file: " + path +
-                                 " (Resource temporarily unavailable). Another palimpsestd instance is already running on the " + dbpath + " directory");
+                                 " (Resource temporarily unavailable). Another palimpsestd instance is already running on the " +
+                                 dbpath + " directory");
   }
   if (std::filesystem::file_size(path) != 0) {
-    base::log(Severity::warning, LogComponent::storage, 22271, "Detected unclean shutdown - Lock file is not empty", Attributes().add("lockFile", path));
+    base::log(Severity::warning, LogComponent::storage, 22271, "Detected unclean shutdown - Lock file is not empty",
+              Attributes().add("lockFile", path));
   }
   const std::string pid = std::to_string(::getpid()) + "\n";
   if (::ftruncate(file_, 0) != 0 || ::pwrite(file_, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {

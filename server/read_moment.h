@@ -23,8 +23,8 @@ struct ReadMoment {
 
 class OperationContext;
 
-// By which name the catalog has the collection as of the operation's moment: "shop@s42.c" of "shop.c"; what names a declared snapshot is the same at
-// any. Throws InvalidOptions for what no snapshot shows.
+// By which name the catalog has the collection as of the operation's moment: "shop@s42.c" of "shop.c"; what names a declared
+// snapshot is the same at any. Throws InvalidOptions for what no snapshot shows.
 std::string name_at(const OperationContext& op, std::string_view ns);
 
 }  // namespace server

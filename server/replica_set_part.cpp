@@ -88,8 +88,8 @@ struct ReplicaSetPart::State {
   DefaultConcerns default_concerns;
 
   std::mutex sync_mutex;
-  std::unique_ptr<peers::InitialSync> sync;            // while data is copied
-  std::unique_ptr<peers::PeerClient> source;           // it talks to
+  std::unique_ptr<peers::InitialSync> sync;   // while data is copied
+  std::unique_ptr<peers::PeerClient> source;  // it talks to
   bool ending = false;
 
   peers::Members members;  // which `member` nudges as long as it lives
@@ -126,8 +126,9 @@ void ReplicaSetPart::State::check_alone(const replication::SetConfig& next, repl
   const int64_t asked_ms = services.clock.wall_ms(), until_ms = asked_ms + now.config->heartbeat_timeout_s * 1000;
   members.nudge();
   const auto asked_all = [&] {
-    return std::all_of(now.config->members.begin(), now.config->members.end(),
-                       [&](const auto& other) { return &other == now.self || members.view(other.host).last_heartbeat_ms > asked_ms; });
+    return std::all_of(now.config->members.begin(), now.config->members.end(), [&](const auto& other) {
+      return &other == now.self || members.view(other.host).last_heartbeat_ms > asked_ms;
+    });
   };
   while (now.self && !asked_all() && services.clock.wall_ms() < until_ms) std::this_thread::sleep_for(heartbeat_look);
   const auto refuse_where = [&](auto applies, const char* why) {
@@ -137,9 +138,11 @@ void ReplicaSetPart::State::check_alone(const replication::SetConfig& next, repl
       throw base::OperationError(base::ErrorCode::new_config_incompatible, "The member " + other.host + why);
     }
   };
-  refuse_where([](const auto&, const auto& said) { return said.state == replication::MemberState::primary; }, " is primary; reconfigure there");
-  refuse_where([&](const auto& other, const auto& said) { return !other.arbiter && next.member(other.host) && said.log_end > own; },
-               " has more of the log than this one; force the reconfiguration there");
+  refuse_where([](const auto&, const auto& said) { return said.state == replication::MemberState::primary; },
+               " is primary; reconfigure there");
+  refuse_where(
+      [&](const auto& other, const auto& said) { return !other.arbiter && next.member(other.host) && said.log_end > own; },
+      " has more of the log than this one; force the reconfiguration there");
 }
 
 void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> from,
@@ -195,13 +198,17 @@ ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, stora
   services.backups = &state.backups;
   services.default_concerns = &state.default_concerns;
   services.members = &state.members;
-  services.peer_connection = [&member = state.member](int descriptor, base::Bytes read) { member.adopt_connection(descriptor, std::move(read)); };
-  services.status.add("repl", [&member = state.member](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", member); });
+  services.peer_connection = [&member = state.member](int descriptor, base::Bytes read) {
+    member.adopt_connection(descriptor, std::move(read));
+  };
+  services.status.add(
+      "repl", [&member = state.member](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", member); });
   services.status.add("opcountersRepl", [&counts = state.applier.counts()](OperationContext&, bson::Builder& out) {
     out.append("insert", counts.inserts.get()).append("query", int64_t{0}).append("update", counts.updates.get());
     out.append("delete", counts.removes.get()).append("getmore", int64_t{0}).append("command", counts.commands.get());
   });
-  services.status.add("forwardLog", [&forward = state.applier.forward()](OperationContext&, bson::Builder& out) { forward.append_status(out); });
+  services.status.add(
+      "forwardLog", [&forward = state.applier.forward()](OperationContext&, bson::Builder& out) { forward.append_status(out); });
   services.parameters.add_boolean("dedupForwardLog", state.applier.forward().enabled);
   services.append_initial_sync = [&state](bson::Builder& out) {
     std::lock_guard lock(state.sync_mutex);
@@ -238,10 +245,13 @@ void ReplicaSetPart::hand_over() {
   try {
     state_->member.step_down({.catch_up_ms = hand_over_ms});
   } catch (const base::OperationError& error) {
-    base::log(Severity::info, LogComponent::repl, 7100040, "No other member could take over before the end", Attributes().add("reason", error.what()));
+    base::log(Severity::info, LogComponent::repl, 7100040, "No other member could take over before the end",
+              Attributes().add("reason", error.what()));
   }
 }
 
-ReplicaSetPart::~ReplicaSetPart() { stop(); }
+ReplicaSetPart::~ReplicaSetPart() {
+  stop();
+}
 
 }  // namespace server

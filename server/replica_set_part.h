@@ -18,8 +18,10 @@ struct Services;
 
 class ReplicaSetPart {
  public:
-  // Lends the member, its sessions and its backups to `services`. The engine is in its replicated mode. Throws as ReplicaSet does.
-  ReplicaSetPart(const Options& options, Services& services, storage::Engine& engine, replication::Oplog& oplog, replication::LocalCommitter& committer);
+  // Lends the member, its sessions and its backups to `services`. The engine is in its replicated mode. Throws as ReplicaSet
+  // does.
+  ReplicaSetPart(const Options& options, Services& services, storage::Engine& engine, replication::Oplog& oplog,
+                 replication::LocalCommitter& committer);
   ~ReplicaSetPart();
   ReplicaSetPart(const ReplicaSetPart&) = delete;
   ReplicaSetPart& operator=(const ReplicaSetPart&) = delete;

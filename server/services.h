@@ -23,24 +23,24 @@ class Databases;
 namespace past {
 class Past;
 }
-}
+}  // namespace versions
 namespace replication {
 class Committer;
 class Coordinator;
 class Oplog;
 class SessionStore;
-}
+}  // namespace replication
 
 namespace server {
 
 namespace query {
 class CursorRegistry;
 class IndexFilters;
-}
+}  // namespace query
 namespace peers {
 class BackupHost;
 class Members;
-}
+}  // namespace peers
 
 struct Options;
 class CollectionUsage;
@@ -77,11 +77,11 @@ struct Services {
   query::CursorRegistry* cursors = nullptr;
   replication::Committer* committer = nullptr;  // through which every user's write goes
   replication::Oplog* oplog = nullptr;
-  replication::Coordinator* replica_set = nullptr;        // null too on a standalone server
-  replication::SessionStore* session_store = nullptr;     // likewise
-  peers::BackupHost* backups = nullptr;                   // likewise
-  peers::Members* members = nullptr;                      // likewise: how the others are
-  DefaultConcerns* default_concerns = nullptr;            // likewise
+  replication::Coordinator* replica_set = nullptr;     // null too on a standalone server
+  replication::SessionStore* session_store = nullptr;  // likewise
+  peers::BackupHost* backups = nullptr;                // likewise
+  peers::Members* members = nullptr;                   // likewise: how the others are
+  DefaultConcerns* default_concerns = nullptr;         // likewise
 
   // Calls back, from any thread, once everything committed before the call
   // would survive a power loss. The connection awaits it before it answers a

@@ -46,7 +46,9 @@ void make_collection(Services& services) {
 
 SessionCare::SessionCare(Services& services)
     : services_(services),
-      passes_("LogicalSessionCacheRefresh", [this] { return std::chrono::milliseconds(services_.sessions.refresh_ms.load()); }, [this] { try_pass(); }) {
+      passes_(
+          "LogicalSessionCacheRefresh", [this] { return std::chrono::milliseconds(services_.sessions.refresh_ms.load()); },
+          [this] { try_pass(); }) {
   SessionRegistry& sessions = services.sessions;
   services.parameters.add_integer("localLogicalSessionTimeoutMinutes", sessions.timeout_minutes, {.min = 1, .at_runtime = false});
   services.parameters.add_integer("maxSessions", sessions.sessions_max, {.min = 1, .at_runtime = false});
@@ -59,7 +61,8 @@ void SessionCare::try_pass() {
     run_pass();
   } catch (const base::OperationError& error) {
     // The next pass tries again; the member may just have stepped down.
-    base::log(base::Severity::info, base::LogComponent::control, 20711, "Failed to refresh session cache, will try again at the next refresh interval",
+    base::log(base::Severity::info, base::LogComponent::control, 20711,
+              "Failed to refresh session cache, will try again at the next refresh interval",
               base::Attributes().add("error", error.what()));
   }
 }

@@ -10,8 +10,9 @@ namespace {
 constexpr int32_t too_many_logical_sessions = 261;
 
 // SHA-256 of the empty user name.
-constexpr unsigned char nobody[] = {0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24,
-                                    0x27, 0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55};
+constexpr unsigned char nobody[] = {0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4,
+                                    0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27, 0xae, 0x41, 0xe4, 0x64, 0x9b,
+                                    0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55};
 constexpr size_t uuid_bytes = 16;
 
 }  // namespace
@@ -37,7 +38,8 @@ void SessionRegistry::use(const bson::Bytes& key, int64_t now_ms) {
     return;
   }
   if (static_cast<int64_t>(sessions_.size()) >= sessions_max) {
-    throw base::OperationError(too_many_logical_sessions, "Unable to add session ID into the cache because the number of active sessions is too high");
+    throw base::OperationError(too_many_logical_sessions,
+                               "Unable to add session ID into the cache because the number of active sessions is too high");
   }
   sessions_.emplace(key, Entry{now_ms, true});
 }

@@ -7,7 +7,9 @@ using namespace server;
 
 namespace {
 
-bson::Bytes key(char name) { return bson::Bytes(48, name); }
+bson::Bytes key(char name) {
+  return bson::Bytes(48, name);
+}
 
 constexpr int64_t minute_ms = 60'000;
 

@@ -42,7 +42,9 @@ bool reached(const Services& services, Stamp time) {
   return services.oplog->newest().optime.ts >= time;
 }
 
-bool initiated(const Services& services) { return services.replica_set && services.replica_set->state() != MemberState::startup; }
+bool initiated(const Services& services) {
+  return services.replica_set && services.replica_set->state() != MemberState::startup;
+}
 
 // Who doesn't say how many gets what was set for the whole set, or, since MongoDB 5.0, the majority.
 void apply_default(const OperationContext& op, replication::WriteConcern& concern) {
@@ -69,8 +71,10 @@ void await(OperationContext& op, const std::function<bool()>& here) {
 void check_has_come(const OperationContext& op, std::string_view name, Stamp wanted) {
   const Stamp now = cluster_time(op.services());
   if (wanted <= now) return;
-  throw OperationError(ErrorCode::invalid_options, "readConcern " + std::string(name) + " value must not be greater than the current clusterTime. Requested clusterTime: " +
-                                                       shown(timestamp_of(wanted)) + "; current clusterTime: " + shown(timestamp_of(now)));
+  throw OperationError(ErrorCode::invalid_options,
+                       "readConcern " + std::string(name) +
+                           " value must not be greater than the current clusterTime. Requested clusterTime: " +
+                           shown(timestamp_of(wanted)) + "; current clusterTime: " + shown(timestamp_of(now)));
 }
 
 // What a read was answered at not long ago, or a declared snapshot that the majority has.
@@ -84,8 +88,10 @@ ReadMoment moment_at(OperationContext& op, Stamp time) {
   if (in_set) await(op, [&] { return reached(services, time); });
   const auto declared = services.past->snapshots().at(time);
   if (!declared) {
-    throw OperationError(ErrorCode::snapshot_too_old, "Read timestamp " + shown(timestamp_of(time)) +
-                                                          " is neither a declared snapshot's nor one that a read was answered at in the last minutes; others are not kept");
+    throw OperationError(
+        ErrorCode::snapshot_too_old,
+        "Read timestamp " + shown(timestamp_of(time)) +
+            " is neither a declared snapshot's nor one that a read was answered at in the last minutes; others are not kept");
   }
   if (in_set) await(op, [&] { return services.replica_set->progress().committed.optime.ts >= time; });
   return {time, nullptr, declared->number};
@@ -105,18 +111,21 @@ void learn_cluster_time(OperationContext& op) {
   const auto given = op.request().body.find("$clusterTime");
   if (!given.exists() || !initiated(op.services())) return;
   if (!given.is_object()) {
-    throw OperationError(ErrorCode::type_mismatch, "\"$clusterTime\" had the wrong type. Expected object, found " + std::string(bson::type_name(given.type())));
+    throw OperationError(ErrorCode::type_mismatch, "\"$clusterTime\" had the wrong type. Expected object, found " +
+                                                       std::string(bson::type_name(given.type())));
   }
   const auto time = given.as_document().find("clusterTime");
   if (!time.exists()) throw OperationError(ErrorCode::no_such_key, "Missing expected field \"clusterTime\"");
   if (time.type() != bson::Type::timestamp) {
-    throw OperationError(ErrorCode::type_mismatch, "\"clusterTime\" had the wrong type. Expected timestamp, found " + std::string(bson::type_name(time.type())));
+    throw OperationError(ErrorCode::type_mismatch, "\"clusterTime\" had the wrong type. Expected timestamp, found " +
+                                                       std::string(bson::type_name(time.type())));
   }
   const bson::Timestamp told = time.as_timestamp();
   const int64_t now = op.services().clock.wall_ms() / 1000;
   if (told.seconds > now + drift_seconds_max) {
     throw OperationError(ErrorCode::cluster_time_fails_rate_limiter, "New cluster time, " + std::to_string(told.seconds) +
-                                                                                  ", is too far from this node's wall clock time, " + std::to_string(now) + ".");
+                                                                         ", is too far from this node's wall clock time, " +
+                                                                         std::to_string(now) + ".");
   }
   const Stamp given_time = replication::stamp_of(told);
   op.services().replica_set->learn_time(given_time);
@@ -179,15 +188,20 @@ void await_read_concern(OperationContext& op) {
 void begin_retryable(OperationContext& op, const Command& command) {
   if (!op.txn_number || !op.services().session_store) return;
   if (!command.retryable()) {
-    throw OperationError(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. autocommit:false was not provided, and " +
-                                    std::string(command.name()) + " is not a retryable write command.");
+    throw OperationError(50768,
+                         "txnNumber may only be provided for multi-document transactions and retryable write commands. "
+                         "autocommit:false was not provided, and " +
+                             std::string(command.name()) + " is not a retryable write command.");
   }
   const auto collection = op.request().body.first();
   const bool own = op.request().db == "config" && collection.is_string() &&
                    (collection.as_string() == "transactions" || collection.as_string() == "image_collection");
-  if (own) throw OperationError(ErrorCode::illegal_operation, "Retryable writes to config." + std::string(collection.as_string()) + " are not allowed");
+  if (own)
+    throw OperationError(ErrorCode::illegal_operation,
+                         "Retryable writes to config." + std::string(collection.as_string()) + " are not allowed");
   if (!replication::has_history(op.request().db)) return;  // nor is there a log to find it in
-  auto history = op.services().session_store->check_out(session_key(op.lsid.as_document()), *op.txn_number, [&op] { op.check_interrupt(); });
+  auto history =
+      op.services().session_store->check_out(session_key(op.lsid.as_document()), *op.txn_number, [&op] { op.check_interrupt(); });
   op.retry = std::make_unique<write::Retry>(op, std::move(history));
 }
 
@@ -201,7 +215,8 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
     if (op.request().db == "local") return std::nullopt;
     asked.concern = op.write_concern;
     if (!op.write_concern.w_given) apply_default(op, asked.concern);
-    if (asked.concern.mode.empty() && asked.concern.tags.empty() && asked.concern.members == 0 && !asked.concern.journal) return std::nullopt;
+    if (asked.concern.mode.empty() && asked.concern.tags.empty() && asked.concern.members == 0 && !asked.concern.journal)
+      return std::nullopt;
   } else if (op.read_concern.agreed()) {
     // What is read is what is there; it is shown when it is the majority's.
     asked.read = true;
@@ -210,7 +225,8 @@ std::optional<Dispatcher::Reply::Acknowledgement> acknowledgement(const Operatio
   } else {
     return std::nullopt;
   }
-  asked.optime = op.last_write != 0 ? replication::OpTime{op.last_write, services.replica_set->standing().term} : services.replica_set->progress().applied.optime;
+  asked.optime = op.last_write != 0 ? replication::OpTime{op.last_write, services.replica_set->standing().term}
+                                    : services.replica_set->progress().applied.optime;
   return asked;
 }
 
@@ -256,7 +272,8 @@ void append_topology(const Services& services, ErrorCode code, bson::Builder& re
   // Errors of a shutdown are not among them: nothing has changed yet, and a driver takes an error whose version it knows for an
   // old one.
   static constexpr int32_t codes[] = {189, 10058, 10107, 11602, 13435, 13436};
-  if (!services.replica_set || std::find(std::begin(codes), std::end(codes), static_cast<int32_t>(code)) == std::end(codes)) return;
+  if (!services.replica_set || std::find(std::begin(codes), std::end(codes), static_cast<int32_t>(code)) == std::end(codes))
+    return;
   // The state that led here may have shown before the counter that goes with it; who changes them lets go of them together.
   // With the older counter a driver would take this error for an old one, and come straight back.
   services.replica_set->standing();
@@ -266,24 +283,33 @@ void append_topology(const Services& services, ErrorCode code, bson::Builder& re
 
 bson::Document failed_read(const Services& services, const replication::WriteConcernFailure& why) {
   bson::Builder reply;
-  reply.append("ok", 0.0).append("errmsg", why.message).append("code", static_cast<int32_t>(why.code)).append("codeName", base::code_name(why.code));
+  reply.append("ok", 0.0)
+      .append("errmsg", why.message)
+      .append("code", static_cast<int32_t>(why.code))
+      .append("codeName", base::code_name(why.code));
   append_topology(services, why.code, reply);
   return reply.done();
 }
 
-bson::Document with_write_concern_error(const Services& services, bson::DocumentView reply, const Dispatcher::Reply::Acknowledgement& asked,
+bson::Document with_write_concern_error(const Services& services, bson::DocumentView reply,
+                                        const Dispatcher::Reply::Acknowledgement& asked,
                                         const replication::WriteConcernFailure& failure) {
   bson::Builder out;
   for (const auto& field : reply) {
     if (field.name == "ok") {
       auto error = out.object("writeConcernError");
-      error.append("code", static_cast<int32_t>(failure.code)).append("codeName", base::code_name(failure.code)).append("errmsg", failure.message);
+      error.append("code", static_cast<int32_t>(failure.code))
+          .append("codeName", base::code_name(failure.code))
+          .append("errmsg", failure.message);
       auto info = error.object("errInfo");
       if (failure.code == ErrorCode::write_concern_failed) info.append("wtimeout", true);
       auto concern = info.object("writeConcern");
-      if (!asked.concern.mode.empty()) concern.append("w", asked.concern.mode);
-      else if (!asked.concern.tags.empty()) concern.append("w", asked.concern.tags);
-      else concern.append("w", static_cast<int32_t>(asked.concern.members));
+      if (!asked.concern.mode.empty())
+        concern.append("w", asked.concern.mode);
+      else if (!asked.concern.tags.empty())
+        concern.append("w", asked.concern.tags);
+      else
+        concern.append("w", static_cast<int32_t>(asked.concern.members));
       if (asked.concern.journal) concern.append("j", true);
       concern.append("wtimeout", static_cast<int32_t>(asked.concern.timeout_ms)).append("provenance", "clientSupplied");
     }

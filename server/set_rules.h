@@ -35,7 +35,8 @@ bool can_retry_after(base::ErrorCode code);
 bson::Document failed_read(const Services& services, const replication::WriteConcernFailure& why);
 
 // The reply with a writeConcernError.
-bson::Document with_write_concern_error(const Services& services, bson::DocumentView reply, const Dispatcher::Reply::Acknowledgement& asked,
+bson::Document with_write_concern_error(const Services& services, bson::DocumentView reply,
+                                        const Dispatcher::Reply::Acknowledgement& asked,
                                         const replication::WriteConcernFailure& failure);
 
 }  // namespace server

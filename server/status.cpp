@@ -20,7 +20,9 @@
 namespace server {
 namespace {
 
-int32_t narrow(int64_t value) { return static_cast<int32_t>(std::min<int64_t>(value, INT32_MAX)); }
+int32_t narrow(int64_t value) {
+  return static_cast<int32_t>(std::min<int64_t>(value, INT32_MAX));
+}
 
 int32_t active_connections(const OperationRegistry& operations) {
   int32_t active = 0;
@@ -218,7 +220,9 @@ void add_compatibility_parameters(ServerParameters& parameters) {
                                                    out.append("version", "7.0");
                                                    return bson::Value(out.done());
                                                  },
-                                                 {}, false, false});
+                                                 {},
+                                                 false,
+                                                 false});
   // What a mongod without users says, too. mongorestore asks before it looks at a dump's users.
   parameters.add("authSchemaVersion", {[] { return bson::Value(int32_t{5}); }, {}, false, false});
 }

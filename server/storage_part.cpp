@@ -59,7 +59,9 @@ storage::EngineOptions engine_options(const Options& options) {
 }
 
 void append_oplog(const replication::OplogStats& stats, bson::Builder& out) {
-  const auto timestamp = [](storage::Stamp stamp) { return bson::Timestamp{static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)}; };
+  const auto timestamp = [](storage::Stamp stamp) {
+    return bson::Timestamp{static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)};
+  };
   out.append("entries", stats.entries).append("logicalBytes", stats.logical_bytes).append("storedBytes", stats.stored_bytes);
   out.append("maxBytes", stats.bytes_max).append("earliest", timestamp(stats.first)).append("latest", timestamp(stats.last));
 }
@@ -113,7 +115,7 @@ struct StoragePart::State {
   replication::LocalCommitter committer;
   versions::past::Past past;
   versions::Databases databases;
-  std::unique_ptr<ReplicaSetPart> set;                        // with --replSet
+  std::unique_ptr<ReplicaSetPart> set;  // with --replSet
   query::CursorRegistry cursors;
   std::unique_ptr<write::TtlMonitor> ttl;
   std::unique_ptr<write::BranchSweeper> sweeper;
@@ -136,8 +138,10 @@ void StoragePart::State::add_sections() {
   sections.add("oplog", [this](OperationContext&, bson::Builder& out) { append_oplog(oplog.stats(), out); });
   sections.add("snapshots", [this](OperationContext&, bson::Builder& out) {
     const versions::past::Snapshots& snapshots = past.snapshots();
-    out.append("declared", static_cast<int64_t>(snapshots.all().size())).append("waitToBeSwept", static_cast<int64_t>(snapshots.dropped().size()));
-    out.append("savedContents", static_cast<int64_t>(past.saved())).append("tableBytes", static_cast<int64_t>(past.tables_bytes()));
+    out.append("declared", static_cast<int64_t>(snapshots.all().size()))
+        .append("waitToBeSwept", static_cast<int64_t>(snapshots.dropped().size()));
+    out.append("savedContents", static_cast<int64_t>(past.saved()))
+        .append("tableBytes", static_cast<int64_t>(past.tables_bytes()));
   });
   sections.add("cursors", [this](OperationContext&, bson::Builder& out) { append_cursors(cursors.counts(), out); });
 }
@@ -145,9 +149,12 @@ void StoragePart::State::add_sections() {
 void StoragePart::State::join_set(const Options& options) {
   if (options.repl_set.empty()) {
     if (replication::read_local(engine, "local.system.replset")) {
-      base::log_startup_warning(20547, "Document(s) exist in 'system.replset', but started without --replSet. Database contents may appear inconsistent with the "
-                                       "writes that were visible when this node was running as part of a replica set. Restart with --replSet unless you are "
-                                       "doing maintenance and no other clients are connected");
+      base::log_startup_warning(
+          20547,
+          "Document(s) exist in 'system.replset', but started without --replSet. Database contents may appear inconsistent with "
+          "the "
+          "writes that were visible when this node was running as part of a replica set. Restart with --replSet unless you are "
+          "doing maintenance and no other clients are connected");
     }
     return;
   }
@@ -186,10 +193,12 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   state.sweeper = std::make_unique<write::BranchSweeper>(services);
   state.snapshots = std::make_unique<write::SnapshotKeeper>(services);
   state.session_care = std::make_unique<SessionCare>(services);
-  state.housekeeping = std::make_unique<Passes>("housekeeping", [] { return housekeeping_interval; }, [&state] {
-    state.cursors.expire(state.services.clock.wall_ms());
-    if (state.set) state.set->keep_house();
-  });
+  state.housekeeping = std::make_unique<Passes>(
+      "housekeeping", [] { return housekeeping_interval; },
+      [&state] {
+        state.cursors.expire(state.services.clock.wall_ms());
+        if (state.set) state.set->keep_house();
+      });
   services.refresh_sessions = [&state] { state.session_care->run_pass(); };
 }
 

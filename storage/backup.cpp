@@ -84,7 +84,9 @@ struct Backup::State {
   Stamp checkpointed;
 
   explicit State(Engine& engine)
-      : directory(engine.options().path), session(engine.internals().connection.open_session()), checkpointed(engine.checkpointed_stamp()) {
+      : directory(engine.options().path),
+        session(engine.internals().connection.open_session()),
+        checkpointed(engine.checkpointed_stamp()) {
     WT_CURSOR* raw = nullptr;
     const int result = session->open_cursor(session.get(), "backup:", nullptr, nullptr, &raw);
     if (result == EINVAL) {
@@ -143,9 +145,15 @@ Backup::Backup(Engine& engine) {
 
 Backup::~Backup() = default;
 
-const std::vector<BackupFile>& Backup::files() const { return state_->files; }
-uint64_t Backup::total_bytes() const { return state_->bytes; }
-Stamp Backup::checkpointed_stamp() const { return state_->checkpointed; }
+const std::vector<BackupFile>& Backup::files() const {
+  return state_->files;
+}
+uint64_t Backup::total_bytes() const {
+  return state_->bytes;
+}
+Stamp Backup::checkpointed_stamp() const {
+  return state_->checkpointed;
+}
 
 Bytes Backup::read(const std::string& name, uint64_t offset, uint64_t bytes) const {
   const auto size = state_->sizes.find(name);

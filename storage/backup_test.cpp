@@ -252,12 +252,13 @@ TEST_CASE("a process lost while a backup is open goes on from its newest checkpo
 }
 
 TEST_CASE("only the engine's own files are copied, and no name leads out of the directory") {
-  for (const char* name : {"palimpsest.json", "pages-17.dict", "records-17.wt", "WiredTiger", "WiredTiger.backup", "WiredTigerHS.wt",
-                           "journal/WiredTigerLog.0000000003"}) {
+  for (const char* name : {"palimpsest.json", "pages-17.dict", "records-17.wt", "WiredTiger", "WiredTiger.backup",
+                           "WiredTigerHS.wt", "journal/WiredTigerLog.0000000003"}) {
     CHECK(is_engine_file(name));
   }
-  for (const char* name : {"", ".", "..", "../a.wt", "/a.wt", "a/b.wt", "journal/../a.wt", "journal/a.wt", "journal/", "_sync/a.wt", ".a.wt",
-                           "mongod.lock", "server.log", "WiredTiger.config", "rollback/x.wt", "a\\b.wt", "journal//WiredTigerLog.1"}) {
+  for (const char* name :
+       {"", ".", "..", "../a.wt", "/a.wt", "a/b.wt", "journal/../a.wt", "journal/a.wt", "journal/", "_sync/a.wt", ".a.wt",
+        "mongod.lock", "server.log", "WiredTiger.config", "rollback/x.wt", "a\\b.wt", "journal//WiredTigerLog.1"}) {
     INFO(name);
     CHECK_FALSE(is_engine_file(name));
   }

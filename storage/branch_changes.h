@@ -23,8 +23,8 @@ class BranchLog {
   virtual void branches_changed(Transaction& transaction, std::string_view db, bson::DocumentView command) = 0;
   // Before the command. `before`, `after`: nullptr where there is none.
   // Returns how many bytes that takes.
-  virtual uint64_t document_changed(Transaction& transaction, std::string_view ns, BytesView uuid, const bson::DocumentView* before,
-                                    const bson::DocumentView* after) = 0;
+  virtual uint64_t document_changed(Transaction& transaction, std::string_view ns, BytesView uuid,
+                                    const bson::DocumentView* before, const bson::DocumentView* after) = 0;
   // So many, of all documents of one transaction.
   virtual uint64_t documents_bytes_max() const = 0;
   // A content that is stored no longer, before it goes: an entry may name it.

@@ -46,13 +46,14 @@ class ViewSource {
   // The collection that one of this name is a view of: "shop.c" of "shop@dev.c". Throws IllegalOperation where the ref is
   // read-only.
   virtual std::string home(std::string_view ns) = 0;
-  // Whether the database has several views. Each then has a collection or has it not, by itself; the catalog has what any of them has.
+  // Whether the database has several views. Each then has a collection or has it not, by itself; the catalog has what any of them
+  // has.
   virtual bool has_views(std::string_view db) = 0;
   // Whether that view has the collection. Of no view: true.
   virtual bool has(std::string_view db, const Collection& collection) = 0;
   virtual bool anybody_has(std::string_view db, const Collection& collection) = 0;
-  // On a view that can be written to: empty; false: it is there. With its documents; false: it isn't there, and nobody else may be writing
-  // to the collection.
+  // On a view that can be written to: empty; false: it is there. With its documents; false: it isn't there, and nobody else may
+  // be writing to the collection.
   virtual bool make(std::string_view db, const Collection& collection) = 0;
   virtual bool drop(std::string_view db, const Collection& collection) = 0;
   // No view has it, and after the transaction that took it away nobody will.
@@ -61,12 +62,13 @@ class ViewSource {
   virtual void check_alone(std::string_view db, std::string_view what) = 0;
   // A new collection, which nobody sees yet.
   virtual void created(StoredCollection& collection) = 0;
-  // Before indexes of a database with several views change, whose schema lock the caller holds: what views bring to each other waits as writers do.
+  // Before indexes of a database with several views change, whose schema lock the caller holds: what views bring to each other
+  // waits as writers do.
   virtual std::unique_lock<std::shared_mutex> changing_indexes(std::string_view db) = 0;
-  // New unique indexes have their entries, and nobody uses them yet. `ns`: as whoever wants them calls the collection. Throws DuplicateKey where a view
-  // that can be written to shows two documents under one key.
-  virtual void check_unique(const StoredCollection& collection, const std::vector<std::shared_ptr<StoredIndex>>& built, std::string_view ns,
-                            const std::function<void()>& interrupted) = 0;
+  // New unique indexes have their entries, and nobody uses them yet. `ns`: as whoever wants them calls the collection. Throws
+  // DuplicateKey where a view that can be written to shows two documents under one key.
+  virtual void check_unique(const StoredCollection& collection, const std::vector<std::shared_ptr<StoredIndex>>& built,
+                            std::string_view ns, const std::function<void()>& interrupted) = 0;
   // A database goes with all its views: in the transaction, and after it.
   virtual void dropping(Transaction& transaction, std::string_view db) = 0;
   virtual void dropped(std::string_view db) = 0;
@@ -83,12 +85,12 @@ class Catalog {
   // nullptr also where its branch hasn't got it.
   virtual std::shared_ptr<Collection> find(std::string_view ns) const = 0;
   virtual std::shared_ptr<Collection> open(CollectionId id) const = 0;
-  // On a member of a replica set: one that was dropped, while its tables are still there, which they are until the set has agreed on the
-  // drop. For who reads what the log names. nullptr: none, or no longer.
+  // On a member of a replica set: one that was dropped, while its tables are still there, which they are until the set has agreed
+  // on the drop. For who reads what the log names. nullptr: none, or no longer.
   virtual std::shared_ptr<Collection> dropped(CollectionId id) const = 0;
 
-  // `uuid`: 16 bytes, as on another member, where the log says next which branch has it; empty: a new one. Throws NamespaceExists (48),
-  // InvalidNamespace (73).
+  // `uuid`: 16 bytes, as on another member, where the log says next which branch has it; empty: a new one. Throws NamespaceExists
+  // (48), InvalidNamespace (73).
   virtual std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid = {}) = 0;
   // Opens it, or creates it with default options.
   virtual std::shared_ptr<Collection> open_or_create(std::string_view ns) = 0;
@@ -115,10 +117,11 @@ class Catalog {
                                const std::function<void()>& interrupted = nullptr) = 0;
   // collMod: hidden, expireAfterSeconds.
   virtual void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec) = 0;
-  // collMod: a sub-document of the options, `dedup` or `commits`, as a whole. Holds for contents encoded, and commits made, from now on.
+  // collMod: a sub-document of the options, `dedup` or `commits`, as a whole. Holds for contents encoded, and commits made, from
+  // now on.
   virtual void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value) = 0;
 
-  virtual std::vector<std::string> databases() const = 0;              // sorted
+  virtual std::vector<std::string> databases() const = 0;                                       // sorted
   virtual std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const = 0;  // sorted by name
   // Without those that the branch hasn't got.
   virtual std::vector<std::shared_ptr<Collection>> found(std::string_view db) const = 0;
@@ -128,7 +131,8 @@ class Catalog {
                                   const std::function<void()>& interrupted = nullptr) = 0;
 
   // Runs `work` while nobody writes to the database's collections, reads in them, or changes its schema.
-  virtual void alone(std::string_view db, const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) = 0;
+  virtual void alone(std::string_view db,
+                     const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) = 0;
   // Asked about databases whose name has an `@`, and before changes of the schema. nullptr: such a name is a name like any other.
   virtual void set_view_source(ViewSource* views) = 0;
 

@@ -2,8 +2,8 @@
 
 #include "base/log.h"
 #include "storage/internals.h"
-#include "storage/stored_catalog.h"
 #include "storage/store_tables.h"
+#include "storage/stored_catalog.h"
 
 namespace storage {
 namespace {
@@ -21,9 +21,13 @@ CollectionId owner_of(const std::string& table) {
 
 }  // namespace
 
-std::unique_ptr<Catalog> load_catalog(Engine& engine) { return std::make_unique<StoredCatalog>(engine); }
+std::unique_ptr<Catalog> load_catalog(Engine& engine) {
+  return std::make_unique<StoredCatalog>(engine);
+}
 
-StoredCatalog::StoredCatalog(Engine& engine) : engine_(engine), table_(engine.open_table("catalog", {.allocation_bytes = 512})) { load(); }
+StoredCatalog::StoredCatalog(Engine& engine) : engine_(engine), table_(engine.open_table("catalog", {.allocation_bytes = 512})) {
+  load();
+}
 
 void StoredCatalog::load() {
   CatalogContents contents;

@@ -50,7 +50,8 @@ bool StoredCatalog::past_shows(const std::string& table, CollectionId owner) con
   if (!entry || !table.starts_with("index-")) return entry.has_value();
   bool shown = false;
   past.each_entry(transaction, [&](const CollectionEntry& one) {
-    for (const IndexEntry& index : one.indexes) shown = shown || (one.id == owner && index.ready && index_table_name(owner, index.number) == table);
+    for (const IndexEntry& index : one.indexes)
+      shown = shown || (one.id == owner && index.ready && index_table_name(owner, index.number) == table);
   });
   return shown;
 }

@@ -9,10 +9,18 @@ namespace {
 
 constexpr uint8_t uuid_subtype = 4;
 
-void append_be32(Bytes& out, uint32_t value) { base::append_le(out, __builtin_bswap32(value)); }
-void append_be16(Bytes& out, uint32_t value) { base::append_le(out, __builtin_bswap16(static_cast<uint16_t>(value))); }
-uint32_t be32(const char* at) { return __builtin_bswap32(base::load_le<uint32_t>(at)); }
-uint32_t be16(const char* at) { return __builtin_bswap16(base::load_le<uint16_t>(at)); }
+void append_be32(Bytes& out, uint32_t value) {
+  base::append_le(out, __builtin_bswap32(value));
+}
+void append_be16(Bytes& out, uint32_t value) {
+  base::append_le(out, __builtin_bswap16(static_cast<uint16_t>(value)));
+}
+uint32_t be32(const char* at) {
+  return __builtin_bswap32(base::load_le<uint32_t>(at));
+}
+uint32_t be16(const char* at) {
+  return __builtin_bswap16(base::load_le<uint16_t>(at));
+}
 
 [[noreturn]] void damaged(const std::string& what) {
   throw base::OperationError(base::ErrorCode::data_corruption_detected, "the catalog is damaged: " + what);
@@ -34,7 +42,8 @@ void remove_below(Transaction& transaction, const Table& table, const Bytes& pre
   std::vector<Bytes> keys;
   {
     TableCursor cursor = table.cursor(transaction);
-    for (bool on = cursor.seek(prefix); on && cursor.key().starts_with(prefix); on = cursor.next()) keys.emplace_back(cursor.key());
+    for (bool on = cursor.seek(prefix); on && cursor.key().starts_with(prefix); on = cursor.next())
+      keys.emplace_back(cursor.key());
   }
   for (const Bytes& key : keys) table.remove(transaction, key);
 }
@@ -91,10 +100,11 @@ CollectionEntry decode_entry(BytesView row) {
   for (const bson::Element& one : document["indexes"].as_document()) {
     if (!one.is_object() || !one.as_document()["spec"].is_object()) damaged("an index of " + entry.ns + " lacks its fields");
     const bson::DocumentView index = one.as_document();
-    entry.indexes.push_back(
-        {static_cast<uint32_t>(index["number"].to_int64()), bson::Document(index["spec"].as_document()), index["ready"].truthy()});
+    entry.indexes.push_back({static_cast<uint32_t>(index["number"].to_int64()), bson::Document(index["spec"].as_document()),
+                             index["ready"].truthy()});
     entry.indexes.back().types = index["types"].truthy();
-    if (index.has("multikeyFields")) entry.indexes.back().multikey_fields = static_cast<uint32_t>(index["multikeyFields"].to_int64());
+    if (index.has("multikeyFields"))
+      entry.indexes.back().multikey_fields = static_cast<uint32_t>(index["multikeyFields"].to_int64());
   }
   entry.next_index = static_cast<uint32_t>(document["nextIndex"].to_int64());
   return entry;

@@ -24,7 +24,9 @@ ErrorCode code_of(const std::function<void()>& work) {
   return ErrorCode::ok;
 }
 
-IndexSpec spec(const std::string& text) { return parse_index_spec(json(text)); }
+IndexSpec spec(const std::string& text) {
+  return parse_index_spec(json(text));
+}
 
 std::vector<std::string> names(const Catalog& catalog, std::string_view db) {
   std::vector<std::string> found;
@@ -89,8 +91,8 @@ TEST_CASE("collections come, are found, renamed and go, and the catalog remember
 TEST_CASE("bad names are refused") {
   TemporaryDirectory directory;
   Engine engine(test_options(directory.path()));
-  for (const std::string ns : {"", "shop", "shop.", ".orders", "sh op.x", "shop/.x", "a\"b.x", "a$.x", "shop..x", "shop.x.", "shop.a$b",
-                               "shop.system.secret"}) {
+  for (const std::string ns : {"", "shop", "shop.", ".orders", "sh op.x", "shop/.x", "a\"b.x", "a$.x", "shop..x", "shop.x.",
+                               "shop.a$b", "shop.system.secret"}) {
     INFO(ns);
     CHECK(code_of([&] { engine.catalog().create(ns, {}); }) == ErrorCode::invalid_namespace);
   }
@@ -123,7 +125,8 @@ TEST_CASE("indexes that are there already, nearly or wholly") {
   const auto collection = catalog.create("shop.orders", {});
   const auto create = [&](const std::string& text) { return code_of([&] { catalog.create_indexes(collection, {spec(text)}); }); };
   CHECK(create("{key: {a: 1}, name: 'a_1'}") == ErrorCode::ok);
-  const auto again = catalog.create_indexes(collection, {spec("{key: {a: 1}, name: 'a_1'}"), spec("{key: {_id: 1}, name: 'other'}")});
+  const auto again =
+      catalog.create_indexes(collection, {spec("{key: {a: 1}, name: 'a_1'}"), spec("{key: {_id: 1}, name: 'other'}")});
   CHECK(again.before == 2);
   CHECK(again.after == 2);
   CHECK(create("{key: {b: 1}, name: 'a_1'}") == ErrorCode::index_key_specs_conflict);
@@ -140,7 +143,8 @@ TEST_CASE("indexes that are there already, nearly or wholly") {
   catalog.alter_index(collection, spec("{key: {a: 1}, name: 'a_1', expireAfterSeconds: 60}"));
   CHECK(collection->index("a_1")->spec().expire_after_seconds == 60);
   CHECK_FALSE(collection->index("a_1")->spec().hidden);
-  for (int i = 0; i < 60; ++i) CHECK(create("{key: {f" + std::to_string(i) + ": 1}, name: 'f" + std::to_string(i) + "'}") == ErrorCode::ok);
+  for (int i = 0; i < 60; ++i)
+    CHECK(create("{key: {f" + std::to_string(i) + ": 1}, name: 'f" + std::to_string(i) + "'}") == ErrorCode::ok);
   CHECK(create("{key: {more: 1}, name: 'more'}") == ErrorCode::cannot_create_index);
 }
 
@@ -160,7 +164,8 @@ TEST_CASE("how a collection is deduplicated changes as a whole, at once and for 
     std::thread reading([&] {
       while (!stop) (void)collection->options().dedup.key.size();
     });
-    for (int i = 0; i < 50; ++i) catalog.alter_option(collection, "dedup", json("{profile: 'archive', key: 'b" + std::to_string(i) + "'}"));
+    for (int i = 0; i < 50; ++i)
+      catalog.alter_option(collection, "dedup", json("{profile: 'archive', key: 'b" + std::to_string(i) + "'}"));
     stop = true;
     reading.join();
     CHECK(held.dedup.key == "a");  // who has them keeps them
@@ -175,7 +180,8 @@ TEST_CASE("how a collection is deduplicated changes as a whole, at once and for 
   CHECK(collection->options().dedup.enabled);
   CHECK(collection->options().dedup.profile == "archive");
   CHECK(collection->options().capped);
-  CHECK(bson::to_json(collection->options().document) == bson::to_json(json("{capped: true, size: 4096, dedup: {profile: 'archive'}}")));
+  CHECK(bson::to_json(collection->options().document) ==
+        bson::to_json(json("{capped: true, size: 4096, dedup: {profile: 'archive'}}")));
 }
 
 TEST_CASE("an index may be looked up while another thread changes the list") {
@@ -207,9 +213,11 @@ TEST_CASE("an index that can't be built leaves nothing behind") {
     collection->insert(t, json("{_id: 2, a: 1}"));
   });
   const auto tables = engine.table_names();
-  CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}"), spec("{key: {a: 1}, name: 'a', unique: true}")}); }) ==
-        ErrorCode::duplicate_key);
-  CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {b: 1, c: 1}, name: 'bc'}")}); }) == static_cast<ErrorCode>(171));
+  CHECK(code_of([&] {
+          catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}"), spec("{key: {a: 1}, name: 'a', unique: true}")});
+        }) == ErrorCode::duplicate_key);
+  CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {b: 1, c: 1}, name: 'bc'}")}); }) ==
+        static_cast<ErrorCode>(171));
   const auto stop = [] { throw base::OperationError(ErrorCode::interrupted, "operation was interrupted"); };
   CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")}, stop); }) == ErrorCode::interrupted);
   CHECK(collection->indexes().size() == 1);
@@ -232,8 +240,9 @@ TEST_CASE("each change of the schema is told within its transaction") {
   engine.catalog().create("shop.new", {});
   engine.catalog().drop("shop.new");
   engine.catalog().drop_database("shop");
-  CHECK(log.lines == std::vector<std::string>{"shop create", "shop createIndexes", "shop collMod", "shop collMod", "shop dropIndexes", "shop renameCollection",
-                                              "shop create", "shop drop", "shop drop", "shop dropDatabase"});
+  CHECK(log.lines == std::vector<std::string>{"shop create", "shop createIndexes", "shop collMod", "shop collMod",
+                                              "shop dropIndexes", "shop renameCollection", "shop create", "shop drop",
+                                              "shop drop", "shop dropDatabase"});
 }
 
 TEST_CASE("tables of what was dropped or never finished are gone after the next start") {

@@ -51,7 +51,10 @@ class Check {
       }
       const RecordRow& row = parsed.value();
       if (!row.past.pre_states.empty()) {
-        check(record, [&] { decode_ ? (void)store_.pre_states_of(transaction_, record, row) : (void)store_.pre_states(record, row.past.pre_states, row.generation); });
+        check(record, [&] {
+          decode_ ? (void)store_.pre_states_of(transaction_, record, row)
+                  : (void)store_.pre_states(record, row.past.pre_states, row.generation);
+        });
       }
       report_.counts.raw_bytes += static_cast<int64_t>(row.past.pre_states.size());
       if (row.form == RecordRow::Form::raw) {
@@ -64,7 +67,8 @@ class Check {
         if (tables_.heads.get(transaction_, record_key(record))) problem(record, "it is a stub and has a head's row");
         check_stub(record, row);
       }
-      if (&table == &tables_.packed && tables_.records.get(transaction_, record_key(record))) problem(record, "it lies in both record tables");
+      if (&table == &tables_.packed && tables_.records.get(transaction_, record_key(record)))
+        problem(record, "it lies in both record tables");
     }
   }
 
@@ -144,7 +148,8 @@ class Check {
       if (row.references == 0) problem(record, "content " + to_string(key.content) + " is kept for nobody");
     } else if (!row.dead) {
       const auto place = find_sound_row(tables_, transaction_, record);
-      if (!place || place->row.form != RecordRow::Form::stub || place->row.generation != key.content.generation || place->row.chain != key.chain) {
+      if (!place || place->row.form != RecordRow::Form::stub || place->row.generation != key.content.generation ||
+          place->row.chain != key.chain) {
         problem(record, "content " + to_string(key.content) + " is not dead, but its record does not lead to it");
       }
     }
@@ -159,7 +164,10 @@ class Check {
     }
     if (!row.pre_states.empty()) {
       const Stamp above = key.content.generation;
-      check(record, [&] { decode_ ? (void)store_.pre_states_of(record, row.pre_states, above, row.payload) : (void)store_.pre_states(record, row.pre_states, above); });
+      check(record, [&] {
+        decode_ ? (void)store_.pre_states_of(record, row.pre_states, above, row.payload)
+                : (void)store_.pre_states(record, row.pre_states, above);
+      });
     }
     if (decode_) {
       ContentReader reader(tables_, transaction_, store_.collection());
@@ -171,7 +179,8 @@ class Check {
     if (tables_.chains.get(transaction_, chain_key(base))) return;
     const auto place = find_sound_row(tables_, transaction_, base.content.record);
     if (!place || place->row.form != RecordRow::Form::raw || place->row.generation != base.content.generation) {
-      return problem(record, "its base, content " + to_string(base.content) + " in chain " + std::to_string(base.chain) + ", is missing");
+      return problem(record,
+                     "its base, content " + to_string(base.content) + " in chain " + std::to_string(base.chain) + ", is missing");
     }
   }
 
@@ -193,7 +202,8 @@ class Check {
 
 }  // namespace
 
-ChainReport check_chains(const ChainStore& store, Transaction& transaction, bool decode, const std::function<void()>& interrupted) {
+ChainReport check_chains(const ChainStore& store, Transaction& transaction, bool decode,
+                         const std::function<void()>& interrupted) {
   return Check(store, transaction, decode, interrupted).run();
 }
 

@@ -19,11 +19,12 @@ struct ChainReport {
   };
   std::vector<Problem> problems;  // the first thousand
   int64_t problem_count = 0;
-  StoreCounts counts;             // as the rows have it; logical bytes and records included
+  StoreCounts counts;  // as the rows have it; logical bytes and records included
 };
 
 // Reads everything once, in the transaction's snapshot. `decode`: contents that no
 // record shows any more too. Memory grows with the longest chain, and with what is wrong.
-ChainReport check_chains(const ChainStore& store, Transaction& transaction, bool decode, const std::function<void()>& interrupted = nullptr);
+ChainReport check_chains(const ChainStore& store, Transaction& transaction, bool decode,
+                         const std::function<void()>& interrupted = nullptr);
 
 }  // namespace storage

@@ -12,14 +12,14 @@ struct ChainStore::Current {
   const Table* table = nullptr;
   RecordRow::Form form = RecordRow::Form::raw;
   Stamp generation = 0;
-  Bytes content;        // raw; until a write takes it
+  Bytes content;  // raw; until a write takes it
   uint32_t checksum = 0;
-  Bytes pre_states;     // RowPast
-  bool behind = false;  // RowPast
+  Bytes pre_states;       // RowPast
+  bool behind = false;    // RowPast
   int64_t raw_bytes = 0;  // of both
   std::optional<HeadRow> head;
-  ChainKey key;        // stub
-  ChainRow chain_row;  // stub
+  ChainKey key;                              // stub
+  ChainRow chain_row;                        // stub
   std::unique_ptr<const Bytes> chain_bytes;  // stub: keeps chain_row.payload's bytes, which don't move when this does
 
   RowPast past() const { return {pre_states, behind}; }
@@ -30,8 +30,8 @@ struct ChainStore::Current {
 
 // What a write does to a record's pre-states.
 struct ChainStore::Turn {
-  Bytes in_row;         // those of the new row
-  bool behind = false;  // RowPast of the new row
+  Bytes in_row;           // those of the new row
+  bool behind = false;    // RowPast of the new row
   bool in_place = false;  // the replaced content is kept where it is, a delta in a chain
   // What leaves the row together, where something does: the newest, whole, and those before it.
   Stamp newest = 0;

@@ -12,7 +12,9 @@ struct ChainBounds {
   size_t read_bytes_max;  // contents made on the way to the oldest, at worst
   uint32_t hops_max;
 };
-inline ChainBounds bounds_of(const dedup::Options& options) { return {options.read_bytes_max, options.read_hops_max}; }
+inline ChainBounds bounds_of(const dedup::Options& options) {
+  return {options.read_bytes_max, options.read_hops_max};
+}
 
 // How many deltas a read applies at worst in a chain so long: each level of hops is walked once.
 inline uint64_t hops_at_worst(uint32_t ordinal, uint32_t hop_distance) {

@@ -12,7 +12,9 @@ namespace {
 
 constexpr size_t room_min = 512;  // bytes of pre-states in a row; or a quarter of its content
 
-size_t room(BytesView content) { return std::max(room_min, content.size() / 4); }
+size_t room(BytesView content) {
+  return std::max(room_min, content.size() / 4);
+}
 
 }  // namespace
 
@@ -28,7 +30,8 @@ Stamp ChainStore::pre_state_not_after(RecordId record, BytesView list, Stamp abo
   return generation.value();
 }
 
-Stamp ChainStore::pre_state(RecordId record, BytesView list, Stamp above, BytesView own, Stamp newest, Bytes& out, ReadInfo* info) const {
+Stamp ChainStore::pre_state(RecordId record, BytesView list, Stamp above, BytesView own, Stamp newest, Bytes& out,
+                            ReadInfo* info) const {
   PreStateSearch search;
   const auto generation = search.find(list, above, newest);
   if (!generation) throw_damaged(collection_, record, generation.failure().message);
@@ -42,31 +45,37 @@ void ChainStore::make_pre_state(RecordId record, const PreStateSearch& found, By
 }
 
 // A stub's list is read over by what its content is read from, a raw row's by nothing.
-Stamp ChainStore::read_pre_state(Transaction& transaction, RecordId record, const RecordRow& row, Stamp newest, Bytes& out, ReadInfo* info) const {
+Stamp ChainStore::read_pre_state(Transaction& transaction, RecordId record, const RecordRow& row, Stamp newest, Bytes& out,
+                                 ReadInfo* info) const {
   const Stamp above = row.generation;
   if (row.form == RecordRow::Form::raw) return pre_state(record, row.past.pre_states, above, row.content, newest, out, info);
   const Bytes list(row.past.pre_states);
   return pre_state(record, list, above, content_of(transaction, record, row, info), newest, out, info);
 }
 
-std::vector<std::pair<Stamp, Bytes>> ChainStore::pre_states_of(RecordId record, BytesView list, Stamp above, BytesView own) const {
+std::vector<std::pair<Stamp, Bytes>> ChainStore::pre_states_of(RecordId record, BytesView list, Stamp above,
+                                                               BytesView own) const {
   const RowPreStates all = pre_states(record, list, above);
   std::vector<std::pair<Stamp, Bytes>> contents;
-  for (size_t i = 0; i < all.size(); ++i) pre_state(record, list, above, own, all[i].generation, contents.emplace_back(all[i].generation, Bytes()).second);
+  for (size_t i = 0; i < all.size(); ++i)
+    pre_state(record, list, above, own, all[i].generation, contents.emplace_back(all[i].generation, Bytes()).second);
   return contents;
 }
 
-std::vector<std::pair<Stamp, Bytes>> ChainStore::pre_states_of(Transaction& transaction, RecordId record, const RecordRow& row) const {
+std::vector<std::pair<Stamp, Bytes>> ChainStore::pre_states_of(Transaction& transaction, RecordId record,
+                                                               const RecordRow& row) const {
   if (row.form == RecordRow::Form::raw) return pre_states_of(record, row.past.pre_states, row.generation, row.content);
   const Bytes list(row.past.pre_states);  // read over by what the content is read from
   return pre_states_of(record, list, row.generation, content_of(transaction, record, row));
 }
 
-ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, const BytesView* after, Stamp generation, Keep keep, Superseded& before) const {
+ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, const BytesView* after, Stamp generation, Keep keep,
+                                       Superseded& before) const {
   Turn turn;
   turn.behind = old.behind;
   before.kept = old.generation <= keep.content;
-  if (!before.kept && old.pre_states.empty()) [[likely]] return turn;
+  if (!before.kept && old.pre_states.empty()) [[likely]]
+    return turn;
   const auto summary = PreStateSummary::of(old.pre_states, old.generation);
   if (!summary) throw_damaged(collection_, record, summary.failure().message);
   const PreStateSummary& all = summary.value();
@@ -110,13 +119,22 @@ ChainStore::Turn ChainStore::turn_over(RecordId record, const Current& old, cons
   return turn;
 }
 
-// What left its row, in one row of the chain table: that of its newest content, which may be there already for others that are based on it.
-void ChainStore::put_group(Transaction& transaction, RecordId record, const Turn& turn, const Superseded& before, StoreCounts& change) const {
+// What left its row, in one row of the chain table: that of its newest content, which may be there already for others that are
+// based on it.
+void ChainStore::put_group(Transaction& transaction, RecordId record, const Turn& turn, const Superseded& before,
+                           StoreCounts& change) const {
   if (before.left_from == 0 || turn.in_place) return;
   const ChainKey key{record, {record, turn.newest}};
   const BytesView content = turn.renewed ? *turn.renewed : before.bytes;
-  ChainRow row{.form = ChainRow::Form::raw, .dead = true, .kept = true, .references = 0, .length = content.size(), .checksum = turn.checksum, .base = {},
-               .pre_states = turn.list, .payload = content};
+  ChainRow row{.form = ChainRow::Form::raw,
+               .dead = true,
+               .kept = true,
+               .references = 0,
+               .length = content.size(),
+               .checksum = turn.checksum,
+               .base = {},
+               .pre_states = turn.list,
+               .payload = content};
   if (insert_chain(transaction, key, row, change)) return;
   const auto bytes = tables_.chains.get(transaction, chain_key(key));
   const ChainRow there = parse_chain_row(bytes.value(), key).or_throw();
@@ -157,7 +175,8 @@ void ChainStore::each_kept(Transaction& transaction, RecordId record, Stamp from
   }
 }
 
-Stamp ChainStore::read_kept(ContentReader& reader, RecordId record, Stamp oldest, Stamp newest, Bytes* content, ReadInfo* info) const {
+Stamp ChainStore::read_kept(ContentReader& reader, RecordId record, Stamp oldest, Stamp newest, Bytes* content,
+                            ReadInfo* info) const {
   const auto found = reader.find_kept(record, oldest);
   if (!found) return 0;
   const auto& [key, row] = *found;
@@ -179,7 +198,8 @@ std::vector<std::pair<Stamp, Bytes>> ChainStore::drop_pre_states(Transaction& tr
   auto contents = pre_states_of(record, old->pre_states, old->generation, raw ? old->content : read_chain(transaction, old->key));
   const RowPast past{{}, old->behind};
   put_row(transaction, *old->table, record,
-          raw ? raw_row(old->generation, old->checksum, old->content, past) : stub_row(record, old->generation, old->key.chain, past));
+          raw ? raw_row(old->generation, old->checksum, old->content, past)
+              : stub_row(record, old->generation, old->key.chain, past));
   counters_.add_after_commit(transaction, {.raw_bytes = -static_cast<int64_t>(old->pre_states.size())});
   return contents;
 }

@@ -25,7 +25,9 @@ bool ChainStore::promote(Transaction& transaction, RecordId record, std::optiona
     if (!ordinal) {
       ordinal = 0;
       const Bytes prefix = chain_prefix(key.chain);
-      for (bool on = cursor.seek(prefix); on && *ordinal < counted_max && cursor.key() < BytesView(chain_key(key)); on = cursor.next()) ++*ordinal;
+      for (bool on = cursor.seek(prefix); on && *ordinal < counted_max && cursor.key() < BytesView(chain_key(key));
+           on = cursor.next())
+        ++*ordinal;
     }
   }
   const ChainKey base = row.base;

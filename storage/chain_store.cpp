@@ -55,7 +55,8 @@ void ChainStore::claim_head(Transaction& transaction, RecordId record) const {
   tables_.heads.remove(transaction, key);
 }
 
-void ChainStore::put_head(Transaction& transaction, RecordId record, const HeadRow& head, bool is_new, StoreCounts& change) const {
+void ChainStore::put_head(Transaction& transaction, RecordId record, const HeadRow& head, bool is_new,
+                          StoreCounts& change) const {
   tables_.heads.put(transaction, record_key(record), head_row(record, head));
   change.heads += is_new;
 }
@@ -168,7 +169,8 @@ Bytes ChainStore::content_of(Transaction& transaction, RecordId record, const Re
   }
   auto content = reader->read({row.chain, {record, row.generation}}, info);
   if (!content) {
-    if (content.failure().code != ErrorCode::data_corruption_detected) throw OperationError(content.failure().code, content.failure().message);
+    if (content.failure().code != ErrorCode::data_corruption_detected)
+      throw OperationError(content.failure().code, content.failure().message);
     throw_damaged(collection_, record, content.failure().message);
   }
   if (dead && !reader->dead().empty()) *dead = reader->dead();
@@ -195,7 +197,8 @@ std::optional<Bytes> ChainStore::find(Transaction& transaction, const ContentNam
   }
   RecordId chain = place->row.form == RecordRow::Form::stub ? place->row.chain : name.record;
   if (place->row.form == RecordRow::Form::raw) {
-    if (const auto bytes = tables_.heads.get(transaction, record_key(name.record))) chain = parse_head_row(*bytes, name.record).or_throw().chain;
+    if (const auto bytes = tables_.heads.get(transaction, record_key(name.record)))
+      chain = parse_head_row(*bytes, name.record).or_throw().chain;
   }
   return find_in(transaction, {chain, name});
 }
@@ -284,7 +287,8 @@ Superseded ChainStore::remove(Transaction& transaction, RecordId record, Keep ke
   if (old->form == RecordRow::Form::stub) {
     let_go(transaction, *old, turn.in_place, change);
   } else {
-    if (old->references() > 0) add_chain(transaction, {old->chain(record), {record, old->generation}}, old_row(*old, before), change);
+    if (old->references() > 0)
+      add_chain(transaction, {old->chain(record), {record, old->generation}}, old_row(*old, before), change);
     leave_head(transaction, record, *old, change);
     thinned(*old->table, change) += static_cast<int64_t>(before.bytes.size());
   }
@@ -313,17 +317,23 @@ Superseded ChainStore::take_old(Transaction& transaction, RecordId record, Curre
 
 // One that stood whole in its record's row and that others are based on, in the chain table.
 ChainRow ChainStore::old_row(const Current& old, const Superseded& before) {
-  return {.form = ChainRow::Form::raw, .dead = true, .references = old.references(), .length = before.bytes.size(), .checksum = old.checksum, .base = {},
+  return {.form = ChainRow::Form::raw,
+          .dead = true,
+          .references = old.references(),
+          .length = before.bytes.size(),
+          .checksum = old.checksum,
+          .base = {},
           .payload = before.bytes};
 }
 
 // As a delta against what replaces it where that is shorter. False: it stays whole.
-bool ChainStore::replace_base(Transaction& transaction, RecordId record, const Current& old, const Superseded& before, BytesView content, Stamp generation,
-                              StoreCounts& change) const {
+bool ChainStore::replace_base(Transaction& transaction, RecordId record, const Current& old, const Superseded& before,
+                              BytesView content, Stamp generation, StoreCounts& change) const {
   const ContentName successor{record, generation};
   const ChainKey key{old.chain(record), {record, old.generation}};
   ChainRow row = old_row(old, before);
-  const auto delta = successor > key.content ? short_delta(content, before.bytes, before.bytes.size() * worth_percent / 100) : std::nullopt;
+  const auto delta =
+      successor > key.content ? short_delta(content, before.bytes, before.bytes.size() * worth_percent / 100) : std::nullopt;
   if (delta) {
     row.form = ChainRow::Form::delta;
     row.base = {key.chain, successor};
@@ -345,7 +355,8 @@ void ChainStore::leave_head(Transaction& transaction, RecordId record, const Cur
 // --- what happens in the background
 
 WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Backward& backward) {
-  if (backward.target.collection != collection_ || !dedup::may_be_base(backward.base, backward.target)) return WriteBackResult::wrong;
+  if (backward.target.collection != collection_ || !dedup::may_be_base(backward.base, backward.target))
+    return WriteBackResult::wrong;
   const ContentName target_name{backward.target.record, backward.target.generation};
   const ContentName base_name{backward.base.record, backward.base.generation};
 
@@ -356,7 +367,9 @@ WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Ba
 
   const bool target_raw = target->form == RecordRow::Form::raw;
   const bool base_raw = base->form == RecordRow::Form::raw;
-  const RecordId target_chain = !target_raw ? target->key.chain : target->head ? target->head->chain : backward.target_placement.chain;
+  const RecordId target_chain = !target_raw    ? target->key.chain
+                                : target->head ? target->head->chain
+                                               : backward.target_placement.chain;
   const RecordId base_chain = !base_raw ? base->key.chain : base->head ? base->head->chain : backward.base_placement.chain;
   if (target_chain < record_id_min || base_chain < record_id_min) return WriteBackResult::wrong;
   const ChainKey target_key{target_chain, target_name};
@@ -372,12 +385,19 @@ WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Ba
   if (base::checksum32(target_content) != checksum) return WriteBackResult::wrong;  // damaged where it lies
 
   StoreCounts change;
-  const ChainRow row{.form = ChainRow::Form::delta, .dead = false, .references = target->references(), .length = target_content.size(),
-                     .checksum = checksum, .base = base_key, .choice = backward.choice, .payload = backward.delta};
+  const ChainRow row{.form = ChainRow::Form::delta,
+                     .dead = false,
+                     .references = target->references(),
+                     .length = target_content.size(),
+                     .checksum = checksum,
+                     .base = base_key,
+                     .choice = backward.choice,
+                     .payload = backward.delta};
   if (target_raw) {
     if (backward.delta.size() + 24 >= target_content.size()) return WriteBackResult::no_gain;
     const auto length = static_cast<int64_t>(target_content.size());
-    put_row(transaction, *target->table, target_name.record, stub_row(target_name.record, target_name.generation, target_chain, target->past()));
+    put_row(transaction, *target->table, target_name.record,
+            stub_row(target_name.record, target_name.generation, target_chain, target->past()));
     if (target->head) {
       remove_head(transaction, target_name.record, change);
     } else {
@@ -392,7 +412,8 @@ WriteBackResult ChainStore::write_back(Transaction& transaction, const dedup::Ba
   if (!same_base) {
     // The new base first: the old one may lie on the way to it.
     add_reference(transaction, base_key, backward.base_placement, change);
-    if (!target_raw && target->chain_row.form == ChainRow::Form::delta) drop_reference(transaction, target->chain_row.base, change);
+    if (!target_raw && target->chain_row.form == ChainRow::Form::delta)
+      drop_reference(transaction, target->chain_row.base, change);
   }
   counters_.add_after_commit(transaction, change);
   return WriteBackResult::written;

@@ -34,8 +34,8 @@ namespace storage {
 
 enum class WriteBackResult {
   written,
-  stale,   // a content is no longer what it was when the delta was made
-  wrong,   // the delta does not make the target out of the base: a bug or damage, nothing was written
+  stale,  // a content is no longer what it was when the delta was made
+  wrong,  // the delta does not make the target out of the base: a bug or damage, nothing was written
   no_gain,
 };
 
@@ -61,16 +61,19 @@ class ChainStore {
   // RecordStore::each_kept, drop_pre_states.
   void each_kept(Transaction& transaction, RecordId record, Stamp from, const std::function<bool(Stamp)>& visit) const;
   std::vector<std::pair<Stamp, Bytes>> drop_pre_states(Transaction& transaction, RecordId record);
-  // Of what left a record's row together, `oldest` being the oldest of it, and is in its own chain: the newest of generation `newest`
-  // or before; 0: there is none. Adds to `info`.
+  // Of what left a record's row together, `oldest` being the oldest of it, and is in its own chain: the newest of generation
+  // `newest` or before; 0: there is none. Adds to `info`.
   Stamp read_kept(ContentReader& reader, RecordId record, Stamp oldest, Stamp newest, Bytes* content, ReadInfo* info) const;
-  // The newest that a row has of generation `newest` or before; 0: it has none. The second gives the content, too, and adds to `info`.
+  // The newest that a row has of generation `newest` or before; 0: it has none. The second gives the content, too, and adds to
+  // `info`.
   Stamp pre_state_not_after(RecordId record, const RecordRow& row, Stamp newest) const {
     return pre_state_not_after(record, row.past.pre_states, row.generation, newest);
   }
-  Stamp read_pre_state(Transaction& transaction, RecordId record, const RecordRow& row, Stamp newest, Bytes& out, ReadInfo* info = nullptr) const;
+  Stamp read_pre_state(Transaction& transaction, RecordId record, const RecordRow& row, Stamp newest, Bytes& out,
+                       ReadInfo* info = nullptr) const;
   // The same of a list, out of the content that it is based on.
-  Stamp pre_state(RecordId record, BytesView list, Stamp above, BytesView own, Stamp newest, Bytes& out, ReadInfo* info = nullptr) const;
+  Stamp pre_state(RecordId record, BytesView list, Stamp above, BytesView own, Stamp newest, Bytes& out,
+                  ReadInfo* info = nullptr) const;
   void make_pre_state(RecordId record, const PreStateSearch& found, BytesView own, Bytes& out, ReadInfo* info) const;
   // All that a row has, or a list: as it is written, and what it stands for, newest first. Throw DataCorruptionDetected.
   RowPreStates pre_states(RecordId record, BytesView list, Stamp above) const;
@@ -135,19 +138,22 @@ class ChainStore {
   // The same where that isn't known. false, and nothing written: it has one.
   bool insert_chain(Transaction& transaction, const ChainKey& key, const ChainRow& row, StoreCounts& change) const;
   void remove_chain(Transaction& transaction, const ChainKey& key, StoreCounts& change) const;
-  void add_reference(Transaction& transaction, const ChainKey& base, const dedup::Placement& placement, StoreCounts& change) const;
+  void add_reference(Transaction& transaction, const ChainKey& base, const dedup::Placement& placement,
+                     StoreCounts& change) const;
   // Contents that are dead and lose their last reference go, and theirs with them.
   void drop_reference(Transaction& transaction, ChainKey base, StoreCounts& change) const;
   Superseded take_old(Transaction& transaction, RecordId record, Current& old) const;
   struct Turn;
   static ChainRow old_row(const Current& old, const Superseded& before);
-  bool replace_base(Transaction& transaction, RecordId record, const Current& old, const Superseded& before, BytesView content, Stamp generation,
-                    StoreCounts& change) const;
+  bool replace_base(Transaction& transaction, RecordId record, const Current& old, const Superseded& before, BytesView content,
+                    Stamp generation, StoreCounts& change) const;
   void leave_head(Transaction& transaction, RecordId record, const Current& old, StoreCounts& change) const;
   void let_go(Transaction& transaction, const Current& old, bool keep, StoreCounts& change) const;
   // What becomes of a record's pre-states when `after` replaces its content, or nothing does.
-  Turn turn_over(RecordId record, const Current& old, const BytesView* after, Stamp generation, Keep keep, Superseded& before) const;
-  void put_group(Transaction& transaction, RecordId record, const Turn& turn, const Superseded& before, StoreCounts& change) const;
+  Turn turn_over(RecordId record, const Current& old, const BytesView* after, Stamp generation, Keep keep,
+                 Superseded& before) const;
+  void put_group(Transaction& transaction, RecordId record, const Turn& turn, const Superseded& before,
+                 StoreCounts& change) const;
   Stamp pre_state_not_after(RecordId record, BytesView list, Stamp above, Stamp newest) const;
   int64_t& thinned(const Table& table, StoreCounts& change) const {
     return &table == &tables_.packed ? change.thinned_packed_bytes : change.thinned_bytes;

@@ -156,7 +156,8 @@ class History {
 
   void remove() {
     const RecordId record = any();
-    const Superseded before = in_transaction(*engine_, [&](Transaction& transaction) { return store_->remove(transaction, record); });
+    const Superseded before =
+        in_transaction(*engine_, [&](Transaction& transaction) { return store_->remove(transaction, record); });
     REQUIRE(before.bytes == model_[record].content);
     encoder_->forget({collection_->id(), record, before.generation});
     model_.erase(record);
@@ -187,7 +188,9 @@ class History {
       if (random_.below(10) != 0) batch.push_back(waiting_[at]);  // the others are lost
       waiting_.erase(waiting_.begin() + static_cast<long>(at));
     }
-    flush_write_backs(*engine_, batch, [this](CollectionId) { return std::shared_ptr<ChainStore>(collection_, &store_->state().chains); }, figures_);
+    flush_write_backs(
+        *engine_, batch, [this](CollectionId) { return std::shared_ptr<ChainStore>(collection_, &store_->state().chains); },
+        figures_);
   }
 
   void read() {
@@ -200,7 +203,8 @@ class History {
 
   void splice() {
     for (const auto& dead : store_->state().take_dead()) {
-      spliced_ += in_transaction(*engine_, [&](Transaction& transaction) { return store_->state().chains.splice(transaction, dead); });
+      spliced_ +=
+          in_transaction(*engine_, [&](Transaction& transaction) { return store_->state().chains.splice(transaction, dead); });
     }
   }
 
@@ -366,8 +370,13 @@ TEST_CASE("reads refuse contents and chains that are longer than they may be, un
           chains.tables().records.put(transaction, record_key(record), row);
           if (record == last) continue;
           chains.tables().chains.put(transaction, chain_key(key),
-                                     chain_row(key, {.form = ChainRow::Form::delta, .dead = false, .references = 1, .length = content.size(),
-                                                     .checksum = checksum, .base = {first, {record + 1, 1}}, .payload = same}));
+                                     chain_row(key, {.form = ChainRow::Form::delta,
+                                                     .dead = false,
+                                                     .references = 1,
+                                                     .length = content.size(),
+                                                     .checksum = checksum,
+                                                     .base = {first, {record + 1, 1}},
+                                                     .payload = same}));
         }
       });
     }

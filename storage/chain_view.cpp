@@ -34,7 +34,8 @@ class Viewer {
     std::sort(view_.nodes.begin(), view_.nodes.end(), [](const ChainNode& a, const ChainNode& b) { return a.key > b.key; });
     find_positions();
     count();
-    const auto found = std::find_if(view_.nodes.begin(), view_.nodes.end(), [&](const ChainNode& node) { return node.key == asked; });
+    const auto found =
+        std::find_if(view_.nodes.begin(), view_.nodes.end(), [&](const ChainNode& node) { return node.key == asked; });
     if (found == view_.nodes.end()) {
       throw_damaged(store_.collection(), record, "its delta in chain " + std::to_string(asked.chain) + " is missing");
     }
@@ -80,8 +81,8 @@ class Viewer {
     ask();
     const auto place = find_row(tables_, transaction_, key.content.record, key.content.record < store_.packed_below());
     if (!place || place->row.form != RecordRow::Form::raw || place->row.generation != key.content.generation) {
-      throw_damaged(store_.collection(), key.content.record, "content " + to_string(key.content) + " in chain " +
-                                                                 std::to_string(key.chain) + " is missing");
+      throw_damaged(store_.collection(), key.content.record,
+                    "content " + to_string(key.content) + " in chain " + std::to_string(key.chain) + " is missing");
     }
     ChainNode node;
     node.key = key;

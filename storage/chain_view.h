@@ -26,23 +26,23 @@ struct ChainNode {
 
   ChainKey key;
   Form form = Form::head;
-  bool demoted = false;            // the newest of its chain, but a delta of another chain's: nobody read it for a while
-  bool retained = false;           // no record's current content: kept for those based on it alone
+  bool demoted = false;   // the newest of its chain, but a delta of another chain's: nobody read it for a while
+  bool retained = false;  // no record's current content: kept for those based on it alone
   uint64_t content_bytes = 0;
-  uint64_t stored_bytes = 0;       // of its row, before block compression
-  uint64_t references = 0;         // deltas based on it
-  std::optional<ChainKey> base;    // of a delta
+  uint64_t stored_bytes = 0;                    // of its row, before block compression
+  uint64_t references = 0;                      // deltas based on it
+  std::optional<ChainKey> base;                 // of a delta
   dedup::Choice choice = dedup::Choice::given;  // of that base
-  uint32_t hops = 0;               // deltas that a read of it applies
-  uint32_t position = 0;           // in its chain, by rank, from the oldest that is left: 0
-  std::optional<uint32_t> ordinal; // as the encoder counts; kept for heads alone
-  bool hop_base = false;           // re-encoded against a content further up than its neighbour
+  uint32_t hops = 0;                            // deltas that a read of it applies
+  uint32_t position = 0;                        // in its chain, by rank, from the oldest that is left: 0
+  std::optional<uint32_t> ordinal;              // as the encoder counts; kept for heads alone
+  bool hop_base = false;                        // re-encoded against a content further up than its neighbour
 };
 
 struct ChainView {
   RecordId chain = 0;
-  std::vector<ChainNode> nodes;    // highest rank first
-  size_t asked = 0;                // place of the record's own content among them
+  std::vector<ChainNode> nodes;  // highest rank first
+  size_t asked = 0;              // place of the record's own content among them
 
   uint64_t content_bytes = 0, stored_bytes = 0;
   uint32_t hops_max = 0;

@@ -51,8 +51,8 @@ void Checkpointer::run(int seconds) {
     try {
       checkpoint();
     } catch (const base::OperationError& error) {
-      base::log(base::Severity::warning, base::LogComponent::storage, 22441, "Checkpoint failed; the journal still has everything",
-                base::Attributes().add("error", error.what()));
+      base::log(base::Severity::warning, base::LogComponent::storage, 22441,
+                "Checkpoint failed; the journal still has everything", base::Attributes().add("error", error.what()));
     }
     lock.lock();
     written_before = written;

@@ -16,7 +16,9 @@ namespace {
 constexpr int64_t second_us = 1'000'000;
 constexpr int64_t rest_factor = 9;  // a pass takes at most a tenth of the time
 
-int64_t now_us() { return base::system_clock().monotonic_us(); }
+int64_t now_us() {
+  return base::system_clock().monotonic_us();
+}
 
 Stamp stamp_before(int64_t secs) {
   const int64_t now = base::system_clock().wall_ms() / 1000;
@@ -28,7 +30,8 @@ bool stays_short(const dedup::Backward& advice, const dedup::Options& options) {
   const ChainBounds bounds = bounds_of(options);
   const uint64_t hops = 1 + hops_at_worst(advice.target_placement.ordinal, options.hop_distance) +
                         hops_at_worst(advice.base_placement.ordinal, options.hop_distance);
-  return hops <= bounds.hops_max && hops * std::max<size_t>(advice.target_bytes, 1) <= bounds.read_bytes_max / (options.demotion_depth_max + 1);
+  return hops <= bounds.hops_max &&
+         hops * std::max<size_t>(advice.target_bytes, 1) <= bounds.read_bytes_max / (options.demotion_depth_max + 1);
 }
 
 }  // namespace
@@ -65,8 +68,10 @@ bool DedupWorker::cold_some(bool asked_only) {
     std::lock_guard lock(mutex_);
     for (const auto& [id, tracked] : tracked_) {
       const auto asked = asked_.find(id);
-      if (asked != asked_.end()) turns.push_back({tracked.collection, asked->second});
-      else if (!asked_only && concerned(*tracked.collection)) turns.push_back({tracked.collection, 0});
+      if (asked != asked_.end())
+        turns.push_back({tracked.collection, asked->second});
+      else if (!asked_only && concerned(*tracked.collection))
+        turns.push_back({tracked.collection, 0});
     }
   }
   for (const auto& turn : turns) {
@@ -112,7 +117,15 @@ bool DedupWorker::begin_pass(Collection& collection, uint64_t asked) {
   const bool missed = state.missed_from.load() != RecordStore::State::none_missed && !state.behind();
   if (!missed && !due) return false;
   const Stamp unfinished = cold.on ? cold.missed_from : RecordStore::State::none_missed;
-  cold = {.pass = {}, .on = true, .asked = asked, .cold = due, .missed_from = unfinished, .begun_us = now, .ended_us = 0, .warm = 0, .changes = 0};
+  cold = {.pass = {},
+          .on = true,
+          .asked = asked,
+          .cold = due,
+          .missed_from = unfinished,
+          .begun_us = now,
+          .ended_us = 0,
+          .warm = 0,
+          .changes = 0};
   if (missed) {
     cold.missed_from = std::min(cold.missed_from, state.missed_from.exchange(RecordStore::State::none_missed));
     partition(collection).encoder->distrust_cache();
@@ -167,7 +180,9 @@ void DedupWorker::demote(Collection& collection, const ColdPass::Found& head, So
   if (!advice) return;
   part.dirty = true;
   const uint64_t written = own_.write_back.written;
-  if (stays_short(*advice, options)) flush_write_backs(engine_, {*advice}, [this](CollectionId one) { return store_of(one); }, own_.write_back);
+  if (stays_short(*advice, options))
+    flush_write_backs(
+        engine_, {*advice}, [this](CollectionId one) { return store_of(one); }, own_.write_back);
   if (own_.write_back.written == written) return part.encoder->promote(id);  // another time
   ++collection.records().state().demoted;
   tidy_done_ = false;
@@ -175,7 +190,8 @@ void DedupWorker::demote(Collection& collection, const ColdPass::Found& head, So
 
 // Heads that were read although they had been demoted.
 bool DedupWorker::promote_some() {
-  const auto collections = collections_where([](Collection& collection) { return collection.records().state().demoted_reads.any(); });
+  const auto collections =
+      collections_where([](Collection& collection) { return collection.records().state().demoted_reads.any(); });
   bool any = false;
   for (const auto& collection : collections) {
     auto& state = collection->records().state();
@@ -186,13 +202,15 @@ bool DedupWorker::promote_some() {
       std::optional<dedup::ContentId> id;
       {
         Transaction transaction(engine_, Transaction::Mode::read);
-        if (const auto place = find_sound_row(store->tables(), transaction, record)) id = {collection->id(), record, place->row.generation};
+        if (const auto place = find_sound_row(store->tables(), transaction, record))
+          id = {collection->id(), record, place->row.generation};
       }
       if (!id) continue;
       const auto placement = part.encoder->placement(*id);
       const auto ordinal = placement ? std::optional(placement->ordinal) : std::nullopt;
       try {
-        if (!in_transaction(engine_, [&](Transaction& transaction) { return store->promote(transaction, record, ordinal); })) continue;
+        if (!in_transaction(engine_, [&](Transaction& transaction) { return store->promote(transaction, record, ordinal); }))
+          continue;
       } catch (const base::OperationError& error) {
         if (error.code() != base::ErrorCode::data_corruption_detected) throw;  // who read it was told
         continue;

@@ -1,7 +1,7 @@
 // Heads that nobody reads become deltas and come back when they are read; what
 // is read is remembered; updates that found the queue full are looked at later.
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <filesystem>
 #include <map>
@@ -64,13 +64,15 @@ struct Pages {
     std::string& text = texts[page];
     text = text.empty() ? shared + words(random, 200) : edited(random, text);
     const auto made = document(next_id++, page, text);
-    const RecordId record = in_transaction(*engine, [&](Transaction& transaction) { return collection->insert(transaction, made).id; });
+    const RecordId record =
+        in_transaction(*engine, [&](Transaction& transaction) { return collection->insert(transaction, made).id; });
     model[record] = made;
     return newest[page] = record;
   }
   void update(RecordId record) {
     const int64_t page = model[record]["page"].to_int64();
-    const auto after = document(model[record]["_id"].to_int64(), page, edited(random, std::string(model[record]["text"].as_string())));
+    const auto after =
+        document(model[record]["_id"].to_int64(), page, edited(random, std::string(model[record]["text"].as_string())));
     in_transaction(*engine, [&](Transaction& transaction) { collection->update(transaction, record, model[record], after); });
     model[record] = after;
   }

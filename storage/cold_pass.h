@@ -17,9 +17,9 @@ namespace storage {
 class ColdPass {
  public:
   struct Wanted {
-    bool cold = false;                               // contents that were not read lately
-    Stamp written_before = 0;                        // and not written later than this
-    size_t bytes_min = 0;                            // nor shorter
+    bool cold = false;                                    // contents that were not read lately
+    Stamp written_before = 0;                             // and not written later than this
+    size_t bytes_min = 0;                                 // nor shorter
     Stamp missed_from = RecordStore::State::none_missed;  // contents written since, whether they are read or not
   };
   struct Found {

@@ -17,8 +17,8 @@ namespace storage {
 // How a collection's contents are deduplicated: the sub-document `dedup` of its options.
 struct CollectionDedup {
   bool enabled = true;
-  std::string profile;           // empty: the server's
-  std::string key;               // the field that all versions of one thing have in common; empty: found by likeness alone
+  std::string profile;  // empty: the server's
+  std::string key;      // the field that all versions of one thing have in common; empty: found by likeness alone
 };
 CollectionDedup read_dedup_options(bson::DocumentView options);
 
@@ -27,11 +27,11 @@ CollectionDedup read_dedup_options(bson::DocumentView options);
 dedup::Lineage lineage_of(const CollectionDedup& options, bson::DocumentView document);
 
 struct CollectionOptions {
-  bson::Document document;       // as create gave them and listCollections shows them
-  CollectionDedup dedup;         // read out of it
+  bson::Document document;  // as create gave them and listCollections shows them
+  CollectionDedup dedup;    // read out of it
   bool capped = false;
   int64_t capped_bytes = 0;
-  int64_t capped_records = 0;    // 0: no limit by count
+  int64_t capped_records = 0;  // 0: no limit by count
 };
 
 struct Stored {
@@ -41,9 +41,9 @@ struct Stored {
 };
 
 struct Updated {
-  RecordId record = 0;           // where the document is now: another record where somebody else goes on showing the old one
+  RecordId record = 0;  // where the document is now: another record where somebody else goes on showing the old one
   Stamp generation = 0;
-  Superseded before;             // for who refers to the old content by name
+  Superseded before;  // for who refers to the old content by name
 };
 
 // Where a scan over records stands; forgets its transaction between batches.
@@ -69,8 +69,8 @@ class Collection {
   virtual ~Collection() = default;
 
   virtual CollectionId id() const = 0;
-  virtual std::string ns() const = 0;                       // "shop.orders"; changes with a rename
-  virtual std::string uuid_bytes() const = 0;               // 16 bytes
+  virtual std::string ns() const = 0;          // "shop.orders"; changes with a rename
+  virtual std::string uuid_bytes() const = 0;  // 16 bytes
   virtual const CollectionOptions& options() const = 0;
   virtual bool dropped() const = 0;
   // Anything but a user's own writes changes it: the oplog.
@@ -116,7 +116,7 @@ class Collection {
   // What a view is a view of; nullptr where it stands for itself.
   virtual std::shared_ptr<Collection> home() const { return nullptr; }
 
-  virtual int64_t record_count() const = 0;                 // without a scan, as count({}) gives it
+  virtual int64_t record_count() const = 0;  // without a scan, as count({}) gives it
   virtual int64_t logical_bytes() const = 0;
   // The same of everything that is stored, whoever shows it.
   virtual int64_t stored_records() const { return record_count(); }
@@ -141,7 +141,7 @@ struct ValidateReport {
   struct IndexEntry {
     std::string index;
     RecordId record = 0;
-    Bytes key;              // the key string
+    Bytes key;  // the key string
     // Empty for an extra entry: there is no document to take them from.
     bson::Document id;      // {_id: …}
     bson::Document values;  // under the index's field names

@@ -6,7 +6,9 @@ namespace {
 class StoredCollectionScan final : public CollectionScan {
  public:
   StoredCollectionScan(std::shared_ptr<StoredCollection> collection, Transaction& transaction, Direction direction)
-      : collection_(std::move(collection)), direction_(direction), cursor_(collection_->records().cursor(transaction, direction)) {}
+      : collection_(std::move(collection)),
+        direction_(direction),
+        cursor_(collection_->records().cursor(transaction, direction)) {}
 
   bool next() override {
     if (done_) return false;
@@ -34,12 +36,15 @@ class StoredCollectionScan final : public CollectionScan {
       throw base::OperationError(base::ErrorCode::query_plan_killed, "collection dropped: '" + collection_->ns() + "'");
     }
     if (collection_->moves()) {
-      throw base::OperationError(base::ErrorCode::query_plan_killed, "the first branch of its database was made: '" + collection_->ns() + "'");
+      throw base::OperationError(base::ErrorCode::query_plan_killed,
+                                 "the first branch of its database was made: '" + collection_->ns() + "'");
     }
-    if (collection_->options().capped && direction_ == Direction::forward && last_ != 0 && !collection_->records().find(transaction, last_)) {
-      throw base::OperationError(base::ErrorCode::capped_position_lost,
-                                 "CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(" +
-                                     std::to_string(last_) + ")");
+    if (collection_->options().capped && direction_ == Direction::forward && last_ != 0 &&
+        !collection_->records().find(transaction, last_)) {
+      throw base::OperationError(
+          base::ErrorCode::capped_position_lost,
+          "CollectionScan died due to position in capped collection being deleted. Last seen record id: RecordId(" +
+              std::to_string(last_) + ")");
     }
     cursor_.emplace(collection_->records().cursor(transaction, direction_));
     if (last_ != 0) cursor_->seek_after(last_);

@@ -24,7 +24,8 @@ namespace {
 using Model = std::map<int, bson::Document>;
 
 bson::Document random_document(base::Random& random, int id) {
-  static const char* values[] = {"1", "2.5", "'x'", "null", "[]", "[1, 2]", "[[1], 2]", "{c: 1}", "{c: [1, 2]}", "[{c: 1}, {c: 2}, 3]", "{c: [{d: 1}]}"};
+  static const char* values[] = {
+      "1", "2.5", "'x'", "null", "[]", "[1, 2]", "[[1], 2]", "{c: 1}", "{c: [1, 2]}", "[{c: 1}, {c: 2}, 3]", "{c: [{d: 1}]}"};
   std::string text = "{_id: " + std::to_string(id);
   if (random.below(8) > 0) text += ", a: " + std::to_string(random.below(20));
   if (random.below(8) > 0) text += std::string(", b: ") + values[random.below(std::size(values))];
@@ -32,7 +33,9 @@ bson::Document random_document(base::Random& random, int id) {
   return json(text);
 }
 
-IndexSpec spec(const std::string& text) { return parse_index_spec(json(text)); }
+IndexSpec spec(const std::string& text) {
+  return parse_index_spec(json(text));
+}
 
 // What a unique index forbids, by looking at every document.
 bool breaks_unique(const Model& model, const IndexSpec& index, const bson::Document& document, int id) {
@@ -88,8 +91,9 @@ TEST_CASE("a collection and a map of documents stay the same under random work, 
   TemporaryDirectory directory;
   base::Random random(11);
   Model model;
-  const char* specs[] = {"{key: {a: 1}, name: 'a'}", "{key: {b: -1, a: 1}, name: 'ba'}", "{key: {'b.c': 1}, name: 'bc', sparse: true}",
-                         "{key: {u: 1}, name: 'u', unique: true}", "{key: {'b.0': 1}, name: 'b0'}"};
+  const char* specs[] = {"{key: {a: 1}, name: 'a'}", "{key: {b: -1, a: 1}, name: 'ba'}",
+                         "{key: {'b.c': 1}, name: 'bc', sparse: true}", "{key: {u: 1}, name: 'u', unique: true}",
+                         "{key: {'b.0': 1}, name: 'b0'}"};
   for (int round = 0; round < 4; ++round) {
     Engine engine(test_options(directory.path()));
     const auto collection = engine.catalog().open_or_create("shop.things");
@@ -134,7 +138,8 @@ TEST_CASE("a collection and a map of documents stay the same under random work, 
           engine.catalog().drop_index(collection, wanted.name);
         } else {
           bool impossible = false;
-          for (const auto& [other, stored] : model) impossible = impossible || (wanted.unique && breaks_unique(model, wanted, stored, other));
+          for (const auto& [other, stored] : model)
+            impossible = impossible || (wanted.unique && breaks_unique(model, wanted, stored, other));
           if (impossible) {
             CHECK_THROWS_AS(engine.catalog().create_indexes(collection, {wanted}), DuplicateKey);
             CHECK_FALSE(collection->index(wanted.name));
@@ -167,7 +172,8 @@ TEST_CASE("documents of a few bytes are replaced and removed as any other") {
       CHECK(collection->update(transaction, id, small, small).before.bytes == small.view().bytes());
     });
   }
-  in_transaction(engine, [&](Transaction& transaction) { CHECK(collection->remove(transaction, id, small).bytes == small.view().bytes()); });
+  in_transaction(
+      engine, [&](Transaction& transaction) { CHECK(collection->remove(transaction, id, small).bytes == small.view().bytes()); });
   CHECK(collection->record_count() == 0);
 }
 
@@ -176,9 +182,11 @@ TEST_CASE("a duplicate is told in MongoDB's words, with pattern and value") {
   Engine engine(test_options(directory.path()));
   const auto collection = engine.catalog().create("shop.people", {});
   engine.catalog().create_indexes(collection, {spec("{key: {name: 1, 'pets.name': -1}, name: 'name_1_pets', unique: true}")});
-  in_transaction(engine, [&](Transaction& t) { collection->insert(t, json("{_id: 1, name: 'x', pets: [{name: 'a'}, {name: 'b'}]}")); });
+  in_transaction(engine,
+                 [&](Transaction& t) { collection->insert(t, json("{_id: 1, name: 'x', pets: [{name: 'a'}, {name: 'b'}]}")); });
   try {
-    in_transaction(engine, [&](Transaction& t) { collection->insert(t, json("{_id: 2, name: 'x', pets: [{name: 'c'}, {name: 'b'}]}")); });
+    in_transaction(engine,
+                   [&](Transaction& t) { collection->insert(t, json("{_id: 2, name: 'x', pets: [{name: 'c'}, {name: 'b'}]}")); });
     FAIL("no error");
   } catch (const DuplicateKey& error) {
     CHECK(std::string(error.what()) ==
@@ -263,7 +271,8 @@ TEST_CASE("an index range is walked in either direction, and goes on where it wa
   engine.catalog().create_indexes(collection, {spec("{key: {n: 1}, name: 'n'}"), spec("{key: {m: 1}, name: 'm', unique: true}")});
   for (int i = 0; i < 50; ++i) {
     in_transaction(engine, [&](Transaction& t) {
-      collection->insert(t, json("{_id: " + std::to_string(i) + ", n: " + std::to_string(i / 2) + ", m: " + std::to_string(i) + "}"));
+      collection->insert(
+          t, json("{_id: " + std::to_string(i) + ", n: " + std::to_string(i / 2) + ", m: " + std::to_string(i) + "}"));
     });
   }
   const auto key_of = [](int n, bool after) {

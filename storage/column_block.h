@@ -14,7 +14,8 @@
 namespace storage {
 
 // The block's length; 0: there is not so much room. `dictionary` is for the bodies.
-size_t write_column_block(ZSTD_CCtx* context, const PageColumns& columns, BytesView dictionary, int level, uint8_t* to, size_t to_bytes);
+size_t write_column_block(ZSTD_CCtx* context, const PageColumns& columns, BytesView dictionary, int level, uint8_t* to,
+                          size_t to_bytes);
 
 bool is_column_block(BytesView block);
 
@@ -25,6 +26,7 @@ struct ColumnBlock {
 };
 base::Result<ColumnBlock> parse_column_block(BytesView block);
 // `dictionary`: of the bodies; may be null.
-base::Result<Bytes> read_column_block(ZSTD_DCtx* context, const ColumnBlock& block, const ZSTD_DDict* dictionary, size_t page_bytes_max);
+base::Result<Bytes> read_column_block(ZSTD_DCtx* context, const ColumnBlock& block, const ZSTD_DDict* dictionary,
+                                      size_t page_bytes_max);
 
 }  // namespace storage

@@ -85,7 +85,8 @@ void read_versions(benchmark::State& state, const char* profile) {
     Engine engine(bench_options(directory.path(), profile));
     const auto collection = engine.catalog().create("bench.documents", {});
     for (const auto& content : contents) {
-      records.push_back(in_transaction(engine, [&](Transaction& t) { return collection->insert(t, bson::DocumentView(content)).id; }));
+      records.push_back(
+          in_transaction(engine, [&](Transaction& t) { return collection->insert(t, bson::DocumentView(content)).id; }));
     }
     engine.dedup().drain(true);
   }
@@ -134,10 +135,20 @@ void read_versions(benchmark::State& state, const char* profile) {
   state.counters["disk_max"] = quantile(disk, 1);
 }
 
-void read_versions_balanced(benchmark::State& state) { read_versions(state, "balanced"); }
-void read_versions_archive(benchmark::State& state) { read_versions(state, "archive"); }
+void read_versions_balanced(benchmark::State& state) {
+  read_versions(state, "balanced");
+}
+void read_versions_archive(benchmark::State& state) {
+  read_versions(state, "archive");
+}
 
-BENCHMARK(read_versions_balanced)->ArgNames({"versions", "bytes", "hop_bases"})->ArgsProduct({{500}, {65536, 8192}, {none, forgotten, kept}})->Iterations(30);
-BENCHMARK(read_versions_archive)->ArgNames({"versions", "bytes", "hop_bases"})->ArgsProduct({{500}, {65536}, {none, forgotten, kept}})->Iterations(30);
+BENCHMARK(read_versions_balanced)
+    ->ArgNames({"versions", "bytes", "hop_bases"})
+    ->ArgsProduct({{500}, {65536, 8192}, {none, forgotten, kept}})
+    ->Iterations(30);
+BENCHMARK(read_versions_archive)
+    ->ArgNames({"versions", "bytes", "hop_bases"})
+    ->ArgsProduct({{500}, {65536}, {none, forgotten, kept}})
+    ->Iterations(30);
 
 }  // namespace

@@ -8,13 +8,16 @@ namespace storage {
 
 namespace {
 
-base::Failure corrupt(const std::string& what) { return {base::ErrorCode::data_corruption_detected, what}; }
+base::Failure corrupt(const std::string& what) {
+  return {base::ErrorCode::data_corruption_detected, what};
+}
 
 }  // namespace
 
 void throw_damaged(CollectionId collection, RecordId record, const std::string& what) {
-  throw base::OperationError(base::ErrorCode::data_corruption_detected, "record " + std::to_string(record) + " of collection " +
-                                                                            std::to_string(collection) + " cannot be read: " + what);
+  throw base::OperationError(
+      base::ErrorCode::data_corruption_detected,
+      "record " + std::to_string(record) + " of collection " + std::to_string(collection) + " cannot be read: " + what);
 }
 
 std::optional<RowPlace> find_row(const StoreTables& tables, Transaction& transaction, RecordId record, bool likely_packed) {
@@ -53,7 +56,8 @@ base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
 
 base::Result<Bytes> ContentReader::decode(const ChainKey& key, ReadInfo* info) {
   dedup::DecodeStats stats;
-  dedup::HopBaseCache* const cache = hop_bases_ && transaction_.uses_caches() ? &transaction_.engine().internals().hop_bases : nullptr;
+  dedup::HopBaseCache* const cache =
+      hop_bases_ && transaction_.uses_caches() ? &transaction_.engine().internals().hop_bases : nullptr;
   auto content = decode(key, stats, cache);
   if (!content && cache) {
     found_ = false;
@@ -126,7 +130,8 @@ bool ContentReader::walk_to(BytesView wanted) {
   return stands_ && cursor_->key() == wanted;
 }
 
-// The first is looked up as any row is; from then on by a cursor in the same table, which tries the row behind the last one first.
+// The first is looked up as any row is; from then on by a cursor in the same table, which tries the row behind the last one
+// first.
 std::optional<RecordRow> ContentReader::find_base(RecordId record) {
   if (base_table_ && walks()) {
     const Walk walk(*this);

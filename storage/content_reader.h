@@ -19,7 +19,8 @@ struct RowPlace {
 
 // nullopt: no such record. Throws DataCorruptionDetected where the row can't be read.
 // `likely_packed`: look there first.
-std::optional<RowPlace> find_row(const StoreTables& tables, Transaction& transaction, RecordId record, bool likely_packed = false);
+std::optional<RowPlace> find_row(const StoreTables& tables, Transaction& transaction, RecordId record,
+                                 bool likely_packed = false);
 
 // nullopt, too, where the row can't be read: who asks goes on without it.
 std::optional<RowPlace> find_sound_row(const StoreTables& tables, Transaction& transaction, RecordId record);
@@ -55,8 +56,9 @@ class ContentReader : public dedup::FormSource {
   base::Result<dedup::StoredForm> fetch_form(const dedup::ContentId& id) override;
 
  private:
-  // Who reads several contents steps from row to row, one that is read alone is looked up. A step passes the rows that came since the transaction's
-  // snapshot one by one, and dedup may have made any number of them: who has met many looks up each row from then on, which passes none.
+  // Who reads several contents steps from row to row, one that is read alone is looked up. A step passes the rows that came since
+  // the transaction's snapshot one by one, and dedup may have made any number of them: who has met many looks up each row from
+  // then on, which passes none.
   bool walks() const { return contents_ > 1 && !overtaken_; }
   // To look at the clock takes as long as a short step: one content in eight is timed.
   class Walk {
@@ -85,20 +87,20 @@ class ContentReader : public dedup::FormSource {
   const StoreTables& tables_;
   Transaction& transaction_;
   CollectionId collection_;
-  ChainKey next_;       // where the content asked for next lies
-  ChainKey dependent_;  // and who asks
+  ChainKey next_;          // where the content asked for next lies
+  ChainKey dependent_;     // and who asks
   uint64_t contents_ = 0;  // that were asked for
   bool overtaken_ = false;
-  bool found_ = false;     // the row of what is about to be read
-  Bytes wanted_;           // the key of a row in the chain table
-  std::optional<TableCursor> cursor_;  // in that table
+  bool found_ = false;                  // the row of what is about to be read
+  Bytes wanted_;                        // the key of a row in the chain table
+  std::optional<TableCursor> cursor_;   // in that table
   std::optional<BytesView> chain_row_;  // that was found last
   bool stands_ = false;
   const Table* base_table_ = nullptr;  // the last base lay there
   std::optional<TableCursor> bases_;   // in that table, once there was a second
   RecordId base_ = 0;                  // where it stands; 0: nowhere
   bool hop_bases_ = false;
-  bool lent_ = false;   // what was asked for is a delta of another chain's
+  bool lent_ = false;  // what was asked for is a delta of another chain's
   std::vector<Dead> dead_;
 };
 

@@ -25,7 +25,8 @@ TEST_CASE("a reader passes no rows that came to the chains since its snapshot, b
       bson::Builder made;
       made.append("_id", static_cast<int>(records.size())).append("text", text);
       const auto document = made.done();
-      records.push_back(in_transaction(engine, [&](Transaction& transaction) { return collection->insert(transaction, document).id; }));
+      records.push_back(
+          in_transaction(engine, [&](Transaction& transaction) { return collection->insert(transaction, document).id; }));
     }
     engine.dedup().drain(true);
   };

@@ -77,7 +77,9 @@ void CountChanges::committed() {
   if (rows_.size() > rows_max) rows_.clear();
 }
 
-void CountChanges::rolled_back() { changes_.clear(); }
+void CountChanges::rolled_back() {
+  changes_.clear();
+}
 
 StoredCounts load_counts(Transaction& transaction, const Table& table) {
   StoredCounts stored;

@@ -44,7 +44,9 @@ Stamp DeclaredSnapshots::declare(const std::function<Stamp()>& take) {
   if (ever_.size() > left_.size() + ever_max) {
     // Writers from before the newest half are long through.
     const auto half = ever_.begin() + static_cast<std::ptrdiff_t>(ever_.size() / 2);
-    ever_.erase(std::remove_if(ever_.begin(), half, [&](Stamp one) { return !std::binary_search(left_.begin(), left_.end(), one); }), half);
+    ever_.erase(
+        std::remove_if(ever_.begin(), half, [&](Stamp one) { return !std::binary_search(left_.begin(), left_.end(), one); }),
+        half);
   }
   return snapshot;
 }

@@ -75,7 +75,8 @@ void append(bson::Builder& out, const StoreSum& stored) {
     auto histogram = hops.array("quantiles");
     for (const double q : {0.5, 0.9, 0.99, 1.0}) {
       uint64_t value = 0;
-      for (const auto* store : stored.stores) value = std::max(value, store->hops.count() ? std::min<uint64_t>(store->hops.quantile(q), store->hops_max.load()) : 0);
+      for (const auto* store : stored.stores)
+        value = std::max(value, store->hops.count() ? std::min<uint64_t>(store->hops.quantile(q), store->hops_max.load()) : 0);
       auto one = histogram.object();
       one.append("q", q);
       one.append("hops", number(value));

@@ -26,9 +26,9 @@ struct DedupWork {
   Kind kind = Kind::written;
   CollectionId collection = 0;
   RecordId record = 0;
-  Stamp generation = 0;     // of the content written
-  Stamp previous = 0;       // of the one it took the place of, or that was removed; 0: none
-  bool previous_is_base = false;  // others are based on that one, which is there for them
+  Stamp generation = 0;                     // of the content written
+  Stamp previous = 0;                       // of the one it took the place of, or that was removed; 0: none
+  bool previous_is_base = false;            // others are based on that one, which is there for them
   std::optional<base::Bytes> content = {};  // written: nullopt where it has to be read back
 };
 
@@ -44,7 +44,9 @@ class DedupQueue {
   DedupQueue& operator=(const DedupQueue&) = delete;
 
   // Whether a content of this length would be kept now: saves a copy that would not be.
-  bool has_room(size_t bytes) const { return bytes_.load(std::memory_order_relaxed) + bytes <= bytes_max_.load(std::memory_order_relaxed); }
+  bool has_room(size_t bytes) const {
+    return bytes_.load(std::memory_order_relaxed) + bytes <= bytes_max_.load(std::memory_order_relaxed);
+  }
 
   // False: full, the work is not taken. That a collection was dropped always is.
   bool push(DedupWork work) {

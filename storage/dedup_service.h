@@ -33,7 +33,8 @@ class DedupService {
   bool wants(const Collection& collection, size_t bytes) const;
   // Called after the commit. Clients never wait in either.
   // `previous` is the generation that an update replaced, 0 for an insert; `previous_is_base`: others are based on it.
-  void written(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Stamp previous, bool previous_is_base, std::optional<Bytes> content);
+  void written(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Stamp previous,
+               bool previous_is_base, std::optional<Bytes> content);
   void removed(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation);
   void dropped(const std::shared_ptr<Collection>& collection);
 
@@ -65,9 +66,9 @@ class DedupService {
   // How the encoder sees the collection's contents: tells what two of them have in common.
   dedup::Sketcher sketcher(const Collection& collection) const;
 
-  void append_server_status(bson::Builder& out) const;                                 // serverStatus().dedup
-  void append_database_stats(const std::string& db, bson::Builder& out) const;         // dbStats().dedup
-  void append_collection_stats(const Collection& collection, bson::Builder& out) const; // collStats().dedup
+  void append_server_status(bson::Builder& out) const;                                   // serverStatus().dedup
+  void append_database_stats(const std::string& db, bson::Builder& out) const;           // dbStats().dedup
+  void append_collection_stats(const Collection& collection, bson::Builder& out) const;  // collStats().dedup
 
  private:
   struct State;

@@ -1,8 +1,8 @@
 // The service on a live engine: what clients write meanwhile, restarts, drops.
 #include "storage/dedup_service.h"
 
-#include <catch2/catch.hpp>
 #include <atomic>
+#include <catch2/catch.hpp>
 #include <map>
 #include <thread>
 
@@ -27,8 +27,8 @@ int64_t deltas(Engine& engine, Collection& collection) {
 }
 
 // `count` revisions of `pages` texts, in turns.
-std::map<RecordId, bson::Document> insert_revisions(Engine& engine, Collection& collection, base::Random& random, int pages, int count,
-                                                    std::vector<std::string>& texts, int64_t& next_id) {
+std::map<RecordId, bson::Document> insert_revisions(Engine& engine, Collection& collection, base::Random& random, int pages,
+                                                    int count, std::vector<std::string>& texts, int64_t& next_id) {
   std::map<RecordId, bson::Document> model;
   for (int i = 0; i < count; ++i) {
     auto& text = texts[static_cast<size_t>(i % pages)];
@@ -83,7 +83,8 @@ TEST_CASE("revisions become deltas in the background, and go on doing so after a
     kept = kept.of_rows();
     CHECK((kept == scanned));
   }
-  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 10, 10, texts, next_id)) model[record] = document;
+  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 10, 10, texts, next_id))
+    model[record] = document;
   engine.dedup().drain();
   require_equal(engine, *collection, model);
   require_clean(engine, *collection);
@@ -129,7 +130,8 @@ TEST_CASE("what came in while dedup was off, or faster than its queue, is encode
   engine.dedup().set_enabled(true);
   engine.dedup().drain();
   CHECK(deltas(engine, *collection) > 80);
-  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 5, 100, texts, next_id)) model[record] = document;
+  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 5, 100, texts, next_id))
+    model[record] = document;
   engine.dedup().drain();
   CHECK(deltas(engine, *collection) > 170);
   require_equal(engine, *collection, model);
@@ -147,7 +149,8 @@ TEST_CASE("a server that began without dedup encodes what comes after it was swi
   const auto collection = engine.catalog().open_or_create("wiki.pages");
   auto model = insert_revisions(engine, *collection, random, 5, 20, texts, next_id);
   engine.dedup().set_enabled(true);
-  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 5, 100, texts, next_id)) model[record] = document;
+  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 5, 100, texts, next_id))
+    model[record] = document;
   engine.dedup().drain();
   CHECK(deltas(engine, *collection) > 80);
   require_equal(engine, *collection, model);
@@ -184,7 +187,8 @@ TEST_CASE("clients that change and delete what is being written back lose nothin
         } else if (dice < 8) {
           const auto at = any();
           const auto after = document(at->second["_id"].to_int64(), edited(random, text));
-          in_transaction(engine, [&](Transaction& transaction) { collection->update(transaction, at->first, at->second, after); });
+          in_transaction(engine,
+                         [&](Transaction& transaction) { collection->update(transaction, at->first, at->second, after); });
           at->second = after;
         } else if (dice < 9) {
           const auto at = any();

@@ -15,8 +15,12 @@ constexpr char version = 1;
 constexpr char collection_version = 2;
 constexpr BytesView run_key = "r";
 
-void append_be32(Bytes& out, uint32_t value) { append_le(out, __builtin_bswap32(value)); }
-uint32_t load_be32(const char* from) { return __builtin_bswap32(base::load_le<uint32_t>(from)); }
+void append_be32(Bytes& out, uint32_t value) {
+  append_le(out, __builtin_bswap32(value));
+}
+uint32_t load_be32(const char* from) {
+  return __builtin_bswap32(base::load_le<uint32_t>(from));
+}
 
 Bytes collection_key(CollectionId collection) {
   Bytes key(1, 'c');
@@ -116,8 +120,12 @@ std::optional<Bytes> MetadataPages::read_page(uint32_t page) {
   return bytes ? std::optional<Bytes>(*bytes) : std::nullopt;
 }
 
-void MetadataPages::write_page(uint32_t page, BytesView bytes) { changes_[page] = Bytes(bytes); }
-void MetadataPages::erase_page(uint32_t page) { changes_[page] = std::nullopt; }
+void MetadataPages::write_page(uint32_t page, BytesView bytes) {
+  changes_[page] = Bytes(bytes);
+}
+void MetadataPages::erase_page(uint32_t page) {
+  changes_[page] = std::nullopt;
+}
 
 std::vector<uint32_t> MetadataPages::pages() {
   std::map<uint32_t, bool> found;

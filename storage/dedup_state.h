@@ -19,9 +19,9 @@
 namespace storage {
 
 struct CollectionState {
-  RecordId encoded = 0;  // every record up to here was looked at
+  RecordId encoded = 0;            // every record up to here was looked at
   Stamp missed_from = UINT64_MAX;  // but what was updated since may not have been
-  Stamp seen = 0;        // when all that had been updated was looked at, but what was missed
+  Stamp seen = 0;                  // when all that had been updated was looked at, but what was missed
   StoreCounts counts;
 };
 
@@ -58,7 +58,8 @@ class DedupState {
 // Changes are kept until `write` puts them into somebody's transaction. Not thread-safe.
 class MetadataPages : public dedup::MetadataStore {
  public:
-  MetadataPages(Engine& engine, Table table, uint32_t database) : engine_(engine), table_(std::move(table)), database_(database) {}
+  MetadataPages(Engine& engine, Table table, uint32_t database)
+      : engine_(engine), table_(std::move(table)), database_(database) {}
   static Table open_table(Engine& engine);
 
   std::optional<base::Bytes> read_page(uint32_t page) override;

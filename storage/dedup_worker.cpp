@@ -32,12 +32,14 @@ constexpr size_t flush_count = 64;
 constexpr size_t metadata_cache_bytes_min = 128 << 10;  // a few pages
 constexpr auto nap_min = std::chrono::milliseconds(10);
 constexpr auto nap_max = std::chrono::milliseconds(500);  // so late, at most, is noticed what wakes nobody: reads
-constexpr int nap_share = 40;              // of the time for which there was nothing to do
+constexpr int nap_share = 40;                             // of the time for which there was nothing to do
 constexpr auto after_failure = std::chrono::milliseconds(1000);
-constexpr int64_t quiet_us = 2'000'000;    // time to tidy up
+constexpr int64_t quiet_us = 2'000'000;  // time to tidy up
 constexpr int64_t save_every_us = 10'000'000;
 
-int64_t now_us() { return base::system_clock().monotonic_us(); }
+int64_t now_us() {
+  return base::system_clock().monotonic_us();
+}
 
 uint64_t thread_cpu_us() {
   timespec time{};
@@ -104,16 +106,25 @@ void add(dedup::EncoderStats& sum, const dedup::EncoderStats& one) {
 }
 
 DedupWorker::DedupWorker(Engine& engine, const DedupSettings& settings)
-    : engine_(engine), server_profile_(settings.profile), state_(engine), metadata_(MetadataPages::open_table(engine)), enabled_(settings.enabled),
-      queue_(settings.queue_bytes), options_(options_at_start(settings)), write_backs_(settings.write_back_bytes), options_in_force_(options_) {
+    : engine_(engine),
+      server_profile_(settings.profile),
+      state_(engine),
+      metadata_(MetadataPages::open_table(engine)),
+      enabled_(settings.enabled),
+      queue_(settings.queue_bytes),
+      options_(options_at_start(settings)),
+      write_backs_(settings.write_back_bytes),
+      options_in_force_(options_) {
   engine_.internals().read_limits.set(options_);
   engine_.internals().hop_bases.set_bytes_max(options_.hop_base_cache_bytes);
 }
 
-DedupWorker::~DedupWorker() { stop(); }
+DedupWorker::~DedupWorker() {
+  stop();
+}
 
 void DedupWorker::start() {
-  load();  // before a client can write: what was left undone comes before what is new
+  load();                        // before a client can write: what was left undone comes before what is new
   std::lock_guard lock(mutex_);  // drain() asks whether there is a thread
   thread_ = std::thread([this] { run(); });
 }
@@ -140,7 +151,9 @@ DedupWorker::Tracked& DedupWorker::track(const std::shared_ptr<Collection>& coll
   return tracked;
 }
 
-bool DedupWorker::Tracked::behind() const { return collection->records().state().behind(); }
+bool DedupWorker::Tracked::behind() const {
+  return collection->records().state().behind();
+}
 
 bool DedupWorker::wants(const Collection& collection, size_t bytes) const {
   return enabled_.load(std::memory_order_relaxed) && queue_.has_room(bytes) &&
@@ -206,7 +219,9 @@ void DedupWorker::set_queue_bytes(size_t bytes) {
   queue_.set_bytes_max(bytes);
 }
 
-size_t DedupWorker::queue_bytes() const { return queue_.bytes_max(); }
+size_t DedupWorker::queue_bytes() const {
+  return queue_.bytes_max();
+}
 
 dedup::Options DedupWorker::options() const {
   std::lock_guard lock(mutex_);
@@ -248,7 +263,8 @@ void DedupWorker::run() {
     bool worked = false;
     std::chrono::microseconds least = nap_min;
     try {
-      while (holders_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a lock alone would hardly ever come to them
+      while (holders_ > 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a lock alone would hardly ever come to them
       std::lock_guard working(working_);
       worked = step();
     } catch (const std::exception& error) {
@@ -330,7 +346,9 @@ bool DedupWorker::step() {
   }
   const int64_t quiet_for = now_us() - last_client_us_.load(std::memory_order_relaxed);
   const bool quiet = quiet_for > quiet_us;
-  if ((quiet_for > WriteBurst::idle_us || draining || write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) && flush(false)) return true;
+  if ((quiet_for > WriteBurst::idle_us || draining || write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 2) &&
+      flush(false))
+    return true;
   if (catch_up()) return true;
   if (promote_some()) return true;
   if (splice_some()) return true;
@@ -374,7 +392,8 @@ void DedupWorker::load() {
         store.miss(crashed ? std::min(stored->seen, stored->missed_from) : stored->missed_from);
       }
       if (crashed) to_recount_.push_back(collection->id());
-      if (collection->options().dedup.enabled && store.next_id.load() - 1 > tracked.encoded) store.fall_behind(tracked.encoded + 1);
+      if (collection->options().dedup.enabled && store.next_id.load() - 1 > tracked.encoded)
+        store.fall_behind(tracked.encoded + 1);
     }
   }
 }
@@ -405,7 +424,9 @@ std::string DedupWorker::partition_name(const Collection& collection) const {
   return std::string(database_of(collection.ns())) + '.' + profile_of(collection);
 }
 
-bool DedupWorker::wanted(const Collection& collection) const { return enabled_ && collection.options().dedup.enabled; }
+bool DedupWorker::wanted(const Collection& collection) const {
+  return enabled_ && collection.options().dedup.enabled;
+}
 
 // What was set since the start holds for the server's profile. What it says about memory, about how long a read may
 // become and from when on a head is cold holds for all: what is done with such a one is for the profile to say.
@@ -461,28 +482,34 @@ DedupWorker::Partition& DedupWorker::partition(const Collection& collection) {
   const auto stats = made->encoder->stats();
   if (stats.live_entries > 0) {
     base::log(base::Severity::info, base::LogComponent::storage, log_rebuilt, "Feature index rebuilt",
-              base::Attributes().add("db", made->database).add("profile", made->profile).add("records", stats.live_entries)
-                  .add("indexBytes", uint64_t{stats.index_bytes}).add("durationMillis", made->rebuild_ms));
+              base::Attributes()
+                  .add("db", made->database)
+                  .add("profile", made->profile)
+                  .add("records", stats.live_entries)
+                  .add("indexBytes", uint64_t{stats.index_bytes})
+                  .add("durationMillis", made->rebuild_ms));
   }
   return *partitions_.emplace(name, std::move(made)).first->second;
 }
 
 // --- encoding
 
-void DedupWorker::encode_content(Collection& collection, const dedup::ContentId& id, Stamp previous, bool is_base, BytesView content, Sources& sources) {
+void DedupWorker::encode_content(Collection& collection, const dedup::ContentId& id, Stamp previous, bool is_base,
+                                 BytesView content, Sources& sources) {
   Partition& part = partition(collection);
   part.dirty = true;
   const auto lineage = lineage_of(collection.options().dedup, bson::DocumentView(content));
   dedup::Encoding encoding;
   const dedup::ContentId before{id.collection, id.record, previous};
   // An old content that others are based on is still there, as a delta of the new one, which takes its place in
-  // the chain. One that is gone, or stays for the past alone, leaves nothing to do: the new content finds what it resembles like any other.
+  // the chain. One that is gone, or stays for the past alone, leaves nothing to do: the new content finds what it resembles like
+  // any other.
   const auto placement = is_base ? successor_placement(id) : std::nullopt;
   const auto kept = placement ? sources.fetch(before) : std::nullopt;
   if (kept) {
     ++own_.successors;
-    encoding = part.encoder->encode_successor(id, content, before, *kept, {placement->chain, placement->ordinal - (placement->ordinal > 0)},
-                                              sources, lineage);
+    encoding = part.encoder->encode_successor(
+        id, content, before, *kept, {placement->chain, placement->ordinal - (placement->ordinal > 0)}, sources, lineage);
   } else {
     encoding = part.encoder->encode(id, content, sources, lineage);
   }
@@ -650,7 +677,8 @@ bool DedupWorker::flush(bool everything) {
     if (batch.empty()) break;
     any = true;
     own_.write_back_in_hand = batch.size();
-    flush_write_backs(engine_, batch, [this](CollectionId id) { return store_of(id); }, own_.write_back);
+    flush_write_backs(
+        engine_, batch, [this](CollectionId id) { return store_of(id); }, own_.write_back);
   } while (everything || write_backs_.bytes() > options_in_force_.writeback_cache_bytes / 4);
   own_.write_back_in_hand = 0;
   if (any) publish(false);
@@ -703,7 +731,8 @@ bool DedupWorker::sweep(bool now) {
   constexpr size_t rows_max = 1024;
   constexpr int64_t pass_every_us = 60'000'000;
   const auto dead_of = [](Collection& collection) { return collection.records().state().chains.counters().get().dead; };
-  const auto collections = collections_where([&](Collection& collection) { return dead_of(collection) > 0 || sweeps_.contains(collection.id()); });
+  const auto collections =
+      collections_where([&](Collection& collection) { return dead_of(collection) > 0 || sweeps_.contains(collection.id()); });
   for (const auto& collection : collections) {
     const int64_t dead = dead_of(*collection);
     Sweep& sweep = sweeps_[collection->id()];
@@ -722,7 +751,8 @@ bool DedupWorker::sweep(bool now) {
     own_.swept_rows += slice.rows;
     for (const auto& one : slice.found) {
       try {
-        const bool spliced = in_transaction(engine_, [&](Transaction& transaction) { return store->splice_out(transaction, one.dead, one.dependents); });
+        const bool spliced = in_transaction(
+            engine_, [&](Transaction& transaction) { return store->splice_out(transaction, one.dead, one.dependents); });
         own_.spliced += spliced;
         sweep.spliced |= spliced;
       } catch (const base::OperationError& error) {

@@ -47,10 +47,10 @@ struct DedupFigures {
   size_t write_back_records = 0, write_back_bytes = 0, write_back_in_hand = 0;
   uint64_t write_back_discarded = 0, write_back_discarded_bytes = 0;
   uint64_t spliced = 0;
-  uint64_t swept_rows = 0; // looked at for dead contents
-  uint64_t caught_up = 0;  // records that were read back to be encoded
-  uint64_t successors = 0; // updates whose old content stays, as a delta of the new one
-  uint64_t cut = 0;        // write-backs left out so that reads stay short
+  uint64_t swept_rows = 0;     // looked at for dead contents
+  uint64_t caught_up = 0;      // records that were read back to be encoded
+  uint64_t successors = 0;     // updates whose old content stays, as a delta of the new one
+  uint64_t cut = 0;            // write-backs left out so that reads stay short
   uint64_t rested_micros = 0;  // while others wanted the CPU
   uint64_t packed_records = 0;
   uint64_t compactions = 0;
@@ -105,12 +105,12 @@ class DedupWorker {
   // A collection that has something to encode.
   struct Tracked {
     std::shared_ptr<Collection> collection;
-    RecordId encoded = 0;      // every record up to here was looked at
-    RecordId saved = -1;       // `encoded` as it is stored
+    RecordId encoded = 0;  // every record up to here was looked at
+    RecordId saved = -1;   // `encoded` as it is stored
     Stamp saved_missed = RecordStore::State::none_missed;
-    Stamp seen = 0;            // every update up to here was looked at, but those that are known as missed
+    Stamp seen = 0;  // every update up to here was looked at, but those that are known as missed
     StoreCounts saved_counts;
-    bool behind() const;       // read through instead of queued
+    bool behind() const;  // read through instead of queued
   };
   // One database under one profile: its index, its metadata, its figures. The worker's own.
   struct Partition {
@@ -145,7 +145,8 @@ class DedupWorker {
   bool wanted(const Collection& collection) const;
   void encode(const DedupWork& work, Sources& sources);
   // `previous`: that it took the place of; 0: none, or nobody knows. `is_base`: that one may still be there, for others.
-  void encode_content(Collection& collection, const dedup::ContentId& id, Stamp previous, bool is_base, BytesView content, Sources& sources);
+  void encode_content(Collection& collection, const dedup::ContentId& id, Stamp previous, bool is_base, BytesView content,
+                      Sources& sources);
   bool encode_queued();
   bool flush(bool everything);
   bool catch_up();
@@ -192,12 +193,12 @@ class DedupWorker {
   bool stopping_ = false;
   int draining_ = 0;
   int tidying_ = 0;
-  uint64_t questions_ = 0;     // passes for cold heads that somebody waited for
+  uint64_t questions_ = 0;                                       // passes for cold heads that somebody waited for
   std::unordered_map<CollectionId, uint64_t> asked_, answered_;  // the latest question of each
-  uint64_t idle_rounds_ = 0;   // times the worker found nothing at all to do
+  uint64_t idle_rounds_ = 0;                                     // times the worker found nothing at all to do
   std::thread thread_;
-  std::mutex packing_;         // one at a time
-  std::mutex working_;         // held while it changes anything
+  std::mutex packing_;           // one at a time
+  std::mutex working_;           // held while it changes anything
   std::atomic<int> holders_{0};  // that wait for it
 
   std::map<std::string, std::unique_ptr<Partition>, std::less<>> partitions_;
@@ -222,8 +223,8 @@ class DedupWorker {
   struct Cold {
     ColdPass pass;
     bool on = false;
-    uint64_t asked = 0;    // the question that it answers
-    bool cold = false;     // demotes
+    uint64_t asked = 0;  // the question that it answers
+    bool cold = false;   // demotes
     Stamp missed_from = RecordStore::State::none_missed;
     int64_t begun_us = 0, ended_us = 0;
     // At the end of the last pass: what was too warm, and what there was to compare with.

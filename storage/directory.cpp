@@ -21,7 +21,9 @@ using base::OperationError;
 
 constexpr char format_name[] = "palimpsest";
 
-[[noreturn]] void refuse(const std::string& why) { throw OperationError(ErrorCode::unsupported_format, why); }
+[[noreturn]] void refuse(const std::string& why) {
+  throw OperationError(ErrorCode::unsupported_format, why);
+}
 
 [[noreturn]] void cannot(const std::string& doing) {
   const int error = errno;

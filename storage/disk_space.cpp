@@ -24,14 +24,18 @@ constexpr uint64_t unwritten_bytes_max = 256ull << 20;
 
 }  // namespace
 
-DiskSpace::DiskSpace(std::string path) : path_(std::move(path)) { look(); }
+DiskSpace::DiskSpace(std::string path) : path_(std::move(path)) {
+  look();
+}
 
 void DiskSpace::require_room() const {
-  if (free_bytes() < reserve_.load(std::memory_order_relaxed)) [[unlikely]] no_space();
+  if (free_bytes() < reserve_.load(std::memory_order_relaxed)) [[unlikely]]
+    no_space();
 }
 
 void DiskSpace::require_any() const {
-  if (free_bytes() < reserve_.load(std::memory_order_relaxed) / 2) [[unlikely]] no_space();
+  if (free_bytes() < reserve_.load(std::memory_order_relaxed) / 2) [[unlikely]]
+    no_space();
 }
 
 uint64_t DiskSpace::journal_file_bytes() const {

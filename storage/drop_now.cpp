@@ -5,6 +5,8 @@
 
 namespace storage {
 
-void drop_now(Engine& engine, const std::string& table) { engine.internals().tables.drop_now(table); }
+void drop_now(Engine& engine, const std::string& table) {
+  engine.internals().tables.drop_now(table);
+}
 
 }  // namespace storage

@@ -21,12 +21,14 @@ namespace {
 // a page counts as changed with all that lies in it, so what is spread over many pages soon changes much of the cache.
 std::string connection_configuration(const EngineOptions& options, uint64_t journal_file_bytes, PageCompressors& compressors) {
   return "create,session_max=4000,statistics=(fast),cache_size=" + std::to_string(options.cache_bytes) +
-         ",eviction=(threads_min=1,threads_max=4),eviction_dirty_target=50,eviction_dirty_trigger=75,eviction_updates_target=50,eviction_updates_trigger=75" +
+         ",eviction=(threads_min=1,threads_max=4),eviction_dirty_target=50,eviction_dirty_trigger=75,eviction_updates_target=50,"
+         "eviction_updates_trigger=75" +
          ",log=(enabled=true,path=journal,file_max=" + std::to_string(journal_file_bytes) +
          ",remove=true,prealloc=true,compressor=" + options.journal_compressor + ")" +
          ",transaction_sync=(enabled=true,method=none)"
          ",builtin_extension_config={zstd={compression_level=3}}"
-         ",file_manager=(close_idle_time=600,close_handle_minimum=2000,close_scan_interval=30)" + compressors.registering();
+         ",file_manager=(close_idle_time=600,close_handle_minimum=2000,close_scan_interval=30)" +
+         compressors.registering();
 }
 
 std::string prepared(const EngineOptions& options) {
@@ -111,17 +113,31 @@ Engine::~Engine() {
   if (internals_->stable) internals_->stable->advance();
 }
 
-Catalog& Engine::catalog() { return *internals_->catalog; }
-DedupService& Engine::dedup() { return *internals_->dedup; }
-const EngineOptions& Engine::options() const { return internals_->options; }
+Catalog& Engine::catalog() {
+  return *internals_->catalog;
+}
+DedupService& Engine::dedup() {
+  return *internals_->dedup;
+}
+const EngineOptions& Engine::options() const {
+  return internals_->options;
+}
 
-Table Engine::open_table(const std::string& name, const TableOptions& options) { return internals_->tables.open(name, options); }
-std::vector<std::string> Engine::table_names() const { return internals_->tables.names(); }
+Table Engine::open_table(const std::string& name, const TableOptions& options) {
+  return internals_->tables.open(name, options);
+}
+std::vector<std::string> Engine::table_names() const {
+  return internals_->tables.names();
+}
 void Engine::drop_table(const std::string& name) {
   internals_->tables.drop(name, internals_->stable ? internals_->stable->last() : 0);
 }
-int64_t Engine::file_bytes(const std::string& table) const { return internals_->tables.file_bytes(table); }
-int64_t Engine::reusable_bytes(const std::string& table) const { return internals_->tables.reusable_bytes(table); }
+int64_t Engine::file_bytes(const std::string& table) const {
+  return internals_->tables.file_bytes(table);
+}
+int64_t Engine::reusable_bytes(const std::string& table) const {
+  return internals_->tables.reusable_bytes(table);
+}
 void Engine::compact(const std::string& table) {
   internals_->tables.compact(table);
   // WiredTiger gives a file's end back when it checkpoints a table that was changed. One that has just lost its
@@ -143,16 +159,20 @@ void Engine::compact(const std::string& table) {
     checkpoint();
   }
 }
-void Engine::checkpoint() { internals_->checkpointer.checkpoint(); }
+void Engine::checkpoint() {
+  internals_->checkpointer.checkpoint();
+}
 
-// A file's end is cut off by the checkpoint after the one that left it free, if the table takes part in that: a forced one writes the
-// root of each, and nothing else of what has not changed.
+// A file's end is cut off by the checkpoint after the one that left it free, if the table takes part in that: a forced one writes
+// the root of each, and nothing else of what has not changed.
 void Engine::trim_files() {
   const wt::Session session = internals_->connection.open_session();
   wt::check(session->checkpoint(session.get(), "force=true"), "taking a checkpoint of all tables");
 }
 
-void Engine::when_durable(std::function<void()> done) { internals_->journal.when_durable(std::move(done)); }
+void Engine::when_durable(std::function<void()> done) {
+  internals_->journal.when_durable(std::move(done));
+}
 
 void Engine::wait_durable() {
   // Shared: the flusher may still be inside set_value when this thread goes on.
@@ -161,14 +181,28 @@ void Engine::wait_durable() {
   durable->get_future().wait();
 }
 
-DeclaredSnapshots& Engine::declared_snapshots() { return internals_->snapshots; }
-PastCatalog& Engine::past_catalog() { return *internals_->past_catalog; }
-void Engine::set_pre_states(PreStates* keeper) { internals_->pre_states = keeper; }
+DeclaredSnapshots& Engine::declared_snapshots() {
+  return internals_->snapshots;
+}
+PastCatalog& Engine::past_catalog() {
+  return *internals_->past_catalog;
+}
+void Engine::set_pre_states(PreStates* keeper) {
+  internals_->pre_states = keeper;
+}
 
-Stamp Engine::all_committed() const { return internals_->stamps.all_committed(); }
-uint64_t Engine::stamped_transactions() const { return internals_->stamps.transactions(); }
-Stamp Engine::last_stamp() const { return internals_->stamps.last(); }
-void Engine::raise_stamp(Stamp at_least) { internals_->stamps.raise(at_least); }
+Stamp Engine::all_committed() const {
+  return internals_->stamps.all_committed();
+}
+uint64_t Engine::stamped_transactions() const {
+  return internals_->stamps.transactions();
+}
+Stamp Engine::last_stamp() const {
+  return internals_->stamps.last();
+}
+void Engine::raise_stamp(Stamp at_least) {
+  internals_->stamps.raise(at_least);
+}
 
 void Engine::set_agreed(Stamp upto) {
   internals_->stable->agree(upto);
@@ -184,10 +218,18 @@ std::shared_ptr<const Snapshot> Engine::keep_snapshot() {
           }};
 }
 
-Stamp Engine::recovered_stamp() const { return internals_->recovered_stamp; }
-Stamp Engine::checkpointed_stamp() const { return internals_->checkpointed_stamp; }
-void Engine::on_settled(std::function<void()> told) { internals_->settled = std::move(told); }
+Stamp Engine::recovered_stamp() const {
+  return internals_->recovered_stamp;
+}
+Stamp Engine::checkpointed_stamp() const {
+  return internals_->checkpointed_stamp;
+}
+void Engine::on_settled(std::function<void()> told) {
+  internals_->settled = std::move(told);
+}
 
-void Engine::append_stats(bson::Builder& out) const { append_engine_statistics(internals_->connection, out); }
+void Engine::append_stats(bson::Builder& out) const {
+  append_engine_statistics(internals_->connection, out);
+}
 
 }  // namespace storage

@@ -23,11 +23,11 @@ class PreStates;
 
 struct DedupSettings {
   bool enabled = true;
-  std::string profile = "balanced";         // balanced, thesis
-  uint64_t queue_bytes = 32ull << 20;       // contents waiting to be encoded; beyond it only their ids wait
+  std::string profile = "balanced";    // balanced, thesis
+  uint64_t queue_bytes = 32ull << 20;  // contents waiting to be encoded; beyond it only their ids wait
   uint64_t source_cache_bytes = 32ull << 20;
   uint64_t write_back_bytes = 8ull << 20;
-  uint64_t index_bytes_max = 64ull << 20;   // feature index, per database
+  uint64_t index_bytes_max = 64ull << 20;  // feature index, per database
 };
 
 struct EngineOptions {
@@ -83,23 +83,24 @@ class Engine {
   // At start: stamps go on above the newest that was used.
   void raise_stamp(Stamp at_least);
 
-  // Replicated. The set has agreed on everything stamped up to here. Background work since then becomes stable with the next call,
-  // with the same stamp too.
+  // Replicated. The set has agreed on everything stamped up to here. Background work since then becomes stable with the next
+  // call, with the same stamp too.
   void set_agreed(Stamp upto);
   // Everything stamped up to here was there when the directory was opened, or is in a checkpoint by now. Later stamps may be too.
   Stamp recovered_stamp() const;
   Stamp checkpointed_stamp() const;
-  // Replicated. The newest moment that the set has agreed on, kept readable until the last holder lets go. Costs space for what changes
-  // meanwhile. Not to be held beyond the engine's life.
+  // Replicated. The newest moment that the set has agreed on, kept readable until the last holder lets go. Costs space for what
+  // changes meanwhile. Not to be held beyond the engine's life.
   std::shared_ptr<const Snapshot> keep_snapshot();
 
-  // What is overwritten after a declared snapshot is kept, and told to whoever keeps the rest of it. Set before the first snapshot is
-  // declared, nullptr after the last writer.
+  // What is overwritten after a declared snapshot is kept, and told to whoever keeps the rest of it. Set before the first
+  // snapshot is declared, nullptr after the last writer.
   DeclaredSnapshots& declared_snapshots();
   PastCatalog& past_catalog();
   void set_pre_states(PreStates* keeper);
 
-  // Called, from any thread, after a transaction that took stamps is over: all_committed may have moved. Set before there are any.
+  // Called, from any thread, after a transaction that took stamps is over: all_committed may have moved. Set before there are
+  // any.
   void on_settled(std::function<void()> told);
 
   // Appends engine figures: cache, files, checkpoints, log (serverStatus' `wiredTiger`).

@@ -38,7 +38,8 @@ std::unique_ptr<Bench> bench;
 
 // Words as text has them, so that compressing costs what it costs.
 bson::Document random_document(base::Random& random, int64_t id) {
-  static const char* words[] = {"the", "record", "of", "a", "document", "server", "with", "similarity", "deltas", "stands", "in", "its", "chain", "and"};
+  static const char* words[] = {"the",        "record", "of",     "a",  "document", "server", "with",
+                                "similarity", "deltas", "stands", "in", "its",      "chain",  "and"};
   std::string text;
   while (text.size() < document_bytes - 40) {
     text += words[random.below(std::size(words))];

@@ -155,7 +155,8 @@ TEST_CASE("what was changed stays in memory until the next checkpoint, as long a
     for (int number = 0; number < tables; ++number) {
       const Table table = engine.open_table("things" + std::to_string(number));
       for (int i = 0; i < rows; ++i) {
-        in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, std::to_string(i), Bytes(changed / rows, 'x')); });
+        in_transaction(engine,
+                       [&](Transaction& transaction) { table.put(transaction, std::to_string(i), Bytes(changed / rows, 'x')); });
       }
     }
   }

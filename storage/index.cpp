@@ -53,7 +53,9 @@ bool is_known(std::string_view name) {
   return std::find(known_fields.begin(), known_fields.end(), name) != known_fields.end();
 }
 
-[[noreturn]] void cannot(const std::string& message) { throw OperationError(ErrorCode::cannot_create_index, message); }
+[[noreturn]] void cannot(const std::string& message) {
+  throw OperationError(ErrorCode::cannot_create_index, message);
+}
 
 [[noreturn]] void wrong_type(const Element& field, const std::string& wanted) {
   throw OperationError(ErrorCode::type_mismatch, "The field '" + std::string(field.name) + "' must be " + wanted + ", but got " +
@@ -65,9 +67,9 @@ bool flag(const Element& field) {
   if (field.is_nullish()) return false;
   if (field.type() == Type::boolean) return field.as_bool();
   if (field.is_number()) return field.to_double() != 0;
-  throw OperationError(ErrorCode::type_mismatch, "The field '" + std::string(field.name) + "' has value " + std::string(field.name) + ": " +
-                                                     bson::to_shell(static_cast<bson::ValueView>(field)) +
-                                                     ", which is not convertible to bool");
+  throw OperationError(ErrorCode::type_mismatch,
+                       "The field '" + std::string(field.name) + "' has value " + std::string(field.name) + ": " +
+                           bson::to_shell(static_cast<bson::ValueView>(field)) + ", which is not convertible to bool");
 }
 
 void check_path(std::string_view path) {
@@ -110,7 +112,8 @@ void parse_key(const Element& key, IndexSpec& spec) {
     IndexField parsed = parse_field(field);
     for (const IndexField& earlier : spec.fields) {
       if (earlier.path == parsed.path) {
-        throw OperationError(ErrorCode::bad_value, "The field '" + parsed.path + "' appears multiple times in the index key pattern " +
+        throw OperationError(ErrorCode::bad_value, "The field '" + parsed.path +
+                                                       "' appears multiple times in the index key pattern " +
                                                        bson::to_shell(key.as_document()));
       }
     }
@@ -132,13 +135,15 @@ void parse_version(const Element& v) {
   if (!v.is_number()) wrong_type(v, "a number");
   const int64_t version = v.to_int64();
   if (version != 2 && version != 1) {
-    throw OperationError(ErrorCode::cannot_create_index, "Invalid index specification; cannot create an index with v=" + std::to_string(version));
+    throw OperationError(ErrorCode::cannot_create_index,
+                         "Invalid index specification; cannot create an index with v=" + std::to_string(version));
   }
 }
 
 void parse_expiry(const Element& seconds, IndexSpec& spec) {
   if (!seconds.is_number()) {
-    cannot("TTL index 'expireAfterSeconds' option must be numeric, but received a type of " + std::string(bson::type_name(seconds.type())));
+    cannot("TTL index 'expireAfterSeconds' option must be numeric, but received a type of " +
+           std::string(bson::type_name(seconds.type())));
   }
   const double value = seconds.to_double();
   if (value < 0) cannot("TTL index 'expireAfterSeconds' option cannot be less than 0");
@@ -151,7 +156,8 @@ void parse_expiry(const Element& seconds, IndexSpec& spec) {
 void check_collation(const Element& collation) {
   if (!collation.is_object()) wrong_type(collation, "an object");
   const Element locale = collation.as_document().find("locale");
-  if (!locale.is_string() || locale.as_string() != "simple") cannot("An index with a collation other than simple is not supported");
+  if (!locale.is_string() || locale.as_string() != "simple")
+    cannot("An index with a collation other than simple is not supported");
 }
 
 void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
@@ -179,8 +185,9 @@ void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
     return;
   }
   if (is_known(name)) return;
-  throw OperationError(ErrorCode::invalid_index_specification_option,
-                       "The field '" + std::string(name) + "' is not valid for an index specification. Specification: " + bson::to_shell(whole));
+  throw OperationError(
+      ErrorCode::invalid_index_specification_option,
+      "The field '" + std::string(name) + "' is not valid for an index specification. Specification: " + bson::to_shell(whole));
 }
 
 bool is_id_pattern(const IndexSpec& spec) {
@@ -202,11 +209,12 @@ bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter)
 
 void settle_id_index(IndexSpec& spec, DocumentView given) {
   for (const Element& field : given) {
-    const bool allowed = field.name == "key" || field.name == "name" || field.name == "v" || field.name == "ns" || field.name == "collation";
+    const bool allowed =
+        field.name == "key" || field.name == "name" || field.name == "v" || field.name == "ns" || field.name == "collation";
     if (!allowed) {
       throw OperationError(ErrorCode::invalid_index_specification_option,
-                           "The field '" + std::string(field.name) + "' is not valid for an _id index specification. Specification: " +
-                               bson::to_shell(given));
+                           "The field '" + std::string(field.name) +
+                               "' is not valid for an _id index specification. Specification: " + bson::to_shell(given));
     }
   }
   spec.name = "_id_";
@@ -227,7 +235,8 @@ IndexSpec parse_index_spec(DocumentView given) {
   IndexSpec spec;
   for (const char* required : {"key", "name"}) {
     if (!given.has(required)) {
-      throw OperationError(ErrorCode::failed_to_parse, "The '" + std::string(required) + "' field is a required property of an index specification");
+      throw OperationError(ErrorCode::failed_to_parse,
+                           "The '" + std::string(required) + "' field is a required property of an index specification");
     }
   }
   for (const Element& field : given) parse_option(field, spec, given);
@@ -238,8 +247,10 @@ IndexSpec parse_index_spec(DocumentView given) {
   if (is_id_pattern(spec)) {
     settle_id_index(spec, given);
   } else if (spec.name == "_id_") {
-    throw OperationError(ErrorCode::bad_value, "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: " +
-                                                   bson::to_shell(spec.key));
+    throw OperationError(
+        ErrorCode::bad_value,
+        "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: " +
+            bson::to_shell(spec.key));
   }
   if (has_filter && spec.sparse) cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options");
   if (spec.expire_after_seconds && spec.fields.size() > 1) {

@@ -29,14 +29,14 @@ struct IndexField {
 // As createIndexes gave it, checked and with its defaults.
 struct IndexSpec {
   std::string name;
-  bson::Document key;                  // {a: 1, "b.c": -1}
+  bson::Document key;  // {a: 1, "b.c": -1}
   std::vector<IndexField> fields;
   bool unique = false;
   bool sparse = false;
   bool hidden = false;
   std::optional<int64_t> expire_after_seconds;
-  bson::Document partial_filter;       // empty: none
-  bson::Document document;             // the whole specification, as listIndexes shows it
+  bson::Document partial_filter;  // empty: none
+  bson::Document document;        // the whole specification, as listIndexes shows it
 };
 
 // Parses and checks a specification in createIndexes' form ({key, name, …}).
@@ -45,7 +45,7 @@ IndexSpec parse_index_spec(bson::DocumentView spec);
 
 // One end of a range over key strings, `inclusive` in the sense of values.
 struct KeyBound {
-  Bytes key;                 // empty: the end of the index
+  Bytes key;  // empty: the end of the index
 };
 
 // A range of key strings: from <= key < to, bytes compared. Built by the planner with
@@ -56,7 +56,7 @@ struct KeyRange {
 };
 
 struct IndexStats {
-  int64_t bytes = 0;         // of its file
+  int64_t bytes = 0;  // of its file
   int64_t accesses = 0;
   int64_t since_ms = 0;
 };
@@ -70,7 +70,7 @@ class Index {
   virtual bool multikey() const = 0;
   virtual bool multikey_field(size_t i) const = 0;
   virtual bool is_id() const = 0;
-  virtual bool ready() const = 0;      // built; the planner uses no other
+  virtual bool ready() const = 0;  // built; the planner uses no other
   virtual IndexStats stats() const = 0;
   virtual void count_access() const = 0;
   virtual const DocumentPredicate* partial_predicate() const = 0;
@@ -87,9 +87,9 @@ class IndexCursor {
   virtual ~IndexCursor() = default;
   // Stands before the first entry of `range` in the cursor's direction.
   virtual void seek(const KeyRange& range) = 0;
-  virtual bool next() = 0;             // false at the end of the range
+  virtual bool next() = 0;  // false at the end of the range
   virtual RecordId record() const = 0;
-  virtual BytesView key() const = 0;   // key string, without the record id
+  virtual BytesView key() const = 0;  // key string, without the record id
   // How a scan goes on in a later transaction: remembers the place, lets the
   // transaction go; `restore` stands behind the remembered entry.
   virtual void save() = 0;

@@ -6,8 +6,8 @@
 namespace storage {
 namespace {
 
-constexpr size_t records_per_batch = 1000;       // read in one transaction
-constexpr size_t sort_bytes_max = 32 << 20;      // keys of all indexes, sorted before they are written
+constexpr size_t records_per_batch = 1000;   // read in one transaction
+constexpr size_t sort_bytes_max = 32 << 20;  // keys of all indexes, sorted before they are written
 constexpr size_t entries_per_transaction = 2000;
 
 struct Entry {
@@ -24,7 +24,12 @@ struct Entry {
 class Build {
  public:
   Build(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, const std::function<void()>& interrupted)
-      : engine_(engine), collection_(collection), indexes_(indexes), interrupted_(interrupted), entries_(indexes.size()), multikey_(indexes.size()) {}
+      : engine_(engine),
+        collection_(collection),
+        indexes_(indexes),
+        interrupted_(interrupted),
+        entries_(indexes.size()),
+        multikey_(indexes.size()) {}
 
   void run() {
     RecordId last = 0;
@@ -98,7 +103,8 @@ class Build {
 
 }  // namespace
 
-void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, const std::function<void()>& interrupted) {
+void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes,
+                   const std::function<void()>& interrupted) {
   Build(engine, collection, indexes, interrupted).run();
 }
 

@@ -34,13 +34,16 @@ bool exists(const IndexSpec& wanted, const IndexSpec& existing) {
   const bool same = equivalent(wanted, existing);
   if (wanted.name == existing.name) {
     if (!same) {
-      throw OperationError(ErrorCode::index_key_specs_conflict,
-                           "An existing index has the same name as the requested index. When index names are not specified, they are auto "
-                           "generated and can cause conflicts. Please refer to our documentation." + both(wanted, existing));
+      throw OperationError(
+          ErrorCode::index_key_specs_conflict,
+          "An existing index has the same name as the requested index. When index names are not specified, they are auto "
+          "generated and can cause conflicts. Please refer to our documentation." +
+              both(wanted, existing));
     }
     if (!same_options(wanted, existing)) {
-      throw OperationError(ErrorCode::index_options_conflict,
-                           "An equivalent index already exists with the same name but different options." + both(wanted, existing));
+      throw OperationError(
+          ErrorCode::index_options_conflict,
+          "An equivalent index already exists with the same name but different options." + both(wanted, existing));
     }
     return true;
   }
@@ -73,7 +76,8 @@ std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const
     if (!there) missing.push_back(wanted);
   }
   if (indexes->size() + missing.size() > indexes_max) {
-    throw OperationError(ErrorCode::cannot_create_index, "add index fails, too many indexes for " + collection.ns() + " key:" + bson::to_shell(missing.back().key));
+    throw OperationError(ErrorCode::cannot_create_index, "add index fails, too many indexes for " + collection.ns() +
+                                                             " key:" + bson::to_shell(missing.back().key));
   }
   return missing;
 }
@@ -85,15 +89,19 @@ std::shared_ptr<const DocumentPredicate> StoredCatalog::compile(const IndexSpec&
 
 std::shared_ptr<StoredIndex> StoredCatalog::make_index(CollectionId collection, const IndexEntry& entry) {
   const std::string& compressor = engine_.options().block_compressor;
-  engine_.open_table(index_table_name(collection, entry.number), {.block_compressor = compressor == "zstd" ? PageCompressors::entries_name() : compressor, .leaf_page_bytes = 16 << 10,
-                                                                  .allocation_bytes = 512, .prefix_compression = true});
+  engine_.open_table(index_table_name(collection, entry.number),
+                     {.block_compressor = compressor == "zstd" ? PageCompressors::entries_name() : compressor,
+                      .leaf_page_bytes = 16 << 10,
+                      .allocation_bytes = 512,
+                      .prefix_compression = true});
   return describe_index(collection, entry);
 }
 
 std::shared_ptr<StoredIndex> StoredCatalog::describe_index(CollectionId collection, const IndexEntry& entry) {
   IndexSpec spec = parse_index_spec(entry.spec);
   auto predicate = compile(spec);
-  auto index = std::make_shared<StoredIndex>(engine_, entry.number, std::move(spec), Table(index_table_name(collection, entry.number)), entry.ready);
+  auto index = std::make_shared<StoredIndex>(engine_, entry.number, std::move(spec),
+                                             Table(index_table_name(collection, entry.number)), entry.ready);
   index->set_predicate(std::move(predicate));
   if (entry.types) index->set_tells_types();
   if (entry.multikey_fields) index->add_multikey_fields(*entry.multikey_fields);
@@ -205,7 +213,8 @@ void StoredCatalog::drop_index(const std::shared_ptr<Collection>& given, std::st
   const Shared collection = stored(given);
   std::unique_lock schema(collection->schema_mutex());
   auto indexes = std::make_shared<StoredIndexes>(*collection->stored_indexes());
-  const auto found = std::find_if(indexes->begin(), indexes->end(), [&](const auto& index) { return index->spec().name == name; });
+  const auto found =
+      std::find_if(indexes->begin(), indexes->end(), [&](const auto& index) { return index->spec().name == name; });
   if (collection->dropped() || found == indexes->end()) {
     throw OperationError(ErrorCode::index_not_found, "index not found with name [" + std::string(name) + "]");
   }
@@ -235,7 +244,8 @@ void StoredCatalog::alter_index(const std::shared_ptr<Collection>& given, const 
   const Shared collection = stored(given);
   std::unique_lock schema(collection->schema_mutex());
   auto indexes = std::make_shared<StoredIndexes>(*collection->stored_indexes());
-  const auto found = std::find_if(indexes->begin(), indexes->end(), [&](const auto& index) { return index->spec().name == spec.name; });
+  const auto found =
+      std::find_if(indexes->begin(), indexes->end(), [&](const auto& index) { return index->spec().name == spec.name; });
   if (collection->dropped() || found == indexes->end()) {
     throw OperationError(ErrorCode::index_not_found, "cannot find index " + spec.name + " for ns " + collection->ns());
   }

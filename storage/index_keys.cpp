@@ -20,17 +20,19 @@ using bson::ValueView;
 
 // How far one field of the index has got on its path.
 struct Slot {
-  ValueView at;            // where it stands
-  std::string_view rest;   // of the path; empty: arrived
-  std::string_view name;   // of the field it stands on
-  size_t objects = 0;      // that were walked through, the document itself among them
-  bool open = true;        // not yet a value
+  ValueView at;           // where it stands
+  std::string_view rest;  // of the path; empty: arrived
+  std::string_view name;  // of the field it stands on
+  size_t objects = 0;     // that were walked through, the document itself among them
+  bool open = true;       // not yet a value
   bool found = true;
 };
 using Slots = std::vector<Slot>;
 using Emit = std::function<void(const Slots&)>;
 
-std::string_view first_component(std::string_view path) { return path.substr(0, path.find('.')); }
+std::string_view first_component(std::string_view path) {
+  return path.substr(0, path.find('.'));
+}
 std::string_view behind(std::string_view path, std::string_view component) {
   return component.size() == path.size() ? std::string_view() : path.substr(component.size() + 1);
 }
@@ -53,8 +55,10 @@ ValueView positional(DocumentView array, std::string_view component) {
   if (!hit.exists()) return {};
   for (const Element& element : array) {
     if (element.is_object() && element.as_document().has(component)) {
-      throw base::OperationError(16746, "Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '" +
-                                            std::string(component) + "'");
+      throw base::OperationError(
+          16746,
+          "Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '" +
+              std::string(component) + "'");
     }
   }
   return hit;
@@ -99,7 +103,8 @@ class Expansion {
       if (positional || slot.open) multikey_fields |= uint32_t{1} << i;
       if (!slot.open) continue;
       if (array && array->at.bytes().data() != slot.at.bytes().data()) {
-        throw base::OperationError(171, "cannot index parallel arrays [" + std::string(slot.name) + "] [" + std::string(array->name) + "]");
+        throw base::OperationError(
+            171, "cannot index parallel arrays [" + std::string(slot.name) + "] [" + std::string(array->name) + "]");
       }
       array = &slot;
     }
@@ -140,7 +145,9 @@ Slots start(const IndexSpec& spec, DocumentView document) {
   return slots;
 }
 
-ValueView indexed_value(const Slot& slot) { return slot.found ? slot.at : ValueView(Type::null, {}); }
+ValueView indexed_value(const Slot& slot) {
+  return slot.found ? slot.at : ValueView(Type::null, {});
+}
 
 void append_key(const IndexSpec& spec, const Slots& slots, IndexKeys& out) {
   if (spec.sparse && std::none_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.found; })) return;

@@ -22,9 +22,9 @@
 namespace storage {
 
 struct IndexKeys {
-  std::vector<Bytes> keys;        // key strings, sorted, each once
-  std::vector<Bytes> types;       // of each (bson/key_types.h); empty where all of them are
-  uint32_t multikey_fields = 0;   // bit i: an array lay on the path of field i
+  std::vector<Bytes> keys;       // key strings, sorted, each once
+  std::vector<Bytes> types;      // of each (bson/key_types.h); empty where all of them are
+  uint32_t multikey_fields = 0;  // bit i: an array lay on the path of field i
 
   BytesView types_at(size_t i) const { return types.empty() ? BytesView() : BytesView(types[i]); }
   void add(Bytes key, Bytes its_types);

@@ -195,7 +195,8 @@ TEST_CASE("specifications are checked as MongoDB checks them") {
   CHECK(refused("{key: {a: 1}, name: 'a', wildcardProjection: {b: 1}}") == "BadValue");
   CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {wiredTiger: {}}}") == "accepted");
   CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {wiredTiger: {configString: ''}}}") == "accepted");
-  CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {wiredTiger: {configString: 'block_compressor=none'}}}") == "InvalidOptions");
+  CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {wiredTiger: {configString: 'block_compressor=none'}}}") ==
+        "InvalidOptions");
   CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {wiredTiger: 1}}") == "InvalidOptions");
   CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: {mmapv1: {}}}") == "InvalidOptions");
   CHECK(refused("{key: {a: 1}, name: 'a', storageEngine: 'x'}") == "TypeMismatch");

@@ -13,8 +13,8 @@ namespace storage {
 // Thread-safe.
 class InsertTurn {
  public:
-  // The transaction has the turn until it is over; before its first stamp. False: it had it already. Throws WriteConflict where it
-  // took too long, as it does when two transactions wait for each other.
+  // The transaction has the turn until it is over; before its first stamp. False: it had it already. Throws WriteConflict where
+  // it took too long, as it does when two transactions wait for each other.
   bool take(const Transaction& transaction);
   void give_back();
 

@@ -53,7 +53,7 @@ struct Engine::Internals {
   std::function<void()> settled;          // set once, before anything is stamped
   Tables tables;
   Table log_state;
-  std::mutex checkpoint_mutex;            // one at a time
+  std::mutex checkpoint_mutex;  // one at a time
   std::atomic<Stamp> checkpointed_stamp{0};
   Stamp recovered_stamp = 0;
   Journal journal;

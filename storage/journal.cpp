@@ -10,7 +10,9 @@ namespace storage {
 Journal::Journal(wt::Connection& connection, int commit_ms)
     : session_(connection.open_session()), thread_([this, commit_ms] { run(commit_ms); }) {}
 
-Journal::~Journal() { stop(); }
+Journal::~Journal() {
+  stop();
+}
 
 void Journal::stop() {
   {

@@ -11,7 +11,9 @@ bool KeptContents::find_newest(RecordId id, Stamp oldest, Stamp newest, Bytes& c
   return chains_.read_kept(reader_, id, oldest, newest, &content, info) != 0;
 }
 
-Stamp KeptContents::newest(RecordId id, Stamp oldest, Stamp newest) { return chains_.read_kept(reader_, id, oldest, newest, nullptr, nullptr); }
+Stamp KeptContents::newest(RecordId id, Stamp oldest, Stamp newest) {
+  return chains_.read_kept(reader_, id, oldest, newest, nullptr, nullptr);
+}
 
 std::optional<Bytes> KeptContents::find(RecordId id, Stamp generation, RecordId chain, ReadInfo* info) {
   return chains_.find_in(reader_, {chain, {id, generation}}, info);

@@ -14,8 +14,8 @@ class KeptContents {
  public:
   KeptContents(RecordStore& store, Transaction& transaction);
 
-  // Of what left the record's row together, `oldest` being the oldest of it, and is in its own chain: the newest of generation `newest`
-  // or before, into a buffer that is used again. false: there is none. Adds to `info`.
+  // Of what left the record's row together, `oldest` being the oldest of it, and is in its own chain: the newest of generation
+  // `newest` or before, into a buffer that is used again. false: there is none. Adds to `info`.
   bool find_newest(RecordId id, Stamp oldest, Stamp newest, Bytes& content, ReadInfo* info = nullptr);
   // Its generation alone; 0: there is none.
   Stamp newest(RecordId id, Stamp oldest, Stamp newest);

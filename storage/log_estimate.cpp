@@ -9,7 +9,8 @@ namespace storage {
 namespace {
 constexpr size_t batch_bytes = 1 << 20;
 constexpr int zstd_level = 3;
-constexpr uint64_t compressed_every = 8;  // batches: their share stands for the others', for it is an estimate and compressing costs
+constexpr uint64_t compressed_every =
+    8;  // batches: their share stands for the others', for it is an estimate and compressing costs
 }  // namespace
 
 struct LogEstimate::Compressor {

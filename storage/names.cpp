@@ -9,7 +9,9 @@ constexpr size_t database_bytes_max = 63;
 constexpr size_t namespace_bytes_max = 255;
 constexpr std::string_view database_forbidden("/\\. \"$\0", 7);  // as on Linux; Windows forbids more
 
-[[noreturn]] void invalid(const std::string& message) { throw base::OperationError(base::ErrorCode::invalid_namespace, message); }
+[[noreturn]] void invalid(const std::string& message) {
+  throw base::OperationError(base::ErrorCode::invalid_namespace, message);
+}
 
 bool known_system_collection(std::string_view db, std::string_view collection) {
   if (db == "local" || db == "config") return true;
@@ -21,7 +23,9 @@ bool known_system_collection(std::string_view db, std::string_view collection) {
 
 }  // namespace
 
-std::string_view database_of(std::string_view ns) { return ns.substr(0, ns.find('.')); }
+std::string_view database_of(std::string_view ns) {
+  return ns.substr(0, ns.find('.'));
+}
 
 std::string_view collection_of(std::string_view ns) {
   const size_t dot = ns.find('.');
@@ -45,7 +49,8 @@ void check_namespace(std::string_view ns) {
                    collection.find('$') != collection.npos || collection.find('\0') != collection.npos;
   if (bad) invalid("Invalid namespace specified '" + std::string(ns) + "'");
   if (ns.size() > namespace_bytes_max) {
-    invalid("Fully qualified namespace is too long. Namespace: " + std::string(ns) + " Max: " + std::to_string(namespace_bytes_max));
+    invalid("Fully qualified namespace is too long. Namespace: " + std::string(ns) +
+            " Max: " + std::to_string(namespace_bytes_max));
   }
   if (collection.starts_with("system.") && !known_system_collection(db, collection)) {
     invalid("Invalid system namespace: " + std::string(ns));

@@ -125,6 +125,8 @@ Bytes value_header(size_t bytes) {
   return out;
 }
 
-uint8_t usual_prefix(size_t same) { return same < prefix_min ? 0 : static_cast<uint8_t>(std::min<size_t>(same, UINT8_MAX)); }
+uint8_t usual_prefix(size_t same) {
+  return same < prefix_min ? 0 : static_cast<uint8_t>(std::min<size_t>(same, UINT8_MAX));
+}
 
 }  // namespace storage

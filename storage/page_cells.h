@@ -23,8 +23,8 @@ using base::BytesView;
 
 struct PageCell {
   bool key = false;
-  uint8_t prefix = 0;   // key: bytes in common with the one before
-  BytesView header;     // all before the data
+  uint8_t prefix = 0;  // key: bytes in common with the one before
+  BytesView header;    // all before the data
   BytesView data;
 };
 

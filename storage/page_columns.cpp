@@ -21,12 +21,27 @@ constexpr int starts_max = 16;         // that look like rows and soon don't: ce
 constexpr size_t keys_known = 255;     // of a key whose beginning is not seen: WiredTiger counts to 255
 
 constexpr uint64_t record_pre_states = 0x10, record_behind = 0x20, chain_pre_states = 0x08;  // in the column of forms
-constexpr int choice_shift = 5;        // in the column of forms: one byte, whichever it is
+constexpr int choice_shift = 5;  // in the column of forms: one byte, whichever it is
 
 enum class Layout : uint8_t { records = 1, chains = 2, entries = 3 };
 
 // In the order in which they lie. Each is a run of varints, but for those called bytes.
-enum Stream { cells, cell_bytes, forms, ids, records, seconds, counts, references, lengths, bases, base_names, chains, sizes, streams_count };
+enum Stream {
+  cells,
+  cell_bytes,
+  forms,
+  ids,
+  records,
+  seconds,
+  counts,
+  references,
+  lengths,
+  bases,
+  base_names,
+  chains,
+  sizes,
+  streams_count
+};
 
 // --- what both directions know of a row from those before it
 
@@ -39,16 +54,26 @@ struct Near {
   RecordId stub_chain = 0;
 };
 
-int64_t seconds_of(Stamp stamp) { return static_cast<int64_t>(stamp >> 32); }
-int64_t count_of(Stamp stamp) { return static_cast<int64_t>(static_cast<uint32_t>(stamp)); }
+int64_t seconds_of(Stamp stamp) {
+  return static_cast<int64_t>(stamp >> 32);
+}
+int64_t count_of(Stamp stamp) {
+  return static_cast<int64_t>(static_cast<uint32_t>(stamp));
+}
 
 // Stamps are given in order, to records as they come: within a second both count up together.
 int64_t expected_count(const Near& near, int64_t seconds, RecordId record) {
-  return seconds == near.seconds ? static_cast<int64_t>(static_cast<uint64_t>(near.count) + static_cast<uint64_t>(record) - static_cast<uint64_t>(near.record)) : 0;
+  return seconds == near.seconds ? static_cast<int64_t>(static_cast<uint64_t>(near.count) + static_cast<uint64_t>(record) -
+                                                        static_cast<uint64_t>(near.record))
+                                 : 0;
 }
 
-int64_t minus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
-int64_t plus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
+int64_t minus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t plus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
 
 std::optional<Stamp> stamp(int64_t seconds, int64_t count) {
   if (seconds < 0 || seconds > UINT32_MAX || count < 0 || count > UINT32_MAX) return std::nullopt;
@@ -72,7 +97,8 @@ std::optional<size_t> instruction_bytes(BytesView bytes, uint64_t target_bytes) 
 }
 
 size_t common(BytesView a, BytesView b) {
-  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(std::min(a.size(), b.size())), b.begin()).first - a.begin());
+  return static_cast<size_t>(
+      std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(std::min(a.size(), b.size())), b.begin()).first - a.begin());
 }
 
 // --- splitting
@@ -108,7 +134,7 @@ class Splitter {
     uint8_t prefix = 0;
     BytesView suffix, header, value;
     bool has_value = false;
-    ChainKey key;      // contents
+    ChainKey key;  // contents
   };
 
   std::optional<size_t> find_start(BytesView page) {
@@ -168,7 +194,9 @@ class Splitter {
       auto parsed = parse_record_row(value, record);
       if (!parsed) return false;
       row.key.content = {record, parsed->generation};
-      const Bytes again = parsed->form == RecordRow::Form::raw ? raw_row(parsed->generation, parsed->checksum, {}, parsed->past) : stub_row(record, parsed->generation, parsed->chain, parsed->past);
+      const Bytes again = parsed->form == RecordRow::Form::raw
+                              ? raw_row(parsed->generation, parsed->checksum, {}, parsed->past)
+                              : stub_row(record, parsed->generation, parsed->chain, parsed->past);
       if (value.substr(0, value.size() - parsed->content.size()) != again) return false;
     } else {
       auto key = parse_chain_key(row.suffix);
@@ -207,7 +235,8 @@ class Splitter {
     const RecordRow parsed = parse_record_row(row.value, record).or_throw();
     put_cell(row);
     const BytesView pre_states = parsed.past.pre_states;
-    put(forms, static_cast<uint64_t>(parsed.form) | (pre_states.empty() ? 0 : record_pre_states) | (parsed.past.behind ? record_behind : 0));
+    put(forms, static_cast<uint64_t>(parsed.form) | (pre_states.empty() ? 0 : record_pre_states) |
+                   (parsed.past.behind ? record_behind : 0));
     put_signed(ids, minus(record, near_.record));
     put_generation(parsed.generation, record);
     put_pre_states(pre_states);
@@ -237,7 +266,9 @@ class Splitter {
     const Row& row = rows_[i];
     const ChainRow parsed = parse_chain_row(row.value, row.key).or_throw();
     put_cell(row);
-    put(forms, static_cast<uint64_t>(parsed.form) | (parsed.kept ? 0x04 : 0) | (parsed.pre_states.empty() ? 0 : chain_pre_states) | (parsed.dead ? 0x10 : 0) | static_cast<uint64_t>(parsed.choice) << choice_shift);
+    put(forms, static_cast<uint64_t>(parsed.form) | (parsed.kept ? 0x04 : 0) |
+                   (parsed.pre_states.empty() ? 0 : chain_pre_states) | (parsed.dead ? 0x10 : 0) |
+                   static_cast<uint64_t>(parsed.choice) << choice_shift);
     put_signed(ids, minus(row.key.chain, near_.chain));
     put_signed(records, minus(row.key.content.record, row.key.chain == near_.chain ? near_.record : row.key.chain));
     put_generation(row.key.content.generation, row.key.content.record);
@@ -296,7 +327,8 @@ class Splitter {
       put(forms, (counts_up ? 1 : 0) | (is_record ? 2 : 0) | (odd_prefix ? 4 : 0));
       if (odd_prefix) put(references, row.prefix);
       if (counts_up) {
-        put_signed(ids, minus(static_cast<int64_t>(base::load_be64(key.data() + key.size() - 8)), static_cast<int64_t>(base::load_be64(last.data() + last.size() - 8))));
+        put_signed(ids, minus(static_cast<int64_t>(base::load_be64(key.data() + key.size() - 8)),
+                              static_cast<int64_t>(base::load_be64(last.data() + last.size() - 8))));
       } else {
         put(lengths, same);
         put(sizes, key.size() - same);
@@ -480,7 +512,8 @@ class Joiner {
     row.form = static_cast<ChainRow::Form>(form & 0x03);
     row.choice = static_cast<dedup::Choice>(form >> choice_shift & 3);
     const bool group = form & chain_pre_states;
-    need((form & ~uint64_t{0x7f}) == 0 && (row.dead || !row.kept) && (!group || (row.kept && row.form == ChainRow::Form::raw)) && (row.form == ChainRow::Form::raw || row.form == ChainRow::Form::delta));
+    need((form & ~uint64_t{0x7f}) == 0 && (row.dead || !row.kept) && (!group || (row.kept && row.form == ChainRow::Form::raw)) &&
+         (row.form == ChainRow::Form::raw || row.form == ChainRow::Form::delta));
     row.references = get(references);
     near_.length = plus(near_.length, get_signed(lengths));
     need(near_.length >= 0 && near_.length <= UINT32_MAX);
@@ -539,7 +572,8 @@ class Joiner {
         need(last.size() >= 8);
         if (!good_) return;
         key = last;
-        const auto number = static_cast<uint64_t>(plus(static_cast<int64_t>(base::load_be64(last.data() + last.size() - 8)), get_signed(ids)));
+        const auto number =
+            static_cast<uint64_t>(plus(static_cast<int64_t>(base::load_be64(last.data() + last.size() - 8)), get_signed(ids)));
         base::store_le(key.data() + key.size() - 8, base::byte_swap(number));
       } else {
         const uint64_t same = get(lengths);

@@ -1,8 +1,8 @@
 // Pages by columns: what is joined is what was split, whatever the page holds, and damage is refused.
 #include "storage/page_columns.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck/catch.h>
+#include <catch2/catch.hpp>
 
 #include "base/random.h"
 #include "bson/builder.h"
@@ -20,7 +20,9 @@ Bytes document(base::Random& random) {
   return Bytes(out.done().bytes());
 }
 
-Stamp stamp(uint64_t second, uint64_t count) { return (1704067200 + second) << 32 | count; }
+Stamp stamp(uint64_t second, uint64_t count) {
+  return (1704067200 + second) << 32 | count;
+}
 
 void add_row(Bytes& page, BytesView key, BytesView value, base::Random& random, bool windows) {
   page += key_header(0, key.size());
@@ -47,7 +49,8 @@ Bytes records_page(base::Random& random, size_t rows, size_t hidden = 24, bool w
     const Bytes content = document(random);
     const Bytes list = random.below(4) ? Bytes() : Bytes(1 + random.below(200), 'l');
     const RowPast past{list, random.below(5) == 0};
-    const Bytes row = random.below(2) ? stub_row(record, stamp(second, count), 1 + static_cast<RecordId>(random.below(static_cast<uint64_t>(record))), past)
+    const Bytes row = random.below(2) ? stub_row(record, stamp(second, count),
+                                                 1 + static_cast<RecordId>(random.below(static_cast<uint64_t>(record))), past)
                                       : raw_row(stamp(second, count), static_cast<uint32_t>(random()), content, past);
     add_row(page, record_key(record), row, random, windows && row[0] == 2);
   }
@@ -60,7 +63,8 @@ Bytes chains_page(base::Random& random, size_t rows) {
   for (size_t i = 0; i < rows; ++i) {
     if (random.below(5) == 0) key.chain += 1 + static_cast<RecordId>(random.below(10)), key.content.record = key.chain;
     key.content.record = std::max(key.content.record, key.chain) + 1 + static_cast<RecordId>(random.below(40));
-    key.content.generation = stamp(static_cast<uint64_t>(key.content.record) / 100, static_cast<uint64_t>(key.content.record) % 100);
+    key.content.generation =
+        stamp(static_cast<uint64_t>(key.content.record) / 100, static_cast<uint64_t>(key.content.record) % 100);
     keys.push_back(key);
   }
   Bytes page;
@@ -81,7 +85,10 @@ Bytes chains_page(base::Random& random, size_t rows) {
       row.choice = static_cast<dedup::Choice>(random.below(4));
       row.length = 20 + random.below(3000);
       const size_t next = i + 1 + random.below(3);
-      row.base = next < rows && random.below(4) ? keys[next] : ChainKey{1 + static_cast<RecordId>(random.below(50)), {keys[i].content.record + 7, stamp(random.below(1 << 20), random.below(9))}};
+      row.base = next < rows && random.below(4)
+                     ? keys[next]
+                     : ChainKey{1 + static_cast<RecordId>(random.below(50)),
+                                {keys[i].content.record + 7, stamp(random.below(1 << 20), random.below(9))}};
       if (row.base.content <= keys[i].content) row.base.content.record = keys[i].content.record + 1;
       if (random.below(4) == 0) {
         payload = Bytes(random.below(100), 'p');  // not instructions
@@ -109,7 +116,9 @@ Bytes entries_page(base::Random& random, size_t rows) {
     if (random.below(6) == 0) key += Bytes(random.below(30), 'k');
     base::append_be64(key, number);
     if (random.below(9) == 0) key += Bytes(random.below(80), 'q');
-    const size_t same = static_cast<size_t>(std::mismatch(key.begin(), key.begin() + static_cast<ptrdiff_t>(std::min(key.size(), last.size())), last.begin()).first - key.begin());
+    const size_t same = static_cast<size_t>(
+        std::mismatch(key.begin(), key.begin() + static_cast<ptrdiff_t>(std::min(key.size(), last.size())), last.begin()).first -
+        key.begin());
     const uint8_t prefix = random.below(20) ? usual_prefix(same) : 0;
     page += key_header(prefix, key.size() - prefix);
     page += key.substr(prefix);

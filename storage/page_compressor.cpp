@@ -111,7 +111,7 @@ thread_local const void* packing = nullptr;  // the collection whose pages this 
 struct PageCompressors::Collection {
   // First, so that WiredTiger's pointer is ours.
   struct Compressor {
-    WT_COMPRESSOR interface{};
+    WT_COMPRESSOR interface {};
     Collection* of = nullptr;
     bool settled = false;
   };
@@ -122,9 +122,10 @@ struct PageCompressors::Collection {
   std::atomic<bool> columns{false};
   std::atomic<std::shared_ptr<const Digested>> digested{std::make_shared<const Digested>()};
 
-  static int compress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes, size_t* made,
-                      int* failed);
-  static int decompress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes, size_t* made);
+  static int compress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes,
+                      size_t* made, int* failed);
+  static int decompress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes,
+                        size_t* made);
 };
 
 namespace {
@@ -151,8 +152,8 @@ int compressed(size_t bytes, size_t from_bytes, size_t* made, int* failed) {
 
 }  // namespace
 
-int PageCompressors::Collection::compress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes,
-                                          size_t* made, int* failed) {
+int PageCompressors::Collection::compress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to,
+                                          size_t to_bytes, size_t* made, int* failed) {
   const auto* compressor = reinterpret_cast<Compressor*>(self);
   const Collection& collection = *compressor->of;
   const auto digested = collection.digested.load();
@@ -164,9 +165,11 @@ int PageCompressors::Collection::compress(WT_COMPRESSOR* self, WT_SESSION*, uint
     const BytesView dictionary = digested->dictionaries.empty() ? BytesView() : BytesView(digested->dictionaries.back());
     const int level = collection.settled_level.load(std::memory_order_relaxed);
     std::optional<PageColumns> columns;
-    if (collection.columns.load(std::memory_order_relaxed)) columns = split_page({reinterpret_cast<char*>(from), from_bytes}, PageKind::contents);
+    if (collection.columns.load(std::memory_order_relaxed))
+      columns = split_page({reinterpret_cast<char*>(from), from_bytes}, PageKind::contents);
     bytes = columns ? write_column_block(lease.get(), *columns, dictionary, level, to, to_bytes)
-                    : ZSTD_compress_usingDict(lease.get(), to, to_bytes, from, from_bytes, dictionary.data(), dictionary.size(), level);
+                    : ZSTD_compress_usingDict(lease.get(), to, to_bytes, from, from_bytes, dictionary.data(), dictionary.size(),
+                                              level);
   } else {
     bytes = digested->fresh ? ZSTD_compress_usingCDict(lease.get(), to, to_bytes, from, from_bytes, digested->fresh.get())
                             : ZSTD_compressCCtx(lease.get(), to, to_bytes, from, from_bytes, level_fresh);
@@ -212,14 +215,15 @@ std::string read_block(BytesView block, const Digested& digested, uint8_t* to, s
 // What WiredTiger is told; `whose` the page is, the log is.
 int told(const std::string& problem, base::Attributes whose) {
   if (problem.empty()) return 0;
-  base::log(base::Severity::error, base::LogComponent::storage, log_unreadable, "A page can't be read", whose.add("error", problem));
+  base::log(base::Severity::error, base::LogComponent::storage, log_unreadable, "A page can't be read",
+            whose.add("error", problem));
   return WT_ERROR;
 }
 
 }  // namespace
 
-int PageCompressors::Collection::decompress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes,
-                                            size_t* made) {
+int PageCompressors::Collection::decompress(WT_COMPRESSOR* self, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to,
+                                            size_t to_bytes, size_t* made) {
   const Collection& collection = *reinterpret_cast<Compressor*>(self)->of;
   const auto digested = collection.digested.load();
   return told(read_block({reinterpret_cast<char*>(from), from_bytes}, *digested, to, to_bytes, made),
@@ -228,9 +232,10 @@ int PageCompressors::Collection::decompress(WT_COMPRESSOR* self, WT_SESSION*, ui
 
 // Pages of indexes: entries count up, as do the records they name.
 struct PageCompressors::Entries {
-  WT_COMPRESSOR interface{};
+  WT_COMPRESSOR interface {};
 
-  static int compress(WT_COMPRESSOR*, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes, size_t* made, int* failed) {
+  static int compress(WT_COMPRESSOR*, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes, size_t* made,
+                      int* failed) {
     const Compressing::Lease lease(storage::compressing());
     if (!lease.get()) return ENOMEM;
     const auto columns = split_page({reinterpret_cast<char*>(from), from_bytes}, PageKind::entries);
@@ -238,8 +243,10 @@ struct PageCompressors::Entries {
                               : ZSTD_compressCCtx(lease.get(), to, to_bytes, from, from_bytes, level_entries),
                       from_bytes, made, failed);
   }
-  static int decompress(WT_COMPRESSOR*, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes, size_t* made) {
-    return told(read_block({reinterpret_cast<char*>(from), from_bytes}, {}, to, to_bytes, made), base::Attributes().add("of", "an index"));
+  static int decompress(WT_COMPRESSOR*, WT_SESSION*, uint8_t* from, size_t from_bytes, uint8_t* to, size_t to_bytes,
+                        size_t* made) {
+    return told(read_block({reinterpret_cast<char*>(from), from_bytes}, {}, to, to_bytes, made),
+                base::Attributes().add("of", "an index"));
   }
 };
 
@@ -265,11 +272,14 @@ std::optional<CollectionId> collection_of(const std::string& name) {
   return std::nullopt;
 }
 
-std::string file_name(CollectionId id) { return file_prefix + std::to_string(id) + file_suffix; }
+std::string file_name(CollectionId id) {
+  return file_prefix + std::to_string(id) + file_suffix;
+}
 
 }  // namespace
 
-PageCompressors::PageCompressors(std::string directory, int settled_level) : directory_(std::move(directory)), settled_level_(settled_level), entries_(std::make_unique<Entries>()) {
+PageCompressors::PageCompressors(std::string directory, int settled_level)
+    : directory_(std::move(directory)), settled_level_(settled_level), entries_(std::make_unique<Entries>()) {
   entries_->interface.compress = Entries::compress;
   entries_->interface.decompress = Entries::decompress;
   std::set<CollectionId> tables, files;
@@ -282,9 +292,13 @@ PageCompressors::PageCompressors(std::string directory, int settled_level) : dir
     std::ifstream in(path(id), std::ios::binary);
     const Bytes bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     const std::string name = "the dictionaries of collection " + std::to_string(id) + " (" + path(id) + ")";
-    if (!in) throw OperationError(ErrorCode::data_corruption_detected, name + " are missing or can't be read; restore the file from a backup");
+    if (!in)
+      throw OperationError(ErrorCode::data_corruption_detected,
+                           name + " are missing or can't be read; restore the file from a backup");
     auto dictionaries = read_dictionaries(bytes);
-    if (!dictionaries) throw OperationError(dictionaries.failure().code, name + ": " + dictionaries.failure().message + "; restore the file from a backup");
+    if (!dictionaries)
+      throw OperationError(dictionaries.failure().code,
+                           name + ": " + dictionaries.failure().message + "; restore the file from a backup");
     make(id).digested = digest(std::move(*dictionaries));
   }
   // Of collections that were dropped.
@@ -325,13 +339,15 @@ PageCompressors::Collection& PageCompressors::make(CollectionId id) {
 void PageCompressors::register_with(WT_CONNECTION* connection, Collection& collection) {
   const std::string fresh = fresh_name(collection.id), settled = settled_name(collection.id);
   wt::check(connection->add_compressor(connection, fresh.c_str(), &collection.fresh.interface, nullptr), "registering " + fresh);
-  wt::check(connection->add_compressor(connection, settled.c_str(), &collection.settled.interface, nullptr), "registering " + settled);
+  wt::check(connection->add_compressor(connection, settled.c_str(), &collection.settled.interface, nullptr),
+            "registering " + settled);
 }
 
 int PageCompressors::register_all(WT_CONNECTION* connection) {
   std::lock_guard lock(mutex_);
   connection_ = connection;
-  wt::check(connection->add_compressor(connection, entries_compressor, &entries_->interface, nullptr), "registering the indexes' compressor");
+  wt::check(connection->add_compressor(connection, entries_compressor, &entries_->interface, nullptr),
+            "registering the indexes' compressor");
   for (auto& [id, collection] : collections_) register_with(connection, *collection);
   return 0;
 }
@@ -348,7 +364,9 @@ void PageCompressors::add(CollectionId id) {
   }
 }
 
-std::string PageCompressors::entries_name() { return entries_compressor; }
+std::string PageCompressors::entries_name() {
+  return entries_compressor;
+}
 
 void PageCompressors::set_settled(CollectionId id, int level, bool columns) {
   std::lock_guard lock(mutex_);
@@ -365,7 +383,9 @@ PageCompressors::Thorough::Thorough(PageCompressors& compressors, CollectionId i
   packing = found->second.get();  // it stays as long as the compressors do
 }
 
-PageCompressors::Thorough::~Thorough() { packing = nullptr; }
+PageCompressors::Thorough::~Thorough() {
+  packing = nullptr;
+}
 
 size_t PageCompressors::dictionaries(CollectionId id) const {
   std::lock_guard lock(mutex_);

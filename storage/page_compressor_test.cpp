@@ -103,7 +103,9 @@ TEST_CASE("Dictionaries come back from their file, and a damaged one is told") {
   }
 }
 
-TEST_CASE("Samples that are too few make no dictionary") { REQUIRE(train_dictionary({"one", "two"}, 8 << 10, 1).empty()); }
+TEST_CASE("Samples that are too few make no dictionary") {
+  REQUIRE(train_dictionary({"one", "two"}, 8 << 10, 1).empty());
+}
 
 TEST_CASE("Packed pages share a dictionary and are read after a restart") {
   base::Random random(2);

@@ -21,7 +21,9 @@ constexpr size_t samples_min = 32;
 constexpr size_t number_at = 4;  // in a dictionary: behind its magic number
 constexpr int file_level = 19;
 
-Failure damaged(const std::string& what) { return {ErrorCode::data_corruption_detected, "the dictionaries are damaged: " + what}; }
+Failure damaged(const std::string& what) {
+  return {ErrorCode::data_corruption_detected, "the dictionaries are damaged: " + what};
+}
 
 }  // namespace
 
@@ -36,7 +38,8 @@ Bytes train_dictionary(const std::vector<Bytes>& samples, size_t bytes_max, uint
     sizes.push_back(sample.size());
   }
   Bytes dictionary(bytes_max, '\0');
-  const size_t made = ZDICT_trainFromBuffer(dictionary.data(), dictionary.size(), together.data(), sizes.data(), static_cast<unsigned>(sizes.size()));
+  const size_t made = ZDICT_trainFromBuffer(dictionary.data(), dictionary.size(), together.data(), sizes.data(),
+                                            static_cast<unsigned>(sizes.size()));
   if (ZDICT_isError(made) || made <= number_at + sizeof(uint32_t)) return {};
   dictionary.resize(made);
   for (size_t at = 0; at < sizeof(uint32_t); ++at) dictionary[number_at + at] = static_cast<char>(number >> (8 * at));
@@ -59,7 +62,8 @@ Bytes write_dictionaries(const std::vector<Bytes>& dictionaries) {
 }
 
 base::Result<std::vector<Bytes>> read_dictionaries(BytesView file) {
-  if (file.size() < 5 + sizeof(uint64_t) || file.substr(0, 4) != BytesView(magic, 4)) return damaged("not a file of dictionaries");
+  if (file.size() < 5 + sizeof(uint64_t) || file.substr(0, 4) != BytesView(magic, 4))
+    return damaged("not a file of dictionaries");
   if (file[4] != version) return damaged("unknown version " + std::to_string(static_cast<uint8_t>(file[4])));
   const BytesView body = file.substr(0, file.size() - sizeof(uint64_t));
   if (base::load_le<uint64_t>(body.data() + body.size()) != base::hash64(body)) return damaged("the checksum does not hold");
@@ -74,7 +78,8 @@ base::Result<std::vector<Bytes>> read_dictionaries(BytesView file) {
     if (length > dictionary_bytes_max) return damaged("a dictionary is too long");
     Bytes dictionary(length, '\0');
     const size_t made = ZSTD_decompress(dictionary.data(), dictionary.size(), rest.data(), *bytes);
-    if (ZSTD_isError(made) || made != length || ZDICT_getDictID(dictionary.data(), dictionary.size()) != number) return damaged("a dictionary can't be read");
+    if (ZSTD_isError(made) || made != length || ZDICT_getDictID(dictionary.data(), dictionary.size()) != number)
+      return damaged("a dictionary can't be read");
     dictionaries.push_back(std::move(dictionary));
     rest.remove_prefix(*bytes);
   }

@@ -32,16 +32,19 @@ void PastCatalog::save(Transaction& transaction, CollectionId collection, const 
   table_.insert(transaction, row_key(collection, snapshot), before ? encode_entry(*before).bytes() : BytesView());
 }
 
-void PastCatalog::each(Transaction& transaction, std::optional<CollectionId> collection, const std::function<void(Row&&)>& visit) const {
+void PastCatalog::each(Transaction& transaction, std::optional<CollectionId> collection,
+                       const std::function<void(Row&&)>& visit) const {
   if (!table_.exists()) return;
   const Bytes prefix = collection ? catalog_key(*collection) : Bytes();
   TableCursor cursor = table_.cursor(transaction);
-  for (bool on = prefix.empty() ? cursor.next() : cursor.seek(prefix); on && cursor.key().starts_with(prefix); on = cursor.next()) {
+  for (bool on = prefix.empty() ? cursor.next() : cursor.seek(prefix); on && cursor.key().starts_with(prefix);
+       on = cursor.next()) {
     const BytesView key = cursor.key(), value = cursor.value();
     if (key.size() != sizeof(CollectionId) + sizeof(Stamp)) {
       throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of the past catalog is damaged");
     }
-    Row row{__builtin_bswap32(base::load_le<uint32_t>(key.data())), base::load_be64(key.data() + sizeof(CollectionId)), std::nullopt};
+    Row row{__builtin_bswap32(base::load_le<uint32_t>(key.data())), base::load_be64(key.data() + sizeof(CollectionId)),
+            std::nullopt};
     if (!value.empty()) row.entry = decode_entry(value);
     visit(std::move(row));
   }

@@ -18,7 +18,8 @@ class ReadLimits {
     content_bytes_.store(options.decode_content_bytes_max, std::memory_order_relaxed);
   }
   dedup::DecodeLimits get() const {
-    return {.hops_max = hops_.load(std::memory_order_relaxed), .chain_bytes_max = bytes_.load(std::memory_order_relaxed),
+    return {.hops_max = hops_.load(std::memory_order_relaxed),
+            .chain_bytes_max = bytes_.load(std::memory_order_relaxed),
             .output_bytes_max = content_bytes_.load(std::memory_order_relaxed)};
   }
 

@@ -23,10 +23,16 @@ constexpr int choice_shift = 6;
 constexpr uint8_t flag_pre_states = 0x10, flag_behind = 0x20;  // of a record's row
 constexpr uint8_t head_form = 1, head_flag_ignored = 4;
 
-int64_t seconds(Stamp stamp) { return static_cast<int64_t>(stamp >> 32); }
-uint32_t count(Stamp stamp) { return static_cast<uint32_t>(stamp); }
+int64_t seconds(Stamp stamp) {
+  return static_cast<int64_t>(stamp >> 32);
+}
+uint32_t count(Stamp stamp) {
+  return static_cast<uint32_t>(stamp);
+}
 
-Failure corrupt(const std::string& what) { return {ErrorCode::data_corruption_detected, what}; }
+Failure corrupt(const std::string& what) {
+  return {ErrorCode::data_corruption_detected, what};
+}
 
 std::optional<int64_t> take_zigzag(BytesView& in) {
   const auto value = take_varint(in);
@@ -43,7 +49,9 @@ std::optional<RecordId> take_record(BytesView& in, RecordId from) {
 }
 
 // Ids are positive, so their differences fit.
-void append_record(Bytes& out, RecordId id, RecordId from) { append_varint(out, zigzag(id - from)); }
+void append_record(Bytes& out, RecordId id, RecordId from) {
+  append_varint(out, zigzag(id - from));
+}
 
 std::optional<uint32_t> take_u32(BytesView& in) {
   if (in.size() < 4) return std::nullopt;
@@ -126,7 +134,8 @@ Result<RecordRow> parse_record_row(BytesView row, RecordId record) {
 namespace {
 
 char first_byte(RecordRow::Form form, const RowPast& past) {
-  return static_cast<char>(static_cast<uint8_t>(form) | (past.pre_states.empty() ? 0 : flag_pre_states) | (past.behind ? flag_behind : 0));
+  return static_cast<char>(static_cast<uint8_t>(form) | (past.pre_states.empty() ? 0 : flag_pre_states) |
+                           (past.behind ? flag_behind : 0));
 }
 
 void append_past(Bytes& row, const RowPast& past) {
@@ -223,7 +232,8 @@ Result<ChainKey> parse_chain_key(BytesView key) {
   const auto chain = take_ordered(key);
   const auto record = take_ordered(key);
   const auto generation = take_ordered(key);
-  if (!chain || !record || !generation || !key.empty() || *chain > INT64_MAX || *record > INT64_MAX || *chain == 0 || *record == 0) {
+  if (!chain || !record || !generation || !key.empty() || *chain > INT64_MAX || *record > INT64_MAX || *chain == 0 ||
+      *record == 0) {
     return corrupt("a key of the chain table is damaged");
   }
   return ChainKey{static_cast<RecordId>(*chain), {static_cast<RecordId>(*record), *generation}};
@@ -235,7 +245,9 @@ Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key) {
   const uint8_t form = *first & form_mask;
   const uint8_t flags = *first & ~form_mask;
   const bool delta = form == static_cast<uint8_t>(ChainRow::Form::delta);
-  if ((!delta && form != static_cast<uint8_t>(ChainRow::Form::raw)) || (!delta && (flags & ~(flag_dead | flag_kept | flag_group))) || (delta && (flags & flag_group)) || ((flags & flag_group) && !(flags & flag_kept)) || ((flags & flag_kept) && !(flags & flag_dead))) {
+  if ((!delta && form != static_cast<uint8_t>(ChainRow::Form::raw)) ||
+      (!delta && (flags & ~(flag_dead | flag_kept | flag_group))) || (delta && (flags & flag_group)) ||
+      ((flags & flag_group) && !(flags & flag_kept)) || ((flags & flag_kept) && !(flags & flag_dead))) {
     return corrupt("a row of the chain table has the unknown form " + std::to_string(*first));
   }
   const auto references = take_varint(row);
@@ -253,9 +265,7 @@ Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key) {
   parsed.checksum = *checksum;
   if (delta) {
     const auto record = take_record(row, key.content.record);
-    const auto chain = !record                       ? std::nullopt
-                       : (flags & flag_other_chain) ? take_record(row, *record)
-                                                     : std::optional(key.chain);
+    const auto chain = !record ? std::nullopt : (flags & flag_other_chain) ? take_record(row, *record) : std::optional(key.chain);
     const auto generation = chain ? take_stamp_near(row, key.content.generation) : std::nullopt;
     if (!generation) return corrupt("the base of a row of the chain table is damaged");
     parsed.base = {*chain, {*record, *generation}};
@@ -264,7 +274,8 @@ Result<ChainRow> parse_chain_row(BytesView row, const ChainKey& key) {
   } else {
     if (flags & flag_group) {
       const auto bytes = take_varint(row);
-      if (!bytes || *bytes == 0 || *bytes > row.size()) return corrupt("the pre-states in a row of the chain table are cut short");
+      if (!bytes || *bytes == 0 || *bytes > row.size())
+        return corrupt("the pre-states in a row of the chain table are cut short");
       parsed.pre_states = row.substr(0, *bytes);
       row.remove_prefix(*bytes);
     }

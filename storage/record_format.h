@@ -20,8 +20,8 @@
 //   base   | distance of record ids | (its chain, with flag 20) | seconds and count of its stamp, as differences |
 //
 // The low two bits of the first byte are the form, the others are flags: 04 = kept
-// (the past shows it), 08 = with it its pre-states, which left its record's row together, 10 = dead (no record's current content), 20 = the base lies
-// in another chain, 40 and 80 = why that base was chosen. A row with a form or flag that is not
+// (the past shows it), 08 = with it its pre-states, which left its record's row together, 10 = dead (no record's current
+// content), 20 = the base lies in another chain, 40 and 80 = why that base was chosen. A row with a form or flag that is not
 // known here is refused, never guessed at.
 // docs/formats/record.md and chain.md have the same with examples.
 #pragma once
@@ -55,7 +55,9 @@ std::optional<Stamp> take_stamp_near(BytesView& in, Stamp near);
 // One that is so many seconds, and so many of the count, from another; nullopt: there is none.
 inline std::optional<Stamp> stamp_near(Stamp near, int64_t seconds, int64_t count) {
   int64_t second = 0, in_second = 0;
-  if (__builtin_add_overflow(static_cast<int64_t>(near >> 32), seconds, &second) || __builtin_add_overflow(static_cast<int64_t>(near & UINT32_MAX), count, &in_second)) return std::nullopt;
+  if (__builtin_add_overflow(static_cast<int64_t>(near >> 32), seconds, &second) ||
+      __builtin_add_overflow(static_cast<int64_t>(near & UINT32_MAX), count, &in_second))
+    return std::nullopt;
   if (second < 0 || second > UINT32_MAX || in_second < 0 || in_second > UINT32_MAX) return std::nullopt;
   return static_cast<Stamp>(second) << 32 | static_cast<Stamp>(in_second);
 }
@@ -70,9 +72,9 @@ struct RecordRow {
   enum class Form : uint8_t { raw = 1, stub = 2 };
   Form form = Form::raw;
   Stamp generation = 0;
-  uint32_t checksum = 0;   // raw: of the content
-  BytesView content;       // raw: where it lies in the row
-  RecordId chain = 0;      // stub
+  uint32_t checksum = 0;  // raw: of the content
+  BytesView content;      // raw: where it lies in the row
+  RecordId chain = 0;     // stub
   RowPast past;
 };
 
@@ -83,8 +85,8 @@ Bytes stub_row(RecordId record, Stamp generation, RecordId chain, const RowPast&
 
 struct HeadRow {
   RecordId chain = 0;
-  uint32_t ordinal = 0;      // its place in the chain as the encoder counted it
-  uint64_t references = 0;   // deltas based on it
+  uint32_t ordinal = 0;     // its place in the chain as the encoder counted it
+  uint64_t references = 0;  // deltas based on it
 };
 
 base::Result<HeadRow> parse_head_row(BytesView row, RecordId record);
@@ -105,14 +107,14 @@ struct ChainRow {
   enum class Form : uint8_t { raw = 1, delta = 2 };
   Form form = Form::raw;
   bool dead = false;
-  bool kept = false;         // stays though nothing is based on it; only dead ones
+  bool kept = false;  // stays though nothing is based on it; only dead ones
   uint64_t references = 0;
-  uint64_t length = 0;       // of the content
-  uint32_t checksum = 0;     // of the content
-  ChainKey base;             // delta
+  uint64_t length = 0;                          // of the content
+  uint32_t checksum = 0;                        // of the content
+  ChainKey base;                                // delta
   dedup::Choice choice = dedup::Choice::given;  // delta
-  BytesView pre_states = {};  // raw, kept: RowPast. Borrowed.
-  BytesView payload = {};    // raw: the content; delta: the instructions. Borrowed.
+  BytesView pre_states = {};                    // raw, kept: RowPast. Borrowed.
+  BytesView payload = {};                       // raw: the content; delta: the instructions. Borrowed.
 
   // There for others alone: it goes with the last of them.
   bool garbage() const { return dead && !kept; }

@@ -61,7 +61,8 @@ std::vector<ContentReader::Dead> RecordStore::State::take_dead() {
   return std::exchange(dead_, {});
 }
 
-Bytes RecordStore::State::content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info, ContentReader* reader) {
+Bytes RecordStore::State::content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info,
+                                     ContentReader* reader) {
   const bool alone = reader == nullptr;
   if (alone) reads.note(record);
   if (row.form == RecordRow::Form::raw) return chains.content_of(transaction, record, row, info);
@@ -158,7 +159,9 @@ Superseded RecordStore::update(Transaction& transaction, RecordId id, BytesView 
   return state_->chains.update(transaction, id, content, generation, keep);
 }
 
-Superseded RecordStore::remove(Transaction& transaction, RecordId id, Keep keep) { return state_->chains.remove(transaction, id, keep); }
+Superseded RecordStore::remove(Transaction& transaction, RecordId id, Keep keep) {
+  return state_->chains.remove(transaction, id, keep);
+}
 
 std::optional<Bytes> RecordStore::find_kept(Transaction& transaction, RecordId id, Stamp generation, RecordId chain) {
   return state_->chains.find_in(transaction, {chain, {id, generation}});
@@ -168,9 +171,12 @@ void RecordStore::each_kept(Transaction& transaction, RecordId id, Stamp from, c
   state_->chains.each_kept(transaction, id, from, visit);
 }
 
-std::vector<std::pair<Stamp, Bytes>> RecordStore::drop_pre_states(Transaction& transaction, RecordId id) { return state_->chains.drop_pre_states(transaction, id); }
+std::vector<std::pair<Stamp, Bytes>> RecordStore::drop_pre_states(Transaction& transaction, RecordId id) {
+  return state_->chains.drop_pre_states(transaction, id);
+}
 
-std::vector<std::pair<Stamp, Bytes>> RecordStore::release(Transaction& transaction, RecordId id, Stamp generation, RecordId chain) {
+std::vector<std::pair<Stamp, Bytes>> RecordStore::release(Transaction& transaction, RecordId id, Stamp generation,
+                                                          RecordId chain) {
   return state_->chains.release(transaction, {chain, {id, generation}});
 }
 
@@ -193,12 +199,13 @@ struct RecordCursor::State {
   Transaction& transaction;
   Direction direction;
   Side sides[2];
-  int at = -1;            // the side that stands on the current record
-  bool placed = false;    // both sides stand on what comes next
+  int at = -1;                      // the side that stands on the current record
+  bool placed = false;              // both sides stand on what comes next
   std::optional<RecordRow> parsed;  // the current record's, once it was asked for
   Bytes decoded;
-  Stamp decoded_of = 0;   // what `decoded` is of the current record; 0: nothing
-  PreStateSearch search;  // and what was found of what the past keeps in its row: of generation `found`; 0: nothing was looked for
+  Stamp decoded_of = 0;  // what `decoded` is of the current record; 0: nothing
+  PreStateSearch
+      search;  // and what was found of what the past keeps in its row: of generation `found`; 0: nothing was looked for
   Stamp found = 0;
   std::optional<ContentReader> reader;  // once something had to be decoded
   ReadInfo info;
@@ -213,7 +220,8 @@ struct RecordCursor::State {
     side.from = 0;
     placed_on(side, direction == Direction::forward ? side.cursor.seek(key) : side.cursor.seek_back(key));
   }
-  // Where one side has just the record, the other waits: it may have to walk over all rows that moved from its table, until their pages are written.
+  // Where one side has just the record, the other waits: it may have to walk over all rows that moved from its table, until their
+  // pages are written.
   bool place_exactly(RecordId id) {
     const StoreTables& tables = store.chains.tables();
     const Table* const of[] = {&tables.records, &tables.packed};
@@ -251,8 +259,20 @@ RecordCursor::~RecordCursor() = default;
 
 RecordCursor RecordStore::cursor(Transaction& transaction, Direction direction) {
   const StoreTables& tables = state_->chains.tables();
-  return RecordCursor(std::unique_ptr<RecordCursor::State>(new RecordCursor::State{
-      *state_, transaction, direction, {{tables.records.cursor(transaction)}, {tables.packed.cursor(transaction)}}, -1, false, {}, {}, 0, {}, 0, {}, {}}));
+  return RecordCursor(std::unique_ptr<RecordCursor::State>(
+      new RecordCursor::State{*state_,
+                              transaction,
+                              direction,
+                              {{tables.records.cursor(transaction)}, {tables.packed.cursor(transaction)}},
+                              -1,
+                              false,
+                              {},
+                              {},
+                              0,
+                              {},
+                              0,
+                              {},
+                              {}}));
 }
 
 bool RecordCursor::next() {
@@ -288,17 +308,24 @@ void RecordCursor::seek_after(RecordId id) {
   state.leave_record();
 }
 
-RecordId RecordCursor::id() const { return state_->sides[state_->at].id; }
+RecordId RecordCursor::id() const {
+  return state_->sides[state_->at].id;
+}
 
-Stamp RecordCursor::generation() const { return state_->row().generation; }
-bool RecordCursor::whole() const { return state_->row().form == RecordRow::Form::raw; }
+Stamp RecordCursor::generation() const {
+  return state_->row().generation;
+}
+bool RecordCursor::whole() const {
+  return state_->row().form == RecordRow::Form::raw;
+}
 
 BytesView RecordCursor::content() {
   State& state = *state_;
   const RecordRow& row = state.row();
   if (state.decoded_of == row.generation) return state.decoded;
   if (row.form == RecordRow::Form::raw) {
-    if (base::checksum32(row.content) != row.checksum) throw_damaged(state.store.chains.collection(), id(), "its checksum does not hold");
+    if (base::checksum32(row.content) != row.checksum)
+      throw_damaged(state.store.chains.collection(), id(), "its checksum does not hold");
     return row.content;
   }
   if (!state.reader) state.reader.emplace(state.store.chains.tables(), state.transaction, state.store.chains.collection());
@@ -329,12 +356,15 @@ BytesView RecordCursor::content_not_after(Stamp newest) {
     state.store.chains.make_pre_state(id(), state.search, row.content, state.decoded, &state.info);
     state.decoded_of = state.found;
   } else {
-    state.found = state.decoded_of = state.store.chains.read_pre_state(state.transaction, id(), row, newest, state.decoded, &state.info);
+    state.found = state.decoded_of =
+        state.store.chains.read_pre_state(state.transaction, id(), row, newest, state.decoded, &state.info);
   }
   base::check(state.decoded_of != 0, "who asks for a content knows that it is there");
   return state.decoded;
 }
 
-const ReadInfo& RecordCursor::info() const { return state_->info; }
+const ReadInfo& RecordCursor::info() const {
+  return state_->info;
+}
 
 }  // namespace storage

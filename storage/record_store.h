@@ -39,8 +39,9 @@ struct Superseded {
   // What the past keeps of the record.
   bool kept = false;     // this content, in the record's row or in a chain
   bool removed = false;  // the record is gone, and something is kept of it
-  Stamp left_from = 0;   // the oldest of the contents that this write moved from the row to the chain table, this one included; 0: none
-  RecordId left_to = 0;  // the chain that they are in until `release`
+  Stamp left_from =
+      0;  // the oldest of the contents that this write moved from the row to the chain table, this one included; 0: none
+  RecordId left_to = 0;                                 // the chain that they are in until `release`
   std::vector<std::pair<Stamp, Bytes>> forgotten = {};  // contents that were kept in the row, and are no more
 
   bool tells_past() const { return kept || removed || left_from != 0 || !forgotten.empty(); }
@@ -49,14 +50,14 @@ struct Superseded {
 // What a write keeps for the past: 0, 0 nothing.
 struct Keep {
   Stamp content = 0;  // the content that it replaces or removes, where that is of this generation or before
-  Stamp shown = 0;    // and what the record's row keeps already, where the oldest of that is: the newest snapshot before the write
+  Stamp shown = 0;  // and what the record's row keeps already, where the oldest of that is: the newest snapshot before the write
 
   Keep() = default;
   Keep(Stamp newest) : content(newest), shown(newest) {}
   Keep(Stamp of_content, Stamp newest) : content(of_content), shown(newest) {}
 };
 
-struct ReadInfo {         // how a read was answered, for explain and counters
+struct ReadInfo {            // how a read was answered, for explain and counters
   uint32_t hops = 0;         // deltas applied; those that a row has of its own content are applied as one
   uint64_t chain_bytes = 0;  // deltas read and contents made on the way
   bool lent = false;         // it is kept as a delta of another chain's content, as demoted heads are
@@ -83,8 +84,8 @@ class RecordStore {
   std::optional<Stamp> generation_not_after(Transaction& transaction, RecordId id, Stamp newest, bool current) const;
   // One generation by name, current or retained; nullopt once nothing keeps it.
   std::optional<Bytes> find(Transaction& transaction, RecordId id, Stamp generation);
-  // Both keep the old content where another one is based on it (dbDedup §5.1), and where `keep` says so: in the record's row while
-  // there is room, and then in the chain table until it is released.
+  // Both keep the old content where another one is based on it (dbDedup §5.1), and where `keep` says so: in the record's row
+  // while there is room, and then in the chain table until it is released.
   Superseded update(Transaction& transaction, RecordId id, BytesView content, Stamp generation, Keep keep = {});
   Superseded remove(Transaction& transaction, RecordId id, Keep keep = {});
   // A content that is kept in a chain; nullopt: it was released. Throws DataCorruptionDetected.

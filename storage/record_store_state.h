@@ -49,14 +49,15 @@ struct RecordStore::State {
 
   // What is read one by one: a scan passes over everything, and tells nothing about what is wanted again.
   ReadMarks reads;
-  ReadHints demoted_reads;  // heads that are kept as deltas of others
+  ReadHints demoted_reads;                        // heads that are kept as deltas of others
   std::atomic<uint64_t> demoted{0}, promoted{0};  // heads, since the start
 
   // RecordStore::generation_not_after of the row.
   std::optional<Stamp> generation_not_after(RecordId record, const RecordRow& row, Stamp newest) const;
 
   // `reader`: of a scan, which reads many; nullptr: one alone.
-  Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info, ContentReader* reader = nullptr);
+  Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info,
+                   ContentReader* reader = nullptr);
 
  private:
   std::mutex mutex_;

@@ -26,7 +26,9 @@ TEST_CASE("versions under given ids are kept as deltas and read back whole") {
     Engine engine(without_dedup(directory.path()));
     auto collection = engine.catalog().create("test.versions", {});
     RecordStore& records = collection->records();
-    for (int i = 1; i < 40; ++i) versions.push_back(document(1, edited(random, std::string(bson::DocumentView(versions.back())["text"].as_string()))).bytes());
+    for (int i = 1; i < 40; ++i)
+      versions.push_back(
+          document(1, edited(random, std::string(bson::DocumentView(versions.back())["text"].as_string()))).bytes());
     size_t whole = 0;
     for (size_t i = 0; i < versions.size(); ++i) {
       in_transaction(engine, [&](Transaction& transaction) {
@@ -39,9 +41,9 @@ TEST_CASE("versions under given ids are kept as deltas and read back whole") {
     CHECK(records.state().chains.counters().get().stored_bytes() < records.stats().logical_bytes / 3);
     in_transaction(engine, [&](Transaction& transaction) {
       records.insert_at(transaction, id(99), document(1, words(random, 1000)).bytes(), transaction.next_stamp());
-      CHECK_FALSE(records.keep_as_delta(transaction, id(39), id(99)));      // nothing in common
-      CHECK_FALSE(records.keep_as_delta(transaction, id(39), id(2)));       // the wrong way round
-      CHECK_FALSE(records.keep_as_delta(transaction, id(77), id(99)));      // not there
+      CHECK_FALSE(records.keep_as_delta(transaction, id(39), id(99)));  // nothing in common
+      CHECK_FALSE(records.keep_as_delta(transaction, id(39), id(2)));   // the wrong way round
+      CHECK_FALSE(records.keep_as_delta(transaction, id(77), id(99)));  // not there
     });
     require_clean(engine, *collection);
   }

@@ -37,7 +37,8 @@ std::string lost_and_found(const Collection& collection) {
 
 class Repair {
  public:
-  Repair(Engine& engine, StoredCollection& collection, const ContentCopies& copies, VersionEntries* versions, const std::function<void()>& interrupted)
+  Repair(Engine& engine, StoredCollection& collection, const ContentCopies& copies, VersionEntries* versions,
+         const std::function<void()>& interrupted)
       : engine_(engine),
         collection_(collection),
         chains_(collection.records().state().chains),
@@ -369,12 +370,15 @@ class Repair {
       ChainRow row = parse_chain_row(copy, name).or_throw();
       row.pre_states = {};
       table.put(transaction, key, chain_row(name, row));
-      return keep(transaction, name.content.record, "what the past keeps of it can't be read", {{"row", copy.substr(0, lost_bytes_max)}});
+      return keep(transaction, name.content.record, "what the past keeps of it can't be read",
+                  {{"row", copy.substr(0, lost_bytes_max)}});
     }
     const RecordId record = record_from_key(key);
     const RecordRow row = parse_record_row(copy, record).or_throw();
     const RowPast past{{}, row.past.behind};
-    table.put(transaction, key, row.form == RecordRow::Form::raw ? raw_row(row.generation, row.checksum, row.content, past) : stub_row(record, row.generation, row.chain, past));
+    table.put(transaction, key,
+              row.form == RecordRow::Form::raw ? raw_row(row.generation, row.checksum, row.content, past)
+                                               : stub_row(record, row.generation, row.chain, past));
     keep(transaction, record, "what the past keeps of it can't be read", {{"row", copy.substr(0, lost_bytes_max)}});
   }
 
@@ -552,7 +556,8 @@ class Repair {
     }
     for (const auto& [key, record] : extra) {
       ask();
-      in_transaction(engine_, [&, &key = key, record = record](Transaction& transaction) { remove_entry(transaction, index, key, record); });
+      in_transaction(
+          engine_, [&, &key = key, record = record](Transaction& transaction) { remove_entry(transaction, index, key, record); });
     }
     for (const RecordId record : records()) {
       ask();

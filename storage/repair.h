@@ -25,8 +25,8 @@ class Engine;
 // where the checksum holds.
 using ContentCopies = std::function<std::optional<Bytes>(const Collection& collection, RecordId record, Stamp generation)>;
 
-// Plug: entries of `_id` in a database with branches, which are of versions. Who has these knows where an entry lies, and what a branch and a commit
-// say of its record.
+// Plug: entries of `_id` in a database with branches, which are of versions. Who has these knows where an entry lies, and what a
+// branch and a commit say of its record.
 class VersionEntries {
  public:
   virtual ~VersionEntries() = default;
@@ -56,8 +56,9 @@ struct RepairReport {
 
 // Throws NamespaceNotFound where it was dropped, CommandNotSupported for a collection that is kept elsewhere (the log).
 // `versions`: nullptr where the database has no branches.
-RepairReport repair_collection(Engine& engine, const std::shared_ptr<Collection>& collection, bool full, const ContentCopies& copies,
-                               VersionEntries* versions, const std::function<void()>& interrupted = nullptr);
+RepairReport repair_collection(Engine& engine, const std::shared_ptr<Collection>& collection, bool full,
+                               const ContentCopies& copies, VersionEntries* versions,
+                               const std::function<void()>& interrupted = nullptr);
 
 // Records whose contents don't read, at most so many: to be named where validate found that there are some.
 std::vector<RecordId> corrupt_records(Engine& engine, Collection& collection, size_t count_max,

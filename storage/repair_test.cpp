@@ -1,8 +1,8 @@
 // Damage done on purpose, through the tables, and what a repair makes of it.
 #include "storage/repair.h"
 
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <map>
 
 #include "base/random.h"
@@ -315,7 +315,8 @@ TEST_CASE("damage to what the past keeps in a row is told, and a repair takes it
     REQUIRE_FALSE(parsed.past.pre_states.empty());
     Bytes damaged(parsed.past.pre_states);
     damaged.back() = static_cast<char>(damaged.back() ^ 0x55);
-    f.tables().records.put(transaction, record_key(record), raw_row(parsed.generation, parsed.checksum, parsed.content, {damaged, false}));
+    f.tables().records.put(transaction, record_key(record),
+                           raw_row(parsed.generation, parsed.checksum, parsed.content, {damaged, false}));
   });
   CHECK_THROWS_AS(then(), base::OperationError);
   CHECK_FALSE(f.validate().valid);

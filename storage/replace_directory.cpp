@@ -50,7 +50,8 @@ void sync_directory_entries(const std::string& path) {
   if (result != 0) cannot("sync " + path, error);
 }
 
-// file: "PCPY" | 01 | files varint | files × (name length varint, name, bytes varint) | carried length varint, carried | checksum 8
+// file: "PCPY" | 01 | files varint | files × (name length varint, name, bytes varint) | carried length varint, carried | checksum
+// 8
 Bytes encode(const CopyMarker& marker) {
   Bytes out(magic, 4);
   out.push_back(version);
@@ -75,7 +76,8 @@ std::optional<BytesView> take_text(BytesView& in) {
 }
 
 std::optional<CopyMarker> decode(BytesView bytes) {
-  if (bytes.size() < head_bytes + sizeof(uint64_t) || bytes.substr(0, 4) != BytesView(magic, 4) || bytes[4] != version) return std::nullopt;
+  if (bytes.size() < head_bytes + sizeof(uint64_t) || bytes.substr(0, 4) != BytesView(magic, 4) || bytes[4] != version)
+    return std::nullopt;
   const BytesView body = bytes.substr(0, bytes.size() - sizeof(uint64_t));
   if (base::load_le<uint64_t>(body.data() + body.size()) != base::hash64(body)) return std::nullopt;
   BytesView rest = body.substr(head_bytes);
@@ -117,7 +119,8 @@ std::string unlike(const fs::path& copy, const std::optional<CopyMarker>& marker
 // each looks at what is there.
 class Placing {
  public:
-  Placing(const std::string& dbpath, const std::function<void()>& step) : dbpath_(dbpath), copy_(dbpath_ / sync_directory), step_(step) {}
+  Placing(const std::string& dbpath, const std::function<void()>& step)
+      : dbpath_(dbpath), copy_(dbpath_ / sync_directory), step_(step) {}
 
   bool begun() const { return fs::exists(copy_ / placing_name); }
 
@@ -229,8 +232,8 @@ Replaced place_copy(const std::string& dbpath, const std::function<void()>& step
   }
   placing.place();
   remove_copy(copy, step);
-  base::log(base::Severity::info, base::LogComponent::storage, 22451, "A copy of another member's data has taken this directory's place",
-            base::Attributes().add("dbPath", dbpath));
+  base::log(base::Severity::info, base::LogComponent::storage, 22451,
+            "A copy of another member's data has taken this directory's place", base::Attributes().add("dbPath", dbpath));
   return Replaced::replaced;
 }
 

@@ -27,7 +27,8 @@ Contents contents(const fs::path& directory) {
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     if (!entry.is_regular_file()) continue;
     std::ifstream in(entry.path(), std::ios::binary);
-    all[fs::relative(entry.path(), directory)] = std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    all[fs::relative(entry.path(), directory)] =
+        std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   }
   return all;
 }
@@ -37,10 +38,19 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-const Contents old_data = {{"palimpsest.json", "old"}, {"records-1.wt", "old"}, {"records-2.wt", "older"}, {"WiredTiger.turtle", "old"},
-                           {"pages-1.dict.new", "draft"}, {"journal/WiredTigerLog.1", "old"}, {"journal/WiredTigerPreplog.1", "old"}};
-const Contents own = {{"mongod.lock", "12"}, {"server.log", "lines"}, {"rollback/shop.a.bson", "kept"}, {"member.yaml", "port: 1"}};
-const Contents new_data = {{"palimpsest.json", "new"}, {"records-1.wt", "new"}, {"records-3.wt", "newer"}, {"WiredTiger", "new"},
+const Contents old_data = {{"palimpsest.json", "old"},
+                           {"records-1.wt", "old"},
+                           {"records-2.wt", "older"},
+                           {"WiredTiger.turtle", "old"},
+                           {"pages-1.dict.new", "draft"},
+                           {"journal/WiredTigerLog.1", "old"},
+                           {"journal/WiredTigerPreplog.1", "old"}};
+const Contents own = {
+    {"mongod.lock", "12"}, {"server.log", "lines"}, {"rollback/shop.a.bson", "kept"}, {"member.yaml", "port: 1"}};
+const Contents new_data = {{"palimpsest.json", "new"},
+                           {"records-1.wt", "new"},
+                           {"records-3.wt", "newer"},
+                           {"WiredTiger", "new"},
                            {"journal/WiredTigerLog.7", "new"}};
 
 Contents with(Contents a, const Contents& b) {
@@ -174,7 +184,8 @@ TEST_CASE("a copy opens whatever moment of its first start the process is lost a
     Engine engine(test_options(source.path()));
     const auto collection = engine.catalog().create("shop.a", {});
     for (int64_t id = 0; id < 200; ++id) {
-      in_transaction(engine, [&](Transaction& transaction) { collection->insert(transaction, document(id, std::string(500, 'x'))); });
+      in_transaction(engine,
+                     [&](Transaction& transaction) { collection->insert(transaction, document(id, std::string(500, 'x'))); });
       if (id == 100) engine.checkpoint();
     }
     const Backup backup(engine);

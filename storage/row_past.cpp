@@ -9,7 +9,9 @@ namespace {
 constexpr char too_many[] = "its row has more pre-states than it may";
 constexpr char damaged[] = "the pre-states in its row are damaged";
 
-base::Failure corrupt(const std::string& what) { return {base::ErrorCode::data_corruption_detected, what}; }
+base::Failure corrupt(const std::string& what) {
+  return {base::ErrorCode::data_corruption_detected, what};
+}
 
 }  // namespace
 
@@ -19,9 +21,11 @@ bool PreStateWalk::next() {
   const char* at = list_.data();
   const char* const end = at + list_.size();
   uint64_t seconds, count, length, delta_bytes;
-  if (!base::next_varint(at, end, seconds) || !base::next_varint(at, end, count) || !base::next_varint(at, end, length)) return false;
+  if (!base::next_varint(at, end, seconds) || !base::next_varint(at, end, count) || !base::next_varint(at, end, length))
+    return false;
   const auto generation = stamp_near(above_, base::unzigzag(seconds), base::unzigzag(count));
-  if (!generation || *generation >= above_ || length > UINT32_MAX || end - at < static_cast<ptrdiff_t>(sizeof(uint32_t))) return false;
+  if (!generation || *generation >= above_ || length > UINT32_MAX || end - at < static_cast<ptrdiff_t>(sizeof(uint32_t)))
+    return false;
   at_.generation = above_ = *generation;
   at_.length = length;
   at_.checksum = base::load_le<uint32_t>(at);
@@ -73,7 +77,8 @@ base::Result<Stamp> PreStateSearch::find(BytesView list, Stamp above, Stamp newe
 }
 
 std::optional<base::Failure> PreStateSearch::make(BytesView own, Bytes& out) const {
-  if (const auto failure = dedup::apply_chain_to(out, own, std::span(links_).last(count_))) return corrupt("a pre-state in its row does not decode: " + failure->message);
+  if (const auto failure = dedup::apply_chain_to(out, own, std::span(links_).last(count_)))
+    return corrupt("a pre-state in its row does not decode: " + failure->message);
   if (base::checksum32(out) != checksum_) return corrupt("the checksum of a pre-state in its row does not hold");
   return std::nullopt;
 }

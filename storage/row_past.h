@@ -2,7 +2,8 @@
 // first of the row's own content. They are found where the record is, and take no row more (docs/design/0007-past.md).
 //
 //   list     entry …
-//   entry    generation, as differences of seconds and of counts from the one before | length | checksum 4 | delta's length | delta
+//   entry    generation, as differences of seconds and of counts from the one before | length | checksum 4 | delta's length |
+//   delta
 #pragma once
 
 #include <array>
@@ -41,7 +42,7 @@ class PreStateWalk {
 // What there is to know of a list before it is changed.
 struct PreStateSummary {
   size_t count = 0;
-  PreState newest;   // where there is one
+  PreState newest;  // where there is one
   Stamp oldest = 0;
 
   static base::Result<PreStateSummary> of(BytesView list, Stamp above);
@@ -64,7 +65,8 @@ class RowPreStates {
   size_t count_ = 0;
 };
 
-// The newest pre-state of a list that is of a generation or before: found first, and made of the row's own content where that is wanted.
+// The newest pre-state of a list that is of a generation or before: found first, and made of the row's own content where that is
+// wanted.
 class PreStateSearch {
  public:
   // Its generation; 0: there is none. The list is borrowed.

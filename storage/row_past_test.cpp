@@ -1,7 +1,7 @@
 #include "storage/row_past.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <map>
 
@@ -20,7 +20,9 @@ using base::Bytes;
 
 namespace {
 
-Stamp stamp(uint32_t seconds, uint32_t count) { return static_cast<Stamp>(seconds) << 32 | count; }
+Stamp stamp(uint32_t seconds, uint32_t count) {
+  return static_cast<Stamp>(seconds) << 32 | count;
+}
 
 std::string letters(base::Random& random, size_t bytes) {
   std::string text(bytes, '\0');
@@ -133,7 +135,7 @@ class OneRecord {
   Stamp generation_ = 0, newest_ = 0;
   bool gone_ = false;
   std::map<Stamp, std::pair<Stamp, std::string>> shown_;  // by snapshots
-  std::map<Stamp, Stamp> left_;  // when contents left the row, and the oldest of them
+  std::map<Stamp, Stamp> left_;                           // when contents left the row, and the oldest of them
 };
 
 }  // namespace
@@ -158,7 +160,8 @@ TEST_CASE("a list of pre-states comes back as it was written, and a damaged one 
   CHECK(summary.newest.end == parsed.value()[0].end);
   CHECK(summary.oldest == stamp(1'799'999'000, 9));
   Bytes content;
-  const auto pre_state_content = [](BytesView all, Stamp now, BytesView content_now, Stamp newest, Bytes& out) -> base::Result<Stamp> {
+  const auto pre_state_content = [](BytesView all, Stamp now, BytesView content_now, Stamp newest,
+                                    Bytes& out) -> base::Result<Stamp> {
     PreStateSearch search;
     const auto found = search.find(all, now, newest);
     if (!found.ok() || found.value() == 0) return found;
@@ -254,10 +257,14 @@ TEST_CASE("whatever becomes of a record, each snapshot finds what it was") {
     base::Random& random = record.random();
     for (uint64_t steps = 5 + random.below(60); steps > 0; --steps) {
       const uint64_t dice = random.below(20);
-      if (dice < 8) record.snapshot();
-      else if (dice < 17) record.edit();
-      else if (dice < 19) record.rewrite();
-      else record.check();
+      if (dice < 8)
+        record.snapshot();
+      else if (dice < 17)
+        record.edit();
+      else if (dice < 19)
+        record.rewrite();
+      else
+        record.check();
     }
     if (random.below(2)) record.remove();
     record.check();

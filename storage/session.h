@@ -38,10 +38,10 @@ struct LentCursor {
 
 struct Transaction::Session {
   struct TableCursors {
-    wt::Cursor strict;     // overwrite=false: insert tells of a duplicate, remove of a missing key
+    wt::Cursor strict;  // overwrite=false: insert tells of a duplicate, remove of a missing key
     wt::Cursor overwrite;
     std::vector<wt::Cursor> walkers;  // not in use
-    bool touched = false;  // since the session was taken
+    bool touched = false;             // since the session was taken
   };
 
   Session(SessionPool& owner, uint32_t number, wt::Session opened) : pool(owner), slot(number), session(std::move(opened)) {}

@@ -47,7 +47,8 @@ uint64_t StableCommits::begin(Stamp newest) {
 
 void StableCommits::over(uint64_t commit, bool made) {
   const auto lock = base::spin_lock(mutex_);
-  const auto at = std::lower_bound(unstable_.begin(), unstable_.end(), commit, [](const Unstable& one, uint64_t number) { return one.commit < number; });
+  const auto at = std::lower_bound(unstable_.begin(), unstable_.end(), commit,
+                                   [](const Unstable& one, uint64_t number) { return one.commit < number; });
   base::check(at != unstable_.end() && at->commit == commit, "a commit that was begun is over once");
   if (!made) {
     unstable_.erase(at);

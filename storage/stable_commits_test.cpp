@@ -35,7 +35,9 @@ std::string content(Engine& engine, const Table& table) {
   return all;
 }
 
-bool has_file(const std::string& path, const std::string& table) { return std::filesystem::exists(path + "/" + table + ".wt"); }
+bool has_file(const std::string& path, const std::string& table) {
+  return std::filesystem::exists(path + "/" + table + ".wt");
+}
 
 }  // namespace
 
@@ -109,7 +111,8 @@ TEST_CASE("a commit that is being made holds the stable point back, and nobody e
   StableCommits& commits = *engine.internals().stable;
   engine.set_agreed(1000);
   const auto before = commits.advance();
-  const uint64_t first = commits.begin(7), second = commits.begin(0), third = commits.begin(9), fourth = commits.begin(0), fifth = commits.begin(0);
+  const uint64_t first = commits.begin(7), second = commits.begin(0), third = commits.begin(9), fourth = commits.begin(0),
+                 fifth = commits.begin(0);
   CHECK(first == before.commit + 1);
   CHECK(fifth == first + 4);
   commits.over(second, true);
@@ -147,7 +150,9 @@ TEST_CASE("writers side by side become stable whole, in whatever order they are 
     });
   }
   const auto is_whole = [&](Transaction& transaction, int writer) {
-    const auto read = [&](const char* half) { return std::string(table.get(transaction, half + std::to_string(writer)).value_or("")); };
+    const auto read = [&](const char* half) {
+      return std::string(table.get(transaction, half + std::to_string(writer)).value_or(""));
+    };
     return read("a") == read("b");
   };
   for (int i = 0; i < 200; ++i) {
@@ -200,7 +205,8 @@ TEST_CASE("a dropped table's file stays until a checkpoint holds the drop") {
   CHECK(has_file(directory.path(), "t"));
   engine.set_agreed(drop);
   engine.checkpoint();
-  for (int waited = 0; waited < 200 && has_file(directory.path(), "t"); ++waited) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int waited = 0; waited < 200 && has_file(directory.path(), "t"); ++waited)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   CHECK_FALSE(has_file(directory.path(), "t"));
 }
 

@@ -23,10 +23,10 @@ namespace storage {
 
 // The stamps of one transaction. Of its thread alone.
 struct StampRange {
-  Stamp first = 0;       // 0: none yet
+  Stamp first = 0;  // 0: none yet
   Stamp next = 0;
-  Stamp end = 0;         // reserved up to here
-  uint64_t place = 0;    // among the open ones; 0: none
+  Stamp end = 0;       // reserved up to here
+  uint64_t place = 0;  // among the open ones; 0: none
 };
 
 // Thread-safe.
@@ -34,8 +34,8 @@ class StampSource {
  public:
   explicit StampSource(base::Clock& clock) : clock_(clock) {}
 
-  // The next of the range. The first takes a place among the open ones, to be released, and reserves `expected` in all; where that
-  // was not enough the range goes on as long as nobody has taken a stamp behind it. 0: somebody has.
+  // The next of the range. The first takes a place among the open ones, to be released, and reserves `expected` in all; where
+  // that was not enough the range goes on as long as nobody has taken a stamp behind it. 0: somebody has.
   Stamp next(StampRange& range, uint64_t expected);
   // One that was given out elsewhere. Above all others it takes a place as a first one does, where the range has none yet; below,
   // readers have passed it already and nobody is held back.
@@ -64,8 +64,8 @@ class StampSource {
   std::atomic<Stamp> all_committed_{1};
   Stamp last_ = 0;
   Stamp apart_ = 0;
-  uint64_t front_place_ = 1;   // the place of open_.front()
-  std::deque<Open> open_;      // in order of their stamps; done ones leave from the front
+  uint64_t front_place_ = 1;  // the place of open_.front()
+  std::deque<Open> open_;     // in order of their stamps; done ones leave from the front
 };
 
 }  // namespace storage

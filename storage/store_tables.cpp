@@ -9,10 +9,18 @@ namespace storage {
 
 namespace {
 
-constexpr int64_t StoreCounts::* count_fields[] = {
-    &StoreCounts::records,    &StoreCounts::logical_bytes, &StoreCounts::raw_bytes, &StoreCounts::stubs,      &StoreCounts::heads,
-    &StoreCounts::chain_rows, &StoreCounts::chain_bytes,   &StoreCounts::dead,      &StoreCounts::dead_bytes, &StoreCounts::thinned_bytes,
-    &StoreCounts::thinned_packed_bytes, &StoreCounts::unsettled_bytes};
+constexpr int64_t StoreCounts::*count_fields[] = {&StoreCounts::records,
+                                                  &StoreCounts::logical_bytes,
+                                                  &StoreCounts::raw_bytes,
+                                                  &StoreCounts::stubs,
+                                                  &StoreCounts::heads,
+                                                  &StoreCounts::chain_rows,
+                                                  &StoreCounts::chain_bytes,
+                                                  &StoreCounts::dead,
+                                                  &StoreCounts::dead_bytes,
+                                                  &StoreCounts::thinned_bytes,
+                                                  &StoreCounts::thinned_packed_bytes,
+                                                  &StoreCounts::unsettled_bytes};
 constexpr size_t count_fields_before = 11;  // of version 1
 
 }  // namespace
@@ -42,11 +50,14 @@ StoreTables StoreTables::open(Engine& engine, CollectionId collection, const std
   // Pages are small where rows come and go, large where they stay: a larger page
   // compresses better, and is read and written as a whole.
   const TableOptions growing{.block_compressor = fresh, .leaf_page_bytes = 32 << 10, .allocation_bytes = 512};
-  const TableOptions settled{.block_compressor = stays, .leaf_page_bytes = layout.settled_page_bytes,
-                             .memory_page_bytes = 8 * layout.settled_page_bytes, .allocation_bytes = 512};
+  const TableOptions settled{.block_compressor = stays,
+                             .leaf_page_bytes = layout.settled_page_bytes,
+                             .memory_page_bytes = 8 * layout.settled_page_bytes,
+                             .allocation_bytes = 512};
   TableOptions settling = settled;
   settling.block_compressor = fresh;
-  const TableOptions small{.block_compressor = fresh, .leaf_page_bytes = 16 << 10, .allocation_bytes = 512, .prefix_compression = true};
+  const TableOptions small{
+      .block_compressor = fresh, .leaf_page_bytes = 16 << 10, .allocation_bytes = 512, .prefix_compression = true};
   return {engine.open_table(names[0], growing), engine.open_table(names[1], settled), engine.open_table(names[2], small),
           engine.open_table(names[3], settling)};
 }

@@ -40,16 +40,16 @@ std::vector<std::string> store_table_names(CollectionId collection);
 
 // What is stored, in rows and bytes.
 struct StoreCounts {
-  int64_t records = 0;         // that can be read
-  int64_t logical_bytes = 0;   // of their contents
-  int64_t raw_bytes = 0;       // of the contents that stand whole in a record's row, and of pre-states there
+  int64_t records = 0;        // that can be read
+  int64_t logical_bytes = 0;  // of their contents
+  int64_t raw_bytes = 0;      // of the contents that stand whole in a record's row, and of pre-states there
   int64_t stubs = 0;
   int64_t heads = 0;
   int64_t chain_rows = 0;
-  int64_t chain_bytes = 0;     // of their values
-  int64_t dead = 0;            // chain rows kept for others alone
+  int64_t chain_bytes = 0;  // of their values
+  int64_t dead = 0;         // chain rows kept for others alone
   int64_t dead_bytes = 0;
-  int64_t thinned_bytes = 0;   // of contents that left `records` since it was last packed
+  int64_t thinned_bytes = 0;         // of contents that left `records` since it was last packed
   int64_t thinned_packed_bytes = 0;  // and `packed`
   int64_t unsettled_bytes = 0;       // of rows that were written to `chains` since it was last packed
 
@@ -59,7 +59,9 @@ struct StoreCounts {
   // Without what happened since a table was packed, which its rows don't tell.
   StoreCounts of_rows() const;
   // After dedup, before block compression: contents, deltas and what names them.
-  int64_t stored_bytes() const { return raw_bytes + 18 * (records - stubs) + 12 * stubs + chain_bytes + 10 * chain_rows + 8 * heads; }
+  int64_t stored_bytes() const {
+    return raw_bytes + 18 * (records - stubs) + 12 * stubs + chain_bytes + 10 * chain_rows + 8 * heads;
+  }
 };
 
 Bytes write_counts(const StoreCounts& counts);

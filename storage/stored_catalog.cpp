@@ -47,16 +47,23 @@ OperationError exists(std::string_view ns, const char* where = ".") {
   return {ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists" + where};
 }
 
-OperationError exists_elsewhere(std::string_view ns) { return exists(ns, ", with other options, on other branches or in commits"); }
+OperationError exists_elsewhere(std::string_view ns) {
+  return exists(ns, ", with other options, on other branches or in commits");
+}
 
-bool has_ref(std::string_view ns) { return database_of(ns).find('@') != ns.npos; }
+bool has_ref(std::string_view ns) {
+  return database_of(ns).find('@') != ns.npos;
+}
 
 void check_own(std::string_view ns) {
-  if (has_ref(ns)) throw OperationError(ErrorCode::illegal_operation, "a capped collection has no branches, so there can't be " + std::string(ns));
+  if (has_ref(ns))
+    throw OperationError(ErrorCode::illegal_operation,
+                         "a capped collection has no branches, so there can't be " + std::string(ns));
 }
 
 bool same_but_for_case(std::string_view a, std::string_view b) {
-  return a != b && std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+  return a != b && std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                              [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 }  // namespace
@@ -93,17 +100,22 @@ std::shared_ptr<Collection> StoredCatalog::dropped(CollectionId id) const {
 
 bool StoredCatalog::tables_there(const StoredCollection& collection) const {
   const std::vector<std::string> names = store_table_names(collection.id());
-  return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return std::filesystem::exists(engine_.options().path + "/" + name + ".wt"); });
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::filesystem::exists(engine_.options().path + "/" + name + ".wt");
+  });
 }
 
-StoredCatalog::Shared StoredCatalog::stored(std::string_view ns) const { return std::dynamic_pointer_cast<StoredCollection>(open(ns)); }
+StoredCatalog::Shared StoredCatalog::stored(std::string_view ns) const {
+  return std::dynamic_pointer_cast<StoredCollection>(open(ns));
+}
 
 StoredCatalog::Shared StoredCatalog::stored(const std::shared_ptr<Collection>& collection) {
   const std::shared_ptr<Collection> home = collection->home();
   Shared stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection);
   if (!stored || collection->read_only()) {
     const std::string why(collection->read_only_because());
-    throw OperationError(ErrorCode::illegal_operation, "cannot change the schema of " + collection->ns() + (why.empty() ? "" : ": " + why));
+    throw OperationError(ErrorCode::illegal_operation,
+                         "cannot change the schema of " + collection->ns() + (why.empty() ? "" : ": " + why));
   }
   return stored;
 }
@@ -161,7 +173,8 @@ std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const Col
 }
 
 // Such have no versions: of all the views of a database the one has them that its own name stands for.
-std::shared_ptr<Collection> StoredCatalog::create_capped(ViewSource& views, std::string_view ns, const CollectionOptions& options) {
+std::shared_ptr<Collection> StoredCatalog::create_capped(ViewSource& views, std::string_view ns,
+                                                         const CollectionOptions& options) {
   check_own(ns);
   const auto there = open(ns);
   if (there && !views.has(database_of(ns), *there)) throw exists_elsewhere(ns);
@@ -169,7 +182,8 @@ std::shared_ptr<Collection> StoredCatalog::create_capped(ViewSource& views, std:
 }
 
 // One of the name is there already, it may be, for another branch.
-std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options) {
+std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, std::string_view ns,
+                                                            const CollectionOptions& options) {
   const std::string home = has_ref(ns) ? views.home(ns) : std::string(ns);
   for (;;) {
     const auto there = open(home);
@@ -177,7 +191,8 @@ std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, s
     std::shared_lock schema(collection->schema_mutex());
     if (collection->dropped()) continue;
     if (collection->options().capped && !views.has(database_of(ns), *collection)) {
-      throw OperationError(ErrorCode::illegal_operation, "there is no " + std::string(ns) + " beside " + home + ", a capped collection, which has no branches");
+      throw OperationError(ErrorCode::illegal_operation,
+                           "there is no " + std::string(ns) + " beside " + home + ", a capped collection, which has no branches");
     }
     const bool as_it_is = options.document.empty() || options.document.bytes() == collection->options().document.bytes();
     if (!as_it_is && !views.has(database_of(ns), *collection)) throw exists_elsewhere(ns);
@@ -192,7 +207,12 @@ StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const Co
   check_new_name(ns);
   if (open(ns)) throw exists(ns);
   engine_.internals().space.require_room();
-  CollectionEntry entry{.id = next_collection_, .ns = std::string(ns), .uuid = uuid.empty() ? random_uuid() : Bytes(uuid), .options = options, .indexes = {}, .next_index = 2};
+  CollectionEntry entry{.id = next_collection_,
+                        .ns = std::string(ns),
+                        .uuid = uuid.empty() ? random_uuid() : Bytes(uuid),
+                        .options = options,
+                        .indexes = {},
+                        .next_index = 2};
   entry.options.dedup = read_dedup_options(entry.options.document);
   entry.indexes.push_back({1, id_index_spec(), true});
   const Shared collection = make(entry, std::make_shared<Counts>());
@@ -230,7 +250,8 @@ std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns) {
 }
 
 // Within the transaction that changes it, once the log has been told. What is this member's own has no past.
-void StoredCatalog::save_before(Transaction& transaction, const StoredCollection& collection, const CollectionEntry* before) const {
+void StoredCatalog::save_before(Transaction& transaction, const StoredCollection& collection,
+                                const CollectionEntry* before) const {
   if (is_own(collection.ns())) return;
   Engine::Internals& internals = engine_.internals();
   const Stamp stamp = sink_ ? transaction.newest_stamp() : transaction.next_stamp();
@@ -364,7 +385,8 @@ void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop
       views->check_alone(database_of(to), "renaming a collection");
     };
     check_views();
-    if (!source) throw OperationError(ErrorCode::namespace_not_found, "Source collection " + std::string(from) + " does not exist");
+    if (!source)
+      throw OperationError(ErrorCode::namespace_not_found, "Source collection " + std::string(from) + " does not exist");
     if (!target && open(to)) throw OperationError(ErrorCode::illegal_operation, "cannot replace " + std::string(to));
     if (target && !drop_target) throw OperationError(ErrorCode::namespace_exists, "target namespace exists");
     Held schemas;
@@ -438,7 +460,8 @@ std::vector<std::shared_ptr<Collection>> StoredCatalog::collections(std::string_
   const std::string prefix = std::string(db) + ".";
   std::vector<std::shared_ptr<Collection>> found;
   std::shared_lock lock(mutex_);
-  for (auto at = by_name_.lower_bound(prefix); at != by_name_.end() && at->first.starts_with(prefix); ++at) found.push_back(at->second);
+  for (auto at = by_name_.lower_bound(prefix); at != by_name_.end() && at->first.starts_with(prefix); ++at)
+    found.push_back(at->second);
   return found;
 }
 
@@ -448,9 +471,11 @@ std::vector<std::shared_ptr<Collection>> StoredCatalog::found(std::string_view d
   return all;
 }
 
-ValidateReport StoredCatalog::validate(const std::shared_ptr<Collection>& collection, bool full, const std::function<void()>& interrupted) {
+ValidateReport StoredCatalog::validate(const std::shared_ptr<Collection>& collection, bool full,
+                                       const std::function<void()>& interrupted) {
   const std::shared_ptr<Collection> home = collection->home();
-  if (auto stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection)) return validate_collection(engine_, *stored, full, interrupted);
+  if (auto stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection))
+    return validate_collection(engine_, *stored, full, interrupted);
   return validate_by_scan(engine_, *collection, interrupted);
 }
 

@@ -41,9 +41,11 @@ class StoredCatalog final : public Catalog {
   std::vector<std::string> databases() const override;
   std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const override;
   std::vector<std::shared_ptr<Collection>> found(std::string_view db) const override;
-  ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full, const std::function<void()>& interrupted) override;
+  ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full,
+                          const std::function<void()>& interrupted) override;
 
-  void alone(std::string_view db, const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) override;
+  void alone(std::string_view db,
+             const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) override;
   void set_view_source(ViewSource* views) override { views_ = views; }
   std::map<CollectionId, CollectionEntry> entries_as_of(Transaction& transaction, Stamp snapshot) const override;
   std::shared_ptr<StoredCollection> stored(CollectionId id) const override;
@@ -66,7 +68,8 @@ class StoredCatalog final : public Catalog {
 
   // stored_catalog.cpp
   Shared stored(std::string_view ns) const;  // nullptr: none, or attached
-  static Shared stored(const std::shared_ptr<Collection>& collection);  // of a view: what it is a view of; throws for an attached one
+  static Shared stored(
+      const std::shared_ptr<Collection>& collection);  // of a view: what it is a view of; throws for an attached one
   std::vector<Shared> stored_of(std::string_view db) const;
   static bool lock_all(const std::vector<Shared>& collections, Held& held);
   void check_new_name(std::string_view ns) const;
@@ -85,7 +88,8 @@ class StoredCatalog final : public Catalog {
 
   // index_changes.cpp
   std::shared_ptr<StoredIndex> make_index(CollectionId collection, const IndexEntry& entry);
-  std::shared_ptr<StoredIndex> describe_index(CollectionId collection, const IndexEntry& entry);  // whether its table is there or not
+  std::shared_ptr<StoredIndex> describe_index(CollectionId collection,
+                                              const IndexEntry& entry);  // whether its table is there or not
   std::shared_ptr<const DocumentPredicate> compile(const IndexSpec& spec) const;
   std::unique_lock<std::shared_mutex> changing_indexes(const StoredCollection& collection) const;
   void finish_indexes(const Shared& collection, const CollectionEntry& entry, const StoredIndexes& built);
@@ -105,18 +109,20 @@ class StoredCatalog final : public Catalog {
   mutable std::shared_mutex mutex_;  // of the maps
   std::map<std::string, std::shared_ptr<Collection>, std::less<>> by_name_;
   std::unordered_map<CollectionId, std::shared_ptr<Collection>> by_id_;
-  std::vector<Shared> dropped_;  // their tables may still be there
+  std::vector<Shared> dropped_;                    // their tables may still be there
   std::unordered_map<CollectionId, Shared> past_;  // dropped, but declared snapshots show them
 };
 
 // Puts every record's keys into the indexes. Throws DuplicateKey and what index_keys throws; the caller takes
 // back what was begun.
-void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, const std::function<void()>& interrupted);
+void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes,
+                   const std::function<void()>& interrupted);
 
 // Which of `specs` are not there yet. Throws IndexOptionsConflict (85), IndexKeySpecsConflict (86).
 std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const std::vector<IndexSpec>& specs);
 
-ValidateReport validate_collection(Engine& engine, StoredCollection& collection, bool full, const std::function<void()>& interrupted);
+ValidateReport validate_collection(Engine& engine, StoredCollection& collection, bool full,
+                                   const std::function<void()>& interrupted);
 
 // For a collection that is kept elsewhere: reads every document.
 ValidateReport validate_by_scan(Engine& engine, Collection& collection, const std::function<void()>& interrupted);

@@ -146,7 +146,9 @@ Superseded StoredCollection::remove(Transaction& transaction, RecordId id, bson:
   return superseded;
 }
 
-void StoredCollection::purge(Transaction& transaction, RecordId id, bson::DocumentView before) { take_away(transaction, id, before, 0); }
+void StoredCollection::purge(Transaction& transaction, RecordId id, bson::DocumentView before) {
+  take_away(transaction, id, before, 0);
+}
 
 Superseded StoredCollection::take_away(Transaction& transaction, RecordId id, bson::DocumentView before, Stamp shown) {
   remove_entries(transaction, id, before);
@@ -161,7 +163,8 @@ Stamp StoredCollection::shown_before(Stamp write) const {
 }
 
 void StoredCollection::save(Transaction& transaction, RecordId record, const Superseded& before, Stamp write) const {
-  if (!before.tells_past()) [[likely]] return;
+  if (!before.tells_past()) [[likely]]
+    return;
   PreStates* const keeper = engine_.internals().pre_states;
   base::check(keeper != nullptr, "who declares snapshots keeps what they show");
   keeper->save(transaction, *this, record, before, write);
@@ -177,12 +180,14 @@ void StoredCollection::correct_counts(int64_t records, int64_t bytes) {
   });
 }
 
-void StoredCollection::tell_dedup(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after, bson::DocumentView document) {
+void StoredCollection::tell_dedup(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after,
+                                  bson::DocumentView document) {
   // Switched off at run time it keeps what comes for later; off from the start, it has nothing to do until it is switched on.
   if (!engine_.options().dedup.enabled && !engine_.dedup().enabled()) return;
   std::optional<Bytes> content;
   if (after && options().dedup.enabled && engine_.dedup().wants(*this, document.size())) content = document.bytes();
-  transaction.after_commit([self = shared_from_this(), record, before = superseded.generation, is_base = superseded.is_base, after, content = std::move(content)]() mutable {
+  transaction.after_commit([self = shared_from_this(), record, before = superseded.generation, is_base = superseded.is_base,
+                            after, content = std::move(content)]() mutable {
     DedupService& dedup = self->engine_.dedup();
     if (after) {
       dedup.written(self, record, after, before, is_base, std::move(content));
@@ -226,7 +231,8 @@ std::unique_ptr<IndexCursor> StoredCollection::scan(Transaction& transaction, co
 // on the flag in memory and outlive it. One flag too many does no harm.
 void StoredCollection::note_multikey(StoredIndex& index, uint32_t fields) {
   const uint32_t missing = fields & ~index.multikey_fields();
-  if (!missing) [[likely]] return;
+  if (!missing) [[likely]]
+    return;
   in_transaction(engine_, [&](Transaction& transaction) {
     for (uint32_t field = 0; field < 32; ++field) {
       if (missing >> field & 1) catalog_table_.put(transaction, multikey_key(id_, index.number(), field), {});
@@ -278,7 +284,8 @@ void StoredCollection::remove_entries(Transaction& transaction, RecordId record,
 }
 
 // Only entries that differ are touched.
-void StoredCollection::change_entries(Transaction& transaction, RecordId record, bson::DocumentView before, bson::DocumentView after) {
+void StoredCollection::change_entries(Transaction& transaction, RecordId record, bson::DocumentView before,
+                                      bson::DocumentView after) {
   std::vector<std::pair<StoredIndex*, EntryChanges>> changes;
   IndexKeys old_keys, new_keys;
   const auto indexes = stored_indexes();
@@ -330,7 +337,9 @@ std::vector<bson::Document> StoredCollection::trim(Transaction& transaction, Rec
   const CountChanges& mine = transaction.session().counts;
   int64_t records = counts_->records.load() + mine.records(id_);
   int64_t bytes = counts_->bytes.load() + mine.bytes(id_);
-  const auto full = [&] { return bytes > options().capped_bytes || (options().capped_records > 0 && records > options().capped_records); };
+  const auto full = [&] {
+    return bytes > options().capped_bytes || (options().capped_records > 0 && records > options().capped_records);
+  };
   std::vector<bson::Document> pushed_out;
   if (!full()) return pushed_out;
   // Going over the removed ones again and again would cost; but an insert that committed late may lie below the hint.

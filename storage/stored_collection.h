@@ -56,7 +56,8 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   // What a view's write has to do beside its records and entries.
   Stamp take_stamp(Transaction& transaction) const;
   void count(Transaction& transaction, int64_t records, int64_t bytes, Stamp stamp);
-  void tell_dedup(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after, bson::DocumentView document);
+  void tell_dedup(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after,
+                  bson::DocumentView document);
   Engine& engine() const { return engine_; }
 
   // For the catalog, which holds the schema lock exclusively or is alone with the collection.
@@ -67,7 +68,8 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   void set_indexes(std::shared_ptr<const StoredIndexes> indexes);
   void set_dropped() { dropped_.store(true, std::memory_order_release); }
   // Puts the document's keys into one index: how it is built.
-  void index_document(Transaction& transaction, StoredIndex& index, RecordId record, bson::DocumentView document, const IndexKeys& keys);
+  void index_document(Transaction& transaction, StoredIndex& index, RecordId record, bson::DocumentView document,
+                      const IndexKeys& keys);
   // Makes the counts what they should be; with the schema lock held exclusively.
   void correct_counts(int64_t records, int64_t bytes);
   // Remembered for good before the caller's transaction shows such a key to anyone.
@@ -89,7 +91,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   const CollectionId id_;
   const Bytes uuid_;
   std::shared_mutex schema_mutex_;
-  mutable std::mutex mutex_;  // of entry_, the pointer indexes_ and options_given_
+  mutable std::mutex mutex_;                     // of entry_, the pointer indexes_ and options_given_
   std::deque<CollectionOptions> options_given_;  // all of them: who reads the options holds no lock
   std::atomic<const CollectionOptions*> options_;
   CollectionEntry entry_;
@@ -100,7 +102,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   std::atomic<bool> logged_;              // not is_own()
   std::atomic<RecordId> oldest_hint_{0};  // capped: nothing older was there when last trimmed
   std::atomic<uint32_t> trims_{0};
-  InsertTurn turn_;                       // capped
+  InsertTurn turn_;  // capped
   std::shared_ptr<Collection> view_owned_;
   std::atomic<Collection*> view_{nullptr};
 };

@@ -25,7 +25,8 @@ Bytes entry_key(BytesView key, RecordId record) {
 class StoredIndexCursor final : public IndexCursor, public TellsTypes {
  public:
   // `versions`: every row is one of a version, whatever its value says.
-  StoredIndexCursor(std::shared_ptr<const StoredIndex> index, Transaction& transaction, const Table& table, Direction direction, bool versions)
+  StoredIndexCursor(std::shared_ptr<const StoredIndex> index, Transaction& transaction, const Table& table, Direction direction,
+                    bool versions)
       : index_(std::move(index)), table_(table), direction_(direction), versions_(versions) {
     rows_.emplace(table_.cursor(transaction));
   }
@@ -74,8 +75,10 @@ class StoredIndexCursor final : public IndexCursor, public TellsTypes {
   }
 
   void restore(Transaction& transaction) override {
-    if (index_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "index '" + index_->spec().name + "' dropped");
-    if (index_->shared()) throw base::OperationError(base::ErrorCode::query_plan_killed, "the first branch of the database was made");
+    if (index_->dropped())
+      throw base::OperationError(base::ErrorCode::query_plan_killed, "index '" + index_->spec().name + "' dropped");
+    if (index_->shared())
+      throw base::OperationError(base::ErrorCode::query_plan_killed, "the first branch of the database was made");
     rows_.emplace(table_.cursor(transaction));
     if (state_ != State::on && state_ != State::landed) return;
     const bool on = direction_ == Direction::forward ? rows_->seek(place_) : rows_->seek_back(place_);
@@ -169,12 +172,15 @@ StoredIndex::StoredIndex(Engine& engine, uint32_t number, IndexSpec spec, Table 
 }
 
 IndexStats StoredIndex::stats() const {
-  return {.bytes = engine_.file_bytes(table_.name()), .accesses = accesses_.load(std::memory_order_relaxed), .since_ms = since_ms_};
+  return {
+      .bytes = engine_.file_bytes(table_.name()), .accesses = accesses_.load(std::memory_order_relaxed), .since_ms = since_ms_};
 }
 
 void StoredIndex::keys_of(bson::DocumentView document, IndexKeys& out) const {
   if (partial()) {
-    if (!predicate_) throw base::OperationError(base::ErrorCode::internal_error, "the filter of partial index " + spec_.name + " is not compiled");
+    if (!predicate_)
+      throw base::OperationError(base::ErrorCode::internal_error,
+                                 "the filter of partial index " + spec_.name + " is not compiled");
     if (!predicate_->matches(document)) {
       out.clear();
       return;
@@ -254,12 +260,15 @@ void StoredIndex::each_version(Transaction& transaction, BytesView key, const st
     if (!at.starts_with(key)) return;
     const bool alone = at.size() == key.size();
     if (!alone && at.size() != key.size() + record_id_bytes) return;  // no key string begins another
-    const RecordId record = alone ? record_from_key(cursor.value()) : static_cast<RecordId>(base::load_be64(at.data() + key.size()));
+    const RecordId record =
+        alone ? record_from_key(cursor.value()) : static_cast<RecordId>(base::load_be64(at.data() + key.size()));
     if (!each(record)) return;
   }
 }
 
-void StoredIndex::claim(Transaction& transaction, BytesView key) const { touch(transaction, table_, key); }
+void StoredIndex::claim(Transaction& transaction, BytesView key) const {
+  touch(transaction, table_, key);
+}
 
 void StoredIndex::claim(Transaction& transaction, BytesView key, uint32_t who) const {
   // No record has such an id: they have their highest bit free.

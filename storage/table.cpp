@@ -78,7 +78,9 @@ void Table::truncate(Transaction& transaction, BytesView from, BytesView to) con
 }
 
 struct TableCursor::State {
-  State(Transaction& of, const std::string& name) : transaction(of), table(name) { transaction.session().lend_walker(table, lent); }
+  State(Transaction& of, const std::string& name) : transaction(of), table(name) {
+    transaction.session().lend_walker(table, lent);
+  }
   ~State() {
     if (lent.session) lent.session->take_back(lent);
   }
@@ -132,10 +134,18 @@ TableCursor::TableCursor(TableCursor&&) noexcept = default;
 TableCursor& TableCursor::operator=(TableCursor&&) noexcept = default;
 TableCursor::~TableCursor() = default;
 
-bool TableCursor::seek(BytesView key) { return state_->seek(key, +1); }
-bool TableCursor::seek_back(BytesView key) { return state_->seek(key, -1); }
-bool TableCursor::next() { return state_->step(state_->at()->next, +1); }
-bool TableCursor::previous() { return state_->step(state_->at()->prev, -1); }
+bool TableCursor::seek(BytesView key) {
+  return state_->seek(key, +1);
+}
+bool TableCursor::seek_back(BytesView key) {
+  return state_->seek(key, -1);
+}
+bool TableCursor::next() {
+  return state_->step(state_->at()->next, +1);
+}
+bool TableCursor::previous() {
+  return state_->step(state_->at()->prev, -1);
+}
 void TableCursor::reset() {
   state_->lent.on_row = false;
   state_->lent.parked.reset();
@@ -145,8 +155,12 @@ BytesView TableCursor::key() const {
   WT_CURSOR* const cursor = state_->at();
   return state_->lent.parked ? BytesView(*state_->lent.parked) : wt::get_key(cursor);
 }
-BytesView TableCursor::value() const { return wt::get_value(state_->on_row()); }
-WT_CURSOR* TableCursor::raw() const { return state_->on_row(); }
+BytesView TableCursor::value() const {
+  return wt::get_value(state_->on_row());
+}
+WT_CURSOR* TableCursor::raw() const {
+  return state_->on_row();
+}
 
 // | bytes that follow, 1 | big-endian, without leading zeros |
 void append_record_key(Bytes& out, RecordId id) {

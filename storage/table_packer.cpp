@@ -12,13 +12,13 @@ namespace {
 constexpr size_t batch_rows = 500;
 constexpr size_t batch_bytes = 1 << 20;
 constexpr int64_t pack_bytes_min = 1 << 20;
-constexpr int64_t pack_share = 4;       // pack when what left is more than 1/4 of what stayed
+constexpr int64_t pack_share = 4;  // pack when what left is more than 1/4 of what stayed
 constexpr int64_t pack_share_asked = 16;
-constexpr int64_t settle_bytes_min = 2 << 20;        // in the file of `records`: worth moving by itself
-constexpr int64_t settle_bytes_asked = 64 << 10;     // and when somebody waits for it
-constexpr uint64_t settle_share = 20;                // of the cache: changed between checkpoints
+constexpr int64_t settle_bytes_min = 2 << 20;     // in the file of `records`: worth moving by itself
+constexpr int64_t settle_bytes_asked = 64 << 10;  // and when somebody waits for it
+constexpr uint64_t settle_share = 20;             // of the cache: changed between checkpoints
 constexpr int64_t reusable_min = 1 << 20;
-constexpr int64_t reusable_share = 5;   // compact when more than 1/5 of the file is unused
+constexpr int64_t reusable_share = 5;  // compact when more than 1/5 of the file is unused
 constexpr int64_t reusable_share_asked = 12;
 
 // Files that WiredTiger does not compact: it leaves alone what is below a megabyte, and what would give back less.
@@ -31,10 +31,10 @@ constexpr int rewrites_max = 4;                // the first goes behind what is 
 // Dictionaries: the first when there is this much to learn from, each further one when there is 32 times as much.
 constexpr int64_t learn_bytes_min = 1 << 20;
 constexpr int learn_growth_bits = 5;
-constexpr int64_t dictionary_share = 200;       // of the bytes it is made for
+constexpr int64_t dictionary_share = 200;  // of the bytes it is made for
 constexpr int64_t dictionary_bytes_min = 4 << 10;
 constexpr int64_t dictionary_bytes_max = 112 << 10;
-constexpr size_t sample_bytes = 3 << 20;        // more teaches hardly more
+constexpr size_t sample_bytes = 3 << 20;  // more teaches hardly more
 constexpr size_t sample_row_bytes = 8 << 10;
 constexpr size_t samples_max = 3000;
 
@@ -115,7 +115,8 @@ bool TablePacker::pack(ChainStore& store, bool back, const std::function<bool()>
 // Goes on where it was interrupted. Pages are written by checkpoints of this thread, before so many are changed that others
 // write them.
 bool TablePacker::settle(ChainStore& store, const std::function<bool()>& interrupted) {
-  if (engine_.options().block_compressor != "zstd" || store.layout().settled_level == level_fresh) return false;  // all pages are alike
+  if (engine_.options().block_compressor != "zstd" || store.layout().settled_level == level_fresh)
+    return false;  // all pages are alike
   ChainStore::Settling& settling = store.settling();
   if (settling.from.empty()) {
     const StoreCounts counts = store.counters().get();
@@ -129,7 +130,9 @@ bool TablePacker::settle(ChainStore& store, const std::function<bool()>& interru
       Bytes position;
       {
         const auto between = engine_.internals().checkpointer.between_checkpoints();
-        more = in_transaction(engine_, [&](Transaction& transaction) { return touch(store.tables().chains, transaction, position = settling.from); });
+        more = in_transaction(engine_, [&](Transaction& transaction) {
+          return touch(store.tables().chains, transaction, position = settling.from);
+        });
       }
       settling.from = position;
       if (interrupted()) break;

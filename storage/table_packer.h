@@ -41,7 +41,7 @@ class TablePacker {
   // The same for files that WiredTiger won't compact. `page_bytes`: of the table's pages, at most.
   bool rewrite_if_worth(const Table& table, const std::function<bool()>& interrupted, int64_t page_bytes = small_page_bytes);
 
-  uint64_t packed() const { return packed_; }            // rows
+  uint64_t packed() const { return packed_; }  // rows
   uint64_t compactions() const { return compactions_; }
 
  private:

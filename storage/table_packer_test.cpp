@@ -53,7 +53,9 @@ Model read_all(Engine& engine, const Table& table) {
   return rows;
 }
 
-bool never() { return false; }
+bool never() {
+  return false;
+}
 
 // A table of which all rows but every `kept_of`-th went.
 struct Thinned {
@@ -347,7 +349,9 @@ TEST_CASE("rows aren't moved below a checkpoint, where the engine would copy the
   const auto collection = engine.catalog().create("wiki.pages", {});
   base::Random random(7);
   for (int i = 0; i < records; ++i) {
-    in_transaction(engine, [&](Transaction& transaction) { collection->records().insert(transaction, noise(random, row_bytes), transaction.next_stamp()); });
+    in_transaction(engine, [&](Transaction& transaction) {
+      collection->records().insert(transaction, noise(random, row_bytes), transaction.next_stamp());
+    });
   }
   engine.checkpoint();
 

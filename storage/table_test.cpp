@@ -46,12 +46,8 @@ TEST_CASE("a table and an ordered map hold the same after the same work, over re
             table.put(transaction, key, value);
             draft[key] = value;
             break;
-          case 1:
-            REQUIRE(table.insert(transaction, key, value) == draft.emplace(key, value).second);
-            break;
-          case 2:
-            REQUIRE(table.remove(transaction, key) == (draft.erase(key) == 1));
-            break;
+          case 1: REQUIRE(table.insert(transaction, key, value) == draft.emplace(key, value).second); break;
+          case 2: REQUIRE(table.remove(transaction, key) == (draft.erase(key) == 1)); break;
           case 3: {
             const auto found = table.get(transaction, key);
             const auto expected = draft.find(key);
@@ -116,8 +112,10 @@ TEST_CASE("a cursor that let go of its row goes on from there, whatever others d
     if (random.below(20) == 0) {
       in_transaction(engine, [&](Transaction& writing) {
         const Bytes key = random_key(random);
-        if (random.below(2)) table.put(writing, key, "later");
-        else table.remove(writing, key);
+        if (random.below(2))
+          table.put(writing, key, "later");
+        else
+          table.remove(writing, key);
       });
     }
     switch (random.below(6)) {
@@ -141,9 +139,7 @@ TEST_CASE("a cursor that let go of its row goes on from there, whatever others d
         CHECK(cursor.previous());
         --at;
         break;
-      default:
-        CHECK(cursor.next() == (std::next(at) != rows.cend()));
-        ++at;
+      default: CHECK(cursor.next() == (std::next(at) != rows.cend())); ++at;
     }
     if (at == rows.cend()) {  // from behind the end a cursor begins anew
       cursor.reset();

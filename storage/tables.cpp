@@ -13,7 +13,9 @@ constexpr std::string_view prefix = "table:";
 
 constexpr std::string_view mark_always = "app_metadata=\"journal=always\"";
 
-std::string_view journal_setting(bool journaled) { return journaled ? "log=(enabled=true)" : "log=(enabled=false)"; }
+std::string_view journal_setting(bool journaled) {
+  return journaled ? "log=(enabled=true)" : "log=(enabled=false)";
+}
 
 std::string configuration(const TableOptions& options, bool journaled) {
   std::string config = "key_format=u,value_format=u,leaf_value_max=64MB,";
@@ -37,7 +39,9 @@ Tables::Tables(wt::Connection& connection, SessionPool& sessions, bool journaled
   thread_ = std::thread([this] { run(); });
 }
 
-Tables::~Tables() { stop(); }
+Tables::~Tables() {
+  stop();
+}
 
 void Tables::load() {
   std::vector<std::string> to_alter;
@@ -63,7 +67,8 @@ void Tables::load() {
             base::Attributes().add("tables", static_cast<int64_t>(to_alter.size())).add("journaled", journaled_));
   for (const std::string& name : to_alter) {
     const std::string uri = std::string(prefix) + name;
-    wt::check(session_->alter(session_.get(), uri.c_str(), std::string(journal_setting(journaled_)).c_str()), "altering table " + name);
+    wt::check(session_->alter(session_.get(), uri.c_str(), std::string(journal_setting(journaled_)).c_str()),
+              "altering table " + name);
   }
 }
 
@@ -85,7 +90,8 @@ Table Tables::open(const std::string& name, const TableOptions& options) {
   std::lock_guard lock(mutex_);
   if (!names_.contains(name)) {
     const std::string uri = std::string(prefix) + name;
-    wt::check(session_->create(session_.get(), uri.c_str(), configuration(options, journaled_).c_str()), "creating table " + name);
+    wt::check(session_->create(session_.get(), uri.c_str(), configuration(options, journaled_).c_str()),
+              "creating table " + name);
     names_.insert(name);
   }
   return Table(name);
@@ -109,8 +115,10 @@ void Tables::drop(const std::string& name, uint64_t gone_in) {
   sessions_.forget_table(name);
   {
     std::lock_guard lock(mutex_);
-    if (gone_in != 0) leaving_.push_back({gone_in, name});
-    else dropping_.push_back(name);
+    if (gone_in != 0)
+      leaving_.push_back({gone_in, name});
+    else
+      dropping_.push_back(name);
   }
   woken_.notify_one();
 }
@@ -137,10 +145,12 @@ void Tables::drop_now(const std::string& name) {
 }
 
 bool Tables::try_drop(WT_SESSION* session, const std::string& name) {
-  const int result = session->drop(session, (std::string(prefix) + name).c_str(), "force=true,checkpoint_wait=false,lock_wait=false");
+  const int result =
+      session->drop(session, (std::string(prefix) + name).c_str(), "force=true,checkpoint_wait=false,lock_wait=false");
   if (result == EBUSY) return false;
   if (result != 0) {
-    base::log(base::Severity::warning, base::LogComponent::storage, 22440, "A dropped table could not be removed; the next start tries again",
+    base::log(base::Severity::warning, base::LogComponent::storage, 22440,
+              "A dropped table could not be removed; the next start tries again",
               base::Attributes().add("table", name).add("error", wiredtiger_strerror(result)));
   } else if (gone_) {
     gone_(name);

@@ -21,16 +21,16 @@ namespace storage {
 // Thread-safe.
 class Tables {
  public:
-  // `journaled`: every table's changes go through the journal; else only those that always do. Tables that were kept the other way
-  // until now are altered.
+  // `journaled`: every table's changes go through the journal; else only those that always do. Tables that were kept the other
+  // way until now are altered.
   Tables(wt::Connection& connection, SessionPool& sessions, bool journaled);
   ~Tables();
 
   Table open(const std::string& name, const TableOptions& options);
   std::vector<std::string> names() const;  // sorted; without those being dropped
   bool exists(const std::string& name) const;
-  // Its files go when nobody has a cursor on it, and not before a checkpoint holds the commit `gone_in` (0: at once): until then a
-  // restart may find the table in use.
+  // Its files go when nobody has a cursor on it, and not before a checkpoint holds the commit `gone_in` (0: at once): until then
+  // a restart may find the table in use.
   void drop(const std::string& name, uint64_t gone_in = 0);
   // A checkpoint is taken that holds all commits up to this one.
   void checkpointed(uint64_t commit);

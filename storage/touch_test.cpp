@@ -10,7 +10,8 @@ TEST_CASE("a touch conflicts with writers and touches of its row, and leaves not
   Engine engine(test_options(directory.path()));
   const Table table = engine.open_table("touched");
   {
-    Transaction one(engine, Transaction::Mode::write), other(engine, Transaction::Mode::write), writer(engine, Transaction::Mode::write);
+    Transaction one(engine, Transaction::Mode::write), other(engine, Transaction::Mode::write),
+        writer(engine, Transaction::Mode::write);
     touch(one, table, "a");
     touch(one, table, "a");
     touch(one, table, "b");

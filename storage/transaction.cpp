@@ -18,8 +18,8 @@ namespace {
 
 // Each commit hands its part of the journal to the operating system. Two that do so at once wait for each
 // other inside WiredTiger, in steps of milliseconds (measured: 16 threads, 11 k commits a second); one at a
-// time they don't (197 k). Not for ever: WiredTiger keeps whoever commits to make room in a full cache, and where that is taken by one who waits for
-// the turn neither would go on.
+// time they don't (197 k). Not for ever: WiredTiger keeps whoever commits to make room in a full cache, and where that is taken
+// by one who waits for the turn neither would go on.
 int commit_in_turn(Engine::Internals& internals, WT_SESSION* session) {
   constexpr std::chrono::milliseconds longest_wait(20);
   auto turn = base::try_spin_lock(internals.commit_mutex);
@@ -49,18 +49,18 @@ int commit_as(Engine::Internals& internals, WT_SESSION* session, Transaction::Mo
 }  // namespace
 
 Transaction::Transaction(Engine& engine, Mode mode)
-    : engine_(engine), mode_(mode), session_(engine.internals().sessions.take(), [](Session* session) {
-        session->pool.give_back(session);
-      }) {
+    : engine_(engine),
+      mode_(mode),
+      session_(engine.internals().sessions.take(), [](Session* session) { session->pool.give_back(session); }) {
   // Before the snapshot: what is committed in between is in it, though not counted.
   visible_below_ = engine.internals().stamps.all_committed();
   begin(nullptr);
 }
 
 Transaction::Transaction(Engine& engine, const Snapshot& snapshot)
-    : engine_(engine), mode_(Mode::read), session_(engine.internals().sessions.take(), [](Session* session) {
-        session->pool.give_back(session);
-      }) {
+    : engine_(engine),
+      mode_(Mode::read),
+      session_(engine.internals().sessions.take(), [](Session* session) { session->pool.give_back(session); }) {
   visible_below_ = snapshot.stamp + 1;
   char settings[40] = "read_timestamp=";
   *std::to_chars(settings + std::strlen(settings), settings + sizeof settings - 1, snapshot.commit, 16).ptr = '\0';
@@ -114,7 +114,9 @@ void Transaction::rollback() {
   for (auto& action : after_rollback_) action();
 }
 
-void Transaction::let_go_of_pages() { session_->let_go_of_pages(); }
+void Transaction::let_go_of_pages() {
+  session_->let_go_of_pages();
+}
 
 Stamp Transaction::next_stamp() {
   StampSource& stamps = engine_.internals().stamps;
@@ -128,10 +130,16 @@ Stamp Transaction::next_stamp() {
   return stamp;
 }
 
-Stamp Transaction::unlogged_stamp() { return engine_.internals().stamps.apart(); }
+Stamp Transaction::unlogged_stamp() {
+  return engine_.internals().stamps.apart();
+}
 
-void Transaction::after_commit(std::function<void()> action) { after_commit_.push_back(std::move(action)); }
-void Transaction::after_rollback(std::function<void()> action) { after_rollback_.push_back(std::move(action)); }
+void Transaction::after_commit(std::function<void()> action) {
+  after_commit_.push_back(std::move(action));
+}
+void Transaction::after_rollback(std::function<void()> action) {
+  after_rollback_.push_back(std::move(action));
+}
 
 void back_off(int conflicts) {
   if (conflicts == 0) return std::this_thread::yield();

@@ -103,8 +103,8 @@ class Transaction {
   bool uses_caches_ = true;
   std::unique_ptr<Session, void (*)(Session*)> session_;
   Stamp visible_below_ = 0;
-  Stamp given_stamp_ = 0;     // 0: take one
-  Stamp newest_stamp_ = 0;    // 0: took none
+  Stamp given_stamp_ = 0;   // 0: take one
+  Stamp newest_stamp_ = 0;  // 0: took none
   uint64_t stamps_expected_ = 1;
   StampRange stamps_;
   std::vector<std::function<void()>> after_commit_;

@@ -171,7 +171,9 @@ TEST_CASE("a large transaction is committed beside many small ones") {
   for (int writer = 0; writer < 3; ++writer) {
     writers.emplace_back([&, writer] {
       for (int i = 0; !over; ++i) {
-        in_transaction(engine, [&](Transaction& transaction) { small.put(transaction, std::to_string(writer) + " " + std::to_string(i % 20000), Bytes(1000, 's')); });
+        in_transaction(engine, [&](Transaction& transaction) {
+          small.put(transaction, std::to_string(writer) + " " + std::to_string(i % 20000), Bytes(1000, 's'));
+        });
       }
     });
   }

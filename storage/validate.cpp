@@ -68,7 +68,8 @@ class Validation {
       if (busy && !std::exchange(written, true)) engine_.checkpoint();
       if (busy) problem = tables.verify(name, busy);
       if (busy) {
-        report.warnings.push_back("Could not complete validation of table:" + name + ". This is a transient issue as the table was actively in use by other operations.");
+        report.warnings.push_back("Could not complete validation of table:" + name +
+                                  ". This is a transient issue as the table was actively in use by other operations.");
       } else if (!problem.empty()) {
         error("table:" + name + ": " + problem);
         damaged_files = true;
@@ -128,8 +129,8 @@ class Validation {
     const auto document = bson::validate(content);
     if (!document.ok() || document.value().size() != content.size()) {
       ++report.invalid_documents;
-      return error("record " + std::to_string(record) + " is not a valid document: " +
-                   (document.ok() ? "bytes behind its end" : document.failure().message));
+      return error("record " + std::to_string(record) +
+                   " is not a valid document: " + (document.ok() ? "bytes behind its end" : document.failure().message));
     }
     for (size_t i = 0; i < indexes_.size(); ++i) check_keys(transaction, i, record, document.value());
   }
@@ -144,7 +145,8 @@ class Validation {
     }
     if (keys_.multikey_fields & ~index.multikey_fields()) {
       report.indexes[i].valid = false;
-      error("record " + std::to_string(record) + " has an array under index " + index.spec().name + ", which is not marked multikey");
+      error("record " + std::to_string(record) + " has an array under index " + index.spec().name +
+            ", which is not marked multikey");
     }
     expected_[i] += static_cast<int64_t>(keys_.keys.size());
     for (size_t k = 0; k < keys_.keys.size(); ++k) {
@@ -160,7 +162,8 @@ class Validation {
         report.missing_entries.push_back(
             {index.spec().name, record, key, id.done(), index_key_values(index.spec(), document, key)});
       }
-      error("missing entry for record " + std::to_string(record) + " in index " + index.spec().name + ", key " + base::to_hex(key));
+      error("missing entry for record " + std::to_string(record) + " in index " + index.spec().name + ", key " +
+            base::to_hex(key));
     }
   }
 
@@ -224,9 +227,12 @@ class Validation {
 
 }  // namespace
 
-ValidateReport validate_collection(Engine& engine, StoredCollection& collection, bool full, const std::function<void()>& interrupted) {
+ValidateReport validate_collection(Engine& engine, StoredCollection& collection, bool full,
+                                   const std::function<void()>& interrupted) {
   std::unique_lock schema(collection.schema_mutex());
-  if (collection.dropped()) throw base::OperationError(base::ErrorCode::namespace_not_found, "Collection '" + collection.ns() + "' does not exist to validate.");
+  if (collection.dropped())
+    throw base::OperationError(base::ErrorCode::namespace_not_found,
+                               "Collection '" + collection.ns() + "' does not exist to validate.");
   Validation validation(engine, collection, interrupted);
   // Files first: reading on through a damaged block would stop the process.
   if (full) validation.verify_files();
@@ -247,7 +253,8 @@ ValidateReport validate_by_scan(Engine& engine, Collection& collection, const st
       if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
       report.valid = false;
       ++report.corrupt_records;
-      if (report.errors.size() < named_max) report.errors.push_back("record " + std::to_string(scan->record()) + ": " + damage.what());
+      if (report.errors.size() < named_max)
+        report.errors.push_back("record " + std::to_string(scan->record()) + ": " + damage.what());
     }
   }
   report.records_said = collection.record_count();

@@ -22,7 +22,8 @@ struct Fixture {
   Fixture() {
     engine.catalog().create_indexes(collection, {parse_index_spec(json("{key: {n: 1}, name: 'n'}"))});
     in_transaction(engine, [&](Transaction& t) {
-      for (int i = 0; i < 20; ++i) collection->insert(t, json("{_id: " + std::to_string(i) + ", n: " + std::to_string(i % 5) + "}"));
+      for (int i = 0; i < 20; ++i)
+        collection->insert(t, json("{_id: " + std::to_string(i) + ", n: " + std::to_string(i % 5) + "}"));
     });
   }
   Bytes key(int n, RecordId record) const {

@@ -20,14 +20,16 @@ void count(const dedup::Backward& backward, WriteBackResult result, WriteBackFig
     case WriteBackResult::no_gain: ++figures.no_gain; return;
     case WriteBackResult::wrong:
       ++figures.wrong;
-      base::log(base::Severity::warning, base::LogComponent::storage, log_wrong, "A delta does not give its content back, and was not used",
+      base::log(base::Severity::warning, base::LogComponent::storage, log_wrong,
+                "A delta does not give its content back, and was not used",
                 base::Attributes().add("target", dedup::to_string(backward.target)).add("base", dedup::to_string(backward.base)));
       return;
   }
 }
 
 // False: met a conflict, or something that must be looked at one by one.
-bool flush_together(Engine& engine, const std::vector<dedup::Backward>& batch, const ChainStoreOf& store_of, WriteBackFigures& figures) {
+bool flush_together(Engine& engine, const std::vector<dedup::Backward>& batch, const ChainStoreOf& store_of,
+                    WriteBackFigures& figures) {
   WriteBackFigures together = figures;
   // The commit still counts in the stores, and one of them may be dropped before it comes to that.
   std::vector<std::shared_ptr<ChainStore>> in_use;
@@ -50,7 +52,8 @@ bool flush_together(Engine& engine, const std::vector<dedup::Backward>& batch, c
 
 }  // namespace
 
-void flush_write_backs(Engine& engine, const std::vector<dedup::Backward>& batch, const ChainStoreOf& store_of, WriteBackFigures& figures) {
+void flush_write_backs(Engine& engine, const std::vector<dedup::Backward>& batch, const ChainStoreOf& store_of,
+                       WriteBackFigures& figures) {
   if (batch.empty() || flush_together(engine, batch, store_of, figures)) return;
   for (const auto& backward : batch) {
     try {

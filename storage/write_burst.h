@@ -1,7 +1,7 @@
 // Whether what clients write is encoded now, or left in the queue until their burst is over.
 //
-// A burst costs its clients a copy into the queue, and nothing at all where that has no room: those contents are read back later, most of
-// them from memory. It may last some seconds: then the encoder comes on, whoever goes on writing, until it has caught up.
+// A burst costs its clients a copy into the queue, and nothing at all where that has no room: those contents are read back later,
+// most of them from memory. It may last some seconds: then the encoder comes on, whoever goes on writing, until it has caught up.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ namespace storage {
 // For one thread.
 class WriteBurst {
  public:
-  static constexpr int64_t idle_us = 20'000;       // without a client's write it is over
+  static constexpr int64_t idle_us = 20'000;  // without a client's write it is over
   static constexpr int64_t waits_us_max = 3'000'000;
-  static constexpr size_t caught_up = 64;          // works left, at most
+  static constexpr size_t caught_up = 64;  // works left, at most
 
   struct Waiting {
     size_t count;

@@ -60,34 +60,33 @@ std::string describe(int result, std::string_view doing) {
 
 }  // namespace
 
-std::string take_last_message() { return std::exchange(last_message, {}); }
+std::string take_last_message() {
+  return std::exchange(last_message, {});
+}
 
 void fail(int result, std::string_view doing) {
   switch (result) {
-    case WT_ROLLBACK:
-      throw WriteConflict();
-    case WT_PANIC:
-      stop_process(describe(result, doing));
+    case WT_ROLLBACK: throw WriteConflict();
+    case WT_PANIC: stop_process(describe(result, doing));
     case ENOSPC:
-    case EDQUOT:
-      throw OperationError(ErrorCode::out_of_disk_space, "No space left on device while " + std::string(doing));
+    case EDQUOT: throw OperationError(ErrorCode::out_of_disk_space, "No space left on device while " + std::string(doing));
     case WT_TRY_SALVAGE:
     case WT_ERROR:
     case ENOENT:  // a file of the directory is missing
       throw OperationError(ErrorCode::data_corruption_detected, describe(result, doing));
-    default:
-      throw OperationError(ErrorCode::internal_error, describe(result, doing));
+    default: throw OperationError(ErrorCode::internal_error, describe(result, doing));
   }
 }
 
 void check(int result, std::string_view doing) {
-  if (result != 0) [[unlikely]] fail(result, doing);
+  if (result != 0) [[unlikely]]
+    fail(result, doing);
 }
 
 namespace {
 
-// Where there is no turtle file WiredTiger takes its draft for it, whatever is in that: who was lost while the first one was written couldn't start
-// any more. A draft ends with the metadata file's line and what that says.
+// Where there is no turtle file WiredTiger takes its draft for it, whatever is in that: who was lost while the first one was
+// written couldn't start any more. A draft ends with the metadata file's line and what that says.
 void drop_half_a_turtle(const std::string& path) {
   constexpr std::string_view last_key = "\nfile:WiredTiger.wt\n";
   const std::string turtle = path + "/WiredTiger.turtle", draft = turtle + ".set";
@@ -115,7 +114,8 @@ Connection::Connection(const std::string& path, const std::string& config) {
 Connection::~Connection() {
   if (!connection_) return;
   if (const int result = connection_->close(connection_, nullptr); result != 0) {
-    base::log(base::Severity::error, base::LogComponent::storage, 22437, "Closing WiredTiger failed; the journal has what is missing",
+    base::log(base::Severity::error, base::LogComponent::storage, 22437,
+              "Closing WiredTiger failed; the journal has what is missing",
               base::Attributes().add("error", wiredtiger_strerror(result)));
   }
 }

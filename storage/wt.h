@@ -56,7 +56,9 @@ inline WT_ITEM item(base::BytesView bytes) {
   item.size = bytes.size();
   return item;
 }
-inline base::BytesView view(const WT_ITEM& item) { return {static_cast<const char*>(item.data), item.size}; }
+inline base::BytesView view(const WT_ITEM& item) {
+  return {static_cast<const char*>(item.data), item.size};
+}
 
 inline void set_key(WT_CURSOR* cursor, base::BytesView key) {
   const WT_ITEM raw = item(key);

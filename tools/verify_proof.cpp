@@ -1,17 +1,19 @@
-// Checks a proof that a key has a value below a root, or isn't there; or that a document was in a commit, or wasn't. Needs nothing but a C++20
-// compiler:
+// Checks a proof that a key has a value below a root, or isn't there; or that a document was in a commit, or wasn't. Needs
+// nothing but a C++20 compiler:
 //
 //   c++ -std=c++20 -O2 -o verify_proof verify_proof.cpp
 //   verify_proof --commit ID PROOF [DOCUMENT]
 //   verify_proof ROOT KEY PROOF
 //
-// The first is for the `proof` of what getProof answers, as a file: ID is the commit's id, 64 hexadecimal digits, from whoever is trusted. Prints
-// what the commit says: `present` or `absent`, the collection's UUID, the _id (as JSON, or the bytes that it is told apart by), the document's
-// SHA-256 and whether the document is in the file; DOCUMENT is where it is written to, as BSON. Look whether that is the _id that was asked for.
+// The first is for the `proof` of what getProof answers, as a file: ID is the commit's id, 64 hexadecimal digits, from whoever is
+// trusted. Prints what the commit says: `present` or `absent`, the collection's UUID, the _id (as JSON, or the bytes that it is
+// told apart by), the document's SHA-256 and whether the document is in the file; DOCUMENT is where it is written to, as BSON.
+// Look whether that is the _id that was asked for.
 //
 // ROOT and KEY in hexadecimal, PROOF a file (-: standard input). Prints `present` and the value in hexadecimal, or `absent`, and
 // exits with 0; prints why the proof does not hold, and exits with 1; where there is nothing to check, with 2. With `--many FILE`
-// it answers a line for each line `ROOT KEY PROOF` of the file, all in hexadecimal (- for nothing). Format: docs/formats/merkle.md.
+// it answers a line for each line `ROOT KEY PROOF` of the file, all in hexadecimal (- for nothing). Format:
+// docs/formats/merkle.md.
 #include <array>
 #include <bit>
 #include <charconv>
@@ -39,18 +41,22 @@ void check(bool holds, const char* why) {
 
 // --- SHA-256 (FIPS 180-4)
 
-uint32_t rotated(uint32_t value, int bits) { return value >> bits | value << (32 - bits); }
+uint32_t rotated(uint32_t value, int bits) {
+  return value >> bits | value << (32 - bits);
+}
 
 void take_block(std::array<uint32_t, 8>& state, const uint8_t* block) {
   static constexpr uint32_t constants[64] = {
-      0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
-      0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa,
-      0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85,
-      0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3,
-      0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f,
-      0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+      0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
+      0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
+      0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+      0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+      0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08,
+      0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+      0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
   uint32_t w[64];
-  for (int i = 0; i < 16; ++i) w[i] = uint32_t{block[4 * i]} << 24 | block[4 * i + 1] << 16 | block[4 * i + 2] << 8 | block[4 * i + 3];
+  for (int i = 0; i < 16; ++i)
+    w[i] = uint32_t{block[4 * i]} << 24 | block[4 * i + 1] << 16 | block[4 * i + 2] << 8 | block[4 * i + 3];
   for (int i = 16; i < 64; ++i) {
     const uint32_t a = w[i - 15], b = w[i - 2];
     w[i] = w[i - 16] + (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) + w[i - 7] + (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
@@ -135,11 +141,16 @@ class Proof {
       check(kind >= search && kind <= trie_branch, "a step is of no known kind");
       const Family family = kind >= trie_leaf ? trie : kind != search || family_ == buckets ? buckets : ordered;
       check(family_ == none || family_ == family, "its steps are of different structures");
-      if (kind == search) follow_search(node, section);
-      else if (kind == bucket_root) follow_bucket_root(node);
-      else if (kind == bucket_inner) follow_bucket_inner(node);
-      else if (kind == trie_branch) follow_branch(node);
-      else follow_path(node, kind);
+      if (kind == search)
+        follow_search(node, section);
+      else if (kind == bucket_root)
+        follow_bucket_root(node);
+      else if (kind == bucket_inner)
+        follow_bucket_inner(node);
+      else if (kind == trie_branch)
+        follow_branch(node);
+      else
+        follow_path(node, kind);
       family_ = family;
     }
     check(proof_.left.empty(), "it goes on behind its end");
@@ -183,7 +194,8 @@ class Proof {
     check(family_ == none, "its steps are in no order");
     const uint64_t count = node.varint();
     fan_out_ = node.varint();
-    check(count > 0 && count <= UINT32_MAX && fan_out_ >= 2 && fan_out_ <= UINT32_MAX && node.left.size() == hash_bytes, "the root of the buckets is damaged");
+    check(count > 0 && count <= UINT32_MAX && fan_out_ >= 2 && fan_out_ <= UINT32_MAX && node.left.size() == hash_bytes,
+          "the root of the buckets is damaged");
     const Bytes hash = sha256(key_);
     for (size_t i = 0; i < 8; ++i) bucket_ = bucket_ << 8 | static_cast<uint8_t>(hash[i]);
     bucket_ %= count;
@@ -325,8 +337,10 @@ std::string quoted(BytesView body) {
   for (size_t i = 0; i < body.size(); ++i) {
     const auto c = static_cast<uint8_t>(body[i] == 1 && i + 1 < body.size() ? body[++i] - 1 : body[i]);
     if (c == '"' || c == '\\') text += '\\';
-    if (c < 0x20) text += "\\u00" + hex(Bytes(1, static_cast<char>(c)));
-    else text += static_cast<char>(c);
+    if (c < 0x20)
+      text += "\\u00" + hex(Bytes(1, static_cast<char>(c)));
+    else
+      text += static_cast<char>(c);
   }
   return text + '"';
 }
@@ -335,10 +349,12 @@ std::string quoted(BytesView body) {
 std::string readable(BytesView key) {
   const int kind = key.empty() ? 0 : static_cast<uint8_t>(key[0]);
   const BytesView body = key.substr(key.empty() ? 0 : 1);
-  static const std::map<int, const char*> constants{{0x20, "null"}, {0x30, "NaN"}, {0x31, "-Infinity"}, {0x3c, "0"}, {0x47, "Infinity"}, {0x78, "false"}, {0x79, "true"}};
+  static const std::map<int, const char*> constants{{0x20, "null"},     {0x30, "NaN"},   {0x31, "-Infinity"}, {0x3c, "0"},
+                                                    {0x47, "Infinity"}, {0x78, "false"}, {0x79, "true"}};
   if (const auto constant = constants.find(kind); constant != constants.end() && body.empty()) return constant->second;
   if (kind == 0x70 && body.size() == 12) return "ObjectId(\"" + hex(body) + "\")";
-  if (kind == 0x80 && body.size() == 8) return "Date(" + std::to_string(static_cast<int64_t>(big_endian(body) ^ uint64_t{1} << 63)) + ")";
+  if (kind == 0x80 && body.size() == 8)
+    return "Date(" + std::to_string(static_cast<int64_t>(big_endian(body) ^ uint64_t{1} << 63)) + ")";
   if (kind == 0x50 && body.ends_with('\0')) return quoted(body.substr(0, body.size() - 1));
   if (kind >= 0x32 && kind <= 0x46) {
     if (const auto number = readable_number(kind, Bytes(body))) return *number;
@@ -349,7 +365,8 @@ std::string readable(BytesView key) {
 Bytes from_hex(const std::string& text) {
   Bytes bytes;
   if (text == "-") return bytes;
-  check(text.size() % 2 == 0 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos, "hexadecimal digits are wanted");
+  check(text.size() % 2 == 0 && text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos,
+        "hexadecimal digits are wanted");
   for (size_t i = 0; i < text.size(); i += 2) bytes.push_back(static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16)));
   return bytes;
 }
@@ -377,8 +394,11 @@ int answer_commit(const std::string& commit, const Bytes& proof, const char* pat
   try {
     const Bytes id = from_hex(commit);
     const CommitProof said = commit_proof(id, proof);
-    std::cout << (said.hash ? "present" : "absent") << "\ncollection " << hex(said.label) << "\n_id " << readable(said.key) << "\n";
-    if (said.hash) std::cout << "document " << hex(*said.hash) << (said.document ? " " + std::to_string(said.document->size()) + " bytes in the file\n" : " not in the file\n");
+    std::cout << (said.hash ? "present" : "absent") << "\ncollection " << hex(said.label) << "\n_id " << readable(said.key)
+              << "\n";
+    if (said.hash)
+      std::cout << "document " << hex(*said.hash)
+                << (said.document ? " " + std::to_string(said.document->size()) + " bytes in the file\n" : " not in the file\n");
     if (path != nullptr && said.document) std::ofstream(path, std::ios::binary) << *said.document;
     return 0;
   } catch (const Invalid& invalid) {

@@ -21,8 +21,17 @@ struct Arguments {
 int run(Arguments& arguments) {
   Settings& settings = arguments.settings;
   if (arguments.tiny) {
-    settings = {.scratch = {}, .server = {}, .branches = {6}, .operations = 700, .commit_every = 40, .documents = 200, .many_branches = 230, .many_commits = 230,
-                .git_records = 60, .git_commits = 20, .rounds = 1};
+    settings = {.scratch = {},
+                .server = {},
+                .branches = {6},
+                .operations = 700,
+                .commit_every = 40,
+                .documents = 200,
+                .many_branches = 230,
+                .many_commits = 230,
+                .git_records = 60,
+                .git_commits = 20,
+                .rounds = 1};
   }
   clean_up_when_interrupted();
   const Scratch scratch(arguments.scratch);
@@ -30,8 +39,9 @@ int run(Arguments& arguments) {
   settings.server = sets::server_of({.server = arguments.server, .scratch = {}, .report_folder = {}});
   Report report;
   report.title = "Branches: the versioning benchmark";
-  report.command = fmt::format("palimpsest bench branches --operations {} --commit-every {} --documents {} --many-branches {} --many-commits {}", settings.operations,
-                               settings.commit_every, settings.documents, settings.many_branches, settings.many_commits);
+  report.command = fmt::format(
+      "palimpsest bench branches --operations {} --commit-every {} --documents {} --many-branches {} --many-commits {}",
+      settings.operations, settings.commit_every, settings.documents, settings.many_branches, settings.many_commits);
   begin(report);
   if (!arguments.no_git) report.about.emplace_back("git", git_version());
   if (!arguments.goals_only && !arguments.wire_only) {
@@ -51,20 +61,36 @@ Run add_options(CLI::App& parser) {
   Settings& settings = arguments->settings;
   add_report(parser, arguments->report_folder);
   add_scratch(parser, arguments->scratch);
-  parser.add_option("--server", arguments->server, "the palimpsestd to start for what is measured over the wire (default: beside this program)");
-  parser.add_option("--branches", settings.branches, "of the generated data, one run each")->capture_default_str()->check(CLI::Range(2, 1000));
-  parser.add_option("--operations", settings.operations, "inserts and updates of 1 KB records, over all branches")->capture_default_str()->check(CLI::Range(100, 100'000'000));
-  parser.add_option("--commit-every", settings.commit_every, "operations on a branch")->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  parser.add_option("--documents", settings.documents, "of the collection that the goals are measured on")->capture_default_str()->check(CLI::Range(100, 100'000'000));
-  parser.add_option("--many-branches", settings.many_branches, "made of it")->capture_default_str()->check(CLI::Range(200, 10'000'000));
-  parser.add_option("--many-commits", settings.many_commits, "made on it")->capture_default_str()->check(CLI::Range(200, 10'000'000));
-  parser.add_option("--git-records", settings.git_records, "operations that git is given")->capture_default_str()->check(CLI::Range(20, 1'000'000));
+  parser.add_option("--server", arguments->server,
+                    "the palimpsestd to start for what is measured over the wire (default: beside this program)");
+  parser.add_option("--branches", settings.branches, "of the generated data, one run each")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 1000));
+  parser.add_option("--operations", settings.operations, "inserts and updates of 1 KB records, over all branches")
+      ->capture_default_str()
+      ->check(CLI::Range(100, 100'000'000));
+  parser.add_option("--commit-every", settings.commit_every, "operations on a branch")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  parser.add_option("--documents", settings.documents, "of the collection that the goals are measured on")
+      ->capture_default_str()
+      ->check(CLI::Range(100, 100'000'000));
+  parser.add_option("--many-branches", settings.many_branches, "made of it")
+      ->capture_default_str()
+      ->check(CLI::Range(200, 10'000'000));
+  parser.add_option("--many-commits", settings.many_commits, "made on it")
+      ->capture_default_str()
+      ->check(CLI::Range(200, 10'000'000));
+  parser.add_option("--git-records", settings.git_records, "operations that git is given")
+      ->capture_default_str()
+      ->check(CLI::Range(20, 1'000'000));
   parser.add_option("--git-commits", settings.git_commits, "of them")->capture_default_str()->check(CLI::Range(10, 100'000));
   parser.add_flag("--no-git", arguments->no_git, "without git beside");
   parser.add_flag("--goals", arguments->goals_only, "the figures to reach alone, without the data sets and git");
   parser.add_flag("--wire", arguments->wire_only, "what is measured over the wire alone");
   CLI::Option* const tiny = parser.add_flag("--tiny", arguments->tiny, "a few hundred records: that it works, not how fast");
-  for (const char* size : {"--branches", "--operations", "--commit-every", "--documents", "--many-branches", "--many-commits", "--git-records", "--git-commits"}) {
+  for (const char* size : {"--branches", "--operations", "--commit-every", "--documents", "--many-branches", "--many-commits",
+                           "--git-records", "--git-commits"}) {
     tiny->excludes(parser.get_option(size));
   }
   return [arguments] { return run(*arguments); };

@@ -31,8 +31,10 @@ base::Bytes with_column(base::BytesView record, size_t column, int64_t value) {
   bson::Builder changed;
   const std::string name = "c" + std::to_string(column);
   for (const bson::Element& field : bson::DocumentView(record)) {
-    if (field.name == name) changed.append(name, value);
-    else changed.append_element(field);
+    if (field.name == name)
+      changed.append(name, value);
+    else
+      changed.append_element(field);
   }
   return changed.done().bytes();
 }
@@ -53,7 +55,8 @@ Repository::Repository(const std::string& folder, Layout layout) : layout_(layou
 
 void Repository::forget() {
   branches_ = std::make_unique<Branches>(
-      *engine_, 1, layout_, std::vector<Branches::Collection>{{"records", {*engine_, collection_->id(), collection_->records(), nullptr}}});
+      *engine_, 1, layout_,
+      std::vector<Branches::Collection>{{"records", {*engine_, collection_->id(), collection_->records(), nullptr}}});
 }
 
 View Repository::view(storage::Transaction& transaction, const std::string& branch) {
@@ -61,7 +64,8 @@ View Repository::view(storage::Transaction& transaction, const std::string& bran
 }
 
 std::shared_ptr<const Commit> Repository::commit(const std::string& branch) {
-  return storage::in_transaction(*engine_, [&](storage::Transaction& transaction) { return branches_->commit(transaction, branch, {}); });
+  return storage::in_transaction(*engine_,
+                                 [&](storage::Transaction& transaction) { return branches_->commit(transaction, branch, {}); });
 }
 
 uint64_t Repository::settled_bytes() {
@@ -85,7 +89,8 @@ uint64_t Repository::table_bytes(const std::string& kind) {
 
 // --- loading
 
-Dataset::Dataset(const std::string& folder, const DatasetOptions& options) : repository(folder, options.layout), options_(options), random_(options.seed) {
+Dataset::Dataset(const std::string& folder, const DatasetOptions& options)
+    : repository(folder, options.layout), options_(options), random_(options.seed) {
   const CpuWatch watch;
   lines_.push_back(std::make_unique<Line>(Line{.name = "main", .keys = {}}));
   switch (options.strategy) {
@@ -147,7 +152,9 @@ void Dataset::commit(Line& line) {
 
 Dataset::Line& Dataset::fork(const Line& from) {
   auto line = std::make_unique<Line>(Line{.name = "b" + std::to_string(lines_.size()), .keys = from.keys});
-  storage::in_transaction(repository.engine(), [&](storage::Transaction& transaction) { repository.branches().create(transaction, line->name, from.name); });
+  storage::in_transaction(repository.engine(), [&](storage::Transaction& transaction) {
+    repository.branches().create(transaction, line->name, from.name);
+  });
   return *lines_.emplace_back(std::move(line));
 }
 
@@ -156,7 +163,8 @@ void Dataset::merge(Line& into, const Line& from, bool three_way) {
   const CpuWatch watch;
   const Merged merged = storage::in_transaction(repository.engine(), [&](storage::Transaction& transaction) {
     const CommitNumber theirs = repository.branches().head(transaction, from.name).head;
-    return repository.branches().merge(transaction, into.name, theirs, three_way ? fields(Prefer::theirs) : whole_documents(Prefer::theirs), {});
+    return repository.branches().merge(transaction, into.name, theirs,
+                                       three_way ? fields(Prefer::theirs) : whole_documents(Prefer::theirs), {});
   });
   MergeFigures& figures = three_way ? this->three_way : two_way;
   if (!merged.commit) return;

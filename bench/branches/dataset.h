@@ -18,11 +18,11 @@ const char* name_of(versions::Layout layout);
 struct DatasetOptions {
   versions::Layout layout = versions::Layout::hybrid;
   Strategy strategy = Strategy::deep;
-  size_t operations = 20'000;    // inserts and updates, over all branches
+  size_t operations = 20'000;  // inserts and updates, over all branches
   size_t branches = 10;
-  size_t commit_every = 1'000;   // operations on a branch
-  double updates = 0.2;          // of the operations; the rest are inserts
-  size_t batch = 100;            // operations a transaction
+  size_t commit_every = 1'000;  // operations on a branch
+  double updates = 0.2;         // of the operations; the rest are inserts
+  size_t batch = 100;           // operations a transaction
   uint64_t seed = 1;
 };
 

@@ -10,12 +10,12 @@
 namespace bench::branches {
 
 struct Settings {
-  std::string scratch;                // a folder of the run's own
-  std::string server;                 // the palimpsestd to start
+  std::string scratch;  // a folder of the run's own
+  std::string server;   // the palimpsestd to start
   std::vector<size_t> branches{10, 50};
   size_t operations = 20'000;
   size_t commit_every = 1'000;
-  size_t documents = 100'000;         // of the goals' collection
+  size_t documents = 100'000;  // of the goals' collection
   size_t many_branches = 20'000;
   size_t many_commits = 10'000;
   size_t git_records = 2'000, git_commits = 100;

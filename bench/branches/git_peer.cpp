@@ -19,12 +19,15 @@ namespace fs = std::filesystem;
 double children_seconds() {
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 void git(const std::string& folder, std::vector<std::string> arguments) {
-  std::vector<std::string> command{"git", "-C", folder, "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0"};
+  std::vector<std::string> command{"git", "-C",       folder, "-c", "user.name=bench", "-c", "user.email=bench@localhost",
+                                   "-c",  "gc.auto=0"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   datasets::Subprocess process(command, datasets::Subprocess::Input::none);
   char buffer[4096];
@@ -41,7 +44,9 @@ double folder_mb(const std::string& folder) {
   return static_cast<double>(bytes) / 1e6;
 }
 
-void write(const fs::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+void write(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 }  // namespace
 
@@ -74,7 +79,8 @@ GitFigures run_git(const std::string& folder, size_t records, size_t commits, do
   figures.commit_ms = cpu * 1e3 / static_cast<double>(commits);
   const double before = children_seconds();
   size_t checkouts = 0;
-  for (size_t commit = 0; commit < commits; commit += 10, ++checkouts) git(folder, {"checkout", "-q", "t" + std::to_string(commit)});
+  for (size_t commit = 0; commit < commits; commit += 10, ++checkouts)
+    git(folder, {"checkout", "-q", "t" + std::to_string(commit)});
   figures.checkout_ms = (children_seconds() - before) * 1e3 / static_cast<double>(checkouts);
   figures.loose_mb = folder_mb(folder + "/.git");
   git(folder, {"repack", "-q", "-a", "-d"});

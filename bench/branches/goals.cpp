@@ -48,20 +48,25 @@ class Things {
   }
   // Another number in one column, or all of them.
   void change(const std::string& branch, int64_t first, int64_t last, bool one_column = true) {
-    write(first, last, [&](storage::Transaction& transaction, const View& view, int64_t id) {
-      const RecordId old = repository.store().find(transaction, view, key_of_id(id));
-      const base::Bytes record = one_column ? with_column(*repository.store().content(transaction, old), random_.below(columns), static_cast<int64_t>(random_()))
-                                            : random_record(random_, id);
-      if (!one_column) written += record.size();
-      repository.store().update(transaction, view, old, record, transaction.next_stamp());
-    }, branch);
+    write(
+        first, last,
+        [&](storage::Transaction& transaction, const View& view, int64_t id) {
+          const RecordId old = repository.store().find(transaction, view, key_of_id(id));
+          const base::Bytes record = one_column ? with_column(*repository.store().content(transaction, old),
+                                                              random_.below(columns), static_cast<int64_t>(random_()))
+                                                : random_record(random_, id);
+          if (!one_column) written += record.size();
+          repository.store().update(transaction, view, old, record, transaction.next_stamp());
+        },
+        branch);
   }
   CommitNumber head(const std::string& branch) {
     storage::Transaction transaction(repository.engine(), storage::Transaction::Mode::read);
     return repository.branches().head(transaction, branch).head;
   }
   void create(const std::string& name, const std::string& from) {
-    storage::in_transaction(repository.engine(), [&](storage::Transaction& transaction) { repository.branches().create(transaction, name, from); });
+    storage::in_transaction(repository.engine(),
+                            [&](storage::Transaction& transaction) { repository.branches().create(transaction, name, from); });
   }
 
   Repository repository;
@@ -91,7 +96,8 @@ void disk_goals(const Settings& settings, Report& report) {
   {
     Things things(folder, documents);
     const double bytes = static_cast<double>(things.repository.settled_bytes());
-    report.goals.push_back({"disk: inserts only, of what was written", "×", bytes / static_cast<double>(things.written), 1.05, true, fmt::format("{} documents of 1 KB, random integers under 80 names that compress", documents)});
+    report.goals.push_back({"disk: inserts only, of what was written", "×", bytes / static_cast<double>(things.written), 1.05,
+                            true, fmt::format("{} documents of 1 KB, random integers under 80 names that compress", documents)});
   }
   std::filesystem::remove_all(folder);
   {
@@ -101,7 +107,8 @@ void disk_goals(const Settings& settings, Report& report) {
       things.repository.commit("main");
     }
     const double bytes = static_cast<double>(things.repository.settled_bytes());
-    report.goals.push_back({"disk: half of it updates of whole documents", "×", bytes / static_cast<double>(things.written), 1.10, true, "a commit every 1,000 updates"});
+    report.goals.push_back({"disk: half of it updates of whole documents", "×", bytes / static_cast<double>(things.written), 1.10,
+                            true, "a commit every 1,000 updates"});
   }
   std::filesystem::remove_all(folder);
   {
@@ -112,7 +119,8 @@ void disk_goals(const Settings& settings, Report& report) {
       things.repository.commit("main");
     }
     const double each = (static_cast<double>(things.repository.settled_bytes()) - before) / static_cast<double>(documents);
-    report.goals.push_back({"disk: an update of one integer of 1 KB", "B", each, 200, true, "a commit every 10 updates, all metadata included"});
+    report.goals.push_back(
+        {"disk: an update of one integer of 1 KB", "B", each, 200, true, "a commit every 10 updates, all metadata included"});
   }
   std::filesystem::remove_all(folder);
 }
@@ -139,7 +147,8 @@ void run_goals(const Settings& settings, Report& report) {
     if (settings.many_branches > 200) make(100, settings.many_branches - 200);
     const double branch_many = make(settings.many_branches, 100);
     const double commit_branches = commit_of_ten_ms(things, documents, 100);
-    table.rows.push_back({fmt::format("{} branches", settings.many_branches), number_text(branch_many), number_text(commit_branches)});
+    table.rows.push_back(
+        {fmt::format("{} branches", settings.many_branches), number_text(branch_many), number_text(commit_branches)});
     for (size_t i = 200; i < settings.many_commits; ++i) {
       things.change("main", static_cast<int64_t>(1 + i % documents), static_cast<int64_t>(1 + i % documents));
       repository.commit("main");
@@ -148,10 +157,13 @@ void run_goals(const Settings& settings, Report& report) {
     table.rows.push_back({fmt::format("and {} commits", settings.many_commits), "", number_text(commit_history)});
     figure.tables.push_back(std::move(table));
     report.figures.push_back(std::move(figure));
-    report.goals.push_back({fmt::format("a branch of {} documents", documents), "ms", std::max(branch_few, branch_many), 0.5, true,
-                            fmt::format("engine level; {} ms with {} branches", number_text(branch_many), settings.many_branches)});
-    report.goals.push_back({"commit of 10 changed documents with its root, durable", "ms", std::max({commit_few, commit_branches, commit_history}), 0.6, true,
-                            fmt::format("{} ms at first, {} with the branches, {} with the commits", number_text(commit_few), number_text(commit_branches), number_text(commit_history))});
+    report.goals.push_back(
+        {fmt::format("a branch of {} documents", documents), "ms", std::max(branch_few, branch_many), 0.5, true,
+         fmt::format("engine level; {} ms with {} branches", number_text(branch_many), settings.many_branches)});
+    report.goals.push_back({"commit of 10 changed documents with its root, durable", "ms",
+                            std::max({commit_few, commit_branches, commit_history}), 0.6, true,
+                            fmt::format("{} ms at first, {} with the branches, {} with the commits", number_text(commit_few),
+                                        number_text(commit_branches), number_text(commit_history))});
 
     // --- reads of the past
     std::vector<CommitNumber> past;
@@ -170,7 +182,8 @@ void run_goals(const Settings& settings, Report& report) {
     const size_t reads = std::min<size_t>(200, past.size());
     const double read_cold = median_ms(reads, read_past);
     const double read_warm = median_ms(reads, read_past);
-    report.goals.push_back({"open a past version and read one document, warm", "ms", read_warm, 0.10, true, fmt::format("{} ms the first time", number_text(read_cold))});
+    report.goals.push_back({"open a past version and read one document, warm", "ms", read_warm, 0.10, true,
+                            fmt::format("{} ms the first time", number_text(read_cold))});
 
     things.change("main", 1, 1);
     for (int i = 0; i < 50; ++i) {
@@ -181,13 +194,15 @@ void run_goals(const Settings& settings, Report& report) {
     const double history_ms = median_ms(20, [&](size_t) {
       storage::Transaction transaction(repository.engine(), storage::Transaction::Mode::read);
       versions = 0;
-      for (const Version& version : repository.store().history(transaction, key_of_id(1))) versions += repository.store().content(transaction, version.record).has_value();
+      for (const Version& version : repository.store().history(transaction, key_of_id(1)))
+        versions += repository.store().content(transaction, version.record).has_value();
     });
 
     // --- differences
     const auto diff = [&](CommitNumber a, CommitNumber b) {
       storage::Transaction transaction(repository.engine(), storage::Transaction::Mode::read);
-      const Difference difference = repository.store().diff(transaction, repository.branches().view(transaction, a, 0), repository.branches().view(transaction, b, 0));
+      const Difference difference = repository.store().diff(transaction, repository.branches().view(transaction, a, 0),
+                                                            repository.branches().view(transaction, b, 0));
       for (const RecordSet* side : {&difference.only_a, &difference.only_b}) {
         const auto scan = repository.store().scan_set(transaction, *side);
         while (scan->next()) scan->content();
@@ -204,9 +219,11 @@ void run_goals(const Settings& settings, Report& report) {
     repository.commit("right");
     const double tenth_ms = median_ms(5, [&](size_t) { diff(base, things.head("left")); });
     report.goals.push_back({"difference of adjacent commits", "ms", adjacent_ms, 0.2, true, "with the documents of both sides"});
-    report.goals.push_back({fmt::format("difference of {} of {} documents", tenth, documents), "ms", tenth_ms, 25, true, "with the documents of both sides"});
+    report.goals.push_back({fmt::format("difference of {} of {} documents", tenth, documents), "ms", tenth_ms, 25, true,
+                            "with the documents of both sides"});
     report.goals.push_back({fmt::format("log of {} commits", past.size()), "ms", log_ms, 10, true, ""});
-    report.goals.push_back({fmt::format("history of one document, {} versions", versions), "ms", history_ms, 1, true, "with the documents"});
+    report.goals.push_back(
+        {fmt::format("history of one document, {} versions", versions), "ms", history_ms, 1, true, "with the documents"});
 
     // --- merges, each taken back
     uint64_t merged_bytes = 0;
@@ -220,8 +237,9 @@ void run_goals(const Settings& settings, Report& report) {
       transaction.rollback();
     }
     const double merge_ms = median(merge_times);
-    report.goals.push_back({fmt::format("merge {} + {} of {} documents", tenth, tenth, documents), "ms", merge_ms, 80, true,
-                            fmt::format("{} MB/s of what differs", number_text(static_cast<double>(merged_bytes) / 1e3 / merge_ms))});
+    report.goals.push_back(
+        {fmt::format("merge {} + {} of {} documents", tenth, tenth, documents), "ms", merge_ms, 80, true,
+         fmt::format("{} MB/s of what differs", number_text(static_cast<double>(merged_bytes) / 1e3 / merge_ms))});
   }
   std::filesystem::remove_all(folder);
   disk_goals(settings, report);

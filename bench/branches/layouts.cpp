@@ -52,7 +52,8 @@ double table_wise_growth(Dataset& data, bool one_column) {
       const View view = repository.view(transaction, data.scanned);
       for (size_t i = begin; i < std::min(records.size(), begin + 100); ++i) {
         const base::Bytes old = *repository.store().content(transaction, records[i]);
-        const base::Bytes now = one_column ? with_column(old, 7, static_cast<int64_t>(random())) : random_record(random, bson::DocumentView(old)["_id"].as_int64());
+        const base::Bytes now = one_column ? with_column(old, 7, static_cast<int64_t>(random()))
+                                           : random_record(random, bson::DocumentView(old)["_id"].as_int64());
         repository.store().update(transaction, view, records[i], now, transaction.next_stamp());
       }
     });
@@ -61,10 +62,13 @@ double table_wise_growth(Dataset& data, bool one_column) {
   return 100 * (static_cast<double>(repository.settled_bytes()) / static_cast<double>(before) - 1);
 }
 
-std::string folder_of(const Settings& settings, Layout layout) { return fmt::format("{}/data-{}", settings.scratch, static_cast<int>(layout)); }
+std::string folder_of(const Settings& settings, Layout layout) {
+  return fmt::format("{}/data-{}", settings.scratch, static_cast<int>(layout));
+}
 
 // Each round runs a query on all layouts in turn, so that what else the machine does meets them alike; the least counts.
-void run_queries(const std::vector<std::unique_ptr<Dataset>>& sets, int rounds, const std::string& row_name, std::vector<Measured>& all) {
+void run_queries(const std::vector<std::unique_ptr<Dataset>>& sets, int rounds, const std::string& row_name,
+                 std::vector<Measured>& all) {
   for (size_t query = 1; query <= queries; ++query) {
     Found first;
     for (int round = 0; round < 5 * rounds; ++round) {
@@ -75,28 +79,34 @@ void run_queries(const std::vector<std::unique_ptr<Dataset>>& sets, int rounds, 
         least = round == 0 ? ms : std::min(least, ms);
         // Merges write documents in the order that layouts list them: all layouts must have found the same.
         if (round == 0 && at == 0) first = found;
-        if (!(found == first)) throw std::runtime_error(fmt::format("Q{} on {} found something else with {}", query, row_name, name_of(layouts[at])));
+        if (!(found == first))
+          throw std::runtime_error(fmt::format("Q{} on {} found something else with {}", query, row_name, name_of(layouts[at])));
       }
     }
   }
 }
 
-std::string table_row_name(Strategy strategy, size_t branches) { return fmt::format("{}, {} branches", name_of(strategy), branches); }
+std::string table_row_name(Strategy strategy, size_t branches) {
+  return fmt::format("{}, {} branches", name_of(strategy), branches);
+}
 
 }  // namespace
 
 void run_layouts(const Settings& settings, Report& report) {
   Figure query_figures[queries + 1];
   for (size_t query = 1; query <= queries; ++query) {
-    constexpr const char* titles[] = {"", "Scan of one version", "Difference of two versions", "Join of two versions", "All heads, each record with its branches"};
+    constexpr const char* titles[] = {"", "Scan of one version", "Difference of two versions", "Join of two versions",
+                                      "All heads, each record with its branches"};
     query_figures[query] = {fmt::format("Q{}", query), titles[query], {}, {}, {}, {}};
     query_figures[query].tables.push_back({"CPU, ms", {"", "tuple-first", "by tuple", "version-first", "hybrid"}, {}});
   }
-  Figure history{"T2", "Commits, checkouts and the bytes of the history", {}, {}, {}, {}}, merges{"T3", "Merges, by what the sides differ in", {}, {}, {}, {}};
+  Figure history{"T2", "Commits, checkouts and the bytes of the history", {}, {}, {}, {}},
+      merges{"T3", "Merges, by what the sides differ in", {}, {}, {}, {}};
   Figure table_wise{"T4", "Updates of every record of a branch", {}, {}, {}, {}}, loads{"T5", "Loading", {}, {}, {}, {}};
   history.tables.push_back({"", {"", "layout", "commit, CPU ms", "checkout, CPU ms", "history, KB", "of the data, %"}, {}});
   merges.tables.push_back({"", {"", "layout", "merges", "documents, MB/s", "fields, MB/s"}, {}});
-  table_wise.tables.push_back({"", {"", "layout", "whole records: growth, %", "Q1 before, CPU ms", "Q1 after, CPU ms", "one column: growth, %"}, {}});
+  table_wise.tables.push_back(
+      {"", {"", "layout", "whole records: growth, %", "Q1 before, CPU ms", "Q1 after, CPU ms", "one column: growth, %"}, {}});
   loads.tables.push_back({"", {"", "layout", "written, MB", "CPU s", "MB per CPU s", "on disk, of what was written"}, {}});
 
   double worst = 0, worst_growth = 0;
@@ -108,8 +118,12 @@ void run_layouts(const Settings& settings, Report& report) {
       std::vector<std::unique_ptr<Dataset>> sets;
       for (const Layout layout : layouts) {
         std::cerr << row_name << ", " << name_of(layout) << "\n";
-        sets.push_back(std::make_unique<Dataset>(folder_of(settings, layout), DatasetOptions{.layout = layout, .strategy = strategy, .operations = settings.operations,
-                                                                                             .branches = branches, .commit_every = settings.commit_every}));
+        sets.push_back(
+            std::make_unique<Dataset>(folder_of(settings, layout), DatasetOptions{.layout = layout,
+                                                                                  .strategy = strategy,
+                                                                                  .operations = settings.operations,
+                                                                                  .branches = branches,
+                                                                                  .commit_every = settings.commit_every}));
         sets.back()->repository.engine().checkpoint();
         all.emplace_back();
       }
@@ -126,7 +140,8 @@ void run_layouts(const Settings& settings, Report& report) {
           one.written_mb = static_cast<double>(data.written_bytes) / 1e6;
           one.checkout_ms = checkout_ms(data);
           one.total_mb = static_cast<double>(data.repository.settled_bytes()) / 1e6;
-          one.history_kb = static_cast<double>(data.repository.table_bytes("states") + data.repository.table_bytes("entries")) / 1e3;
+          one.history_kb =
+              static_cast<double>(data.repository.table_bytes("states") + data.repository.table_bytes("entries")) / 1e3;
           if (branches == settings.branches.front()) {
             const double column = table_wise_growth(data, true);
             if (layout == Layout::hybrid && column > worst_growth) {
@@ -135,18 +150,23 @@ void run_layouts(const Settings& settings, Report& report) {
             }
             const double records = table_wise_growth(data, false);
             const double after = 1e3 * least_cpu_seconds(settings.rounds, [&] { run_query(data, 1); });
-            table_wise.tables[0].rows.push_back({row_name, name_of(layout), number_text(records), number_text(one.query_ms[1]), number_text(after), number_text(column)});
+            table_wise.tables[0].rows.push_back({row_name, name_of(layout), number_text(records), number_text(one.query_ms[1]),
+                                                 number_text(after), number_text(column)});
           }
         }
         sets[at].reset();
         std::filesystem::remove_all(folder_of(settings, layout));
-        history.tables[0].rows.push_back({row_name, name_of(layout), number_text(one.commit_ms), number_text(one.checkout_ms), number_text(one.history_kb),
-                                          number_text(one.history_kb / 10 / one.total_mb)});
+        history.tables[0].rows.push_back({row_name, name_of(layout), number_text(one.commit_ms), number_text(one.checkout_ms),
+                                          number_text(one.history_kb), number_text(one.history_kb / 10 / one.total_mb)});
         loads.tables[0].rows.push_back({row_name, name_of(layout), number_text(one.written_mb), number_text(one.load_ms / 1e3),
-                                        number_text(one.written_mb / one.load_ms * 1e3), number_text(one.total_mb / one.written_mb)});
-        const auto rate = [](const MergeFigures& figures) { return figures.seconds > 0 ? number_text(static_cast<double>(figures.bytes) / 1e6 / figures.seconds) : "-"; };
+                                        number_text(one.written_mb / one.load_ms * 1e3),
+                                        number_text(one.total_mb / one.written_mb)});
+        const auto rate = [](const MergeFigures& figures) {
+          return figures.seconds > 0 ? number_text(static_cast<double>(figures.bytes) / 1e6 / figures.seconds) : "-";
+        };
         if (strategy == Strategy::curation) {
-          merges.tables[0].rows.push_back({row_name, name_of(layout), std::to_string(one.two_way.count + one.three_way.count), rate(one.two_way), rate(one.three_way)});
+          merges.tables[0].rows.push_back({row_name, name_of(layout), std::to_string(one.two_way.count + one.three_way.count),
+                                           rate(one.two_way), rate(one.three_way)});
         }
       }
       for (size_t query = 1; query <= queries; ++query) {
@@ -169,7 +189,8 @@ void run_layouts(const Settings& settings, Report& report) {
   for (size_t query = 1; query <= queries; ++query) report.figures.push_back(std::move(query_figures[query]));
   for (Figure* figure : {&history, &merges, &table_wise, &loads}) report.figures.push_back(std::move(*figure));
   report.goals.push_back({"hybrid, by the best of the other layouts, at worst", "×", worst, 1.1, true, worst_where});
-  report.goals.push_back({"growth by an update of one column of every record of a branch", "%", worst_growth, 5, true, growth_where});
+  report.goals.push_back(
+      {"growth by an update of one column of every record of a branch", "%", worst_growth, 5, true, growth_where});
 }
 
 }  // namespace bench::branches

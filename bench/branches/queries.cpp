@@ -11,7 +11,9 @@ using namespace versions;
 namespace {
 
 // Selects four fifths: scans stay scans.
-bool wanted(base::BytesView record) { return static_cast<uint64_t>(bson::DocumentView(record)["c0"].as_int64()) % 5 != 0; }
+bool wanted(base::BytesView record) {
+  return static_cast<uint64_t>(bson::DocumentView(record)["c0"].as_int64()) % 5 != 0;
+}
 
 void count(Found& found, base::BytesView record) {
   ++found.records;

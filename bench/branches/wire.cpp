@@ -27,7 +27,8 @@ void fill(datasets::replay::Client& client, size_t documents) {
   base::Random random(9);
   for (size_t first = 1; first <= documents; first += 1000) {
     std::vector<base::Bytes> records;
-    for (size_t id = first; id <= std::min(documents, first + 999); ++id) records.push_back(random_record(random, static_cast<int64_t>(id)));
+    for (size_t id = first; id <= std::min(documents, first + 999); ++id)
+      records.push_back(random_record(random, static_cast<int64_t>(id)));
     std::vector<bson::DocumentView> views(records.begin(), records.end());
     if (!client.insert(database, "things", views).empty()) throw std::runtime_error("documents were refused");
   }
@@ -68,9 +69,11 @@ void run_over_the_wire(const Settings& settings, Report& report) {
     table.rows.push_back({std::to_string(there), number_text(ms), number_text(bare)});
   }
   figure.tables.push_back(std::move(table));
-  figure.notes.push_back(fmt::format("{} documents of 1 KB; one connection, {} calls each, all threads of the server.", settings.documents, sample));
+  figure.notes.push_back(
+      fmt::format("{} documents of 1 KB; one connection, {} calls each, all threads of the server.", settings.documents, sample));
   report.figures.push_back(std::move(figure));
-  report.goals.push_back({fmt::format("a branch of {} documents, over the wire", settings.documents), "ms", worst, 0.5, true, by_number});
+  report.goals.push_back(
+      {fmt::format("a branch of {} documents, over the wire", settings.documents), "ms", worst, 0.5, true, by_number});
 }
 
 }  // namespace bench::branches

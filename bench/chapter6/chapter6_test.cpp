@@ -11,7 +11,9 @@ using namespace bench::chapter6;
 
 namespace {
 
-Workload made_up(const char* name) { return load(name, {.data = {}, .synthetic_bytes = 1 << 20}); }
+Workload made_up(const char* name) {
+  return load(name, {.data = {}, .synthetic_bytes = 1 << 20});
+}
 
 }  // namespace
 
@@ -43,15 +45,18 @@ TEST_CASE("reads ask for what has been inserted, and what is left to insert is n
     for (const Operation& operation : operations) {
       REQUIRE_FALSE(operation.records.empty());
       for (const uint32_t record : operation.records) {
-        if (operation.insert) REQUIRE(there.insert(record).second);
-        else REQUIRE(there.contains(record));
+        if (operation.insert)
+          REQUIRE(there.insert(record).second);
+        else
+          REQUIRE(there.contains(record));
       }
       reads += !operation.insert;
     }
   };
   check(load.mixed(200, 0.5));
   check(load.inserts(70, 20));
-  for (const Load::Follow follow : {Load::Follow::once, Load::Follow::thread, Load::Follow::views}) check(load.inserts_with_reads(100, follow));
+  for (const Load::Follow follow : {Load::Follow::once, Load::Follow::thread, Load::Follow::views})
+    check(load.inserts_with_reads(100, follow));
   REQUIRE(reads > 150);
   check(load.inserts(workload.records.size(), 100));
   REQUIRE(there.size() == workload.records.size());

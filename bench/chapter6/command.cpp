@@ -65,8 +65,10 @@ void choose(Arguments& arguments) {
   }
   if (arguments.sample_mb) settings.bytes_max = arguments.sample_mb << 20;
   if (settings.server.empty()) settings.server = server_beside_this_program();
-  if (arguments.synthetic) settings.data.data.reset();
-  else settings.data.data = arguments.data.empty() ? find_data() : arguments.data;
+  if (arguments.synthetic)
+    settings.data.data.reset();
+  else
+    settings.data.data = arguments.data.empty() ? find_data() : arguments.data;
 }
 
 int run(Arguments& arguments) {
@@ -79,13 +81,18 @@ int run(Arguments& arguments) {
   clean_up_when_interrupted();
   Report report;
   report.title = "dbDedup, chapter 6";
-  report.command = fmt::format("palimpsest bench dedup{}{}", arguments.all ? " --all" : "", arguments.tiny ? " --tiny" : arguments.quick ? " --quick" : "") + (arguments.goals ? " --goals" : "");
+  report.command = fmt::format("palimpsest bench dedup{}{}", arguments.all ? " --all" : "",
+                               arguments.tiny    ? " --tiny"
+                               : arguments.quick ? " --quick"
+                                                 : "") +
+                   (arguments.goals ? " --goals" : "");
   for (const std::string& figure : arguments.figures) report.command += " --figure " + figure;
   for (const std::string& group : arguments.goal_groups) report.command += " --goal " + group;
   report.about.emplace_back("machine", fmt::format("{}, {} threads", processor(), std::thread::hardware_concurrency()));
   report.about.emplace_back("beside", fmt::format("{}; {}; xdelta3 as a library", git_version(), zstd_version()));
   if (arguments.sample_mb) report.command += fmt::format(" --sample-mb {}", arguments.sample_mb);
-  if (arguments.quick || arguments.tiny || arguments.sample_mb) report.about.emplace_back("sample", "of each workload a small part: the figures are not those of the whole");
+  if (arguments.quick || arguments.tiny || arguments.sample_mb)
+    report.about.emplace_back("sample", "of each workload a small part: the figures are not those of the whole");
 
   Suite suite(settings, report);
   const auto keep = [&] {  // what there is, should the rest fail
@@ -113,18 +120,22 @@ Run add_options(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   Settings& settings = arguments->settings;
   parser.add_flag("--all", arguments->all, "every figure and table, and the goals");
-  parser.add_option("--figure", arguments->figures, "these alone: 6.1 … 6.12, T4.1, T6.1, T6.2")->check(CLI::IsMember(names_of(experiments())));
+  parser.add_option("--figure", arguments->figures, "these alone: 6.1 … 6.12, T4.1, T6.1, T6.2")
+      ->check(CLI::IsMember(names_of(experiments())));
   parser.add_flag("--goals", arguments->goals, "the figures to reach");
-  parser.add_option("--goal", arguments->goal_groups, "a group of them alone: sizes, detection, speed, reads, load, restart")->check(CLI::IsMember(names_of(goals())));
+  parser.add_option("--goal", arguments->goal_groups, "a group of them alone: sizes, detection, speed, reads, load, restart")
+      ->check(CLI::IsMember(names_of(goals())));
   parser.add_flag("--quick", arguments->quick, "a small sample of each workload: two or three minutes for --all");
   parser.add_flag("--tiny", arguments->tiny, "a few hundred records of each: does it work?");
   parser.add_option("--sample-mb", arguments->sample_mb, "no more of each workload than this")->check(CLI::PositiveNumber);
   add_report(parser, arguments->report_folder);
-  parser.add_option("--data", arguments->data, "the folder with the data sets wiki, enron, stackexchange, boards, versions (default: "
-                                               "shared/datasets above the working directory or this program; what isn't there is made up)");
+  parser.add_option("--data", arguments->data,
+                    "the folder with the data sets wiki, enron, stackexchange, boards, versions (default: "
+                    "shared/datasets above the working directory or this program; what isn't there is made up)");
   parser.add_flag("--synthetic", arguments->synthetic, "made-up data with the numbers of table 6.1, whatever data there is");
   parser.add_option("--history", settings.histories, "git repositories whose histories are measured beside `versions`");
-  parser.add_option("--server", settings.server, "the palimpsestd to start for figures that need one (default: beside this program)");
+  parser.add_option("--server", settings.server,
+                    "the palimpsestd to start for figures that need one (default: beside this program)");
   add_scratch(parser, settings.scratch);
   parser.add_flag("--quiet", settings.quiet, "no progress");
   return [arguments] { return run(*arguments); };

@@ -8,7 +8,7 @@ namespace bench::chapter6 {
 namespace {
 
 struct Cached {
-  double hits = 0;   // of the sources wanted in the second half, the cache being warm
+  double hits = 0;  // of the sources wanted in the second half, the cache being warm
   double ratio = 0;
 };
 
@@ -23,7 +23,8 @@ Cached measure(const Workload& workload, size_t cache_bytes, uint32_t reward) {
     replay.step(workload.records[i]);
   }
   const auto all = replay.stats();
-  const auto hits = static_cast<double>(all.source_hits - half.source_hits), misses = static_cast<double>(all.source_fetches - half.source_fetches);
+  const auto hits = static_cast<double>(all.source_hits - half.source_hits),
+             misses = static_cast<double>(all.source_fetches - half.source_fetches);
   return {hits + misses > 0 ? hits / (hits + misses) : 0, replay.ratio()};
 }
 
@@ -42,10 +43,13 @@ void source_cache_size(Suite& suite) {
   }
   Figure& figure = suite.figure("6.6", "Source record cache size");
   figure.plots.push_back(std::move(plot));
-  figure.notes.push_back(fmt::format("Steady state: the second half of {:.0f} MB of the wiki. The thesis has 20 GB, so that its 32 MB are a smaller part than the same cache here.",
-                                     static_cast<double>(workload.bytes()) / 1e6));
+  figure.notes.push_back(
+      fmt::format("Steady state: the second half of {:.0f} MB of the wiki. The thesis has 20 GB, so that its 32 MB are a smaller "
+                  "part than the same cache here.",
+                  static_cast<double>(workload.bytes()) / 1e6));
   suite.claim({"6.6", "Preferring cached sources adds about 10 points of hits (75 % to 87 % at 32 MB)",
-               fmt::format("at 8 MB {:.1f} % without, {:.1f} % with the reward", without * 100, with * 100), with - without >= 0.05});
+               fmt::format("at 8 MB {:.1f} % without, {:.1f} % with the reward", without * 100, with * 100),
+               with - without >= 0.05});
 }
 
 void reward_score(Suite& suite) {
@@ -60,7 +64,8 @@ void reward_score(Suite& suite) {
     const Cached cached = measure(workload, cache_bytes, reward);
     ratio.points.emplace_back(reward, cached.ratio / none.ratio * 100);
     misses.points.emplace_back(reward, (1 - cached.hits) * 100);
-    table.rows.push_back({std::to_string(reward), number_text(cached.ratio) + "x", number_text(cached.ratio / none.ratio), number_text((1 - cached.hits) * 100)});
+    table.rows.push_back({std::to_string(reward), number_text(cached.ratio) + "x", number_text(cached.ratio / none.ratio),
+                          number_text((1 - cached.hits) * 100)});
     if (reward == 0) miss_0 = 1 - cached.hits;
     if (reward == 2) miss_2 = 1 - cached.hits, ratio_2 = cached.ratio / none.ratio;
   }
@@ -69,7 +74,9 @@ void reward_score(Suite& suite) {
   figure.tables.push_back(std::move(table));
   const double cut = miss_0 > 0 ? 1 - miss_2 / miss_0 : 0;
   suite.claim({"6.7", "A reward of 2 cuts the misses by 40 % and does not reduce the compression noticeably",
-               fmt::format("misses from {:.1f} % to {:.1f} %, compression {:.1f} % of that without a cache", miss_0 * 100, miss_2 * 100, ratio_2 * 100), cut >= 0.3 && ratio_2 >= 0.97});
+               fmt::format("misses from {:.1f} % to {:.1f} %, compression {:.1f} % of that without a cache", miss_0 * 100,
+                           miss_2 * 100, ratio_2 * 100),
+               cut >= 0.3 && ratio_2 >= 0.97});
 }
 
 }  // namespace bench::chapter6

@@ -6,7 +6,8 @@
 namespace bench::chapter6 {
 
 void storage_and_network(Suite& suite) {
-  Table table{"", {"", "storage, dedup alone", "network, forward deltas", "network over storage", "forward deltas in zstd batches"}, {}};
+  Table table{
+      "", {"", "storage, dedup alone", "network, forward deltas", "network over storage", "forward deltas in zstd batches"}, {}};
   BarChart chart{"Network ratio over storage ratio (1: equal)", {}};
   double farthest = 0;
   for (const char* name : four) {
@@ -17,13 +18,17 @@ void storage_and_network(Suite& suite) {
     const double relative = sizes.dedup_ratio() > 0 ? network / sizes.dedup_ratio() : 0;
     farthest = std::max(farthest, std::abs(relative - 1));
     chart.bars.push_back({name, relative, 0, {}});
-    table.rows.push_back({name, number_text(sizes.dedup_ratio()) + "x", number_text(network) + "x", number_text(relative), number_text(zstd) + "x"});
+    table.rows.push_back({name, number_text(sizes.dedup_ratio()) + "x", number_text(network) + "x", number_text(relative),
+                          number_text(zstd) + "x"});
   }
   Figure& figure = suite.figure("6.2", "Storage and network bandwidth savings, 64 B chunks");
   figure.charts.push_back(std::move(chart));
   figure.tables.push_back(std::move(table));
-  figure.notes.push_back("From a data directory of the thesis's profile: stored bytes before block compression, headers included, and what the log's forward deltas take.");
-  suite.claim({"6.2", "The network ratio is within 5 % of the storage ratio", fmt::format("at most {:.0f} % apart", farthest * 100), farthest <= 0.05});
+  figure.notes.push_back(
+      "From a data directory of the thesis's profile: stored bytes before block compression, headers included, and what the "
+      "log's forward deltas take.");
+  suite.claim({"6.2", "The network ratio is within 5 % of the storage ratio",
+               fmt::format("at most {:.0f} % apart", farthest * 100), farthest <= 0.05});
 }
 
 void limited_bandwidth(Suite& suite) {
@@ -53,11 +58,14 @@ void limited_bandwidth(Suite& suite) {
   }
   Figure& figure = suite.figure("6.5", "Insertion throughput under limited bandwidth");
   figure.plots.push_back(std::move(plot));
-  figure.notes.push_back(fmt::format("Computed: the slower of the measured insert rate ({:.0f} a second without, {:.0f} with dedup, one connection in process) and of the link, "
-                                     "with {:.0f} and {:.0f} bytes of log a record; synchronization every 1000 inserts hides a link that keeps up.",
-                                     lines[0].rate, lines[1].rate, lines[0].log_bytes, lines[1].log_bytes));
+  figure.notes.push_back(
+      fmt::format("Computed: the slower of the measured insert rate ({:.0f} a second without, {:.0f} with dedup, one connection "
+                  "in process) and of the link, "
+                  "with {:.0f} and {:.0f} bytes of log a record; synchronization every 1000 inserts hides a link that keeps up.",
+                  lines[0].rate, lines[1].rate, lines[0].log_bytes, lines[1].log_bytes));
   suite.claim({"6.5", "With little bandwidth dedup keeps the full insert rate where the raw log throttles it",
-               fmt::format("at 100 Mbit/s {:.0f} % of the full rate with dedup, {:.0f} % without", with_at_100 * 100, without_at_100 * 100),
+               fmt::format("at 100 Mbit/s {:.0f} % of the full rate with dedup, {:.0f} % without", with_at_100 * 100,
+                           without_at_100 * 100),
                with_at_100 > 2 * without_at_100 || without_at_100 >= 1});
 }
 

@@ -4,9 +4,9 @@
 
 #include <unordered_map>
 
-#include "bench/data/stored.h"
 #include "bench/chapter6/figures.h"
 #include "bench/chapter6/replay.h"
+#include "bench/data/stored.h"
 #include "bench/peers/blocks.h"
 #include "bench/peers/deltas.h"
 #include "bench/peers/programs.h"
@@ -20,15 +20,23 @@ struct Bars {
   Table table;
 };
 
-double over(uint64_t whole, uint64_t part) { return part ? static_cast<double>(whole) / static_cast<double>(part) : 0; }
-std::string ratio_text(double ratio) { return ratio > 0 ? number_text(ratio) + "x" : "-"; }
+double over(uint64_t whole, uint64_t part) {
+  return part ? static_cast<double>(whole) / static_cast<double>(part) : 0;
+}
+std::string ratio_text(double ratio) {
+  return ratio > 0 ? number_text(ratio) + "x" : "-";
+}
 
 // One method: its ratio alone, with blocks compressed by snappy and by zstd, and its index.
 void add(Bars& bars, const std::string& name, double alone, double snappy, double zstd, uint64_t index_bytes, size_t records) {
   bars.ratio.bars.push_back({name, std::max(alone, snappy), snappy > alone ? alone : 0, {}});
   const double a_record = records ? static_cast<double>(index_bytes) / static_cast<double>(records) : 0;
-  if (index_bytes) bars.memory.bars.push_back({name, static_cast<double>(index_bytes) / 1e6, 0, fmt::format("{} MB, {:.0f} B a record", number_text(static_cast<double>(index_bytes) / 1e6), a_record)});
-  bars.table.rows.push_back({name, ratio_text(alone), ratio_text(snappy), ratio_text(zstd), index_bytes ? fmt::format("{:.1f}", a_record) : "-"});
+  if (index_bytes)
+    bars.memory.bars.push_back(
+        {name, static_cast<double>(index_bytes) / 1e6, 0,
+         fmt::format("{} MB, {:.0f} B a record", number_text(static_cast<double>(index_bytes) / 1e6), a_record)});
+  bars.table.rows.push_back(
+      {name, ratio_text(alone), ratio_text(snappy), ratio_text(zstd), index_bytes ? fmt::format("{:.1f}", a_record) : "-"});
 }
 
 struct Measured {
@@ -41,7 +49,8 @@ Measured add_encoder(Bars& bars, const std::string& name, const Workload& worklo
   const MemoryRecords& records = replay.records();
   const double alone = replay.ratio(), snappy = replay.over(records.block_bytes(MemoryRecords::Block::snappy));
   const auto stats = replay.stats();
-  add(bars, name, alone, snappy, replay.over(records.block_bytes(MemoryRecords::Block::zstd)), stats.index_live_bytes, workload.records.size());
+  add(bars, name, alone, snappy, replay.over(records.block_bytes(MemoryRecords::Block::zstd)), stats.index_live_bytes,
+      workload.records.size());
   return {alone, snappy, static_cast<double>(stats.index_live_bytes)};
 }
 
@@ -60,12 +69,14 @@ Measured add_exact(Bars& bars, const std::string& name, const Workload& workload
 }
 
 void add_blocks(Bars& bars, const Workload& workload) {
-  for (const auto& [name, method] : {std::pair{"snappy", BlockCompressor::Method::snappy}, {"zstd", BlockCompressor::Method::zstd}}) {
+  for (const auto& [name, method] :
+       {std::pair{"snappy", BlockCompressor::Method::snappy}, {"zstd", BlockCompressor::Method::zstd}}) {
     BlockCompressor blocks(method, 32 << 10);
     for (const Record& record : workload.records) blocks.add(record.document);
     const double ratio = over(workload.bytes(), blocks.finish());
     bars.ratio.bars.push_back({std::string(name) + ", 32 KB blocks", ratio, 0, {}});
-    bars.table.rows.push_back({std::string(name) + ", 32 KB blocks", "-", method == BlockCompressor::Method::snappy ? ratio_text(ratio) : "-",
+    bars.table.rows.push_back({std::string(name) + ", 32 KB blocks", "-",
+                               method == BlockCompressor::Method::snappy ? ratio_text(ratio) : "-",
                                method == BlockCompressor::Method::zstd ? ratio_text(ratio) : "-", "-"});
   }
 }
@@ -86,7 +97,8 @@ void add_files(Suite& suite, Table& table, const Workload& workload) {
   };
   for (const Kind& kind : kinds) {
     const StoredSizes& sizes = suite.stored(workload.name, Suite::Order::time, kind.options);
-    table.rows.push_back({workload.name, kind.name, ratio_text(sizes.dedup_ratio()), ratio_text(sizes.file_ratio()), number_text(static_cast<double>(sizes.file_bytes) / 1e6)});
+    table.rows.push_back({workload.name, kind.name, ratio_text(sizes.dedup_ratio()), ratio_text(sizes.file_ratio()),
+                          number_text(static_cast<double>(sizes.file_bytes) / 1e6)});
   }
 }
 
@@ -145,17 +157,25 @@ void ratio_and_index_memory(Suite& suite) {
     figure.tables.push_back(std::move(bars.table));
   }
   figure.tables.push_back(std::move(files));
-  figure.notes.push_back("dbDedup: the thesis's profile; index memory is that of entries in use. Blocks of 32 KB in the order of writing, each compressed alone. Exact dedup: every unique chunk "
-                         "indexed, 20 B of SHA-1 and 8 B of place; runs of known chunks cost one reference.");
+  figure.notes.push_back(
+      "dbDedup: the thesis's profile; index memory is that of entries in use. Blocks of 32 KB in the order of writing, each "
+      "compressed alone. Exact dedup: every unique chunk "
+      "indexed, 20 B of SHA-1 and 8 B of place; runs of known chunks cost one reference.");
 
-  auto claim = [&](const std::string& text, bool holds, const std::string& measured) { suite.claim({"6.1", text, measured, holds}); };
+  auto claim = [&](const std::string& text, bool holds, const std::string& measured) {
+    suite.claim({"6.1", text, measured, holds});
+  };
   claim("Wikipedia: smaller chunks make dbDedup better (26x at 1 KB, 37x at 64 B)", wiki_64.alone > wiki_1k.alone,
         fmt::format("wiki: {:.1f}x at 1 KB, {:.1f}x at 64 B", wiki_1k.alone, wiki_64.alone));
-  claim("Wikipedia: dbDedup at 64 B is 16 times exact dedup at 4 KB (37x, 2.3x), with less index memory", wiki_64.alone > 4 * wiki_exact_4k.alone && wiki_64.index_bytes < wiki_exact_4k.index_bytes,
-        fmt::format("wiki: {:.1f}x with {:.2f} MB, {:.1f}x with {:.2f} MB", wiki_64.alone, wiki_64.index_bytes / 1e6, wiki_exact_4k.alone, wiki_exact_4k.index_bytes / 1e6));
-  claim("Wikipedia: exact dedup at 64 B finds less (15x) and needs an index ten times as large", wiki_exact_64.alone < wiki_64.alone && wiki_exact_64.index_bytes > 10 * wiki_64.index_bytes,
+  claim("Wikipedia: dbDedup at 64 B is 16 times exact dedup at 4 KB (37x, 2.3x), with less index memory",
+        wiki_64.alone > 4 * wiki_exact_4k.alone && wiki_64.index_bytes < wiki_exact_4k.index_bytes,
+        fmt::format("wiki: {:.1f}x with {:.2f} MB, {:.1f}x with {:.2f} MB", wiki_64.alone, wiki_64.index_bytes / 1e6,
+                    wiki_exact_4k.alone, wiki_exact_4k.index_bytes / 1e6));
+  claim("Wikipedia: exact dedup at 64 B finds less (15x) and needs an index ten times as large",
+        wiki_exact_64.alone < wiki_64.alone && wiki_exact_64.index_bytes > 10 * wiki_64.index_bytes,
         fmt::format("wiki: {:.1f}x with {:.2f} MB", wiki_exact_64.alone, wiki_exact_64.index_bytes / 1e6));
-  claim("Wikipedia: 37x alone, 61x with snappy", wiki_64.alone >= 33 && wiki_64.snappy >= 55, fmt::format("wiki: {:.1f}x alone, {:.1f}x with snappy", wiki_64.alone, wiki_64.snappy));
+  claim("Wikipedia: 37x alone, 61x with snappy", wiki_64.alone >= 33 && wiki_64.snappy >= 55,
+        fmt::format("wiki: {:.1f}x alone, {:.1f}x with snappy", wiki_64.alone, wiki_64.snappy));
 }
 
 }  // namespace bench::chapter6

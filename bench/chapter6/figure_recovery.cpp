@@ -13,7 +13,7 @@ enum class Event { none, failure, restart };
 
 struct Run {
   std::vector<std::pair<double, double>> ratios;  // records, ratio of the log over the last 2000
-  uint64_t forward_after = 0;  // of the first 2000 records after the event
+  uint64_t forward_after = 0;                     // of the first 2000 records after the event
   double rebuild_seconds = 0;
   uint64_t rebuilt = 0;
 };
@@ -40,7 +40,8 @@ Run measure(const Workload& workload, const Options& options, Event event, size_
       whole -= last.front().first, forward -= last.front().second;
       last.pop_front();
     }
-    if (i % step == 0 && last.size() == window && forward > 0) run.ratios.emplace_back(static_cast<double>(i), static_cast<double>(whole) / static_cast<double>(forward));
+    if (i % step == 0 && last.size() == window && forward > 0)
+      run.ratios.emplace_back(static_cast<double>(i), static_cast<double>(whole) / static_cast<double>(forward));
   }
   return run;
 }
@@ -73,14 +74,20 @@ void failure_recovery(Suite& suite) {
   Figure& figure = suite.figure("6.9", "Failure recovery");
   figure.plots.push_back(std::move(plot));
   const Dip lost = dip(normal, failed, at), came_back = dip(normal, restarted, at);
-  figure.notes.push_back(fmt::format("At record {}: with the index lost the ratio falls by {:.0f} % and is back within 5 % after {:.0f} records; restarted it falls by {:.1f} %. "
-                                     "Filling the index again took {:.3f} CPU seconds for {} records.",
-                                     at, lost.deepest * 100, lost.back, came_back.deepest * 100, restarted.rebuild_seconds, restarted.rebuilt));
+  figure.notes.push_back(
+      fmt::format("At record {}: with the index lost the ratio falls by {:.0f} % and is back within 5 % after {:.0f} records; "
+                  "restarted it falls by {:.1f} %. "
+                  "Filling the index again took {:.3f} CPU seconds for {} records.",
+                  at, lost.deepest * 100, lost.back, came_back.deepest * 100, restarted.rebuild_seconds, restarted.rebuilt));
   suite.claim({"6.9", "With the index lost the ratio falls significantly, and is back after about 50,000 records",
-               fmt::format("falls by {:.0f} %, back within 5 % after {:.0f} records", lost.deepest * 100, lost.back), lost.deepest > 0.1 && lost.back <= 50'000});
-  const double seconds_200k = restarted.rebuilt ? restarted.rebuild_seconds * 200'000 / static_cast<double>(restarted.rebuilt) : 0;
-  suite.claim({"6.9", "After a restart the index is back in less than three seconds for 200,000 records, as if nothing had happened",
-               fmt::format("{:.2f} s for 200,000 records, at most {:.1f} % below", seconds_200k, came_back.deepest * 100), seconds_200k < 3 && came_back.deepest <= 0.05});
+               fmt::format("falls by {:.0f} %, back within 5 % after {:.0f} records", lost.deepest * 100, lost.back),
+               lost.deepest > 0.1 && lost.back <= 50'000});
+  const double seconds_200k =
+      restarted.rebuilt ? restarted.rebuild_seconds * 200'000 / static_cast<double>(restarted.rebuilt) : 0;
+  suite.claim({"6.9",
+               "After a restart the index is back in less than three seconds for 200,000 records, as if nothing had happened",
+               fmt::format("{:.2f} s for 200,000 records, at most {:.1f} % below", seconds_200k, came_back.deepest * 100),
+               seconds_200k < 3 && came_back.deepest <= 0.05});
 }
 
 void restart_goals(Suite& suite) {
@@ -88,10 +95,14 @@ void restart_goals(Suite& suite) {
   const size_t at = workload.records.size() / 2;
   const Options options = Options::of(Profile::balanced);
   const Run normal = measure(workload, options, Event::none, at), restarted = measure(workload, options, Event::restart, at);
-  const double lost = normal.forward_after ? 1 - static_cast<double>(normal.forward_after) / static_cast<double>(restarted.forward_after) : 0;
-  const double seconds_200k = restarted.rebuilt ? restarted.rebuild_seconds * 200'000 / static_cast<double>(restarted.rebuilt) : 0;
-  suite.goal({"restart: index back, seconds for 200,000 records", "s", seconds_200k, 3, true, fmt::format("{} records in {:.3f} CPU s", restarted.rebuilt, restarted.rebuild_seconds)});
-  suite.goal({"restart: dip of the ratio", "%", lost * 100, 1, true, "log of the wiki: the first 2000 records after a restart half-way, against the same without"});
+  const double lost =
+      normal.forward_after ? 1 - static_cast<double>(normal.forward_after) / static_cast<double>(restarted.forward_after) : 0;
+  const double seconds_200k =
+      restarted.rebuilt ? restarted.rebuild_seconds * 200'000 / static_cast<double>(restarted.rebuilt) : 0;
+  suite.goal({"restart: index back, seconds for 200,000 records", "s", seconds_200k, 3, true,
+              fmt::format("{} records in {:.3f} CPU s", restarted.rebuilt, restarted.rebuild_seconds)});
+  suite.goal({"restart: dip of the ratio", "%", lost * 100, 1, true,
+              "log of the wiki: the first 2000 records after a restart half-way, against the same without"});
 }
 
 }  // namespace bench::chapter6

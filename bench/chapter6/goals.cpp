@@ -21,15 +21,21 @@
 namespace bench::chapter6 {
 namespace {
 
-double ratio(uint64_t whole, uint64_t part) { return part ? static_cast<double>(whole) / static_cast<double>(part) : 0; }
-double mb(uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+double ratio(uint64_t whole, uint64_t part) {
+  return part ? static_cast<double>(whole) / static_cast<double>(part) : 0;
+}
+double mb(uint64_t bytes) {
+  return static_cast<double>(bytes) / 1e6;
+}
 
 void history_goals(Suite& suite, const Workload& workload, const StoredSizes& balanced, const StoredSizes& archive) {
   const Suite::Peers& peers = suite.peers(workload);
-  suite.goal({"git gc --aggressive over files, balanced, " + workload.name, "x", ratio(peers.git_bytes, balanced.file_bytes), 1.5, false,
-              fmt::format("{:.2f} MB of blobs in git's pack ({:.1f}x), {:.2f} MB in files ({:.1f}x)", mb(peers.git_bytes), ratio(workload.bytes(), peers.git_bytes), mb(balanced.file_bytes),
-                          balanced.file_ratio())});
-  suite.goal({"archive's ratio over zstd -19 --long=31, " + workload.name, "%", ratio(peers.zstd_19_bytes, archive.file_bytes) * 100, 85, false,
+  suite.goal({"git gc --aggressive over files, balanced, " + workload.name, "x", ratio(peers.git_bytes, balanced.file_bytes), 1.5,
+              false,
+              fmt::format("{:.2f} MB of blobs in git's pack ({:.1f}x), {:.2f} MB in files ({:.1f}x)", mb(peers.git_bytes),
+                          ratio(workload.bytes(), peers.git_bytes), mb(balanced.file_bytes), balanced.file_ratio())});
+  suite.goal({"archive's ratio over zstd -19 --long=31, " + workload.name, "%",
+              ratio(peers.zstd_19_bytes, archive.file_bytes) * 100, 85, false,
               fmt::format("{:.1f}x in files, zstd {:.1f}x", archive.file_ratio(), ratio(workload.bytes(), peers.zstd_19_bytes))});
 }
 
@@ -76,24 +82,33 @@ std::vector<std::pair<std::string, std::pair<Bytes, Bytes>>> adversaries(size_t 
 
 void size_goals(Suite& suite) {
   const StoredOptions balanced{.version_keys = true}, archive{.profile = "archive", .version_keys = true};
-  auto files = [&](const char* name, const StoredOptions& options) -> const StoredSizes& { return suite.stored(name, Suite::Order::file, options); };
-  auto note = [](const StoredSizes& sizes) { return fmt::format("{:.1f} MB in {:.2f} MB of files, {:.2f}x before blocks", mb(sizes.logical_bytes), mb(sizes.file_bytes), sizes.dedup_ratio()); };
+  auto files = [&](const char* name, const StoredOptions& options) -> const StoredSizes& {
+    return suite.stored(name, Suite::Order::file, options);
+  };
+  auto note = [](const StoredSizes& sizes) {
+    return fmt::format("{:.1f} MB in {:.2f} MB of files, {:.2f}x before blocks", mb(sizes.logical_bytes), mb(sizes.file_bytes),
+                       sizes.dedup_ratio());
+  };
 
   history_goals(suite, suite.in_file_order("versions"), files("versions", balanced), files("versions", archive));
   // Pages of the wiki that were revised often, half of what a figure that is run many times takes.
   Workload revised = suite.in_file_order("wiki").histories(20).sample(suite.settings.tuning_bytes_max / 2);
   revised.name = "often revised pages of the wiki";
   if (!revised.records.empty()) {
-    history_goals(suite, revised, stored_sizes(revised, balanced, suite.settings.scratch), stored_sizes(revised, archive, suite.settings.scratch));
+    history_goals(suite, revised, stored_sizes(revised, balanced, suite.settings.scratch),
+                  stored_sizes(revised, archive, suite.settings.scratch));
   }
   for (const std::string& repository : suite.settings.histories) {
     const Workload history = load_history(repository);
-    history_goals(suite, history, stored_sizes(history, balanced, suite.settings.scratch), stored_sizes(history, archive, suite.settings.scratch));
+    history_goals(suite, history, stored_sizes(history, balanced, suite.settings.scratch),
+                  stored_sizes(history, archive, suite.settings.scratch));
   }
-  suite.goal({"wiki in files, balanced", "x", files("wiki", balanced).file_ratio(), 28, false, note(files("wiki", balanced)) + "; as `palimpsest replay` loads it, versions declared"});
+  suite.goal({"wiki in files, balanced", "x", files("wiki", balanced).file_ratio(), 28, false,
+              note(files("wiki", balanced)) + "; as `palimpsest replay` loads it, versions declared"});
   suite.goal({"wiki in files, archive", "x", files("wiki", archive).file_ratio(), 33, false, note(files("wiki", archive))});
   suite.goal({"mail in files, balanced", "x", files("mail", balanced).file_ratio(), 4.2, false, note(files("mail", balanced))});
-  suite.goal({"forum in files, balanced", "x", files("boards", balanced).file_ratio(), 3.2, false, note(files("boards", balanced))});
+  suite.goal(
+      {"forum in files, balanced", "x", files("boards", balanced).file_ratio(), 3.2, false, note(files("boards", balanced))});
 }
 
 // Of every record with a predecessor: what it costs as a delta against the chosen source, and against the
@@ -119,11 +134,15 @@ void detection_goals(Suite& suite) {
     suite.goal({fmt::format("delta size over the true predecessor's, {}", name), "x", ratio(chosen, true_predecessor), 1.10, true,
                 fmt::format("{} records; no versions declared; what found no source counts whole", records)});
     const auto stats = replay.stats();
-    suite.goal({fmt::format("index memory a record, live, {}", name), "B", ratio(stats.index_live_bytes, stats.index_records), 12, true,
-                fmt::format("{:.3f} MB of entries in use for {} records; the table has {:.3f} MB", mb(stats.index_live_bytes), stats.index_records, mb(stats.index_bytes))});
+    suite.goal({fmt::format("index memory a record, live, {}", name), "B", ratio(stats.index_live_bytes, stats.index_records), 12,
+                true,
+                fmt::format("{:.3f} MB of entries in use for {} records; the table has {:.3f} MB", mb(stats.index_live_bytes),
+                            stats.index_records, mb(stats.index_bytes))});
     if (std::string(name) != "wiki") continue;
-    suite.goal({"whole pipeline, one thread", "GB/s", static_cast<double>(replay.content_bytes()) / 1e9 / replay.encode_cpu_seconds(), 0.8, false,
-                fmt::format("{:.1f} MB of the wiki in {:.2f} CPU s: sketch, lookup, sources, deltas both ways", mb(replay.content_bytes()), replay.encode_cpu_seconds())});
+    suite.goal({"whole pipeline, one thread", "GB/s",
+                static_cast<double>(replay.content_bytes()) / 1e9 / replay.encode_cpu_seconds(), 0.8, false,
+                fmt::format("{:.1f} MB of the wiki in {:.2f} CPU s: sketch, lookup, sources, deltas both ways",
+                            mb(replay.content_bytes()), replay.encode_cpu_seconds())});
   }
 }
 
@@ -134,8 +153,10 @@ void entropy_goals(Suite& suite, const std::vector<Pair>& all) {
   dedup::DictionaryTrainer trainer(1);
   std::vector<Pair> measured;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (i % 2) measured.push_back(all[i]);
-    else if (const auto both = dedup::encode_two_way(all[i].before, all[i].after)) trainer.see(both->backward);
+    if (i % 2)
+      measured.push_back(all[i]);
+    else if (const auto both = dedup::encode_two_way(all[i].before, all[i].after))
+      trainer.see(both->backward);
   }
   dedup::EntropyCoder coder;
   const auto dictionary = trainer.train();
@@ -155,8 +176,10 @@ void entropy_goals(Suite& suite, const std::vector<Pair>& all) {
   });
   uint64_t bytes = 0;
   for (const Pair& pair : measured) bytes += pair.before.size();
-  const std::string note = fmt::format("{} pairs, dictionary of {} B trained on {} others", measured.size(), dictionary ? dictionary->size() : 0, trainer.seen());
-  suite.goal({"delta encode, both ways, and packing the stored form", "GB/s", static_cast<double>(bytes) / 1e9 / seconds, 1.2, false, note});
+  const std::string note = fmt::format("{} pairs, dictionary of {} B trained on {} others", measured.size(),
+                                       dictionary ? dictionary->size() : 0, trainer.seen());
+  suite.goal({"delta encode, both ways, and packing the stored form", "GB/s", static_cast<double>(bytes) / 1e9 / seconds, 1.2,
+              false, note});
   suite.goal({"ratio of the packed form", "x", ratio(bytes, packed_bytes), 70, false, note});
 }
 
@@ -171,7 +194,8 @@ void speed_goals(Suite& suite) {
     const double seconds = least_cpu_seconds(rounds, [&] {
       for (const Record& record : workload.records) features += sketcher.sketch(0, record.document).size();
     });
-    suite.goal({"sketch", "GB/s", static_cast<double>(workload.bytes()) / 1e9 / seconds, 1.8, false, fmt::format("wiki, {} features", features / rounds)});
+    suite.goal({"sketch", "GB/s", static_cast<double>(workload.bytes()) / 1e9 / seconds, 1.8, false,
+                fmt::format("wiki, {} features", features / rounds)});
   }
   auto some = pairs(workload, 8 << 10, 32 << 10, 1500);
   if (some.empty()) some = pairs(workload, 256, 1 << 20, 1500);
@@ -202,7 +226,8 @@ void speed_goals(Suite& suite) {
     return fmt::format("{:.2f} GB/s {:.0f}x", bytes / 1e9 / seconds, bytes / static_cast<double>(size));
   };
   suite.goal({"delta encode, both ways, prose of 8 to 32 KB", "GB/s", bytes / 1e9 / encode_seconds, 2.0, false,
-              fmt::format("{:.0f}x forward; zstd refPrefix 1 {}, 3 {}; xdelta3 {}", bytes / static_cast<double>(delta_bytes), peer(zstd_delta_1), peer(zstd_delta_3), peer(xdelta3_delta))});
+              fmt::format("{:.0f}x forward; zstd refPrefix 1 {}, 3 {}; xdelta3 {}", bytes / static_cast<double>(delta_bytes),
+                          peer(zstd_delta_1), peer(zstd_delta_3), peer(xdelta3_delta))});
   entropy_goals(suite, some);
   double slowest = 1e300;
   std::string what;
@@ -215,12 +240,14 @@ void speed_goals(Suite& suite) {
     what += fmt::format("{}{} {:.0f}", what.empty() ? "" : ", ", name, rate);
     slowest = std::min(slowest, rate);
   }
-  suite.goal({"delta encode of hostile documents, the slowest", "MB/s", slowest, 100, false, fmt::format("{} MB: {}", adversary_bytes >> 20, what)});
+  suite.goal({"delta encode of hostile documents, the slowest", "MB/s", slowest, 100, false,
+              fmt::format("{} MB: {}", adversary_bytes >> 20, what)});
   uint64_t check = 0;
   const double decode_seconds = least_cpu_seconds(rounds, [&] {
     for (const auto& [source, delta] : decodable) check += dedup::apply(source, delta).value().size();
   });
-  suite.goal({"decode of one hop", "GB/s", static_cast<double>(decoded_bytes) / 1e9 / decode_seconds, 10, false, fmt::format("the same {} pairs", decodable.size())});
+  suite.goal({"decode of one hop", "GB/s", static_cast<double>(decoded_bytes) / 1e9 / decode_seconds, 10, false,
+              fmt::format("the same {} pairs", decodable.size())});
 }
 
 namespace {
@@ -232,7 +259,8 @@ Workload versions_of_64_kb(size_t versions) {
   std::string text = maker.text(64 << 10);
   Workload workload{"document", "synthetic", false, {"versions"}, {}};
   for (size_t i = 0; i < versions; ++i) {
-    for (uint64_t edits = 1 + random.below(4); edits > 0; --edits) text.replace(random.below(text.size() - 100), 1 + random.below(80), maker.text(1 + random.below(80)));
+    for (uint64_t edits = 1 + random.below(4); edits > 0; --edits)
+      text.replace(random.below(text.size() - 100), 1 + random.below(80), maker.text(1 + random.below(80)));
     text.resize(64 << 10, '.');
     bson::Builder document;
     document.append("_id", static_cast<int64_t>(i)).append("text", text);
@@ -277,7 +305,8 @@ void read_goals(Suite& suite) {
   std::vector<storage::RecordId> ids;
   {
     storage::Transaction transaction(stored.engine(), storage::Transaction::Mode::read);
-    for (const auto scan = stored.collections().front()->scan(transaction, storage::Direction::forward); scan->next();) ids.push_back(scan->record());
+    for (const auto scan = stored.collections().front()->scan(transaction, storage::Direction::forward); scan->next();)
+      ids.push_back(scan->record());
   }
   base::check(ids.size() == versions, "every version is there");
   std::vector<double> micros, best;  // of every read but the first of a version; of each version
@@ -307,9 +336,12 @@ void read_goals(Suite& suite) {
   }
   const std::string of = fmt::format("{} versions of a document of 64 KB, CPU time of the reading thread", versions);
   suite.goal({"read the latest version, warm: hops", "hops", static_cast<double>(latest_hops), 0, true, of});
-  suite.goal({"read any version, warm: p99", "µs", p99, 60, true, fmt::format("{}; at most {} hops; {:.0f} of the best of three reads of each", of, hops_max, best_p99)});
-  suite.goal({"read any version, warm: worst", "µs", best.back(), 250, true, "the slowest version, the best of three reads of each"});
-  suite.goal({"read any version, cold: blocks read from disk", "blocks", static_cast<double>(cold), 2, true, fmt::format("at most, of {} versions, each after the directory was opened again", samples)});
+  suite.goal({"read any version, warm: p99", "µs", p99, 60, true,
+              fmt::format("{}; at most {} hops; {:.0f} of the best of three reads of each", of, hops_max, best_p99)});
+  suite.goal(
+      {"read any version, warm: worst", "µs", best.back(), 250, true, "the slowest version, the best of three reads of each"});
+  suite.goal({"read any version, cold: blocks read from disk", "blocks", static_cast<double>(cold), 2, true,
+              fmt::format("at most, of {} versions, each after the directory was opened again", samples)});
 }
 
 }  // namespace bench::chapter6

@@ -13,7 +13,9 @@ namespace {
 
 constexpr const char* database = "bench";
 
-double seconds_since(std::chrono::steady_clock::time_point begun) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); }
+double seconds_since(std::chrono::steady_clock::time_point begun) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
 
 constexpr const char* encoder_thread = "dedup";
 constexpr const char* answering_threads[] = {"reactor"};
@@ -26,10 +28,18 @@ double answering_seconds(const Server& server) {
 
 }  // namespace
 
-double Rival::median_rate() const { return median(rates); }
-double Rival::median_answering() const { return median(answering); }
-double Rival::median_encoding() const { return median(encoding); }
-double Rival::median_others() const { return median(others); }
+double Rival::median_rate() const {
+  return median(rates);
+}
+double Rival::median_answering() const {
+  return median(answering);
+}
+double Rival::median_encoding() const {
+  return median(encoding);
+}
+double Rival::median_others() const {
+  return median(others);
+}
 
 double Rival::quantile(double q) const {
   if (micros.empty()) return 0;
@@ -39,7 +49,8 @@ double Rival::quantile(double q) const {
   return sorted[at];
 }
 
-Load::Load(const Workload& workload, size_t populate) : workload_(workload), populated_(std::min(populate, workload.records.size())) {
+Load::Load(const Workload& workload, size_t populate)
+    : workload_(workload), populated_(std::min(populate, workload.records.size())) {
   while (next_ < populated_) insert_next();
 }
 
@@ -65,8 +76,10 @@ uint32_t Load::popular() {
 std::vector<Operation> Load::mixed(size_t operations, double writes) {
   std::vector<Operation> list;
   while (list.size() < operations) {
-    if (groups_.empty() || random_.unit() < writes) list.push_back(insert_next());
-    else list.push_back({false, {popular()}});
+    if (groups_.empty() || random_.unit() < writes)
+      list.push_back(insert_next());
+    else
+      list.push_back({false, {popular()}});
     if (list.back().records.empty()) {  // nothing left to write
       list.pop_back();
       break;
@@ -133,7 +146,9 @@ size_t Load::perform(const Rival& rival, const std::vector<Operation>& operation
         rival.client->insert(database, name, documents);
       } else {
         const uint64_t found = rival.client->find(database, name, filter.done(), bson::Document(), [](bson::DocumentView) {});
-        if (found != documents.size()) throw std::runtime_error(rival.name + ": a read found " + std::to_string(found) + " of " + std::to_string(documents.size()));
+        if (found != documents.size())
+          throw std::runtime_error(rival.name + ": a read found " + std::to_string(found) + " of " +
+                                   std::to_string(documents.size()));
       }
     }
     if (micros) micros->push_back(seconds_since(begun) * 1e6);
@@ -155,12 +170,14 @@ void Load::start(Rival& rival, const std::string& program, const std::string& sc
 }
 
 void Load::run(Rival& rival, const std::vector<Operation>& operations) const {
-  const double cpu = rival.server->cpu_seconds(), encoder_cpu = rival.server->thread_cpu_seconds(encoder_thread), answering_cpu = answering_seconds(*rival.server);
+  const double cpu = rival.server->cpu_seconds(), encoder_cpu = rival.server->thread_cpu_seconds(encoder_thread),
+               answering_cpu = answering_seconds(*rival.server);
   const auto round = std::chrono::steady_clock::now();
   const size_t records = perform(rival, operations, &rival.micros);
   if (records == 0) return;
   rival.rates.push_back(static_cast<double>(records) / seconds_since(round));
-  const double each = 1e6 / static_cast<double>(records), all = rival.server->cpu_seconds() - cpu, answered = answering_seconds(*rival.server) - answering_cpu,
+  const double each = 1e6 / static_cast<double>(records), all = rival.server->cpu_seconds() - cpu,
+               answered = answering_seconds(*rival.server) - answering_cpu,
                encoded = rival.server->thread_cpu_seconds(encoder_thread) - encoder_cpu;
   rival.answering.push_back(answered * each);
   rival.encoding.push_back(encoded * each);

@@ -20,8 +20,8 @@ struct Rival {
   std::vector<std::string> arguments;  // of palimpsestd
   std::unique_ptr<Server> server;
   std::unique_ptr<datasets::replay::Client> client;
-  std::vector<double> rates;           // operations a second, one a round
-  std::vector<double> micros;          // latencies of all rounds
+  std::vector<double> rates;   // operations a second, one a round
+  std::vector<double> micros;  // latencies of all rounds
   // CPU time an operation, one a round, microseconds: of the threads that answer, of the encoder's, and of all
   // others: the engine's eviction, journal, checkpoints.
   std::vector<double> answering, encoding, others;
@@ -30,7 +30,7 @@ struct Rival {
   double median_answering() const;
   double median_encoding() const;
   double median_others() const;
-  double quantile(double q) const;     // of the latencies, microseconds
+  double quantile(double q) const;  // of the latencies, microseconds
 };
 
 // An insert of records one after another in one command, or a find of these records by _id.
@@ -65,7 +65,7 @@ class Load {
 
   const Workload& workload_;
   size_t populated_, next_ = 0;
-  std::vector<std::vector<uint32_t>> groups_;         // by order of appearance: their records
+  std::vector<std::vector<uint32_t>> groups_;  // by order of appearance: their records
   std::unordered_map<uint64_t, uint32_t> group_at_;
   base::Random random_{1};
 };

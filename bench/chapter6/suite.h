@@ -15,16 +15,16 @@
 namespace bench::chapter6 {
 
 struct Settings {
-  std::set<std::string> figures;      // wanted; empty: none
-  std::set<std::string> goals;        // wanted groups of them
-  uint64_t bytes_max = UINT64_MAX;    // of each workload
+  std::set<std::string> figures;             // wanted; empty: none
+  std::set<std::string> goals;               // wanted groups of them
+  uint64_t bytes_max = UINT64_MAX;           // of each workload
   uint64_t tuning_bytes_max = 128ull << 20;  // where a figure runs a workload many times
-  double round_seconds = 2;           // of one turn of a server under load
+  double round_seconds = 2;                  // of one turn of a server under load
   int rounds = 5;
   WorkloadOptions data;
-  std::vector<std::string> histories; // git repositories to measure beside `versions`
-  std::string scratch;                // where temporary folders go; empty: TMPDIR
-  std::string server;                 // the palimpsestd to start; empty: figures that need one are left out, and say so
+  std::vector<std::string> histories;  // git repositories to measure beside `versions`
+  std::string scratch;                 // where temporary folders go; empty: TMPDIR
+  std::string server;                  // the palimpsestd to start; empty: figures that need one are left out, and say so
   bool quiet = false;
 };
 

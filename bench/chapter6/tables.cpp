@@ -34,7 +34,8 @@ Characteristics characteristics(const Workload& workload) {
     }
     if (at < pair.after.size()) ++changes, changed += pair.after.size() - at;
   }
-  of.record_bytes = workload.records.empty() ? 0 : static_cast<double>(workload.bytes()) / static_cast<double>(workload.records.size());
+  of.record_bytes =
+      workload.records.empty() ? 0 : static_cast<double>(workload.bytes()) / static_cast<double>(workload.records.size());
   of.change_bytes = changes ? static_cast<double>(changed) / static_cast<double>(changes) : 0;
   of.change_distance = betweens ? static_cast<double>(between) / static_cast<double>(betweens) : 0;
   of.changes = records ? static_cast<double>(changes) / static_cast<double>(records) : 0;
@@ -46,7 +47,9 @@ Characteristics characteristics(const Workload& workload) {
 void workload_characteristics(Suite& suite) {
   const double theirs[4][4] = {{15875, 77, 3602, 4.3}, {2849, 56, 864, 3.1}, {936, 79, 83, 5.8}, {308, 42, 37, 3.9}};
   Table table{"Here, and in the thesis", {"", "record, B", "change, B", "between changes, B", "changes a record"}, {}};
-  auto row = [&](const std::string& name, double a, double b, double c, double d) { table.rows.push_back({name, number_text(a), number_text(b), number_text(c), number_text(d)}); };
+  auto row = [&](const std::string& name, double a, double b, double c, double d) {
+    table.rows.push_back({name, number_text(a), number_text(b), number_text(c), number_text(d)});
+  };
   int i = 0;
   for (const char* name : four) {
     const Characteristics here = characteristics(suite.by_time(name));
@@ -56,7 +59,8 @@ void workload_characteristics(Suite& suite) {
   }
   Figure& figure = suite.figure("T6.1", "Average characteristics of the workloads");
   figure.tables.push_back(std::move(table));
-  figure.notes.push_back("Records are BSON documents, ids and metadata included: these change with every version and count as changes.");
+  figure.notes.push_back(
+      "Records are BSON documents, ids and metadata included: these change with every version and count as changes.");
 }
 
 void sharding(Suite& suite) {
@@ -75,7 +79,8 @@ void sharding(Suite& suite) {
     least = std::min(least, ratio);
   }
   suite.figure("T6.2", "Compression ratio with sharding, by page").tables.push_back(std::move(table));
-  suite.claim({"T6.2", "Sharding by article hardly affects the ratio (38.4x to 37.9x on nine shards)", fmt::format("{:.1f}x on one shard, {:.1f}x at worst", one, least), least >= one * 0.95});
+  suite.claim({"T6.2", "Sharding by article hardly affects the ratio (38.4x to 37.9x on nine shards)",
+               fmt::format("{:.1f}x on one shard, {:.1f}x at worst", one, least), least >= one * 0.95});
 }
 
 }  // namespace bench::chapter6

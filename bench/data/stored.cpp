@@ -27,7 +27,9 @@ uint64_t number(const bson::Document& document, const char* path) {
 
 }  // namespace
 
-Stored::Stored(const std::string& folder, const StoredOptions& options) : folder_(folder), options_(options) { open(); }
+Stored::Stored(const std::string& folder, const StoredOptions& options) : folder_(folder), options_(options) {
+  open();
+}
 Stored::~Stored() = default;
 
 void Stored::open() {

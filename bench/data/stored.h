@@ -23,8 +23,8 @@ struct StoredOptions {
 
 struct StoredSizes {
   uint64_t logical_bytes = 0;
-  uint64_t file_bytes = 0;     // as `palimpsest replay` counts: every file but journal and oplog, after a clean checkpoint
-  uint64_t dedup_bytes = 0;    // before block compression
+  uint64_t file_bytes = 0;   // as `palimpsest replay` counts: every file but journal and oplog, after a clean checkpoint
+  uint64_t dedup_bytes = 0;  // before block compression
   uint64_t log_raw_bytes = 0, log_forward_bytes = 0, log_zstd_bytes = 0;
   uint64_t index_bytes = 0, index_records = 0;
   uint64_t hops_max = 0;

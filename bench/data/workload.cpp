@@ -23,8 +23,11 @@ struct Place {
   const char* synthetic;  // its profile
 };
 constexpr Place places[] = {
-    {"wiki", "wiki", "wikipedia"},       {"mail", "enron", "enron"},        {"stackexchange", "stackexchange", "stackexchange"},
-    {"boards", "boards", "boards"},      {"versions", "versions", "wikipedia"},
+    {"wiki", "wiki", "wikipedia"},
+    {"mail", "enron", "enron"},
+    {"stackexchange", "stackexchange", "stackexchange"},
+    {"boards", "boards", "boards"},
+    {"versions", "versions", "wikipedia"},
 };
 
 const Place& place_of(const std::string& name) {
@@ -39,8 +42,10 @@ bson::Document renamed(bson::DocumentView document, int64_t id) {
   bson::Builder out;
   out.append("_id", id);
   for (const bson::Element& field : document) {
-    if (field.name == "_id") out.append("key", static_cast<bson::ValueView>(field));
-    else out.append_element(field);
+    if (field.name == "_id")
+      out.append("key", static_cast<bson::ValueView>(field));
+    else
+      out.append_element(field);
   }
   return out.done();
 }
@@ -70,12 +75,14 @@ Workload synthetic(const Place& place, const WorkloadOptions& options) {
 }  // namespace
 
 uint64_t Workload::bytes() const {
-  return std::accumulate(records.begin(), records.end(), uint64_t{0}, [](uint64_t sum, const Record& record) { return sum + record.document.size(); });
+  return std::accumulate(records.begin(), records.end(), uint64_t{0},
+                         [](uint64_t sum, const Record& record) { return sum + record.document.size(); });
 }
 
 Workload Workload::by_time() const {
   Workload sorted = *this;
-  std::stable_sort(sorted.records.begin(), sorted.records.end(), [](const Record& a, const Record& b) { return a.timestamp_ms < b.timestamp_ms; });
+  std::stable_sort(sorted.records.begin(), sorted.records.end(),
+                   [](const Record& a, const Record& b) { return a.timestamp_ms < b.timestamp_ms; });
   return sorted;
 }
 
@@ -84,7 +91,8 @@ Workload Workload::sample(uint64_t bytes_max) const {
   std::unordered_map<uint64_t, uint64_t> group_bytes;
   for (const Record& record : records) group_bytes[record.group] += record.document.size();
   std::vector<std::pair<uint64_t, uint64_t>> order;  // hash of the group, group
-  for (const auto& [group, size] : group_bytes) order.emplace_back(base::hash64({reinterpret_cast<const char*>(&group), sizeof group}, 7), group);
+  for (const auto& [group, size] : group_bytes)
+    order.emplace_back(base::hash64({reinterpret_cast<const char*>(&group), sizeof group}, 7), group);
   std::sort(order.begin(), order.end());
   std::unordered_map<uint64_t, bool> taken;
   uint64_t left = bytes_max;

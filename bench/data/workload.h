@@ -23,8 +23,8 @@ struct Record {
 };
 
 struct Workload {
-  std::string name;         // wiki, mail, stackexchange, boards, versions
-  std::string source;       // a path, or "synthetic:…"
+  std::string name;    // wiki, mail, stackexchange, boards, versions
+  std::string source;  // a path, or "synthetic:…"
   bool real = true;
   std::vector<std::string> collections;
   std::vector<Record> records;  // as the data lies
@@ -45,7 +45,7 @@ inline constexpr const char* workload_names[] = {"wiki", "mail", "stackexchange"
 std::optional<std::string> find_data();
 
 struct WorkloadOptions {
-  std::optional<std::string> data;   // the folder that holds wiki, enron, …; nullopt: synthetic
+  std::optional<std::string> data;  // the folder that holds wiki, enron, …; nullopt: synthetic
   uint64_t synthetic_bytes = 64 << 20;
   uint64_t seed = 1;
 };

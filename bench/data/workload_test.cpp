@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "bench/data/stored.h"
 #include "bench/data/scratch.h"
+#include "bench/data/stored.h"
 #include "bench/peers/deltas.h"
 #include "bson/document.h"
 
@@ -13,7 +13,8 @@ using namespace bench;
 
 TEST_CASE("made-up workloads have unique ids and are the same each time") {
   for (const char* name : workload_names) {
-    const Workload once = load(name, {.data = {}, .synthetic_bytes = 1 << 20}), again = load(name, {.data = {}, .synthetic_bytes = 1 << 20});
+    const Workload once = load(name, {.data = {}, .synthetic_bytes = 1 << 20}),
+                   again = load(name, {.data = {}, .synthetic_bytes = 1 << 20});
     REQUIRE_FALSE(once.real);
     REQUIRE(once.records.size() == again.records.size());
     std::set<std::pair<uint32_t, Bytes>> ids;

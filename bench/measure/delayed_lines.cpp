@@ -69,7 +69,8 @@ void DelayedLines::take(int from) {
     const size_t to = static_cast<uint8_t>(buffer[destination_end]) - size_t{1};
     if (to >= devices_.size()) continue;
     const std::lock_guard lock(mutex_);
-    packets_.push_back({Clock::now() + std::chrono::microseconds(delay_us_), devices_[to], buffer.substr(0, static_cast<size_t>(bytes))});
+    packets_.push_back(
+        {Clock::now() + std::chrono::microseconds(delay_us_), devices_[to], buffer.substr(0, static_cast<size_t>(bytes))});
     if (packets_.size() == 1) changed_.notify_all();
   }
 }

@@ -19,7 +19,8 @@ namespace bench {
 namespace {
 
 void shell(const std::string& command) {
-  if (std::system(command.c_str()) != 0) throw std::runtime_error("this command failed: " + command);  // NOLINT: nothing in it is a user's
+  if (std::system(command.c_str()) != 0)
+    throw std::runtime_error("this command failed: " + command);  // NOLINT: nothing in it is a user's
 }
 
 }  // namespace
@@ -75,7 +76,9 @@ void Network::make_host() {
   if (!made) throw std::runtime_error("no network namespace");
 }
 
-std::string Network::address(size_t host) const { return fmt::format("10.213.0.{}", host + 1); }
+std::string Network::address(size_t host) const {
+  return fmt::format("10.213.0.{}", host + 1);
+}
 
 std::vector<std::string> Network::on(size_t host) const {
   if (hosts_[host] == 0) return {};
@@ -92,7 +95,9 @@ void Network::limit(std::optional<double> mbit) {
   if (lines_ != Lines::shaped) throw std::logic_error("these lines are not shaped");
   for (size_t host = 0; host < hosts_.size(); ++host) {
     shell(inside(host, "tc qdisc del dev lines root 2> /dev/null || true"));
-    if (mbit) shell(inside(host, fmt::format("tc qdisc add dev lines root tbf rate {}kbit burst 64kb latency 200ms", static_cast<int64_t>(*mbit * 1000))));
+    if (mbit)
+      shell(inside(host, fmt::format("tc qdisc add dev lines root tbf rate {}kbit burst 64kb latency 200ms",
+                                     static_cast<int64_t>(*mbit * 1000))));
   }
 }
 
@@ -106,7 +111,8 @@ uint64_t Network::sent_bytes(size_t host) const {
   std::ifstream file(hosts_[host] == 0 ? "/proc/self/net/dev" : fmt::format("/proc/{}/net/dev", hosts_[host]));
   for (std::string line; std::getline(file, line);) {
     const size_t colon = line.find(':');
-    if (colon == std::string::npos || line.substr(line.find_first_not_of(' '), colon - line.find_first_not_of(' ')) != device) continue;
+    if (colon == std::string::npos || line.substr(line.find_first_not_of(' '), colon - line.find_first_not_of(' ')) != device)
+      continue;
     std::istringstream fields(line.substr(colon + 1));
     uint64_t value = 0;
     for (int i = 0; i < 9; ++i) fields >> value;  // eight of receiving come first

@@ -53,7 +53,8 @@ ReplicaSet::ReplicaSet(const SetOptions& options) {
   for (size_t i = 0; i < members_.size(); ++i) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds_max);
     while (!is(*members_[i], i == 0 ? "isWritablePrimary" : "secondary")) {
-      if (std::chrono::steady_clock::now() > until) throw std::runtime_error("the replica set doesn't come up: " + members_[i]->host());
+      if (std::chrono::steady_clock::now() > until)
+        throw std::runtime_error("the replica set doesn't come up: " + members_[i]->host());
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
@@ -85,8 +86,10 @@ bson::Document ReplicaSet::settle(const Server& member) {
   for (;;) {
     bson::Document status = client.command("admin", command);
     const auto left = [&](const char* path) { return bson::value_at(status, path).to_int64(); };
-    if (left("dedup.queue.records") == 0 && left("dedup.queue.collectionsBehind") == 0 && left("dedup.writeBack.records") == 0) return status;
-    if (std::chrono::steady_clock::now() > until) throw std::runtime_error(member.host() + " still has records to encode or to write back");
+    if (left("dedup.queue.records") == 0 && left("dedup.queue.collectionsBehind") == 0 && left("dedup.writeBack.records") == 0)
+      return status;
+    if (std::chrono::steady_clock::now() > until)
+      throw std::runtime_error(member.host() + " still has records to encode or to write back");
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
@@ -96,7 +99,9 @@ bson::Document ReplicaSet::settle() {
   return settle(*members_.front());
 }
 
-bson::Document ReplicaSet::secondary_status() { return settle(*members_.back()); }
+bson::Document ReplicaSet::secondary_status() {
+  return settle(*members_.back());
+}
 
 void ReplicaSet::fail_over() {
   members_.front()->kill();

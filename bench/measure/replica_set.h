@@ -12,11 +12,11 @@
 namespace bench {
 
 struct SetOptions {
-  std::string program;                 // palimpsestd
+  std::string program;  // palimpsestd
   size_t members = 3;
   std::vector<std::string> arguments;  // of every member
   std::string scratch;
-  const Network* network = nullptr;    // a host for each member; null: all on 127.0.0.1
+  const Network* network = nullptr;  // a host for each member; null: all on 127.0.0.1
 };
 
 class ReplicaSet {
@@ -33,7 +33,8 @@ class ReplicaSet {
   // Waits until no member has records left to encode or to write back; the primary's serverStatus then. Throws
   // std::runtime_error after some minutes.
   bson::Document settle();
-  // Kills the primary; another one leads when this returns, and the set is without the old one from then on. Throws std::runtime_error.
+  // Kills the primary; another one leads when this returns, and the set is without the old one from then on. Throws
+  // std::runtime_error.
   void fail_over();
   // serverStatus of a member that isn't the primary, settled.
   bson::Document secondary_status();

@@ -55,8 +55,9 @@ Server::Server(const std::string& program, const std::vector<std::string>& argum
   const std::string log = folder_.path() + "/log";
   std::filesystem::create_directory(folder_.path() + "/db");
   std::vector<std::string> words = place_.command;
-  for (const std::string& word : {program, std::string("--dbpath"), folder_.path() + "/db", std::string("--port"), std::to_string(port_),
-                                  std::string("--bind_ip"), place_.address, std::string("--nounixsocket")}) {
+  for (const std::string& word :
+       {program, std::string("--dbpath"), folder_.path() + "/db", std::string("--port"), std::to_string(port_),
+        std::string("--bind_ip"), place_.address, std::string("--nounixsocket")}) {
     words.push_back(word);
   }
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -89,7 +90,9 @@ Server::Server(const std::string& program, const std::vector<std::string>& argum
   throw std::runtime_error(program + " does not start:\n" + tail.str());
 }
 
-Server::~Server() { stop(); }
+Server::~Server() {
+  stop();
+}
 
 void Server::kill() {
   at_interrupt_.reset();

@@ -14,7 +14,8 @@ siri::NodePtr load_bucket(Tree& tree, const Bytes& key) {
   const siri::BucketRoot root = siri::bucket_root_of(*tree.nodes.get(tree.root));
   siri::BucketPath path(root, siri::bucket_of(key, root.buckets));
   siri::Hash hash = root.top;
-  for (; const auto place = path.place(); path.down()) hash = siri::read_hash(tree.nodes.get(hash)->bytes().data() + 1 + *place * sizeof(siri::Hash));
+  for (; const auto place = path.place(); path.down())
+    hash = siri::read_hash(tree.nodes.get(hash)->bytes().data() + 1 + *place * sizeof(siri::Hash));
   return tree.nodes.get(hash);
 }
 
@@ -22,9 +23,13 @@ siri::NodePtr load_bucket(Tree& tree, const Bytes& key) {
 
 void run_breakdown(const Settings& settings, Report& report) {
   const siri::IndexOptions options{.structure = siri::Structure::bucket_tree};
-  Figure figure{"13", fmt::format("What a look-up in a bucket tree of {} buckets consists of", options.buckets), {}, {}, {},
-                {"each is the difference of two runs over the same keys; the paper scans a bucket, here it is searched by halves"}};
-  Table table{"CPU time of a look-up, µs", {"records", "B a bucket", "the key's hash", "inner nodes and bucket", "search in the bucket", "whole"}, {}};
+  Figure figure{
+      "13", fmt::format("What a look-up in a bucket tree of {} buckets consists of", options.buckets),
+      {},   {},
+      {},   {"each is the difference of two runs over the same keys; the paper scans a bucket, here it is searched by halves"}};
+  Table table{"CPU time of a look-up, µs",
+              {"records", "B a bucket", "the key's hash", "inner nodes and bucket", "search in the bucket", "whole"},
+              {}};
   for (const uint64_t size : sizes(settings)) {
     std::cerr << "figure 13: " << size << "\n";
     Tree tree(options);
@@ -36,15 +41,16 @@ void run_breakdown(const Settings& settings, Report& report) {
     uint64_t sum = 0;
     const auto us = [&](auto&& work) {
       return 1e6 / static_cast<double>(wanted.size()) * least_cpu_seconds(settings.rounds, [&] {
-        for (const Bytes& key : wanted) sum += work(key);
-      });
+               for (const Bytes& key : wanted) sum += work(key);
+             });
     };
     for (const Bytes& key : wanted) bucket_bytes += load_bucket(tree, key)->bytes().size();
     const double hash = us([&](const Bytes& key) { return siri::bucket_of(key, options.buckets); });
     const double load = us([&](const Bytes& key) { return load_bucket(tree, key)->size(); });
     const double whole = us([&](const Bytes& key) { return tree.index->find(tree.nodes, tree.root, key)->value.size(); });
     base::check(sum > 0, "something was found");
-    table.rows.push_back({number_text(static_cast<double>(size)), number_text(static_cast<double>(bucket_bytes) / static_cast<double>(wanted.size())), number_text(hash),
+    table.rows.push_back({number_text(static_cast<double>(size)),
+                          number_text(static_cast<double>(bucket_bytes) / static_cast<double>(wanted.size())), number_text(hash),
                           number_text(load - hash), number_text(whole - load), number_text(whole)});
   }
   figure.tables.push_back(std::move(table));

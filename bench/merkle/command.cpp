@@ -18,14 +18,23 @@ struct Arguments {
 
 int run(Arguments& arguments) {
   Settings& settings = arguments.settings;
-  if (arguments.tiny) settings = {.records = 2'000, .records_max = 2'000, .scale = 0.01, .operations = 200, .rounds = 1,
-                                  .real_data = false, .text_edits = 300, .versions = 20, .block_transactions = 20};
+  if (arguments.tiny)
+    settings = {.records = 2'000,
+                .records_max = 2'000,
+                .scale = 0.01,
+                .operations = 200,
+                .rounds = 1,
+                .real_data = false,
+                .text_edits = 300,
+                .versions = 20,
+                .block_transactions = 20};
   clean_up_when_interrupted();
   const Scratch scratch(arguments.scratch);
   settings.scratch = scratch.path();
   Report report;
   report.title = "Hash trees: indexes of immutable data";
-  report.command = fmt::format("palimpsest bench merkle --records {} --scale {} --operations {} --rounds {}", settings.records, settings.scale, settings.operations, settings.rounds);
+  report.command = fmt::format("palimpsest bench merkle --records {} --scale {} --operations {} --rounds {}", settings.records,
+                               settings.scale, settings.operations, settings.rounds);
   report.command += arguments.goals_only ? " --goals" : fmt::format(" --records-max {}", settings.records_max);
   begin(report);
   if (!arguments.goals_only) run_experiments(settings, report);
@@ -41,14 +50,23 @@ Run add_options(CLI::App& parser) {
   Settings& settings = arguments->settings;
   add_report(parser, arguments->report_folder);
   add_scratch(parser, arguments->scratch);
-  parser.add_option("--records", settings.records, "of 256 B, of the figures to reach, latencies and path lengths")->capture_default_str()->check(CLI::Range(1'000, 20'000'000));
-  parser.add_option("--records-max", settings.records_max, "of the figures by size: 10,000, doubled up to here")->capture_default_str()->check(CLI::Range(1'000, 20'000'000));
-  parser.add_option("--scale", settings.scale, "of 40,000 and 160,000 records a group, and batches of 4,000")->capture_default_str()->check(CLI::Range(0.001, 10.0));
-  parser.add_option("--operations", settings.operations, "of each workload of figures 6 and 10")->capture_default_str()->check(CLI::Range(100, 10'000'000));
+  parser.add_option("--records", settings.records, "of 256 B, of the figures to reach, latencies and path lengths")
+      ->capture_default_str()
+      ->check(CLI::Range(1'000, 20'000'000));
+  parser.add_option("--records-max", settings.records_max, "of the figures by size: 10,000, doubled up to here")
+      ->capture_default_str()
+      ->check(CLI::Range(1'000, 20'000'000));
+  parser.add_option("--scale", settings.scale, "of 40,000 and 160,000 records a group, and batches of 4,000")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, 10.0));
+  parser.add_option("--operations", settings.operations, "of each workload of figures 6 and 10")
+      ->capture_default_str()
+      ->check(CLI::Range(100, 10'000'000));
   parser.add_option("--rounds", settings.rounds, "of which medians are taken")->capture_default_str()->check(CLI::Range(1, 100));
   parser.add_flag("--goals", arguments->goals_only, "the figures to reach alone")->excludes(parser.get_option("--records-max"));
   CLI::Option* const tiny = parser.add_flag("--tiny", arguments->tiny, "a few thousand records: that it works, not how fast");
-  for (const char* size : {"--records", "--records-max", "--scale", "--operations", "--rounds"}) tiny->excludes(parser.get_option(size));
+  for (const char* size : {"--records", "--records-max", "--scale", "--operations", "--rounds"})
+    tiny->excludes(parser.get_option(size));
   return [arguments] { return run(*arguments); };
 }
 

@@ -11,7 +11,8 @@
 namespace bench::merkle {
 std::vector<uint64_t> sizes(const Settings& settings) {
   std::vector<uint64_t> all;
-  for (uint64_t size = std::min<uint64_t>(10'000, settings.records_max); size <= settings.records_max; size *= 2) all.push_back(size);
+  for (uint64_t size = std::min<uint64_t>(10'000, settings.records_max); size <= settings.records_max; size *= 2)
+    all.push_back(size);
   return all;
 }
 
@@ -33,11 +34,14 @@ double run_workload(Tree& tree, const std::vector<Record>& writes, const std::ve
 
 // Figure 6: reads, half reads, writes; three skews.
 void throughput(const Settings& settings, Report& report) {
-  Figure figure{"6", "Throughput on YCSB records", {}, {}, {}, {"writes in batches of 4,000, reads one by one, after a build in one batch"}};
+  Figure figure{"6", "Throughput on YCSB records",
+                {},  {},
+                {},  {"writes in batches of 4,000, reads one by one, after a build in one batch"}};
   std::map<std::pair<double, double>, Plot> plots;
   for (const double theta : {0.0, 0.5, 0.9}) {
     for (const double ratio : {0.0, 0.5, 1.0}) {
-      plots[{theta, ratio}] = {fmt::format("θ = {}, {} % writes", theta, 100 * ratio), "records", "operations a CPU second", true, {}};
+      plots[{theta, ratio}] = {
+          fmt::format("θ = {}, {} % writes", theta, 100 * ratio), "records", "operations a CPU second", true, {}};
     }
   }
   for (const auto& [name, options] : all_indexes()) {
@@ -53,9 +57,11 @@ void throughput(const Settings& settings, Report& report) {
           base::Random random(size);
           const auto writes_count = static_cast<size_t>(static_cast<double>(settings.operations) * ratio);
           std::vector<Record> writes, reads;
-          for (size_t i = 0; i < settings.operations; ++i) (i < writes_count ? writes : reads).push_back(record(zipf.next(random), 1));
+          for (size_t i = 0; i < settings.operations; ++i)
+            (i < writes_count ? writes : reads).push_back(record(zipf.next(random), 1));
           tree.root = root;
-          plots[{theta, ratio}].series.back().points.emplace_back(size, static_cast<double>(settings.operations) / run_workload(tree, writes, reads, 4'000));
+          plots[{theta, ratio}].series.back().points.emplace_back(
+              size, static_cast<double>(settings.operations) / run_workload(tree, writes, reads, 4'000));
         }
       }
     }
@@ -69,9 +75,12 @@ constexpr uint64_t records_of_all_versions_max = 320'000;
 
 // Figures 8 and 14: two versions loaded in random orders, a tenth of the records another; what one takes.
 void differences_and_storage(const Settings& settings, Report& report) {
-  Figure differences{"8", "Difference of two versions, loaded in random orders, a tenth of the records not the same", {}, {}, {}, {}};
-  Figure storage{"14", "Storage of one group: all versions of a load in batches of 4,000, of 320,000 records at most", {}, {}, {}, {}};
-  Plot milliseconds{"CPU time", "records", "ms", true, {}}, bytes{"Storage", "records", "MB of nodes", true, {}}, nodes{"Nodes", "records", "nodes", true, {}};
+  Figure differences{"8", "Difference of two versions, loaded in random orders, a tenth of the records not the same", {}, {}, {},
+                     {}};
+  Figure storage{"14", "Storage of one group: all versions of a load in batches of 4,000, of 320,000 records at most", {}, {}, {},
+                 {}};
+  Plot milliseconds{"CPU time", "records", "ms", true, {}}, bytes{"Storage", "records", "MB of nodes", true, {}},
+      nodes{"Nodes", "records", "nodes", true, {}};
   for (const auto& [name, options] : all_indexes()) {
     std::cerr << "figures 8, 14: " << name << "\n";
     for (Plot* plot : {&milliseconds, &bytes, &nodes}) plot->series.push_back({name, {}});
@@ -125,8 +134,10 @@ void latencies(const Settings& settings, Report& report) {
           const Record one = record(zipf.next(random), i);
           const uint64_t before = tree.nodes.visits();
           const CpuWatch watch;
-          if (writes) tree.root = tree.index->put(tree.nodes, tree.root, one.key, one.value);
-          else base::check(tree.index->find(tree.nodes, tree.root, one.key).has_value(), "a record is found");
+          if (writes)
+            tree.root = tree.index->put(tree.nodes, tree.root, one.key, one.value);
+          else
+            base::check(tree.index->find(tree.nodes, tree.root, one.key).has_value(), "a record is found");
           all.push_back(watch.seconds() * 1e6);
           if (!writes && theta == 0) ++counts[std::min<size_t>(tree.nodes.visits() - before, 9) - 1];
         }
@@ -135,7 +146,8 @@ void latencies(const Settings& settings, Report& report) {
         table.title = fmt::format("{}, θ = {}, µs", writes ? "write" : "read", theta);
         table.columns = {"", "median", "90 %", "99 %", "99.9 %"};
         std::vector<std::string> row{name};
-        for (const double part : {0.5, 0.9, 0.99, 0.999}) row.push_back(number_text(all[static_cast<size_t>(part * static_cast<double>(all.size() - 1))]));
+        for (const double part : {0.5, 0.9, 0.99, 0.999})
+          row.push_back(number_text(all[static_cast<size_t>(part * static_cast<double>(all.size() - 1))]));
         table.rows.push_back(std::move(row));
       }
     }
@@ -155,12 +167,21 @@ class Groups {
   Groups(const Settings& settings) : settings_(settings) {}
 
   Collaboration base(double overlap = 0.5, size_t batch = 4'000) const { return scaled(settings_.scale, overlap, batch); }
-  size_t part(size_t whole) const { return std::max<size_t>(1, static_cast<size_t>(static_cast<double>(whole) * settings_.scale)); }
+  size_t part(size_t whole) const {
+    return std::max<size_t>(1, static_cast<size_t>(static_cast<double>(whole) * settings_.scale));
+  }
 
-  void figure(const char* number, const char* title, const char* axis, const std::vector<std::pair<double, Collaboration>>& cases, Report& report) const {
-    Figure figure{number, title, {}, {}, {}, {fmt::format("10 groups, {} records at first and {} more; all versions; {} buckets", part(40'000), part(160'000), part(10'000))}};
-    Plot bytes{"Storage", axis, "MB of nodes", false, {}}, nodes{"Nodes", axis, "nodes", false, {}}, dedup{"Deduplication ratio", axis, "", false, {}},
-        shared{"Node sharing ratio", axis, "", false, {}};
+  void figure(const char* number, const char* title, const char* axis, const std::vector<std::pair<double, Collaboration>>& cases,
+              Report& report) const {
+    Figure figure{number,
+                  title,
+                  {},
+                  {},
+                  {},
+                  {fmt::format("10 groups, {} records at first and {} more; all versions; {} buckets", part(40'000),
+                               part(160'000), part(10'000))}};
+    Plot bytes{"Storage", axis, "MB of nodes", false, {}}, nodes{"Nodes", axis, "nodes", false, {}},
+        dedup{"Deduplication ratio", axis, "", false, {}}, shared{"Node sharing ratio", axis, "", false, {}};
     for (const auto& [name, options] : all_indexes()) {
       std::cerr << "figure " << number << ": " << name << "\n";
       for (Plot* plot : {&bytes, &nodes, &dedup, &shared}) plot->series.push_back({name, {}});
@@ -181,24 +202,32 @@ class Groups {
   void parameters(Report& report) const {
     Figure figure{"T3", "Structure parameters and deduplication, overlap 50 %", {}, {}, {}, {}};
     Table table{"", {"", "deduplication ratio", "paper", "MB of nodes", "node sharing ratio", "nodes"}, {}};
-    const auto add = [&](const std::string& name, const siri::IndexOptions& options, const char* paper, size_t key_bytes_min = 5) {
+    const auto add = [&](const std::string& name, const siri::IndexOptions& options, const char* paper,
+                         size_t key_bytes_min = 5) {
       std::cerr << "table 3: " << name << "\n";
       Collaboration how = base();
       how.key_bytes_min = key_bytes_min;
       const Sharing sharing = collaborate(how, options);
-      table.rows.push_back({name, number_text(sharing.dedup_ratio()), paper, number_text(static_cast<double>(sharing.stored_bytes()) / 1e6), number_text(sharing.node_ratio()), number_text(static_cast<double>(sharing.stored_nodes()))});
+      table.rows.push_back({name, number_text(sharing.dedup_ratio()), paper,
+                            number_text(static_cast<double>(sharing.stored_bytes()) / 1e6), number_text(sharing.node_ratio()),
+                            number_text(static_cast<double>(sharing.stored_nodes()))});
     };
     const std::pair<uint32_t, const char*> node_bytes[] = {{512, "0.722"}, {1024, "0.6485"}, {2048, "0.5391"}, {4096, "0.4108"}};
     for (const auto& [bytes, paper] : node_bytes) add(fmt::format("POS-Tree, {} B", bytes), {.node_bytes = bytes}, paper);
-    for (const auto& [bytes, paper] : node_bytes) add(fmt::format("POS-Tree, byte window, {} B", bytes), {.boundary = siri::Boundary::byte_window, .node_bytes = bytes}, paper);
-    const std::pair<uint32_t, const char*> buckets[] = {{4'000, "0.3301"}, {6'000, "0.4599"}, {8'000, "0.5433"}, {10'000, "0.6003"}};
+    for (const auto& [bytes, paper] : node_bytes)
+      add(fmt::format("POS-Tree, byte window, {} B", bytes), {.boundary = siri::Boundary::byte_window, .node_bytes = bytes},
+          paper);
+    const std::pair<uint32_t, const char*> buckets[] = {
+        {4'000, "0.3301"}, {6'000, "0.4599"}, {8'000, "0.5433"}, {10'000, "0.6003"}};
     for (const auto& [count, paper] : buckets) {
-      add(fmt::format("MBT, {} buckets", part(count)), {.structure = siri::Structure::bucket_tree, .buckets = static_cast<uint32_t>(part(count))}, paper);
+      add(fmt::format("MBT, {} buckets", part(count)),
+          {.structure = siri::Structure::bucket_tree, .buckets = static_cast<uint32_t>(part(count))}, paper);
     }
     // The longest have 15 bytes, all lengths are as frequent: the paper's means are 10.2, 12, 13.3 and 13.7.
     const std::pair<size_t, const char*> shortest[] = {{5, "0.9685"}, {9, "0.9693"}, {12, "0.9806"}, {13, "0.9823"}};
     for (const auto& [bytes, paper] : shortest) {
-      add(fmt::format("MPT, keys of {} B in the mean", static_cast<double>(bytes + 15) / 2), {.structure = siri::Structure::patricia_trie}, paper, bytes);
+      add(fmt::format("MPT, keys of {} B in the mean", static_cast<double>(bytes + 15) / 2),
+          {.structure = siri::Structure::patricia_trie}, paper, bytes);
     }
     figure.tables.push_back(std::move(table));
     report.figures.push_back(std::move(figure));
@@ -218,7 +247,8 @@ void run_experiments(const Settings& settings, Report& report) {
   const Groups groups(settings);
   std::vector<std::pair<double, Collaboration>> by_overlap, batches;
   for (const double overlap : overlaps()) by_overlap.emplace_back(100 * overlap, groups.base(overlap));
-  for (const size_t batch : {1'000, 2'000, 4'000, 8'000, 16'000}) batches.emplace_back(static_cast<double>(groups.part(batch)), groups.base(0.5, batch));
+  for (const size_t batch : {1'000, 2'000, 4'000, 8'000, 16'000})
+    batches.emplace_back(static_cast<double>(groups.part(batch)), groups.base(0.5, batch));
   groups.figure("17", "Groups that work on the same records, by overlap", "overlap, %", by_overlap, report);
   groups.figure("18", "The same by batch, overlap 50 %", "records a batch", batches, report);
   groups.parameters(report);

@@ -13,11 +13,11 @@ struct Settings {
   size_t operations = 10'000;      // that are timed one by one
   int rounds = 3;
   // Of figures 7, 11, 12, 15 and 16.
-  bool real_data = true;           // where it is there
-  uint64_t text_edits = 20'000;    // of made-up texts
-  size_t versions = 300;           // of texts; blocks
+  bool real_data = true;         // where it is there
+  uint64_t text_edits = 20'000;  // of made-up texts
+  size_t versions = 300;         // of texts; blocks
   size_t block_transactions = 150;
-  std::string scratch = {};        // a folder, of figures 21 and 22
+  std::string scratch = {};  // a folder, of figures 21 and 22
 };
 
 // Numbers of records of the figures by size; overlaps of those by overlap.

@@ -34,7 +34,8 @@ Speeds measure(const Settings& settings, const siri::IndexOptions& options, Tree
   }
   tree.put(all, 4'000);
   for (int round = 0; round < settings.rounds; ++round) {
-    const auto changes = rewritten(random, settings.records, std::min<uint64_t>(40'000, settings.records), static_cast<uint64_t>(round) + 1);
+    const auto changes =
+        rewritten(random, settings.records, std::min<uint64_t>(40'000, settings.records), static_cast<uint64_t>(round) + 1);
     update.push_back(static_cast<double>(changes.size()) / tree.put(changes, 4'000));
   }
   for (int round = 0; round < settings.rounds; ++round) {
@@ -47,7 +48,8 @@ Speeds measure(const Settings& settings, const siri::IndexOptions& options, Tree
     base::check(found == wanted.size() * 256, "all records are found");
   }
   const auto changes = rewritten(random, settings.records, std::min<size_t>(settings.operations, 5'000), 99);
-  const double single = median_cpu_seconds(changes.size(), [&](size_t i) { tree.root = tree.index->put(tree.nodes, tree.root, changes[i].key, changes[i].value); });
+  const double single = median_cpu_seconds(
+      changes.size(), [&](size_t i) { tree.root = tree.index->put(tree.nodes, tree.root, changes[i].key, changes[i].value); });
   return {median(load), median(update), median(lookup), single * 1e6};
 }
 
@@ -69,7 +71,8 @@ void run_goals(const Settings& settings, Report& report) {
   Figure figure{"G", "The structures side by side, one thread", {}, {}, {}, {}};
   const size_t changed = std::min<size_t>(1'600, settings.records / 10);
   Table speeds{fmt::format("{} records of 256 B, per CPU second", settings.records),
-               {"", "load", "batch update", "look-up", "single update, µs", fmt::format("difference of {}, ms", changed), fmt::format("merge of {}, ms", changed), "proof, B", "checked in, µs"},
+               {"", "load", "batch update", "look-up", "single update, µs", fmt::format("difference of {}, ms", changed),
+                fmt::format("merge of {}, ms", changed), "proof, B", "checked in, µs"},
                {}};
   Table hashing{"what of the load is hashing: the same bytes again, with nothing around it",
                 {"", "B a record", "messages a record", "hashing, µs a record", "load, µs a record", "share"},
@@ -81,13 +84,18 @@ void run_goals(const Settings& settings, Report& report) {
     const Speeds speed = measure(settings, options, tree, random);
     const Sides sides = change_both(tree, random, settings.records, changed);
     const double diff_ms = 1e3 * median_cpu_seconds(5, [&](size_t) {
-      size_t seen = 0;
-      tree.index->diff(tree.nodes, tree.root, sides.ours, [&](const siri::Difference& difference) { return seen += difference.b->size(), true; });
-      base::check(seen > 0, "differences are seen");
-    });
-    const double merge_ms = 1e3 * median_cpu_seconds(5, [&](size_t) {
-      base::check(siri::merge(*tree.index, tree.nodes, tree.root, sides.ours, sides.theirs, siri::select_theirs).root.has_value(), "merged");
-    });
+                             size_t seen = 0;
+                             tree.index->diff(tree.nodes, tree.root, sides.ours, [&](const siri::Difference& difference) {
+                               return seen += difference.b->size(), true;
+                             });
+                             base::check(seen > 0, "differences are seen");
+                           });
+    const double merge_ms =
+        1e3 * median_cpu_seconds(5, [&](size_t) {
+          base::check(
+              siri::merge(*tree.index, tree.nodes, tree.root, sides.ours, sides.theirs, siri::select_theirs).root.has_value(),
+              "merged");
+        });
     std::vector<double> bytes, check_us;
     for (size_t i = 0; i < 1'000; ++i) {
       // Every other one of a record that isn't there.
@@ -100,22 +108,27 @@ void run_goals(const Settings& settings, Report& report) {
       bytes.push_back(static_cast<double>(proof.size()));
     }
     const double proof_bytes = median(bytes), proof_us = median(check_us), most = *std::max_element(bytes.begin(), bytes.end());
-    speeds.rows.push_back({name, number_text(speed.load), number_text(speed.update), number_text(speed.lookup), number_text(speed.single_us), number_text(diff_ms),
-                           number_text(merge_ms), number_text(proof_bytes), number_text(proof_us)});
+    speeds.rows.push_back({name, number_text(speed.load), number_text(speed.update), number_text(speed.lookup),
+                           number_text(speed.single_us), number_text(diff_ms), number_text(merge_ms), number_text(proof_bytes),
+                           number_text(proof_us)});
     std::vector<Record> loaded = records(0, settings.records);
     shuffle(loaded, random);
     const HashFloor floor = hash_floor(options, loaded, 4'000);
     const auto count = static_cast<double>(settings.records), load_us = 1e6 / speed.load, floor_us = floor.seconds * 1e6 / count;
-    hashing.rows.push_back({name, number_text(static_cast<double>(floor.bytes) / count), number_text(static_cast<double>(floor.messages) / count), number_text(floor_us),
-                            number_text(load_us), number_text(floor_us / load_us)});
+    hashing.rows.push_back({name, number_text(static_cast<double>(floor.bytes) / count),
+                            number_text(static_cast<double>(floor.messages) / count), number_text(floor_us), number_text(load_us),
+                            number_text(floor_us / load_us)});
     if (name != "POS-Tree") continue;
     report.goals.push_back({"load", "records/s", speed.load, 180e3, false, "batches of 4,000 in random order, from empty"});
     report.goals.push_back({"batch update", "records/s", speed.update, 140e3, false, "batches of 4,000, random"});
     report.goals.push_back({"look-up", "records/s", speed.lookup, 800e3, false, "random"});
     report.goals.push_back({"single update", "µs", speed.single_us, 20, true, "median"});
     report.goals.push_back({fmt::format("difference of {} changes", changed), "ms", diff_ms, 5, true, "random records"});
-    report.goals.push_back({fmt::format("merge of {} changes on either side", changed), "ms", merge_ms, 25, true, "random records"});
-    report.goals.push_back({"proof", "B", most, 3072, true, fmt::format("the longest of 1,000, half of absence, with a value of 256 B; median {} B", number_text(proof_bytes))});
+    report.goals.push_back(
+        {fmt::format("merge of {} changes on either side", changed), "ms", merge_ms, 25, true, "random records"});
+    report.goals.push_back(
+        {"proof", "B", most, 3072, true,
+         fmt::format("the longest of 1,000, half of absence, with a value of 256 B; median {} B", number_text(proof_bytes))});
     report.goals.push_back({"proof checked in", "µs", proof_us, 10, true, "median"});
   }
   figure.tables.push_back(std::move(speeds));
@@ -125,15 +138,20 @@ void run_goals(const Settings& settings, Report& report) {
   std::cerr << "goals: sharing\n";
   Collaboration how = scaled(settings.scale);
   const Sharing sharing = collaborate(how, {});
-  const std::string what = fmt::format("10 groups, {} records at first, {} more in batches of {}, half of them the same; all versions; {} MB in {} nodes", how.initial,
-                                       how.workload, how.batch, number_text(static_cast<double>(sharing.stored_bytes()) / 1e6), sharing.stored_nodes());
+  const std::string what = fmt::format(
+      "10 groups, {} records at first, {} more in batches of {}, half of them the same; all versions; {} MB in {} nodes",
+      how.initial, how.workload, how.batch, number_text(static_cast<double>(sharing.stored_bytes()) / 1e6),
+      sharing.stored_nodes());
   report.goals.push_back({"deduplication ratio", "", sharing.dedup_ratio(), 0.75, false, what + "; the paper has 0.6485"});
   report.goals.push_back({"node sharing ratio", "", sharing.node_ratio(), 0.80, false, what + "; the paper has 0.48"});
   how.overlap = 1;
   how.heads_only = true;
   const Sharing same = collaborate(how, {});
-  report.goals.push_back({"ten instances of the same records in ten orders", "", same.dedup_ratio(), 0.9, false, fmt::format("nodes: {}; {} MB in {} nodes, of {} MB in {}; exactly 0.900 is all there is to reach", number_text(same.node_ratio()),
-                                         number_text(static_cast<double>(same.stored_bytes()) / 1e6), same.stored_nodes(), number_text(static_cast<double>(same.all_bytes()) / 1e6), same.all_nodes())});
+  report.goals.push_back(
+      {"ten instances of the same records in ten orders", "", same.dedup_ratio(), 0.9, false,
+       fmt::format("nodes: {}; {} MB in {} nodes, of {} MB in {}; exactly 0.900 is all there is to reach",
+                   number_text(same.node_ratio()), number_text(static_cast<double>(same.stored_bytes()) / 1e6),
+                   same.stored_nodes(), number_text(static_cast<double>(same.all_bytes()) / 1e6), same.all_nodes())});
 }
 
 }  // namespace bench::merkle

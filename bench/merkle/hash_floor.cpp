@@ -48,7 +48,8 @@ HashFloor hash_floor(const siri::IndexOptions& options, const std::vector<Record
     std::vector<siri::Message> messages;
     for (size_t at = 0; at < nodes.wide.size(); ++at) messages.push_back({nodes.wide[at], &hashes[at]});
     const CpuWatch watch;
-    for (size_t at = 0; at < messages.size(); at += at_once) siri::sha256_many(std::span(messages).subspan(at, std::min(at_once, messages.size() - at)));
+    for (size_t at = 0; at < messages.size(); at += at_once)
+      siri::sha256_many(std::span(messages).subspan(at, std::min(at_once, messages.size() - at)));
     for (const Bytes& one : nodes.single) siri::sha256(one);
     floor.seconds += watch.seconds();
     for (const auto* all : {&nodes.wide, &nodes.single}) {

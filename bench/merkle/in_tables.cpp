@@ -101,7 +101,9 @@ Speeds in_engine(const Settings& settings, const siri::IndexOptions& options, co
 double children_seconds() {
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -117,7 +119,9 @@ double run(const std::string& command) {
 }
 
 // A file a record, in folders by the first two letters of the keys: git's trees are then as wide as ours are deep.
-std::string path_of(const Bytes& key) { return key.substr(0, 2) + "/" + key; }
+std::string path_of(const Bytes& key) {
+  return key.substr(0, 2) + "/" + key;
+}
 
 double import(const std::string& git, const std::string& stream, const std::vector<Record>& all, bool goes_on) {
   {
@@ -155,15 +159,21 @@ Speeds in_git(const Settings& settings, const Work& work) {
 }
 
 void add(Table& table, const std::string& name, const Speeds& speeds) {
-  table.rows.push_back({name, number_text(speeds.load), number_text(speeds.reads), number_text(speeds.writes), number_text(speeds.mb)});
+  table.rows.push_back(
+      {name, number_text(speeds.load), number_text(speeds.reads), number_text(speeds.writes), number_text(speeds.mb)});
 }
 
 }  // namespace
 
 void run_in_tables(const Settings& settings, Report& report) {
   const std::vector<std::string> columns{"", "load", "reads", "writes", "MB"};
-  Figure engine{"21", "In the engine's tables, operations a CPU second of the thread", {}, {}, {},
-                {fmt::format("a transaction a batch of {}, reads one by one; {} MB of nodes decoded; nodes that are like older ones as their deltas; MB: rows of all versions, before the engine packs them",
+  Figure engine{"21",
+                "In the engine's tables, operations a CPU second of the thread",
+                {},
+                {},
+                {},
+                {fmt::format("a transaction a batch of {}, reads one by one; {} MB of nodes decoded; nodes that are like older "
+                             "ones as their deltas; MB: rows of all versions, before the engine packs them",
                              batch_records, cache_bytes >> 20),
                  "the paper has Forkbase and a network; neither is here"}};
   for (const uint64_t size : {settings.records / 16, settings.records / 4, settings.records}) {
@@ -181,8 +191,13 @@ void run_in_tables(const Settings& settings, Report& report) {
   }
   report.figures.push_back(std::move(engine));
 
-  Figure git{"22", "Beside git, operations a CPU second", {}, {}, {},
-             {"the paper compares Forkbase with Noms, of which there is no program to run here; git is what most people have that calls states by hashes: SHA-1, fast-import with a commit a batch, cat-file --batch; the CPU time of all its "
+  Figure git{"22",
+             "Beside git, operations a CPU second",
+             {},
+             {},
+             {},
+             {"the paper compares Forkbase with Noms, of which there is no program to run here; git is what most people have "
+              "that calls states by hashes: SHA-1, fast-import with a commit a batch, cat-file --batch; the CPU time of all its "
               "processes, compression and packing included",
               git_version()}};
   for (const uint64_t size : {settings.records / 16, settings.records / 4}) {
@@ -190,7 +205,8 @@ void run_in_tables(const Settings& settings, Report& report) {
     Table table{fmt::format("{} records", size), columns, {}};
     std::cerr << "figure 22: " << size << " records\n";
     add(table, "POS-Tree of 1 KB", in_engine(settings, {}, work));
-    add(table, "POS-Tree of 4 KB by byte window", in_engine(settings, {.boundary = siri::Boundary::byte_window, .node_bytes = 4096}, work));
+    add(table, "POS-Tree of 4 KB by byte window",
+        in_engine(settings, {.boundary = siri::Boundary::byte_window, .node_bytes = 4096}, work));
     add(table, "git", in_git(settings, work));
     git.tables.push_back(std::move(table));
   }

@@ -10,12 +10,18 @@ namespace bench::merkle {
 
 void run_without_properties(const Settings& settings, Report& report) {
   const Collaboration any = scaled(settings.scale);
-  const std::string what = fmt::format("10 groups, {} records at first and {} more in batches of {}; all versions", any.initial, any.workload, any.batch);
-  Figure variant{"19", "The POS-Tree without structural invariance, by overlap", {}, {}, {}, {what, "without: no node ends by its content, each that grew too large is split evenly, which is the MVMB+-Tree"}};
-  Figure copied{"20", "The POS-Tree without recursive identity, by overlap", {}, {}, {}, {what, "every version has copies of all its nodes: nothing is shared, whatever they hold"}};
+  const std::string what = fmt::format("10 groups, {} records at first and {} more in batches of {}; all versions", any.initial,
+                                       any.workload, any.batch);
+  Figure variant{
+      "19", "The POS-Tree without structural invariance, by overlap",
+      {},   {},
+      {},   {what, "without: no node ends by its content, each that grew too large is split evenly, which is the MVMB+-Tree"}};
+  Figure copied{"20", "The POS-Tree without recursive identity, by overlap",
+                {},   {},
+                {},   {what, "every version has copies of all its nodes: nothing is shared, whatever they hold"}};
   struct Plots {
-    Plot bytes{"Storage", "overlap, %", "MB of nodes", false, {}}, nodes{"Nodes", "overlap, %", "nodes", false, {}}, dedup{"Deduplication ratio", "overlap, %", "", false, {}},
-        shared{"Node sharing ratio", "overlap, %", "", false, {}};
+    Plot bytes{"Storage", "overlap, %", "MB of nodes", false, {}}, nodes{"Nodes", "overlap, %", "nodes", false, {}},
+        dedup{"Deduplication ratio", "overlap, %", "", false, {}}, shared{"Node sharing ratio", "overlap, %", "", false, {}};
     void begin(const char* name) {
       for (Plot* plot : {&bytes, &nodes, &dedup, &shared}) plot->series.push_back({name, {}});
     }
@@ -42,12 +48,16 @@ void run_without_properties(const Settings& settings, Report& report) {
     of_copied.add(0, 100 * overlap, whole);
     of_copied.add(1, 100 * overlap, whole.all_bytes(), whole.all_nodes(), 0, 0);
   }
-  Table last{"the last versions alone, overlap 100 %: the same records in ten orders", {"", "deduplication ratio", "node sharing ratio", "MB of nodes", "nodes"}, {}};
-  for (const auto& [name, structure] : {std::pair("POS-Tree", siri::Structure::pos_tree), std::pair("without structural invariance", siri::Structure::mvmb_tree)}) {
+  Table last{"the last versions alone, overlap 100 %: the same records in ten orders",
+             {"", "deduplication ratio", "node sharing ratio", "MB of nodes", "nodes"},
+             {}};
+  for (const auto& [name, structure] : {std::pair("POS-Tree", siri::Structure::pos_tree),
+                                        std::pair("without structural invariance", siri::Structure::mvmb_tree)}) {
     Collaboration same = scaled(settings.scale, 1);
     same.heads_only = true;
     const Sharing sharing = collaborate(same, {.structure = structure});
-    last.rows.push_back({name, number_text(sharing.dedup_ratio()), number_text(sharing.node_ratio()), number_text(static_cast<double>(sharing.stored_bytes()) / 1e6),
+    last.rows.push_back({name, number_text(sharing.dedup_ratio()), number_text(sharing.node_ratio()),
+                         number_text(static_cast<double>(sharing.stored_bytes()) / 1e6),
                          number_text(static_cast<double>(sharing.stored_nodes()))});
   }
   variant.tables.push_back(std::move(last));

@@ -31,7 +31,8 @@ struct Measured {
   static void latencies(Table& table, const std::string& name, std::vector<double> all) {
     std::sort(all.begin(), all.end());
     std::vector<std::string> row{name};
-    for (const double part : {0.5, 0.9, 0.99, 0.999}) row.push_back(number_text(all[static_cast<size_t>(part * static_cast<double>(all.size() - 1))]));
+    for (const double part : {0.5, 0.9, 0.99, 0.999})
+      row.push_back(number_text(all[static_cast<size_t>(part * static_cast<double>(all.size() - 1))]));
     table.rows.push_back(std::move(row));
   }
 };
@@ -71,19 +72,24 @@ void measure_texts(const Settings& settings, const VersionSet& set, const NamedI
   }
   base::Random random(19);
   const auto any = [&]() -> const Bytes& { return set.keys[random.below(set.keys.size())]; };
-  std::vector<double> reads = each_us(settings.operations, [&](size_t) { base::check(tree.index->find(tree.nodes, tree.root, any()).has_value(), "a text is found"); });
+  std::vector<double> reads = each_us(settings.operations, [&](size_t) {
+    base::check(tree.index->find(tree.nodes, tree.root, any()).has_value(), "a text is found");
+  });
   std::vector<Record> changes;
   for (size_t i = 0; i < settings.operations; ++i) changes.push_back({any(), record(i).value});
   const siri::Hash before = tree.root;
   const double batched = tree.put(changes, 4'000);
   tree.root = before;
-  std::vector<double> writes = each_us(changes.size(), [&](size_t i) { tree.root = tree.index->put(tree.nodes, tree.root, changes[i].key, changes[i].value); });
-  measured.speeds(named.name, static_cast<double>(size_of(set)) / load, static_cast<double>(reads.size()) * 1e6 / sum(reads), static_cast<double>(changes.size()) / batched);
+  std::vector<double> writes = each_us(
+      changes.size(), [&](size_t i) { tree.root = tree.index->put(tree.nodes, tree.root, changes[i].key, changes[i].value); });
+  measured.speeds(named.name, static_cast<double>(size_of(set)) / load, static_cast<double>(reads.size()) * 1e6 / sum(reads),
+                  static_cast<double>(changes.size()) / batched);
   Measured::latencies(measured.read_us, named.name, std::move(reads));
   Measured::latencies(measured.write_us, named.name, std::move(writes));
 }
 
-// An index a block, built at once; its root goes to the end of a chain. Who looks for a transaction asks block after block, the newest first.
+// An index a block, built at once; its root goes to the end of a chain. Who looks for a transaction asks block after block, the
+// newest first.
 void measure_blocks(const Settings& settings, const VersionSet& set, const NamedIndex& named, Measured& measured) {
   Tree tree(named.options);
   const siri::Hash empty = tree.root;
@@ -101,7 +107,8 @@ void measure_blocks(const Settings& settings, const VersionSet& set, const Named
   base::Random random(19);
   std::vector<double> reads = each_us(settings.operations / 10, [&](size_t) {
     const Bytes& key = set.keys[random.below(set.keys.size())];
-    const auto in = std::find_if(chain.rbegin(), chain.rend(), [&](const siri::Hash& root) { return tree.index->find(tree.nodes, root, key).has_value(); });
+    const auto in = std::find_if(chain.rbegin(), chain.rend(),
+                                 [&](const siri::Hash& root) { return tree.index->find(tree.nodes, root, key).has_value(); });
     base::check(in != chain.rend(), "a transaction is found");
   });
   const double load = static_cast<double>(writes.size()) * 1e6 / sum(writes);
@@ -127,14 +134,27 @@ void run_real_data(const Settings& settings, Report& report) {
   const VersionSet blocks = transaction_blocks(settings.versions, settings.block_transactions);
   Measured of_blocks = run(blocks, measure_blocks);
 
-  of_texts.throughput.title = "7(a), texts: an index of all pages, a version a batch of edits; then reads one by one and writes in batches of 4,000";
-  of_blocks.throughput.title = "7(b), transactions: an index a block, built at once; a read looks into block after block, the newest first";
-  report.figures.push_back({"7", "Throughput on texts and on blocks of transactions", {}, {}, {of_texts.throughput, of_blocks.throughput}, {texts.about, blocks.about}});
+  of_texts.throughput.title =
+      "7(a), texts: an index of all pages, a version a batch of edits; then reads one by one and writes in batches of 4,000";
+  of_blocks.throughput.title =
+      "7(b), transactions: an index a block, built at once; a read looks into block after block, the newest first";
+  report.figures.push_back({"7",
+                            "Throughput on texts and on blocks of transactions",
+                            {},
+                            {},
+                            {of_texts.throughput, of_blocks.throughput},
+                            {texts.about, blocks.about}});
   report.figures.push_back({"11", "CPU time of one operation, texts", {}, {}, {of_texts.read_us, of_texts.write_us}, {}});
   of_blocks.write_us.title += ", a transaction's share of its block";
-  report.figures.push_back({"12", "CPU time of one operation, transactions", {}, {}, {of_blocks.read_us, of_blocks.write_us}, {}});
+  report.figures.push_back(
+      {"12", "CPU time of one operation, transactions", {}, {}, {of_blocks.read_us, of_blocks.write_us}, {}});
   report.figures.push_back({"15", "Storage of texts, all versions", {}, {of_texts.bytes, of_texts.nodes}, {}, {}});
-  report.figures.push_back({"16", "Storage of transactions, all blocks", {}, {of_blocks.bytes, of_blocks.nodes}, {}, {"an empty bucket tree has 10,000 buckets for a block of some hundred transactions"}});
+  report.figures.push_back({"16",
+                            "Storage of transactions, all blocks",
+                            {},
+                            {of_blocks.bytes, of_blocks.nodes},
+                            {},
+                            {"an empty bucket tree has 10,000 buckets for a block of some hundred transactions"}});
 }
 
 }  // namespace bench::merkle

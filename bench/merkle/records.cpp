@@ -18,7 +18,8 @@ std::vector<siri::Change> in_order(const Record* records, size_t count) {
   changes.reserve(count);
   for (size_t i = 0; i < count; ++i) changes.push_back({records[i].key, records[i].value});
   std::stable_sort(changes.begin(), changes.end(), [](const siri::Change& a, const siri::Change& b) { return a.key < b.key; });
-  const auto end = std::unique(changes.rbegin(), changes.rend(), [](const siri::Change& a, const siri::Change& b) { return a.key == b.key; });
+  const auto end =
+      std::unique(changes.rbegin(), changes.rend(), [](const siri::Change& a, const siri::Change& b) { return a.key == b.key; });
   changes.erase(changes.begin(), end.base());
   return changes;
 }
@@ -29,7 +30,8 @@ Bytes key_of(uint64_t number, size_t key_bytes_min) {
   base::Random random(number);
   Bytes key;
   for (int i = 0; i < 5; ++i, left /= 36) key.push_back(letters[left % 36]);
-  for (uint64_t more = key_bytes_min - 5 + random.below(16 - key_bytes_min); more > 0; --more) key.push_back(letters[random.below(36)]);
+  for (uint64_t more = key_bytes_min - 5 + random.below(16 - key_bytes_min); more > 0; --more)
+    key.push_back(letters[random.below(36)]);
   return key;
 }
 
@@ -75,7 +77,9 @@ double Tree::put(const std::vector<Record>& records, size_t batch, std::vector<s
   return watch.seconds();
 }
 
-void Tree::build(const std::vector<Record>& records) { root = index->build(nodes, in_order(records.data(), records.size())); }
+void Tree::build(const std::vector<Record>& records) {
+  root = index->build(nodes, in_order(records.data(), records.size()));
+}
 
 std::vector<NamedIndex> all_indexes() {
   using siri::Structure;

@@ -33,7 +33,8 @@ class Sharing {
   Sum all_, kept_;
 };
 
-// §5.4.2: groups that begin with the same records and add records of their own and some that all add, each in an order of its own.
+// §5.4.2: groups that begin with the same records and add records of their own and some that all add, each in an order of its
+// own.
 struct Collaboration {
   size_t groups = 10, initial = 40'000, workload = 160'000, batch = 4'000;
   double overlap = 0.5;

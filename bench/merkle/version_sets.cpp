@@ -38,9 +38,10 @@ void note_keys(VersionSet& set) {
       value_bytes += one.value.size();
     }
   }
-  set.about += fmt::format("; {} writes to {} keys in {} versions, keys of {:.0f} B and values of {:.0f} B in the mean, {:.1f} MB", records, set.keys.size(), set.batches.size(),
-                           static_cast<double>(key_bytes) / static_cast<double>(records), static_cast<double>(value_bytes) / static_cast<double>(records),
-                           static_cast<double>(key_bytes + value_bytes) / 1e6);
+  set.about += fmt::format(
+      "; {} writes to {} keys in {} versions, keys of {:.0f} B and values of {:.0f} B in the mean, {:.1f} MB", records,
+      set.keys.size(), set.batches.size(), static_cast<double>(key_bytes) / static_cast<double>(records),
+      static_cast<double>(value_bytes) / static_cast<double>(records), static_cast<double>(key_bytes + value_bytes) / 1e6);
 }
 
 }  // namespace
@@ -57,8 +58,11 @@ VersionSet text_versions(const std::optional<std::string>& data, uint64_t record
     edits.push_back({item->timestamp_ms, {address_of(*item), Bytes(text.as_string().substr(0, abstract_bytes_max))}});
   }
   std::stable_sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) { return a.time_ms < b.time_ms; });
-  VersionSet set{.about = real ? "the Emacs wiki's edits" : "made-up edits", .batches = std::vector<std::vector<Record>>(std::min(versions, edits.size())), .keys = {}};
-  for (size_t i = 0; i < edits.size(); ++i) set.batches[i * set.batches.size() / edits.size()].push_back(std::move(edits[i].record));
+  VersionSet set{.about = real ? "the Emacs wiki's edits" : "made-up edits",
+                 .batches = std::vector<std::vector<Record>>(std::min(versions, edits.size())),
+                 .keys = {}};
+  for (size_t i = 0; i < edits.size(); ++i)
+    set.batches[i * set.batches.size() / edits.size()].push_back(std::move(edits[i].record));
   note_keys(set);
   return set;
 }

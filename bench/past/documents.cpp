@@ -73,8 +73,10 @@ double Documents::update(const std::function<size_t()>& pick) {
       const size_t at = pick();
       bson::Builder out;
       for (const auto& field : documents_[at].view()) {
-        if (field.name == "n") out.append("n", field.to_int64() + 1);
-        else out.append_element(field);
+        if (field.name == "n")
+          out.append("n", field.to_int64() + 1);
+        else
+          out.append_element(field);
       }
       bson::Document after = out.done();
       collection_->update(transaction, records_[at], documents_[at], after);
@@ -86,7 +88,8 @@ double Documents::update(const std::function<size_t()>& pick) {
 
 vp::DeclaredSnapshot Documents::declare() {
   past_->make();
-  return past_->snapshots().declare({}, [](storage::Transaction& transaction, const vp::DeclaredSnapshot&) { transaction.next_stamp(); });
+  return past_->snapshots().declare(
+      {}, [](storage::Transaction& transaction, const vp::DeclaredSnapshot&) { transaction.next_stamp(); });
 }
 
 std::shared_ptr<storage::Collection> Documents::as_of(const vp::DeclaredSnapshot& snapshot) {
@@ -116,18 +119,20 @@ double Documents::find_us(storage::Collection& collection, int rounds) {
 double Documents::scan_ms(storage::Collection& collection, int rounds) {
   storage::Transaction transaction(*engine_, storage::Transaction::Mode::read);
   return 1e3 * median_cpu_seconds(static_cast<size_t>(rounds), [&](size_t) {
-    auto scan = collection.scan(transaction, storage::Direction::forward);
-    size_t count = 0;
-    while (scan->next()) count += scan->document().size() > 0;
-    base::check(count == documents_.size(), "every document is there");
-  });
+           auto scan = collection.scan(transaction, storage::Direction::forward);
+           size_t count = 0;
+           while (scan->next()) count += scan->document().size() > 0;
+           base::check(count == documents_.size(), "every document is there");
+         });
 }
 
 int64_t Documents::file_bytes() {
   engine_->checkpoint();
   int64_t all = 0;
   for (const std::string& table : engine_->table_names()) {
-    if (table.starts_with("past-") || table.starts_with("chains-") || table.starts_with("records-") || table.starts_with("packed-")) all += engine_->file_bytes(table) - engine_->reusable_bytes(table);
+    if (table.starts_with("past-") || table.starts_with("chains-") || table.starts_with("records-") ||
+        table.starts_with("packed-"))
+      all += engine_->file_bytes(table) - engine_->reusable_bytes(table);
   }
   return all;
 }

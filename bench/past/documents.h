@@ -44,8 +44,8 @@ class Documents {
   double find(storage::Collection& collection, size_t reads);
   double find_us(storage::Collection& collection, int rounds);  // one, the median of rounds
   double scan_ms(storage::Collection& collection, int rounds);
-  int64_t file_bytes();                                         // of documents, the past and kept contents, less what is free in them
-  uint64_t blocks_read() const;                                 // since it was opened
+  int64_t file_bytes();          // of documents, the past and kept contents, less what is free in them
+  uint64_t blocks_read() const;  // since it was opened
 
  private:
   void open();

@@ -9,14 +9,14 @@
 namespace bench::past {
 
 struct Settings {
-  std::string scratch;           // a folder of the run's own
-  std::string server;            // the palimpsestd to start
-  uint64_t rows = 25'600;        // of 4 KB each they are the paper's 100 MB
+  std::string scratch;     // a folder of the run's own
+  std::string server;      // the palimpsestd to start
+  uint64_t rows = 25'600;  // of 4 KB each they are the paper's 100 MB
   uint32_t node_mappings = 2'560;
   uint64_t mappings_max = 30'000'000;  // of an overwrite cycle; longer ones are left out
-  uint64_t age_cycles = 6;       // the log that snapshots of different ages are taken from, in overwrite cycles
-  size_t range = 100;            // snapshots that are asked together
-  size_t documents = 20'000;     // of a collection that is read and written
+  uint64_t age_cycles = 6;             // the log that snapshots of different ages are taken from, in overwrite cycles
+  size_t range = 100;                  // snapshots that are asked together
+  size_t documents = 20'000;           // of a collection that is read and written
   int rounds = 5;
   std::vector<std::string> parts;  // by name; none: all
 };

@@ -28,7 +28,8 @@ MemoryLog::MemoryLog(const std::vector<vp::Mapping>& mappings, const vp::SkippyO
     }
     const auto from = mappings.begin() + static_cast<ptrdiff_t>(begin);
     const std::vector<vp::SkippyNode::Start> starts{{begin + 1, 0}};
-    add_to_levels(nodes, options, std::make_shared<vp::SkippyNode>(std::vector<vp::Mapping>(from, from + static_cast<ptrdiff_t>(each)), starts));
+    add_to_levels(nodes, options,
+                  std::make_shared<vp::SkippyNode>(std::vector<vp::Mapping>(from, from + static_cast<ptrdiff_t>(each)), starts));
   }
 }
 

@@ -1,5 +1,5 @@
-// Logs of mappings as continuous data protection makes them (Skippy §5.1): a snapshot after every update of a random row, of which some
-// rows get most.
+// Logs of mappings as continuous data protection makes them (Skippy §5.1): a snapshot after every update of a random row, of
+// which some rows get most.
 #pragma once
 
 #include "base/random.h"
@@ -18,7 +18,8 @@ inline constexpr Skew skews[] = {{"50/50", 50}, {"80/20", 80}, {"90/10", 90}, {"
 
 class Overwrites {
  public:
-  Overwrites(uint64_t rows, const Skew& skew, uint64_t seed) : rows_(rows), hot_(skew.hot), few_(rows * (100 - skew.hot) / 100), random_(seed) {}
+  Overwrites(uint64_t rows, const Skew& skew, uint64_t seed)
+      : rows_(rows), hot_(skew.hot), few_(rows * (100 - skew.hot) / 100), random_(seed) {}
 
   // The next update's: contents are numbered.
   vp::Mapping next() {
@@ -33,7 +34,8 @@ class Overwrites {
   vp::Stamp made_ = 0;
 };
 
-// Until every row was written since the beginning (an overwrite cycle, `cycle` long), and half as much again. Nothing where that is more than `most`.
+// Until every row was written since the beginning (an overwrite cycle, `cycle` long), and half as much again. Nothing where that
+// is more than `most`.
 std::vector<vp::Mapping> overwrites(uint64_t rows, const Skew& skew, uint64_t seed, uint64_t most, uint64_t& cycle);
 
 // A log with its levels in memory; what makes no full node any more is its end.

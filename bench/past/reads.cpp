@@ -56,8 +56,10 @@ void run_reads(const Settings& settings, Report& report) {
     with.update();
   }
   const auto first = with.declare();
-  const double found_now = with.find_us(with.now(), settings.rounds), found_shared = with.find_us(*with.as_of(first), settings.rounds);
-  const double scanned_now = with.scan_ms(with.now(), settings.rounds), scanned_shared = with.scan_ms(*with.as_of(first), settings.rounds);
+  const double found_now = with.find_us(with.now(), settings.rounds),
+               found_shared = with.find_us(*with.as_of(first), settings.rounds);
+  const double scanned_now = with.scan_ms(with.now(), settings.rounds),
+               scanned_shared = with.scan_ms(*with.as_of(first), settings.rounds);
   const int64_t bytes_before = with.file_bytes() - without.file_bytes();
   const uint64_t saved_before = with.past().saved();
   std::vector<double> plain, saving, declaring;
@@ -81,7 +83,11 @@ void run_reads(const Settings& settings, Report& report) {
   };
   // So often that all that is kept in rows has left them, and more came: what that costs falls into one round of nine.
   constexpr size_t leaves_in = storage::RowPreStates::count_max + 1, in_rows = 4;
-  const auto sum = [](const std::vector<double>& of, size_t begin) { return std::accumulate(of.begin() + static_cast<ptrdiff_t>(begin), of.begin() + static_cast<ptrdiff_t>(begin + leaves_in), 0.0) / leaves_in; };
+  const auto sum = [](const std::vector<double>& of, size_t begin) {
+    return std::accumulate(of.begin() + static_cast<ptrdiff_t>(begin), of.begin() + static_cast<ptrdiff_t>(begin + leaves_in),
+                           0.0) /
+           leaves_in;
+  };
   std::vector<double> plain_us, saving_us, ratios;
   for (int i = 0; i < 3; ++i) {
     for (size_t round = 0; round < leaves_in; ++round) update_all();
@@ -102,30 +108,48 @@ void run_reads(const Settings& settings, Report& report) {
     with.find_us(*then, 1);
     return Read{with.find_us(*then, settings.rounds), with.scan_ms(*then, settings.rounds)};
   };
-  const Read in_row = read(recent), left = read(first), later{with.find_us(with.now(), settings.rounds), with.scan_ms(with.now(), settings.rounds)};
+  const Read in_row = read(recent), left = read(first),
+             later{with.find_us(with.now(), settings.rounds), with.scan_ms(with.now(), settings.rounds)};
 
   Figure figure{"R1", "A collection and its past", {}, {}, {}, {}};
-  figure.tables.push_back({fmt::format("{} documents of 1 KB, one field changed, {} updates a transaction", number_text(static_cast<double>(settings.documents)), Documents::batch),
-                           {"", "now", "shared", "saved, in its row", "saved, and left it"},
-                           {{"an update without / with a snapshot before each transaction, CPU µs", number_text(median(plain_us)), "", number_text(median(saving_us)), ""},
-                            {"an update, nobody keeps the past / kept, none declared, CPU µs", fmt::format("{} / {}", number_text(undeclared.without_us), number_text(undeclared.with_us)), "", "", ""},
-                            {"to declare a snapshot, CPU µs", "", "", number_text(median(declaring)), ""},
-                            {"a document by its _id, CPU µs", number_text(found_now), number_text(found_shared), number_text(in_row.found_us), number_text(left.found_us)},
-                            {"the same, while there are snapshots, CPU µs", number_text(later.found_us), "", "", ""},
-                            {"a scan, CPU ms", number_text(scanned_now), number_text(scanned_shared), number_text(in_row.scanned_ms), number_text(left.scanned_ms)},
-                            {"the same, while there are snapshots, CPU ms", number_text(later.scanned_ms), "", "", ""},
-                            {"bytes of files a saved change", "", "", "", number_text(bytes)}}});
-  figure.notes.push_back(fmt::format("shared: not written since the snapshot; in its row: written {} times since; left it: {} times; files after a checkpoint, less what is free in them, beside those of a collection without snapshots", in_rows, 3 * leaves_in + in_rows));
+  figure.tables.push_back(
+      {fmt::format("{} documents of 1 KB, one field changed, {} updates a transaction",
+                   number_text(static_cast<double>(settings.documents)), Documents::batch),
+       {"", "now", "shared", "saved, in its row", "saved, and left it"},
+       {{"an update without / with a snapshot before each transaction, CPU µs", number_text(median(plain_us)), "",
+         number_text(median(saving_us)), ""},
+        {"an update, nobody keeps the past / kept, none declared, CPU µs",
+         fmt::format("{} / {}", number_text(undeclared.without_us), number_text(undeclared.with_us)), "", "", ""},
+        {"to declare a snapshot, CPU µs", "", "", number_text(median(declaring)), ""},
+        {"a document by its _id, CPU µs", number_text(found_now), number_text(found_shared), number_text(in_row.found_us),
+         number_text(left.found_us)},
+        {"the same, while there are snapshots, CPU µs", number_text(later.found_us), "", "", ""},
+        {"a scan, CPU ms", number_text(scanned_now), number_text(scanned_shared), number_text(in_row.scanned_ms),
+         number_text(left.scanned_ms)},
+        {"the same, while there are snapshots, CPU ms", number_text(later.scanned_ms), "", "", ""},
+        {"bytes of files a saved change", "", "", "", number_text(bytes)}}});
+  figure.notes.push_back(
+      fmt::format("shared: not written since the snapshot; in its row: written {} times since; left it: {} times; files after a "
+                  "checkpoint, less what is free in them, beside those of a collection without snapshots",
+                  in_rows, 3 * leaves_in + in_rows));
   report.figures.push_back(std::move(figure));
-  report.goals.push_back({"CPU an update, none declared", "% more", 100 * undeclared.added, 1, true,
-                          fmt::format("the past attached and not, on one collection in turns; to ask for the newest snapshot takes {} ns", number_text(undeclared.asking_ns))});
-  report.goals.push_back({"CPU an update, a snapshot before each transaction of 1,000", "×", median(ratios), 1.13, true, "against none declared, beside it; every update is the first since the snapshot"});
+  report.goals.push_back(
+      {"CPU an update, none declared", "% more", 100 * undeclared.added, 1, true,
+       fmt::format("the past attached and not, on one collection in turns; to ask for the newest snapshot takes {} ns",
+                   number_text(undeclared.asking_ns))});
+  report.goals.push_back({"CPU an update, a snapshot before each transaction of 1,000", "×", median(ratios), 1.13, true,
+                          "against none declared, beside it; every update is the first since the snapshot"});
   report.goals.push_back({"as-of point read, still shared", "×", found_shared / found_now, 1.05, true, "against a current one"});
-  report.goals.push_back({"as-of point read, saved", "×", in_row.found_us / later.found_us, 1.5, true, "against a current one, of what is kept in the record's row"});
-  report.goals.push_back({"as-of point read, saved long ago", "×", left.found_us / later.found_us, 1.5, true, "the same of what has left it"});
-  report.goals.push_back({"as-of scan", "×", std::max(scanned_shared / scanned_now, in_row.scanned_ms / later.scanned_ms), 2, true, "against a current one, shared or saved in the records' rows"});
-  report.goals.push_back({"as-of scan, saved long ago", "×", left.scanned_ms / later.scanned_ms, 2, true, "the same of what has left them"});
-  report.goals.push_back({"bytes of a saved one-field change of 1 KB", "B", bytes, 200, true, "files of the collection and its past, beside those of one without snapshots"});
+  report.goals.push_back({"as-of point read, saved", "×", in_row.found_us / later.found_us, 1.5, true,
+                          "against a current one, of what is kept in the record's row"});
+  report.goals.push_back(
+      {"as-of point read, saved long ago", "×", left.found_us / later.found_us, 1.5, true, "the same of what has left it"});
+  report.goals.push_back({"as-of scan", "×", std::max(scanned_shared / scanned_now, in_row.scanned_ms / later.scanned_ms), 2,
+                          true, "against a current one, shared or saved in the records' rows"});
+  report.goals.push_back(
+      {"as-of scan, saved long ago", "×", left.scanned_ms / later.scanned_ms, 2, true, "the same of what has left them"});
+  report.goals.push_back({"bytes of a saved one-field change of 1 KB", "B", bytes, 200, true,
+                          "files of the collection and its past, beside those of one without snapshots"});
 }
 
 }  // namespace bench::past

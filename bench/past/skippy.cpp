@@ -24,7 +24,9 @@ struct Scheme {
 };
 constexpr Scheme schemes[] = {{"fan-in 8", 8}, {"fixed capacity, as in the paper", 0}};
 
-std::string in_rows(double mappings, uint64_t rows) { return fmt::format("{:.1f}n", mappings / static_cast<double>(rows)); }
+std::string in_rows(double mappings, uint64_t rows) {
+  return fmt::format("{:.1f}n", mappings / static_cast<double>(rows));
+}
 
 // --- tables 1 and 2, and what figures 3 to 5 are about
 
@@ -40,7 +42,10 @@ Costs run_skews(const Settings& settings, Report& report) {
     std::vector<std::string> columns{"skew, overwrite cycle"};
     for (uint32_t height = 1; height <= heights; ++height) columns.push_back(fmt::format("h = {}", height));
     columns.insert(columns.end(), {"mappings beside the log, h = 4", "CPU ns to make a mapping, h = 1", "h = 5"});
-    Table table{fmt::format("{}: mappings scanned and CPU ms for one page table of {} rows, a snapshot an update, nodes of {}", scheme.name, settings.rows, settings.node_mappings), columns, {}};
+    Table table{fmt::format("{}: mappings scanned and CPU ms for one page table of {} rows, a snapshot an update, nodes of {}",
+                            scheme.name, settings.rows, settings.node_mappings),
+                columns,
+                {}};
     for (const Skew& skew : skews) {
       std::cerr << "skippy: " << scheme.name << ", " << skew.name << "\n";
       uint64_t cycle = 0;
@@ -66,7 +71,8 @@ Costs run_skews(const Settings& settings, Report& report) {
         series.points.emplace_back(height, built.ms);
         if (height == 4 && scheme.fan_in > 0) costs.ms[skew.name] = built.ms;
       }
-      row.push_back(fmt::format("+{:.0f} %", 100.0 * static_cast<double>(log.mappings_above(4)) / static_cast<double>(mappings.size())));
+      row.push_back(
+          fmt::format("+{:.0f} %", 100.0 * static_cast<double>(log.mappings_above(4)) / static_cast<double>(mappings.size())));
       row.push_back(number_text(flat_ns));
       row.push_back(number_text(levels_ns));
       table.rows.push_back(std::move(row));
@@ -75,14 +81,18 @@ Costs run_skews(const Settings& settings, Report& report) {
     figure.tables.push_back(std::move(table));
     figure.plots.push_back(std::move(plot));
   }
-  figure.notes.emplace_back("The paper's table 1, seconds from a disk of 2005: 50/50 13.8 (h = 1); 80/20 19.0, 15.8, 14.7, 13.9 (h = 1 to 4); 99/1 33.3, 6.69 (h = 1, 2).");
+  figure.notes.emplace_back(
+      "The paper's table 1, seconds from a disk of 2005: 50/50 13.8 (h = 1); 80/20 19.0, 15.8, 14.7, 13.9 (h = 1 to 4); 99/1 "
+      "33.3, 6.69 (h = 1, 2).");
   report.figures.push_back(std::move(figure));
   return costs;
 }
 
 void run_scaling(const Settings& settings, Report& report) {
   Figure figure{"S2", "More rows, the node as it was or as many times as large (Skippy table 2)", {}, {}, {}, {}};
-  Table table{"80/20; what four levels take off the mappings that a page table needs without them", {"rows", "node", "fan-in 8", "fixed capacity"}, {}};
+  Table table{"80/20; what four levels take off the mappings that a page table needs without them",
+              {"rows", "node", "fan-in 8", "fixed capacity"},
+              {}};
   for (const auto& [times, node_times] : {std::pair{1u, 1u}, {4u, 1u}, {4u, 4u}}) {
     std::cerr << "skippy: " << times << " times the rows\n";
     uint64_t cycle = 0;
@@ -92,7 +102,8 @@ void run_scaling(const Settings& settings, Report& report) {
     std::vector<std::string> row{number_text(static_cast<double>(rows)), number_text(settings.node_mappings * node_times)};
     for (const Scheme& scheme : schemes) {
       MemoryLog log(mappings, {.node_mappings = settings.node_mappings * node_times, .fan_in = scheme.fan_in, .height = 4});
-      const double flat = build_tables(log, 1, rows, cycle / 4, settings.rounds).scanned, levels = build_tables(log, 4, rows, cycle / 4, settings.rounds).scanned;
+      const double flat = build_tables(log, 1, rows, cycle / 4, settings.rounds).scanned,
+                   levels = build_tables(log, 4, rows, cycle / 4, settings.rounds).scanned;
       row.push_back(fmt::format("-{:.0f} %, {}", 100 * (1 - levels / flat), in_rows(levels, rows)));
     }
     table.rows.push_back(std::move(row));
@@ -105,7 +116,9 @@ void run_scaling(const Settings& settings, Report& report) {
 // "The length of an overwrite cycle is not a function of snapshot age" (§5.3.2).
 void run_ages(const Settings& settings, Report& report) {
   Figure figure{"S3", "Mappings scanned for a page table by the snapshot's age", {}, {}, {}, {}};
-  Table table{"Snapshots evenly over the log, those that every row was written since; four levels, fan-in 8", {"skew", "snapshots", "mean", "deviation"}, {}};
+  Table table{"Snapshots evenly over the log, those that every row was written since; four levels, fan-in 8",
+              {"skew", "snapshots", "mean", "deviation"},
+              {}};
   Plot plot{"Mappings scanned, in overwrite cycles before the end", "age", "mappings a row", false, {}};
   for (const Skew& skew : {skews[0], skews[1], skews[2]}) {
     uint64_t cycle = 0;
@@ -133,7 +146,8 @@ void run_ages(const Settings& settings, Report& report) {
     double mean = 0, variance = 0;
     for (const double one : all) mean += one / static_cast<double>(all.size());
     for (const double one : all) variance += (one - mean) * (one - mean) / static_cast<double>(all.size());
-    table.rows.push_back({skew.name, std::to_string(all.size()), fmt::format("{:.1f}n", mean), fmt::format("{:.1f}n", std::sqrt(variance))});
+    table.rows.push_back(
+        {skew.name, std::to_string(all.size()), fmt::format("{:.1f}n", mean), fmt::format("{:.1f}n", std::sqrt(variance))});
     plot.series.push_back(std::move(series));
   }
   figure.tables.push_back(std::move(table));
@@ -220,7 +234,8 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
     single.push_back(watch.seconds() * 1e3);
     const CpuWatch demanding;
     vp::OnDemandTable on_demand(log, transaction, first);
-    for (size_t i = 0; i < few; ++i) base::check(on_demand.find(static_cast<vp::RecordId>(1 + i * (settings.rows / few))).has_value(), "it was");
+    for (size_t i = 0; i < few; ++i)
+      base::check(on_demand.find(static_cast<vp::RecordId>(1 + i * (settings.rows / few))).has_value(), "it was");
     some.push_back(demanding.seconds() * 1e3);
   }
 
@@ -229,13 +244,15 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
   storage::Transaction transaction(*engine, storage::Transaction::Mode::read);
   const uint64_t last = first + settings.range - 1;
   log.page_table(transaction, first);
-  const double joint = median_cpu_seconds(static_cast<size_t>(settings.rounds), [&](size_t) { log.joint_table(transaction, first, last); });
+  const double joint =
+      median_cpu_seconds(static_cast<size_t>(settings.rounds), [&](size_t) { log.joint_table(transaction, first, last); });
   const double alone = least_cpu_seconds(1, [&] {
     for (uint64_t snapshot = first; snapshot <= last; ++snapshot) log.page_table(transaction, snapshot);
   });
   const vp::JointTable joined = log.joint_table(transaction, first, last);
   for (const uint64_t snapshot : {first, (first + last) / 2, last}) {
-    for (const vp::Mapping& mapping : log.page_table(transaction, snapshot).in_order()) base::check(joined.find(snapshot, mapping.row) == mapping.content, "joint and single scans agree");
+    for (const vp::Mapping& mapping : log.page_table(transaction, snapshot).in_order())
+      base::check(joined.find(snapshot, mapping.row) == mapping.content, "joint and single scans agree");
   }
   transaction.rollback();
 
@@ -244,41 +261,51 @@ void run_tables(const Settings& settings, const Costs& costs, Report& report) {
   const CpuWatch indexing;
   for (size_t begin = 0; begin < mappings.size(); begin += 1'000) {
     storage::in_transaction(*engine, [&](storage::Transaction& writing) {
-      for (size_t i = begin; i < std::min<size_t>(begin + 1'000, mappings.size()); ++i) index.put(writing, index_key(mappings[i], i + 1), "content");
+      for (size_t i = begin; i < std::min<size_t>(begin + 1'000, mappings.size()); ++i)
+        index.put(writing, index_key(mappings[i], i + 1), "content");
     });
   }
   const double indexing_us = indexing.seconds() * 1e6 / static_cast<double>(mappings.size());
   storage::Transaction reading(*engine, storage::Transaction::Mode::read);
-  const double ordered_ms = 1e3 * median_cpu_seconds(3, [&](size_t) {
-    storage::TableCursor cursor = index.cursor(reading);
-    vp::PageTable table;
-    for (uint64_t row = 1; row <= settings.rows; ++row) {
-      if (!cursor.seek(index_key({static_cast<vp::RecordId>(row), 0}, first))) break;
-      const vp::Mapping mapping{static_cast<vp::RecordId>(row), base::load_be64(cursor.key().data() + 8)};
-      table.take({&mapping, 1});
-    }
-    base::check(table.size() == settings.rows, "every row was written since");
-  });
+  const double ordered_ms =
+      1e3 * median_cpu_seconds(3, [&](size_t) {
+        storage::TableCursor cursor = index.cursor(reading);
+        vp::PageTable table;
+        for (uint64_t row = 1; row <= settings.rows; ++row) {
+          if (!cursor.seek(index_key({static_cast<vp::RecordId>(row), 0}, first))) break;
+          const vp::Mapping mapping{static_cast<vp::RecordId>(row), base::load_be64(cursor.key().data() + 8)};
+          table.take({&mapping, 1});
+        }
+        base::check(table.size() == settings.rows, "every row was written since");
+      });
 
   Figure figure{"S4", "In the engine's tables", {}, {}, {}, {}};
-  figure.tables.push_back({fmt::format("{} mappings, 80/20, four levels with fan-in 8", number_text(static_cast<double>(mappings.size()))),
-                           {"", "Skippy", "rows ordered by key and snapshot"},
-                           {{"to append a mapping, CPU µs", number_text(appending_us), number_text(indexing_us)},
-                            {"to seal it into the levels, CPU ns", number_text(sealing_ns), ""},
-                            {"a page table, nodes in memory, CPU ms", number_text(median(warm)), number_text(ordered_ms)},
-                            {"a page table, caches empty, CPU ms", number_text(median(cold)), ""},
-                            {"one row, by a scan that stops there, CPU ms", number_text(median(single)), ""},
-                            {fmt::format("{} rows, by a page table that is made as far as they need it, CPU ms", few), number_text(median(some)), ""},
-                            {fmt::format("{} snapshots, joint / one by one, CPU ms", settings.range), fmt::format("{} / {}", number_text(joint * 1e3), number_text(alone * 1e3)), ""}}});
+  figure.tables.push_back(
+      {fmt::format("{} mappings, 80/20, four levels with fan-in 8", number_text(static_cast<double>(mappings.size()))),
+       {"", "Skippy", "rows ordered by key and snapshot"},
+       {{"to append a mapping, CPU µs", number_text(appending_us), number_text(indexing_us)},
+        {"to seal it into the levels, CPU ns", number_text(sealing_ns), ""},
+        {"a page table, nodes in memory, CPU ms", number_text(median(warm)), number_text(ordered_ms)},
+        {"a page table, caches empty, CPU ms", number_text(median(cold)), ""},
+        {"one row, by a scan that stops there, CPU ms", number_text(median(single)), ""},
+        {fmt::format("{} rows, by a page table that is made as far as they need it, CPU ms", few), number_text(median(some)), ""},
+        {fmt::format("{} snapshots, joint / one by one, CPU ms", settings.range),
+         fmt::format("{} / {}", number_text(joint * 1e3), number_text(alone * 1e3)), ""}}});
   report.figures.push_back(std::move(figure));
 
-  const std::string what = fmt::format("{} rows, a snapshot an update, 80/20, four levels", number_text(static_cast<double>(settings.rows)));
-  report.goals.push_back({"page table from memory", "ms", median(warm), 0.5, true, what + "; paper 13.9 s, an ordered index beside it " + number_text(ordered_ms) + " ms"});
-  report.goals.push_back({"page table from disk", "ms", median(cold), 3, true, what + "; engine opened anew, the operating system's cache warm"});
+  const std::string what =
+      fmt::format("{} rows, a snapshot an update, 80/20, four levels", number_text(static_cast<double>(settings.rows)));
+  report.goals.push_back({"page table from memory", "ms", median(warm), 0.5, true,
+                          what + "; paper 13.9 s, an ordered index beside it " + number_text(ordered_ms) + " ms"});
+  report.goals.push_back(
+      {"page table from disk", "ms", median(cold), 3, true, what + "; engine opened anew, the operating system's cache warm"});
   double worst = 0;
   for (const auto& [name, ms] : costs.ms) worst = std::max(worst, ms);
-  if (const auto none = costs.ms.find("50/50"); none != costs.ms.end()) report.goals.push_back({"worst skew against none", "×", worst / none->second, 2, true, "page tables, four levels, CPU time; the paper has about 1"});
-  report.goals.push_back({fmt::format("range of {} snapshots: one by one against jointly", settings.range), "×", alone / joint, 10, false, what});
+  if (const auto none = costs.ms.find("50/50"); none != costs.ms.end())
+    report.goals.push_back({"worst skew against none", "×", worst / none->second, 2, true,
+                            "page tables, four levels, CPU time; the paper has about 1"});
+  report.goals.push_back(
+      {fmt::format("range of {} snapshots: one by one against jointly", settings.range), "×", alone / joint, 10, false, what});
 }
 
 }  // namespace

@@ -22,7 +22,10 @@ constexpr const char* database = "bench";
 class Target {
  public:
   Target(const Settings& settings, bool declares)
-      : server_(settings.server, {"--wiredTigerCacheSizeGB", "1", "--quiet"}, settings.scratch), client_(server_.uri()), documents_(settings.documents), declares_(declares) {
+      : server_(settings.server, {"--wiredTigerCacheSizeGB", "1", "--quiet"}, settings.scratch),
+        client_(server_.uri()),
+        documents_(settings.documents),
+        declares_(declares) {
     if (!client_.wait_until_up(30)) throw std::runtime_error("the server doesn't answer");
     base::Random random(7);
     std::string text(1'000, '\0');
@@ -39,19 +42,21 @@ class Target {
     }
   }
 
-  // Changes one field of the next `Documents::batch` documents in a circle, `each` with a command; behind a snapshot, where it declares any.
+  // Changes one field of the next `Documents::batch` documents in a circle, `each` with a command; behind a snapshot, where it
+  // declares any.
   void update(size_t each) {
     if (declares_) client_.command("admin", make([](bson::Builder& out) { out.append("createSnapshot", 1); }));
     for (size_t done = 0; done < Documents::batch; done += each) {
-      const bson::Document reply = client_.command(database, make([&](bson::Builder& out) {
-        out.append("update", "documents");
-        auto updates = out.array("updates");
-        for (size_t i = 0; i < each; ++i) {
-          auto update = updates.object();
-          update.object("q").append("_id", static_cast<int64_t>(next_++ % documents_));
-          update.object("u").object("$inc").append("n", 1);
-        }
-      }));
+      const bson::Document reply =
+          client_.command(database, make([&](bson::Builder& out) {
+                            out.append("update", "documents");
+                            auto updates = out.array("updates");
+                            for (size_t i = 0; i < each; ++i) {
+                              auto update = updates.object();
+                              update.object("q").append("_id", static_cast<int64_t>(next_++ % documents_));
+                              update.object("u").object("$inc").append("n", 1);
+                            }
+                          }));
       if (reply["nModified"].to_int64() != static_cast<int64_t>(each)) throw std::runtime_error("a document wasn't there");
     }
   }
@@ -78,7 +83,8 @@ struct Costs {
   double added = 0;                    // a share
 };
 
-// In turns, so that what else the machine does meets both. A round goes over all documents: what a server does behind an answer falls into it.
+// In turns, so that what else the machine does meets both. A round goes over all documents: what a server does behind an answer
+// falls into it.
 Costs measure(const Settings& settings, Target& without, Target& with, size_t each) {
   const size_t turns = settings.documents / Documents::batch;
   std::vector<double> plain, saving, added;
@@ -106,12 +112,15 @@ void run_over_the_wire(const Settings& settings, Report& report) {
     target->server().wait_until_idle();
   }
   Figure figure{"R9", "Updates through a server", {}, {}, {}, {}};
-  Table table{fmt::format("{} documents of 1 KB, one field changed, a snapshot before each {} updates, each the first since it; CPU of the server, µs an update",
+  Table table{fmt::format("{} documents of 1 KB, one field changed, a snapshot before each {} updates, each the first since it; "
+                          "CPU of the server, µs an update",
                           number_text(static_cast<double>(settings.documents)), Documents::batch),
-              {"updates a command", "without snapshots", "with", "more"}, {}};
+              {"updates a command", "without snapshots", "with", "more"},
+              {}};
   const auto row = [&](const std::string& name, size_t each) {
     const Costs costs = measure(settings, without, with, each);
-    table.rows.push_back({name, number_text(costs.without_us), number_text(costs.with_us), fmt::format("{:.1f} %", 100 * costs.added)});
+    table.rows.push_back(
+        {name, number_text(costs.without_us), number_text(costs.with_us), fmt::format("{:.1f} %", 100 * costs.added)});
     return 100 * costs.added;
   };
   const double alone = row("1", 1), together = row(std::to_string(Documents::batch), Documents::batch);
@@ -121,12 +130,17 @@ void run_over_the_wire(const Settings& settings, Report& report) {
     without.update(Documents::batch);
     with.update(Documents::batch);
   }
-  const double later = row(fmt::format("{}, {} updates later", Documents::batch, number_text(static_cast<double>(in_a_row))), Documents::batch);
+  const double later =
+      row(fmt::format("{}, {} updates later", Documents::batch, number_text(static_cast<double>(in_a_row))), Documents::batch);
   figure.tables.push_back(std::move(table));
-  figure.notes.push_back("Two servers in turns, one connection each, all of their threads; what they do in the background and to declare the snapshots is in it.");
+  figure.notes.push_back(
+      "Two servers in turns, one connection each, all of their threads; what they do in the background and to declare the "
+      "snapshots is in it.");
   report.figures.push_back(std::move(figure));
   report.goals.push_back({"CPU an update through a server, a snapshot before each 1,000", "% more", alone, 4, true,
-                          fmt::format("against a server without snapshots, in turns; one update a command. With 1,000 a command {:.1f} %, after a long time of them {:.1f} %", together, later)});
+                          fmt::format("against a server without snapshots, in turns; one update a command. With 1,000 a command "
+                                      "{:.1f} %, after a long time of them {:.1f} %",
+                                      together, later)});
 }
 
 }  // namespace bench::past

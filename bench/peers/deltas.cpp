@@ -37,7 +37,11 @@ Bytes xdelta3_delta(BytesView source, BytesView target) {
   return delta;
 }
 
-Bytes zstd_delta_1(BytesView source, BytesView target) { return zstd_delta(source, target, 1); }
-Bytes zstd_delta_3(BytesView source, BytesView target) { return zstd_delta(source, target, 3); }
+Bytes zstd_delta_1(BytesView source, BytesView target) {
+  return zstd_delta(source, target, 1);
+}
+Bytes zstd_delta_3(BytesView source, BytesView target) {
+  return zstd_delta(source, target, 3);
+}
 
 }  // namespace bench

@@ -76,7 +76,9 @@ int EnginePast::declare() {
   if (way_ == Way::named_checkpoints) {
     check(session_->checkpoint(session_, fmt::format("name=s{}", number).c_str()), "checkpoint");
   } else if (way_ == Way::pinned_timestamp) {
-    check(connection_->set_timestamp(connection_, fmt::format("oldest_timestamp={:x},stable_timestamp={:x}", declared_.front(), clock_).c_str()), "timestamp");
+    check(connection_->set_timestamp(
+              connection_, fmt::format("oldest_timestamp={:x},stable_timestamp={:x}", declared_.front(), clock_).c_str()),
+          "timestamp");
   }
   return static_cast<int>(number);
 }
@@ -130,7 +132,8 @@ double EnginePast::scan(int as_of) {
 }
 
 int64_t EnginePast::file_bytes() {
-  if (way_ == Way::pinned_timestamp) check(connection_->set_timestamp(connection_, fmt::format("stable_timestamp={:x}", clock_).c_str()), "timestamp");
+  if (way_ == Way::pinned_timestamp)
+    check(connection_->set_timestamp(connection_, fmt::format("stable_timestamp={:x}", clock_).c_str()), "timestamp");
   check(session_->checkpoint(session_, nullptr), "checkpoint");
   int64_t bytes = 0;
   for (const char* of : {file, "statistics:file:WiredTigerHS.wt"}) {

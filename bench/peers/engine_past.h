@@ -1,4 +1,5 @@
-// The past as WiredTiger keeps it by itself: rows of bytes under numbers, read as of a pinned timestamp or from a named checkpoint.
+// The past as WiredTiger keeps it by itself: rows of bytes under numbers, read as of a pinned timestamp or from a named
+// checkpoint.
 #pragma once
 
 #include <cstdint>

@@ -26,11 +26,14 @@ std::string read_all(Subprocess& process) {
 std::string run(const std::vector<std::string>& command) {
   Subprocess process(command, Subprocess::Input::none);
   std::string out = read_all(process);
-  if (const int code = process.wait(); code != 0) throw std::runtime_error(command[0] + " " + command[1] + " ended with " + std::to_string(code));
+  if (const int code = process.wait(); code != 0)
+    throw std::runtime_error(command[0] + " " + command[1] + " ended with " + std::to_string(code));
   return out;
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
 
 void feed_import(const Workload& workload, Subprocess& import) {
   constexpr size_t buffer_bytes = 1 << 20;
@@ -71,7 +74,8 @@ uint64_t git_pack(const Workload& workload, const std::string& folder) {
   }
   run({"git", "-C", folder, "-c", "gc.reflogExpire=now", "gc", "-q", "--aggressive", "--prune=now"});
   uint64_t bytes = 0;
-  const std::string sizes = run({"git", "-C", folder, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectsize:disk)"});
+  const std::string sizes =
+      run({"git", "-C", folder, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectsize:disk)"});
   for (size_t at = 0; at < sizes.size();) {
     const size_t end = sizes.find('\n', at);
     const std::string_view line(sizes.data() + at, end - at);
@@ -96,7 +100,11 @@ uint64_t zstd_long(const Workload& workload, int level) {
   return bytes;
 }
 
-std::string git_version() { return first_line(run({"git", "--version"})); }
-std::string zstd_version() { return first_line(run({"zstd", "--version"})); }
+std::string git_version() {
+  return first_line(run({"git", "--version"}));
+}
+std::string zstd_version() {
+  return first_line(run({"zstd", "--version"}));
+}
 
 }  // namespace bench

@@ -68,10 +68,13 @@ void append(bson::Builder& out, const Figure& figure) {
 }
 
 size_t columns(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-std::string padded(const std::string& text, size_t width) { return text + std::string(width > columns(text) ? width - columns(text) : 0, ' '); }
+std::string padded(const std::string& text, size_t width) {
+  return text + std::string(width > columns(text) ? width - columns(text) : 0, ' ');
+}
 
 void append_table(std::string& out, const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
@@ -96,19 +99,23 @@ std::string label_of(const Bar& bar) {
   return bar.part > 0 ? number_text(bar.part) + " → " + number_text(bar.value) : number_text(bar.value);
 }
 
-std::string reach_of(const Goal& goal) { return (goal.at_most ? "≤ " : "≥ ") + number_text(goal.reach) + " " + goal.unit; }
+std::string reach_of(const Goal& goal) {
+  return (goal.at_most ? "≤ " : "≥ ") + number_text(goal.reach) + " " + goal.unit;
+}
 
 std::vector<std::vector<std::string>> goal_rows(const Report& report) {
   std::vector<std::vector<std::string>> rows;
   for (const Goal& goal : report.goals) {
-    rows.push_back({goal.name, number_text(goal.measured) + " " + goal.unit, reach_of(goal), goal.met() ? "met" : "not met", goal.note});
+    rows.push_back(
+        {goal.name, number_text(goal.measured) + " " + goal.unit, reach_of(goal), goal.met() ? "met" : "not met", goal.note});
   }
   return rows;
 }
 
 std::vector<std::vector<std::string>> claim_rows(const Report& report) {
   std::vector<std::vector<std::string>> rows;
-  for (const Claim& claim : report.claims) rows.push_back({claim.figure, claim.claim, claim.measured, claim.holds ? "holds" : "does not hold here"});
+  for (const Claim& claim : report.claims)
+    rows.push_back({claim.figure, claim.claim, claim.measured, claim.holds ? "holds" : "does not hold here"});
   return rows;
 }
 
@@ -139,21 +146,24 @@ std::vector<std::vector<std::string>> point_rows(const Plot& plot) {
   for (size_t i = 0; i < at.size(); i += step) {
     auto& row = rows.emplace_back(1, number_text(at[i]));
     for (const Series& series : plot.series) {
-      const auto point = std::find_if(series.points.begin(), series.points.end(), [&](const auto& p) { return p.first == at[i]; });
+      const auto point =
+          std::find_if(series.points.begin(), series.points.end(), [&](const auto& p) { return p.first == at[i]; });
       row.push_back(point == series.points.end() ? "" : number_text(point->second));
     }
   }
   return rows;
 }
 
-std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows, const char* bad_cell = nullptr) {
+std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows,
+                       const char* bad_cell = nullptr) {
   using datasets::report::escaped;
   std::string out = "<table><tr>";
   for (const std::string& name : head) out += "<th>" + escaped(name) + "</th>";
   out += "</tr>";
   for (const auto& row : rows) {
     out += "<tr>";
-    for (const std::string& cell : row) out += fmt::format("<td{}>{}</td>", bad_cell && cell == bad_cell ? " class=\"bad\"" : "", escaped(cell));
+    for (const std::string& cell : row)
+      out += fmt::format("<td{}>{}</td>", bad_cell && cell == bad_cell ? " class=\"bad\"" : "", escaped(cell));
     out += "</tr>";
   }
   return out + "</table>";
@@ -201,7 +211,10 @@ bson::Document to_document(const Report& report) {
     auto claims = out.array("claims");
     for (const Claim& claim : report.claims) {
       auto to = claims.object();
-      to.append("figure", claim.figure).append("claim", claim.claim).append("measured", claim.measured).append("holds", claim.holds);
+      to.append("figure", claim.figure)
+          .append("claim", claim.claim)
+          .append("measured", claim.measured)
+          .append("holds", claim.holds);
     }
   }
   return out.done();
@@ -225,8 +238,10 @@ std::string as_text(const Report& report) {
       std::vector<std::string> head{plot.x};
       for (const Series& series : plot.series) head.push_back(series.name);
       out += "  " + plot.title + (plot.y.empty() ? "" : ": " + plot.y) + "\n";
-      if (share_x(plot)) append_table(out, head, point_rows(plot));
-      else out += "  (curves, in report.html)\n";
+      if (share_x(plot))
+        append_table(out, head, point_rows(plot));
+      else
+        out += "  (curves, in report.html)\n";
     }
     for (const Table& table : figure.tables) {
       if (!table.title.empty()) out += "  " + table.title + "\n";
@@ -243,13 +258,15 @@ std::string as_text(const Report& report) {
 
 std::string as_html(const Report& report) {
   using namespace datasets::report;
-  std::string out = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>" +
-                    escaped(report.title) + "</title><style>" + page_style + "</style><h1>" + escaped(report.title) + "</h1><p class=\"about\">" +
-                    escaped(report.command) + "</p>";
+  std::string out =
+      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>" +
+      escaped(report.title) + "</title><style>" + page_style + "</style><h1>" + escaped(report.title) +
+      "</h1><p class=\"about\">" + escaped(report.command) + "</p>";
   std::vector<std::vector<std::string>> about;
   for (const auto& [name, value] : report.about) about.push_back({name, value});
   out += html_table({}, about);
-  if (!report.goals.empty()) out += "<h2>Figures to reach</h2>" + html_table({"", "measured", "reach", "", ""}, goal_rows(report), "not met");
+  if (!report.goals.empty())
+    out += "<h2>Figures to reach</h2>" + html_table({"", "measured", "reach", "", ""}, goal_rows(report), "not met");
   for (const Figure& figure : report.figures) {
     out += "<h2 id=\"f" + escaped(figure.number) + "\">" + escaped(figure.number + "  " + figure.title) + "</h2>";
     for (const BarChart& chart : figure.charts) {
@@ -261,13 +278,16 @@ std::string as_html(const Report& report) {
       std::vector<Curve> curves;
       for (const Series& series : plot.series) curves.push_back({series.name, series.points});
       out += "<p><b>" + escaped(plot.title) + "</b></p>" +
-             datasets::report::plot(curves, {.x = plot.x, .y = plot.y, .log_x = plot.log_x, .say_x = number_text, .say_y = number_text});
+             datasets::report::plot(curves,
+                                    {.x = plot.x, .y = plot.y, .log_x = plot.log_x, .say_x = number_text, .say_y = number_text});
     }
-    for (const Table& table : figure.tables) out += (table.title.empty() ? "" : "<p><b>" + escaped(table.title) + "</b></p>") + html_table(table.columns, table.rows);
+    for (const Table& table : figure.tables)
+      out += (table.title.empty() ? "" : "<p><b>" + escaped(table.title) + "</b></p>") + html_table(table.columns, table.rows);
     for (const std::string& note : figure.notes) out += "<p class=\"about\">" + escaped(note) + "</p>";
   }
   if (!report.claims.empty()) {
-    out += "<h2>What the paper says, and what this run says</h2>" + html_table({"figure", "claim", "measured", ""}, claim_rows(report), "does not hold here");
+    out += "<h2>What the paper says, and what this run says</h2>" +
+           html_table({"figure", "claim", "measured", ""}, claim_rows(report), "does not hold here");
   }
   return out + "</html>\n";
 }

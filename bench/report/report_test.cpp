@@ -12,9 +12,12 @@ Report example() {
   Report report;
   report.title = "A <report>";
   report.command = "palimpsest bench example";
-  report.figures.push_back({"6.1", "Ratio", {{"wiki", {{"dedup", 20, 9, ""}, {"zstd", 4, 0, "four"}}}},
+  report.figures.push_back({"6.1",
+                            "Ratio",
+                            {{"wiki", {{"dedup", 20, 9, ""}, {"zstd", 4, 0, "four"}}}},
                             {{"over time", "seconds", "MB", false, {{"on", {{0, 1}, {2, 5}}}, {"off", {{0, 2}, {2, 4}}}}}},
-                            {{"sizes", {"", "MB"}, {{"wiki", "17"}}}}, {"a note"}});
+                            {{"sizes", {"", "MB"}, {{"wiki", "17"}}}},
+                            {"a note"}});
   report.goals = {{"ratio", "x", 29, 28, false, "wiki"}, {"latency", "µs", 70, 60, true, "p99"}};
   report.claims = {{"6.1", "it is large", "it is small", false}};
   return report;

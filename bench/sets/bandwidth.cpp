@@ -32,9 +32,9 @@ struct Arguments {
 };
 
 struct Outcome {
-  double rate = 0;          // records a second, until all members had them
-  double line_bytes = 0;    // sent by the primary, a record
-  double content_bytes = 0; // a record
+  double rate = 0;           // records a second, until all members had them
+  double line_bytes = 0;     // sent by the primary, a record
+  double content_bytes = 0;  // a record
 };
 
 // Inserts for a while; every so many records all members are waited for, as dbDedup §6.4.1 does.
@@ -62,7 +62,9 @@ Outcome replay(const Arguments& arguments, const Workload& workload, ReplicaSet&
   return {count / seconds(), static_cast<double>(network.sent_bytes(0) - sent) / count, static_cast<double>(content) / count};
 }
 
-std::string name_of(const std::optional<double>& mbit) { return mbit ? number_text(*mbit) : "unlimited"; }
+std::string name_of(const std::optional<double>& mbit) {
+  return mbit ? number_text(*mbit) : "unlimited";
+}
 
 struct Kind {
   const char* name;
@@ -72,8 +74,11 @@ struct Kind {
 int run(const Arguments& arguments) {
   Report report;
   report.title = "Insertion throughput under limited bandwidth (dbDedup, figure 6.5)";
-  report.command = fmt::format("palimpsest bench bandwidth --workload {} --members {} --batch {} --synchronize {} --w {} --records {} --seconds {} --turns {}", arguments.inserted.workload,
-                               arguments.members, arguments.batch, arguments.synchronize, arguments.concern, arguments.records, arguments.seconds, arguments.turns);
+  report.command = fmt::format(
+      "palimpsest bench bandwidth --workload {} --members {} --batch {} --synchronize {} --w {} --records {} --seconds {} "
+      "--turns {}",
+      arguments.inserted.workload, arguments.members, arguments.batch, arguments.synchronize, arguments.concern,
+      arguments.records, arguments.seconds, arguments.turns);
   const std::string server = server_of(arguments.common);
   begin(report);
   clean_up_when_interrupted();
@@ -86,7 +91,9 @@ int run(const Arguments& arguments) {
   for (const double mbit : arguments.mbits) lines.emplace_back(mbit);
 
   Plot plot{"Inserts a second over lines of so many Mbit/s", "Mbit/s", "inserts/s", true, {}};
-  Table table{"", {"Mbit/s", "", "inserts/s", "of unlimited, %", "on the line, B a record", "line used, Mbit/s", "content over line"}, {}};
+  Table table{"",
+              {"Mbit/s", "", "inserts/s", "of unlimited, %", "on the line, B a record", "line used, Mbit/s", "content over line"},
+              {}};
   std::map<std::string, double> unlimited;
   for (const Kind& kind : kinds) plot.series.push_back({kind.name, {}});
   // Turn by turn, so that what else the machine does meets all of them.
@@ -94,14 +101,19 @@ int run(const Arguments& arguments) {
   for (size_t turn = 0; turn < arguments.turns; ++turn) {
     for (size_t at = 0; at < lines.size(); ++at) {
       for (size_t i = 0; i < kinds.size(); ++i) {
-        SetOptions options{.program = server, .members = arguments.members, .arguments = kinds[i].arguments, .scratch = arguments.common.scratch, .network = &network};
+        SetOptions options{.program = server,
+                           .members = arguments.members,
+                           .arguments = kinds[i].arguments,
+                           .scratch = arguments.common.scratch,
+                           .network = &network};
         options.arguments.insert(options.arguments.end(), {"--wiredTigerCacheSizeGB", "0.5", "--quiet"});
         ReplicaSet set(options);
         network.limit(lines[at]);
         const Outcome outcome = replay(arguments, workload, set, network);
         network.limit(std::nullopt);
         outcomes[{at, i}].push_back(outcome);
-        std::cerr << fmt::format("{} Mbit/s, {}: {:.0f} inserts/s, {:.0f} B a record on the line\n", name_of(lines[at]), kinds[i].name, outcome.rate, outcome.line_bytes);
+        std::cerr << fmt::format("{} Mbit/s, {}: {:.0f} inserts/s, {:.0f} B a record on the line\n", name_of(lines[at]),
+                                 kinds[i].name, outcome.rate, outcome.line_bytes);
       }
     }
   }
@@ -112,23 +124,29 @@ int run(const Arguments& arguments) {
     const Outcome outcome = turns[turns.size() / 2];
     if (!mbit) unlimited[kinds[i].name] = outcome.rate;
     const double share = 100 * outcome.rate / unlimited[kinds[i].name];
-    table.rows.push_back({name_of(mbit), kinds[i].name, number_text(outcome.rate), number_text(share), number_text(outcome.line_bytes),
-                          number_text(outcome.line_bytes * outcome.rate * 8 / 1e6), number_text(outcome.content_bytes / outcome.line_bytes) + "x"});
+    table.rows.push_back({name_of(mbit), kinds[i].name, number_text(outcome.rate), number_text(share),
+                          number_text(outcome.line_bytes), number_text(outcome.line_bytes * outcome.rate * 8 / 1e6),
+                          number_text(outcome.content_bytes / outcome.line_bytes) + "x"});
     if (!mbit && i + 1 == kinds.size()) {
       const double of_plain = 100 * unlimited[kinds.front().name] / outcome.rate;
-      report.goals.push_back({"insert rate with dedup and a log of deltas, of that without", "%", of_plain, 95, false, fmt::format("{}, {} members, unlimited lines", workload.name, arguments.members)});
+      report.goals.push_back({"insert rate with dedup and a log of deltas, of that without", "%", of_plain, 95, false,
+                              fmt::format("{}, {} members, unlimited lines", workload.name, arguments.members)});
     }
     if (!mbit) continue;
     plot.series[i].points.emplace_back(*mbit, outcome.rate);
     if (*mbit == 20 && i == 0) {
-      report.goals.push_back({"insert rate at 20 Mbit/s, of unlimited", "%", share, 95, false, fmt::format("{}, {} members on one line of the primary", workload.name, arguments.members)});
+      report.goals.push_back({"insert rate at 20 Mbit/s, of unlimited", "%", share, 95, false,
+                              fmt::format("{}, {} members on one line of the primary", workload.name, arguments.members)});
     }
   }
   Figure figure{"6.5", "Insertion throughput under limited bandwidth", {}, {}, {}, {}};
   figure.plots.push_back(std::move(plot));
   figure.tables.push_back(std::move(table));
-  figure.notes.push_back(fmt::format("Every member in a network namespace, tc tbf on what each sends; all secondaries share the primary's line. One connection on the primary's host, {} documents a "
-                                     "command, w: {}; all members waited for every {} records and at the end.", arguments.batch, arguments.concern, arguments.synchronize));
+  figure.notes.push_back(
+      fmt::format("Every member in a network namespace, tc tbf on what each sends; all secondaries share the primary's line. One "
+                  "connection on the primary's host, {} documents a "
+                  "command, w: {}; all members waited for every {} records and at the end.",
+                  arguments.batch, arguments.concern, arguments.synchronize));
   report.figures.push_back(std::move(figure));
   finish(report, arguments.common.report_folder);
   return 0;
@@ -140,13 +158,21 @@ Run add_bandwidth(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   add_common(parser, arguments->common);
   add_inserted(parser, arguments->inserted);
-  parser.add_option("--mbit", arguments->mbits, "of the lines, beside unlimited ones")->capture_default_str()->check(CLI::PositiveNumber);
+  parser.add_option("--mbit", arguments->mbits, "of the lines, beside unlimited ones")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   parser.add_option("--members", arguments->members, "of the set")->capture_default_str()->check(CLI::Range(2, 7));
   parser.add_option("--records", arguments->records, "at most, in each run")->capture_default_str()->check(CLI::PositiveNumber);
-  parser.add_option("--seconds", arguments->seconds, "no insert begins after this time, in each run")->capture_default_str()->check(CLI::PositiveNumber);
+  parser.add_option("--seconds", arguments->seconds, "no insert begins after this time, in each run")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   parser.add_option("--batch", arguments->batch, "documents in one command")->capture_default_str()->check(CLI::Range(1, 1000));
-  parser.add_option("--synchronize", arguments->synchronize, "wait for all members every so many records (dbDedup: 1000)")->capture_default_str()->check(CLI::PositiveNumber);
-  parser.add_option("--turns", arguments->turns, "runs of each, the median of which is told")->capture_default_str()->check(CLI::PositiveNumber);
+  parser.add_option("--synchronize", arguments->synchronize, "wait for all members every so many records (dbDedup: 1000)")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  parser.add_option("--turns", arguments->turns, "runs of each, the median of which is told")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   parser.add_option("--w", arguments->concern, "write concern of the inserts")->capture_default_str();
   return [arguments] { return run(*arguments); };
 }

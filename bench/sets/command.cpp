@@ -18,12 +18,15 @@ std::string server_of(const Common& common) {
   if (!common.server.empty()) return common.server;
   std::error_code ignored;
   const auto beside = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "palimpsestd";
-  if (!std::filesystem::exists(beside, ignored)) throw std::runtime_error("there is no palimpsestd beside this program, and --server names none");
+  if (!std::filesystem::exists(beside, ignored))
+    throw std::runtime_error("there is no palimpsestd beside this program, and --server names none");
   return beside.string();
 }
 
 void add_inserted(CLI::App& parser, Inserted& inserted) {
-  parser.add_option("--workload", inserted.workload, "what is inserted")->capture_default_str()->check(CLI::IsMember({"wiki", "mail", "stackexchange", "boards", "versions"}));
+  parser.add_option("--workload", inserted.workload, "what is inserted")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"wiki", "mail", "stackexchange", "boards", "versions"}));
   parser.add_option("--data", inserted.data, "the folder with the data sets (default: shared/datasets above)");
   parser.add_flag("--synthetic", inserted.synthetic, "made-up data, whatever data there is");
 }
@@ -42,8 +45,8 @@ Workload load_groups(const Inserted& inserted, size_t records) {
   return all.sample(all.bytes() / std::max<size_t>(1, all.records.size()) * records).by_time();
 }
 
-size_t insert_batch(datasets::replay::Client& client, const std::string& database, const Workload& workload, const std::vector<uint32_t>& order, size_t done,
-                    size_t end, size_t batch) {
+size_t insert_batch(datasets::replay::Client& client, const std::string& database, const Workload& workload,
+                    const std::vector<uint32_t>& order, size_t done, size_t end, size_t batch) {
   std::vector<bson::DocumentView> documents;
   const uint32_t collection = workload.records[order[done]].collection;
   for (; done < end && documents.size() < batch && workload.records[order[done]].collection == collection; ++done) {

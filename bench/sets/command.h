@@ -35,9 +35,9 @@ void add_inserted(CLI::App& parser, Inserted& inserted);
 Workload load_inserted(const Inserted& inserted, size_t records);
 // About so many: whole groups (pages, threads, keys), in the order they were written.
 Workload load_groups(const Inserted& inserted, size_t records);
-// Inserts `order[done]` and what follows of the same collection, at most `batch` of them and none from `end` on; how many are done then.
-// Throws std::runtime_error, datasets::replay::ClientError.
-size_t insert_batch(datasets::replay::Client& client, const std::string& database, const Workload& workload, const std::vector<uint32_t>& order, size_t done,
-                    size_t end, size_t batch);
+// Inserts `order[done]` and what follows of the same collection, at most `batch` of them and none from `end` on; how many are
+// done then. Throws std::runtime_error, datasets::replay::ClientError.
+size_t insert_batch(datasets::replay::Client& client, const std::string& database, const Workload& workload,
+                    const std::vector<uint32_t>& order, size_t done, size_t end, size_t batch);
 
 }  // namespace bench::sets

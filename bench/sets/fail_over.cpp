@@ -1,4 +1,5 @@
-// What the loss of a primary costs in compression: its successor finds sources with the feature index that it kept as a secondary.
+// What the loss of a primary costs in compression: its successor finds sources with the feature index that it kept as a
+// secondary.
 #include <fmt/core.h>
 
 #include <iostream>
@@ -36,9 +37,15 @@ Bytes bytes_of(const bson::Document& status) {
   return {at("dedup.logicalBytes"), at("dedup.storedBytes"), at("forwardLog.recordBytes"), at("forwardLog.forwardBytes")};
 }
 
-double quotient(int64_t raw, int64_t packed) { return packed > 0 ? static_cast<double>(raw) / static_cast<double>(packed) : 0; }
-double storage_ratio(const Bytes& from, const Bytes& to) { return quotient(to.logical - from.logical, to.stored - from.stored); }
-double log_ratio(const Bytes& from, const Bytes& to) { return quotient(to.log_raw - from.log_raw, to.log_forward - from.log_forward); }
+double quotient(int64_t raw, int64_t packed) {
+  return packed > 0 ? static_cast<double>(raw) / static_cast<double>(packed) : 0;
+}
+double storage_ratio(const Bytes& from, const Bytes& to) {
+  return quotient(to.logical - from.logical, to.stored - from.stored);
+}
+double log_ratio(const Bytes& from, const Bytes& to) {
+  return quotient(to.log_raw - from.log_raw, to.log_forward - from.log_forward);
+}
 
 void insert(const Arguments& arguments, const Workload& workload, ReplicaSet& set, size_t from, size_t to) {
   Client client(set.uri("w=majority"));
@@ -52,9 +59,13 @@ struct Ratios {
   double storage_before = 0, storage_after = 0, log_before = 0, log_after = 0;
 };
 
-// The last `after` records before the loss, and the first after it. `lost`: else the primary stays, and the same records are measured.
+// The last `after` records before the loss, and the first after it. `lost`: else the primary stays, and the same records are
+// measured.
 Ratios measure(const Arguments& arguments, const Workload& workload, const std::string& server, bool lost) {
-  ReplicaSet set({.program = server, .members = 3, .arguments = {"--wiredTigerCacheSizeGB", "0.25", "--quiet"}, .scratch = arguments.common.scratch});
+  ReplicaSet set({.program = server,
+                  .members = 3,
+                  .arguments = {"--wiredTigerCacheSizeGB", "0.25", "--quiet"},
+                  .scratch = arguments.common.scratch});
   const size_t end = workload.records.size(), loss = end - arguments.after, begin = loss - arguments.after;
   insert(arguments, workload, set, 0, begin);
   const Bytes before = bytes_of(set.settle()), kept_before = bytes_of(set.secondary_status());
@@ -74,11 +85,13 @@ Ratios measure(const Arguments& arguments, const Workload& workload, const std::
 int run(const Arguments& arguments) {
   Report report;
   report.title = "Compression after a fail-over";
-  report.command = fmt::format("palimpsest bench failover --workload {} --records {} --after {} --batch {}", arguments.inserted.workload, arguments.records, arguments.after, arguments.batch);
+  report.command = fmt::format("palimpsest bench failover --workload {} --records {} --after {} --batch {}",
+                               arguments.inserted.workload, arguments.records, arguments.after, arguments.batch);
   const std::string server = server_of(arguments.common);
   begin(report);
   clean_up_when_interrupted();
-  const Workload workload = load_groups(arguments.inserted, arguments.records);  // versions of what came before the loss come after it
+  const Workload workload =
+      load_groups(arguments.inserted, arguments.records);  // versions of what came before the loss come after it
   if (workload.records.size() < 2 * arguments.after) throw std::runtime_error("fewer records than twice --after");
   report.about.emplace_back("data", workload.source);
 
@@ -88,20 +101,25 @@ int run(const Arguments& arguments) {
   for (const bool lost : {false, true}) {
     const Ratios ratios = measure(arguments, workload, server, lost);
     (lost ? with : without) = ratios;
-    table.rows.push_back({lost ? "primary killed" : "primary stays", number_text(ratios.storage_before) + "x", number_text(ratios.storage_after) + "x",
-                          number_text(ratios.log_before) + "x", number_text(ratios.log_after) + "x"});
-    std::cerr << fmt::format("{}: storage {:.2f}x, then {:.2f}x; log {:.2f}x, then {:.2f}x\n", table.rows.back().front(), ratios.storage_before, ratios.storage_after,
-                             ratios.log_before, ratios.log_after);
+    table.rows.push_back({lost ? "primary killed" : "primary stays", number_text(ratios.storage_before) + "x",
+                          number_text(ratios.storage_after) + "x", number_text(ratios.log_before) + "x",
+                          number_text(ratios.log_after) + "x"});
+    std::cerr << fmt::format("{}: storage {:.2f}x, then {:.2f}x; log {:.2f}x, then {:.2f}x\n", table.rows.back().front(),
+                             ratios.storage_before, ratios.storage_after, ratios.log_before, ratios.log_after);
   }
   const std::string note = fmt::format("{} inserts, beside the same where the primary stays", arguments.after);
   const auto share = [](double one, double other) { return other > 0 ? 100 * one / other : 0; };
-  report.goals.push_back({"stored after the primary was killed, of the ratio without", "%", share(with.storage_after, without.storage_after), 90, false, note});
-  report.goals.push_back({"log after the primary was killed, of the ratio without", "%", share(with.log_after, without.log_after), 90, false, note});
+  report.goals.push_back({"stored after the primary was killed, of the ratio without", "%",
+                          share(with.storage_after, without.storage_after), 90, false, note});
+  report.goals.push_back(
+      {"log after the primary was killed, of the ratio without", "%", share(with.log_after, without.log_after), 90, false, note});
   Figure figure{"fail-over", "Compression in the inserts before and after", {}, {}, {}, {}};
   figure.tables.push_back(std::move(table));
-  figure.notes.push_back(fmt::format("Three members on this machine. {} records before, then {} and {}; ratios of the middle and last part alone, before block compression: of the records of the "
-                                     "member that leads (before the loss: of one that doesn't), and of the primary's log.",
-                                     workload.records.size() - 2 * arguments.after, arguments.after, arguments.after));
+  figure.notes.push_back(
+      fmt::format("Three members on this machine. {} records before, then {} and {}; ratios of the middle and last part alone, "
+                  "before block compression: of the records of the "
+                  "member that leads (before the loss: of one that doesn't), and of the primary's log.",
+                  workload.records.size() - 2 * arguments.after, arguments.after, arguments.after));
   report.figures.push_back(std::move(figure));
   finish(report, arguments.common.report_folder);
   return 0;
@@ -113,8 +131,12 @@ Run add_fail_over(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   add_common(parser, arguments->common);
   add_inserted(parser, arguments->inserted);
-  parser.add_option("--records", arguments->records, "about, whole groups of them")->capture_default_str()->check(CLI::PositiveNumber);
-  parser.add_option("--after", arguments->after, "of them behind the loss, and as many right before it")->capture_default_str()->check(CLI::PositiveNumber);
+  parser.add_option("--records", arguments->records, "about, whole groups of them")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  parser.add_option("--after", arguments->after, "of them behind the loss, and as many right before it")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   parser.add_option("--batch", arguments->batch, "documents in one command")->capture_default_str()->check(CLI::Range(1, 1000));
   return [arguments] { return run(*arguments); };
 }

@@ -45,7 +45,8 @@ double load(const ReplicaSet& set, int connections, double seconds, const std::f
   std::mutex mutex;
   std::exception_ptr failure;
   std::vector<std::thread> threads;
-  const auto warm = Clock::now() + std::chrono::milliseconds(500), end = warm + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const auto warm = Clock::now() + std::chrono::milliseconds(500),
+             end = warm + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   for (int i = 0; i < connections; ++i) {
     threads.emplace_back([&, i] {
       try {
@@ -110,7 +111,9 @@ std::vector<std::pair<int, double>> consensus_alone(const Arguments& arguments) 
   std::vector<std::pair<int, double>> rates;
   if (arguments.consensus.empty()) return rates;
   for (const int in_flight : arguments.in_flight) {
-    const std::string command = fmt::format("'{}' --benchmark_filter='replicate/in_flight:{}/bytes:{}/' --benchmark_format=json 2> /dev/null", arguments.consensus, in_flight, arguments.bytes);
+    const std::string command =
+        fmt::format("'{}' --benchmark_filter='replicate/in_flight:{}/bytes:{}/' --benchmark_format=json 2> /dev/null",
+                    arguments.consensus, in_flight, arguments.bytes);
     const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);  // NOLINT: the user's own program
     if (!pipe) throw std::runtime_error(arguments.consensus + " cannot be started");
     std::string text;
@@ -130,8 +133,8 @@ std::vector<std::pair<int, double>> consensus_alone(const Arguments& arguments) 
 int run(const Arguments& arguments) {
   Report report;
   report.title = "Writes acknowledged by the majority";
-  report.command = fmt::format("palimpsest bench majority --members {} --bytes {} --seconds {} --delay-ms {} --hot-clients {}", arguments.members, arguments.bytes, arguments.seconds,
-                               arguments.delay_ms, arguments.hot_clients);
+  report.command = fmt::format("palimpsest bench majority --members {} --bytes {} --seconds {} --delay-ms {} --hot-clients {}",
+                               arguments.members, arguments.bytes, arguments.seconds, arguments.delay_ms, arguments.hot_clients);
   const std::string server = server_of(arguments.common);
   begin(report);
   clean_up_when_interrupted();
@@ -140,12 +143,19 @@ int run(const Arguments& arguments) {
     network.emplace(arguments.members, Network::Lines::delayed);
     network->delay(arguments.delay_ms);
   }
-  SetOptions options{.program = server, .members = arguments.members, .arguments = {"--wiredTigerCacheSizeGB", "0.5", "--quiet"}, .scratch = arguments.common.scratch};
+  SetOptions options{.program = server,
+                     .members = arguments.members,
+                     .arguments = {"--wiredTigerCacheSizeGB", "0.5", "--quiet"},
+                     .scratch = arguments.common.scratch};
   options.network = network ? &*network : nullptr;
 
-  Figure figure{"majority", fmt::format("{} members, {:.0f} ms from one to another", arguments.members, arguments.delay_ms), {}, {}, {}, {}};
+  Figure figure{"majority", fmt::format("{} members, {:.0f} ms from one to another", arguments.members, arguments.delay_ms),
+                {},         {},
+                {},         {}};
   const auto alone = arguments.delay_ms > 0 ? std::vector<std::pair<int, double>>{} : consensus_alone(arguments);
-  Table table{fmt::format("Inserts of {} random bytes, one a command", arguments.bytes), {"in flight", "inserts/s", "consensus alone, entries/s", "of it, %", "CPU, ms a write"}, {}};
+  Table table{fmt::format("Inserts of {} random bytes, one a command", arguments.bytes),
+              {"in flight", "inserts/s", "consensus alone, entries/s", "of it, %", "CPU, ms a write"},
+              {}};
   {
     ReplicaSet set(options);
     for (const int in_flight : arguments.in_flight) {
@@ -156,15 +166,20 @@ int run(const Arguments& arguments) {
       for (const auto& [n, entries] : alone) {
         if (n == in_flight) beside = entries;
       }
-      table.rows.push_back({std::to_string(in_flight), number_text(rate), beside > 0 ? number_text(beside) : "-", beside > 0 ? number_text(100 * rate / beside) : "-", number_text(cpu_ms)});
+      table.rows.push_back({std::to_string(in_flight), number_text(rate), beside > 0 ? number_text(beside) : "-",
+                            beside > 0 ? number_text(100 * rate / beside) : "-", number_text(cpu_ms)});
       std::cerr << fmt::format("{} in flight: {:.0f} inserts/s, consensus alone {:.0f}\n", in_flight, rate, beside);
-      if (beside > 0) report.goals.push_back({fmt::format("inserts of {} B with {} in flight, of consensus alone", arguments.bytes, in_flight), "%", 100 * rate / beside, 50, false, ""});
+      if (beside > 0)
+        report.goals.push_back({fmt::format("inserts of {} B with {} in flight, of consensus alone", arguments.bytes, in_flight),
+                                "%", 100 * rate / beside, 50, false, ""});
     }
     const double rate = hot(set, arguments.hot_clients, arguments.seconds);
     std::cerr << fmt::format("hot document: {:.0f} updates/s by {} clients\n", rate, arguments.hot_clients);
     figure.tables.push_back(std::move(table));
-    figure.tables.push_back({"$inc of one document", {"clients", "updates/s"}, {{std::to_string(arguments.hot_clients), number_text(rate)}}});
-    report.goals.push_back({fmt::format("updates of one document, {:.0f} ms between members", arguments.delay_ms), "1/s", rate, 1000, false, fmt::format("{} clients", arguments.hot_clients)});
+    figure.tables.push_back(
+        {"$inc of one document", {"clients", "updates/s"}, {{std::to_string(arguments.hot_clients), number_text(rate)}}});
+    report.goals.push_back({fmt::format("updates of one document, {:.0f} ms between members", arguments.delay_ms), "1/s", rate,
+                            1000, false, fmt::format("{} clients", arguments.hot_clients)});
   }
   report.figures.push_back(std::move(figure));
   finish(report, arguments.common.report_folder);
@@ -176,12 +191,18 @@ int run(const Arguments& arguments) {
 Run add_majority(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
   add_common(parser, arguments->common);
-  parser.add_option("--in-flight", arguments->in_flight, "connections, each with one insert under way")->capture_default_str()->check(CLI::Range(1, 1024));
+  parser.add_option("--in-flight", arguments->in_flight, "connections, each with one insert under way")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
   parser.add_option("--bytes", arguments->bytes, "of a record")->capture_default_str()->check(CLI::Range(1, 16 << 20));
   parser.add_option("--members", arguments->members, "of the set")->capture_default_str()->check(CLI::Range(1, 7));
   parser.add_option("--seconds", arguments->seconds, "of each measurement")->capture_default_str()->check(CLI::PositiveNumber);
-  parser.add_option("--delay-ms", arguments->delay_ms, "from one member to another, one way; needs root")->capture_default_str()->check(CLI::NonNegativeNumber);
-  parser.add_option("--hot-clients", arguments->hot_clients, "that increment one document")->capture_default_str()->check(CLI::Range(1, 1024));
+  parser.add_option("--delay-ms", arguments->delay_ms, "from one member to another, one way; needs root")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  parser.add_option("--hot-clients", arguments->hot_clients, "that increment one document")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
   parser.add_option("--consensus", arguments->consensus, "the program consensus_benchmarks, to run beside");
   return [arguments] { return run(*arguments); };
 }

@@ -34,24 +34,30 @@ struct Arguments {
 constexpr const char* database = "shards";
 
 // All versions of a page, posts of a thread or states of a key go to one shard.
-size_t shard_of(const Record& record, size_t shards) { return XXH3_64bits(&record.group, sizeof record.group) % shards; }
+size_t shard_of(const Record& record, size_t shards) {
+  return XXH3_64bits(&record.group, sizeof record.group) % shards;
+}
 
 // Inserts one shard's records in their order; both of the pair acknowledge each command.
 void insert(const Arguments& arguments, const Workload& workload, const ReplicaSet& pair, const std::vector<uint32_t>& records) {
   Client client(pair.uri("w=2"));
-  for (size_t done = 0; done < records.size();) done = insert_batch(client, database, workload, records, done, records.size(), arguments.batch);
+  for (size_t done = 0; done < records.size();)
+    done = insert_batch(client, database, workload, records, done, records.size(), arguments.batch);
 }
 
 struct Outcome {
-  double rate = 0;                       // records a second, all shards together
-  uint64_t logical = 0, stored = 0;      // of the primaries, before block compression
-  uint64_t log_raw = 0, log_forward = 0; // of the primaries
+  double rate = 0;                        // records a second, all shards together
+  uint64_t logical = 0, stored = 0;       // of the primaries, before block compression
+  uint64_t log_raw = 0, log_forward = 0;  // of the primaries
   double storage_ratio() const { return stored ? static_cast<double>(logical) / static_cast<double>(stored) : 0; }
   double log_ratio() const { return log_forward ? static_cast<double>(log_raw) / static_cast<double>(log_forward) : 0; }
 };
 
 Outcome replay(const Arguments& arguments, const Workload& workload, const std::string& server, size_t shards) {
-  SetOptions options{.program = server, .members = 2, .arguments = {"--wiredTigerCacheSizeGB", "0.25", "--quiet"}, .scratch = arguments.common.scratch};
+  SetOptions options{.program = server,
+                     .members = 2,
+                     .arguments = {"--wiredTigerCacheSizeGB", "0.25", "--quiet"},
+                     .scratch = arguments.common.scratch};
   std::vector<std::unique_ptr<ReplicaSet>> pairs;
   for (size_t i = 0; i < shards; ++i) pairs.push_back(std::make_unique<ReplicaSet>(options));
   std::vector<std::vector<uint32_t>> records(shards);
@@ -90,7 +96,8 @@ Outcome replay(const Arguments& arguments, const Workload& workload, const std::
 int run(const Arguments& arguments) {
   Report report;
   report.title = "Sharding (dbDedup, table 6.2)";
-  report.command = fmt::format("palimpsest bench shards --workload {} --records {} --batch {}", arguments.inserted.workload, arguments.records, arguments.batch);
+  report.command = fmt::format("palimpsest bench shards --workload {} --records {} --batch {}", arguments.inserted.workload,
+                               arguments.records, arguments.batch);
   const std::string server = server_of(arguments.common);
   begin(report);
   clean_up_when_interrupted();
@@ -104,14 +111,19 @@ int run(const Arguments& arguments) {
     const double ratio = outcome.storage_ratio();
     if (one == 0) one = least = ratio;
     least = std::min(least, ratio);
-    table.rows.push_back({std::to_string(shards), number_text(ratio) + "x", number_text(outcome.log_ratio()) + "x", number_text(outcome.rate)});
-    std::cerr << fmt::format("{} pairs: storage {:.2f}x, oplog {:.2f}x, {:.0f} inserts/s\n", shards, ratio, outcome.log_ratio(), outcome.rate);
+    table.rows.push_back(
+        {std::to_string(shards), number_text(ratio) + "x", number_text(outcome.log_ratio()) + "x", number_text(outcome.rate)});
+    std::cerr << fmt::format("{} pairs: storage {:.2f}x, oplog {:.2f}x, {:.0f} inserts/s\n", shards, ratio, outcome.log_ratio(),
+                             outcome.rate);
   }
   Figure figure{"T6.2", "Compression ratio with sharding, by page, thread or key", {}, {}, {}, {}};
   figure.tables.push_back(std::move(table));
-  figure.notes.push_back("A primary and a secondary each, all on this machine; one connection a pair, both acknowledge. Ratios of the primaries' bytes, before block compression.");
+  figure.notes.push_back(
+      "A primary and a secondary each, all on this machine; one connection a pair, both acknowledge. Ratios of the primaries' "
+      "bytes, before block compression.");
   report.figures.push_back(std::move(figure));
-  report.claims.push_back({"T6.2", "Sharding by article hardly affects the ratio (38.4x to 37.9x on nine shards)", fmt::format("{:.2f}x on the fewest, {:.2f}x at worst", one, least), least >= one * 0.95});
+  report.claims.push_back({"T6.2", "Sharding by article hardly affects the ratio (38.4x to 37.9x on nine shards)",
+                           fmt::format("{:.2f}x on the fewest, {:.2f}x at worst", one, least), least >= one * 0.95});
   finish(report, arguments.common.report_folder);
   return 0;
 }
@@ -123,7 +135,9 @@ Run add_shards(CLI::App& parser) {
   add_common(parser, arguments->common);
   add_inserted(parser, arguments->inserted);
   parser.add_option("--shards", arguments->shards, "how many pairs")->capture_default_str()->check(CLI::Range(1, 32));
-  parser.add_option("--records", arguments->records, "about, whole groups of them")->capture_default_str()->check(CLI::PositiveNumber);
+  parser.add_option("--records", arguments->records, "about, whole groups of them")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   parser.add_option("--batch", arguments->batch, "documents in one command")->capture_default_str()->check(CLI::Range(1, 1000));
   return [arguments] { return run(*arguments); };
 }

@@ -47,19 +47,27 @@ std::string kind_of(const std::string& file) {
   return "rest";
 }
 
-const std::vector<std::string> kinds{"packed", "chains", "records", "heads", "index", "feature_metadata", "pages", "engine", "history", "rest"};
+const std::vector<std::string> kinds{"packed",           "chains", "records", "heads",   "index",
+                                     "feature_metadata", "pages",  "engine",  "history", "rest"};
 
-std::string kb(uint64_t bytes) { return fmt::format("{:.0f}", static_cast<double>(bytes) / 1e3); }
-std::string times(uint64_t whole, uint64_t part) { return part ? fmt::format("{:.2f}", static_cast<double>(whole) / static_cast<double>(part)) : ""; }
+std::string kb(uint64_t bytes) {
+  return fmt::format("{:.0f}", static_cast<double>(bytes) / 1e3);
+}
+std::string times(uint64_t whole, uint64_t part) {
+  return part ? fmt::format("{:.2f}", static_cast<double>(whole) / static_cast<double>(part)) : "";
+}
 
 struct Tables {
   Table whole{"Whole, KB", {"set", "as", "bytes", "ratio", "git over it", "zstd -19 over it", "CPU s"}, {}};
   Table files{"Files, KB", {"set"}, {}};
 };
 
-std::string listed(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+std::string listed(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
 
-void measure(const Workload& workload, const std::string& profile, uint64_t git, uint64_t zstd, const Arguments& arguments, Tables& tables) {
+void measure(const Workload& workload, const std::string& profile, uint64_t git, uint64_t zstd, const Arguments& arguments,
+             Tables& tables) {
   const Scratch folder(arguments.scratch);
   const clock_t begun = clock();
   Stored stored(folder.path(), {.profile = profile, .version_keys = true});
@@ -69,8 +77,8 @@ void measure(const Workload& workload, const std::string& profile, uint64_t git,
   const StoredSizes sizes = stored.sizes();
   std::map<std::string, uint64_t> by_kind;
   for (const auto& file : datasets::replay::measure(folder.path()).files) by_kind[kind_of(file.name)] += file.bytes;
-  tables.whole.rows.push_back({workload.name, profile, kb(sizes.file_bytes), times(workload.bytes(), sizes.file_bytes), times(git, sizes.file_bytes),
-                               times(zstd, sizes.file_bytes), fmt::format("{:.0f}", seconds)});
+  tables.whole.rows.push_back({workload.name, profile, kb(sizes.file_bytes), times(workload.bytes(), sizes.file_bytes),
+                               times(git, sizes.file_bytes), times(zstd, sizes.file_bytes), fmt::format("{:.0f}", seconds)});
   std::vector<std::string> row{workload.name + ", " + profile};
   for (const std::string& kind : kinds) row.push_back(kb(by_kind[kind]));
   tables.files.rows.push_back(row);
@@ -104,9 +112,12 @@ int run(const Arguments& arguments) {
     }
   }
   report.title = "Bytes of data directories";
-  report.command = fmt::format("palimpsest bench sizes --set {} --profile {}", listed(arguments.sets), listed(arguments.profiles));
-  Figure figure{"sizes", "Every file but journal and log, after dedup, packing and compaction", {}, {}, {tables.whole, tables.files}, {}};
-  figure.notes.push_back("Versions declared, as `palimpsest replay` does; file order. " + std::string(revised) + ": pages of the wiki with 20 revisions or more.");
+  report.command =
+      fmt::format("palimpsest bench sizes --set {} --profile {}", listed(arguments.sets), listed(arguments.profiles));
+  Figure figure{
+      "sizes", "Every file but journal and log, after dedup, packing and compaction", {}, {}, {tables.whole, tables.files}, {}};
+  figure.notes.push_back("Versions declared, as `palimpsest replay` does; file order. " + std::string(revised) +
+                         ": pages of the wiki with 20 revisions or more.");
   if (arguments.deltas) figure = {"deltas", "Deltas packed one by one, and in pages", {}, {}, {deltas}, {}};
   report.figures.push_back(std::move(figure));
   publish(report, arguments.report_folder);
@@ -117,13 +128,19 @@ int run(const Arguments& arguments) {
 
 Run add_options(CLI::App& parser) {
   auto arguments = std::make_shared<Arguments>();
-  parser.add_option("--set", arguments->sets, "what is stored")->capture_default_str()->check(CLI::IsMember({"wiki", "mail", "stackexchange", "boards", "versions", revised}));
-  parser.add_option("--profile", arguments->profiles, "how")->capture_default_str()->check(CLI::IsMember({"balanced", "archive", "thesis"}));
+  parser.add_option("--set", arguments->sets, "what is stored")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"wiki", "mail", "stackexchange", "boards", "versions", revised}));
+  parser.add_option("--profile", arguments->profiles, "how")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"balanced", "archive", "thesis"}));
   parser.add_flag("!--no-peers", arguments->peers, "without git and zstd");
   parser.add_flag("--deltas", arguments->deltas, "only deltas, packed one by one and in pages");
   parser.add_option("--data", arguments->data, "the folder with the data sets (default: shared/datasets above)");
   parser.add_flag("--synthetic", arguments->synthetic, "made-up data, whatever data there is");
-  parser.add_option_function<uint64_t>("--sample-mb", [arguments](const uint64_t& mb) { arguments->bytes_max = mb << 20; }, "no more of each set, in whole histories");
+  parser.add_option_function<uint64_t>(
+      "--sample-mb", [arguments](const uint64_t& mb) { arguments->bytes_max = mb << 20; },
+      "no more of each set, in whole histories");
   add_scratch(parser, arguments->scratch);
   add_report(parser, arguments->report_folder);
   return [arguments] { return run(*arguments); };

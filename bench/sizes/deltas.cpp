@@ -42,7 +42,9 @@ uint64_t sum(const std::vector<Bytes>& all) {
 }  // namespace
 
 Table deltas_table() {
-  return {"Deltas of each version against the next, KB", {"set", "deltas", "plain", "each packed", "plain, in pages", "packed, in pages"}, {}};
+  return {"Deltas of each version against the next, KB",
+          {"set", "deltas", "plain", "each packed", "plain, in pages", "packed, in pages"},
+          {}};
 }
 
 void add_deltas(const Workload& workload, Table& table) {
@@ -68,7 +70,8 @@ void add_deltas(const Workload& workload, Table& table) {
     }
   }
   const auto kb = [](uint64_t bytes) { return fmt::format("{:.0f}", static_cast<double>(bytes) / 1e3); };
-  table.rows.push_back({workload.name, std::to_string(plain.size()), kb(sum(plain)), kb(sum(packed)), kb(in_pages(plain)), kb(in_pages(packed))});
+  table.rows.push_back(
+      {workload.name, std::to_string(plain.size()), kb(sum(plain)), kb(sum(packed)), kb(in_pages(plain)), kb(in_pages(packed))});
 }
 
 }  // namespace bench::sizes

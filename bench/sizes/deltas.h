@@ -1,4 +1,5 @@
-// Deltas of a set's histories, packed one by one and in pages: whether a store whose pages are compressed gains by packing each delta.
+// Deltas of a set's histories, packed one by one and in pages: whether a store whose pages are compressed gains by packing each
+// delta.
 #pragma once
 
 #include "bench/data/workload.h"

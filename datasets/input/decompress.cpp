@@ -95,8 +95,10 @@ class GzipStream : public Stream {
       z_.avail_in = static_cast<uInt>(in_.size());
       const int status = inflate(&z_, Z_NO_FLUSH);
       in_.take(in_.size() - z_.avail_in);
-      if (status == Z_STREAM_END) in_member_ = false, ++members_;
-      else if (status != Z_OK && status != Z_BUF_ERROR) in_.fail("gzip", z_.msg ? z_.msg : "damaged data");
+      if (status == Z_STREAM_END)
+        in_member_ = false, ++members_;
+      else if (status != Z_OK && status != Z_BUF_ERROR)
+        in_.fail("gzip", z_.msg ? z_.msg : "damaged data");
     }
     return room - z_.avail_out;
   }
@@ -128,8 +130,10 @@ class Bzip2Stream : public Stream {
       z_.avail_in = static_cast<unsigned>(in_.size());
       const int status = BZ2_bzDecompress(&z_);
       in_.take(in_.size() - z_.avail_in);
-      if (status == BZ_STREAM_END) close();
-      else if (status != BZ_OK) in_.fail("bzip2", "damaged data");
+      if (status == BZ_STREAM_END)
+        close();
+      else if (status != BZ_OK)
+        in_.fail("bzip2", "damaged data");
     }
     return room - z_.avail_out;
   }
@@ -155,7 +159,9 @@ class Bzip2Stream : public Stream {
   bool open_ = false;
 };
 
-bool starts_with(base::BytesView bytes, base::BytesView magic) { return bytes.substr(0, magic.size()) == magic; }
+bool starts_with(base::BytesView bytes, base::BytesView magic) {
+  return bytes.substr(0, magic.size()) == magic;
+}
 
 }  // namespace
 
@@ -163,10 +169,14 @@ std::unique_ptr<BufferedStream> decompressed(std::unique_ptr<Stream> stream) {
   auto raw = std::make_unique<BufferedStream>(std::move(stream));
   const base::BytesView head = raw->peek(4);
   std::unique_ptr<Stream> inner;
-  if (starts_with(head, "\x28\xb5\x2f\xfd")) inner = std::make_unique<ZstdStream>(std::move(raw));
-  else if (starts_with(head, "\x1f\x8b")) inner = std::make_unique<GzipStream>(std::move(raw));
-  else if (starts_with(head, "BZh")) inner = std::make_unique<Bzip2Stream>(std::move(raw));
-  else return raw;
+  if (starts_with(head, "\x28\xb5\x2f\xfd"))
+    inner = std::make_unique<ZstdStream>(std::move(raw));
+  else if (starts_with(head, "\x1f\x8b"))
+    inner = std::make_unique<GzipStream>(std::move(raw));
+  else if (starts_with(head, "BZh"))
+    inner = std::make_unique<Bzip2Stream>(std::move(raw));
+  else
+    return raw;
   return std::make_unique<BufferedStream>(std::move(inner));
 }
 

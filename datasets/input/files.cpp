@@ -13,9 +13,9 @@ namespace fs = std::filesystem;
 
 struct Files::Entry {
   std::string name;
-  fs::path folder;                         // to descend into, or
-  fs::path file;                           // to open, or
-  std::unique_ptr<Stream> member;          // already open
+  fs::path folder;                 // to descend into, or
+  fs::path file;                   // to open, or
+  std::unique_ptr<Stream> member;  // already open
 };
 
 class Files::Level {

@@ -10,7 +10,9 @@ std::optional<std::string_view> LineReader::next() {
   offset_ = from_.offset();
   too_long_ = false;
   whole_.clear();
-  auto without_cr = [](std::string_view line) { return line.empty() || line.back() != '\r' ? line : line.substr(0, line.size() - 1); };
+  auto without_cr = [](std::string_view line) {
+    return line.empty() || line.back() != '\r' ? line : line.substr(0, line.size() - 1);
+  };
   bool any = false;
   for (;;) {
     const base::BytesView chunk = from_.chunk();

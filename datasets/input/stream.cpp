@@ -51,9 +51,13 @@ class MemoryStream : public Stream {
 
 }  // namespace
 
-std::unique_ptr<Stream> open_file(const std::string& path, Meter* meter) { return std::make_unique<FileStream>(path, meter); }
+std::unique_ptr<Stream> open_file(const std::string& path, Meter* meter) {
+  return std::make_unique<FileStream>(path, meter);
+}
 
-std::unique_ptr<Stream> memory_stream(base::Bytes bytes) { return std::make_unique<MemoryStream>(std::move(bytes)); }
+std::unique_ptr<Stream> memory_stream(base::Bytes bytes) {
+  return std::make_unique<MemoryStream>(std::move(bytes));
+}
 
 BufferedStream::BufferedStream(std::unique_ptr<Stream> from) : from_(std::move(from)), buffer_(new char[capacity]) {}
 

@@ -19,18 +19,23 @@ void close_fd(int& fd) {
   fd = -1;
 }
 
-[[noreturn]] void fail(const std::string& what, int error) { throw StreamError(what + ": " + std::strerror(error)); }
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw StreamError(what + ": " + std::strerror(error));
+}
 
 }  // namespace
 
 Subprocess::Subprocess(const std::vector<std::string>& command, Input input) {
   std::array<int, 2> in{-1, -1};
   std::array<int, 2> out{-1, -1};
-  if (::pipe2(out.data(), O_CLOEXEC) != 0 || (input == Input::pipe && ::pipe2(in.data(), O_CLOEXEC) != 0)) fail("cannot make a pipe", errno);
+  if (::pipe2(out.data(), O_CLOEXEC) != 0 || (input == Input::pipe && ::pipe2(in.data(), O_CLOEXEC) != 0))
+    fail("cannot make a pipe", errno);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  if (input == Input::pipe) posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-  else posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (input == Input::pipe)
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+  else
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
 
   std::vector<char*> arguments;
@@ -50,7 +55,9 @@ Subprocess::Subprocess(const std::vector<std::string>& command, Input input) {
   }
 }
 
-Subprocess::~Subprocess() { wait(); }
+Subprocess::~Subprocess() {
+  wait();
+}
 
 size_t Subprocess::read(char* to, size_t bytes_max) {
   for (;;) {
@@ -69,7 +76,9 @@ void Subprocess::write(base::BytesView bytes) {
   }
 }
 
-void Subprocess::end_input() { close_fd(in_); }
+void Subprocess::end_input() {
+  close_fd(in_);
+}
 
 int Subprocess::wait() {
   close_fd(in_);

@@ -65,7 +65,9 @@ std::string pax_path(std::string_view records) {
 
 }  // namespace
 
-bool TarReader::recognizes(base::BytesView head) { return head.size() >= block && head.substr(257, 5) == "ustar" && checksum_holds(head); }
+bool TarReader::recognizes(base::BytesView head) {
+  return head.size() >= block && head.substr(257, 5) == "ustar" && checksum_holds(head);
+}
 
 std::optional<TarReader::Member> TarReader::next() {
   std::string long_name;
@@ -90,10 +92,13 @@ std::optional<TarReader::Member> TarReader::next() {
     left_ = *bytes;
     padding_ = (block - left_ % block) % block;
 
-    if (type == 'L') long_name = read_text(left_);
-    else if (type == 'x') { if (auto path = pax_path(read_text(left_)); !path.empty()) long_name = std::move(path); }
-    else if (type != 'g' && type != 'K') {
-      Member member{long_name.empty() ? std::move(name) : std::move(long_name), left_, type == '0' || type == '\0' || type == '7'};
+    if (type == 'L')
+      long_name = read_text(left_);
+    else if (type == 'x') {
+      if (auto path = pax_path(read_text(left_)); !path.empty()) long_name = std::move(path);
+    } else if (type != 'g' && type != 'K') {
+      Member member{long_name.empty() ? std::move(name) : std::move(long_name), left_,
+                    type == '0' || type == '\0' || type == '7'};
       broken_ = false;
       while (!member.path.empty() && member.path.back() == '\0') member.path.pop_back();
       return member;
@@ -101,7 +106,9 @@ std::optional<TarReader::Member> TarReader::next() {
   }
 }
 
-std::unique_ptr<Stream> TarReader::content() { return std::make_unique<TarContent>(*this); }
+std::unique_ptr<Stream> TarReader::content() {
+  return std::make_unique<TarContent>(*this);
+}
 
 size_t TarReader::read(char* to, size_t bytes_max) {
   if (left_ == 0) return 0;
@@ -114,7 +121,8 @@ size_t TarReader::read(char* to, size_t bytes_max) {
 }
 
 std::string TarReader::read_text(uint64_t bytes) {
-  if (bytes > name_bytes_max) throw StreamError("tar: an extended header is too long at byte " + std::to_string(archive_->offset()));
+  if (bytes > name_bytes_max)
+    throw StreamError("tar: an extended header is too long at byte " + std::to_string(archive_->offset()));
   std::string text(bytes, '\0');
   for (size_t at = 0; at < text.size();) at += read(text.data() + at, text.size() - at);
   return text;

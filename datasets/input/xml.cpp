@@ -14,7 +14,9 @@ XmlReader::XmlReader(InputFile file, Problems& problems, Handler& handler, std::
   open("");
 }
 
-XmlReader::~XmlReader() { XML_ParserFree(parser_); }
+XmlReader::~XmlReader() {
+  XML_ParserFree(parser_);
+}
 
 void XmlReader::open(const std::string& prefix) {
   XML_ParserFree(parser_);
@@ -22,7 +24,10 @@ void XmlReader::open(const std::string& prefix) {
   base::check(parser_ != nullptr, "no memory for an XML parser");
   XML_SetUserData(parser_, this);
   XML_SetElementHandler(
-      parser_, [](void* self, const XML_Char* name, const XML_Char** attributes) { static_cast<XmlReader*>(self)->started(name, attributes); },
+      parser_,
+      [](void* self, const XML_Char* name, const XML_Char** attributes) {
+        static_cast<XmlReader*>(self)->started(name, attributes);
+      },
       [](void* self, const XML_Char* name) { static_cast<XmlReader*>(self)->handler_.end(name); });
   XML_SetCharacterDataHandler(parser_, [](void* self, const XML_Char* text, int bytes) {
     static_cast<XmlReader*>(self)->handler_.text({text, static_cast<size_t>(bytes)});
@@ -42,9 +47,13 @@ uint64_t XmlReader::offset() const {
   return base_ + std::max<uint64_t>(index, prefix_bytes_) - prefix_bytes_;
 }
 
-uint64_t XmlReader::line() const { return base_line_ + XML_GetCurrentLineNumber(parser_); }
+uint64_t XmlReader::line() const {
+  return base_line_ + XML_GetCurrentLineNumber(parser_);
+}
 
-void XmlReader::complain(const std::string& message) { pending_.push_back({file_.name, offset(), line(), message}); }
+void XmlReader::complain(const std::string& message) {
+  pending_.push_back({file_.name, offset(), line(), message});
+}
 
 bool XmlReader::step() {
   const std::vector<Problem> pending = std::exchange(pending_, {});

@@ -63,7 +63,7 @@ class XmlReader {
   Handler& handler_;
   std::vector<Restart> restarts_;
   XML_ParserStruct* parser_ = nullptr;
-  std::string root_;  // the outermost element's name
+  std::string root_;   // the outermost element's name
   uint64_t base_ = 0;  // file offset where the parser's bytes began
   uint64_t base_line_ = 0;
   size_t prefix_bytes_ = 0;

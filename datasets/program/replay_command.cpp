@@ -60,7 +60,8 @@ int run(Arguments& arguments) {
   auto sound = [&](const char* when) {
     const bson::Element verification = report.find("verification");
     const bson::Element checked = verification.as_document().find(when);
-    return !checked.exists() || (checked.as_document()["differing"].to_int64() == 0 && checked.as_document()["missing"].to_int64() == 0);
+    return !checked.exists() ||
+           (checked.as_document()["differing"].to_int64() == 0 && checked.as_document()["missing"].to_int64() == 0);
   };
   return sound("afterLoad") && sound("afterRestart") ? 0 : 3;
 }
@@ -74,11 +75,16 @@ Command add_replay(CLI::App& app) {
   options.writer.db = "palimpsest";
 
   CLI::App* parser = app.add_subcommand("replay", "load a data set through the wire, verify it, report what it cost");
-  parser->add_option("source", options.source.source,
-                     "a file, folder, archive or git repository, or synthetic:wikipedia|enron|stackexchange|boards")->required();
-  parser->add_option("--kind", arguments->kind, "what the source is, instead of finding out")->check(CLI::IsMember(datasets::kind_names()));
-  parser->add_option("--order", arguments->order, "as the data lies, or as it was written")->check(CLI::IsMember({"file", "timestamp"}));
-  parser->add_option("--on-error", arguments->on_error, "what to do about malformed input and refused documents")->check(CLI::IsMember({"skip", "stop"}));
+  parser
+      ->add_option("source", options.source.source,
+                   "a file, folder, archive or git repository, or synthetic:wikipedia|enron|stackexchange|boards")
+      ->required();
+  parser->add_option("--kind", arguments->kind, "what the source is, instead of finding out")
+      ->check(CLI::IsMember(datasets::kind_names()));
+  parser->add_option("--order", arguments->order, "as the data lies, or as it was written")
+      ->check(CLI::IsMember({"file", "timestamp"}));
+  parser->add_option("--on-error", arguments->on_error, "what to do about malformed input and refused documents")
+      ->check(CLI::IsMember({"skip", "stop"}));
   parser->add_option("--revision", options.source.revision, "of a git repository")->capture_default_str();
   parser->add_option("--records", options.source.records, "to make up, for synthetic data")->capture_default_str();
   parser->add_option("--seed", options.source.seed, "of synthetic data and of a trace's choices")->capture_default_str();
@@ -87,22 +93,32 @@ Command add_replay(CLI::App& app) {
   parser->add_option("--uri", options.writer.uri, "the server")->capture_default_str();
   parser->add_option("--db", options.writer.db, "the database")->capture_default_str();
   parser->add_flag("--drop", options.drop, "drop the database first");
-  parser->add_option("--connections", options.writer.connections, "that write at the same time")->capture_default_str()->check(CLI::Range(1, 256));
-  parser->add_option("--batch-documents", options.writer.batch_documents, "in one insert command, at most")->capture_default_str()->check(CLI::Range(1, 100000));
+  parser->add_option("--connections", options.writer.connections, "that write at the same time")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  parser->add_option("--batch-documents", options.writer.batch_documents, "in one insert command, at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
   parser->add_option("--batch-bytes", options.writer.batch_bytes, "in one insert command, about")->capture_default_str();
 
-  parser->add_option("--trace", arguments->trace, "reads beside the inserts")->check(CLI::IsMember({"insert", "mail", "threads", "views", "wiki"}));
+  parser->add_option("--trace", arguments->trace, "reads beside the inserts")
+      ->check(CLI::IsMember({"insert", "mail", "threads", "views", "wiki"}));
   parser->add_option("--operations", options.operations, "end the trace after this many reads and writes");
   parser->add_option("--populate", options.populate, "revisions loaded before the wiki trace begins")->capture_default_str();
-  parser->add_option("--reads-per-insert", options.writer.reads_per_insert, "thread reads, where the data has no view counts")->capture_default_str();
+  parser->add_option("--reads-per-insert", options.writer.reads_per_insert, "thread reads, where the data has no view counts")
+      ->capture_default_str();
 
-  parser->add_flag("--no-version-keys", arguments->no_version_keys, "let the server find by likeness which documents are versions of one thing");
+  parser->add_flag("--no-version-keys", arguments->no_version_keys,
+                   "let the server find by likeness which documents are versions of one thing");
   parser->add_flag("--no-verify", arguments->no_verify, "do not read everything back");
   parser->add_flag("--no-compact", arguments->no_compact, "measure the files as the load left them");
-  parser->add_option("--settle-seconds", options.settle_seconds, "wait at most this long for the dedup queue")->capture_default_str();
+  parser->add_option("--settle-seconds", options.settle_seconds, "wait at most this long for the dedup queue")
+      ->capture_default_str();
   parser->add_option("--dbpath", options.dbpath, "the server's data directory, to measure its files");
-  parser->add_option("--restart-command", options.restart_command, "stops and starts the server; then everything is verified again");
-  parser->add_option("--acknowledged-log", options.acknowledged_log, "append every acknowledged write to this file, for `palimpsest verify`");
+  parser->add_option("--restart-command", options.restart_command,
+                     "stops and starts the server; then everything is verified again");
+  parser->add_option("--acknowledged-log", options.acknowledged_log,
+                     "append every acknowledged write to this file, for `palimpsest verify`");
   parser->add_option("--report", arguments->report_folder, "write report.txt, report.json and report.html into this folder");
   parser->add_option("--report-merge", arguments->merge_file, "the report.json of another run, to stand beside this one");
   parser->add_option("--label", options.label, "of this run in the report");

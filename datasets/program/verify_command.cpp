@@ -20,7 +20,8 @@ int run(const Arguments& arguments) {
   replay::Client client(arguments.uri);
   if (!client.wait_until_up(10)) throw replay::ClientError("no server answers at " + arguments.uri, 0);
   const replay::Verified verified = replay::verify_log(client, arguments.db, arguments.log);
-  std::cout << "{\"documents\": " << verified.documents << ", \"differing\": " << verified.differing << ", \"missing\": " << verified.missing << "}\n";
+  std::cout << "{\"documents\": " << verified.documents << ", \"differing\": " << verified.differing
+            << ", \"missing\": " << verified.missing << "}\n";
   for (const std::string& example : verified.examples) std::cerr << example << "\n";
   return verified.sound() ? 0 : 3;
 }
@@ -32,7 +33,9 @@ Command add_verify(CLI::App& app) {
   CLI::App* parser = app.add_subcommand("verify", "check a server against a log of acknowledged writes");
   parser->add_option("--uri", arguments->uri, "the server")->capture_default_str();
   parser->add_option("--db", arguments->db, "the database")->capture_default_str();
-  parser->add_option("--acknowledged-log", arguments->log, "as `palimpsest replay --acknowledged-log` wrote it")->required()->check(CLI::ExistingFile);
+  parser->add_option("--acknowledged-log", arguments->log, "as `palimpsest replay --acknowledged-log` wrote it")
+      ->required()
+      ->check(CLI::ExistingFile);
   return {parser, [arguments] { return run(*arguments); }};
 }
 

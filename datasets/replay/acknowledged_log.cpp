@@ -30,7 +30,8 @@ std::string to_line(const Acknowledged& write) {
 
 std::optional<Acknowledged> from_line(std::string_view line) {
   const size_t brace = line.find(" {");
-  if (line.size() < hash_digits + 2 || line[hash_digits] != ' ' || brace == std::string_view::npos || brace <= hash_digits) return std::nullopt;
+  if (line.size() < hash_digits + 2 || line[hash_digits] != ' ' || brace == std::string_view::npos || brace <= hash_digits)
+    return std::nullopt;
   Acknowledged write;
   const std::string_view hash = line.substr(0, hash_digits);
   if (hash != dashes) {
@@ -44,11 +45,14 @@ std::optional<Acknowledged> from_line(std::string_view line) {
   return write;
 }
 
-AcknowledgedLog::AcknowledgedLog(const std::string& path) : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
+AcknowledgedLog::AcknowledgedLog(const std::string& path)
+    : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
   if (fd_ < 0) throw std::runtime_error(path + ": " + std::strerror(errno));
 }
 
-AcknowledgedLog::~AcknowledgedLog() { ::close(fd_); }
+AcknowledgedLog::~AcknowledgedLog() {
+  ::close(fd_);
+}
 
 void AcknowledgedLog::append(std::string_view lines) {
   const std::lock_guard lock(mutex_);

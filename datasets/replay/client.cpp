@@ -13,7 +13,8 @@ namespace {
 // The library's own types around borrowed bytes.
 struct Borrowed {
   explicit Borrowed(bson::BytesView bytes) {
-    if (!bson_init_static(&bson, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())) throw ClientError("not a document", 22);
+    if (!bson_init_static(&bson, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()))
+      throw ClientError("not a document", 22);
   }
   bson_t bson;
 };
@@ -32,7 +33,9 @@ Collection open(mongoc_client_t* client, const std::string& db, const std::strin
   return {mongoc_client_get_collection(client, db.c_str(), collection.c_str()), mongoc_collection_destroy};
 }
 
-[[noreturn]] void fail(const bson_error_t& error) { throw ClientError(error.message, error.code); }
+[[noreturn]] void fail(const bson_error_t& error) {
+  throw ClientError(error.message, error.code);
+}
 
 void start_library() {
   static const bool once = [] {
@@ -64,7 +67,9 @@ Client::Client(const std::string& uri) {
   mongoc_client_set_appname(client_, "palimpsest replay");
 }
 
-Client::~Client() { mongoc_client_destroy(client_); }
+Client::~Client() {
+  mongoc_client_destroy(client_);
+}
 
 bson::Document Client::command(const std::string& db, const bson::Document& command) {
   const Borrowed borrowed(command.bytes());
@@ -79,12 +84,14 @@ std::optional<bson::Document> Client::try_command(const std::string& db, const b
     return this->command(db, command);
   } catch (const ClientError& refused) {
     constexpr uint32_t namespace_not_found = 26, command_not_found = 59, not_supported = 115;
-    if (refused.code() == command_not_found || refused.code() == namespace_not_found || refused.code() == not_supported) return std::nullopt;
+    if (refused.code() == command_not_found || refused.code() == namespace_not_found || refused.code() == not_supported)
+      return std::nullopt;
     throw;
   }
 }
 
-std::vector<WriteFailure> Client::insert(const std::string& db, const std::string& collection, const std::vector<bson::DocumentView>& documents) {
+std::vector<WriteFailure> Client::insert(const std::string& db, const std::string& collection,
+                                         const std::vector<bson::DocumentView>& documents) {
   const Collection target = open(client_, db, collection);
   std::vector<Borrowed> borrowed;
   borrowed.reserve(documents.size());
@@ -97,7 +104,8 @@ std::vector<WriteFailure> Client::insert(const std::string& db, const std::strin
   const Borrowed option_bson(option_document.bytes());
   Reply reply;
   bson_error_t error;
-  if (mongoc_collection_insert_many(target.get(), pointers.get(), documents.size(), &option_bson.bson, &reply.bson, &error)) return {};
+  if (mongoc_collection_insert_many(target.get(), pointers.get(), documents.size(), &option_bson.bson, &reply.bson, &error))
+    return {};
   std::vector<WriteFailure> failures;
   const bson::Element listed = reply.view().find("writeErrors");
   if (!listed.is_array() || listed.as_document().empty()) fail(error);
@@ -130,10 +138,12 @@ bool Client::remove(const std::string& db, const std::string& collection, const 
   return reply.view().find("deletedCount").to_int64() == 1;
 }
 
-uint64_t Client::find(const std::string& db, const std::string& collection, const bson::Document& filter, const bson::Document& options, const Visitor& visit) {
+uint64_t Client::find(const std::string& db, const std::string& collection, const bson::Document& filter,
+                      const bson::Document& options, const Visitor& visit) {
   const Collection from = open(client_, db, collection);
   const Borrowed filter_bson(filter.bytes()), option_bson(options.bytes());
-  const Cursor cursor{mongoc_collection_find_with_opts(from.get(), &filter_bson.bson, &option_bson.bson, nullptr), mongoc_cursor_destroy};
+  const Cursor cursor{mongoc_collection_find_with_opts(from.get(), &filter_bson.bson, &option_bson.bson, nullptr),
+                      mongoc_cursor_destroy};
   const bson_t* document = nullptr;
   uint64_t count = 0;
   while (mongoc_cursor_next(cursor.get(), &document)) {

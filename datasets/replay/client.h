@@ -45,7 +45,8 @@ class Client {
   std::optional<bson::Document> try_command(const std::string& db, const bson::Document& command);
 
   // Unordered: one document's failure does not keep the others back.
-  std::vector<WriteFailure> insert(const std::string& db, const std::string& collection, const std::vector<bson::DocumentView>& documents);
+  std::vector<WriteFailure> insert(const std::string& db, const std::string& collection,
+                                   const std::vector<bson::DocumentView>& documents);
   // False where nothing has that _id.
   bool replace(const std::string& db, const std::string& collection, const bson::DocumentView& document);
   bool remove(const std::string& db, const std::string& collection, const bson::DocumentView& id);
@@ -53,7 +54,8 @@ class Client {
   // Every document that matches; the visitor's view is valid during the call.
   // Returns how many there were.
   using Visitor = std::function<void(bson::DocumentView)>;
-  uint64_t find(const std::string& db, const std::string& collection, const bson::Document& filter, const bson::Document& options, const Visitor& visit);
+  uint64_t find(const std::string& db, const std::string& collection, const bson::Document& filter, const bson::Document& options,
+                const Visitor& visit);
 
   // Waits until the server answers `ping`; false after the timeout.
   bool wait_until_up(double seconds);

@@ -6,7 +6,9 @@
 namespace datasets::replay {
 namespace {
 
-bool starts_with(const std::string& text, std::string_view prefix) { return text.compare(0, prefix.size(), prefix) == 0; }
+bool starts_with(const std::string& text, std::string_view prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0;
+}
 
 }  // namespace
 
@@ -20,7 +22,8 @@ DataDirectory measure(const std::string& path, const std::string& oplog_file) {
     if (gone) continue;
     const std::string name = fs::relative(entry.path(), path).string();
     const std::string base = entry.path().filename().string();
-    if (starts_with(name, "journal/") || starts_with(base, "WiredTigerLog.") || starts_with(base, "WiredTigerPreplog.") || starts_with(base, "WiredTigerTmplog.")) {
+    if (starts_with(name, "journal/") || starts_with(base, "WiredTigerLog.") || starts_with(base, "WiredTigerPreplog.") ||
+        starts_with(base, "WiredTigerTmplog.")) {
       directory.journal_bytes += bytes;
     } else if (starts_with(base, "oplog") || (!oplog_file.empty() && base == oplog_file)) {
       directory.oplog_bytes += bytes;
@@ -29,7 +32,8 @@ DataDirectory measure(const std::string& path, const std::string& oplog_file) {
       directory.files.push_back({name, bytes});
     }
   }
-  std::sort(directory.files.begin(), directory.files.end(), [](const auto& a, const auto& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name; });
+  std::sort(directory.files.begin(), directory.files.end(),
+            [](const auto& a, const auto& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name; });
   return directory;
 }
 

@@ -12,7 +12,7 @@ struct DataDirectory {
     std::string name;  // below the directory
     uint64_t bytes = 0;
   };
-  uint64_t data_bytes = 0;     // every file that is not one of the next two
+  uint64_t data_bytes = 0;  // every file that is not one of the next two
   uint64_t oplog_bytes = 0;
   uint64_t journal_bytes = 0;  // the journal folder, WiredTiger's logs
   std::vector<File> files;     // of data, largest first

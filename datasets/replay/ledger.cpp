@@ -21,7 +21,8 @@ void Ledger::add(uint64_t id, uint64_t document) {
 }
 
 void Ledger::settle() {
-  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.id != b.id ? a.id < b.id : a.sequence < b.sequence; });
+  std::sort(entries_.begin(), entries_.end(),
+            [](const Entry& a, const Entry& b) { return a.id != b.id ? a.id < b.id : a.sequence < b.sequence; });
   size_t kept = 0;
   for (size_t i = 0; i < entries_.size(); ++i) {
     const bool last = i + 1 == entries_.size() || entries_[i + 1].id != entries_[i].id;
@@ -38,7 +39,8 @@ void Ledger::begin_check() {
 }
 
 Ledger::Answer Ledger::check(uint64_t id, uint64_t document) {
-  const auto found = std::lower_bound(entries_.begin(), entries_.end(), id, [](const Entry& entry, uint64_t wanted) { return entry.id < wanted; });
+  const auto found = std::lower_bound(entries_.begin(), entries_.end(), id,
+                                      [](const Entry& entry, uint64_t wanted) { return entry.id < wanted; });
   if (found == entries_.end() || found->id != id) return Answer::unknown;
   if (found->sequence == round_) return Answer::seen_before;
   found->sequence = round_;

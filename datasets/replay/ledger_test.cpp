@@ -1,5 +1,5 @@
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <map>
 
@@ -17,8 +17,10 @@ TEST_CASE("the ledger knows each id's last state") {
     std::map<uint64_t, uint64_t> model;
     for (const auto& [id, document] : writes) {
       ledger.add(id, document);
-      if (document == removed_hash) model.erase(id);
-      else model[id] = document;
+      if (document == removed_hash)
+        model.erase(id);
+      else
+        model[id] = document;
     }
     ledger.settle();
     RC_ASSERT(ledger.size() == model.size());
@@ -52,8 +54,10 @@ TEST_CASE("a changed byte is a different document") {
 }
 
 TEST_CASE("acknowledged writes are written and read back as lines") {
-  for (const auto& id : {bson::Value(int64_t{1} << 40), bson::Value("a {b} c"), bson::Value(2.5), bson::Value(bson::ObjectId::generate())}) {
-    const auto read = from_line(std::string_view(to_line({0x00ff00ff12345678, "notes", id})).substr(0, to_line({1, "notes", id}).size() - 1));
+  for (const auto& id :
+       {bson::Value(int64_t{1} << 40), bson::Value("a {b} c"), bson::Value(2.5), bson::Value(bson::ObjectId::generate())}) {
+    const auto read =
+        from_line(std::string_view(to_line({0x00ff00ff12345678, "notes", id})).substr(0, to_line({1, "notes", id}).size() - 1));
     REQUIRE(read);
     CHECK(read->document == 0x00ff00ff12345678);
     CHECK(read->collection == "notes");
@@ -62,13 +66,16 @@ TEST_CASE("acknowledged writes are written and read back as lines") {
   const auto removed = from_line("---------------- notes {\"_id\": 1}");
   REQUIRE(removed);
   CHECK(removed->document == removed_hash);
-  for (const char* bad : {"", "0000000000000001", "000000000000000g notes {\"_id\": 1}", "0000000000000001 notes {\"_id\": ", "0000000000000001 notes {}"}) CHECK(!from_line(bad));
+  for (const char* bad : {"", "0000000000000001", "000000000000000g notes {\"_id\": 1}",
+                          "0000000000000001 notes {\"_id\": ", "0000000000000001 notes {}"})
+    CHECK(!from_line(bad));
 }
 
 TEST_CASE("most reads ask for a popular page's latest revision") {
   Popularity popularity(5);
   CHECK(!popularity.next_read());
-  for (int64_t revision = 0; revision < 1000; ++revision) popularity.written("revisions", static_cast<uint64_t>(revision % 100), bson::Value(revision));
+  for (int64_t revision = 0; revision < 1000; ++revision)
+    popularity.written("revisions", static_cast<uint64_t>(revision % 100), bson::Value(revision));
   int latest = 0, first_pages = 0, writes = 0;
   for (int i = 0; i < 10'000; ++i) {
     const auto wanted = popularity.next_read();

@@ -6,7 +6,7 @@
 namespace datasets::replay {
 
 struct Measured {
-  base::Counter documents;       // inserts acknowledged
+  base::Counter documents;  // inserts acknowledged
   base::Counter replaced;
   base::Counter removed;
   base::Counter failed;          // refused one by one (duplicate keys)

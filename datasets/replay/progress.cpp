@@ -19,7 +19,12 @@ std::string bytes_text(double bytes) {
   static constexpr const char* units[] = {"B", "KB", "MB", "GB", "TB"};
   size_t unit = 0;
   while (bytes >= 1000 && unit + 1 < std::size(units)) bytes /= 1000, ++unit;
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.{}f} {}", bytes, bytes < 10 ? 2 : bytes < 100 ? 1 : 0, units[unit]);
+  return unit == 0 ? fmt::format("{:.0f} B", bytes)
+                   : fmt::format("{:.{}f} {}", bytes,
+                                 bytes < 10    ? 2
+                                 : bytes < 100 ? 1
+                                               : 0,
+                                 units[unit]);
 }
 
 std::string duration_text(double seconds) {
@@ -29,7 +34,10 @@ std::string duration_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-Progress::Progress(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1), next_(begun_ + (terminal_ ? std::chrono::milliseconds(300) : std::chrono::milliseconds(5000))) {}
+Progress::Progress(bool quiet)
+    : quiet_(quiet),
+      terminal_(::isatty(STDERR_FILENO) == 1),
+      next_(begun_ + (terminal_ ? std::chrono::milliseconds(300) : std::chrono::milliseconds(5000))) {}
 
 void Progress::clear() {
   if (shown_) std::fputs("\r\x1b[K", stderr);
@@ -42,7 +50,8 @@ void Progress::show(uint64_t documents, uint64_t bytes, double fraction) {
   next_ = now + (terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(5000));
   const double seconds = std::chrono::duration<double>(now - begun_).count();
   std::string line = fmt::format("{} documents, {}, {}/s, {}/s", grouped(documents), bytes_text(static_cast<double>(bytes)),
-                                 grouped(static_cast<uint64_t>(static_cast<double>(documents) / seconds)), bytes_text(static_cast<double>(bytes) / seconds));
+                                 grouped(static_cast<uint64_t>(static_cast<double>(documents) / seconds)),
+                                 bytes_text(static_cast<double>(bytes) / seconds));
   if (fraction > 0.001) {
     const double left = seconds / fraction * (1 - std::min(1.0, fraction));
     line += fmt::format(", {:.0f} % read, {} left", fraction * 100, duration_text(left));

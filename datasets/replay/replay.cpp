@@ -18,8 +18,8 @@
 #include "datasets/replay/server_watch.h"
 #include "datasets/replay/verify.h"
 #include "datasets/replay/wiki_mix.h"
-#include "datasets/version_key.h"
 #include "datasets/report/report.h"
+#include "datasets/version_key.h"
 
 namespace datasets::replay {
 namespace {
@@ -27,7 +27,9 @@ namespace {
 using datasets::Item;
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
+double seconds_since(Clock::time_point begun) {
+  return std::chrono::duration<double>(Clock::now() - begun).count();
+}
 
 double cpu_seconds() {
   rusage usage{};
@@ -98,12 +100,14 @@ class Replay {
     report_.unknown_files = source.unknown();
     report_.problem_count = problems_.count();
     for (const datasets::Problem& problem : problems_.kept()) report_.problems.push_back(datasets::to_string(problem));
-    progress_.say(fmt::format("loaded {} documents, {} in {}: {} inserts/s, {}/s", grouped(report_.documents), bytes_text(static_cast<double>(report_.logical_bytes)),
-                              duration_text(report_.load_seconds), grouped(static_cast<uint64_t>(report_.inserts_per_second())),
+    progress_.say(fmt::format("loaded {} documents, {} in {}: {} inserts/s, {}/s", grouped(report_.documents),
+                              bytes_text(static_cast<double>(report_.logical_bytes)), duration_text(report_.load_seconds),
+                              grouped(static_cast<uint64_t>(report_.inserts_per_second())),
                               bytes_text(static_cast<double>(report_.logical_bytes) / report_.load_seconds)));
     for (size_t i = 0; i < report_.problems.size() && i < 10; ++i) progress_.say("skipped: " + report_.problems[i]);
     if (report_.problem_count > 10) progress_.say(fmt::format("skipped: {} more", report_.problem_count - 10));
-    if (report_.documents == 0 && report_.problem_count == 0) throw datasets::InputError(options_.source.source + ": nothing in it that can be loaded; see --kind");
+    if (report_.documents == 0 && report_.problem_count == 0)
+      throw datasets::InputError(options_.source.source + ": nothing in it that can be loaded; see --kind");
   }
 
   std::optional<Item> next(datasets::Source& source) {
@@ -113,7 +117,8 @@ class Replay {
       ++taken_;
       if (collections_.insert(item->collection).second && options_.version_keys) declare(item->collection);
     }
-    progress_.show(static_cast<uint64_t>(measured_.documents.get()), static_cast<uint64_t>(measured_.logical_bytes.get()), source.fraction());
+    progress_.show(static_cast<uint64_t>(measured_.documents.get()), static_cast<uint64_t>(measured_.logical_bytes.get()),
+                   source.fraction());
     return item;
   }
 
@@ -184,7 +189,8 @@ class Replay {
     for (;;) {
       const bson::Document now = status();
       auto left = [&](const char* path) { return bson::value_at(now, path).to_int64(); };
-      const int64_t queued = left("dedup.queue.records"), behind = left("dedup.queue.collectionsBehind"), unwritten = left("dedup.writeBack.records");
+      const int64_t queued = left("dedup.queue.records"), behind = left("dedup.queue.collectionsBehind"),
+                    unwritten = left("dedup.writeBack.records");
       if (queued == 0 && left("dedup.queue.bytes") == 0 && behind == 0 && unwritten == 0) break;
       if (seconds_since(begun) > options_.settle_seconds) {
         progress_.say(fmt::format("the server still has {} records to encode and {} to write back", queued, unwritten));
@@ -254,9 +260,10 @@ class Replay {
 
   Verified verify(const std::string& when) {
     const Verified verified = verify_all(client_, db(), {collections_.begin(), collections_.end()}, ledger_);
-    progress_.say(fmt::format("{} of {} documents read back byte for byte{} in {}{}", grouped(verified.documents), grouped(ledger_.size()), when,
-                              duration_text(verified.seconds),
-                              verified.sound() ? "" : fmt::format("; {} differ, {} are missing", verified.differing, verified.missing)));
+    progress_.say(
+        fmt::format("{} of {} documents read back byte for byte{} in {}{}", grouped(verified.documents), grouped(ledger_.size()),
+                    when, duration_text(verified.seconds),
+                    verified.sound() ? "" : fmt::format("; {} differ, {} are missing", verified.differing, verified.missing)));
     for (const std::string& example : verified.examples) progress_.say("  " + example);
     return verified;
   }
@@ -285,7 +292,9 @@ class Replay {
 
 }  // namespace
 
-bson::Document run(const ReplayOptions& options) { return Replay(options).run(); }
+bson::Document run(const ReplayOptions& options) {
+  return Replay(options).run();
+}
 
 bson::Document dry_run(const ReplayOptions& options) {
   Progress progress(options.quiet);
@@ -299,18 +308,25 @@ bson::Document dry_run(const ReplayOptions& options) {
     const auto item = source.next();
     if (!item) break;
     checksum ^= document_hash(item->document);  // the ledger's share of the work
-    (item->op == Item::Op::insert ? measured.documents : item->op == Item::Op::replace ? measured.replaced : measured.removed).add();
+    (item->op == Item::Op::insert    ? measured.documents
+     : item->op == Item::Op::replace ? measured.replaced
+                                     : measured.removed)
+        .add();
     measured.logical_bytes.add(static_cast<int64_t>(item->logical_bytes()));
     measured.text_bytes.add(static_cast<int64_t>(item->text_bytes));
-    progress.show(static_cast<uint64_t>(measured.documents.get()), static_cast<uint64_t>(measured.logical_bytes.get()), source.fraction());
+    progress.show(static_cast<uint64_t>(measured.documents.get()), static_cast<uint64_t>(measured.logical_bytes.get()),
+                  source.fraction());
   }
   const double seconds = seconds_since(begun);
-  const double items = std::max(1.0, static_cast<double>(measured.documents.get() + measured.replaced.get() + measured.removed.get()));
+  const double items =
+      std::max(1.0, static_cast<double>(measured.documents.get() + measured.replaced.get() + measured.removed.get()));
   const auto bytes = static_cast<double>(measured.logical_bytes.get());
   for (const datasets::Problem& problem : problems.kept()) progress.say("skipped: " + datasets::to_string(problem));
   bson::Builder out;
   out.append("source", options.source.source).append("kind", datasets::kind_name(source.kind()));
-  out.append("documents", measured.documents.get()).append("replaced", measured.replaced.get()).append("removed", measured.removed.get());
+  out.append("documents", measured.documents.get())
+      .append("replaced", measured.replaced.get())
+      .append("removed", measured.removed.get());
   out.append("logicalBytes", measured.logical_bytes.get()).append("textBytes", measured.text_bytes.get());
   out.append("seconds", seconds).append("megabytesPerSecond", bytes / 1e6 / seconds);
   out.append("cpuMicrosecondsPerDocument", (cpu_seconds() - cpu) * 1e6 / items);

@@ -14,7 +14,9 @@ constexpr size_t samples_max = 1000;
 ServerWatch::ServerWatch(const std::string& uri, const Measured& measured, double step_seconds)
     : measured_(measured), step_seconds_(step_seconds), thread_([this, uri] { work(uri); }) {}
 
-ServerWatch::~ServerWatch() { stop(); }
+ServerWatch::~ServerWatch() {
+  stop();
+}
 
 std::vector<Sample> ServerWatch::stop() {
   {

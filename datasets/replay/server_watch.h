@@ -12,8 +12,8 @@
 namespace datasets::replay {
 
 struct Sample {
-  double seconds = 0;       // since the watch began
-  int64_t documents = 0;    // acknowledged to this client
+  double seconds = 0;     // since the watch began
+  int64_t documents = 0;  // acknowledged to this client
   int64_t logical_bytes = 0;
   int64_t resident_bytes = 0;
   int64_t stored_bytes = 0;  // serverStatus().dedup.storedBytes, 0 without

@@ -5,8 +5,11 @@
 
 namespace datasets::replay {
 namespace {
-constexpr std::pair<std::string_view, Trace> names[] = {
-    {"insert", Trace::insert}, {"mail", Trace::mail}, {"threads", Trace::threads}, {"views", Trace::views}, {"wiki", Trace::wiki}};
+constexpr std::pair<std::string_view, Trace> names[] = {{"insert", Trace::insert},
+                                                        {"mail", Trace::mail},
+                                                        {"threads", Trace::threads},
+                                                        {"views", Trace::views},
+                                                        {"wiki", Trace::wiki}};
 }
 
 std::optional<Trace> trace_of(std::string_view name) {
@@ -29,11 +32,15 @@ void Popularity::written(std::string_view collection, uint64_t page, const bson:
   if (named == collections_.end()) collections_.emplace_back(collection);
   const Known known{number, bson::Value(id)};
   const auto [at, fresh] = page_at_.try_emplace(page, static_cast<uint32_t>(latest_.size()));
-  if (fresh) latest_.push_back(known);
-  else latest_[at->second] = known;
+  if (fresh)
+    latest_.push_back(known);
+  else
+    latest_[at->second] = known;
   ++written_;
-  if (sample_.size() < sample_max) sample_.push_back(known);
-  else if (const uint64_t slot = random_.below(written_); slot < sample_max) sample_[slot] = known;
+  if (sample_.size() < sample_max)
+    sample_.push_back(known);
+  else if (const uint64_t slot = random_.below(written_); slot < sample_max)
+    sample_[slot] = known;
 }
 
 std::optional<Popularity::Wanted> Popularity::next_read() {

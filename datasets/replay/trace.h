@@ -51,9 +51,9 @@ class Popularity {
 
   base::Random random_;
   std::vector<std::string> collections_;
-  std::vector<Known> latest_;                        // by page, in order of appearance
-  std::unordered_map<uint64_t, uint32_t> page_at_;   // its place in latest_
-  std::vector<Known> sample_;                        // of all revisions, every one as likely
+  std::vector<Known> latest_;                       // by page, in order of appearance
+  std::unordered_map<uint64_t, uint32_t> page_at_;  // its place in latest_
+  std::vector<Known> sample_;                       // of all revisions, every one as likely
   uint64_t written_ = 0;
 };
 

@@ -67,7 +67,8 @@ class ById {
     });
     verified_.missing += expected_.size();
     for (const bson::Value& id : ids_) {
-      if (expected_.count(id_hash(collection_, id))) example(verified_, name_of(collection_, id) + " is missing when read by _id");
+      if (expected_.count(id_hash(collection_, id)))
+        example(verified_, name_of(collection_, id) + " is missing when read by _id");
     }
     ids_.clear();
     expected_.clear();
@@ -94,7 +95,8 @@ class Timer {
 
 }  // namespace
 
-Verified verify_all(Client& client, const std::string& db, const std::vector<std::string>& collections, Ledger& ledger, uint64_t by_id_step) {
+Verified verify_all(Client& client, const std::string& db, const std::vector<std::string>& collections, Ledger& ledger,
+                    uint64_t by_id_step) {
   Verified verified;
   const Timer timer(verified.seconds);
   ledger.begin_check();
@@ -121,9 +123,7 @@ Verified verify_all(Client& client, const std::string& db, const std::vector<std
           ++verified.unexpected;
           example(verified, name_of(collection, id) + " was never acknowledged");
           break;
-        case Ledger::Answer::seen_before:
-          ++verified.unexpected;
-          example(verified, name_of(collection, id) + " is there twice");
+        case Ledger::Answer::seen_before: ++verified.unexpected; example(verified, name_of(collection, id) + " is there twice");
       }
       if (sample.size() == sample_max) {
         for (size_t i = 0; i < sample_max / 2; ++i) sample[i] = std::move(sample[2 * i]);
@@ -150,8 +150,10 @@ Verified verify_log(Client& client, const std::string& db, const std::string& lo
     uint64_t number = 0;
     while (const auto line = lines.next()) {
       ++number;
-      if (const auto write = from_line(*line)) visit(number, *write);
-      else example(verified, "line " + std::to_string(number) + " of " + log_path + " cannot be read");
+      if (const auto write = from_line(*line))
+        visit(number, *write);
+      else
+        example(verified, "line " + std::to_string(number) + " of " + log_path + " cannot be read");
     }
   };
   each_line([&](uint64_t number, const Acknowledged& write) { last[id_hash(write.collection, write.id)] = number; });

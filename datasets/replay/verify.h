@@ -13,9 +13,9 @@ namespace datasets::replay {
 class Client;
 
 struct Verified {
-  uint64_t documents = 0;   // came back as written, byte for byte
-  uint64_t bytes = 0;       // of them together
-  uint64_t by_id = 0;       // of them read a second time by _id
+  uint64_t documents = 0;  // came back as written, byte for byte
+  uint64_t bytes = 0;      // of them together
+  uint64_t by_id = 0;      // of them read a second time by _id
   uint64_t differing = 0;
   uint64_t missing = 0;
   uint64_t unexpected = 0;  // never acknowledged to us, or twice there

@@ -14,7 +14,10 @@ using datasets::Item;
 
 class Stopwatch {
  public:
-  uint64_t us() const { return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun_).count()); }
+  uint64_t us() const {
+    return static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun_).count());
+  }
 
  private:
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
@@ -105,17 +108,22 @@ void Writer::work() {
   }
 }
 
-bool Writer::take_operation() { return operations_.fetch_add(1, std::memory_order_relaxed) < options_.operations_max; }
+bool Writer::take_operation() {
+  return operations_.fetch_add(1, std::memory_order_relaxed) < options_.operations_max;
+}
 
 // An insert command speaks of one collection.
 void Writer::send(Client& client, const Batch& batch) {
   std::vector<const Item*> left;
   for (const Item& item : batch) {
-    if (item.op == Item::Op::insert) left.push_back(&item);
-    else rewrite(client, item);
+    if (item.op == Item::Op::insert)
+      left.push_back(&item);
+    else
+      rewrite(client, item);
   }
   while (!left.empty()) {
-    const auto others = std::stable_partition(left.begin(), left.end(), [&](const Item* item) { return item->collection == left.front()->collection; });
+    const auto others = std::stable_partition(left.begin(), left.end(),
+                                              [&](const Item* item) { return item->collection == left.front()->collection; });
     insert(client, {left.begin(), others});
     left.erase(left.begin(), others);
   }
@@ -128,7 +136,8 @@ void Writer::insert(Client& client, const std::vector<const Item*>& items) {
   const Stopwatch watch;
   const std::vector<WriteFailure> failures = client.insert(options_.db, items.front()->collection, documents);
   measured_.insert_us.record(watch.us());
-  if (!failures.empty() && options_.stop_on_failure) throw ClientError("an insert was refused: " + failures.front().message, static_cast<uint32_t>(failures.front().code));
+  if (!failures.empty() && options_.stop_on_failure)
+    throw ClientError("an insert was refused: " + failures.front().message, static_cast<uint32_t>(failures.front().code));
 
   std::vector<bool> refused(items.size());
   for (const WriteFailure& failure : failures) {
@@ -136,8 +145,10 @@ void Writer::insert(Client& client, const std::vector<const Item*>& items) {
   }
   std::string lines;
   for (size_t i = 0; i < items.size(); ++i) {
-    if (refused[i]) measured_.failed.add();
-    else acknowledged(*items[i], log_ ? &lines : nullptr);
+    if (refused[i])
+      measured_.failed.add();
+    else
+      acknowledged(*items[i], log_ ? &lines : nullptr);
   }
   if (log_) log_->append(lines);
   operations_.fetch_add(items.size(), std::memory_order_relaxed);

@@ -31,10 +31,10 @@ struct WriterOptions {
   size_t batch_documents = 100;
   size_t batch_bytes = 1 << 20;
   int connections = 2;
-  Trace trace = Trace::insert;     // the reads that follow an insert
-  int reads_per_insert = 1;        // thread reads where the data has no view counts
+  Trace trace = Trace::insert;  // the reads that follow an insert
+  int reads_per_insert = 1;     // thread reads where the data has no view counts
   uint64_t operations_max = UINT64_MAX;
-  bool stop_on_failure = true;     // else refused documents are counted and left out
+  bool stop_on_failure = true;  // else refused documents are counted and left out
 };
 
 // put(), barrier() and finish() belong to one thread; they throw what went

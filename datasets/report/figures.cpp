@@ -14,14 +14,21 @@ using replay::bytes_text;
 using replay::duration_text;
 using replay::grouped;
 
-std::string count_text(double value) { return grouped(static_cast<uint64_t>(value < 0 ? 0 : value)); }
-std::string ratio_text(double value) { return value > 0 ? fmt::format("{:.2f}x", value) : "-"; }
-std::string exact_bytes(double value) { return fmt::format("{} ({})", bytes_text(value), count_text(value)); }
+std::string count_text(double value) {
+  return grouped(static_cast<uint64_t>(value < 0 ? 0 : value));
+}
+std::string ratio_text(double value) {
+  return value > 0 ? fmt::format("{:.2f}x", value) : "-";
+}
+std::string exact_bytes(double value) {
+  return fmt::format("{} ({})", bytes_text(value), count_text(value));
+}
 
 // Figures are shown where either run has them.
 class Lines {
  public:
-  Lines(Section& section, bson::DocumentView report, const bson::Document* beside) : section_(section), report_(report), beside_(beside) {}
+  Lines(Section& section, bson::DocumentView report, const bson::Document* beside)
+      : section_(section), report_(report), beside_(beside) {}
 
   using Say = std::function<std::string(bson::DocumentView)>;
   void add(const std::string& name, const std::string& needs, const Say& say, const std::string& note = {}) {
@@ -30,7 +37,8 @@ class Lines {
     section_.figures.push_back({name, here ? say(report_) : "-", beside_ ? (there ? say(*beside_) : "-") : "", note});
   }
   void add(const std::string& name, const std::string& path, std::string (*say)(double), const std::string& note = {}) {
-    add(name, path, [=](bson::DocumentView from) { return say(number(from, path)); }, note);
+    add(
+        name, path, [=](bson::DocumentView from) { return say(number(from, path)); }, note);
   }
 
  private:
@@ -39,7 +47,9 @@ class Lines {
   const bson::Document* beside_;
 };
 
-std::string share_text(double part, double whole) { return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "-"; }
+std::string share_text(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "-";
+}
 
 // Hits of hits and misses, wherever the server counts them.
 void add_cache(Lines& lines, const std::string& name, const std::string& path) {
@@ -65,10 +75,13 @@ std::string quantiles_text(bson::DocumentView from) {
 }
 
 void add_latency(Lines& lines, const std::string& name, const std::string& path) {
-  lines.add(name, path + ".count", [=](bson::DocumentView from) {
-    return fmt::format("{} / {} / {}", micros_text(number(from, path + ".p50Micros")), micros_text(number(from, path + ".p99Micros")),
-                       micros_text(number(from, path + ".p999Micros")));
-  }, "p50 / p99 / p99.9");
+  lines.add(
+      name, path + ".count",
+      [=](bson::DocumentView from) {
+        return fmt::format("{} / {} / {}", micros_text(number(from, path + ".p50Micros")),
+                           micros_text(number(from, path + ".p99Micros")), micros_text(number(from, path + ".p999Micros")));
+      },
+      "p50 / p99 / p99.9");
 }
 
 }  // namespace
@@ -78,7 +91,9 @@ double number(bson::DocumentView report, std::string_view path) {
   return value.is_number() ? value.to_double() : 0;
 }
 
-bool has(bson::DocumentView report, std::string_view path) { return bson::value_at(report, path).exists(); }
+bool has(bson::DocumentView report, std::string_view path) {
+  return bson::value_at(report, path).exists();
+}
 
 std::string text(bson::DocumentView report, std::string_view path) {
   const bson::ValueView value = bson::value_at(report, path);
@@ -96,7 +111,8 @@ std::vector<Section> sections(bson::DocumentView report, const bson::Document* b
     Lines lines(all[0], report, beside);
     all[0].title = "Data";
     lines.add("documents", "documents", count_text);
-    lines.add("read back byte for byte", "verification.afterLoad", [](bson::DocumentView from) { return count_text(number(from, "verified")); });
+    lines.add("read back byte for byte", "verification.afterLoad",
+              [](bson::DocumentView from) { return count_text(number(from, "verified")); });
     lines.add("the same after a restart", "verifiedAfterRestart", count_text);
     lines.add("differing, missing, unexpected", "verification.afterLoad.differing", [](bson::DocumentView from) {
       double sums[3] = {0, 0, 0};
@@ -172,14 +188,17 @@ std::vector<Section> sections(bson::DocumentView report, const bson::Document* b
     lines.add("feature index", "dedup.index.bytes", bytes_text);
     add_cache(lines, "source cache hits", "dedup.sourceCache");
     lines.add("sources found similar", "dedup.encoded", [](bson::DocumentView from) {
-      return fmt::format("{} of {}", share_text(number(from, "dedup.encoded"), number(from, "dedup.contents")), count_text(number(from, "dedup.contents")));
+      return fmt::format("{} of {}", share_text(number(from, "dedup.encoded"), number(from, "dedup.contents")),
+                         count_text(number(from, "dedup.contents")));
     });
     lines.add("write-backs: done, saved", "dedup.writeBack.written", [](bson::DocumentView from) {
-      return fmt::format("{}, {}", count_text(number(from, "dedup.writeBack.written")), bytes_text(number(from, "dedup.writeBack.savedBytes")));
+      return fmt::format("{}, {}", count_text(number(from, "dedup.writeBack.written")),
+                         bytes_text(number(from, "dedup.writeBack.savedBytes")));
     });
     lines.add("write-backs: discarded", "dedup.writeBack.discarded", count_text, "the cache was full; the record stays whole");
     lines.add("pages found in WiredTiger's cache", "wiredTigerCache.pages requested from the cache", [](bson::DocumentView from) {
-      const double requested = number(from, "wiredTigerCache.pages requested from the cache"), read = number(from, "wiredTigerCache.pages read into cache");
+      const double requested = number(from, "wiredTigerCache.pages requested from the cache"),
+                   read = number(from, "wiredTigerCache.pages read into cache");
       return fmt::format("{} of {}", share_text(requested - read, requested), count_text(requested));
     });
   }
@@ -189,9 +208,13 @@ std::vector<Section> sections(bson::DocumentView report, const bson::Document* b
     lines.add("reads", "decode.reads", count_text);
     lines.add("hops a read", "decode.hopsMean", [](double hops) { return fmt::format("{:.2f}", hops); });
     lines.add("hops, quantiles", "decode.hops", quantiles_text);
-    lines.add("decode time", "decode.micros.p50", [](bson::DocumentView from) {
-      return fmt::format("{} / {}", micros_text(number(from, "decode.micros.p50")), micros_text(number(from, "decode.micros.p99")));
-    }, "p50 / p99");
+    lines.add(
+        "decode time", "decode.micros.p50",
+        [](bson::DocumentView from) {
+          return fmt::format("{} / {}", micros_text(number(from, "decode.micros.p50")),
+                             micros_text(number(from, "decode.micros.p99")));
+        },
+        "p50 / p99");
   }
   std::erase_if(all, [](const Section& section) { return section.figures.empty(); });
   return all;

@@ -20,23 +20,26 @@ std::vector<std::pair<double, double>> series(bson::DocumentView report, const c
   double last_x = 0, last_y = 0;
   for (const bson::Element& sample : samples.as_document()) {
     const double x = number(sample.as_document(), "seconds"), y = number(sample.as_document(), field);
-    if (!rate) points.emplace_back(x, y);
-    else if (x - last_x > 0.05) points.emplace_back(x, (y - last_y) / (x - last_x));
+    if (!rate)
+      points.emplace_back(x, y);
+    else if (x - last_x > 0.05)
+      points.emplace_back(x, (y - last_y) / (x - last_x));
     last_x = x;
     last_y = y;
   }
   return points;
 }
 
-std::string plot_of(const std::string& title, bson::DocumentView report, const bson::Document* beside, const char* field, bool rate,
-                    const std::function<std::string(double)>& say) {
+std::string plot_of(const std::string& title, bson::DocumentView report, const bson::Document* beside, const char* field,
+                    bool rate, const std::function<std::string(double)>& say) {
   auto name = [](bson::DocumentView from, const char* otherwise) {
     const std::string label = text(from, "label");
     return label.empty() ? std::string(otherwise) : label;
   };
   std::vector<Curve> curves{{name(report, "this run"), series(report, field, rate)}};
   if (beside) curves.push_back({name(*beside, "the other"), series(*beside, field, rate)});
-  const std::string drawn = plot(curves, {.say_x = [](double seconds) { return fmt::format("{:.3g} s", seconds); }, .say_y = say});
+  const std::string drawn =
+      plot(curves, {.say_x = [](double seconds) { return fmt::format("{:.3g} s", seconds); }, .say_y = say});
   return drawn.empty() ? drawn : "<h2>" + escaped(title) + "</h2>" + drawn;
 }
 
@@ -49,7 +52,9 @@ std::string size_bars(bson::DocumentView report, const bson::Document* beside) {
   add("after dedup", report, "dedupBytes");
   add("after block compression", report, "blockBytes");
   add("in files", report, "fileBytes");
-  if (beside) add("in files, " + (text(*beside, "label").empty() ? std::string("the other") : text(*beside, "label")), *beside, "fileBytes");
+  if (beside)
+    add("in files, " + (text(*beside, "label").empty() ? std::string("the other") : text(*beside, "label")), *beside,
+        "fileBytes");
   add("oplog, raw", report, "oplog.rawBytes");
   add("oplog, forward-encoded", report, "oplog.forwardBytes");
   add("oplog, forward-encoded, zstd", report, "oplog.forwardZstdBytes");
@@ -59,9 +64,12 @@ std::string size_bars(bson::DocumentView report, const bson::Document* beside) {
 std::string latency_bars(bson::DocumentView report, const bson::Document* beside) {
   std::vector<Bar> list;
   auto add = [&](bson::DocumentView from, const std::string& whose, const char* path, const char* what) {
-    for (const auto& [name, field] : {std::pair{"p50", "p50Micros"}, {"p90", "p90Micros"}, {"p99", "p99Micros"}, {"p99.9", "p999Micros"}}) {
+    for (const auto& [name, field] :
+         {std::pair{"p50", "p50Micros"}, {"p90", "p90Micros"}, {"p99", "p99Micros"}, {"p99.9", "p999Micros"}}) {
       const std::string at = std::string(path) + "." + field;
-      if (has(from, at)) list.push_back({fmt::format("{} {}{}", what, name, whose.empty() ? "" : ", " + whose), number(from, at), micros_text(number(from, at))});
+      if (has(from, at))
+        list.push_back({fmt::format("{} {}{}", what, name, whose.empty() ? "" : ", " + whose), number(from, at),
+                        micros_text(number(from, at))});
     }
   };
   add(report, beside ? text(report, "label") : "", "latency.insert", "insert");
@@ -83,14 +91,17 @@ std::string hops_bars(bson::DocumentView report) {
   return list.empty() ? "" : "<h2>Hops to decode a document</h2>" + bars(list);
 }
 
-std::string card(const std::string& value, const std::string& name) { return "<div class=\"card\"><b>" + escaped(value) + "</b><span>" + escaped(name) + "</span></div>"; }
+std::string card(const std::string& value, const std::string& name) {
+  return "<div class=\"card\"><b>" + escaped(value) + "</b><span>" + escaped(name) + "</span></div>";
+}
 
 std::string tables(bson::DocumentView report, const bson::Document* beside) {
   std::string out;
   for (const Section& section : sections(report, beside)) {
     out += "<h2>" + escaped(section.title) + "</h2><table>";
     if (beside) {
-      out += "<tr><th></th><th>" + escaped(text(report, "label")) + "</th><th>" + escaped(text(*beside, "label")) + "</th><th></th></tr>";
+      out += "<tr><th></th><th>" + escaped(text(report, "label")) + "</th><th>" + escaped(text(*beside, "label")) +
+             "</th><th></th></tr>";
     }
     for (const Figure& figure : section.figures) {
       out += "<tr><td>" + escaped(figure.name) + "</td><td class=\"v\">" + escaped(figure.value) + "</td>";
@@ -108,13 +119,17 @@ std::string as_html(bson::DocumentView report, const bson::Document* beside) {
   using replay::bytes_text;
   using replay::grouped;
   auto count = [&](const char* path) { return grouped(static_cast<uint64_t>(std::max(0.0, number(report, path)))); };
-  std::string out = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Replay report</title><style>";
+  std::string out =
+      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width\"><title>Replay report</title><style>";
   out += page_style;
   out += "</style><h1>Replay of " + escaped(text(report, "source")) + "</h1>";
-  out += "<p class=\"about\">" + escaped(text(report, "kind")) + ", " + escaped(text(report, "order")) + " order, trace " + escaped(text(report, "trace")) + "</p>";
+  out += "<p class=\"about\">" + escaped(text(report, "kind")) + ", " + escaped(text(report, "order")) + " order, trace " +
+         escaped(text(report, "trace")) + "</p>";
   out += "<div class=\"cards\">" + card(count("documents"), "documents") + card(count("verified"), "read back byte for byte") +
          card(bytes_text(number(report, "logicalBytes")), "logical") + card(bytes_text(number(report, "fileBytes")), "in files") +
-         card(fmt::format("{:.1f}x", number(report, "ratios.file")), "smaller") + card(count("insertsPerSecond"), "inserts a second") + "</div>";
+         card(fmt::format("{:.1f}x", number(report, "ratios.file")), "smaller") +
+         card(count("insertsPerSecond"), "inserts a second") + "</div>";
   out += size_bars(report, beside);
   const auto say_count = [](double value) { return grouped(static_cast<uint64_t>(std::max(0.0, value))); };
   out += plot_of("Inserts a second", report, beside, "documents", true, say_count);

@@ -47,9 +47,12 @@ std::string bars(const std::vector<Bar>& list) {
   auto length_of = [&](double value) { return most > 0 ? std::max(1.5, value / most * (width - name_width - label_width)) : 0; };
   for (const Bar& bar : list) {
     const double length = length_of(bar.value);
-    out += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text><rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" rx=\"2\" fill=\"{}\"/>"
-                       "<text x=\"{:.1f}\" y=\"{}\">{}</text>",
-                       name_width - 10, y + 17, escaped(bar.name), name_width, y + 3, length, row - 8, colours[0], name_width + length + 8, y + 17, escaped(bar.label));
+    out += fmt::format(
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text><rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" rx=\"2\" "
+        "fill=\"{}\"/>"
+        "<text x=\"{:.1f}\" y=\"{}\">{}</text>",
+        name_width - 10, y + 17, escaped(bar.name), name_width, y + 3, length, row - 8, colours[0], name_width + length + 8,
+        y + 17, escaped(bar.label));
     if (bar.part > 0) {
       out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" rx=\"2\" fill=\"#1e3a8a\"/>", name_width, y + 3,
                          std::min(length, length_of(bar.part)), row - 8);
@@ -80,14 +83,20 @@ std::string plot(const std::vector<Curve>& curves, const Axes& axes) {
   std::string out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">", width, height);
   for (int i = 0; i <= 4; ++i) {
     const double y = y_most * i / 4;
-    out += fmt::format("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#eaeef2\"/><text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>", left,
-                       width - right, at_y(y), left - 8, at_y(y) + 4, escaped(say(axes.say_y, y)));
+    out += fmt::format(
+        "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#eaeef2\"/><text x=\"{3}\" y=\"{4:.1f}\" "
+        "text-anchor=\"end\">{5}</text>",
+        left, width - right, at_y(y), left - 8, at_y(y) + 4, escaped(say(axes.say_y, y)));
     const double x = axes.log_x ? std::pow(10, low + (high - low) * i / 4) : x_most * i / 4;
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", at_x(x), height - 26, escaped(say(axes.say_x, x)));
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", at_x(x), height - 26,
+                       escaped(say(axes.say_x, x)));
   }
-  if (!axes.x.empty()) out += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>", (left + width - right) / 2, height - 6, escaped(axes.x));
+  if (!axes.x.empty())
+    out += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>", (left + width - right) / 2, height - 6,
+                       escaped(axes.x));
   if (!axes.y.empty()) {
-    out += fmt::format("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>", (height - bottom + top) / 2, escaped(axes.y));
+    out += fmt::format("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+                       (height - bottom + top) / 2, escaped(axes.y));
   }
   size_t colour = 0;
   double legend = left + 12, legend_y = top + 10;
@@ -97,12 +106,14 @@ std::string plot(const std::vector<Curve>& curves, const Axes& axes) {
     for (const auto& [x, y] : curve.points) {
       if (axes.log_x && x <= 0) continue;
       points += fmt::format("{:.1f},{:.1f} ", at_x(x), at_y(y));
-      if (curve.points.size() <= 24) marks += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>", at_x(x), at_y(y), ink);
+      if (curve.points.size() <= 24)
+        marks += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>", at_x(x), at_y(y), ink);
     }
     out += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"2\" points=\"{}\"/>{}", ink, points, marks);
     const double legend_width = 16 + 7.5 * static_cast<double>(curve.name.size());
     if (legend + legend_width > width - right && legend > left + 12) legend = left + 12, legend_y += 16;
-    out += fmt::format("<text x=\"{:.0f}\" y=\"{}\" style=\"fill:{};font-weight:600\">{}</text>", legend, legend_y, ink, escaped(curve.name));
+    out += fmt::format("<text x=\"{:.0f}\" y=\"{}\" style=\"fill:{};font-weight:600\">{}</text>", legend, legend_y, ink,
+                       escaped(curve.name));
     legend += legend_width;
   }
   return out + "</svg>";

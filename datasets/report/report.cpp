@@ -1,7 +1,7 @@
 #include "datasets/report/report.h"
 
-#include <fstream>
 #include <filesystem>
+#include <fstream>
 
 #include "bson/builder.h"
 #include "bson/json.h"
@@ -12,8 +12,12 @@ namespace {
 
 Latency latency(const base::Histogram& histogram) {
   const uint64_t count = histogram.count();
-  return {count, count ? static_cast<double>(histogram.sum()) / static_cast<double>(count) : 0, histogram.quantile(0.5), histogram.quantile(0.9),
-          histogram.quantile(0.99), histogram.quantile(0.999)};
+  return {count,
+          count ? static_cast<double>(histogram.sum()) / static_cast<double>(count) : 0,
+          histogram.quantile(0.5),
+          histogram.quantile(0.9),
+          histogram.quantile(0.99),
+          histogram.quantile(0.999)};
 }
 
 void append(bson::Builder& out, std::string_view name, const Latency& latency) {
@@ -33,7 +37,9 @@ void append(bson::Builder& out, std::string_view name, const std::optional<repla
   for (const std::string& example : verified->examples) examples.append(example);
 }
 
-double ratio(uint64_t whole, int64_t part) { return part > 0 ? static_cast<double>(whole) / static_cast<double>(part) : 0; }
+double ratio(uint64_t whole, int64_t part) {
+  return part > 0 ? static_cast<double>(whole) / static_cast<double>(part) : 0;
+}
 
 // The first of the paths that the document has.
 int64_t number_at(const bson::Document& document, std::initializer_list<const char*> paths) {
@@ -80,15 +86,20 @@ bson::Document Report::to_document() const {
   out.append("documents", static_cast<int64_t>(documents));
   out.append("verified", static_cast<int64_t>(verified ? verified->documents : 0));
   if (verified_after_restart) out.append("verifiedAfterRestart", static_cast<int64_t>(verified_after_restart->documents));
-  out.append("logicalBytes", static_cast<int64_t>(live_bytes)).append("writtenBytes", static_cast<int64_t>(logical_bytes)).append("textBytes", static_cast<int64_t>(text_bytes));
+  out.append("logicalBytes", static_cast<int64_t>(live_bytes))
+      .append("writtenBytes", static_cast<int64_t>(logical_bytes))
+      .append("textBytes", static_cast<int64_t>(text_bytes));
   out.append("dedupBytes", dedup_bytes).append("blockBytes", block_bytes).append("fileBytes", file_bytes);
   out.append("oplogBytes", files ? static_cast<int64_t>(files->oplog_bytes) : raw);
   out.append("journalBytes", files ? static_cast<int64_t>(files->journal_bytes) : int64_t{0});
-  out.append("indexBytesPerRecord", index_records > 0 ? static_cast<double>(index_memory) / static_cast<double>(index_records) : 0.0);
+  out.append("indexBytesPerRecord",
+             index_records > 0 ? static_cast<double>(index_memory) / static_cast<double>(index_records) : 0.0);
   out.append("insertsPerSecond", inserts_per_second());
   {
     bson::Builder ratios = out.object("ratios");
-    ratios.append("dedup", ratio(live_bytes, dedup_bytes)).append("block", ratio(live_bytes, block_bytes)).append("file", ratio(live_bytes, file_bytes));
+    ratios.append("dedup", ratio(live_bytes, dedup_bytes))
+        .append("block", ratio(live_bytes, block_bytes))
+        .append("file", ratio(live_bytes, file_bytes));
   }
   {
     bson::Builder oplog = out.object("oplog");
@@ -105,10 +116,16 @@ bson::Document Report::to_document() const {
   {
     bson::Builder load = out.object("load");
     load.append("seconds", load_seconds).append("drainSeconds", drain_seconds).append("checkpointSeconds", checkpoint_seconds);
-    load.append("compactSeconds", compact_seconds).append("restartSeconds", restart_seconds).append("clientCpuSeconds", client_cpu_seconds);
+    load.append("compactSeconds", compact_seconds)
+        .append("restartSeconds", restart_seconds)
+        .append("clientCpuSeconds", client_cpu_seconds);
     load.append("bytesPerSecond", load_seconds > 0 ? static_cast<double>(logical_bytes) / load_seconds : 0.0);
-    load.append("replaced", static_cast<int64_t>(replaced)).append("removed", static_cast<int64_t>(removed)).append("failed", static_cast<int64_t>(failed));
-    load.append("reads", static_cast<int64_t>(reads)).append("documentsRead", static_cast<int64_t>(documents_read)).append("readsWrong", static_cast<int64_t>(reads_wrong));
+    load.append("replaced", static_cast<int64_t>(replaced))
+        .append("removed", static_cast<int64_t>(removed))
+        .append("failed", static_cast<int64_t>(failed));
+    load.append("reads", static_cast<int64_t>(reads))
+        .append("documentsRead", static_cast<int64_t>(documents_read))
+        .append("readsWrong", static_cast<int64_t>(reads_wrong));
   }
   {
     bson::Builder verification = out.object("verification");
@@ -130,19 +147,27 @@ bson::Document Report::to_document() const {
   {
     bson::ArrayBuilder list = out.array("samples");
     for (const replay::Sample& sample : samples) {
-      list.object().append("seconds", sample.seconds).append("documents", sample.documents).append("logicalBytes", sample.logical_bytes)
-          .append("residentBytes", sample.resident_bytes).append("storedBytes", sample.stored_bytes).append("queued", sample.queued);
+      list.object()
+          .append("seconds", sample.seconds)
+          .append("documents", sample.documents)
+          .append("logicalBytes", sample.logical_bytes)
+          .append("residentBytes", sample.resident_bytes)
+          .append("storedBytes", sample.stored_bytes)
+          .append("queued", sample.queued);
     }
   }
   if (files) {
     bson::ArrayBuilder list = out.array("files");
-    for (const auto& file : files->files) list.object().append("name", file.name).append("bytes", static_cast<int64_t>(file.bytes));
+    for (const auto& file : files->files)
+      list.object().append("name", file.name).append("bytes", static_cast<int64_t>(file.bytes));
   }
   {
     const bson::Document& status = status_after_reading.empty() ? server_status : status_after_reading;
     bson::Builder decode = out.object("decode");
-    decode.append("reads", bson::value_at(status, "dedup.hops.reads")).append("hopsMean", bson::value_at(status, "dedup.hops.mean"));
-    decode.append("hopsMax", bson::value_at(status, "dedup.hops.max")).append("hops", bson::value_at(status, "dedup.hops.quantiles"));
+    decode.append("reads", bson::value_at(status, "dedup.hops.reads"))
+        .append("hopsMean", bson::value_at(status, "dedup.hops.mean"));
+    decode.append("hopsMax", bson::value_at(status, "dedup.hops.max"))
+        .append("hops", bson::value_at(status, "dedup.hops.quantiles"));
     decode.append("micros", bson::value_at(status, "dedup.decodeMicros"));
   }
   out.append("dedup", bson::value_at(server_status, "dedup"));

@@ -35,7 +35,8 @@ struct Report {
   uint64_t logical_bytes = 0, text_bytes = 0;
   uint64_t reads = 0, documents_read = 0, reads_wrong = 0;
   Latency insert, read;
-  double load_seconds = 0, client_cpu_seconds = 0, drain_seconds = 0, checkpoint_seconds = 0, compact_seconds = 0, restart_seconds = 0;
+  double load_seconds = 0, client_cpu_seconds = 0, drain_seconds = 0, checkpoint_seconds = 0, compact_seconds = 0,
+         restart_seconds = 0;
   std::vector<replay::Sample> samples;
   uint64_t unknown_files = 0, problem_count = 0;
   std::vector<std::string> problems;

@@ -93,7 +93,8 @@ TEST_CASE("text and HTML show both runs, and the page needs nothing else") {
   CHECK(html.find("garden &amp; &lt;co&gt;") != std::string::npos);
   CHECK(html.find("<svg") != std::string::npos);
   CHECK(html.find("Hops to decode") != std::string::npos);
-  for (const char* outside : {"http:", "https:", "<script", "<link", "src=", "@import"}) CHECK(html.find(outside) == std::string::npos);
+  for (const char* outside : {"http:", "https:", "<script", "<link", "src=", "@import"})
+    CHECK(html.find(outside) == std::string::npos);
 }
 
 TEST_CASE("files of the journal and the oplog are counted apart") {

@@ -8,10 +8,13 @@ namespace {
 
 // Columns, not bytes: µ takes two bytes and one column.
 size_t columns(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-std::string padded(const std::string& text, size_t width) { return text + std::string(width > columns(text) ? width - columns(text) : 0, ' '); }
+std::string padded(const std::string& text, size_t width) {
+  return text + std::string(width > columns(text) ? width - columns(text) : 0, ' ');
+}
 
 std::string label_of(bson::DocumentView report, const char* otherwise) {
   const std::string label = text(report, "label");
@@ -30,8 +33,10 @@ std::string as_text(bson::DocumentView report, const bson::Document* beside) {
       beside_width = std::max(beside_width, columns(figure.beside) + 2);
     }
   }
-  std::string out = "Replay of " + text(report, "source") + " (" + text(report, "kind") + ", " + text(report, "order") + " order, trace " + text(report, "trace") + ")\n";
-  if (beside) out += padded("", name_width) + padded(label_of(report, "this run"), value_width) + label_of(*beside, "the other") + "\n";
+  std::string out = "Replay of " + text(report, "source") + " (" + text(report, "kind") + ", " + text(report, "order") +
+                    " order, trace " + text(report, "trace") + ")\n";
+  if (beside)
+    out += padded("", name_width) + padded(label_of(report, "this run"), value_width) + label_of(*beside, "the other") + "\n";
   for (const Section& section : all) {
     out += "\n" + section.title + "\n";
     for (const Figure& figure : section.figures) {

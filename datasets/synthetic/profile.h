@@ -8,11 +8,11 @@ namespace datasets {
 
 struct Profile {
   std::string_view name;
-  double record_bytes;       // of the body text
-  double change_bytes;       // replaced, inserted or cut out at one place
-  double change_distance;    // bytes from one changed place to the next
-  double changes;            // places changed from one version to the next
-  double versions;           // records that grow out of one another, on average (not in the table)
+  double record_bytes;     // of the body text
+  double change_bytes;     // replaced, inserted or cut out at one place
+  double change_distance;  // bytes from one changed place to the next
+  double changes;          // places changed from one version to the next
+  double versions;         // records that grow out of one another, on average (not in the table)
 };
 
 inline constexpr Profile profiles[] = {

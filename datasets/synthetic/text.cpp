@@ -8,7 +8,8 @@ namespace {
 constexpr size_t words_max = 20000;
 
 std::string make_word(base::Random& random) {
-  static constexpr std::string_view onsets[] = {"b", "c", "d", "f", "g", "h", "l", "m", "n", "p", "r", "s", "t", "v", "w", "st", "tr", "pl", "sh", "ch", "th", ""};
+  static constexpr std::string_view onsets[] = {"b", "c", "d", "f", "g",  "h",  "l",  "m",  "n",  "p",  "r",
+                                                "s", "t", "v", "w", "st", "tr", "pl", "sh", "ch", "th", ""};
   static constexpr std::string_view vowels[] = {"a", "e", "i", "o", "u", "ea", "ou", "io"};
   static constexpr std::string_view codas[] = {"", "", "", "n", "r", "s", "t", "l", "nd", "ng", "rs"};
   std::string word;
@@ -53,7 +54,9 @@ std::string TextMaker::text(size_t bytes) {
   return out;
 }
 
-double TextMaker::exponential(double mean) { return -mean * std::log(1.0 - random_.unit()); }
+double TextMaker::exponential(double mean) {
+  return -mean * std::log(1.0 - random_.unit());
+}
 
 int TextMaker::poisson(double mean) {
   const double limit = std::exp(-mean);

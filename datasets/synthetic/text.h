@@ -26,5 +26,4 @@ class TextMaker {
   std::vector<std::string> words_;
 };
 
-
 }  // namespace datasets

@@ -16,7 +16,7 @@ constexpr size_t compress_bytes_min = 64;
 constexpr int compression_level = 3;
 constexpr int window_log = 21;  // 2 MB remembered, on each side
 constexpr size_t part_kept_max = 2 << 20;
-constexpr size_t worth_share = 16;       // saves at least this part
+constexpr size_t worth_share = 16;  // saves at least this part
 constexpr size_t in_vain_max = 64 << 10;
 constexpr size_t checked_header_bytes = 16;
 

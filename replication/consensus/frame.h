@@ -3,8 +3,8 @@
 //   | magic, 4 | payload bytes, 4 | kind, 1 | compressed, 1 | 0, 2 | raw bytes, 4 | checksum, 8 | payload … |
 //
 // What is compressed is the next part of the connection's one zstd stream: a short entry is much like those before it, and
-// alone would hardly get smaller. The checksum covers the header before it and the payload. A message of MongoDB's begins with its length, and none is as
-// long as the magic would be: four bytes tell a member's connection from a client's.
+// alone would hardly get smaller. The checksum covers the header before it and the payload. A message of MongoDB's begins with
+// its length, and none is as long as the magic would be: four bytes tell a member's connection from a client's.
 #pragma once
 
 #include <memory>
@@ -43,7 +43,8 @@ class FrameCompressor {
  public:
   FrameCompressor();
   ~FrameCompressor();
-  // Valid until the next call. nullopt: what came last hardly got smaller, and this isn't tried; for ever more bytes, up to skip_bytes_max.
+  // Valid until the next call. nullopt: what came last hardly got smaller, and this isn't tried; for ever more bytes, up to
+  // skip_bytes_max.
   std::optional<BytesView> next(BytesView payload);
 
   static constexpr size_t skip_bytes_min = 256 << 10, skip_bytes_max = 4 << 20;
@@ -72,7 +73,8 @@ Bytes encode_frame(FrameKind kind, BytesView payload, FrameCompressor* compresso
 // `bytes`: frame_header_bytes of them. ProtocolError for what is no header.
 base::Result<FrameHeader> decode_header(BytesView bytes);
 // The payload as it was handed to encode_frame.
-base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, Bytes payload, FrameDecompressor& decompressor);
+base::Result<Bytes> decode_payload(BytesView header_bytes, const FrameHeader& header, Bytes payload,
+                                   FrameDecompressor& decompressor);
 
 Bytes encode_hello(const Hello& hello);
 base::Result<Hello> decode_hello(BytesView payload);

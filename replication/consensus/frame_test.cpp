@@ -121,8 +121,7 @@ TEST_CASE("garbage on the members' port is turned away, and members go on") {
     if (kind == 1) bytes = encode_frame(FrameKind::hello, encode_hello({"set", 1, 9, 0}));
     if (kind == 2) bytes = encode_frame(FrameKind::messages, "no greeting");
     if (kind == 3)
-      bytes = encode_frame(FrameKind::hello, encode_hello({"set", 1, 2, 0})) +
-              "PRF1 and then nonsense, long enough for a header";
+      bytes = encode_frame(FrameKind::hello, encode_hello({"set", 1, 2, 0})) + "PRF1 and then nonsense, long enough for a header";
     for (uint64_t n = kind == 4 ? random.below(300) : 0; n > 0; --n) bytes.push_back(static_cast<char>(random.below(256)));
     stranger.write_all(bytes);
   }

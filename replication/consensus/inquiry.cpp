@@ -9,9 +9,13 @@ constexpr char mark = 0, question = 0, answer_stands = 1, answer_stands_not = 2;
 
 }  // namespace
 
-bool is_inquiry(BytesView message) { return !message.empty() && message.front() == mark; }
+bool is_inquiry(BytesView message) {
+  return !message.empty() && message.front() == mark;
+}
 
-Bytes inquiry_question() { return {mark, question}; }
+Bytes inquiry_question() {
+  return {mark, question};
+}
 
 Bytes inquiry_answer(const Told& told) {
   Bytes out{mark, told.stands ? answer_stands : answer_stands_not};

@@ -20,7 +20,8 @@ TEST_CASE("how far a member has applied, and whether it stands, is asked and tol
 TEST_CASE("damaged inquiries are refused, and the library's messages are none") {
   CHECK_FALSE(is_inquiry(""));
   CHECK_FALSE(is_inquiry(Bytes{8, 1}));
-  for (const Bytes& bad : {Bytes{0}, Bytes{0, 0, 0}, Bytes{0, 1}, Bytes{0, 2}, Bytes{0, 3, 5}, Bytes{0, 1, char(0x80)}, inquiry_answer({7, true}) + "x"}) {
+  for (const Bytes& bad : {Bytes{0}, Bytes{0, 0, 0}, Bytes{0, 1}, Bytes{0, 2}, Bytes{0, 3, 5}, Bytes{0, 1, char(0x80)},
+                           inquiry_answer({7, true}) + "x"}) {
     CHECK_FALSE(decode_inquiry(bad));
   }
 }

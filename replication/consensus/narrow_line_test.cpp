@@ -14,7 +14,7 @@ struct Lines {
   static constexpr int tick_ms = 50;
   struct Moving {
     Outgoing message;
-    size_t left = 0;       // bytes that have not gone yet
+    size_t left = 0;  // bytes that have not gone yet
     int64_t arrives = 0;
   };
   struct Member {
@@ -94,7 +94,8 @@ struct Lines {
 
   // Entries share the line; what doesn't carry entries is small and goes ahead.
   void carry(Member& from) {
-    auto busy = static_cast<size_t>(std::count_if(from.bulk.begin(), from.bulk.end(), [](const auto& each) { return !each.second.empty(); }));
+    auto busy = static_cast<size_t>(
+        std::count_if(from.bulk.begin(), from.bulk.end(), [](const auto& each) { return !each.second.empty(); }));
     for (auto& [to, queue] : from.bulk) {
       if (queue.empty()) continue;
       auto room = static_cast<size_t>(bytes_a_ms / static_cast<double>(busy));

@@ -313,9 +313,9 @@ CoreStatus RaftCore::status() const {
 std::vector<PeerProgress> RaftCore::progress() const {
   std::vector<PeerProgress> out;
   raft_progress(node_, &out, [](void* self, const RaftProgress* raw) {
-    static_cast<std::vector<PeerProgress>*>(self)->push_back(
-        {raw->id, raw->matched, raw->next, raw->recently_active, raw->receiving_snapshot, raw->flight_bytes, raw->window_bytes,
-         raw->resent_entries});
+    static_cast<std::vector<PeerProgress>*>(self)->push_back({raw->id, raw->matched, raw->next, raw->recently_active,
+                                                              raw->receiving_snapshot, raw->flight_bytes, raw->window_bytes,
+                                                              raw->resent_entries});
   });
   std::sort(out.begin(), out.end(), [](const PeerProgress& a, const PeerProgress& b) { return a.id < b.id; });
   return out;

@@ -112,7 +112,7 @@ struct PeerProgress {
   Index matched = 0;  // durable there, as far as is known
   Index next = 0;
   bool recently_active = false;
-  bool behind = false;  // needs a copy
+  bool behind = false;          // needs a copy
   uint64_t flight_bytes = 0;    // of entries sent, neither acknowledged nor known to be lost
   uint64_t window_bytes = 0;    // how much that may be
   uint64_t resent_entries = 0;  // in this term
@@ -132,7 +132,8 @@ class RaftCore {
   void tick();
   // Any bytes may come in. lost_log: this member's disk has forgotten what it once promised; it must not go on.
   // `under_way`: as Transport's, to that member; asked within the call, where it matters.
-  StepResult step(MemberId from, BytesView message, const std::function<bool()>& under_way = [] { return false; });
+  StepResult step(
+      MemberId from, BytesView message, const std::function<bool()>& under_way = [] { return false; });
 
   // nullopt: not the leader, leadership is being handed over, or too many uncommitted bytes.
   std::optional<Position> propose(BytesView data, BytesView context = {});

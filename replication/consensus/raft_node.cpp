@@ -96,7 +96,9 @@ Index RaftNode::applied_by(MemberId member) const {
   return found == heard_.end() ? 0 : found->second.told.applied;
 }
 
-void RaftNode::ask(MemberId member) { transport_.send({{member, false, inquiry_question()}}); }
+void RaftNode::ask(MemberId member) {
+  transport_.send({{member, false, inquiry_question()}});
+}
 
 bool RaftNode::stands(MemberId member) {
   const auto now = std::chrono::steady_clock::now();

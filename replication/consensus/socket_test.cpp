@@ -24,7 +24,8 @@ TEST_CASE("what a connection lost when it was reset is not on its way") {
     ::setsockopt(in.descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (!out.closed_by_peer() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (!out.closed_by_peer() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK(out.closed_by_peer());
   CHECK(out.unacknowledged() == 0);
 }

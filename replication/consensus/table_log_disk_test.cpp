@@ -212,7 +212,7 @@ TEST_CASE("a copied log keeps what it holds, and takes term and vote of the memb
     batch.meta.hard = copied;
     for (Index i = 3; i <= 8; ++i) batch.entries.push_back(entry(i, i / 2, "data"));
     disk.write({batch});
-    TableLogDisk arrived(engine);  // a process that has only just started
+    TableLogDisk arrived(engine);              // a process that has only just started
     for (int times = 0; times < 2; ++times) {  // lost before it could note that it is done
       adopt_copied_log(arrived, each.own_term, each.own_vote);
       const LogImage image = *arrived.load();

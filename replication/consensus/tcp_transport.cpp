@@ -107,8 +107,7 @@ class TcpTransport::Lane {
       const Bytes payload = take(count);
       writing_ = true;
       lock.unlock();
-      const bool sent =
-          ensure_connected() && socket_.write_all(encode_frame(FrameKind::messages, payload, compressor_.get()));
+      const bool sent = ensure_connected() && socket_.write_all(encode_frame(FrameKind::messages, payload, compressor_.get()));
       if (!sent) owner_.tell_unreachable(to_);
       lock.lock();
       writing_ = false;
@@ -164,7 +163,7 @@ class TcpTransport::Lane {
   bool writing_ = false;  // what was taken off the queue
   uint64_t queue_bytes_ = 0;
   bool stopping_ = false;
-  Socket socket_;  // replaced by the lane's thread alone, under mutex_
+  Socket socket_;                                // replaced by the lane's thread alone, under mutex_
   std::unique_ptr<FrameCompressor> compressor_;  // of this connection; the lane's thread's
   std::thread thread_;
 };
@@ -185,8 +184,7 @@ struct TcpTransport::Connection {
   std::atomic<bool> over{false};
 };
 
-TcpTransport::TcpTransport(const TcpOptions& options)
-    : options_(options) {
+TcpTransport::TcpTransport(const TcpOptions& options) : options_(options) {
   if (!options.listen) return;
   listener_ = listen_on(options.host, options.port);
   port_ = port_of(listener_);
@@ -278,8 +276,10 @@ void TcpTransport::accept_loop() {
       if (stopping_) return;
     }
     // Out of descriptors, most likely.
-    if (!socket.open()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    else welcome(std::move(socket), {});
+    if (!socket.open())
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    else
+      welcome(std::move(socket), {});
   }
 }
 

@@ -24,7 +24,7 @@ namespace replication::consensus {
 struct TcpOptions {
   std::string set_name;  // who isn't of this set is turned away
   MemberId self = 0;
-  bool listen = true;        // false: connections come through adopt alone
+  bool listen = true;  // false: connections come through adopt alone
   std::string host = "127.0.0.1";
   uint16_t port = 0;  // 0: a free one
   bool compress = false;
@@ -46,8 +46,8 @@ class TcpTransport final : public Transport {
   void remove_peer(MemberId id);
   uint16_t port() const { return port_; }  // 0: doesn't listen
 
-  // Serves a connection that somebody else accepted: an open socket, from here on this object's, of which `already_read` was taken
-  // off. Returns at once. Closed where there are too many, and once this is going.
+  // Serves a connection that somebody else accepted: an open socket, from here on this object's, of which `already_read` was
+  // taken off. Returns at once. Closed where there are too many, and once this is going.
   void adopt(int descriptor, Bytes already_read);
 
   void send(std::vector<Outgoing> messages) override;

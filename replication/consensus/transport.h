@@ -19,8 +19,8 @@ class Transport {
   virtual ~Transport() = default;
   // Thread-safe, and returns at once: what can't be sent or queued is lost.
   virtual void send(std::vector<Outgoing> messages) = 0;
-  // Bulk messages to it have not arrived yet; if one is lost, `unreachable` tells. False where that isn't known. Thread-safe; called with
-  // consensus locked: it may wait for nobody who calls back.
+  // Bulk messages to it have not arrived yet; if one is lost, `unreachable` tells. False where that isn't known. Thread-safe;
+  // called with consensus locked: it may wait for nobody who calls back.
   virtual bool under_way(MemberId) const { return false; }
 };
 

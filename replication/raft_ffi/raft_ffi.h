@@ -55,7 +55,7 @@ typedef struct {
   void* self;
   void (*hard_state)(void* self, RaftHardState* out);
   void (*conf_state)(void* self, RaftConfState* out);  // valid until the next call
-  uint64_t (*conf_index)(void* self);                 // of the entry that made it
+  uint64_t (*conf_index)(void* self);                  // of the entry that made it
   uint64_t (*first_index)(void* self);
   uint64_t (*last_index)(void* self);
   // From first_index - 1 to last_index. 0: found, 1: compacted, 2: not there yet.
@@ -67,8 +67,8 @@ typedef struct {
 
 typedef struct {
   uint64_t id;
-  uint64_t applied;                // entries up to here are not handed out again
-  uint32_t election_ticks;         // until a silent leader is given up; elections come within one to two of these
+  uint64_t applied;         // entries up to here are not handed out again
+  uint32_t election_ticks;  // until a silent leader is given up; elections come within one to two of these
   uint32_t heartbeat_ticks;
   uint64_t message_bytes_max;
   uint64_t inflight_messages_max;
@@ -81,7 +81,7 @@ typedef struct {
   uint64_t flight_bytes_min;
   uint64_t flight_bytes_first;
   uint64_t flight_bytes_max;
-  uint64_t without_data;           // members whose id has this bit are sent entries without their data
+  uint64_t without_data;  // members whose id has this bit are sent entries without their data
 } RaftConfig;
 
 typedef struct {
@@ -134,10 +134,10 @@ typedef struct {
 
 enum {
   RAFT_OK = 0,
-  RAFT_DROPPED = 1,     // not the leader, a transfer under way, or too many uncommitted bytes
+  RAFT_DROPPED = 1,  // not the leader, a transfer under way, or too many uncommitted bytes
   RAFT_BAD_MESSAGE = 2,
-  RAFT_BEHIND = 3,      // a snapshot for a log that ends before it begins; `index` and `term` tell where
-  RAFT_LOST_LOG = 4,    // the leader knows of entries this member once had and has no more
+  RAFT_BEHIND = 3,    // a snapshot for a log that ends before it begins; `index` and `term` tell where
+  RAFT_LOST_LOG = 4,  // the leader knows of entries this member once had and has no more
   RAFT_UNKNOWN_PEER = 5,
 };
 
@@ -150,7 +150,8 @@ void raft_free(RaftNodeHandle* node);
 
 void raft_tick(RaftNodeHandle* node);
 // Checks the message before the library sees it: anything a peer may send comes back as one of the results above.
-// `under_way`, asked where it matters: are entries sent to that peer known not to have arrived yet, and would the loss of one be reported?
+// `under_way`, asked where it matters: are entries sent to that peer known not to have arrived yet, and would the loss of one be
+// reported?
 int raft_step(RaftNodeHandle* node, uint64_t from, RaftBytes message, void* self, bool (*under_way)(void* self), uint64_t* index,
               uint64_t* term);
 int raft_propose(RaftNodeHandle* node, RaftBytes data, RaftBytes context, uint64_t* index, uint64_t* term);

@@ -74,8 +74,9 @@ class Aggregate final : public Command, public Explainable {
 
     if (!pipeline->empty() && pipeline->specs().back()->writes()) {
       if (op.read_concern.level == "linearizable") {
-        throw base::OperationError(base::ErrorCode::invalid_options, std::string(pipeline->specs().back()->name()) +
-                                                                         " cannot be used with a 'linearizable' read concern level");
+        throw base::OperationError(
+            base::ErrorCode::invalid_options,
+            std::string(pipeline->specs().back()->name()) + " cannot be used with a 'linearizable' read concern level");
       }
       // At once, whatever the batch size: a client need not come back for what it wants written.
       PipelineSource(std::move(context), std::move(pipeline)).next();
@@ -116,7 +117,8 @@ class Aggregate final : public Command, public Explainable {
     return hint;
   }
 
-  static std::unique_ptr<query::PipelineContext> make_context(OperationContext& op, const Request& request, const Arguments& arguments) {
+  static std::unique_ptr<query::PipelineContext> make_context(OperationContext& op, const Request& request,
+                                                              const Arguments& arguments) {
     auto context = std::make_unique<query::PipelineContext>(query::command_time_ms(op));
     context->op = &op;
     context->db = request.db;
@@ -127,7 +129,8 @@ class Aggregate final : public Command, public Explainable {
     if (target.is_string()) {
       context->collection = request.collection();
     } else if (!target.is_number() || target.to_double() != 1) {
-      throw base::OperationError(base::ErrorCode::failed_to_parse, "Invalid command format: the 'aggregate' field must specify a collection name or 1");
+      throw base::OperationError(base::ErrorCode::failed_to_parse,
+                                 "Invalid command format: the 'aggregate' field must specify a collection name or 1");
     }
     check_collation(arguments.any("collation"));
     if (const auto let = arguments.object("let")) {
@@ -144,7 +147,8 @@ class Aggregate final : public Command, public Explainable {
   }
 
   static void check_source(const query::Pipeline& pipeline, const query::PipelineContext& context) {
-    const std::string_view source = !pipeline.empty() && pipeline.specs()[0]->is_source() ? pipeline.specs()[0]->name() : std::string_view();
+    const std::string_view source =
+        !pipeline.empty() && pipeline.specs()[0]->is_source() ? pipeline.specs()[0]->name() : std::string_view();
     const bool own_source = source == "$documents" || source == "$listLocalSessions" || source == "$currentOp";
     if (context.collection.empty() && !own_source) {
       const std::string first = pipeline.empty() ? "" : std::string(pipeline.specs()[0]->name());
@@ -152,13 +156,16 @@ class Aggregate final : public Command, public Explainable {
                                  "{aggregate: 1} is not valid for '" + first + "'; a collection is required.");
     }
     if (!context.collection.empty() && own_source) {
-      throw base::OperationError(base::ErrorCode::invalid_namespace, "'" + std::string(source) + "' can only be run with {aggregate: 1}");
+      throw base::OperationError(base::ErrorCode::invalid_namespace,
+                                 "'" + std::string(source) + "' can only be run with {aggregate: 1}");
     }
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_aggregate_command() { return std::make_unique<Aggregate>(); }
+std::unique_ptr<Command> make_aggregate_command() {
+  return std::make_unique<Aggregate>();
+}
 
 }  // namespace server

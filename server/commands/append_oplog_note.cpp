@@ -25,6 +25,8 @@ class AppendOplogNote : public ReplicaSetCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> make_append_oplog_note_command() { return std::make_unique<AppendOplogNote>(); }
+std::unique_ptr<Command> make_append_oplog_note_command() {
+  return std::make_unique<AppendOplogNote>();
+}
 
 }  // namespace server

@@ -11,12 +11,15 @@ namespace server {
 using base::ErrorCode;
 using base::OperationError;
 
-std::string database_of(const Request& request) { return std::string(versions::split_name(request.db).database); }
+std::string database_of(const Request& request) {
+  return std::string(versions::split_name(request.db).database);
+}
 
 namespace {
 
 [[noreturn]] void refuse_snapshot(const Request& request) {
-  throw OperationError(ErrorCode::illegal_operation, request.command + " isn't possible in " + request.db + ": a snapshot is read-only, and has no branches of its own");
+  throw OperationError(ErrorCode::illegal_operation, request.command + " isn't possible in " + request.db +
+                                                         ": a snapshot is read-only, and has no branches of its own");
 }
 
 }  // namespace
@@ -27,7 +30,9 @@ versions::Ref ref_of(const Request& request) {
   return query::ref_of_name(request.db);
 }
 
-versions::Ref ref_of(std::string_view argument) { return versions::parse_ref(argument); }
+versions::Ref ref_of(std::string_view argument) {
+  return versions::parse_ref(argument);
+}
 
 std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const Request& request) {
   write::engine_of(op);
@@ -35,7 +40,8 @@ std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const
   return query::branched_database(op, request.db);
 }
 
-versions::Databases::Begun branched_from(OperationContext& op, const Request& request, const versions::Ref& ref, const versions::CommitInfo& first) {
+versions::Databases::Begun branched_from(OperationContext& op, const Request& request, const versions::Ref& ref,
+                                         const versions::CommitInfo& first) {
   if (ref.name != versions::BranchedDatabase::main || !ref.steps.empty()) return {branched(op, request)};
   write::engine_of(op);
   auto begun = op.services().databases->find_or_begin(database_of(request), first);
@@ -43,10 +49,12 @@ versions::Databases::Begun branched_from(OperationContext& op, const Request& re
   return begun;
 }
 
-void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& branch, bool force) {
+void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& branch,
+                        bool force) {
   const versions::Place place = database.place(transaction, {.name = branch});
   if (force || !place.branch || !database.has_pending(transaction, place.branch->id)) return;
-  throw OperationError(ErrorCode::illegal_operation, "branch '" + branch + "' has changes that are not committed; with force: true they are lost");
+  throw OperationError(ErrorCode::illegal_operation,
+                       "branch '" + branch + "' has changes that are not committed; with force: true they are lost");
 }
 
 versions::CommitInfo commit_info(OperationContext& op, const Arguments& arguments, std::string_view message) {
@@ -56,7 +64,8 @@ versions::CommitInfo commit_info(OperationContext& op, const Arguments& argument
   return {op.services().clock.wall_ms(), metadata.done().bytes()};
 }
 
-bson::Document describe_name(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& name, versions::CommitNumber at) {
+bson::Document describe_name(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& name,
+                             versions::CommitNumber at) {
   const auto commit = database.branches().graph().commit(transaction, at);
   bson::Builder out;
   out.append("name", name).append("database", database.name() + "@" + versions::escaped(name));

@@ -71,6 +71,8 @@ class BuildInfo : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_build_info_command() { return std::make_unique<BuildInfo>(); }
+std::unique_ptr<Command> make_build_info_command() {
+  return std::make_unique<BuildInfo>();
+}
 
 }  // namespace server

@@ -1,4 +1,5 @@
-// collMod: changes of an index that need no rebuilding: hidden, expireAfterSeconds; of how the collection is deduplicated; of commits' trees.
+// collMod: changes of an index that need no rebuilding: hidden, expireAfterSeconds; of how the collection is deduplicated; of
+// commits' trees.
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/json.h"
@@ -25,8 +26,8 @@ std::shared_ptr<const storage::Index> find_index(const storage::Collection& coll
   for (const auto& index : collection.indexes()) {
     if (name ? index->spec().name == *name : bson::compare(index->spec().key, *key) == 0) return index;
   }
-  throw OperationError(ErrorCode::index_not_found, "cannot find index " + (name ? std::string(*name) : bson::to_shell(*key)) +
-                                                       " for ns " + collection.ns());
+  throw OperationError(ErrorCode::index_not_found,
+                       "cannot find index " + (name ? std::string(*name) : bson::to_shell(*key)) + " for ns " + collection.ns());
 }
 
 class CollMod : public Command {
@@ -39,10 +40,23 @@ class CollMod : public Command {
            "Example: { collMod: 'foo', commits: {tree: 'bucketTree', buckets: 1000} }";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {
-        "index", "dedup", "commits", "validator", "validationLevel", "validationAction", "viewOn", "pipeline", "expireAfterSeconds", "timeseries",
-        "recordPreImages", "changeStreamPreAndPostImages", "cappedSize", "cappedMax", "dryRun", "prepareUnique",
-        "isTimeseriesNamespace"};
+    static constexpr std::string_view names[] = {"index",
+                                                 "dedup",
+                                                 "commits",
+                                                 "validator",
+                                                 "validationLevel",
+                                                 "validationAction",
+                                                 "viewOn",
+                                                 "pipeline",
+                                                 "expireAfterSeconds",
+                                                 "timeseries",
+                                                 "recordPreImages",
+                                                 "changeStreamPreAndPostImages",
+                                                 "cappedSize",
+                                                 "cappedMax",
+                                                 "dryRun",
+                                                 "prepareUnique",
+                                                 "isTimeseriesNamespace"};
     return names;
   }
   bool writes() const override { return true; }
@@ -56,7 +70,8 @@ class CollMod : public Command {
                                                                                  {"commits", parse_commits_options(arguments)}};
     const FieldNames options = fields().value();
     for (const auto& field : request.body) {
-      const bool other = field.name != "index" && field.name != "dedup" && field.name != "commits" && field.name != request.command && !field.is_nullish();
+      const bool other = field.name != "index" && field.name != "dedup" && field.name != "commits" &&
+                         field.name != request.command && !field.is_nullish();
       for (std::string_view name : options) {
         if (!other || field.name != name) continue;
         throw OperationError(ErrorCode::command_not_supported, "collMod's option '" + std::string(name) + "' is not supported");
@@ -74,7 +89,8 @@ class CollMod : public Command {
     for (const auto& [name, value] : wanted) {
       if (!value) continue;
       const bson::Document before(collection->options().document);
-      if (name == "commits" && before["capped"].truthy()) throw OperationError(ErrorCode::invalid_options, "a capped collection can't have commits");
+      if (name == "commits" && before["capped"].truthy())
+        throw OperationError(ErrorCode::invalid_options, "a capped collection can't have commits");
       if (before[name].is_object()) reply.append(std::string(name) + "_old", before[name]);
       reply.append(std::string(name) + "_new", *value);
       catalog.alter_option(collection, name, *value);
@@ -106,11 +122,13 @@ class CollMod : public Command {
 
   static void set_expiry(storage::IndexSpec& spec, int64_t seconds, bson::Builder& reply) {
     if (spec.fields.size() != 1) {
-      throw OperationError(ErrorCode::invalid_options, "TTL indexes are single-field indexes, compound indexes do not support TTL");
+      throw OperationError(ErrorCode::invalid_options,
+                           "TTL indexes are single-field indexes, compound indexes do not support TTL");
     }
     if (seconds < 0 || seconds > INT32_MAX) {
-      throw OperationError(ErrorCode::invalid_options, "TTL index 'expireAfterSeconds' option must be within an acceptable range, "
-                                                       "try a different value");
+      throw OperationError(ErrorCode::invalid_options,
+                           "TTL index 'expireAfterSeconds' option must be within an acceptable range, "
+                           "try a different value");
     }
     if (spec.expire_after_seconds) reply.append("expireAfterSeconds_old", *spec.expire_after_seconds);
     reply.append("expireAfterSeconds_new", seconds);
@@ -126,6 +144,8 @@ class CollMod : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_coll_mod_command() { return std::make_unique<CollMod>(); }
+std::unique_ptr<Command> make_coll_mod_command() {
+  return std::make_unique<CollMod>();
+}
 
 }  // namespace server

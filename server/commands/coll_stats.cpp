@@ -96,6 +96,8 @@ class CollStats : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_coll_stats_command() { return std::make_unique<CollStats>(); }
+std::unique_ptr<Command> make_coll_stats_command() {
+  return std::make_unique<CollStats>();
+}
 
 }  // namespace server

@@ -40,8 +40,8 @@ std::optional<bson::Document> parse_dedup_options(const Arguments& arguments) {
   if (const auto enabled = fields.boolean("enabled")) shown.append("enabled", *enabled);
   if (const auto profile = fields.string("profile")) {
     if (*profile != "balanced" && *profile != "thesis" && *profile != "archive") {
-      throw OperationError(ErrorCode::bad_value, "'dedup.profile' must be 'balanced', 'thesis' or 'archive', got '" +
-                                                     std::string(*profile) + "'");
+      throw OperationError(ErrorCode::bad_value,
+                           "'dedup.profile' must be 'balanced', 'thesis' or 'archive', got '" + std::string(*profile) + "'");
     }
     shown.append("profile", *profile);
   }

@@ -37,9 +37,10 @@ class Commit : public Command {
   }
 
  private:
-  // nullopt: to be called again. A commit writes what changed, and no whole trees: before the first one that says anything these are made, a part in
-  // each transaction.
-  static std::optional<bson::Document> commit(OperationContext& op, versions::BranchedDatabase& database, const versions::Ref& ref, const versions::CommitInfo& info,
+  // nullopt: to be called again. A commit writes what changed, and no whole trees: before the first one that says anything these
+  // are made, a part in each transaction.
+  static std::optional<bson::Document> commit(OperationContext& op, versions::BranchedDatabase& database,
+                                              const versions::Ref& ref, const versions::CommitInfo& info,
                                               const std::vector<std::string>& collections, bool is_new) {
     const auto indexes = database.keep_indexes();
     versions::CommitAttempts attempts(database);
@@ -70,6 +71,8 @@ class Commit : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_commit_command() { return std::make_unique<Commit>(); }
+std::unique_ptr<Command> make_commit_command() {
+  return std::make_unique<Commit>();
+}
 
 }  // namespace server

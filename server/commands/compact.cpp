@@ -45,6 +45,8 @@ class Compact : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_compact_command() { return std::make_unique<Compact>(); }
+std::unique_ptr<Command> make_compact_command() {
+  return std::make_unique<Compact>();
+}
 
 }  // namespace server

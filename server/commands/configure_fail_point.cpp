@@ -27,6 +27,8 @@ class ConfigureFailPoint : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_configure_fail_point_command() { return std::make_unique<ConfigureFailPoint>(); }
+std::unique_ptr<Command> make_configure_fail_point_command() {
+  return std::make_unique<ConfigureFailPoint>();
+}
 
 }  // namespace server

@@ -25,6 +25,8 @@ class ConnectionStatus : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_connection_status_command() { return std::make_unique<ConnectionStatus>(); }
+std::unique_ptr<Command> make_connection_status_command() {
+  return std::make_unique<ConnectionStatus>();
+}
 
 }  // namespace server

@@ -42,7 +42,8 @@ class Count : public Command, public Explainable {
   std::string_view name() const override { return "count"; }
   std::string_view help() const override { return "count objects in collection"; }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"query", "limit", "skip", "hint", "collation", "fields", "queryOptions", "collectionUUID"};
+    static constexpr std::string_view names[] = {"query",     "limit",  "skip",         "hint",
+                                                 "collation", "fields", "queryOptions", "collectionUUID"};
     return names;
   }
   bool takes_collection() const override { return true; }
@@ -53,8 +54,9 @@ class Count : public Command, public Explainable {
     const query::Query query = parse_count(request);
     check_collection_uuid(op, request.body.find("collectionUUID"), query.ns);
     auto collection = op.services().engine->catalog().open(query.ns);
-    const int64_t count = !collection ? 0 : query.filter.empty() && !query.hint.exists() ? limited(collection->record_count(), query)
-                                                                                          : scan(op, collection, query);
+    const int64_t count = !collection                                    ? 0
+                          : query.filter.empty() && !query.hint.exists() ? limited(collection->record_count(), query)
+                                                                         : scan(op, collection, query);
     reply.append("n", query::fitting_int(count));
   }
 
@@ -93,6 +95,8 @@ class Count : public Command, public Explainable {
 
 }  // namespace
 
-std::unique_ptr<Command> make_count_command() { return std::make_unique<Count>(); }
+std::unique_ptr<Command> make_count_command() {
+  return std::make_unique<Count>();
+}
 
 }  // namespace server

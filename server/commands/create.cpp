@@ -21,7 +21,9 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-[[noreturn]] void invalid(const std::string& message) { throw OperationError(ErrorCode::invalid_options, message); }
+[[noreturn]] void invalid(const std::string& message) {
+  throw OperationError(ErrorCode::invalid_options, message);
+}
 
 // Kinds of collection that aren't offered; silently making a plain one would be worse than an error.
 void refuse_kinds(const Arguments& arguments) {
@@ -103,10 +105,28 @@ class Create : public Command {
            "  commits: { tree: 'posTree' | 'patriciaTrie' | 'bucketTree', buckets: <of a bucketTree> } }";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {
-        "capped", "autoIndexId", "idIndex", "size", "max", "storageEngine", "validator", "validationLevel", "validationAction",
-        "indexOptionDefaults", "viewOn", "pipeline", "collation", "changeStreamPreAndPostImages", "timeseries", "clusteredIndex",
-        "expireAfterSeconds", "encryptedFields", "temp", "flags", "dedup", "commits"};
+    static constexpr std::string_view names[] = {"capped",
+                                                 "autoIndexId",
+                                                 "idIndex",
+                                                 "size",
+                                                 "max",
+                                                 "storageEngine",
+                                                 "validator",
+                                                 "validationLevel",
+                                                 "validationAction",
+                                                 "indexOptionDefaults",
+                                                 "viewOn",
+                                                 "pipeline",
+                                                 "collation",
+                                                 "changeStreamPreAndPostImages",
+                                                 "timeseries",
+                                                 "clusteredIndex",
+                                                 "expireAfterSeconds",
+                                                 "encryptedFields",
+                                                 "temp",
+                                                 "flags",
+                                                 "dedup",
+                                                 "commits"};
     return names;
   }
   bool writes() const override { return true; }
@@ -145,6 +165,8 @@ class Create : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_create_command() { return std::make_unique<Create>(); }
+std::unique_ptr<Command> make_create_command() {
+  return std::make_unique<Create>();
+}
 
 }  // namespace server

@@ -26,7 +26,8 @@ class CreateBranch : public Command {
     const Arguments arguments(request);
     const std::string name(arguments.required_string("createBranch"));
     versions::check_branch_name(name);
-    if (name == versions::BranchedDatabase::main) throw base::OperationError(base::ErrorCode::namespace_exists, "there is a branch 'main'");
+    if (name == versions::BranchedDatabase::main)
+      throw base::OperationError(base::ErrorCode::namespace_exists, "there is a branch 'main'");
     const auto given = arguments.string("from");
     const versions::Ref from = given ? ref_of(*given) : ref_of(request);
     const versions::CommitInfo first = commit_info(op, arguments, "before the first branch");
@@ -47,6 +48,8 @@ class CreateBranch : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_create_branch_command() { return std::make_unique<CreateBranch>(); }
+std::unique_ptr<Command> make_create_branch_command() {
+  return std::make_unique<CreateBranch>();
+}
 
 }  // namespace server

@@ -21,8 +21,9 @@ std::vector<storage::IndexSpec> parse_specs(const Arguments& arguments) {
   std::vector<storage::IndexSpec> specs;
   for (const auto& element : arguments.required_array("indexes")) {
     if (!element.is_object()) {
-      throw OperationError(ErrorCode::type_mismatch, "BSON field '" + arguments.dotted("indexes") + "." + std::string(element.name) +
-                                                         "' is the wrong type '" + std::string(bson::type_name(element.type())) +
+      throw OperationError(ErrorCode::type_mismatch, "BSON field '" + arguments.dotted("indexes") + "." +
+                                                         std::string(element.name) + "' is the wrong type '" +
+                                                         std::string(bson::type_name(element.type())) +
                                                          "', expected type 'object'");
     }
     const bson::DocumentView spec = element.as_document();
@@ -72,6 +73,8 @@ class CreateIndexes : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_create_indexes_command() { return std::make_unique<CreateIndexes>(); }
+std::unique_ptr<Command> make_create_indexes_command() {
+  return std::make_unique<CreateIndexes>();
+}
 
 }  // namespace server

@@ -36,6 +36,8 @@ class CurrentOp : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_current_op_command() { return std::make_unique<CurrentOp>(); }
+std::unique_ptr<Command> make_current_op_command() {
+  return std::make_unique<CurrentOp>();
+}
 
 }  // namespace server

@@ -54,6 +54,8 @@ class DataSize : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_data_size_command() { return std::make_unique<DataSize>(); }
+std::unique_ptr<Command> make_data_size_command() {
+  return std::make_unique<DataSize>();
+}
 
 }  // namespace server

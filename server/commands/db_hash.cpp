@@ -27,9 +27,7 @@ namespace {
 class Md5 {
  public:
   Md5() { bson_md5_init(&state_); }
-  void add(base::BytesView bytes) {
-    bson_md5_append(&state_, base::as_u8(bytes), static_cast<uint32_t>(bytes.size()));
-  }
+  void add(base::BytesView bytes) { bson_md5_append(&state_, base::as_u8(bytes), static_cast<uint32_t>(bytes.size())); }
   std::string hex() {
     uint8_t digest[16];
     bson_md5_finish(&state_, digest);
@@ -50,10 +48,13 @@ std::string hash_collection(OperationContext& op, const std::shared_ptr<storage:
   return md5.hex();
 }
 
-bool is_wanted(const std::set<std::string, std::less<>>& wanted, std::string_view name) { return wanted.empty() || wanted.contains(name); }
+bool is_wanted(const std::set<std::string, std::less<>>& wanted, std::string_view name) {
+  return wanted.empty() || wanted.contains(name);
+}
 
 // Of a database with branches, what the last commit says of the collections: who compares these reads no document.
-void append_roots(OperationContext& op, const Request& request, const std::set<std::string, std::less<>>& wanted, bson::Builder& reply) {
+void append_roots(OperationContext& op, const Request& request, const std::set<std::string, std::less<>>& wanted,
+                  bson::Builder& reply) {
   auto database = op.services().databases->find(database_of(request));
   if (!database || op.services().databases->names_snapshot(request.db)) return;
   const query::States states(op, std::move(database));
@@ -72,7 +73,9 @@ class DbHash : public Command {
  public:
   std::string_view name() const override { return "dbHash"; }
   std::vector<std::string_view> aliases() const override { return {"dbhash"}; }
-  std::string_view help() const override { return "hash of each collection's documents\n{ dbHash: 1, collections: [ <name>, ... ] }"; }
+  std::string_view help() const override {
+    return "hash of each collection's documents\n{ dbHash: 1, collections: [ <name>, ... ] }";
+  }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Arguments arguments(request);
@@ -108,6 +111,8 @@ class DbHash : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_db_hash_command() { return std::make_unique<DbHash>(); }
+std::unique_ptr<Command> make_db_hash_command() {
+  return std::make_unique<DbHash>();
+}
 
 }  // namespace server

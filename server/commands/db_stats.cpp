@@ -81,6 +81,8 @@ class DbStats : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_db_stats_command() { return std::make_unique<DbStats>(); }
+std::unique_ptr<Command> make_db_stats_command() {
+  return std::make_unique<DbStats>();
+}
 
 }  // namespace server

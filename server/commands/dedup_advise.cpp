@@ -29,9 +29,9 @@ constexpr double sample_documents_default = 10'000;
 constexpr double sample_documents_min = 1'000;  // a smaller sample says nothing; reading costs the same
 constexpr size_t batch_documents = 256;
 constexpr size_t batch_bytes = 4 << 20;
-constexpr int zstd_level = 3;                   // as the files are compressed
-constexpr double worth_ratio = 1.1;             // below it dedup isn't worth its memory
-constexpr double archive_gain = 1.15;           // by which `archive` must be better to be named
+constexpr int zstd_level = 3;          // as the files are compressed
+constexpr double worth_ratio = 1.1;    // below it dedup isn't worth its memory
+constexpr double archive_gain = 1.15;  // by which `archive` must be better to be named
 
 size_t zstd_bytes(base::BytesView block) {
   thread_local base::Bytes out;
@@ -48,14 +48,16 @@ double share_of(const Arguments& arguments, int64_t documents) {
   if (sample.is_number()) {
     const double share = sample.to_double();
     if (!(share > 0 && share <= 1)) {
-      throw OperationError(ErrorCode::bad_value, "'sample' must be above 0 and at most 1, or { documents: <count> }, got " + std::to_string(share));
+      throw OperationError(ErrorCode::bad_value,
+                           "'sample' must be above 0 and at most 1, or { documents: <count> }, got " + std::to_string(share));
     }
     wanted = share * all;
   } else if (sample.is_object()) {
     const Arguments fields(arguments.dotted("sample"), sample.as_document());
     fields.only({"documents"});
     const int64_t count = fields.required_integer("documents");
-    if (count < 1) throw OperationError(51024, "BSON field 'documents' value must be >= 1, actual value '" + std::to_string(count) + "'");
+    if (count < 1)
+      throw OperationError(51024, "BSON field 'documents' value must be >= 1, actual value '" + std::to_string(count) + "'");
     wanted = static_cast<double>(count);
   } else if (!sample.is_nullish()) {
     throw OperationError(ErrorCode::type_mismatch, "BSON field '" + arguments.dotted("sample") + "' is the wrong type '" +
@@ -68,7 +70,8 @@ double share_of(const Arguments& arguments, int64_t documents) {
 // Contents by name, each in a transaction of its own.
 class Contents : public dedup::RecordSource {
  public:
-  Contents(OperationContext& op, storage::Engine& engine, storage::Collection& collection) : op_(op), engine_(engine), collection_(collection) {}
+  Contents(OperationContext& op, storage::Engine& engine, storage::Collection& collection)
+      : op_(op), engine_(engine), collection_(collection) {}
 
   std::optional<base::Bytes> fetch(const dedup::ContentId& id) override {
     op_.check_interrupt();
@@ -87,7 +90,10 @@ class Contents : public dedup::RecordSource {
 class Study {
  public:
   Study(OperationContext& op, std::shared_ptr<storage::Collection> collection, double share)
-      : op_(op), engine_(write::engine_of(op)), collection_(std::move(collection)), contents_(op, engine_, *collection_),
+      : op_(op),
+        engine_(write::engine_of(op)),
+        collection_(std::move(collection)),
+        contents_(op, engine_, *collection_),
         advisor_(options(*collection_, share), base::entropy64(), zstd_bytes) {}
 
   void run() {
@@ -143,7 +149,9 @@ class Study {
   dedup::Advice advice_;
 };
 
-double ratio(uint64_t before, uint64_t after) { return after > 0 ? static_cast<double>(before) / static_cast<double>(after) : 1.0; }
+double ratio(uint64_t before, uint64_t after) {
+  return after > 0 ? static_cast<double>(before) / static_cast<double>(after) : 1.0;
+}
 
 void append_estimate(bson::Builder& out, const dedup::Advice& advice, const dedup::TrialResult& trial) {
   const auto documents = static_cast<double>(std::max<uint64_t>(advice.contents, 1));
@@ -182,9 +190,12 @@ void append_recommended(bson::Builder& out, const Study& study) {
   }
   out.append("gainOverBlockCompression", gain);
   const char* why = "too little is alike: block compression alone does nearly as well";
-  if (advice.sampled == 0) why = "there are no documents to judge by";
-  else if (worth && archive_by >= archive_gain) why = "archive is clearly smaller; choose balanced where old versions are read often";
-  else if (worth) why = "much is alike";
+  if (advice.sampled == 0)
+    why = "there are no documents to judge by";
+  else if (worth && archive_by >= archive_gain)
+    why = "archive is clearly smaller; choose balanced where old versions are read often";
+  else if (worth)
+    why = "much is alike";
   out.append("why", why);
 }
 
@@ -243,6 +254,8 @@ class DedupAdvise : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_dedup_advise_command() { return std::make_unique<DedupAdvise>(); }
+std::unique_ptr<Command> make_dedup_advise_command() {
+  return std::make_unique<DedupAdvise>();
+}
 
 }  // namespace server

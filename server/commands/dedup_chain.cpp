@@ -39,7 +39,9 @@ int64_t integer_within(const Arguments& arguments, std::string_view name, int64_
   return value;
 }
 
-bson::Timestamp timestamp(storage::Stamp stamp) { return {static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)}; }
+bson::Timestamp timestamp(storage::Stamp stamp) {
+  return {static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)};
+}
 
 std::string_view form_name(ChainNode::Form form) {
   switch (form) {
@@ -64,7 +66,10 @@ std::string_view choice_name(dedup::Choice choice) {
 class NodeWriter {
  public:
   NodeWriter(OperationContext& op, storage::Collection& collection, storage::Transaction& transaction, const ChainView& view)
-      : op_(op), collection_(collection), transaction_(transaction), view_(view),
+      : op_(op),
+        collection_(collection),
+        transaction_(transaction),
+        view_(view),
         sketcher_(write::engine_of(op).dedup().sketcher(collection)) {}
 
   void append(bson::Builder& out, const ChainNode& node) {
@@ -111,7 +116,8 @@ class NodeWriter {
 
   bool is_head(const storage::ChainKey& key) const {
     const auto& nodes = view_.nodes;  // highest rank first
-    const auto found = std::lower_bound(nodes.begin(), nodes.end(), key, [](const ChainNode& node, const auto& wanted) { return node.key > wanted; });
+    const auto found = std::lower_bound(nodes.begin(), nodes.end(), key,
+                                        [](const ChainNode& node, const auto& wanted) { return node.key > wanted; });
     return found != nodes.end() && found->key == key && found->form == ChainNode::Form::head;
   }
 
@@ -148,7 +154,8 @@ class DedupChain : public Command {
     const std::shared_lock schema(collection->schema_mutex());
     storage::Transaction transaction(engine, storage::Transaction::Mode::read);
     const auto record = collection->find_id(transaction, id);
-    const auto view = record ? storage::view_chain(*collection, transaction, *record, [&op] { op.check_interrupt(); }) : std::nullopt;
+    const auto view =
+        record ? storage::view_chain(*collection, transaction, *record, [&op] { op.check_interrupt(); }) : std::nullopt;
     if (!view) throw OperationError(ErrorCode::no_such_key, "No document of '" + ns + "' has _id: " + bson::to_shell(id));
     append_totals(reply, ns, *view);
     NodeWriter writer(op, *collection, transaction, *view);
@@ -168,7 +175,8 @@ class DedupChain : public Command {
     append_count(reply, "hopBases", static_cast<int64_t>(view.hop_bases));
     append_count(reply, "contentBytes", static_cast<int64_t>(view.content_bytes));
     append_count(reply, "storedBytes", static_cast<int64_t>(view.stored_bytes));
-    reply.append("ratio", static_cast<double>(view.content_bytes) / static_cast<double>(std::max<uint64_t>(view.stored_bytes, 1)));
+    reply.append("ratio",
+                 static_cast<double>(view.content_bytes) / static_cast<double>(std::max<uint64_t>(view.stored_bytes, 1)));
     auto hops = reply.object("hops");
     hops.append("mean", view.hops_mean);
     append_count(hops, "max", view.hops_max);
@@ -196,6 +204,8 @@ class DedupChain : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_dedup_chain_command() { return std::make_unique<DedupChain>(); }
+std::unique_ptr<Command> make_dedup_chain_command() {
+  return std::make_unique<DedupChain>();
+}
 
 }  // namespace server

@@ -41,8 +41,8 @@ class Delete : public Command {
   std::string_view name() const override { return "delete"; }
   std::string_view help() const override { return "delete documents"; }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"deletes", "ordered", "let", "stmtIds", "collectionUUID", "runtimeConstants",
-                                                 "bypassDocumentValidation"};
+    static constexpr std::string_view names[] = {
+        "deletes", "ordered", "let", "stmtIds", "collectionUUID", "runtimeConstants", "bypassDocumentValidation"};
     return names;
   }
   bool writes() const override { return true; }
@@ -89,6 +89,8 @@ class Delete : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_delete_command() { return std::make_unique<Delete>(); }
+std::unique_ptr<Command> make_delete_command() {
+  return std::make_unique<Delete>();
+}
 
 }  // namespace server

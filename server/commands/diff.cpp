@@ -10,7 +10,8 @@ namespace {
 
 class DiffSource : public query::CursorSource {
  public:
-  DiffSource(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const query::Differences::What& what, bson::DocumentView filter)
+  DiffSource(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const query::Differences::What& what,
+             bson::DocumentView filter)
       : filter_(query::Matcher::parse(filter)), differences_(op, std::move(database), what) {}
 
   void begin(OperationContext& op) override { differences_.begin(op); }
@@ -33,7 +34,8 @@ class DiffCommand : public Command {
   std::string_view name() const override { return "diff"; }
   std::string_view help() const override {
     return "the documents that two states show differently: {collection, _id, change: insert | update | delete, before, after}\n"
-           "{ diff: 1, from: <branch, tag or commit; default the last commit of what the database's name says>, to: <likewise; default that, with what is not committed>,\n"
+           "{ diff: 1, from: <branch, tag or commit; default the last commit of what the database's name says>, to: <likewise; "
+           "default that, with what is not committed>,\n"
            "  collection: <string>, filter: <over what comes out>, cursor: { batchSize: <int> } }";
   }
   std::optional<FieldNames> fields() const override {
@@ -47,12 +49,15 @@ class DiffCommand : public Command {
     query::Differences::What what = query::Differences::between(arguments, request.db);
     if (const auto collection = arguments.string("collection")) what.collection = std::string(*collection);
     const auto filter = arguments.object("filter").value_or(bson::DocumentView());
-    reply_source(op, request, request.db + ".$cmd.diff", std::make_unique<DiffSource>(op, branched(op, request), what, filter), reply);
+    reply_source(op, request, request.db + ".$cmd.diff", std::make_unique<DiffSource>(op, branched(op, request), what, filter),
+                 reply);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_diff_command() { return std::make_unique<DiffCommand>(); }
+std::unique_ptr<Command> make_diff_command() {
+  return std::make_unique<DiffCommand>();
+}
 
 }  // namespace server

@@ -120,6 +120,8 @@ class Distinct : public Command, public Explainable {
 
 }  // namespace
 
-std::unique_ptr<Command> make_distinct_command() { return std::make_unique<Distinct>(); }
+std::unique_ptr<Command> make_distinct_command() {
+  return std::make_unique<Distinct>();
+}
 
 }  // namespace server

@@ -44,6 +44,8 @@ class Drop : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_drop_command() { return std::make_unique<Drop>(); }
+std::unique_ptr<Command> make_drop_command() {
+  return std::make_unique<Drop>();
+}
 
 }  // namespace server

@@ -14,7 +14,8 @@ class DropBranch : public Command {
  public:
   std::string_view name() const override { return "dropBranch"; }
   std::string_view help() const override {
-    return "take a branch away; its commits stay\n{ dropBranch: <name>, force: <bool: also where changes on it are not committed> }";
+    return "take a branch away; its commits stay\n{ dropBranch: <name>, force: <bool: also where changes on it are not "
+           "committed> }";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"force"};
@@ -42,6 +43,8 @@ class DropBranch : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_drop_branch_command() { return std::make_unique<DropBranch>(); }
+std::unique_ptr<Command> make_drop_branch_command() {
+  return std::make_unique<DropBranch>();
+}
 
 }  // namespace server

@@ -39,6 +39,8 @@ class DropDatabase : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_drop_database_command() { return std::make_unique<DropDatabase>(); }
+std::unique_ptr<Command> make_drop_database_command() {
+  return std::make_unique<DropDatabase>();
+}
 
 }  // namespace server

@@ -16,7 +16,9 @@ using base::OperationError;
 
 constexpr int32_t ambiguous_index_key = 181;
 
-[[noreturn]] void is_id_index() { throw OperationError(ErrorCode::invalid_options, "cannot drop _id index"); }
+[[noreturn]] void is_id_index() {
+  throw OperationError(ErrorCode::invalid_options, "cannot drop _id index");
+}
 
 std::string by_name(const storage::Collection& collection, std::string_view name) {
   const auto index = collection.index(name);
@@ -32,8 +34,8 @@ std::string by_key(const storage::Collection& collection, bson::DocumentView key
     if (bson::to_shell(index->spec().key) != bson::to_shell(key) && index->spec().key.bytes() != key.bytes()) continue;
     if (index->is_id()) is_id_index();
     if (!found.empty()) {
-      throw OperationError(ambiguous_index_key, "more than one index found for key: " + bson::to_shell(key) +
-                                                               ", identify by name instead.");
+      throw OperationError(ambiguous_index_key,
+                           "more than one index found for key: " + bson::to_shell(key) + ", identify by name instead.");
     }
     found = index->spec().name;
   }
@@ -103,6 +105,8 @@ class DropIndexes : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_drop_indexes_command() { return std::make_unique<DropIndexes>(); }
+std::unique_ptr<Command> make_drop_indexes_command() {
+  return std::make_unique<DropIndexes>();
+}
 
 }  // namespace server

@@ -26,6 +26,8 @@ class EndSessions : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_end_sessions_command() { return std::make_unique<EndSessions>(); }
+std::unique_ptr<Command> make_end_sessions_command() {
+  return std::make_unique<EndSessions>();
+}
 
 }  // namespace server

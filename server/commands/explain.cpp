@@ -34,7 +34,8 @@ Request inner_request(const Request& request) {
   const bson::Element command = request.body.first();
   if (!command.is_object()) {
     throw OperationError(ErrorCode::type_mismatch, "BSON field 'explain.explain' is the wrong type '" +
-                                                       std::string(bson::type_name(command.type())) + "', expected type 'object'");
+                                                       std::string(bson::type_name(command.type())) +
+                                                       "', expected type 'object'");
   }
   Request inner;
   inner.body = command.as_document();
@@ -113,6 +114,8 @@ class Explain : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_explain_command() { return std::make_unique<Explain>(); }
+std::unique_ptr<Command> make_explain_command() {
+  return std::make_unique<Explain>();
+}
 
 }  // namespace server

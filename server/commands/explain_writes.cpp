@@ -72,21 +72,23 @@ std::optional<Write> parse_write(OperationContext& op, const Request& request, s
 
 }  // namespace
 
-bool explain_write(OperationContext& op, const Request& request, std::string_view command, query::Verbosity verbosity, bson::Builder& reply) {
+bool explain_write(OperationContext& op, const Request& request, std::string_view command, query::Verbosity verbosity,
+                   bson::Builder& reply) {
   const auto write = parse_write(op, request, command);
   if (!write) return false;
   query::Reader reader(op, op.services().engine->catalog().open(write->query.ns), write->query.ns, write->query);
   int64_t matched = 0;
-  for (; verbosity != query::Verbosity::query_planner && reader.next(); ++matched) (void)reader.document();  // decoding is counted
-  const query::Executor::Top top{write->removes ? "DELETE" : "UPDATE", [&](bson::Builder& out) {
-                                   if (write->removes) {
-                                     out.append("nWouldDelete", query::fitting_int(matched));
-                                     return;
-                                   }
-                                   out.append("nMatched", query::fitting_int(matched))
-                                       .append("nWouldModify", query::fitting_int(matched));
-                                   out.append("nWouldUpsert", write->upsert && matched == 0 ? 1 : 0);
-                                 }};
+  for (; verbosity != query::Verbosity::query_planner && reader.next(); ++matched)
+    (void)reader.document();  // decoding is counted
+  const query::Executor::Top top{
+      write->removes ? "DELETE" : "UPDATE", [&](bson::Builder& out) {
+        if (write->removes) {
+          out.append("nWouldDelete", query::fitting_int(matched));
+          return;
+        }
+        out.append("nMatched", query::fitting_int(matched)).append("nWouldModify", query::fitting_int(matched));
+        out.append("nWouldUpsert", write->upsert && matched == 0 ? 1 : 0);
+      }};
   reply.append("explainVersion", "1");
   reader.executor().explain(reply, verbosity, &top);
   return true;

@@ -11,6 +11,7 @@ class OperationContext;
 struct Request;
 
 // False: `command` isn't one of them.
-bool explain_write(OperationContext& op, const Request& request, std::string_view command, query::Verbosity verbosity, bson::Builder& reply);
+bool explain_write(OperationContext& op, const Request& request, std::string_view command, query::Verbosity verbosity,
+                   bson::Builder& reply);
 
 }  // namespace server

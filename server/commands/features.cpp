@@ -20,6 +20,8 @@ class Features : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_features_command() { return std::make_unique<Features>(); }
+std::unique_ptr<Command> make_features_command() {
+  return std::make_unique<Features>();
+}
 
 }  // namespace server

@@ -16,7 +16,8 @@ namespace {
 
 class FindSource : public query::CursorSource {
  public:
-  FindSource(OperationContext& op, std::shared_ptr<storage::Collection> collection, const std::string& ns, const query::Query& query)
+  FindSource(OperationContext& op, std::shared_ptr<storage::Collection> collection, const std::string& ns,
+             const query::Query& query)
       : reader_(op, std::move(collection), ns, query) {}
   void begin(OperationContext& op) override { reader_.begin(op); }
   void end() override { reader_.end(); }
@@ -40,10 +41,29 @@ class Find : public Command, public Explainable {
   std::string_view help() const override { return "query for documents"; }
   std::string_view parser_name() const override { return "FindCommandRequest"; }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {
-        "filter", "projection", "sort", "hint", "collation", "skip", "limit", "batchSize", "singleBatch", "allowDiskUse", "min",
-        "max", "returnKey", "showRecordId", "tailable", "oplogReplay", "noCursorTimeout", "awaitData", "allowPartialResults",
-        "let", "term", "readOnce", "collectionUUID"};
+    static constexpr std::string_view names[] = {"filter",
+                                                 "projection",
+                                                 "sort",
+                                                 "hint",
+                                                 "collation",
+                                                 "skip",
+                                                 "limit",
+                                                 "batchSize",
+                                                 "singleBatch",
+                                                 "allowDiskUse",
+                                                 "min",
+                                                 "max",
+                                                 "returnKey",
+                                                 "showRecordId",
+                                                 "tailable",
+                                                 "oplogReplay",
+                                                 "noCursorTimeout",
+                                                 "awaitData",
+                                                 "allowPartialResults",
+                                                 "let",
+                                                 "term",
+                                                 "readOnce",
+                                                 "collectionUUID"};
     return names;
   }
   bool takes_collection() const override { return true; }
@@ -89,6 +109,8 @@ class Find : public Command, public Explainable {
 
 }  // namespace
 
-std::unique_ptr<Command> make_find_command() { return std::make_unique<Find>(); }
+std::unique_ptr<Command> make_find_command() {
+  return std::make_unique<Find>();
+}
 
 }  // namespace server

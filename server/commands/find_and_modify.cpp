@@ -38,7 +38,9 @@ struct Parsed {
   }
 };
 
-[[noreturn]] void cannot(const char* message) { throw OperationError(ErrorCode::failed_to_parse, message); }
+[[noreturn]] void cannot(const char* message) {
+  throw OperationError(ErrorCode::failed_to_parse, message);
+}
 
 void check_combination(const Parsed& parsed) {
   const bool updates = parsed.statement.update.exists();
@@ -147,7 +149,8 @@ class FindAndModify : public Command {
 
  private:
   [[noreturn]] static void other_kind(const char* retried, const char* before) {
-    throw OperationError(40606, std::string("findAndModify retry request: ") + retried + " is not compatible with previous write in the transaction of type: " + before);
+    throw OperationError(40606, std::string("findAndModify retry request: ") + retried +
+                                    " is not compatible with previous write in the transaction of type: " + before);
   }
 
   // The statement was executed: its answer, from the log and the image kept beside it.
@@ -170,7 +173,8 @@ class FindAndModify : public Command {
     if (kind != "i") {
       const bool kept_after = entry["needsRetryImage"].is_string() && entry["needsRetryImage"].as_string() == "postImage";
       if (kept_after != parsed.return_new) {
-        throw OperationError(40611, "findAndModify retry request wants the document as it was " + std::string(parsed.return_new ? "after" : "before") +
+        throw OperationError(40611, "findAndModify retry request wants the document as it was " +
+                                        std::string(parsed.return_new ? "after" : "before") +
                                         " the change, but the other one is kept");
       }
       document = op.retry->image();
@@ -199,6 +203,8 @@ class FindAndModify : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_find_and_modify_command() { return std::make_unique<FindAndModify>(); }
+std::unique_ptr<Command> make_find_and_modify_command() {
+  return std::make_unique<FindAndModify>();
+}
 
 }  // namespace server

@@ -39,7 +39,11 @@ class FsyncUnlock : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_fsync_command() { return std::make_unique<Fsync>(); }
-std::unique_ptr<Command> make_fsync_unlock_command() { return std::make_unique<FsyncUnlock>(); }
+std::unique_ptr<Command> make_fsync_command() {
+  return std::make_unique<Fsync>();
+}
+std::unique_ptr<Command> make_fsync_unlock_command() {
+  return std::make_unique<FsyncUnlock>();
+}
 
 }  // namespace server

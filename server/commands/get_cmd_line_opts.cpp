@@ -25,6 +25,8 @@ class GetCmdLineOpts : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_get_cmd_line_opts_command() { return std::make_unique<GetCmdLineOpts>(); }
+std::unique_ptr<Command> make_get_cmd_line_opts_command() {
+  return std::make_unique<GetCmdLineOpts>();
+}
 
 }  // namespace server

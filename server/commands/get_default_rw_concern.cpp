@@ -50,6 +50,8 @@ class GetDefaultRWConcern : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_get_default_rw_concern_command() { return std::make_unique<GetDefaultRWConcern>(); }
+std::unique_ptr<Command> make_get_default_rw_concern_command() {
+  return std::make_unique<GetDefaultRWConcern>();
+}
 
 }  // namespace server

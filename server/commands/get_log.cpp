@@ -15,7 +15,8 @@ class GetLog : public Command {
   void run(OperationContext&, const Request& request, bson::Builder& reply) override {
     const bson::Element which = request.body.first();
     if (!which.is_string()) {
-      throw base::OperationError(base::ErrorCode::type_mismatch, "Argument to getLog must be of type String; found " + std::string(bson::type_name(which.type())));
+      throw base::OperationError(base::ErrorCode::type_mismatch, "Argument to getLog must be of type String; found " +
+                                                                     std::string(bson::type_name(which.type())));
     }
     if (which.as_string() == "*") {
       auto names = reply.array("names");
@@ -34,6 +35,8 @@ class GetLog : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_get_log_command() { return std::make_unique<GetLog>(); }
+std::unique_ptr<Command> make_get_log_command() {
+  return std::make_unique<GetLog>();
+}
 
 }  // namespace server

@@ -138,7 +138,8 @@ class GetMore : public Command {
   }
 
   // Looks again, ever less often, until something has come or time is up.
-  static bool await(OperationContext& op, query::Cursor& cursor, int64_t documents_max, milliseconds patience, bson::ArrayBuilder& batch) {
+  static bool await(OperationContext& op, query::Cursor& cursor, int64_t documents_max, milliseconds patience,
+                    bson::ArrayBuilder& batch) {
     const auto until = std::chrono::steady_clock::now() + patience;
     milliseconds step{1};
     while (batch.count() == 0) {
@@ -156,6 +157,8 @@ class GetMore : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_get_more_command() { return std::make_unique<GetMore>(); }
+std::unique_ptr<Command> make_get_more_command() {
+  return std::make_unique<GetMore>();
+}
 
 }  // namespace server

@@ -51,6 +51,8 @@ class GetParameter : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_get_parameter_command() { return std::make_unique<GetParameter>(); }
+std::unique_ptr<Command> make_get_parameter_command() {
+  return std::make_unique<GetParameter>();
+}
 
 }  // namespace server

@@ -35,22 +35,26 @@ ClientMetadata parse_metadata(bson::DocumentView document) {
   for (const char* name : {"driver", "os"}) {
     const auto part = document.find(name);
     if (!part.exists()) refuse(182, "Missing required sub-document '" + std::string(name) + "' in the client metadata document");
-    if (!part.is_object()) refuse(14, "The '" + std::string(name) + "' field is required to be a BSON document in the client metadata document");
+    if (!part.is_object())
+      refuse(14, "The '" + std::string(name) + "' field is required to be a BSON document in the client metadata document");
   }
   for (const char* name : {"name", "version"}) {
     if (!document.find("driver").as_document().find(name).is_string()) {
       refuse(182, "Missing required field '" + std::string(name) + "' in the client metadata document");
     }
   }
-  if (!document.find("os").as_document().find("type").is_string()) refuse(182, "Missing required field 'type' in the client metadata document");
+  if (!document.find("os").as_document().find("type").is_string())
+    refuse(182, "Missing required field 'type' in the client metadata document");
   ClientMetadata metadata{bson::Document(document), {}};
   if (const auto application = document.find("application"); application.exists()) {
     if (!application.is_object()) refuse(14, "The 'application' field must be a BSON document in the client metadata document");
     const auto name = application.as_document().find("name");
-    if (name.exists() && !name.is_string()) refuse(14, "The 'application.name' field must be a string in the client metadata document");
+    if (name.exists() && !name.is_string())
+      refuse(14, "The 'application.name' field must be a string in the client metadata document");
     if (name.is_string()) metadata.app_name = name.as_string();
     if (metadata.app_name.size() > app_name_bytes_max) {
-      refuse(180, "The 'application.name' field must be less then or equal to " + std::to_string(app_name_bytes_max) + " bytes in the client metadata document");
+      refuse(180, "The 'application.name' field must be less then or equal to " + std::to_string(app_name_bytes_max) +
+                      " bytes in the client metadata document");
     }
   }
   return metadata;
@@ -117,8 +121,10 @@ void append_topology_version(bson::Builder& out, const Topology& topology, int64
 bson::Document asking_for_newer(const Request& request, const Topology& topology, int64_t counter) {
   bson::Builder next;
   for (const auto& field : request.body) {
-    if (field.name == "topologyVersion") append_topology_version(next, topology, counter);
-    else if (field.name != "client") next.append_element(field);
+    if (field.name == "topologyVersion")
+      append_topology_version(next, topology, counter);
+    else if (field.name != "client")
+      next.append_element(field);
   }
   return next.done();
 }
@@ -145,7 +151,10 @@ void append_progress(bson::Builder& reply, const replication::Progress& progress
 void append_set(bson::Builder& reply, std::string_view primary_field, const replication::Coordinator& set) {
   const replication::Standing now = set.standing();
   if (!now.config || !now.self) {  // none, or removed
-    reply.append(primary_field, false).append("secondary", false).append("info", "Does not have a valid replica set config").append("isreplicaset", true);
+    reply.append(primary_field, false)
+        .append("secondary", false)
+        .append("info", "Does not have a valid replica set config")
+        .append("isreplicaset", true);
     return;
   }
   for (const char* list : {"hosts", "passives", "arbiters"}) {
@@ -162,8 +171,10 @@ void append_set(bson::Builder& reply, std::string_view primary_field, const repl
   reply.append("secondary", now.state == replication::MemberState::secondary);
   if (now.primary) reply.append("primary", now.primary->host);
   const replication::MemberConfig& self = *now.self;
-  if (self.arbiter) reply.append("arbiterOnly", true);
-  else if (self.priority == 0) reply.append("passive", true);
+  if (self.arbiter)
+    reply.append("arbiterOnly", true);
+  else if (self.priority == 0)
+    reply.append("passive", true);
   if (self.hidden) reply.append("hidden", true);
   if (!self.build_indexes) reply.append("buildIndexes", false);
   if (self.delay_seconds > 0) reply.append("secondaryDelaySecs", self.delay_seconds);
@@ -176,7 +187,8 @@ void append_set(bson::Builder& reply, std::string_view primary_field, const repl
 int64_t Handshake::await_topology_ms(const Services& services, const Request& request) const {
   try {
     const auto asked = await_arguments(request);
-    const bool current = asked.given && asked.process_id == services.topology.process_id() && asked.counter == services.topology.counter();
+    const bool current =
+        asked.given && asked.process_id == services.topology.process_id() && asked.counter == services.topology.counter();
     return current ? asked.max_await_ms : 0;
   } catch (const OperationError&) {
     return 0;  // run() says what is wrong

@@ -13,6 +13,8 @@ class Hello : public Handshake {
 
 }  // namespace
 
-std::unique_ptr<Command> make_hello_command() { return std::make_unique<Hello>(); }
+std::unique_ptr<Command> make_hello_command() {
+  return std::make_unique<Hello>();
+}
 
 }  // namespace server

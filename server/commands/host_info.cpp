@@ -122,6 +122,8 @@ class HostInfo : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_host_info_command() { return std::make_unique<HostInfo>(); }
+std::unique_ptr<Command> make_host_info_command() {
+  return std::make_unique<HostInfo>();
+}
 
 }  // namespace server

@@ -14,7 +14,8 @@ bson::ValueView id_argument(const Arguments& arguments) {
   const auto id = first.exists() ? first : other;
   if (!id.exists()) throw OperationError(40414, "BSON field '" + arguments.dotted("_id") + "' is missing but a required field");
   if (id.is_array() || id.type() == bson::Type::regex || id.type() == bson::Type::undefined) {
-    throw OperationError(ErrorCode::invalid_id_field, "The '_id' value cannot be of type " + std::string(bson::type_name(id.type())));
+    throw OperationError(ErrorCode::invalid_id_field,
+                         "The '_id' value cannot be of type " + std::string(bson::type_name(id.type())));
   }
   return id;
 }

@@ -62,8 +62,10 @@ class InitialSyncBegin : public InitialSyncSource {
     reply.append("backupId", lent.id).append("setName", set.set_name()).append("term", term);
     replication::append_optime(reply, "lastCommittedOpTime", progress.committed.optime);
     replication::append_optime(reply, "durableOpTime", progress.durable.optime);
-    if (const storage::Stamp stamp = lent.backup->checkpointed_stamp()) reply.append("checkpoint", replication::timestamp_of(stamp));
-    reply.append("files", static_cast<int64_t>(lent.backup->files().size())).append("bytes", static_cast<int64_t>(lent.backup->total_bytes()));
+    if (const storage::Stamp stamp = lent.backup->checkpointed_stamp())
+      reply.append("checkpoint", replication::timestamp_of(stamp));
+    reply.append("files", static_cast<int64_t>(lent.backup->files().size()))
+        .append("bytes", static_cast<int64_t>(lent.backup->total_bytes()));
   }
 };
 
@@ -80,7 +82,8 @@ class InitialSyncFiles : public InitialSyncSource {
     const auto backup = host_of(op).use(arguments.required_integer("backupId"));
     const std::vector<storage::BackupFile>& all = backup->files();
     auto listed = reply.array("files");
-    for (size_t i = static_cast<size_t>(arguments.unsigned_integer("skip").value_or(0)); i < all.size() && listed.size() < page_bytes_max; ++i) {
+    for (size_t i = static_cast<size_t>(arguments.unsigned_integer("skip").value_or(0));
+         i < all.size() && listed.size() < page_bytes_max; ++i) {
       auto one = listed.object();
       one.append("name", all[i].name).append("bytes", static_cast<int64_t>(all[i].bytes));
     }
@@ -128,9 +131,17 @@ class InitialSyncEnd : public InitialSyncSource {
 
 }  // namespace
 
-std::unique_ptr<Command> make_initial_sync_begin_command() { return std::make_unique<InitialSyncBegin>(); }
-std::unique_ptr<Command> make_initial_sync_files_command() { return std::make_unique<InitialSyncFiles>(); }
-std::unique_ptr<Command> make_initial_sync_read_command() { return std::make_unique<InitialSyncRead>(); }
-std::unique_ptr<Command> make_initial_sync_end_command() { return std::make_unique<InitialSyncEnd>(); }
+std::unique_ptr<Command> make_initial_sync_begin_command() {
+  return std::make_unique<InitialSyncBegin>();
+}
+std::unique_ptr<Command> make_initial_sync_files_command() {
+  return std::make_unique<InitialSyncFiles>();
+}
+std::unique_ptr<Command> make_initial_sync_read_command() {
+  return std::make_unique<InitialSyncRead>();
+}
+std::unique_ptr<Command> make_initial_sync_end_command() {
+  return std::make_unique<InitialSyncEnd>();
+}
 
 }  // namespace server

@@ -1,8 +1,8 @@
 // insert: documents into a collection.
+#include "server/write/insert.h"
 #include "server/arguments.h"
 #include "server/commands/write_command.h"
 #include "server/operation.h"
-#include "server/write/insert.h"
 #include "server/write/retry.h"
 
 namespace server {
@@ -64,6 +64,8 @@ class Insert : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_insert_command() { return std::make_unique<Insert>(); }
+std::unique_ptr<Command> make_insert_command() {
+  return std::make_unique<Insert>();
+}
 
 }  // namespace server

@@ -13,6 +13,8 @@ class IsMaster : public Handshake {
 
 }  // namespace
 
-std::unique_ptr<Command> make_is_master_command() { return std::make_unique<IsMaster>(); }
+std::unique_ptr<Command> make_is_master_command() {
+  return std::make_unique<IsMaster>();
+}
 
 }  // namespace server

@@ -24,6 +24,8 @@ class KillAllSessions : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_kill_all_sessions_command() { return std::make_unique<KillAllSessions>(); }
+std::unique_ptr<Command> make_kill_all_sessions_command() {
+  return std::make_unique<KillAllSessions>();
+}
 
 }  // namespace server

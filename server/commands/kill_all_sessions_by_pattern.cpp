@@ -20,8 +20,9 @@ class KillAllSessionsByPattern : public Command {
     if (patterns.empty()) return kill_session(op, {});
     for (const auto& pattern : patterns) {
       if (!pattern.is_object()) {
-        throw base::OperationError(base::ErrorCode::type_mismatch, "BSON field 'killAllSessionsByPattern." + std::string(pattern.name) + "' is the wrong type '" +
-                                                                       std::string(bson::type_name(pattern.type())) + "', expected type 'object'");
+        throw base::OperationError(base::ErrorCode::type_mismatch,
+                                   "BSON field 'killAllSessionsByPattern." + std::string(pattern.name) + "' is the wrong type '" +
+                                       std::string(bson::type_name(pattern.type())) + "', expected type 'object'");
       }
       const Arguments fields("killAllSessionsByPattern", pattern.as_document());
       fields.only({"lsid", "uid", "users", "roles"});
@@ -29,14 +30,18 @@ class KillAllSessionsByPattern : public Command {
       if (const auto users = fields.array("users"); users && !users->empty()) continue;
       if (const auto roles = fields.array("roles"); roles && !roles->empty()) continue;
       const auto lsid = fields.object("lsid");
-      if (!lsid) kill_session(op, {});
-      else kill_session(op, *lsid);
+      if (!lsid)
+        kill_session(op, {});
+      else
+        kill_session(op, *lsid);
     }
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_kill_all_sessions_by_pattern_command() { return std::make_unique<KillAllSessionsByPattern>(); }
+std::unique_ptr<Command> make_kill_all_sessions_by_pattern_command() {
+  return std::make_unique<KillAllSessionsByPattern>();
+}
 
 }  // namespace server

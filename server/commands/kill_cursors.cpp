@@ -58,6 +58,8 @@ class KillCursors : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_kill_cursors_command() { return std::make_unique<KillCursors>(); }
+std::unique_ptr<Command> make_kill_cursors_command() {
+  return std::make_unique<KillCursors>();
+}
 
 }  // namespace server

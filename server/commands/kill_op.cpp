@@ -18,13 +18,15 @@ class KillOp : public Command {
     const auto id = request.body.find("op");
     if (!id.exists()) throw base::OperationError(base::ErrorCode::no_such_key, "Did not provide \"op\" field");
     if (!id.is_number()) {
-      throw base::OperationError(base::ErrorCode::type_mismatch, "Expected field \"op\" to have a type of number, but found " + std::string(bson::type_name(id.type())));
+      throw base::OperationError(base::ErrorCode::type_mismatch, "Expected field \"op\" to have a type of number, but found " +
+                                                                     std::string(bson::type_name(id.type())));
     }
     const int64_t number = id.to_int64();
     if (number < INT32_MIN || number > INT32_MAX) {
       throw base::OperationError(26823, "invalid op : " + std::to_string(number) + ". Op ID cannot be represented with 32 bits");
     }
-    base::log(base::Severity::info, base::LogComponent::command, 20482, "Going to kill op", base::Attributes().add("opId", number));
+    base::log(base::Severity::info, base::LogComponent::command, 20482, "Going to kill op",
+              base::Attributes().add("opId", number));
     op.services().operations.kill(static_cast<int32_t>(number));
     reply.append("info", "attempting to kill op");
   }
@@ -32,6 +34,8 @@ class KillOp : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_kill_op_command() { return std::make_unique<KillOp>(); }
+std::unique_ptr<Command> make_kill_op_command() {
+  return std::make_unique<KillOp>();
+}
 
 }  // namespace server

@@ -21,6 +21,8 @@ class KillSessions : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_kill_sessions_command() { return std::make_unique<KillSessions>(); }
+std::unique_ptr<Command> make_kill_sessions_command() {
+  return std::make_unique<KillSessions>();
+}
 
 }  // namespace server

@@ -77,12 +77,14 @@ std::optional<LineageKey> LineageKeyFinder::best() const {
   const int64_t things = documents - resembling_;  // first ones of their chains
   std::optional<LineageKey> best;
   for (const Field& field : fields_) {
-    if (field.compared < compared_min || static_cast<double>(field.present) < present_min * static_cast<double>(documents)) continue;
+    if (field.compared < compared_min || static_cast<double>(field.present) < present_min * static_cast<double>(documents))
+      continue;
     const double agreement = static_cast<double>(field.same) / static_cast<double>(field.compared);
     const auto values = static_cast<int64_t>(field.values.size());
     if (agreement < agreement_min || values < std::max(values_min, things / 2)) continue;
     // Of equals the one that parts things most finely.
-    if (!best || std::pair(agreement, values) > std::pair(best->agreement, best->values)) best = LineageKey{field.path, agreement, values};
+    if (!best || std::pair(agreement, values) > std::pair(best->agreement, best->values))
+      best = LineageKey{field.path, agreement, values};
   }
   return best;
 }

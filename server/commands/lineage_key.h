@@ -16,8 +16,8 @@ namespace server {
 
 struct LineageKey {
   std::string path;
-  double agreement = 0;    // share of documents that have it in common with the one they resemble
-  int64_t values = 0;      // different ones among the documents looked at
+  double agreement = 0;  // share of documents that have it in common with the one they resemble
+  int64_t values = 0;    // different ones among the documents looked at
 };
 
 // Fed with documents and, for those that resemble an earlier one, which that was. Not thread-safe; memory bounded by

@@ -11,7 +11,9 @@ namespace {
 class ListBranches : public Command {
  public:
   std::string_view name() const override { return "listBranches"; }
-  std::string_view help() const override { return "the branches of the database\n{ listBranches: 1, cursor: { batchSize: <int> } }"; }
+  std::string_view help() const override {
+    return "the branches of the database\n{ listBranches: 1, cursor: { batchSize: <int> } }";
+  }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"cursor"};
     return names;
@@ -34,6 +36,8 @@ class ListBranches : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_list_branches_command() { return std::make_unique<ListBranches>(); }
+std::unique_ptr<Command> make_list_branches_command() {
+  return std::make_unique<ListBranches>();
+}
 
 }  // namespace server

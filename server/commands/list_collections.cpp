@@ -57,6 +57,8 @@ class ListCollections : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_list_collections_command() { return std::make_unique<ListCollections>(); }
+std::unique_ptr<Command> make_list_collections_command() {
+  return std::make_unique<ListCollections>();
+}
 
 }  // namespace server

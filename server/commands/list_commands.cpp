@@ -33,6 +33,8 @@ class ListCommands : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_list_commands_command() { return std::make_unique<ListCommands>(); }
+std::unique_ptr<Command> make_list_commands_command() {
+  return std::make_unique<ListCommands>();
+}
 
 }  // namespace server

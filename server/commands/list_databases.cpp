@@ -18,7 +18,9 @@ namespace {
 class ListDatabases : public Command {
  public:
   std::string_view name() const override { return "listDatabases"; }
-  std::string_view help() const override { return "{ listDatabases:1, [filter: <filterObject>] [, nameOnly: true ] [, branches: true ] }\nlist databases on this server"; }
+  std::string_view help() const override {
+    return "{ listDatabases:1, [filter: <filterObject>] [, nameOnly: true ] [, branches: true ] }\nlist databases on this server";
+  }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"filter", "nameOnly", "authorizedDatabases", "branches"};
     return names;
@@ -71,7 +73,9 @@ class ListDatabases : public Command {
         bson::Builder out;
         const std::string name = db + "@" + versions::escaped(branch.name);
         out.append("name", name);
-        if (!name_only) out.append("sizeOnDisk", int64_t{0}).append("empty", engine.catalog().found(name).empty());  // its files are the database's
+        if (!name_only)
+          out.append("sizeOnDisk", int64_t{0})
+              .append("empty", engine.catalog().found(name).empty());  // its files are the database's
         const bson::Document shown = out.done();
         if (matcher.matches(shown)) list.append(shown);
       }
@@ -96,6 +100,8 @@ class ListDatabases : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_list_databases_command() { return std::make_unique<ListDatabases>(); }
+std::unique_ptr<Command> make_list_databases_command() {
+  return std::make_unique<ListDatabases>();
+}
 
 }  // namespace server

@@ -34,6 +34,8 @@ class ListIndexes : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_list_indexes_command() { return std::make_unique<ListIndexes>(); }
+std::unique_ptr<Command> make_list_indexes_command() {
+  return std::make_unique<ListIndexes>();
+}
 
 }  // namespace server

@@ -87,7 +87,8 @@ class LogSource : public query::CursorSource {
   OperationContext* op_;  // nullptr between batches
   query::States states_;
   versions::Log log_;
-  // A database's first `commit` makes two: what the documents came with, and its child, which proves them. They are told of as one.
+  // A database's first `commit` makes two: what the documents came with, and its child, which proves them. They are told of as
+  // one.
   const versions::CommitNumber first_;
   const std::optional<versions::CommitNumber> proof_;
   bool first_told_ = false;
@@ -101,7 +102,8 @@ class LogCommand : public Command {
   std::string_view name() const override { return "log"; }
   std::string_view help() const override {
     return "the commits of the branch, tag or commit that the database's name says, newest first\n"
-           "{ log: 1, limit: <int>, touching: { coll: <string>, _id: <any; those that changed this document alone> }, cursor: { batchSize: <int> } }";
+           "{ log: 1, limit: <int>, touching: { coll: <string>, _id: <any; those that changed this document alone> }, cursor: { "
+           "batchSize: <int> } }";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"limit", "touching", "cursor"};
@@ -113,13 +115,16 @@ class LogCommand : public Command {
     const auto database = branched(op, request);
     const Arguments arguments(request);
     const int64_t limit = arguments.unsigned_integer("limit").value_or(0);
-    auto source = std::make_unique<LogSource>(op, database, ref_of(request), limit == 0 ? -1 : limit, arguments.object("touching"));
+    auto source =
+        std::make_unique<LogSource>(op, database, ref_of(request), limit == 0 ? -1 : limit, arguments.object("touching"));
     reply_source(op, request, request.db + ".$cmd.log", std::move(source), reply);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_log_command() { return std::make_unique<LogCommand>(); }
+std::unique_ptr<Command> make_log_command() {
+  return std::make_unique<LogCommand>();
+}
 
 }  // namespace server

@@ -18,7 +18,8 @@ class LogRotate : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
     const auto what = request.body.first();
     if (what.is_string() && what.as_string() != "server") {
-      throw base::OperationError(base::ErrorCode::no_such_key, "Unknown log type '" + std::string(what.as_string()) + "', should be 'server' or 'audit'");
+      throw base::OperationError(base::ErrorCode::no_such_key,
+                                 "Unknown log type '" + std::string(what.as_string()) + "', should be 'server' or 'audit'");
     }
     base::log(base::Severity::info, base::LogComponent::control, 23166, "Log rotation requested");
     if (op.services().options.log_path.empty()) return;
@@ -29,6 +30,8 @@ class LogRotate : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_log_rotate_command() { return std::make_unique<LogRotate>(); }
+std::unique_ptr<Command> make_log_rotate_command() {
+  return std::make_unique<LogRotate>();
+}
 
 }  // namespace server

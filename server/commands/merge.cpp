@@ -19,7 +19,8 @@ class BringCommand : public Command {
 
   std::string_view name() const override { return name_of(kind_); }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"mode", "resolve", "paths", "collections", "dryRun", "message", "author", "into", "branch"};
+    static constexpr std::string_view names[] = {"mode",    "resolve", "paths", "collections", "dryRun",
+                                                 "message", "author",  "into",  "branch"};
     return kind_ == Bring::merge ? FieldNames(names) : FieldNames(names).first(7);
   }
   std::string_view help() const override {
@@ -31,8 +32,11 @@ class BringCommand : public Command {
                "  paths: { <path>: sum | max | min | union | append | ours | theirs | {byKey: <field>} },\n"
                "  collections: { <name>: { mode, resolve, paths } }, into: head | both | new, branch: <of into: new>,\n"
                "  dryRun: <bool>, message: <string>, author: <string> }\n"
-               "Where there are conflicts nothing is merged; with resolve: manual they can be decided one by one (listConflicts).";
-      case Bring::cherry_pick: return "bring what one commit has changed to the branch\n{ cherryPick: <branch, tag or commit>, … as merge, without into }";
+               "Where there are conflicts nothing is merged; with resolve: manual they can be decided one by one "
+               "(listConflicts).";
+      case Bring::cherry_pick:
+        return "bring what one commit has changed to the branch\n{ cherryPick: <branch, tag or commit>, … as merge, without into "
+               "}";
       case Bring::revert: break;
     }
     return "take back what one commit has changed\n{ revert: <branch, tag or commit>, … as merge, without into }";
@@ -91,8 +95,14 @@ class BringCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_merge_command() { return std::make_unique<BringCommand>(Bring::merge); }
-std::unique_ptr<Command> make_cherry_pick_command() { return std::make_unique<BringCommand>(Bring::cherry_pick); }
-std::unique_ptr<Command> make_revert_command() { return std::make_unique<BringCommand>(Bring::revert); }
+std::unique_ptr<Command> make_merge_command() {
+  return std::make_unique<BringCommand>(Bring::merge);
+}
+std::unique_ptr<Command> make_cherry_pick_command() {
+  return std::make_unique<BringCommand>(Bring::cherry_pick);
+}
+std::unique_ptr<Command> make_revert_command() {
+  return std::make_unique<BringCommand>(Bring::revert);
+}
 
 }  // namespace server

@@ -21,7 +21,8 @@ constexpr size_t conflicts_shown = 1000;
 constexpr std::string_view kept_arguments[] = {"into", "branch", "mode", "resolve", "paths", "collections", "message", "author"};
 
 template <class Value>
-std::optional<Value> choice(const Arguments& arguments, std::string_view name, std::initializer_list<std::pair<std::string_view, Value>> values) {
+std::optional<Value> choice(const Arguments& arguments, std::string_view name,
+                            std::initializer_list<std::pair<std::string_view, Value>> values) {
   const auto given = arguments.string(name);
   if (!given) return std::nullopt;
   std::string known;
@@ -29,7 +30,8 @@ std::optional<Value> choice(const Arguments& arguments, std::string_view name, s
     if (*given == word) return value;
     known += (known.empty() ? "" : ", ") + std::string(word);
   }
-  throw OperationError(ErrorCode::bad_value, "'" + std::string(*given) + "' is no " + std::string(name) + " of a merge: " + known);
+  throw OperationError(ErrorCode::bad_value,
+                       "'" + std::string(*given) + "' is no " + std::string(name) + " of a merge: " + known);
 }
 
 versions::PathRule path_rule(const bson::Element& given) {
@@ -39,19 +41,23 @@ versions::PathRule path_rule(const bson::Element& given) {
     arguments.only({"byKey"});
     return {Kind::by_key, std::string(arguments.required_string("byKey"))};
   }
-  static constexpr std::pair<std::string_view, Kind> kinds[] = {{"sum", Kind::sum},       {"max", Kind::max},   {"min", Kind::min},      {"union", Kind::union_},
-                                                                {"append", Kind::append}, {"ours", Kind::ours}, {"theirs", Kind::theirs}};
+  static constexpr std::pair<std::string_view, Kind> kinds[] = {
+      {"sum", Kind::sum},       {"max", Kind::max},   {"min", Kind::min},      {"union", Kind::union_},
+      {"append", Kind::append}, {"ours", Kind::ours}, {"theirs", Kind::theirs}};
   for (const auto& [word, kind] : kinds) {
     if (given.is_string() && given.as_string() == word) return {kind};
   }
-  throw OperationError(ErrorCode::bad_value, "the rule of path '" + std::string(given.name) + "' is none of sum, max, min, union, append, ours, theirs, {byKey: <field>}");
+  throw OperationError(ErrorCode::bad_value, "the rule of path '" + std::string(given.name) +
+                                                 "' is none of sum, max, min, union, append, ours, theirs, {byKey: <field>}");
 }
 
 bson::Document variables_of(const versions::Sides& sides) {
   bson::Builder variables;
   const auto add = [&](std::string_view name, const std::optional<base::BytesView>& side) {
-    if (side) variables.append(name, bson::DocumentView(*side));
-    else variables.append_null(name);
+    if (side)
+      variables.append(name, bson::DocumentView(*side));
+    else
+      variables.append_null(name);
   };
   add("base", sides.base), add("ours", sides.ours), add("theirs", sides.theirs);
   return variables.done();
@@ -69,7 +75,8 @@ versions::Resolver by_pipeline(OperationContext& op, bson::Document stages) {
     bson::Builder id;
     id.append("_id", static_cast<bson::ValueView>(any.find("_id")));
     const bson::Document only_id = id.done();
-    bson::Document after = write::compile_pipeline_update(stages, {variables.view()}, op)->apply(sides.ours ? any : only_id.view());
+    bson::Document after =
+        write::compile_pipeline_update(stages, {variables.view()}, op)->apply(sides.ours ? any : only_id.view());
     if (!after.view().find("_id").identical(any.find("_id"))) {
       throw OperationError(ErrorCode::immutable_field, "the pipeline that resolves conflicts changes the _id of a document");
     }
@@ -88,16 +95,23 @@ std::string_view name_of(versions::Branches::Bring kind) {
 MergeRequest::Terms MergeRequest::terms(OperationContext& op, const Arguments& arguments, Terms terms) {
   using Mode = versions::MergeMode;
   using versions::Prefer;
-  const auto mode = choice<Mode>(arguments, "mode", {{"fieldTouched", Mode::field_touched}, {"fieldDivergent", Mode::field_divergent},
-                                                     {"documentTouched", Mode::document_touched}, {"documentDivergent", Mode::document_divergent}});
+  const auto mode = choice<Mode>(arguments, "mode",
+                                 {{"fieldTouched", Mode::field_touched},
+                                  {"fieldDivergent", Mode::field_divergent},
+                                  {"documentTouched", Mode::document_touched},
+                                  {"documentDivergent", Mode::document_divergent}});
   if (mode) terms.rules.mode = *mode;
   enum class Resolve { fail, ours, theirs, manual };
   if (arguments.any("resolve").is_array()) {
     terms.rules.prefer = Prefer::neither;
     terms.manual = false;
     terms.rules.decide = by_pipeline(op, bson::Document(*arguments.array("resolve")));
-  } else if (const auto resolve = choice<Resolve>(arguments, "resolve", {{"fail", Resolve::fail}, {"ours", Resolve::ours}, {"theirs", Resolve::theirs}, {"manual", Resolve::manual}})) {
-    terms.rules.prefer = *resolve == Resolve::ours ? Prefer::ours : *resolve == Resolve::theirs ? Prefer::theirs : Prefer::neither;
+  } else if (const auto resolve = choice<Resolve>(
+                 arguments, "resolve",
+                 {{"fail", Resolve::fail}, {"ours", Resolve::ours}, {"theirs", Resolve::theirs}, {"manual", Resolve::manual}})) {
+    terms.rules.prefer = *resolve == Resolve::ours     ? Prefer::ours
+                         : *resolve == Resolve::theirs ? Prefer::theirs
+                                                       : Prefer::neither;
     terms.manual = *resolve == Resolve::manual;
     terms.rules.decide = {};
   }
@@ -105,13 +119,15 @@ MergeRequest::Terms MergeRequest::terms(OperationContext& op, const Arguments& a
     terms.rules.paths.clear();
     for (const auto& rule : *paths) terms.rules.paths[std::string(rule.name)] = path_rule(rule);
   }
-  if (!terms.rules.paths.empty() && (terms.rules.mode == Mode::document_touched || terms.rules.mode == Mode::document_divergent)) {
+  if (!terms.rules.paths.empty() &&
+      (terms.rules.mode == Mode::document_touched || terms.rules.mode == Mode::document_divergent)) {
     throw OperationError(ErrorCode::bad_value, "rules of paths are for the modes fieldTouched and fieldDivergent");
   }
   return terms;
 }
 
-MergeRequest::MergeRequest(OperationContext& op, Bring kind, std::string from, const Arguments& arguments) : from_(std::move(from)) {
+MergeRequest::MergeRequest(OperationContext& op, Bring kind, std::string from, const Arguments& arguments)
+    : from_(std::move(from)) {
   request_.kind = kind;
   request_.interrupted = [&op] { op.check_interrupt(); };
   const Terms all = terms(op, arguments, {});
@@ -120,7 +136,8 @@ MergeRequest::MergeRequest(OperationContext& op, Bring kind, std::string from, c
   if (const auto collections = arguments.object("collections")) {
     for (const auto& one : *collections) {
       const std::string name(one.name);
-      if (!one.is_object()) throw OperationError(ErrorCode::type_mismatch, "how collection '" + name + "' is merged must be an object");
+      if (!one.is_object())
+        throw OperationError(ErrorCode::type_mismatch, "how collection '" + name + "' is merged must be an object");
       const Arguments own(std::string(name_of(kind)) + ".collections." + name, one.as_document());
       own.only({"mode", "resolve", "paths"});
       const Terms of = terms(op, own, all);
@@ -129,9 +146,11 @@ MergeRequest::MergeRequest(OperationContext& op, Bring kind, std::string from, c
     }
   }
   enum class Into { head, both, new_branch };
-  const Into into = choice<Into>(arguments, "into", {{"head", Into::head}, {"both", Into::both}, {"new", Into::new_branch}}).value_or(Into::head);
+  const Into into = choice<Into>(arguments, "into", {{"head", Into::head}, {"both", Into::both}, {"new", Into::new_branch}})
+                        .value_or(Into::head);
   const auto branch = arguments.string("branch");
-  if (branch.has_value() != (into == Into::new_branch)) throw OperationError(ErrorCode::bad_value, "'branch' names the new branch of into: \"new\", and goes with that");
+  if (branch.has_value() != (into == Into::new_branch))
+    throw OperationError(ErrorCode::bad_value, "'branch' names the new branch of into: \"new\", and goes with that");
   if (branch) new_branch_ = *branch;
   both_ = into == Into::both;
   bson::Builder kept;
@@ -150,19 +169,26 @@ bson::Document MergeRequest::write() const {
 MergeRequest MergeRequest::read(OperationContext& op, bson::DocumentView kept) {
   const Arguments arguments("merge", kept);
   const std::string_view name = arguments.required_string("kind");
-  const Bring kind = name == name_of(Bring::merge) ? Bring::merge : name == name_of(Bring::cherry_pick) ? Bring::cherry_pick : Bring::revert;
+  const Bring kind = name == name_of(Bring::merge)         ? Bring::merge
+                     : name == name_of(Bring::cherry_pick) ? Bring::cherry_pick
+                                                           : Bring::revert;
   return MergeRequest(op, kind, std::string(arguments.required_string("from")), arguments);
 }
 
-std::string MergeRequest::description() const { return std::string(kind() == Bring::merge ? "merge" : kind() == Bring::cherry_pick ? "cherry-pick" : "revert") + " of " + from_; }
+std::string MergeRequest::description() const {
+  return std::string(kind() == Bring::merge ? "merge" : kind() == Bring::cherry_pick ? "cherry-pick" : "revert") + " of " + from_;
+}
 
-versions::CommitInfo MergeRequest::info(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database, const Arguments& now) const {
+versions::CommitInfo MergeRequest::info(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database,
+                                        const Arguments& now) const {
   const Arguments kept("merge", arguments_);
   const auto commit = database.branches().graph().commit(transaction, request_.from);
   const Arguments of_commit("commit", bson::DocumentView(commit->metadata));
   std::optional<std::string> message, author;
-  if (kind() == Bring::merge) message = description();
-  else message = (kind() == Bring::revert ? "revert of " : "") + std::string(of_commit.string("message").value_or(""));
+  if (kind() == Bring::merge)
+    message = description();
+  else
+    message = (kind() == Bring::revert ? "revert of " : "") + std::string(of_commit.string("message").value_or(""));
   if (kind() == Bring::cherry_pick) author = of_commit.string("author");
   for (const Arguments& said : {kept, now}) {
     if (const auto given = said.string("message")) message = *given;
@@ -178,7 +204,8 @@ versions::CommitInfo MergeRequest::info(OperationContext& op, storage::Transacti
 void MergeRequest::find(storage::Transaction& transaction, const BranchedDatabase& database) {
   const versions::Place place = database.place(transaction, ref_of(from_));
   request_.from = place.commit;
-  if (both_ && !place.branch) throw OperationError(ErrorCode::bad_value, "'" + from_ + "' is no branch, which into: \"both\" is about");
+  if (both_ && !place.branch)
+    throw OperationError(ErrorCode::bad_value, "'" + from_ + "' is no branch, which into: \"both\" is about");
   if (both_) request_.with = place.branch->name;
 }
 
@@ -188,7 +215,8 @@ void MergeRequest::go_on(versions::CommitNumber from) {
   if (both_) request_.with = ref_of(from_).name;
 }
 
-versions::Branch MergeRequest::into(storage::Transaction& transaction, BranchedDatabase& database, const versions::Ref& ref) const {
+versions::Branch MergeRequest::into(storage::Transaction& transaction, BranchedDatabase& database,
+                                    const versions::Ref& ref) const {
   return new_branch_.empty() ? database.branch(transaction, ref) : database.create(transaction, new_branch_, ref);
 }
 
@@ -217,7 +245,9 @@ void append_conflicts(const std::vector<BranchedDatabase::Conflict>& conflicts, 
 void fail_with_conflicts(const std::string& what, const std::vector<BranchedDatabase::Conflict>& conflicts) {
   bson::Builder details;
   append_conflicts(conflicts, details);
-  throw write::DetailedError(ErrorCode::operation_failed, what + " meets " + std::to_string(conflicts.size()) + " conflicts; nothing was merged", details.done());
+  throw write::DetailedError(ErrorCode::operation_failed,
+                             what + " meets " + std::to_string(conflicts.size()) + " conflicts; nothing was merged",
+                             details.done());
 }
 
 }  // namespace server

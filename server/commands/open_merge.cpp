@@ -23,7 +23,8 @@ using versions::Decision;
 constexpr size_t shown_bytes = 12 << 20;  // of a document's sides in one conflict: a reply holds 16 MB
 
 // The merge that is under way, as this transaction sees it.
-MergeRequest open_merge(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database, const versions::Branch& branch) {
+MergeRequest open_merge(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database,
+                        const versions::Branch& branch) {
   const auto open = database.open_merge(transaction, branch);
   if (!open) throw OperationError(ErrorCode::illegal_operation, "no merge is under way on branch '" + branch.name + "'");
   MergeRequest how = MergeRequest::read(op, open->request);
@@ -40,7 +41,8 @@ bson::Document id_of(const BranchedDatabase::MergeSides& sides) {
 
 void append_sides(const BranchedDatabase::MergeSides& sides, bson::Builder& out) {
   size_t bytes = 0;
-  const std::pair<std::string_view, const std::optional<base::Bytes>&> all[] = {{"base", sides.base}, {"ours", sides.ours}, {"theirs", sides.theirs}};
+  const std::pair<std::string_view, const std::optional<base::Bytes>&> all[] = {
+      {"base", sides.base}, {"ours", sides.ours}, {"theirs", sides.theirs}};
   for (const auto& [name, side] : all) bytes += side ? side->size() : 0;
   if (bytes > shown_bytes) {
     out.append("tooLarge", true);
@@ -51,8 +53,10 @@ void append_sides(const BranchedDatabase::MergeSides& sides, bson::Builder& out)
   }
 }
 
-constexpr std::pair<std::string_view, Decision::Take> takes[] = {
-    {"ours", Decision::Take::ours}, {"theirs", Decision::Take::theirs}, {"base", Decision::Take::base}, {"document", Decision::Take::document}};
+constexpr std::pair<std::string_view, Decision::Take> takes[] = {{"ours", Decision::Take::ours},
+                                                                 {"theirs", Decision::Take::theirs},
+                                                                 {"base", Decision::Take::base},
+                                                                 {"document", Decision::Take::document}};
 
 std::string_view name_of(Decision::Take take) {
   for (const auto& [name, one] : takes) {
@@ -65,7 +69,8 @@ class ListConflicts : public Command {
  public:
   std::string_view name() const override { return "listConflicts"; }
   std::string_view help() const override {
-    return "what is to be decided in the merge that is under way on the branch, and what has been: {collection, _id, paths, base, ours, theirs, resolved}\n"
+    return "what is to be decided in the merge that is under way on the branch, and what has been: {collection, _id, paths, "
+           "base, ours, theirs, resolved}\n"
            "{ listConflicts: 1, cursor: { batchSize: <int> } }";
   }
   std::optional<FieldNames> fields() const override {
@@ -90,7 +95,8 @@ class ListConflicts : public Command {
         for (const auto& conflict : merge.conflicts) {
           bson::Builder out;
           append_conflict(conflict, out);
-          const auto sides = database->merge_sides(transaction, branch, how.kind(), how.commit(), conflict.collection, versions::key_of(conflict.id.bytes()));
+          const auto sides = database->merge_sides(transaction, branch, how.kind(), how.commit(), conflict.collection,
+                                                   versions::key_of(conflict.id.bytes()));
           if (sides) append_sides(*sides, out);
           documents.push_back(out.done());
         }
@@ -104,8 +110,9 @@ class ListConflicts : public Command {
 
  private:
   // Those that hold still; others are among the conflicts again.
-  static std::vector<bson::Document> decided_documents(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database,
-                                                       const versions::Branch& branch, const MergeRequest& how) {
+  static std::vector<bson::Document> decided_documents(OperationContext& op, storage::Transaction& transaction,
+                                                       BranchedDatabase& database, const versions::Branch& branch,
+                                                       const MergeRequest& how) {
     std::vector<bson::Document> documents;
     for (const auto& [collection, decisions] : database.decisions(transaction, branch)) {
       for (const auto& [key, decision] : decisions) {
@@ -148,9 +155,11 @@ class ResolveConflict : public Command {
     write::in_transaction(op, [&](storage::Transaction& transaction) {
       const versions::Branch branch = database->branch(transaction, ref);
       const MergeRequest how = open_merge(op, transaction, *database, branch);
-      const auto sides = database->merge_sides(transaction, branch, how.kind(), how.commit(), collection, versions::key_of(id_document.bytes()));
+      const auto sides =
+          database->merge_sides(transaction, branch, how.kind(), how.commit(), collection, versions::key_of(id_document.bytes()));
       if (!sides || sides->theirs == sides->base) {
-        throw OperationError(ErrorCode::no_such_key, "the merge brings no change of that document of " + collection + " to the branch");
+        throw OperationError(ErrorCode::no_such_key,
+                             "the merge brings no change of that document of " + collection + " to the branch");
       }
       decision.sides = versions::hash_of(sides->view());
       database->decide(transaction, branch, *sides, decision);
@@ -162,13 +171,16 @@ class ResolveConflict : public Command {
   static Decision what_is_decided(const Arguments& arguments, const bson::Document& id) {
     const auto take = arguments.string("take");
     const auto document = arguments.object("document");
-    if (take.has_value() == document.has_value()) throw OperationError(ErrorCode::bad_value, "resolveConflict wants 'take' or 'document', and not both");
+    if (take.has_value() == document.has_value())
+      throw OperationError(ErrorCode::bad_value, "resolveConflict wants 'take' or 'document', and not both");
     if (document) {
       bson::Builder whole;
       whole.append_all(id);
       for (const auto& field : *document) {
-        if (field.name != "_id") whole.append_element(field);
-        else if (!field.identical(id.view().find("_id"))) throw OperationError(ErrorCode::bad_value, "the document has another _id");
+        if (field.name != "_id")
+          whole.append_element(field);
+        else if (!field.identical(id.view().find("_id")))
+          throw OperationError(ErrorCode::bad_value, "the document has another _id");
       }
       const bson::Document checked = whole.done();
       const auto changed = write::make_storable(checked, std::nullopt);
@@ -185,7 +197,8 @@ class ContinueMerge : public Command {
  public:
   std::string_view name() const override { return "continueMerge"; }
   std::string_view help() const override {
-    return "merge what is under way on the branch, now that its conflicts are decided\n{ continueMerge: 1, message: <string>, author: <string> }";
+    return "merge what is under way on the branch, now that its conflicts are decided\n{ continueMerge: 1, message: <string>, "
+           "author: <string> }";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"message", "author"};
@@ -229,23 +242,34 @@ class ContinueMerge : public Command {
 class AbortMerge : public Command {
  public:
   std::string_view name() const override { return "abortMerge"; }
-  std::string_view help() const override { return "forget the merge that is under way on the branch, which is as it was\n{ abortMerge: 1 }"; }
+  std::string_view help() const override {
+    return "forget the merge that is under way on the branch, which is as it was\n{ abortMerge: 1 }";
+  }
   std::optional<FieldNames> fields() const override { return FieldNames(); }
   bool writes() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const auto database = branched(op, request);
     const versions::Ref ref = ref_of(request);
-    write::in_transaction(op, [&](storage::Transaction& transaction) { database->abort_merge(transaction, database->branch(transaction, ref)); });
+    write::in_transaction(
+        op, [&](storage::Transaction& transaction) { database->abort_merge(transaction, database->branch(transaction, ref)); });
     reply.append("aborted", true);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_list_conflicts_command() { return std::make_unique<ListConflicts>(); }
-std::unique_ptr<Command> make_resolve_conflict_command() { return std::make_unique<ResolveConflict>(); }
-std::unique_ptr<Command> make_continue_merge_command() { return std::make_unique<ContinueMerge>(); }
-std::unique_ptr<Command> make_abort_merge_command() { return std::make_unique<AbortMerge>(); }
+std::unique_ptr<Command> make_list_conflicts_command() {
+  return std::make_unique<ListConflicts>();
+}
+std::unique_ptr<Command> make_resolve_conflict_command() {
+  return std::make_unique<ResolveConflict>();
+}
+std::unique_ptr<Command> make_continue_merge_command() {
+  return std::make_unique<ContinueMerge>();
+}
+std::unique_ptr<Command> make_abort_merge_command() {
+  return std::make_unique<AbortMerge>();
+}
 
 }  // namespace server

@@ -17,6 +17,8 @@ class Ping : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_ping_command() { return std::make_unique<Ping>(); }
+std::unique_ptr<Command> make_ping_command() {
+  return std::make_unique<Ping>();
+}
 
 }  // namespace server

@@ -29,7 +29,9 @@ class GetProof : public Command {
     const query::States states(op, branched(op, request));
     const versions::CommitNumber commit = states.place(ref_of(request)).commit;
     const versions::CommitProof proof = states.database().prove(states.transaction(), commit, collection, id);
-    reply.append("commit", hex(states.branches().graph().commit(states.transaction(), commit)->id)).append("collection", collection).append("_id", id);
+    reply.append("commit", hex(states.branches().graph().commit(states.transaction(), commit)->id))
+        .append("collection", collection)
+        .append("_id", id);
     reply.append("present", proof.hash.has_value());
     if (proof.hash) {
       reply.append("hash", hex(*proof.hash));
@@ -57,7 +59,9 @@ class Verify : public Command {
     const query::States states(op, branched(op, request));
     const versions::CommitNumber commit = states.place(ref_of(request)).commit;
     const auto verified = states.database().verify(states.transaction(), commit, deep, damage_max, [&] { op.check_interrupt(); });
-    reply.append("commit", hex(states.branches().graph().commit(states.transaction(), commit)->id)).append("valid", verified.damaged == 0).append("deep", deep);
+    reply.append("commit", hex(states.branches().graph().commit(states.transaction(), commit)->id))
+        .append("valid", verified.damaged == 0)
+        .append("deep", deep);
     append_collections(verified, deep, reply);
     append_count(reply, "damageCount", static_cast<int64_t>(verified.damaged));
     auto list = reply.array("damage");
@@ -89,14 +93,20 @@ class Verify : public Command {
   }
 
   static void append_id(base::BytesView key, bson::Builder& out) {
-    if (const auto id = bson::id_of_key(key)) out.append_all(*id);
-    else out.append("key", base::to_hex(key));
+    if (const auto id = bson::id_of_key(key))
+      out.append_all(*id);
+    else
+      out.append("key", base::to_hex(key));
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_get_proof_command() { return std::make_unique<GetProof>(); }
-std::unique_ptr<Command> make_verify_command() { return std::make_unique<Verify>(); }
+std::unique_ptr<Command> make_get_proof_command() {
+  return std::make_unique<GetProof>();
+}
+std::unique_ptr<Command> make_verify_command() {
+  return std::make_unique<Verify>();
+}
 
 }  // namespace server

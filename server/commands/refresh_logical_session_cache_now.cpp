@@ -23,6 +23,8 @@ class RefreshLogicalSessionCacheNow : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_refresh_logical_session_cache_now_command() { return std::make_unique<RefreshLogicalSessionCacheNow>(); }
+std::unique_ptr<Command> make_refresh_logical_session_cache_now_command() {
+  return std::make_unique<RefreshLogicalSessionCacheNow>();
+}
 
 }  // namespace server

@@ -23,6 +23,8 @@ class RefreshSessions : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_refresh_sessions_command() { return std::make_unique<RefreshSessions>(); }
+std::unique_ptr<Command> make_refresh_sessions_command() {
+  return std::make_unique<RefreshSessions>();
+}
 
 }  // namespace server

@@ -45,13 +45,16 @@ class RenameCollection : public Command {
     storage::Catalog& catalog = write::engine_of(op).catalog();
     const auto source = catalog.find(from);
     const bool capped = source && source->options().capped;  // has no branches
-    if (!capped && write::database_of(from) == write::database_of(to) && write::Replacement::applies(op, to)) return write::rename_on_branch(op, from, to, drop_target);
+    if (!capped && write::database_of(from) == write::database_of(to) && write::Replacement::applies(op, to))
+      return write::rename_on_branch(op, from, to, drop_target);
     catalog.rename(from, to, drop_target);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_rename_collection_command() { return std::make_unique<RenameCollection>(); }
+std::unique_ptr<Command> make_rename_collection_command() {
+  return std::make_unique<RenameCollection>();
+}
 
 }  // namespace server

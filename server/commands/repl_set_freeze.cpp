@@ -8,7 +8,9 @@ namespace {
 class ReplSetFreeze : public ReplicaSetCommand {
  public:
   std::string_view name() const override { return "replSetFreeze"; }
-  std::string_view help() const override { return "{ replSetFreeze : <seconds> }\n'freeze' state of member to the extent we can do that. 0 unfreezes."; }
+  std::string_view help() const override {
+    return "{ replSetFreeze : <seconds> }\n'freeze' state of member to the extent we can do that. 0 unfreezes.";
+  }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const int64_t seconds = request.body.first().to_int64();
@@ -21,6 +23,8 @@ class ReplSetFreeze : public ReplicaSetCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> make_repl_set_freeze_command() { return std::make_unique<ReplSetFreeze>(); }
+std::unique_ptr<Command> make_repl_set_freeze_command() {
+  return std::make_unique<ReplSetFreeze>();
+}
 
 }  // namespace server

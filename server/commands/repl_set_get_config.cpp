@@ -27,6 +27,8 @@ class ReplSetGetConfig : public ReplicaSetCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> make_repl_set_get_config_command() { return std::make_unique<ReplSetGetConfig>(); }
+std::unique_ptr<Command> make_repl_set_get_config_command() {
+  return std::make_unique<ReplSetGetConfig>();
+}
 
 }  // namespace server

@@ -19,7 +19,9 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     const replication::Coordinator& set = set_of(op);
     const replication::Standing now = set.standing();
     if (!now.config) throw base::OperationError(base::ErrorCode::not_yet_initialized, "no replset config has been received");
-    if (!now.self) throw base::OperationError(base::ErrorCode::invalid_replica_set_config, "Our replica set config is invalid or we are not a member of it");
+    if (!now.self)
+      throw base::OperationError(base::ErrorCode::invalid_replica_set_config,
+                                 "Our replica set config is invalid or we are not a member of it");
     const Services& services = op.services();
     const replication::Progress progress = set.progress();
     const replication::SetConfig& config = *now.config;
@@ -28,7 +30,9 @@ class ReplSetGetStatus : public ReplicaSetCommand {
       voters += member.votes;
       data_voters += member.votes && !member.arbiter;
     }
-    reply.append("set", config.name).append("date", bson::Date{services.clock.wall_ms()}).append("myState", static_cast<int32_t>(now.state));
+    reply.append("set", config.name)
+        .append("date", bson::Date{services.clock.wall_ms()})
+        .append("myState", static_cast<int32_t>(now.state));
     reply.append("term", now.term);
     const std::string source = peers::sync_source(now);
     const replication::MemberConfig* source_member = config.member(source);
@@ -40,7 +44,9 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     append_optimes(reply, progress);
     if (now.primary == now.self && now.primary) {
       auto metrics = reply.object("electionCandidateMetrics");
-      metrics.append("lastElectionReason", "electionTimeout").append("lastElectionDate", bson::Date{now.elected_ms}).append("electionTerm", now.term);
+      metrics.append("lastElectionReason", "electionTimeout")
+          .append("lastElectionDate", bson::Date{now.elected_ms})
+          .append("electionTerm", now.term);
       metrics.append("electionTimeoutMillis", config.election_timeout_ms).append("newTermStartDate", bson::Date{now.elected_ms});
     }
     const auto initial_sync = request.body.find("initialSync");
@@ -48,8 +54,10 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     auto members = reply.array("members");
     for (const auto& member : config.members) {
       auto one = members.object();
-      if (&member == now.self) append_self(one, op, now, progress);
-      else append_other(one, op, now, member, services.members ? services.members->view(member.host) : peers::MemberView());
+      if (&member == now.self)
+        append_self(one, op, now, progress);
+      else
+        append_other(one, op, now, member, services.members ? services.members->view(member.host) : peers::MemberView());
     }
   }
 
@@ -62,12 +70,14 @@ class ReplSetGetStatus : public ReplicaSetCommand {
       replication::append_optime(optimes, "readConcernMajorityOpTime", progress.committed.optime);
       replication::append_optime(optimes, "appliedOpTime", progress.applied.optime);
       replication::append_optime(optimes, "durableOpTime", progress.durable.optime);
-      optimes.append("lastAppliedWallTime", bson::Date{progress.applied.wall_ms}).append("lastDurableWallTime", bson::Date{progress.durable.wall_ms});
+      optimes.append("lastAppliedWallTime", bson::Date{progress.applied.wall_ms})
+          .append("lastDurableWallTime", bson::Date{progress.durable.wall_ms});
     }
   }
 
   // This member, as it knows itself.
-  static void append_self(bson::Builder& out, const OperationContext& op, const replication::Standing& now, const replication::Progress& progress) {
+  static void append_self(bson::Builder& out, const OperationContext& op, const replication::Standing& now,
+                          const replication::Progress& progress) {
     const int64_t up_s = op.services().clock.monotonic_us() / 1'000'000 - started_s();
     out.append("_id", now.self->id).append("name", now.self->host).append("health", 1.0);
     append_state(out, now.state, replication::state_name(now.state), up_s);
@@ -83,8 +93,8 @@ class ReplSetGetStatus : public ReplicaSetCommand {
   }
 
   // Another one, as its last heartbeat left it.
-  static void append_other(bson::Builder& out, const OperationContext& op, const replication::Standing& now, const replication::MemberConfig& member,
-                           const peers::MemberView& view) {
+  static void append_other(bson::Builder& out, const OperationContext& op, const replication::Standing& now,
+                           const replication::MemberConfig& member, const peers::MemberView& view) {
     using Health = peers::MemberView::Health;
     const bool up = view.health == Health::up;
     const int64_t up_s = up ? (op.services().clock.monotonic_us() - view.up_since_us) / 1'000'000 : 0;
@@ -102,13 +112,15 @@ class ReplSetGetStatus : public ReplicaSetCommand {
     out.append("pingMs", view.ping_ms).append("lastHeartbeatMessage", view.message);
     append_source(out, *now.config, view.said.sync_source);
     if (state == replication::MemberState::primary) {
-      append_election(out, now.primary == &member && now.elected_ms > 0 ? peers::election_time(now) : view.said.election_time.value_or(bson::Timestamp{}));
+      append_election(out, now.primary == &member && now.elected_ms > 0 ? peers::election_time(now)
+                                                                        : view.said.election_time.value_or(bson::Timestamp{}));
     }
     append_config(out, view.said.config);
   }
 
   // Who leads is known from consensus before a heartbeat tells.
-  static replication::MemberState state_of(const replication::Standing& now, const replication::MemberConfig& member, const peers::MemberView& view) {
+  static replication::MemberState state_of(const replication::Standing& now, const replication::MemberConfig& member,
+                                           const peers::MemberView& view) {
     using replication::MemberState;
     if (view.health == peers::MemberView::Health::down) return MemberState::down;
     if (view.health == peers::MemberView::Health::unknown) return MemberState::unknown;
@@ -145,6 +157,8 @@ class ReplSetGetStatus : public ReplicaSetCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> make_repl_set_get_status_command() { return std::make_unique<ReplSetGetStatus>(); }
+std::unique_ptr<Command> make_repl_set_get_status_command() {
+  return std::make_unique<ReplSetGetStatus>();
+}
 
 }  // namespace server

@@ -50,6 +50,8 @@ class ReplSetHeartbeat : public ReplicaSetCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> make_repl_set_heartbeat_command() { return std::make_unique<ReplSetHeartbeat>(); }
+std::unique_ptr<Command> make_repl_set_heartbeat_command() {
+  return std::make_unique<ReplSetHeartbeat>();
+}
 
 }  // namespace server

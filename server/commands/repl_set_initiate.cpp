@@ -26,6 +26,8 @@ class ReplSetInitiate : public ReplicaSetCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> make_repl_set_initiate_command() { return std::make_unique<ReplSetInitiate>(); }
+std::unique_ptr<Command> make_repl_set_initiate_command() {
+  return std::make_unique<ReplSetInitiate>();
+}
 
 }  // namespace server

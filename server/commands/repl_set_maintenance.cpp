@@ -10,11 +10,15 @@ class ReplSetMaintenance : public ReplicaSetCommand {
   std::string_view name() const override { return "replSetMaintenance"; }
   std::string_view help() const override { return "{ replSetMaintenance : bool }\nEnable or disable maintenance mode."; }
 
-  void run(OperationContext& op, const Request& request, bson::Builder&) override { set_of(op).maintain(request.body.first().truthy()); }
+  void run(OperationContext& op, const Request& request, bson::Builder&) override {
+    set_of(op).maintain(request.body.first().truthy());
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_repl_set_maintenance_command() { return std::make_unique<ReplSetMaintenance>(); }
+std::unique_ptr<Command> make_repl_set_maintenance_command() {
+  return std::make_unique<ReplSetMaintenance>();
+}
 
 }  // namespace server

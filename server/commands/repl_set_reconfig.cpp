@@ -22,6 +22,8 @@ class ReplSetReconfig : public ReplicaSetCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> make_repl_set_reconfig_command() { return std::make_unique<ReplSetReconfig>(); }
+std::unique_ptr<Command> make_repl_set_reconfig_command() {
+  return std::make_unique<ReplSetReconfig>();
+}
 
 }  // namespace server

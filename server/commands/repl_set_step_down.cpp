@@ -10,7 +10,8 @@ class ReplSetStepDown : public ReplicaSetCommand {
  public:
   std::string_view name() const override { return "replSetStepDown"; }
   std::string_view help() const override {
-    return "{ replSetStepDown : <seconds> }\nStep down as primary.  Will not try to reelect self for the specified time period (1 minute if no numeric secs value specified, "
+    return "{ replSetStepDown : <seconds> }\nStep down as primary.  Will not try to reelect self for the specified time period "
+           "(1 minute if no numeric secs value specified, "
            "or secs is 0).\n(If another member with same priority takes over in the meantime, it will stay primary.)";
   }
 
@@ -21,8 +22,10 @@ class ReplSetStepDown : public ReplicaSetCommand {
     int64_t period_s = request.body.first().is_number() ? request.body.first().to_int64() : 0;
     if (period_s == 0) period_s = 60;
     if (period_s < 0) throw base::OperationError(base::ErrorCode::bad_value, "stepdown period must be a positive integer");
-    const int64_t catch_up_s = arguments.integer("secondaryCatchUpPeriodSecs").value_or(force ? 0 : std::min<int64_t>(10, period_s));
-    if (catch_up_s < 0) throw base::OperationError(base::ErrorCode::bad_value, "secondaryCatchUpPeriodSecs period must be a positive or absent");
+    const int64_t catch_up_s =
+        arguments.integer("secondaryCatchUpPeriodSecs").value_or(force ? 0 : std::min<int64_t>(10, period_s));
+    if (catch_up_s < 0)
+      throw base::OperationError(base::ErrorCode::bad_value, "secondaryCatchUpPeriodSecs period must be a positive or absent");
     if (period_s < catch_up_s) {
       throw base::OperationError(base::ErrorCode::bad_value, "stepdown period must be longer than secondaryCatchUpPeriodSecs");
     }
@@ -32,6 +35,8 @@ class ReplSetStepDown : public ReplicaSetCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> make_repl_set_step_down_command() { return std::make_unique<ReplSetStepDown>(); }
+std::unique_ptr<Command> make_repl_set_step_down_command() {
+  return std::make_unique<ReplSetStepDown>();
+}
 
 }  // namespace server

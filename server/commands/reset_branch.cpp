@@ -69,7 +69,11 @@ class RenameBranch : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_reset_branch_command() { return std::make_unique<ResetBranch>(); }
-std::unique_ptr<Command> make_rename_branch_command() { return std::make_unique<RenameBranch>(); }
+std::unique_ptr<Command> make_reset_branch_command() {
+  return std::make_unique<ResetBranch>();
+}
+std::unique_ptr<Command> make_rename_branch_command() {
+  return std::make_unique<RenameBranch>();
+}
 
 }  // namespace server

@@ -15,13 +15,16 @@ class RestartInPlace : public Command {
   bool admin_only() const override { return true; }
 
   void run(OperationContext& op, const Request& request, bson::Builder&) override {
-    if (!op.services().fail_points.enabled) throw base::OperationError(base::ErrorCode::command_not_found, "no such command: 'restartInPlace'");
+    if (!op.services().fail_points.enabled)
+      throw base::OperationError(base::ErrorCode::command_not_found, "no such command: 'restartInPlace'");
     op.services().restart(std::string(Arguments(request).string("reason").value_or("a test asked for it")));
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_restart_in_place_command() { return std::make_unique<RestartInPlace>(); }
+std::unique_ptr<Command> make_restart_in_place_command() {
+  return std::make_unique<RestartInPlace>();
+}
 
 }  // namespace server

@@ -21,7 +21,8 @@ class RetentionCommand : public Command {
   std::string_view help() const override {
     return "which commits of the database stay, or are to from now on\n"
            "{ retention: 1 } or { retention: { newest: <so many of each branch>, youngerThanSeconds: <number> } }\n"
-           "A commit stays for either reason, and where it is a branch's last, tagged, waits to be merged or has lines part at it. {}: all stay.";
+           "A commit stays for either reason, and where it is a branch's last, tagged, waits to be merged or has lines part at "
+           "it. {}: all stay.";
   }
   std::optional<FieldNames> fields() const override { return FieldNames(); }
   bool writes() const override { return true; }
@@ -46,7 +47,8 @@ class RetentionCommand : public Command {
     versions::RetentionPolicy policy;
     const auto at_least_one = [&](std::string_view name, int64_t max) -> std::optional<int64_t> {
       const auto number = arguments.integer(name);
-      if (number && (*number < 1 || *number > max)) throw OperationError(ErrorCode::bad_value, "'" + std::string(name) + "' must be from 1 to " + std::to_string(max));
+      if (number && (*number < 1 || *number > max))
+        throw OperationError(ErrorCode::bad_value, "'" + std::string(name) + "' must be from 1 to " + std::to_string(max));
       return number;
     };
     if (const auto newest = at_least_one("newest", INT64_MAX)) policy.newest = static_cast<uint64_t>(*newest);
@@ -59,7 +61,8 @@ class Sweep : public Command {
  public:
   std::string_view name() const override { return "sweep"; }
   std::string_view help() const override {
-    return "drop the commits that need not stay, now; what they alone show is freed\n{ sweep: 1 }\nWithout it that happens in the background.";
+    return "drop the commits that need not stay, now; what they alone show is freed\n{ sweep: 1 }\nWithout it that happens in "
+           "the background.";
   }
   std::optional<FieldNames> fields() const override { return FieldNames(); }
   bool writes() const override { return true; }
@@ -77,7 +80,8 @@ class Purge : public Command {
  public:
   std::string_view name() const override { return "purge"; }
   std::string_view help() const override {
-    return "erase a document from all branches, commits and snapshots\n{ purge: <collection>, _id: <value> }\nCommits keep their ids; the log keeps its entries until it is cut. There is no way back.";
+    return "erase a document from all branches, commits and snapshots\n{ purge: <collection>, _id: <value> }\nCommits keep their "
+           "ids; the log keeps its entries until it is cut. There is no way back.";
   }
   bool takes_collection() const override { return true; }
   std::optional<FieldNames> fields() const override {
@@ -99,8 +103,14 @@ class Purge : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_retention_command() { return std::make_unique<RetentionCommand>(); }
-std::unique_ptr<Command> make_sweep_command() { return std::make_unique<Sweep>(); }
-std::unique_ptr<Command> make_purge_command() { return std::make_unique<Purge>(); }
+std::unique_ptr<Command> make_retention_command() {
+  return std::make_unique<RetentionCommand>();
+}
+std::unique_ptr<Command> make_sweep_command() {
+  return std::make_unique<Sweep>();
+}
+std::unique_ptr<Command> make_purge_command() {
+  return std::make_unique<Purge>();
+}
 
 }  // namespace server

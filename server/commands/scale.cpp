@@ -14,8 +14,10 @@ int64_t scale_of(const Arguments& arguments) {
 }
 
 void append_count(bson::Builder& out, std::string_view name, int64_t value) {
-  if (value == static_cast<int32_t>(value)) out.append(name, static_cast<int32_t>(value));
-  else out.append(name, value);
+  if (value == static_cast<int32_t>(value))
+    out.append(name, static_cast<int32_t>(value));
+  else
+    out.append(name, value);
 }
 
 }  // namespace server

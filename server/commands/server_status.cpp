@@ -16,7 +16,9 @@ constexpr int usual_port = 27017;
 class ServerStatus : public Command {
  public:
   std::string_view name() const override { return "serverStatus"; }
-  std::string_view help() const override { return "returns lots of administrative server statistics. Optionally set {..., section: 0|1} to leave a section out or in."; }
+  std::string_view help() const override {
+    return "returns lots of administrative server statistics. Optionally set {..., section: 0|1} to leave a section out or in.";
+  }
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Services& services = op.services();
@@ -48,6 +50,8 @@ class ServerStatus : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_server_status_command() { return std::make_unique<ServerStatus>(); }
+std::unique_ptr<Command> make_server_status_command() {
+  return std::make_unique<ServerStatus>();
+}
 
 }  // namespace server

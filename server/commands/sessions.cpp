@@ -14,7 +14,8 @@ bson::DocumentView session_ids(const Request& request) {
     const std::string path = request.command + "." + name + "." + std::string(element.name);
     if (!element.is_object()) {
       throw base::OperationError(base::ErrorCode::type_mismatch, "BSON field '" + path + "' is the wrong type '" +
-                                                                     std::string(bson::type_name(element.type())) + "', expected type 'object'");
+                                                                     std::string(bson::type_name(element.type())) +
+                                                                     "', expected type 'object'");
     }
     const auto id = element.as_document().find("id");
     if (!id.exists()) throw base::OperationError(40414, "BSON field '" + path + ".id' is missing but a required field");

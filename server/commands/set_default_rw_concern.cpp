@@ -57,8 +57,10 @@ class SetDefaultRWConcern : public Command {
     bson::Builder out;
     const auto put = [&](std::string_view field, const std::optional<bson::DocumentView>& given) {
       const auto kept = before.find(field);
-      if (given && !given->empty()) out.append(field, *given);
-      else if (!given && kept.is_object()) out.append(field, kept.as_document());
+      if (given && !given->empty())
+        out.append(field, *given);
+      else if (!given && kept.is_object())
+        out.append(field, kept.as_document());
     };
     put("defaultReadConcern", read);
     put("defaultWriteConcern", write);
@@ -82,6 +84,8 @@ class SetDefaultRWConcern : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_set_default_rw_concern_command() { return std::make_unique<SetDefaultRWConcern>(); }
+std::unique_ptr<Command> make_set_default_rw_concern_command() {
+  return std::make_unique<SetDefaultRWConcern>();
+}
 
 }  // namespace server

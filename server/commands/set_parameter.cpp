@@ -24,15 +24,21 @@ class SetParameter : public Command {
       if (is_generic_argument(field->name)) continue;
       const bson::Value before = op.services().parameters.set(field->name, *field);
       base::log(base::Severity::info, base::LogComponent::command, 23435, "Successfully set parameter",
-                base::Attributes().add("parameterName", field->name).json("newValue", bson::to_json(*field)).json("oldValue", bson::to_json(before.view())));
+                base::Attributes()
+                    .add("parameterName", field->name)
+                    .json("newValue", bson::to_json(*field))
+                    .json("oldValue", bson::to_json(before.view())));
       if (set++ == 0) reply.append("was", before);
     }
-    if (set == 0) throw base::OperationError(base::ErrorCode::invalid_options, "no option found to set, use help:true to see options ");
+    if (set == 0)
+      throw base::OperationError(base::ErrorCode::invalid_options, "no option found to set, use help:true to see options ");
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_set_parameter_command() { return std::make_unique<SetParameter>(); }
+std::unique_ptr<Command> make_set_parameter_command() {
+  return std::make_unique<SetParameter>();
+}
 
 }  // namespace server

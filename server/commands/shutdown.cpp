@@ -33,13 +33,16 @@ class Shutdown : public Command {
     if (!is_local(op.client())) {
       throw base::OperationError(base::ErrorCode::unauthorized, "shutdown must run from localhost when running db without auth");
     }
-    base::log(base::Severity::info, base::LogComponent::command, 4695400, "Shutdown requested by a client", base::Attributes().add("remote", op.client().remote()));
+    base::log(base::Severity::info, base::LogComponent::command, 4695400, "Shutdown requested by a client",
+              base::Attributes().add("remote", op.client().remote()));
     op.services().request_shutdown(0);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_shutdown_command() { return std::make_unique<Shutdown>(); }
+std::unique_ptr<Command> make_shutdown_command() {
+  return std::make_unique<Shutdown>();
+}
 
 }  // namespace server

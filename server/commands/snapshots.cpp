@@ -35,7 +35,8 @@ class CreateSnapshot : public Command {
   std::string_view name() const override { return "createSnapshot"; }
   std::string_view help() const override {
     return "declare a snapshot of the whole server\n{ createSnapshot: 1, name: <string> } or { createSnapshot: <name> }\n"
-           "What is overwritten from now on stays readable as <database>@<name>, or <database>@s<number>. Nobody waits, nothing is copied.";
+           "What is overwritten from now on stays readable as <database>@<name>, or <database>@s<number>. Nobody waits, nothing "
+           "is copied.";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"name"};
@@ -48,19 +49,23 @@ class CreateSnapshot : public Command {
     auto given = arguments.string("name");
     // As branches and tags are named, too.
     if (arguments.any("createSnapshot").is_string()) {
-      if (given) throw OperationError(ErrorCode::invalid_options, "a snapshot has one name: that of 'createSnapshot' or of 'name'");
+      if (given)
+        throw OperationError(ErrorCode::invalid_options, "a snapshot has one name: that of 'createSnapshot' or of 'name'");
       given = arguments.string("createSnapshot");
     }
     if (given) versions::check_snapshot_name(*given);
     past_of(op);
-    append_snapshot(op.services().databases->declare_snapshot(std::string(given.value_or("")), [&] { op.check_interrupt(); }), reply);
+    append_snapshot(op.services().databases->declare_snapshot(std::string(given.value_or("")), [&] { op.check_interrupt(); }),
+                    reply);
   }
 };
 
 class ListSnapshots : public Command {
  public:
   std::string_view name() const override { return "listSnapshots"; }
-  std::string_view help() const override { return "the declared snapshots, oldest first\n{ listSnapshots: 1, cursor: { batchSize: <int> } }"; }
+  std::string_view help() const override {
+    return "the declared snapshots, oldest first\n{ listSnapshots: 1, cursor: { batchSize: <int> } }";
+  }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"cursor"};
     return names;
@@ -93,15 +98,22 @@ class DropSnapshot : public Command {
     const auto named = past.snapshots().find(ref);
     // A time names whichever is the newest then: not to be dropped by.
     const bool meant = named && (named->name == ref || "s" + std::to_string(named->number) == ref);
-    if (!meant || !op.services().databases->drop_snapshot(named->number)) throw OperationError(ErrorCode::namespace_not_found, "there is no snapshot '" + ref + "'");
+    if (!meant || !op.services().databases->drop_snapshot(named->number))
+      throw OperationError(ErrorCode::namespace_not_found, "there is no snapshot '" + ref + "'");
     append_snapshot(*named, reply);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_create_snapshot_command() { return std::make_unique<CreateSnapshot>(); }
-std::unique_ptr<Command> make_list_snapshots_command() { return std::make_unique<ListSnapshots>(); }
-std::unique_ptr<Command> make_drop_snapshot_command() { return std::make_unique<DropSnapshot>(); }
+std::unique_ptr<Command> make_create_snapshot_command() {
+  return std::make_unique<CreateSnapshot>();
+}
+std::unique_ptr<Command> make_list_snapshots_command() {
+  return std::make_unique<ListSnapshots>();
+}
+std::unique_ptr<Command> make_drop_snapshot_command() {
+  return std::make_unique<DropSnapshot>();
+}
 
 }  // namespace server

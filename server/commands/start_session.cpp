@@ -39,6 +39,8 @@ class StartSession : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_start_session_command() { return std::make_unique<StartSession>(); }
+std::unique_ptr<Command> make_start_session_command() {
+  return std::make_unique<StartSession>();
+}
 
 }  // namespace server

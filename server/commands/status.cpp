@@ -20,8 +20,10 @@ class Status : public Command {
     storage::Transaction transaction(write::engine_of(op), storage::Transaction::Mode::read);
     const versions::Place place = database->place(transaction, ref_of(request));
     if (place.branch) reply.append("branch", place.branch->name);
-    reply.append("commit", hex(database->branches().graph().commit(transaction, place.commit)->id)).append("readOnly", !place.branch);
-    const auto changes = place.branch ? database->changes(transaction, *place.branch) : std::vector<versions::BranchedDatabase::Changes>();
+    reply.append("commit", hex(database->branches().graph().commit(transaction, place.commit)->id))
+        .append("readOnly", !place.branch);
+    const auto changes =
+        place.branch ? database->changes(transaction, *place.branch) : std::vector<versions::BranchedDatabase::Changes>();
     reply.append("clean", changes.empty());
     if (const auto merge = place.branch ? database->open_merge(transaction, *place.branch) : std::nullopt) {
       bson::Builder merging = reply.object("merging");
@@ -43,6 +45,8 @@ class Status : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_status_command() { return std::make_unique<Status>(); }
+std::unique_ptr<Command> make_status_command() {
+  return std::make_unique<Status>();
+}
 
 }  // namespace server

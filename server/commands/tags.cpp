@@ -14,7 +14,8 @@ class CreateTag : public Command {
  public:
   std::string_view name() const override { return "createTag"; }
   std::string_view help() const override {
-    return "name a commit for good\n{ createTag: <name>, from: <branch, tag or commit; default what the database's name says> }\nOf a branch it is the last commit.";
+    return "name a commit for good\n{ createTag: <name>, from: <branch, tag or commit; default what the database's name says> "
+           "}\nOf a branch it is the last commit.";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"from"};
@@ -78,8 +79,14 @@ class ListTags : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_create_tag_command() { return std::make_unique<CreateTag>(); }
-std::unique_ptr<Command> make_drop_tag_command() { return std::make_unique<DropTag>(); }
-std::unique_ptr<Command> make_list_tags_command() { return std::make_unique<ListTags>(); }
+std::unique_ptr<Command> make_create_tag_command() {
+  return std::make_unique<CreateTag>();
+}
+std::unique_ptr<Command> make_drop_tag_command() {
+  return std::make_unique<DropTag>();
+}
+std::unique_ptr<Command> make_list_tags_command() {
+  return std::make_unique<ListTags>();
+}
 
 }  // namespace server

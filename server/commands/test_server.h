@@ -13,7 +13,7 @@ namespace server {
 // run() may be called from many threads.
 class TestServer {
  public:
-  TestServer();                                 // on a directory of its own
+  TestServer();                                  // on a directory of its own
   explicit TestServer(const std::string& path);  // on one that is there
 
   bson::Document run(bson::DocumentView command) { return assembly_->run("test", command); }

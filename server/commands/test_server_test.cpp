@@ -38,7 +38,8 @@ bool covers(const bson::ValueView& whole, const bson::ValueView& part) {
 void check_covers(const bson::Document& command, const bson::Document& reply, const std::string& wanted) {
   INFO(bson::to_shell(command) << "\n  answered " << bson::to_shell(reply));
   const bson::Document part = bson::json(wanted);
-  CHECK(covers(bson::ValueView(bson::Type::object, reply.view().bytes()), bson::ValueView(bson::Type::object, part.view().bytes())));
+  CHECK(covers(bson::ValueView(bson::Type::object, reply.view().bytes()),
+               bson::ValueView(bson::Type::object, part.view().bytes())));
 }
 
 }  // namespace
@@ -54,7 +55,9 @@ void TestServer::expect(const std::string& db, const std::string& command, const
   check_covers(document, run(db, document), reply);
 }
 
-void TestServer::expect(const bson::Document& command, const std::string& reply) { check_covers(command, run(command), reply); }
+void TestServer::expect(const bson::Document& command, const std::string& reply) {
+  check_covers(command, run(command), reply);
+}
 
 std::string TestServer::documents(const std::string& command) {
   const bson::Document reply = run(bson::json(command));

@@ -109,7 +109,8 @@ class Update : public Command {
   }
 
  private:
-  static write::UpdateOutcome run_once(OperationContext& op, const std::string& ns, size_t index, const write::UpdateStatement& statement) {
+  static write::UpdateOutcome run_once(OperationContext& op, const std::string& ns, size_t index,
+                                       const write::UpdateStatement& statement) {
     if (op.retry) op.retry->at(index);
     if (op.retry && op.retry->executed()) return write::executed_update(op);
     return write::run_update(op, ns, statement);
@@ -118,6 +119,8 @@ class Update : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_update_command() { return std::make_unique<Update>(); }
+std::unique_ptr<Command> make_update_command() {
+  return std::make_unique<Update>();
+}
 
 }  // namespace server

@@ -24,7 +24,8 @@ void append_list(bson::Builder& reply, std::string_view name, const std::vector<
 }
 
 // MongoDB shows the values of extra entries, too. From a key string alone their types can't be told: it is shown itself.
-void append_entries(bson::Builder& reply, std::string_view name, const std::vector<storage::ValidateReport::IndexEntry>& entries) {
+void append_entries(bson::Builder& reply, std::string_view name,
+                    const std::vector<storage::ValidateReport::IndexEntry>& entries) {
   auto list = reply.array(name);
   for (const auto& entry : entries) {
     auto one = list.object();
@@ -41,7 +42,8 @@ constexpr size_t corrupt_records_max = 10'000;
 
 // What the log still has whole: contents that were replaced or deleted but that others are based on, and those of
 // capped collections.
-std::optional<storage::Bytes> copy_in_log(storage::Engine& engine, const storage::Collection& collection, storage::Stamp generation) {
+std::optional<storage::Bytes> copy_in_log(storage::Engine& engine, const storage::Collection& collection,
+                                          storage::Stamp generation) {
   const auto log = engine.catalog().open("local.oplog.rs");
   if (!log) return std::nullopt;
   try {
@@ -72,8 +74,8 @@ void append_repair(const storage::RepairReport& repair, bson::Builder& reply) {
   append_count(reply, "numCorrectedChainEntries", repair.corrected_chains);
 }
 
-void append_report(const storage::Collection& collection, const storage::ValidateReport& report, const storage::RepairReport* repair,
-                   const std::vector<storage::RecordId>& corrupt, bson::Builder& reply) {
+void append_report(const storage::Collection& collection, const storage::ValidateReport& report,
+                   const storage::RepairReport* repair, const std::vector<storage::RecordId>& corrupt, bson::Builder& reply) {
   reply.append("ns", collection.ns()).append("uuid", bson::Binary{4, collection.uuid_bytes()});
   append_count(reply, "nInvalidDocuments", report.invalid_documents);
   reply.append("nNonCompliantDocuments", 0);
@@ -104,7 +106,8 @@ void append_report(const storage::Collection& collection, const storage::Validat
   }
   if (repaired) append_repair(*repair, reply);
   if (!report.valid) {
-    reply.append("advice", "The collection is damaged in the places that `errors` names; restore them from a backup or another member.");
+    reply.append("advice",
+                 "The collection is damaged in the places that `errors` names; restore them from a backup or another member.");
   }
 }
 
@@ -117,8 +120,8 @@ class Validate : public Command {
            "{ validate: \"collection\", full: <bool>, repair: <bool> }";
   }
   std::optional<FieldNames> fields() const override {
-    static constexpr std::string_view names[] = {"full", "background", "repair", "enforceFastCount", "checkBSONConformance",
-                                                 "metadata", "scandata", "fixMultikey"};
+    static constexpr std::string_view names[] = {
+        "full", "background", "repair", "enforceFastCount", "checkBSONConformance", "metadata", "scandata", "fixMultikey"};
     return names;
   }
   bool takes_collection() const override { return true; }
@@ -134,8 +137,9 @@ class Validate : public Command {
                            "Running the validate command with both { background: true } and { repair: true } is not supported.");
     }
     if (repair && fix_multikey == false) {
-      throw OperationError(ErrorCode::invalid_options,
-                           "Running the validate command with both { fixMultikey: false } and { repair: true } is not supported.");
+      throw OperationError(
+          ErrorCode::invalid_options,
+          "Running the validate command with both { fixMultikey: false } and { repair: true } is not supported.");
     }
     if (fix_multikey.value_or(false) && !repair) {
       throw OperationError(ErrorCode::command_not_supported, "validate repairs as a whole or not at all: use {repair: true}");
@@ -171,7 +175,8 @@ class Validate : public Command {
       return append_report(*collection, report.after, &report, {}, reply);
     }
     auto report = catalog.validate(collection, full, interrupted);
-    if (report.indexes.empty() && !collection->indexes().empty()) report.warnings.push_back("Of " + ns + " the documents were checked, and not the indexes: it can't be written to.");
+    if (report.indexes.empty() && !collection->indexes().empty())
+      report.warnings.push_back("Of " + ns + " the documents were checked, and not the indexes: it can't be written to.");
     if (enforce_count && report.records_said != report.records) {
       report.valid = false;
       report.errors.push_back("fast count (" + std::to_string(report.records_said) + ") does not match number of records (" +
@@ -185,6 +190,8 @@ class Validate : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_validate_command() { return std::make_unique<Validate>(); }
+std::unique_ptr<Command> make_validate_command() {
+  return std::make_unique<Validate>();
+}
 
 }  // namespace server

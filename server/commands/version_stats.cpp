@@ -16,7 +16,8 @@ class VersionStats : public Command {
  public:
   std::string_view name() const override { return "versionStats"; }
   std::string_view help() const override {
-    return "what the database has in branches, commits and versions, and what these take\n{ versionStats: 1, perBranch: <bool; documents of each branch, too> }";
+    return "what the database has in branches, commits and versions, and what these take\n{ versionStats: 1, perBranch: <bool; "
+           "documents of each branch, too> }";
   }
   std::optional<FieldNames> fields() const override {
     static constexpr std::string_view names[] = {"perBranch"};
@@ -115,6 +116,8 @@ class VersionStats : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_version_stats_command() { return std::make_unique<VersionStats>(); }
+std::unique_ptr<Command> make_version_stats_command() {
+  return std::make_unique<VersionStats>();
+}
 
 }  // namespace server

@@ -15,6 +15,8 @@ class Whatsmyuri : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_whatsmyuri_command() { return std::make_unique<Whatsmyuri>(); }
+std::unique_ptr<Command> make_whatsmyuri_command() {
+  return std::make_unique<Whatsmyuri>();
+}
 
 }  // namespace server

@@ -53,9 +53,11 @@ TEST_CASE("what can't be inserted is refused, document by document or as a whole
   TestServer server;
   server.expect(R"({insert: "c", documents: [{_id: [1]}]})",
                 R"({n: 0, writeErrors: [{index: 0, code: 53, errmsg: "The '_id' value cannot be of type array"}]})");
-  server.expect(R"({insert: "c", documents: [{_id: {"$a": 1}}]})",
-                R"({n: 0, writeErrors: [{index: 0, code: 52, errmsg: "_id fields may not contain '$'-prefixed fields: $a is not valid for storage."}]})");
-  server.expect(R"({insert: "c"})", R"({ok: 0.0, code: 40414, errmsg: "BSON field 'insert.documents' is missing but a required field"})");
+  server.expect(
+      R"({insert: "c", documents: [{_id: {"$a": 1}}]})",
+      R"({n: 0, writeErrors: [{index: 0, code: 52, errmsg: "_id fields may not contain '$'-prefixed fields: $a is not valid for storage."}]})");
+  server.expect(R"({insert: "c"})",
+                R"({ok: 0.0, code: 40414, errmsg: "BSON field 'insert.documents' is missing but a required field"})");
   server.expect(R"({insert: "c", documents: []})",
                 R"({ok: 0.0, code: 16, errmsg: "Write batch sizes must be between 1 and 100000. Got 0 operations."})");
   server.expect(R"({insert: "c", documents: [{}], ordered: 1})",
@@ -133,8 +135,9 @@ TEST_CASE("the positional operator stands for the element the query matched") {
 TEST_CASE("an update may be a pipeline of stages") {
   TestServer server;
   server.run(json(R"({insert: "c", documents: [{_id: 1, a: 2, b: 3}]})"));
-  server.expect(R"({update: "c", updates: [{q: {_id: 1}, u: [{$set: {sum: {$add: ["$a", "$b", "$$more"]}}}, {$unset: "a"}], c: {more: 5}}]})",
-                R"({n: 1, nModified: 1})");
+  server.expect(
+      R"({update: "c", updates: [{q: {_id: 1}, u: [{$set: {sum: {$add: ["$a", "$b", "$$more"]}}}, {$unset: "a"}], c: {more: 5}}]})",
+      R"({n: 1, nModified: 1})");
   CHECK(server.documents(R"({find: "c"})") == "[{_id: 1, b: 3, sum: 10}]");
   server.expect(R"({findAndModify: "c", query: {_id: 2}, update: [{$replaceWith: {x: {$literal: 1}}}], upsert: true, new: true})",
                 R"({value: {x: 1}})");
@@ -146,8 +149,9 @@ TEST_CASE("an update may be a pipeline of stages") {
 TEST_CASE("variables of let are seen by queries") {
   TestServer server;
   server.run(json(R"({insert: "c", documents: [{_id: 1, a: 2}, {_id: 2, a: 7}]})"));
-  server.expect(R"({update: "c", updates: [{q: {$expr: {$eq: ["$a", "$$x"]}}, u: {$set: {hit: true}}}], let: {x: {$add: [3, 4]}}})",
-                R"({n: 1})");
+  server.expect(
+      R"({update: "c", updates: [{q: {$expr: {$eq: ["$a", "$$x"]}}, u: {$set: {hit: true}}}], let: {x: {$add: [3, 4]}}})",
+      R"({n: 1})");
   CHECK(server.documents(R"({find: "c", filter: {hit: true}})") == "[{_id: 2, a: 7, hit: true}]");
   server.expect(R"({delete: "c", deletes: [{q: {$expr: {$eq: ["$a", "$$x"]}}, limit: 0}], let: {x: 2}})", R"({n: 1})");
 }
@@ -171,10 +175,12 @@ TEST_CASE("what users write is in the log") {
   server.run(json(R"({update: "c", updates: [{q: {_id: 1}, u: {b: 2}}]})"));
   server.run(json(R"({update: "c", updates: [{q: {_id: 1}, u: {$set: {b: 2}}}]})"));  // changes nothing
   server.run(json(R"({delete: "c", deletes: [{q: {_id: 1}, limit: 1}]})"));
-  const auto reply = server.run("local", json(R"({find: "oplog.rs", filter: {ns: "test.c"}, sort: {$natural: 1}, projection: {op: 1, o: 1, _id: 0}})"));
+  const auto reply = server.run(
+      "local", json(R"({find: "oplog.rs", filter: {ns: "test.c"}, sort: {$natural: 1}, projection: {op: 1, o: 1, _id: 0}})"));
   CHECK(bson::to_shell(reply["cursor"].as_document()["firstBatch"]) ==
         "[ { op: \"i\", o: { _id: 1, a: 1 } }, { op: \"u\", o: { _id: 1, b: 2 } }, { op: \"d\", o: { _id: 1 } } ]");
-  server.expect("local", R"({insert: "oplog.rs", documents: [{a: 1}]})", R"({ok: 0.0, code: 73, errmsg: "cannot write to local.oplog.rs"})");
+  server.expect("local", R"({insert: "oplog.rs", documents: [{a: 1}]})",
+                R"({ok: 0.0, code: 73, errmsg: "cannot write to local.oplog.rs"})");
   server.expect("local", R"({drop: "oplog.rs"})", R"({ok: 0.0, code: 20})");
 }
 
@@ -209,7 +215,8 @@ TEST_CASE("a change of many large documents is several transactions, none too la
     server.expect(insert.done(), R"({n: 1})");
   }
   const storage::Stamp from = server.services().engine->all_committed();
-  server.expect(R"({update: "c", updates: [{q: {}, u: [{$set: {pad: {$concat: ["$pad", "q"]}, again: "$pad"}}], multi: true}]})", R"({n: 24, nModified: 24})");
+  server.expect(R"({update: "c", updates: [{q: {}, u: [{$set: {pad: {$concat: ["$pad", "q"]}, again: "$pad"}}], multi: true}]})",
+                R"({n: 24, nModified: 24})");
   replication::LogReader reader(*server.services().engine, *server.services().oplog);
   const auto records = reader.read(from, server.services().engine->all_committed(), SIZE_MAX);
   CHECK(records.size() >= 4);
@@ -287,8 +294,8 @@ TEST_CASE("a queue hands out each of its documents once") {
   for (int i = 0; i < 4; ++i) {
     workers.emplace_back([&] {
       for (;;) {
-        const auto reply = server.run(
-            json(R"({findAndModify: "q", query: {state: "new"}, sort: {_id: 1}, update: {$set: {state: "taken"}}})"));
+        const auto reply =
+            server.run(json(R"({findAndModify: "q", query: {state: "new"}, sort: {_id: 1}, update: {$set: {state: "taken"}}})"));
         if (!reply["value"].is_object()) break;
         ++taken;
       }
@@ -320,7 +327,8 @@ TEST_CASE("collections are created, listed, renamed and dropped") {
   server.expect(R"({create: "c", capped: true, size: 4096})", R"({ok: 0.0, code: 48})");
   server.expect(R"({create: "l", capped: true, size: 5000, max: 10})", R"({ok: 1.0})");
   server.expect(R"({create: "v", viewOn: "c", pipeline: []})", R"({ok: 0.0, code: 115})");
-  server.expect(R"({create: "x", capped: true})", R"({ok: 0.0, code: 72, errmsg: "the 'size' field is required when 'capped' is true"})");
+  server.expect(R"({create: "x", capped: true})",
+                R"({ok: 0.0, code: 72, errmsg: "the 'size' field is required when 'capped' is true"})");
   CHECK(server.documents(R"({listCollections: 1, nameOnly: true})") ==
         "[{name: \"c\", type: \"collection\"}, {name: \"l\", type: \"collection\"}]");
   server.expect(R"({listCollections: 1, filter: {name: "l"}})",
@@ -342,7 +350,8 @@ TEST_CASE("indexes are created, listed, changed and dropped") {
   server.expect(R"({createIndexes: "c", indexes: [{key: {a: 1}, name: "a_1"}]})",
                 R"({numIndexesBefore: 3, numIndexesAfter: 3, note: "all indexes already exist"})");
   server.expect(R"({createIndexes: "c", indexes: [{key: {a: 1}, name: "a_1", unique: true}]})", R"({ok: 0.0, code: 86})");
-  server.expect(R"({createIndexes: "c", indexes: []})", R"({ok: 0.0, code: 2, errmsg: "Must specify at least one index to create"})");
+  server.expect(R"({createIndexes: "c", indexes: []})",
+                R"({ok: 0.0, code: 2, errmsg: "Must specify at least one index to create"})");
   CHECK(server.documents(R"({listIndexes: "c"})").find("b") != std::string::npos);
   server.run(json(R"({insert: "c", documents: [{_id: 1, b: 1}]})"));
   server.expect(R"({insert: "c", documents: [{_id: 2, b: 1}]})",
@@ -350,7 +359,8 @@ TEST_CASE("indexes are created, listed, changed and dropped") {
   server.expect(R"({collMod: "c", index: {name: "a_1", hidden: true}})", R"({hidden_old: false, hidden_new: true})");
   server.expect(R"({collMod: "c", validator: {a: 1}})",
                 R"({ok: 0.0, code: 115, errmsg: "collMod's option 'validator' is not supported"})");
-  server.expect(R"({collMod: "c", validator: null, index: {name: "a_1", hidden: false}})", R"({hidden_old: true, hidden_new: false})");
+  server.expect(R"({collMod: "c", validator: null, index: {name: "a_1", hidden: false}})",
+                R"({hidden_old: true, hidden_new: false})");
   server.expect(R"({dropIndexes: "c", index: "_id_"})", R"({ok: 0.0, code: 72, errmsg: "cannot drop _id index"})");
   server.expect(R"({dropIndexes: "c", index: "nope"})", R"({ok: 0.0, code: 27, errmsg: "index not found with name [nope]"})");
   server.expect(R"({dropIndexes: "c", index: {a: 1}})", R"({nIndexesWas: 3, ok: 1.0})");
@@ -361,10 +371,12 @@ TEST_CASE("statistics tell what is stored") {
   TestServer server;
   server.run(json(R"({insert: "c", documents: [{_id: 1}, {_id: 2}]})"));
   const auto size = std::to_string(2 * json("{_id: 1}").size());
-  server.expect(R"({collStats: "c"})", "{ns: 'test.c', count: 2, size: " + size + ", nindexes: 1, capped: false, scaleFactor: 1}");
+  server.expect(R"({collStats: "c"})",
+                "{ns: 'test.c', count: 2, size: " + size + ", nindexes: 1, capped: false, scaleFactor: 1}");
   server.expect(R"({collStats: "none"})", R"({ns: "test.none", count: 0, nindexes: 0})");
   server.expect(R"({dbStats: 1})", "{db: 'test', collections: 1, objects: 2, indexes: 1}");
-  server.expect(R"({validate: "c", full: true})", R"({ns: "test.c", nrecords: 2, nIndexes: 1, keysPerIndex: {_id_: 2}, valid: true})");
+  server.expect(R"({validate: "c", full: true})",
+                R"({ns: "test.c", nrecords: 2, nIndexes: 1, keysPerIndex: {_id_: 2}, valid: true})");
   server.expect(R"({validate: "none"})", R"({ok: 0.0, code: 26})");
   server.expect("admin", R"({listDatabases: 1, filter: {name: "test"}, nameOnly: true})", R"({databases: [{name: "test"}]})");
   server.expect("admin", R"({fsync: 1})", R"({numFiles: 1})");

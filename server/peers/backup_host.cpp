@@ -12,7 +12,9 @@ using base::OperationError;
 
 namespace {
 
-[[noreturn]] void is_busy() { throw OperationError(BackupHost::busy, "another member is copying this member's data; try again later, or another member"); }
+[[noreturn]] void is_busy() {
+  throw OperationError(BackupHost::busy, "another member is copying this member's data; try again later, or another member");
+}
 
 }  // namespace
 
@@ -40,7 +42,10 @@ BackupHost::Lent BackupHost::begin(const std::string& asker) {
   }
   made.id = static_cast<int64_t>(base::entropy64() >> 1);
   base::log(base::Severity::info, base::LogComponent::repl, 7300401, "A member begins to copy this member's data",
-            base::Attributes().add("member", asker).add("files", static_cast<int64_t>(made.backup->files().size())).add("bytes", made.backup->total_bytes()));
+            base::Attributes()
+                .add("member", asker)
+                .add("files", static_cast<int64_t>(made.backup->files().size()))
+                .add("bytes", made.backup->total_bytes()));
   std::lock_guard lock(mutex_);
   opening_ = false;
   lent_ = made;

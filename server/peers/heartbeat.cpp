@@ -15,7 +15,6 @@ using replication::OpTime;
 
 namespace {
 
-
 // The fields of a reply; whatever is of another type than it should be is a ProtocolError.
 class ReplyFields {
  public:
@@ -146,8 +145,8 @@ HeartbeatReply HeartbeatReply::parse(bson::DocumentView document) {
 
 HeartbeatReply answer_heartbeat(const HeartbeatRequest& request, const replication::Coordinator& set) {
   if (request.set != set.set_name()) {
-    throw OperationError(ErrorCode::inconsistent_set_names, "Our set name of " + set.set_name() + " does not match name " + request.set +
-                                                     " reported by remote node");
+    throw OperationError(ErrorCode::inconsistent_set_names, "Our set name of " + set.set_name() + " does not match name " +
+                                                                request.set + " reported by remote node");
   }
   const replication::Standing now = set.standing();
   // One whose sender has a newer configuration is answered: that may name this member, and comes with the next heartbeat.

@@ -30,7 +30,9 @@ using base::Severity;
 constexpr int bad_reads_max = 3;  // in a row, of one part of a file
 constexpr size_t attempts_shown = 10;
 
-bool is(const OperationError& error, int32_t code) { return static_cast<int32_t>(error.code()) == code; }
+bool is(const OperationError& error, int32_t code) {
+  return static_cast<int32_t>(error.code()) == code;
+}
 
 // The connection's trouble, not the source's word on the backup.
 bool broke(const OperationError& error) {
@@ -55,7 +57,8 @@ int64_t number(bson::DocumentView reply, std::string_view name) {
 
 class NewFile {
  public:
-  explicit NewFile(std::string path) : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+  explicit NewFile(std::string path)
+      : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
     if (file_ < 0) cannot("create " + path_, errno);
   }
   ~NewFile() { ::close(file_); }
@@ -94,7 +97,11 @@ Bytes encode(const CopyOrigin& origin) {
 }  // namespace
 
 InitialSync::InitialSync(InitialSyncOptions options, InitialSyncNeeds needs, base::Clock& clock)
-    : options_(std::move(options)), needs_(std::move(needs)), clock_(clock), started_wall_ms_(clock.wall_ms()), started_us_(clock.monotonic_us()) {}
+    : options_(std::move(options)),
+      needs_(std::move(needs)),
+      clock_(clock),
+      started_wall_ms_(clock.wall_ms()),
+      started_us_(clock.monotonic_us()) {}
 
 void InitialSync::interrupt() {
   {
@@ -131,8 +138,12 @@ void InitialSync::run() {
       attempt(source);
       std::lock_guard lock(mutex_);
       ended_us_ = clock_.monotonic_us();
-      base::log(Severity::info, LogComponent::repl, 21163, "Initial sync is complete; the data takes its place when the process is started anew",
-                Attributes().add("syncSource", source).add("bytes", bytes_copied_).add("durationMillis", (ended_us_ - begun_us) / 1000));
+      base::log(Severity::info, LogComponent::repl, 21163,
+                "Initial sync is complete; the data takes its place when the process is started anew",
+                Attributes()
+                    .add("syncSource", source)
+                    .add("bytes", bytes_copied_)
+                    .add("durationMillis", (ended_us_ - begun_us) / 1000));
       return;
     } catch (const OperationError& error) {
       check_interrupt();
@@ -154,9 +165,11 @@ void InitialSync::run() {
         for (const Attempt& each : failed_) all += "; " + each.source + ": " + each.status;
       }
     }
-    base::log(Severity::error, LogComponent::repl, 21200, "Initial sync attempt failed", Attributes().add("syncSource", source).add("error", reason));
+    base::log(Severity::error, LogComponent::repl, 21200, "Initial sync attempt failed",
+              Attributes().add("syncSource", source).add("error", reason));
     if (!all.empty()) {
-      throw OperationError(ErrorCode::operation_failed, "The maximum number of retries have been exhausted for initial sync" + all);
+      throw OperationError(ErrorCode::operation_failed,
+                           "The maximum number of retries have been exhausted for initial sync" + all);
     }
     pause(options_.pause_ms);
   }
@@ -254,9 +267,11 @@ std::vector<InitialSync::File> InitialSync::list(const std::string& source, int6
     if (!page.is_array() || page.as_document().empty()) strange("fewer files than it said");
     for (const auto& element : page.as_document()) {
       if (!element.is_object() || !element.as_document().find("name").is_string()) strange("a file without a name");
-      File file{std::string(element.as_document().find("name").as_string()), static_cast<uint64_t>(number(element.as_document(), "bytes"))};
+      File file{std::string(element.as_document().find("name").as_string()),
+                static_cast<uint64_t>(number(element.as_document(), "bytes"))};
       if (!storage::is_engine_file(file.name)) {
-        throw OperationError(ErrorCode::bad_value, "the sync source offers a file that is none of a data directory: '" + file.name + "'");
+        throw OperationError(ErrorCode::bad_value,
+                             "the sync source offers a file that is none of a data directory: '" + file.name + "'");
       }
       if (!names.insert(file.name).second) strange("the file '" + file.name + "' twice");
       files.push_back(std::move(file));
@@ -270,8 +285,8 @@ void InitialSync::require_room(uint64_t bytes) const {
   if (::statvfs(options_.dbpath.c_str(), &figures) != 0) cannot("look at " + options_.dbpath, errno);
   const uint64_t free = uint64_t{figures.f_bavail} * figures.f_frsize;
   if (bytes > free) {
-    throw OperationError(ErrorCode::out_of_disk_space, "the data to copy takes " + std::to_string(bytes) + " bytes, and " + options_.dbpath + " has " +
-                                                           std::to_string(free) + " bytes free");
+    throw OperationError(ErrorCode::out_of_disk_space, "the data to copy takes " + std::to_string(bytes) + " bytes, and " +
+                                                           options_.dbpath + " has " + std::to_string(free) + " bytes free");
   }
 }
 
@@ -309,24 +324,29 @@ InitialSync::Part InitialSync::read(const std::string& source, int64_t backup, c
     std::lock_guard lock(mutex_);
     ++now_.operations_retried;
   }
-  throw OperationError(ErrorCode::data_corruption_detected,
-                       "'" + file.name + "' arrives damaged at offset " + std::to_string(offset) + ": its checksum is wrong time and again");
+  throw OperationError(
+      ErrorCode::data_corruption_detected,
+      "'" + file.name + "' arrives damaged at offset " + std::to_string(offset) + ": its checksum is wrong time and again");
 }
 
 void InitialSync::append_status(bson::Builder& out) const {
   std::lock_guard lock(mutex_);
   const int64_t now_us = ended_us_ ? ended_us_ : clock_.monotonic_us();
-  out.append("failedInitialSyncAttempts", static_cast<int32_t>(failed_.size())).append("maxFailedInitialSyncAttempts", options_.attempts_max);
+  out.append("failedInitialSyncAttempts", static_cast<int32_t>(failed_.size()))
+      .append("maxFailedInitialSyncAttempts", options_.attempts_max);
   out.append("initialSyncStart", bson::Date{started_wall_ms_});
   if (ended_us_) out.append("initialSyncEnd", bson::Date{started_wall_ms_ + (ended_us_ - started_us_) / 1000});
   out.append("totalInitialSyncElapsedMillis", (now_us - started_us_) / 1000);
   const int64_t copying_ms = std::max<int64_t>(1, (now_us - copying_us_) / 1000);
   if (bytes_copied_ > 0) {
     const auto left = static_cast<double>(bytes_total_ - bytes_copied_);
-    out.append("remainingInitialSyncEstimatedMillis", static_cast<int64_t>(left * static_cast<double>(copying_ms) / static_cast<double>(bytes_copied_)));
+    out.append("remainingInitialSyncEstimatedMillis",
+               static_cast<int64_t>(left * static_cast<double>(copying_ms) / static_cast<double>(bytes_copied_)));
   }
-  out.append("approxTotalDataSize", static_cast<int64_t>(bytes_total_)).append("approxTotalBytesCopied", static_cast<int64_t>(bytes_copied_));
-  out.append("bytesPerSecond", bytes_copied_ > 0 ? static_cast<int64_t>(bytes_copied_ * 1000 / static_cast<uint64_t>(copying_ms)) : int64_t{0});
+  out.append("approxTotalDataSize", static_cast<int64_t>(bytes_total_))
+      .append("approxTotalBytesCopied", static_cast<int64_t>(bytes_copied_));
+  out.append("bytesPerSecond",
+             bytes_copied_ > 0 ? static_cast<int64_t>(bytes_copied_ * 1000 / static_cast<uint64_t>(copying_ms)) : int64_t{0});
   out.append("filesTotal", static_cast<int64_t>(files_total_)).append("filesCopied", static_cast<int64_t>(files_copied_));
   out.append("syncSource", now_.source);
   auto attempts = out.array("initialSyncAttempts");
@@ -341,12 +361,17 @@ void InitialSync::append_status(bson::Builder& out) const {
 std::optional<CopyOrigin> copy_origin(const std::string& dbpath) {
   const std::optional<Bytes> carried = storage::copied(dbpath);
   if (!carried) return std::nullopt;
-  const auto damaged = [] { throw OperationError(ErrorCode::data_corruption_detected, "what a copied data directory carries is damaged"); };
+  const auto damaged = [] {
+    throw OperationError(ErrorCode::data_corruption_detected, "what a copied data directory carries is damaged");
+  };
   if (!bson::validate(*carried)) damaged();
   const bson::DocumentView document(*carried);
-  const auto term = document.find("term"), vote = document.find("vote"), source = document.find("source"), time = document.find("time");
+  const auto term = document.find("term"), vote = document.find("vote"), source = document.find("source"),
+             time = document.find("time");
   if (!term.is_integer() || !vote.is_integer() || !source.is_string() || time.type() != bson::Type::date) damaged();
-  return CopyOrigin{{static_cast<uint64_t>(term.to_int64()), static_cast<uint64_t>(vote.to_int64())}, std::string(source.as_string()), time.as_date().ms};
+  return CopyOrigin{{static_cast<uint64_t>(term.to_int64()), static_cast<uint64_t>(vote.to_int64())},
+                    std::string(source.as_string()),
+                    time.as_date().ms};
 }
 
 }  // namespace server::peers

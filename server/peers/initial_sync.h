@@ -30,12 +30,12 @@ struct OwnVote {
 
 struct InitialSyncOptions {
   std::string dbpath;
-  std::string self;               // "host:port": by which a source knows that it is the same member that asks again
-  int attempts_max = 10;          // as mongod's numInitialSyncAttempts
-  int64_t pause_ms = 1000;        // between attempts, while there is no source, and while a source is busy
+  std::string self;                 // "host:port": by which a source knows that it is the same member that asks again
+  int attempts_max = 10;            // as mongod's numInitialSyncAttempts
+  int64_t pause_ms = 1000;          // between attempts, while there is no source, and while a source is busy
   int64_t unreachable_ms = 60'000;  // how long a source may be away before the attempt has failed
-  int64_t reread_ms = 250;        // between tries on a connection that broke
-  int64_t read_bytes = 4 << 20;   // at a time; at most 8 MB
+  int64_t reread_ms = 250;          // between tries on a connection that broke
+  int64_t read_bytes = 4 << 20;     // at a time; at most 8 MB
 };
 
 // What it asks of its owner. All are called on the thread of run().

@@ -59,8 +59,10 @@ struct Source {
 
   explicit Source(int documents = 300, int port = 27017) : server(set_options(directory.path(), port)) {
     const std::string host = "localhost:" + std::to_string(port);
-    REQUIRE(server.run("admin", json("{replSetInitiate: {_id: 'rs', members: [{_id: 0, host: '" + host + "'}]}}"))["ok"].to_double() == 1);
-    while (!server.run("admin", json("{hello: 1}"))["isWritablePrimary"].as_bool()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    REQUIRE(server.run("admin", json("{replSetInitiate: {_id: 'rs', members: [{_id: 0, host: '" + host + "'}]}}"))["ok"]
+                .to_double() == 1);
+    while (!server.run("admin", json("{hello: 1}"))["isWritablePrimary"].as_bool())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     insert(0, documents);
   }
   void insert(int from, int count) {
@@ -79,7 +81,8 @@ struct Source {
   }
   bson::Document call(bson::DocumentView command) {
     bson::Document reply = server.run("admin", command);
-    if (reply["ok"].to_double() != 1) throw OperationError(static_cast<int32_t>(reply["code"].to_int64()), std::string(reply["errmsg"].as_string()));
+    if (reply["ok"].to_double() != 1)
+      throw OperationError(static_cast<int32_t>(reply["code"].to_int64()), std::string(reply["errmsg"].as_string()));
     return reply;
   }
 };
@@ -128,7 +131,9 @@ void require_copied(const std::string& dbpath, int64_t documents) {
   CHECK_FALSE(copy_origin(dbpath));
 }
 
-std::string command_name(bson::DocumentView command) { return std::string(command.first().name); }
+std::string command_name(bson::DocumentView command) {
+  return std::string(command.first().name);
+}
 
 std::string why_failed(InitialSync& sync) {
   try {
@@ -272,7 +277,8 @@ TEST_CASE("answers that would do harm are refused") {
     storage::TemporaryDirectory target;
     InitialSyncOptions options = quick(target.path());
     options.attempts_max = 1;
-    InitialSync sync(options, needs([&](const std::string&, bson::DocumentView command) { return change(command, source.call(command)); }));
+    InitialSync sync(
+        options, needs([&](const std::string&, bson::DocumentView command) { return change(command, source.call(command)); }));
     const std::string why = why_failed(sync);
     CHECK_FALSE(fs::exists(target.path() + "/_sync/complete"));
     CHECK_FALSE(fs::exists(target.path() + "/../escaped.wt"));
@@ -284,7 +290,9 @@ TEST_CASE("answers that would do harm are refused") {
     });
   };
   const auto read = [&](const std::function<bson::Document()>& answer) {
-    return with([=](bson::DocumentView command, bson::Document reply) { return command_name(command) == "_initialSyncRead" ? answer() : reply; });
+    return with([=](bson::DocumentView command, bson::Document reply) {
+      return command_name(command) == "_initialSyncRead" ? answer() : reply;
+    });
   };
   CHECK(files("[{name: '../escaped.wt', bytes: 3}]").find("none of a data directory") != std::string::npos);
   CHECK(files("[{name: 'mongod.lock', bytes: 3}]").find("none of a data directory") != std::string::npos);
@@ -293,17 +301,23 @@ TEST_CASE("answers that would do harm are refused") {
   CHECK(files("[{name: 7, bytes: 3}]").find("makes no sense") != std::string::npos);
   CHECK(files("[]").find("fewer files") != std::string::npos);
   CHECK(files("7").find("fewer files") != std::string::npos);
-  CHECK(read([] { return json("{data: BinData(0, 'AAAA'), zeros: 0, checksum: NumberLong(5), ok: 1}"); }).find("arrives damaged") != std::string::npos);
+  CHECK(read([] {
+          return json("{data: BinData(0, 'AAAA'), zeros: 0, checksum: NumberLong(5), ok: 1}");
+        }).find("arrives damaged") != std::string::npos);
   CHECK(read([] { return json("{data: 'text', checksum: NumberLong(5), ok: 1}"); }).find("makes no sense") != std::string::npos);
   CHECK(read([] {
           const std::string much(30'000, 'x');
           bson::Builder reply;
-          reply.append("data", bson::Binary{0, much}).append("zeros", 0).append("checksum", static_cast<int64_t>(base::hash64(much)));
+          reply.append("data", bson::Binary{0, much})
+              .append("zeros", 0)
+              .append("checksum", static_cast<int64_t>(base::hash64(much)));
           return reply.done();
         }).find("were asked for") != std::string::npos);
-  CHECK(read([] { return json("{data: BinData(0, ''), zeros: 0, checksum: NumberLong(5), ok: 1}"); }).find("0 bytes") != std::string::npos);
-  CHECK(read([] { return json("{data: BinData(0, 'AAAA'), zeros: NumberLong('9223372036854775807'), checksum: NumberLong(5), ok: 1}"); }).find("were asked for") !=
+  CHECK(read([] { return json("{data: BinData(0, ''), zeros: 0, checksum: NumberLong(5), ok: 1}"); }).find("0 bytes") !=
         std::string::npos);
+  CHECK(read([] {
+          return json("{data: BinData(0, 'AAAA'), zeros: NumberLong('9223372036854775807'), checksum: NumberLong(5), ok: 1}");
+        }).find("were asked for") != std::string::npos);
   int reads = 0;
   const std::string of_another_version = with([&](bson::DocumentView command, bson::Document reply) {
     if (command_name(command) != "_initialSyncRead") return reply;
@@ -348,7 +362,9 @@ TEST_CASE("a source that isn't far enough is left, and may lend its backup to th
 
 TEST_CASE("a sync that is interrupted ends soon") {
   storage::TemporaryDirectory target;
-  InitialSyncNeeds asked = needs([](const std::string&, bson::DocumentView) -> bson::Document { throw OperationError(base::ErrorCode::host_unreachable, "away"); });
+  InitialSyncNeeds asked = needs([](const std::string&, bson::DocumentView) -> bson::Document {
+    throw OperationError(base::ErrorCode::host_unreachable, "away");
+  });
   InitialSyncOptions options = quick(target.path());
   options.unreachable_ms = options.reread_ms = 60'000;
   InitialSync sync(options, asked);
@@ -400,7 +416,8 @@ TEST_CASE("only a member of a set that has data lends it") {
   CHECK(source.server.run("shop", json("{_initialSyncBegin: 1, for: 'a:1'}"))["code"].to_int64() == 13);
   const int64_t id = source.call(json("{_initialSyncBegin: 1, for: 'a:1'}"))["backupId"].to_int64();
   const auto read = [&](const std::string& rest) {
-    return source.server.run("admin", json("{_initialSyncRead: 1, backupId: NumberLong('" + std::to_string(id) + "')" + rest + "}"));
+    return source.server.run("admin",
+                             json("{_initialSyncRead: 1, backupId: NumberLong('" + std::to_string(id) + "')" + rest + "}"));
   };
   CHECK(read(", file: 'WiredTiger', offset: 0, bytes: 10")["ok"].to_double() == 1);
   CHECK(read(", file: 'WiredTiger', offset: 0, bytes: 9000000")["code"].to_int64() == 2);

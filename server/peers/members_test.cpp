@@ -497,8 +497,8 @@ TEST_CASE("another configuration needs a majority of the voters, and somebody to
   b.set.say(theirs, MemberState::secondary);
   CHECK(thrown([&] { check_quorum(other_set, false, self); }) ==
         std::pair(ErrorCode::new_config_incompatible, "Our replica set ID of " + other_set.set_id.to_hex() +
-                                                      " did not match that of " + b.host() + ", which is " +
-                                                      theirs.set_id.to_hex()));
+                                                          " did not match that of " + b.host() + ", which is " +
+                                                          theirs.set_id.to_hex()));
 }
 
 TEST_CASE("who hangs doesn't hold up a majority that is there") {

@@ -19,7 +19,6 @@ using replication::SetConfig;
 
 namespace {
 
-
 std::string joined(const std::vector<std::string>& parts, const char* between) {
   std::string out;
   for (const std::string& part : parts) out += (out.empty() ? "" : between) + part;
@@ -98,13 +97,13 @@ class QuorumCheck {
   void note(const MemberConfig& member, const HeartbeatReply& reply) {
     if (reply.config.version >= config_.version) {
       return refuse(ErrorCode::new_config_incompatible, "Our config version of " + std::to_string(config_.version) +
-                                                                     " is no larger than the version on " + member.host +
-                                                                     ", which is " + std::to_string(reply.config.version));
+                                                            " is no larger than the version on " + member.host + ", which is " +
+                                                            std::to_string(reply.config.version));
     }
     if (config_.set_id != bson::ObjectId() && reply.set_id != bson::ObjectId() && reply.set_id != config_.set_id) {
       return refuse(ErrorCode::new_config_incompatible, "Our replica set ID of " + config_.set_id.to_hex() +
-                                                                     " did not match that of " + member.host + ", which is " +
-                                                                     reply.set_id.to_hex());
+                                                            " did not match that of " + member.host + ", which is " +
+                                                            reply.set_id.to_hex());
     }
     if (initiating_ && reply.has_data) {
       return refuse(ErrorCode::cannot_initialize_node_with_data, "'" + member.host + "' has data already, cannot initiate set.");

@@ -14,8 +14,12 @@ std::string fields(const bson::Document& reply, std::string_view array) {
   return text;
 }
 
-int64_t cursor_id(const bson::Document& reply) { return reply["cursor"].as_document()["id"].as_int64(); }
-size_t count(const bson::Document& reply, std::string_view array) { return reply["cursor"].as_document()[array].as_document().count(); }
+int64_t cursor_id(const bson::Document& reply) {
+  return reply["cursor"].as_document()["id"].as_int64();
+}
+size_t count(const bson::Document& reply, std::string_view array) {
+  return reply["cursor"].as_document()[array].as_document().count();
+}
 
 void check_error(const bson::Document& reply, int32_t code, const std::string& message) {
   INFO(bson::to_json(reply));
@@ -25,7 +29,8 @@ void check_error(const bson::Document& reply, int32_t code, const std::string& m
 
 void fill(TestServer& server, int count) {
   for (int i = 0; i < count; ++i) {
-    server.insert("c", bson::json("{_id: " + std::to_string(i) + ", a: " + std::to_string(i % 10) + ", tags: ['t" + std::to_string(i % 3) + "', 'all']}"));
+    server.insert("c", bson::json("{_id: " + std::to_string(i) + ", a: " + std::to_string(i % 10) + ", tags: ['t" +
+                                  std::to_string(i % 3) + "', 'all']}"));
   }
 }
 
@@ -128,7 +133,8 @@ TEST_CASE("a tailable cursor sees what is appended") {
   const auto awaited = server.run("{getMore: {$numberLong: '" + id + "'}, collection: 'log', maxTimeMS: 20000}");
   writer.join();
   CHECK(fields(awaited, "nextBatch") == R"({"_id": 3})");
-  check_error(server.run("{find: 'c2', tailable: true, sort: {a: 1}}"), 2, "cannot use tailable option with a sort other than {$natural: 1}");
+  check_error(server.run("{find: 'c2', tailable: true, sort: {a: 1}}"), 2,
+              "cannot use tailable option with a sort other than {$natural: 1}");
 }
 
 TEST_CASE("returnKey, showRecordId, min and max") {
@@ -150,11 +156,13 @@ TEST_CASE("a bad find is refused in MongoDB's words") {
   fill(server, 1);
   check_error(server.run("{find: 'c', limit: 'x'}"), 14,
               "BSON field 'FindCommandRequest.limit' is the wrong type 'string', expected types '[long, int, decimal, double']");
-  check_error(server.run("{find: 'c', filter: 'x'}"), 14, "BSON field 'FindCommandRequest.filter' is the wrong type 'string', expected type 'object'");
+  check_error(server.run("{find: 'c', filter: 'x'}"), 14,
+              "BSON field 'FindCommandRequest.filter' is the wrong type 'string', expected type 'object'");
   check_error(server.run("{find: 'c', skip: -1}"), 51024, "BSON field 'skip' value must be >= 0, actual value '-1'");
   check_error(server.run("{find: 'c', foo: 1}"), 40415, "BSON field 'FindCommandRequest.foo' is an unknown field.");
   check_error(server.run("{find: 'c', awaitData: true}"), 9, "Cannot set 'awaitData' without also setting 'tailable'");
-  check_error(server.run("{find: 'c', tailable: true}"), 2, "error processing query: ns=test.c tailable cursor requested on non capped collection");
+  check_error(server.run("{find: 'c', tailable: true}"), 2,
+              "error processing query: ns=test.c tailable cursor requested on non capped collection");
   check_error(server.run("{find: 'c', hint: 5}"), 9, "Hint must be a string or an object");
   check_error(server.run("{find: 'c', filter: {a: {$foo: 1}}}"), 2, "unknown operator: $foo");
 }
@@ -298,7 +306,8 @@ TEST_CASE("explain counts what was done") {
   CHECK(stats.has("dedupHops"));
   const auto scan = stats["executionStages"].as_document()["inputStage"].as_document();
   CHECK(bson::to_json(scan["indexBounds"]) == R"({"a": ["[3, 3]"]})");
-  const auto update = server.run("{explain: {update: 'c', updates: [{q: {a: 3}, u: {$set: {b: 1}}, multi: true}]}, verbosity: 'executionStats'}");
+  const auto update =
+      server.run("{explain: {update: 'c', updates: [{q: {a: 3}, u: {$set: {b: 1}}, multi: true}]}, verbosity: 'executionStats'}");
   CHECK(update["executionStats"].as_document()["executionStages"].as_document()["nMatched"].to_int64() == 3);
   const auto fast = server.run("{explain: {count: 'c'}, verbosity: 'executionStats'}");
   CHECK(bson::to_json(fast["queryPlanner"].as_document()["winningPlan"].as_document()) ==

@@ -25,7 +25,9 @@ constexpr int32_t api_mismatch = 325;
 constexpr size_t batch_bytes_max = bson::document_bytes_max;
 
 // A session's name: {id, uid}; the id alone where nobody is logged in.
-bool same_session(bson::DocumentView a, bson::DocumentView b) { return a["id"].identical(b["id"]); }
+bool same_session(bson::DocumentView a, bson::DocumentView b) {
+  return a["id"].identical(b["id"]);
+}
 
 void check_session(const Cursor& cursor, const OperationContext& op) {
   const bool had = !cursor.lsid.empty(), has = op.lsid.is_object();
@@ -178,8 +180,8 @@ std::vector<CursorRegistry::Waiting> CursorRegistry::waiting() const {
   for (const auto& [id, slot] : slots_) {
     if (!slot.cursor || slot.killed) continue;
     const Cursor& cursor = *slot.cursor;
-    all.push_back({id, slot.ns, cursor.command, slot.lsid, cursor.plan_summary, cursor.progress, slot.created_ms, slot.used_ms, cursor.tailable, cursor.await_data,
-                   slot.no_timeout});
+    all.push_back({id, slot.ns, cursor.command, slot.lsid, cursor.plan_summary, cursor.progress, slot.created_ms, slot.used_ms,
+                   cursor.tailable, cursor.await_data, slot.no_timeout});
   }
   return all;
 }

@@ -16,8 +16,8 @@
 #include "bson/builder.h"
 #include "bson/document.h"
 #include "server/progress.h"
-#include "server/read_moment.h"
 #include "server/query/recent_snapshots.h"
+#include "server/read_moment.h"
 
 namespace server {
 class OperationContext;
@@ -48,23 +48,23 @@ class CursorSource {
 };
 
 struct Cursor {
-  int64_t id = 0;                          // 0: not registered
+  int64_t id = 0;  // 0: not registered
   std::string ns;
   std::unique_ptr<CursorSource> source;
-  std::optional<bson::Document> stashed;   // read, but did not fit into the last batch
-  bson::Document command;                  // the one that made it, for currentOp
-  bson::Document lsid;                     // empty: no session
-  bson::Document api;                      // apiVersion and its company, as that command gave them
+  std::optional<bson::Document> stashed;  // read, but did not fit into the last batch
+  bson::Document command;                 // the one that made it, for currentOp
+  bson::Document lsid;                    // empty: no session
+  bson::Document api;                     // apiVersion and its company, as that command gave them
   bool tailable = false;
   bool await_data = false;
   bool no_timeout = false;
   // Time left of the maxTimeMS that find gave; getMores share it.
   std::optional<std::chrono::microseconds> time_left;
-  std::optional<ReadMoment> moment;        // that it reads as of
-  bool agreed_only = false;  // readConcern majority, or stronger: so is every batch
+  std::optional<ReadMoment> moment;  // that it reads as of
+  bool agreed_only = false;          // readConcern majority, or stronger: so is every batch
   std::string plan_summary;
-  Progress progress;                       // after the last batch
-  CursorSource::Examined reported;         // by the operations before
+  Progress progress;                // after the last batch
+  CursorSource::Examined reported;  // by the operations before
 };
 
 // Thread-safe. A cursor is in the registry or checked out by one operation.
@@ -105,7 +105,7 @@ class CursorRegistry {
     int64_t id = 0;
     std::string ns;
     bson::Document command;
-    bson::Document lsid;        // empty: no session
+    bson::Document lsid;  // empty: no session
     std::string plan_summary;
     Progress progress;
     int64_t created_ms = 0, used_ms = 0;
@@ -117,9 +117,9 @@ class CursorRegistry {
     int64_t open = 0;
     int64_t pinned = 0;
     int64_t no_timeout = 0;
-    int64_t timed_out = 0;   // ever
-    int64_t opened = 0;      // ever
-    int64_t read_on = 0;     // ever, with a getMore
+    int64_t timed_out = 0;  // ever
+    int64_t opened = 0;     // ever
+    int64_t read_on = 0;    // ever, with a getMore
     // How long those lived that are gone: less than 1, 5, 15, 30 s, 1, 10 min, or longer.
     std::array<int64_t, 7> lives{};
   };
@@ -128,8 +128,8 @@ class CursorRegistry {
  private:
   struct Slot {
     std::string ns;
-    std::unique_ptr<Cursor> cursor;        // nullptr: checked out
-    int32_t operation = 0;                 // that has it
+    std::unique_ptr<Cursor> cursor;  // nullptr: checked out
+    int32_t operation = 0;           // that has it
     int64_t created_ms = 0;
     int64_t used_ms = 0;
     bool no_timeout = false;
@@ -155,7 +155,7 @@ void count_batch(OperationContext& op, Cursor& cursor, size_t returned);
 // The reply of every command that opens a cursor (find, aggregate,
 // listCollections, listIndexes): reads the first batch from the source, which
 // `op` has begun, appends {cursor: {firstBatch, id, ns}}, and registers the cursor when there may be more.
-void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::unique_ptr<Cursor> cursor,
-                       int64_t documents_max, bool single_batch, bson::Builder& reply);
+void reply_first_batch(OperationContext& op, CursorRegistry& registry, std::unique_ptr<Cursor> cursor, int64_t documents_max,
+                       bool single_batch, bson::Builder& reply);
 
 }  // namespace server::query

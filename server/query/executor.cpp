@@ -16,7 +16,9 @@ namespace {
 constexpr int works_between_pauses = 128;
 constexpr int64_t pause_us = 10'000;
 
-int64_t now_us() { return base::system_clock().monotonic_us(); }
+int64_t now_us() {
+  return base::system_clock().monotonic_us();
+}
 
 }  // namespace
 
@@ -47,8 +49,12 @@ bool Executor::next() {
   }
 }
 
-bson::DocumentView Executor::document() { return plan_->root->document(); }
-storage::RecordId Executor::record() const { return plan_->root->record(); }
+bson::DocumentView Executor::document() {
+  return plan_->root->document();
+}
+storage::RecordId Executor::record() const {
+  return plan_->root->record();
+}
 
 std::optional<std::string> Executor::array_position() {
   std::optional<std::string> position;
@@ -67,11 +73,19 @@ void Executor::restore(storage::Transaction& transaction) {
   resumed_us_ = now_us();
 }
 
-void Executor::attach(OperationContext& op) { op_ = &op; }
-void Executor::detach() { op_ = nullptr; }
+void Executor::attach(OperationContext& op) {
+  op_ = &op;
+}
+void Executor::detach() {
+  op_ = nullptr;
+}
 
-bool Executor::tailable() const { return plan_->root->resumes(); }
-bool Executor::exhausted() const { return plan_->root->exhausted(); }
+bool Executor::tailable() const {
+  return plan_->root->resumes();
+}
+bool Executor::exhausted() const {
+  return plan_->root->exhausted();
+}
 
 ExecutionStats Executor::stats() const {
   ExecutionStats stats;
@@ -81,14 +95,18 @@ ExecutionStats Executor::stats() const {
   return stats;
 }
 
-std::string Executor::summary() const { return plan_->root->summary(); }
+std::string Executor::summary() const {
+  return plan_->root->summary();
+}
 bool Executor::scans() const {
   return plan_->root->has("COLLSCAN");
 }
 bool Executor::sorts() const {
   return plan_->root->has("SORT");
 }
-const Matcher& Executor::matcher() const { return *plan_->matcher; }
+const Matcher& Executor::matcher() const {
+  return *plan_->matcher;
+}
 
 namespace {
 

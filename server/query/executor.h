@@ -36,14 +36,14 @@ class Stage;
 
 // What is asked, whoever asks: find, count, distinct, update, delete, a pipeline's first stage.
 struct Query {
-  std::string ns;                     // as explain shows it, where there is no collection
+  std::string ns;  // as explain shows it, where there is no collection
   bson::Document filter;
-  bson::Document projection;          // empty: whole documents
-  bson::Document sort;                // may be {$natural: ±1}
+  bson::Document projection;  // empty: whole documents
+  bson::Document sort;        // may be {$natural: ±1}
   int64_t skip = 0;
-  int64_t limit = 0;                  // 0: no limit
-  bson::Value hint;                   // an index's name or key, {$natural: ±1}; missing: none
-  bson::Document min;                 // bounds on the hinted index; empty: none
+  int64_t limit = 0;   // 0: no limit
+  bson::Value hint;    // an index's name or key, {$natural: ±1}; missing: none
+  bson::Document min;  // bounds on the hinted index; empty: none
   bson::Document max;
   bson::Document let;
   bool return_key = false;
@@ -52,8 +52,8 @@ struct Query {
   bool tailable = false;
   std::string
       distinct;  // only the different values of this field are wanted, of each at least one document's; empty: all documents
-  bool count_only = false;            // nobody looks at the documents: they are fetched only to be matched
-  bool keep_trials = false;           // for explain: what the plans that lost did
+  bool count_only = false;                          // nobody looks at the documents: they are fetched only to be matched
+  bool keep_trials = false;                         // for explain: what the plans that lost did
   std::shared_ptr<const IndexFilter> index_filter;  // the indexes allowed; nullptr: all. make_executor sets it
 };
 
@@ -63,8 +63,8 @@ struct ExecutionStats {
   int64_t returned = 0;
   int64_t keys_examined = 0;
   int64_t docs_examined = 0;
-  int64_t dedup_hops = 0;             // deltas applied to read those documents
-  int64_t dedup_bytes = 0;            // deltas read and contents made for that
+  int64_t dedup_hops = 0;   // deltas applied to read those documents
+  int64_t dedup_bytes = 0;  // deltas read and contents made for that
   int64_t works = 0;
 };
 
@@ -83,8 +83,8 @@ class Executor {
   // The same without pauses: for those who stay in one transaction.
   bool next();
 
-  bson::DocumentView document();        // valid until the next step or save
-  storage::RecordId record() const;     // 0 where a document is no record
+  bson::DocumentView document();     // valid until the next step or save
+  storage::RecordId record() const;  // 0 where a document is no record
   // Through which element of an array the filter matched the document at hand.
   std::optional<std::string> array_position();
 
@@ -101,9 +101,9 @@ class Executor {
   bool exhausted() const;
 
   ExecutionStats stats() const;
-  std::string summary() const;          // "IXSCAN { a: 1 }", for logs
-  bool scans() const;                   // the whole collection
-  bool sorts() const;                   // in memory
+  std::string summary() const;  // "IXSCAN { a: 1 }", for logs
+  bool scans() const;           // the whole collection
+  bool sorts() const;           // in memory
   // What names the query's form, and its form with the indexes there are: 8 hexadecimal digits each.
   std::string shape_hash() const;
   std::string plan_key() const;
@@ -127,7 +127,7 @@ class Executor {
 
   OperationContext* op_;
   std::unique_ptr<Plan> plan_;
-  int64_t resumed_us_ = 0;              // when the last pause ended
+  int64_t resumed_us_ = 0;  // when the last pause ended
   int since_pause_ = 0;
 };
 

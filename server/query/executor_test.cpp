@@ -20,9 +20,24 @@ using base::Random;
 
 // Small domains, so that random filters and documents meet.
 std::string random_scalar(Random& random, bool in_filter = true) {
-  static const char* const scalars[] = {"0", "1", "2", "3", "2.5", "null", "'a'", "'ab'", "'b'", "true", "{x: 1}", "[]",
-                                        "{$numberDouble: 'NaN'}", "{$numberDecimal: '2'}", "{$date: '2020-01-01T00:00:00Z'}",
-                                        "{$minKey: 1}", "{$maxKey: 1}", "{$undefined: true}"};
+  static const char* const scalars[] = {"0",
+                                        "1",
+                                        "2",
+                                        "3",
+                                        "2.5",
+                                        "null",
+                                        "'a'",
+                                        "'ab'",
+                                        "'b'",
+                                        "true",
+                                        "{x: 1}",
+                                        "[]",
+                                        "{$numberDouble: 'NaN'}",
+                                        "{$numberDecimal: '2'}",
+                                        "{$date: '2020-01-01T00:00:00Z'}",
+                                        "{$minKey: 1}",
+                                        "{$maxKey: 1}",
+                                        "{$undefined: true}"};
   // A filter can't ask for undefined; a document may have it.
   return scalars[random.below(random.below(3) ? 9 : std::size(scalars) - (in_filter ? 1 : 0))];
 }
@@ -52,7 +67,8 @@ std::string random_document(Random& random, int id) {
   const uint64_t with_arrays = random.below(3);
   uint64_t i = 0;
   for (const char* name : {"a", "d", "e"}) {
-    if (random.below(4)) text += ", " + std::string(name) + ": " + (i == with_arrays ? random_value(random) : random_scalar(random, false));
+    if (random.below(4))
+      text += ", " + std::string(name) + ": " + (i == with_arrays ? random_value(random) : random_scalar(random, false));
     ++i;
   }
   text += "}";
@@ -92,7 +108,8 @@ std::string random_filter(Random& random, int depth = 0) {
   for (uint64_t i = 0; i < parts; ++i) {
     text += i ? ", " : "";
     if (depth < 2 && random.below(6) == 0) {
-      text += std::string(random.below(3) ? "$or" : "$nor") + ": [{" + random_filter(random, depth + 1) + "}, {" + random_filter(random, depth + 1) + "}]";
+      text += std::string(random.below(3) ? "$or" : "$nor") + ": [{" + random_filter(random, depth + 1) + "}, {" +
+              random_filter(random, depth + 1) + "}]";
     } else {
       text += "'" + random_path(random) + "': " + (random.below(2) ? random_operators(random) : random_value(random, 1));
     }
@@ -101,7 +118,8 @@ std::string random_filter(Random& random, int depth = 0) {
 }
 
 std::string random_sort(Random& random) {
-  static const char* const sorts[] = {"{}", "{}", "{a: 1}", "{a: -1}", "{d: 1, e: -1}", "{d: -1, e: 1}", "{e: 1}", "{'a.b': 1}", "{_id: -1}"};
+  static const char* const sorts[] = {"{}",     "{}",         "{a: 1}",   "{a: -1}", "{d: 1, e: -1}", "{d: -1, e: 1}",
+                                      "{e: 1}", "{'a.b': 1}", "{_id: -1}"};
   return sorts[random.below(std::size(sorts))];
 }
 
@@ -265,7 +283,8 @@ TEST_CASE("the planner takes the index that serves the query") {
 TEST_CASE("a selective index wins the race against one that isn't") {
   TestServer server;
   for (int i = 0; i < 500; ++i) {
-    server.insert("c", bson::json("{_id: " + std::to_string(i) + ", wide: " + std::to_string(i % 2) + ", narrow: " + std::to_string(i / 2) + "}"));
+    server.insert("c", bson::json("{_id: " + std::to_string(i) + ", wide: " + std::to_string(i % 2) +
+                                  ", narrow: " + std::to_string(i / 2) + "}"));
   }
   server.create_index("c", "wide_1", "{key: {wide: 1}}");
   server.create_index("c", "narrow_1", "{key: {narrow: 1}}");

@@ -74,7 +74,9 @@ bson::Document constant_let(const OperationContext& op, bson::DocumentView let) 
 
 FindRequest parse_find(const OperationContext& op, const Request& request) {
   const Arguments arguments("FindCommandRequest", request.body);
-  const auto object = [&](std::string_view name) { return bson::Document(arguments.object(name).value_or(bson::DocumentView())); };
+  const auto object = [&](std::string_view name) {
+    return bson::Document(arguments.object(name).value_or(bson::DocumentView()));
+  };
   FindRequest find;
   Query& query = find.query;
   query.ns = request.ns();

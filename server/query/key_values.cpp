@@ -18,9 +18,9 @@ const ValueView undefined_value(Type::undefined, {});
 // One path on its way into the document: at an array, or arrived at a value.
 struct Walk {
   std::vector<std::string_view> parts;
-  size_t next = 0;        // the first part not yet taken
-  ValueView value;        // arrived, unless `array` is set
-  ValueView array;        // must be fanned out
+  size_t next = 0;  // the first part not yet taken
+  ValueView value;  // arrived, unless `array` is set
+  ValueView array;  // must be fanned out
 };
 
 ValueView element_at(DocumentView array, std::string_view component) {

@@ -32,7 +32,9 @@ bool Matcher::is_operators(bson::DocumentView filter) {
          first != "$and" && first != "$or" && first != "$nor" && first != "$expr" && first != "$where";
 }
 
-bool Matcher::matches(bson::DocumentView document) const { return root_->matches(document, nullptr); }
+bool Matcher::matches(bson::DocumentView document) const {
+  return root_->matches(document, nullptr);
+}
 
 bool Matcher::matches(bson::DocumentView document, std::optional<std::string>& array_position) const {
   match::Details details;
@@ -41,7 +43,9 @@ bool Matcher::matches(bson::DocumentView document, std::optional<std::string>& a
   return matched;
 }
 
-bool Matcher::matches_value(const bson::ValueView& value) const { return root_->matches_value(value); }
+bool Matcher::matches_value(const bson::ValueView& value) const {
+  return root_->matches_value(value);
+}
 
 namespace {
 
@@ -62,8 +66,7 @@ void collect_equalities(const match::Node& node, Equalities& found) {
     case match::Kind::conjunction:
       for (const auto& child : static_cast<const match::TreeNode&>(node).children()) collect_equalities(*child, found);
       return;
-    default:
-      return;
+    default: return;
   }
 }
 

@@ -222,7 +222,8 @@ TEST_CASE("a bad filter is refused in MongoDB's words") {
   check_refused({
       {"{a: {$foo: 1}}", 2, "unknown operator: $foo"},
       {"{$foo: 1}", 2,
-       "unknown top level operator: $foo. If you have a field name that starts with a '$' symbol, consider using $getField or $setField."},
+       "unknown top level operator: $foo. If you have a field name that starts with a '$' symbol, consider using $getField or "
+       "$setField."},
       {"{$or: 1}", 2, "$or must be an array"},
       {"{$or: []}", 2, "$and/$or/$nor must be a nonempty array"},
       {"{$and: [1]}", 2, "$or/$and/$nor entries need to be full objects"},
@@ -246,7 +247,8 @@ TEST_CASE("a bad filter is refused in MongoDB's words") {
       {"{a: {$options: 'i'}}", 2, "$options needs a $regex"},
       {"{a: {$regex: 5}}", 2, "$regex has to be a string"},
       {"{a: {$regex: 'a', $options: 'q'}}", 51108, "invalid flag in regex options: q"},
-      {"{a: {$gt: {$regularExpression: {pattern: 'a', options: ''}}}}", 2, "Can't have RegEx as arg to predicate over field 'a'."},
+      {"{a: {$gt: {$regularExpression: {pattern: 'a', options: ''}}}}", 2,
+       "Can't have RegEx as arg to predicate over field 'a'."},
       {"{a: {$where: '1'}}", 2, "$where cannot be applied to a field"},
       {"{a: {$bitsAllSet: -1}}", 9, "Expected a non-negative number in: $bitsAllSet: -1"},
   });
@@ -282,7 +284,9 @@ TEST_CASE("operators alone apply to a value as it is") {
 }
 
 TEST_CASE("an upsert begins with the filter's equalities") {
-  const auto equalities = Matcher::parse(bson::json("{a: 1, b: {$gt: 2}, $and: [{'c.d': {$eq: 'x'}}, {e: {$in: [9]}}], f: {$all: [3]}}"))->equalities();
+  const auto equalities =
+      Matcher::parse(bson::json("{a: 1, b: {$gt: 2}, $and: [{'c.d': {$eq: 'x'}}, {e: {$in: [9]}}], f: {$all: [3]}}"))
+          ->equalities();
   REQUIRE(equalities.size() == 4);
   CHECK(equalities[0].first == "a");
   CHECK(equalities[1].first == "c.d");

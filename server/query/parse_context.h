@@ -38,8 +38,8 @@ class ExpressionCompiler {
 
 struct ParseContext {
   const ExpressionCompiler* expressions = nullptr;
-  bson::DocumentView let;                   // user variables, already constant; borrowed
-  const OperationContext* op = nullptr;     // whom $$NOW and interrupts belong to
+  bson::DocumentView let;                // user variables, already constant; borrowed
+  const OperationContext* op = nullptr;  // whom $$NOW and interrupts belong to
 };
 
 // The context of an operation: expressions plugged in, `let` borrowed.

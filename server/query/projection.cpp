@@ -85,13 +85,10 @@ void append_elem_match(const Element& field, const Matcher& matcher, bool by_val
 
 void project_field(const Run& run, const Node& node, const Element& field, bson::Builder& out) {
   switch (node.action) {
-    case Action::include:
-      out.append_element(field);
-      return;
+    case Action::include: out.append_element(field); return;
     case Action::exclude:
     case Action::compute:
-    case Action::elem_match:
-      return;  // the latter two come after the fields that are there
+    case Action::elem_match: return;  // the latter two come after the fields that are there
     case Action::slice:
       if (field.is_array()) return append_slice(field, node.slice, out);
       out.append_element(field);
@@ -100,8 +97,7 @@ void project_field(const Run& run, const Node& node, const Element& field, bson:
       if (field.is_array()) return append_position(run, field, out);
       out.append_element(field);
       return;
-    case Action::descend:
-      break;
+    case Action::descend: break;
   }
   if (field.is_object()) {
     auto object = out.object(field.name);
@@ -207,9 +203,15 @@ std::optional<std::vector<std::string>> Projection::included_paths() const {
   return paths;
 }
 
-bool Projection::inclusion() const { return state_->tree.inclusion; }
-bool Projection::simple() const { return state_->tree.simple; }
-bool Projection::positional() const { return state_->tree.positional; }
+bool Projection::inclusion() const {
+  return state_->tree.inclusion;
+}
+bool Projection::simple() const {
+  return state_->tree.simple;
+}
+bool Projection::positional() const {
+  return state_->tree.positional;
+}
 bool Projection::keeps_id() const {
   const Node* id = state_->tree.root->child("_id");
   return id ? id->action != Action::exclude : !inclusion();

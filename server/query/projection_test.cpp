@@ -13,7 +13,9 @@ std::string project(const char* projection, const char* document, const char* fi
   return bson::to_json(Projection::parse(bson::json(projection), matcher.get())->apply(bson::json(document)));
 }
 
-std::string json(const char* text) { return bson::to_json(bson::json(text)); }
+std::string json(const char* text) {
+  return bson::to_json(bson::json(text));
+}
 
 TEST_CASE("an inclusion keeps the named fields, in the document's order") {
   CHECK(project("{b: 1, a: 1}", "{_id: 1, a: 2, b: 3, c: 4}") == json("{_id: 1, a: 2, b: 3}"));
@@ -43,7 +45,8 @@ TEST_CASE("$slice cuts arrays from either end") {
 }
 
 TEST_CASE("$elemMatch keeps the first element that matches") {
-  CHECK(project("{a: {$elemMatch: {b: 2}}}", "{_id: 1, a: [{b: 1}, {b: 2, c: 1}, {b: 2}], d: 1}") == json("{_id: 1, a: [{b: 2, c: 1}]}"));
+  CHECK(project("{a: {$elemMatch: {b: 2}}}", "{_id: 1, a: [{b: 1}, {b: 2, c: 1}, {b: 2}], d: 1}") ==
+        json("{_id: 1, a: [{b: 2, c: 1}]}"));
   CHECK(project("{a: {$elemMatch: {$gt: 1}}}", "{_id: 1, a: [1, 2, 3]}") == json("{_id: 1, a: [2]}"));
   CHECK(project("{a: {$elemMatch: {b: 9}}}", "{_id: 1, a: [{b: 1}]}") == json("{_id: 1}"));
 }

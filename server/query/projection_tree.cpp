@@ -73,7 +73,8 @@ class Parser {
     if (object.count() == 1) {
       if (first.name == "$elemMatch") return parse_elem_match(path, first);
       if (first.name == "$slice" && parse_slice(path, first)) return;
-      if (first.name == "$meta") throw OperationError(40218, "query requires " + meta_name(first) + " metadata, but it is not available");
+      if (first.name == "$meta")
+        throw OperationError(40218, "query requires " + meta_name(first) + " metadata, but it is not available");
     }
     parse_expression(path, element);
   }
@@ -86,7 +87,8 @@ class Parser {
 
   void parse_elem_match(const std::string& path, const Element& operand) {
     if (!operand.is_object()) {
-      throw OperationError(31274, "elemMatch: Invalid argument, object required, but got " + std::string(bson::type_name(operand.type())));
+      throw OperationError(
+          31274, "elemMatch: Invalid argument, object required, but got " + std::string(bson::type_name(operand.type())));
     }
     if (path.find('.') != path.npos) throw OperationError(31275, "Cannot use $elemMatch projection on a nested field");
     if (tree_.positional) refuse_both();
@@ -110,17 +112,17 @@ class Parser {
       const DocumentView pair = operand.as_document();
       if (pair.count() != 2 || !pair.find("0").is_number()) return false;
       if (!pair.find("1").is_number()) {
-        throw OperationError(31257, "$slice limit must be a number, but got " + std::string(bson::type_name(pair.find("1").type())));
+        throw OperationError(31257,
+                             "$slice limit must be a number, but got " + std::string(bson::type_name(pair.find("1").type())));
       }
       slice = {clamp(pair.find("0")), clamp(pair.find("1"))};
       if (slice.limit <= 0) throw OperationError(31258, "$slice limit must be positive");
     } else {
-      throw OperationError(28667,
-                           "Invalid $slice syntax. The given syntax " + show(DocumentView(slice_object(operand))) +
-                               " did not match the find() syntax because :: Location31273: $slice only supports numbers "
-                               "and [skip, limit] arrays :: The given syntax did not match the expression $slice syntax. "
-                               ":: caused by :: Expression $slice takes at least 2 arguments, and at most 3, but 1 were "
-                               "passed in.");
+      throw OperationError(28667, "Invalid $slice syntax. The given syntax " + show(DocumentView(slice_object(operand))) +
+                                      " did not match the find() syntax because :: Location31273: $slice only supports numbers "
+                                      "and [skip, limit] arrays :: The given syntax did not match the expression $slice syntax. "
+                                      ":: caused by :: Expression $slice takes at least 2 arguments, and at most 3, but 1 were "
+                                      "passed in.");
     }
     Node& node = add(path);
     node.action = Action::slice;
@@ -131,9 +133,7 @@ class Parser {
 
   static bson::Document slice_object(const Element& operand) { return bson::Builder().append_element(operand).done(); }
 
-  static int64_t clamp(const Element& number) {
-    return std::clamp<int64_t>(number.to_int64(), INT32_MIN, INT32_MAX);
-  }
+  static int64_t clamp(const Element& number) { return std::clamp<int64_t>(number.to_int64(), INT32_MIN, INT32_MAX); }
 
   void parse_positional(const std::string& path, const Element& element) {
     check_field_path(path);
@@ -151,7 +151,8 @@ class Parser {
 
   void parse_expression(const std::string& path, const Element& element) {
     if (!context_.expressions) {
-      throw OperationError(31325, "Unknown expression " + std::string(element.is_object() ? element.as_document().first().name : element.name));
+      throw OperationError(
+          31325, "Unknown expression " + std::string(element.is_object() ? element.as_document().first().name : element.name));
     }
     set_kind(true, path);
     Node& node = add(path);
@@ -162,7 +163,8 @@ class Parser {
 
   // A string that isn't a path, null, a date …: the field gets that value.
   void parse_literal(const std::string& path, const Element& element) {
-    if ((element.is_string() && element.as_string().starts_with('$')) || element.is_array()) return parse_expression(path, element);
+    if ((element.is_string() && element.as_string().starts_with('$')) || element.is_array())
+      return parse_expression(path, element);
     set_kind(true, path);
     Node& node = add(path);
     node.action = Action::compute;
@@ -236,11 +238,13 @@ class Parser {
   Tree tree_;
   std::optional<bool> inclusion_;  // nothing has said yet
   std::optional<bool> id_;
-  bool only_neutral_ = false;      // a $slice was seen, which goes with either
+  bool only_neutral_ = false;  // a $slice was seen, which goes with either
 };
 
 }  // namespace
 
-Tree parse(DocumentView specification, const ParseContext& context) { return Parser(context).parse(specification); }
+Tree parse(DocumentView specification, const ParseContext& context) {
+  return Parser(context).parse(specification);
+}
 
 }  // namespace server::query::projection

@@ -24,11 +24,11 @@ struct Node {
   Action action = Action::descend;
   std::vector<std::unique_ptr<Node>> children;
   Slice slice;
-  std::unique_ptr<Matcher> matcher;             // elem_match
-  bool by_value = false;                        // the matcher is over values
-  bson::Value literal;                          // compute: either this
+  std::unique_ptr<Matcher> matcher;                // elem_match
+  bool by_value = false;                           // the matcher is over values
+  bson::Value literal;                             // compute: either this
   std::unique_ptr<CompiledExpression> expression;  // or that
-  bool computes_below = false;                  // some compute or elem_match among the descendants
+  bool computes_below = false;                     // some compute or elem_match among the descendants
   bool positional_below = false;
 
   const Node* child(std::string_view child_name) const {

@@ -37,8 +37,10 @@ Reader::~Reader() {
 void Reader::open() {
   if (collection_) schema_ = SchemaHold(*op_, collection_->schema_mutex(), SchemaHold::Intent::read);
   storage::Engine& engine = *op_->services().engine;
-  if (op_->moment && !op_->moment->is_declared()) transaction_ = std::make_unique<storage::Transaction>(engine, *op_->moment->snapshot);
-  else transaction_ = std::make_unique<storage::Transaction>(engine, storage::Transaction::Mode::read);
+  if (op_->moment && !op_->moment->is_declared())
+    transaction_ = std::make_unique<storage::Transaction>(engine, *op_->moment->snapshot);
+  else
+    transaction_ = std::make_unique<storage::Transaction>(engine, storage::Transaction::Mode::read);
 }
 
 void Reader::close() {

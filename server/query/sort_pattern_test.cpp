@@ -41,7 +41,8 @@ TEST_CASE("of an array the least element counts going up, the greatest going dow
 TEST_CASE("parallel arrays and bad specifications are refused") {
   const SortPattern both = SortPattern::parse(bson::json("{a: 1, b: 1}"));
   CHECK_THROWS_WITH(both.key(bson::json("{a: [1], b: [2]}")), "cannot sort with keys that are parallel arrays");
-  CHECK_THROWS_WITH(SortPattern::parse(bson::json("{a: 2}")), "$sort key ordering must be 1 (for ascending) or -1 (for descending)");
+  CHECK_THROWS_WITH(SortPattern::parse(bson::json("{a: 2}")),
+                    "$sort key ordering must be 1 (for ascending) or -1 (for descending)");
   CHECK_THROWS_WITH(SortPattern::parse(bson::json("{a: 'x'}")), "Illegal key in $sort specification: a: \"x\"");
   CHECK_THROWS_AS(SortPattern::parse(bson::json("{'': 1}")), base::OperationError);
   CHECK_THROWS_AS(SortPattern::parse(bson::json("{'a.': 1}")), base::OperationError);

@@ -42,7 +42,9 @@ class TestServer {
   CursorRegistry& cursors() { return cursors_; }
 
   // Made where it isn't there.
-  std::shared_ptr<storage::Collection> collection(const std::string& name) { return engine_->catalog().open_or_create("test." + name); }
+  std::shared_ptr<storage::Collection> collection(const std::string& name) {
+    return engine_->catalog().open_or_create("test." + name);
+  }
 
   void insert(const std::string& name, bson::DocumentView document) {
     auto target = collection(name);
@@ -70,7 +72,9 @@ class TestServer {
   // An operation of its own, for code below the commands.
   struct Operation {
     explicit Operation(TestServer& server)
-        : body(bson::json("{test: 1}")), request{"test", "test", body, {}}, op(server.services_, server.client_, request, nullptr) {}
+        : body(bson::json("{test: 1}")),
+          request{"test", "test", body, {}},
+          op(server.services_, server.client_, request, nullptr) {}
     bson::Document body;
     Request request;
     OperationContext op;

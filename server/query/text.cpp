@@ -39,7 +39,9 @@ std::string show(bson::DocumentView document) {
   return document.empty() ? "{}" : show_fields(document, true, "{", "}");
 }
 
-std::string show_element(const bson::Element& field) { return std::string(field.name) + ": " + show(field); }
+std::string show_element(const bson::Element& field) {
+  return std::string(field.name) + ": " + show(field);
+}
 
 std::string show(const bson::ValueView& value) {
   switch (value.type()) {
@@ -67,8 +69,8 @@ std::string show(const bson::ValueView& value) {
     case Type::int32: return std::to_string(value.as_int32());
     case Type::int64: return std::to_string(value.as_int64());
     case Type::timestamp:
-      return "Timestamp(" + std::to_string(value.as_timestamp().seconds) + ", " +
-             std::to_string(value.as_timestamp().increment) + ")";
+      return "Timestamp(" + std::to_string(value.as_timestamp().seconds) + ", " + std::to_string(value.as_timestamp().increment) +
+             ")";
     case Type::decimal128: return bson::decimal_to_string(value.as_decimal128());
     case Type::max_key: return "MaxKey";
     case Type::min_key: return "MinKey";

@@ -7,8 +7,8 @@
 
 namespace server::query {
 
-std::string show(const bson::ValueView& value);       // "a", 5, 5.0, { a: 1 }, ObjectId('…')
-std::string show_element(const bson::Element& field); // $size: -1
-std::string show(bson::DocumentView document);        // { a: 1, b: -1.0 }
+std::string show(const bson::ValueView& value);        // "a", 5, 5.0, { a: 1 }, ObjectId('…')
+std::string show_element(const bson::Element& field);  // $size: -1
+std::string show(bson::DocumentView document);         // { a: 1, b: -1.0 }
 
 }  // namespace server::query

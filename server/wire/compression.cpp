@@ -43,17 +43,14 @@ bool decompress(Compressor compressor, BytesView in, char* to, size_t size) {
       uLongf got = size;
       return ::uncompress(reinterpret_cast<Bytef*>(to), &got, base::as_u8(in), in.size()) == Z_OK && got == size;
     }
-    case Compressor::zstd:
-      return ZSTD_decompressDCtx(zstd_decompressor(), to, size, in.data(), in.size()) == size;
+    case Compressor::zstd: return ZSTD_decompressDCtx(zstd_decompressor(), to, size, in.data(), in.size()) == size;
   }
   return false;
 }
 
 size_t compress(Compressor compressor, BytesView in, char* to, size_t room) {
   switch (compressor) {
-    case Compressor::none:
-      std::memcpy(to, in.data(), in.size());
-      return in.size();
+    case Compressor::none: std::memcpy(to, in.data(), in.size()); return in.size();
     case Compressor::snappy: {
       size_t size = 0;
       snappy::RawCompress(in.data(), in.size(), to, &size);
@@ -61,7 +58,8 @@ size_t compress(Compressor compressor, BytesView in, char* to, size_t room) {
     }
     case Compressor::zlib: {
       uLongf size = room;
-      base::check(::compress2(reinterpret_cast<Bytef*>(to), &size, base::as_u8(in), in.size(), Z_DEFAULT_COMPRESSION) == Z_OK, "zlib has room");
+      base::check(::compress2(reinterpret_cast<Bytef*>(to), &size, base::as_u8(in), in.size(), Z_DEFAULT_COMPRESSION) == Z_OK,
+                  "zlib has room");
       return size;
     }
     case Compressor::zstd: {
@@ -110,7 +108,8 @@ base::Result<Unpacked> unpack(BytesView whole) {
   if (raw_bytes < 0 || raw_bytes > message_bytes_max - header_bytes) {
     return Failure{ErrorCode::bad_value, "Decompressed message would be larger than maximum message size"};
   }
-  if (static_cast<OpCode>(opcode) == OpCode::compressed) return Failure{ErrorCode::bad_value, "OP_COMPRESSED inside OP_COMPRESSED"};
+  if (static_cast<OpCode>(opcode) == OpCode::compressed)
+    return Failure{ErrorCode::bad_value, "OP_COMPRESSED inside OP_COMPRESSED"};
   const BytesView packed = whole.substr(compressed_prefix_bytes);
   Unpacked unpacked{Bytes(static_cast<size_t>(raw_bytes) + header_bytes, '\0'), static_cast<Compressor>(compressor)};
   store_header(unpacked.message.data(),

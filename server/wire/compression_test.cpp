@@ -1,7 +1,7 @@
 #include "server/wire/compression.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include "base/random.h"
 #include "bson/json.h"

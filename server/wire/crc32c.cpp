@@ -39,7 +39,9 @@ __attribute__((target("sse4.2"))) uint32_t by_instruction(base::BytesView bytes,
   for (char c : bytes) crc = _mm_crc32_u8(crc, static_cast<uint8_t>(c));
   return crc;
 }
-bool has_instruction() { return __builtin_cpu_supports("sse4.2"); }
+bool has_instruction() {
+  return __builtin_cpu_supports("sse4.2");
+}
 #elif defined(__aarch64__)
 __attribute__((target("+crc"))) uint32_t by_instruction(base::BytesView bytes, uint32_t crc) {
   while (bytes.size() >= 8) {
@@ -49,10 +51,16 @@ __attribute__((target("+crc"))) uint32_t by_instruction(base::BytesView bytes, u
   for (char c : bytes) crc = __crc32cb(crc, static_cast<uint8_t>(c));
   return crc;
 }
-bool has_instruction() { return getauxval(AT_HWCAP) & HWCAP_CRC32; }
+bool has_instruction() {
+  return getauxval(AT_HWCAP) & HWCAP_CRC32;
+}
 #else
-uint32_t by_instruction(base::BytesView bytes, uint32_t crc) { return by_table(bytes, crc); }
-bool has_instruction() { return false; }
+uint32_t by_instruction(base::BytesView bytes, uint32_t crc) {
+  return by_table(bytes, crc);
+}
+bool has_instruction() {
+  return false;
+}
 #endif
 
 }  // namespace
@@ -62,6 +70,8 @@ uint32_t crc32c(base::BytesView bytes, uint32_t before) {
   return ~(fast ? by_instruction(bytes, ~before) : by_table(bytes, ~before));
 }
 
-uint32_t crc32c_by_table(base::BytesView bytes, uint32_t before) { return ~by_table(bytes, ~before); }
+uint32_t crc32c_by_table(base::BytesView bytes, uint32_t before) {
+  return ~by_table(bytes, ~before);
+}
 
 }  // namespace server::wire

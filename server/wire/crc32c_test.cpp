@@ -1,7 +1,7 @@
 #include "server/wire/crc32c.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 namespace server::wire {
 
@@ -19,9 +19,8 @@ TEST_CASE("the machine's instruction gives what the table gives") {
 }
 
 TEST_CASE("a checksum in pieces is the checksum of the whole") {
-  CHECK(rc::check("crc(a + b) goes on from crc(a)", [](const std::string& a, const std::string& b) {
-    RC_ASSERT(crc32c(b, crc32c(a)) == crc32c(a + b));
-  }));
+  CHECK(rc::check("crc(a + b) goes on from crc(a)",
+                  [](const std::string& a, const std::string& b) { RC_ASSERT(crc32c(b, crc32c(a)) == crc32c(a + b)); }));
 }
 
 }  // namespace server::wire

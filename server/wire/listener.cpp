@@ -94,10 +94,16 @@ struct Listener::State {
 };
 
 Listener::Listener(Services& services, Dispatcher& dispatcher) : state_(std::make_unique<State>(services, dispatcher)) {}
-Listener::~Listener() { stop(); }
+Listener::~Listener() {
+  stop();
+}
 
-int Listener::port() const { return state_->port; }
-std::string Listener::unix_socket_path() const { return state_->unix_path; }
+int Listener::port() const {
+  return state_->port;
+}
+std::string Listener::unix_socket_path() const {
+  return state_->unix_path;
+}
 
 void Listener::start() {
   state_->bind_all();
@@ -149,7 +155,8 @@ void Listener::State::bind_tcp(const std::string& host) {
       throw std::system_error(error.value(), error.category(), text_of(endpoint));
     }
     if (port == 0) port = acceptor.local_endpoint().port();
-    base::log(Severity::info, LogComponent::network, 23015, "Listening on", Attributes().add("address", endpoint.address().to_string()));
+    base::log(Severity::info, LogComponent::network, 23015, "Listening on",
+              Attributes().add("address", endpoint.address().to_string()));
     tcp_acceptors.push_back(std::move(acceptor));
   }
 }
@@ -182,7 +189,8 @@ asio::awaitable<void> Listener::State::accept_all(Acceptor& acceptor) {
     if (error) {
       reactors.leave(reactor);
       if (error == asio::error::connection_aborted) continue;
-      base::log(Severity::error, LogComponent::network, 23019, "Error accepting new connection", Attributes().add("error", error.message()));
+      base::log(Severity::error, LogComponent::network, 23019, "Error accepting new connection",
+                Attributes().add("error", error.message()));
       asio::steady_timer pause(acceptor.get_executor(), accept_pause);
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
       continue;
@@ -272,7 +280,8 @@ asio::awaitable<void> Listener::State::serve(size_t reactor, std::shared_ptr<Ses
   if (session->was_handed_over()) services.metrics.connections.created.add(-1);
   if (!base::log_quiet()) {
     base::LogContext context(session->client().description());
-    base::log(Severity::info, LogComponent::network, 22944, session->was_handed_over() ? "Connection is a member's" : "Connection ended",
+    base::log(Severity::info, LogComponent::network, 22944,
+              session->was_handed_over() ? "Connection is a member's" : "Connection ended",
               Attributes()
                   .add("remote", session->client().remote())
                   .add("connectionId", static_cast<int64_t>(session->client().id()))

@@ -1,8 +1,8 @@
 #include "server/wire/listener.h"
 
-#include <catch2/catch.hpp>
 #include <mongoc/mongoc.h>
 #include <sys/un.h>
+#include <catch2/catch.hpp>
 
 #include <atomic>
 #include <thread>
@@ -21,7 +21,9 @@ namespace {
 
 const bson::Document ping = bson::json("{ping: 1, $db: 'admin'}");
 
-bool answers(int port) { return RawClient(port).run(ping).find("ok").to_double() == 1; }
+bool answers(int port) {
+  return RawClient(port).run(ping).find("ok").to_double() == 1;
+}
 
 // Waits as long as it is told, or until it is interrupted.
 class Wait : public Command {
@@ -76,7 +78,8 @@ TEST_CASE("a driver may compress in any of three ways") {
   TestServer server;
   for (const char* compressor : {"snappy", "zlib", "zstd"}) {
     const auto uri = server.uri(std::string("compressors=") + compressor);
-    CHECK(run_with_driver(uri, R"({"hello": 1})").find("\"compression\" : [ \"" + std::string(compressor) + "\" ]") != std::string::npos);
+    CHECK(run_with_driver(uri, R"({"hello": 1})").find("\"compression\" : [ \"" + std::string(compressor) + "\" ]") !=
+          std::string::npos);
     CHECK(run_with_driver(uri, R"({"buildInfo": 1})").find("7.0.14") != std::string::npos);
   }
   const auto& network = server.assembly.services().metrics.network;
@@ -213,8 +216,9 @@ TEST_CASE("an awaited hello waits, streams, and hears of changes at once") {
 TEST_CASE("a hello that knows nothing is answered without waiting") {
   TestServer server;
   RawClient client(server.listener.port());
-  const auto reply = client.run(bson::json(
-      "{hello: 1, topologyVersion: {processId: {$oid: '000000000000000000000001'}, counter: {$numberLong: '5'}}, maxAwaitTimeMS: 60000, $db: 'admin'}"));
+  const auto reply =
+      client.run(bson::json("{hello: 1, topologyVersion: {processId: {$oid: '000000000000000000000001'}, counter: {$numberLong: "
+                            "'5'}}, maxAwaitTimeMS: 60000, $db: 'admin'}"));
   CHECK(reply.find("ok").to_double() == 1);
   CHECK(client.run(bson::json("{hello: 1, maxAwaitTimeMS: 5, $db: 'admin'}")).find("code").as_int32() == 31368);
 }
@@ -239,7 +243,8 @@ TEST_CASE("connections beyond the limit are turned away, and there is room again
   extra.send(encode_msg(1, 0, ping));
   CHECK(extra.receive().empty());
   clients.clear();
-  while (server.assembly.services().metrics.connections.current.get() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (server.assembly.services().metrics.connections.current.get() > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK(answers(server.listener.port()));
 }
 

@@ -16,8 +16,12 @@ namespace {
 constexpr uint32_t required_flags = 0xffff;  // bits 0-15 must be understood
 constexpr uint32_t understood_flags = checksum_present | more_to_come;
 
-Failure failure(ErrorCode code, std::string message) { return {code, std::move(message)}; }
-Failure failure(int32_t code, std::string message) { return {static_cast<ErrorCode>(code), std::move(message)}; }
+Failure failure(ErrorCode code, std::string message) {
+  return {code, std::move(message)};
+}
+Failure failure(int32_t code, std::string message) {
+  return {static_cast<ErrorCode>(code), std::move(message)};
+}
 
 // Takes a C string off the front.
 std::optional<std::string_view> take_name(BytesView& in) {
@@ -39,9 +43,12 @@ struct SectionReader {
     while (!in.empty() && !unanswerable) {
       const char kind = in.front();
       in.remove_prefix(1);
-      if (kind == 0) read_body();
-      else if (kind == 1) read_sequence();
-      else unanswerable = failure(40432, "Unknown section kind " + std::to_string(static_cast<uint8_t>(kind)));
+      if (kind == 0)
+        read_body();
+      else if (kind == 1)
+        read_sequence();
+      else
+        unanswerable = failure(40432, "Unknown section kind " + std::to_string(static_cast<uint8_t>(kind)));
     }
     if (!body_seen && !unanswerable && !answerable) answerable = failure(40587, "OP_MSG messages must have a body");
   }
@@ -49,7 +56,8 @@ struct SectionReader {
   // One document off the front of `from`, checked; its length is trusted for
   // stepping on as soon as it lies inside `from`.
   std::optional<bson::DocumentView> take_document(BytesView& from) {
-    if (from.size() < 5 || load_le<int32_t>(from.data()) < 5 || static_cast<size_t>(load_le<int32_t>(from.data())) > from.size()) {
+    if (from.size() < 5 || load_le<int32_t>(from.data()) < 5 ||
+        static_cast<size_t>(load_le<int32_t>(from.data())) > from.size()) {
       unanswerable = failure(ErrorCode::invalid_bson, "a document's length doesn't fit its section");
       return std::nullopt;
     }
@@ -198,9 +206,8 @@ base::Result<Header> decode_header(BytesView bytes) {
   const Header header{load_le<int32_t>(bytes.data()), load_le<int32_t>(bytes.data() + 4), load_le<int32_t>(bytes.data() + 8),
                       static_cast<OpCode>(load_le<int32_t>(bytes.data() + 12))};
   if (header.length < header_bytes || header.length > message_bytes_max) {
-    return failure(ErrorCode::protocol_error, "recv(): message mstr len " + std::to_string(header.length) +
-                                                  " is invalid. Min " + std::to_string(header_bytes) + " Max: " +
-                                                  std::to_string(message_bytes_max));
+    return failure(ErrorCode::protocol_error, "recv(): message mstr len " + std::to_string(header.length) + " is invalid. Min " +
+                                                  std::to_string(header_bytes) + " Max: " + std::to_string(message_bytes_max));
   }
   return header;
 }

@@ -96,6 +96,7 @@ ReplyPrefix msg_prefix(int32_t request_id, int32_t response_to, uint32_t flags, 
 ReplyPrefix legacy_prefix(int32_t request_id, int32_t response_to, size_t document_bytes);
 
 // A whole OP_MSG, for clients and tests.
-Bytes encode_msg(int32_t request_id, uint32_t flags, bson::DocumentView body, const std::vector<DocumentSequence>& sequences = {});
+Bytes encode_msg(int32_t request_id, uint32_t flags, bson::DocumentView body,
+                 const std::vector<DocumentSequence>& sequences = {});
 
 }  // namespace server::wire

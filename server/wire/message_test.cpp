@@ -1,7 +1,7 @@
 #include "server/wire/message.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include "base/random.h"
 #include "bson/json.h"
@@ -21,7 +21,9 @@ Malformed refused(BytesView bytes) {
   return std::get<Malformed>(std::move(result));
 }
 
-void set_length(Bytes& message) { base::store_le(message.data(), static_cast<int32_t>(message.size())); }
+void set_length(Bytes& message) {
+  base::store_le(message.data(), static_cast<int32_t>(message.size()));
+}
 
 Bytes query(const std::string& ns, bson::DocumentView document) {
   Bytes out(header_bytes, '\0');
@@ -39,8 +41,8 @@ Bytes query(const std::string& ns, bson::DocumentView document) {
 TEST_CASE("a body and its document sequences come out as they went in") {
   const bson::Document first = bson::json("{_id: 1}");
   const bson::Document second = bson::json("{_id: 2, a: [1, 2]}");
-  const Bytes bytes = encode_msg(9, more_to_come, bson::json("{insert: 'c', $db: 'test'}"),
-                                 {{"documents", {first.view(), second.view()}}});
+  const Bytes bytes =
+      encode_msg(9, more_to_come, bson::json("{insert: 'c', $db: 'test'}"), {{"documents", {first.view(), second.view()}}});
   const Message message = decoded(bytes);
   CHECK(message.request_id == 9);
   CHECK(message.has(more_to_come));
@@ -61,8 +63,10 @@ TEST_CASE("a command is named by its first field, where a driver puts _id before
     const Message moved = std::move(message);  // what it borrows goes with it
     return moved.request.command + " " + bson::to_json(moved.request.body);
   };
-  CHECK(command("{_id: 17, dedupChain: 'c', limit: 3, $db: 'd'}") == "dedupChain " + bson::to_json(bson::json("{dedupChain: 'c', _id: 17, limit: 3, $db: 'd'}")));
-  CHECK(command("{dedupChain: 'c', _id: 17, $db: 'd'}") == "dedupChain " + bson::to_json(bson::json("{dedupChain: 'c', _id: 17, $db: 'd'}")));
+  CHECK(command("{_id: 17, dedupChain: 'c', limit: 3, $db: 'd'}") ==
+        "dedupChain " + bson::to_json(bson::json("{dedupChain: 'c', _id: 17, limit: 3, $db: 'd'}")));
+  CHECK(command("{dedupChain: 'c', _id: 17, $db: 'd'}") ==
+        "dedupChain " + bson::to_json(bson::json("{dedupChain: 'c', _id: 17, $db: 'd'}")));
   CHECK(command("{_id: 17, $db: 'd'}") == "_id " + bson::to_json(bson::json("{_id: 17, $db: 'd'}")));
 }
 
@@ -94,7 +98,8 @@ TEST_CASE("what is well framed but wrong is answered with MongoDB's codes") {
   CHECK(refused(encode_msg(1, 0, bson::json("{ping: 1}"))).failure.code == base::ErrorCode(40571));
   CHECK(refused(encode_msg(1, 0, bson::json("{ping: 1, $db: 5}"))).answerable);
   const bson::Document one = bson::json("{a: 1}");
-  const auto twice = refused(encode_msg(1, 0, bson::json("{insert: 'c', $db: 'd'}"), {{"documents", {one}}, {"documents", {one}}}));
+  const auto twice =
+      refused(encode_msg(1, 0, bson::json("{insert: 'c', $db: 'd'}"), {{"documents", {one}}, {"documents", {one}}}));
   CHECK(twice.failure.code == base::ErrorCode(40431));
   CHECK(twice.answerable);
   const auto both = refused(encode_msg(1, 0, bson::json("{insert: 'c', documents: [], $db: 'd'}"), {{"documents", {one}}}));

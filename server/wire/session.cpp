@@ -104,7 +104,9 @@ Session::Session(Services& services, Dispatcher& dispatcher, Socket socket, Clie
   services_.operations.add_client(client_);
 }
 
-Session::~Session() { services_.operations.remove_client(client_); }
+Session::~Session() {
+  services_.operations.remove_client(client_);
+}
 
 // The coroutine sees the end of the stream, or can't write any more, and finishes.
 void Session::close() {
@@ -162,8 +164,10 @@ void Session::hand_over() {
   if (error) return;
   handed_over_ = true;
   in_.resize(filled_);
-  if (services_.peer_connection) services_.peer_connection(descriptor, std::move(in_));
-  else ::close(descriptor);
+  if (services_.peer_connection)
+    services_.peer_connection(descriptor, std::move(in_));
+  else
+    ::close(descriptor);
 }
 
 awaitable<bool> Session::read_message() {
@@ -188,7 +192,8 @@ awaitable<bool> Session::read_message() {
     filled_ += received;
     if (error || closed_) {
       const bool cut_short = !closed_ && filled_ > 0;
-      if (cut_short && base::log_enabled(Severity::debug1, LogComponent::network)) log_malformed("connection ended inside a message: " + error.message());
+      if (cut_short && base::log_enabled(Severity::debug1, LogComponent::network))
+        log_malformed("connection ended inside a message: " + error.message());
       co_return false;
     }
   }
@@ -240,7 +245,10 @@ void Session::drop_message() {
 
 void Session::log_malformed(std::string_view why) {
   base::log(Severity::warning, LogComponent::network, 22988, "Error receiving request from client. Ending connection from remote",
-            base::Attributes().add("error", why).add("remote", client_.remote()).add("connectionId", static_cast<int64_t>(client_.id())));
+            base::Attributes()
+                .add("error", why)
+                .add("remote", client_.remote())
+                .add("connectionId", static_cast<int64_t>(client_.id())));
 }
 
 // The message inside an OP_COMPRESSED, or `whole` itself. nullopt: unusable.
@@ -273,8 +281,10 @@ awaitable<bool> Session::handle(BytesView whole) {
   metrics_.network.requests.add();
   Decoded decoded = decode(*plain);
   bool goes_on = false;
-  if (auto* malformed = std::get_if<Malformed>(&decoded)) goes_on = co_await refuse(*malformed, compressor);
-  else goes_on = co_await answer(std::get<Message>(decoded), compressor);
+  if (auto* malformed = std::get_if<Malformed>(&decoded))
+    goes_on = co_await refuse(*malformed, compressor);
+  else
+    goes_on = co_await answer(std::get<Message>(decoded), compressor);
   co_return goes_on;
 }
 
@@ -284,7 +294,9 @@ awaitable<bool> Session::refuse(const Malformed& malformed, std::optional<Compre
   metrics_.asserts.user.add();
   if (malformed.message.has(more_to_come)) co_return true;
   bson::Builder reply;
-  reply.append("ok", 0.0).append("errmsg", malformed.failure.message).append("code", static_cast<int32_t>(malformed.failure.code));
+  reply.append("ok", 0.0)
+      .append("errmsg", malformed.failure.message)
+      .append("code", static_cast<int32_t>(malformed.failure.code));
   const auto document = reply.append("codeName", base::code_name(malformed.failure.code)).done();
   co_await write_reply(malformed.message, next_message_id(), malformed.message.request_id, 0, document, compressor);
   co_return !closed_;
@@ -369,21 +381,27 @@ awaitable<void> Session::await_acknowledgement(Dispatcher::Reply& reply) {
     auto shared = std::make_shared<decltype(handler)>(std::move(handler));
     const auto& asked = *reply.acknowledgement;
     auto done = [shared](Failure failure) {
-      asio::post(asio::get_associated_executor(*shared), [shared, failure = std::move(failure)]() mutable { std::move (*shared)(std::move(failure)); });
+      asio::post(asio::get_associated_executor(*shared),
+                 [shared, failure = std::move(failure)]() mutable { std::move (*shared)(std::move(failure)); });
     };
-    if (asked.read) services_.replica_set->when_read_stands(asked.optime, std::move(done));
-    else services_.replica_set->when_acknowledged(asked.optime, asked.concern, std::move(done));
+    if (asked.read)
+      services_.replica_set->when_read_stands(asked.optime, std::move(done));
+    else
+      services_.replica_set->when_acknowledged(asked.optime, asked.concern, std::move(done));
   };
   Failure failure = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Failure)>(std::move(start), use_awaitable);
   if (!failure && reply.acknowledgement->led_term) {
     const replication::Standing now = services_.replica_set->standing();
     if (now.state != replication::MemberState::primary || now.term != *reply.acknowledgement->led_term) {
-      failure = replication::WriteConcernFailure{base::ErrorCode::primary_stepped_down, "Primary stepped down while confirming a read"};
+      failure =
+          replication::WriteConcernFailure{base::ErrorCode::primary_stepped_down, "Primary stepped down while confirming a read"};
     }
   }
   if (!failure) co_return;
-  if (!reply.acknowledgement->read) reply.body = with_write_concern_error(services_, reply.body, *reply.acknowledgement, *failure);
-  else reply.body = failed_read(services_, *failure);
+  if (!reply.acknowledgement->read)
+    reply.body = with_write_concern_error(services_, reply.body, *reply.acknowledgement, *failure);
+  else
+    reply.body = failed_read(services_, *failure);
 }
 
 awaitable<void> Session::write_reply(const Message& message, int32_t reply_id, int32_t response_to, uint32_t flags,

@@ -40,7 +40,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const Client& client() const { return client_; }
 
  private:
-  asio::awaitable<bool> read_message();           // false: the connection is over
+  asio::awaitable<bool> read_message();  // false: the connection is over
   enum class Start { goes_on, http, over };
   Start judge_start(std::optional<Header>& header);  // of the next message, as far as it has come
   asio::awaitable<void> answer_http();

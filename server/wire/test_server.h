@@ -51,7 +51,8 @@ class RawClient {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const timeval patience{5, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) throw std::runtime_error("connect failed");
+    if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+      throw std::runtime_error("connect failed");
   }
   ~RawClient() { close(); }
   RawClient(RawClient&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}

@@ -27,7 +27,8 @@ using BatchWork = std::function<void(storage::Transaction& transaction, size_t i
 
 // Runs `work` for 0 … count - 1 and commits; stops at the first that fails, and where `full` says so. May run it for an item
 // more than once, but it takes effect once. Throws when the operation was told to stop: then nothing is committed.
-std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const BatchWork& work, const std::function<bool()>& full = nullptr);
+std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const BatchWork& work,
+                                   const std::function<bool()>& full = nullptr);
 
 // Asked between attempts: counts the conflict and throws when the operation is to stop.
 std::function<void()> on_conflict(OperationContext& op);

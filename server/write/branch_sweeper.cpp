@@ -40,13 +40,18 @@ void free_nodes(OperationContext& op, versions::BranchedDatabase& database) {
   uint64_t count = 0;
   do {
     op.check_interrupt();
-    count = in_transaction(op, [&](storage::Transaction& transaction) { return database.free_nodes(transaction, [&] { op.check_interrupt(); }); });
+    count = in_transaction(
+        op, [&](storage::Transaction& transaction) { return database.free_nodes(transaction, [&] { op.check_interrupt(); }); });
   } while (count > 0);
 }
 
 BranchSweeper::BranchSweeper(Services& services)
     : services_(services),
-      passes_("BranchSweeper", [this] { return std::chrono::seconds(sleep_seconds_.load()); }, [this] { if (enabled_) run_pass(); }) {
+      passes_(
+          "BranchSweeper", [this] { return std::chrono::seconds(sleep_seconds_.load()); },
+          [this] {
+            if (enabled_) run_pass();
+          }) {
   services.parameters.add_boolean("branchSweepEnabled", enabled_);
   services.parameters.add_integer("branchSweepSleepSecs", sleep_seconds_, {.min = 1, .max = INT32_MAX});
   services.parameters.add_integer("branchSweepCommits", commits_, {.min = 1, .max = 10'000});

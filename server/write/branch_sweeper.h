@@ -1,7 +1,7 @@
 // Drops commits that their database's retention lets go, and frees what they alone showed.
 //
-// A pass goes over all databases that have branches and a policy, every `branchSweepSleepSecs`, unless `branchSweepEnabled` is off.
-// A transaction drops `branchSweepCommits` of them at most, so a pass stops nobody, and can itself be stopped between two.
+// A pass goes over all databases that have branches and a policy, every `branchSweepSleepSecs`, unless `branchSweepEnabled` is
+// off. A transaction drops `branchSweepCommits` of them at most, so a pass stops nobody, and can itself be stopped between two.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,7 @@ class BranchSweeper {
   std::atomic<int64_t> sleep_seconds_{60};
   std::atomic<int64_t> commits_{16};
   struct Nodes {
-    bool owed = false;  // commits were dropped since they were last looked at
+    bool owed = false;          // commits were dropped since they were last looked at
     int64_t not_before_us = 0;  // by the monotonic clock
   };
   std::map<std::string, Nodes> nodes_;  // by database

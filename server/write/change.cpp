@@ -143,7 +143,8 @@ class Changer {
   }
 
  private:
-  std::optional<Effect> change_if_matching(Transaction& transaction, const Target& target, DocumentWriter& writer, RecordId record) {
+  std::optional<Effect> change_if_matching(Transaction& transaction, const Target& target, DocumentWriter& writer,
+                                           RecordId record) {
     const auto now = target->current(transaction, record);
     if (!now) return std::nullopt;
     const auto document = target->find(transaction, *now);

@@ -32,10 +32,10 @@ class DocumentWriter;
 
 struct Selection {
   bson::DocumentView filter;
-  bson::DocumentView sort;       // for one document: which of those that match
+  bson::DocumentView sort;  // for one document: which of those that match
   bson::ValueView hint;
   bson::DocumentView let;
-  bool all = false;              // else the first that matches
+  bool all = false;  // else the first that matches
 };
 
 struct Match {

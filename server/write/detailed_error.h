@@ -8,7 +8,8 @@ namespace server::write {
 
 class DetailedError : public base::OperationError {
  public:
-  DetailedError(base::ErrorCode code, const std::string& message, bson::Document details) : OperationError(code, message), details_(std::move(details)) {}
+  DetailedError(base::ErrorCode code, const std::string& message, bson::Document details)
+      : OperationError(code, message), details_(std::move(details)) {}
   const bson::Document& details() const { return details_; }
 
  private:

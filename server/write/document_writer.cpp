@@ -50,7 +50,8 @@ void DocumentWriter::remove(storage::Transaction& transaction, storage::RecordId
     session = op_.retry->before(true);
     if (session->image == replication::SessionWrite::Image::before) image.emplace(before);
   }
-  const storage::Stamp stamp = op_.services().committer->remove(transaction, *target_, record, before, session ? &*session : nullptr);
+  const storage::Stamp stamp =
+      op_.services().committer->remove(transaction, *target_, record, before, session ? &*session : nullptr);
   op_.last_write = std::max(op_.last_write, stamp);
   if (session) keep(transaction, stamp, image);
 }

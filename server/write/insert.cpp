@@ -52,8 +52,8 @@ struct Attempt {
 };
 
 template <class PlaceOf>
-Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::vector<bson::DocumentView>& documents, size_t stamps_each,
-                     bool ordered, const PlaceOf& place_of) {
+Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::vector<bson::DocumentView>& documents,
+                     size_t stamps_each, bool ordered, const PlaceOf& place_of) {
   return storage::in_transaction(
       engine_of(op),
       [&](storage::Transaction& transaction) {
@@ -103,7 +103,8 @@ InsertOutcome insert_documents(OperationContext& op, std::string_view ns, const 
     }
     DocumentWriter writer(op, target);
     const size_t stamps_each = target->options().capped ? 2 : 1;  // in a full one another goes for each
-    const Attempt attempt = insert_batch(op, writer, prepared.views, stamps_each, ordered, [&](size_t index) { return place_of(at + index); });
+    const Attempt attempt =
+        insert_batch(op, writer, prepared.views, stamps_each, ordered, [&](size_t index) { return place_of(at + index); });
     for (const auto& [index, error] : attempt.failed) outcome.errors.add(place_of(at + index), error);
     const size_t tried = attempt.done + (ordered ? attempt.failed.size() : 0);
     outcome.inserted += static_cast<int64_t>(tried - attempt.failed.size());

@@ -7,8 +7,8 @@
 namespace server::write {
 
 versions::BranchedDatabase::Lost keep_for_log(OperationContext& op) {
-  return [oplog = op.services().oplog](storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,
-                                       storage::Stamp generation, base::BytesView content) {
+  return [oplog = op.services().oplog](storage::Transaction& transaction, storage::CollectionId collection,
+                                       storage::RecordId record, storage::Stamp generation, base::BytesView content) {
     oplog->keep_content(transaction, collection, record, {generation, base::Bytes(content)});
   };
 }

@@ -18,8 +18,8 @@ constexpr size_t namespace_bytes_max = 255;
 // System collections that users may write to, with the database they live in ("": any).
 bool is_client_system(std::string_view ns) {
   static constexpr std::array<std::string_view, 8> in_their_database = {
-      "admin.system.roles", "admin.system.users",    "admin.system.version", "admin.system.new_users",
-      "admin.system.backup_users", "admin.system.keys", "config.system.sessions", "config.system.preimages"};
+      "admin.system.roles",        "admin.system.users", "admin.system.version",   "admin.system.new_users",
+      "admin.system.backup_users", "admin.system.keys",  "config.system.sessions", "config.system.preimages"};
   const std::string_view collection = collection_of(ns);
   return collection == "system.js" || collection == "system.profile" || collection == "system.views" ||
          std::find(in_their_database.begin(), in_their_database.end(), ns) != in_their_database.end();
@@ -27,7 +27,9 @@ bool is_client_system(std::string_view ns) {
 
 }  // namespace
 
-bool is_system(std::string_view ns) { return collection_of(ns).starts_with("system."); }
+bool is_system(std::string_view ns) {
+  return collection_of(ns).starts_with("system.");
+}
 
 void check_writable(std::string_view ns) {
   const std::string_view collection = collection_of(ns);
@@ -45,9 +47,8 @@ void check_creatable(std::string_view ns) {
     throw OperationError(ErrorCode::invalid_namespace, "Invalid collection name: " + std::string(collection_of(ns)));
   }
   if (ns.size() > namespace_bytes_max) {
-    throw OperationError(ErrorCode::invalid_namespace,
-                         "Fully qualified namespace is too long. Namespace: " + std::string(ns) + " Max: " +
-                             std::to_string(namespace_bytes_max));
+    throw OperationError(ErrorCode::invalid_namespace, "Fully qualified namespace is too long. Namespace: " + std::string(ns) +
+                                                           " Max: " + std::to_string(namespace_bytes_max));
   }
 }
 
@@ -60,14 +61,16 @@ void check_droppable(std::string_view ns) {
 
 void check_renamable(std::string_view from, std::string_view to) {
   if (is_oplog(from) || is_oplog(to)) {
-    throw OperationError(ErrorCode::invalid_namespace,
-                         is_oplog(from) ? "can't rename live oplog while replicating" : "can't rename to live oplog while replicating");
+    throw OperationError(ErrorCode::invalid_namespace, is_oplog(from) ? "can't rename live oplog while replicating"
+                                                                      : "can't rename to live oplog while replicating");
   }
   if ((database_of(from) == "local") != (database_of(to) == "local")) {
-    throw OperationError(ErrorCode::illegal_operation, "Cannot rename collections between a replicated and an unreplicated database");
+    throw OperationError(ErrorCode::illegal_operation,
+                         "Cannot rename collections between a replicated and an unreplicated database");
   }
   if (is_system(from) || is_system(to)) {
-    throw OperationError(ErrorCode::illegal_operation, "cannot rename system namespaces: " + std::string(from) + " to " + std::string(to));
+    throw OperationError(ErrorCode::illegal_operation,
+                         "cannot rename system namespaces: " + std::string(from) + " to " + std::string(to));
   }
   check_creatable(to);
 }

@@ -5,10 +5,16 @@
 
 namespace server::write {
 
-inline std::string_view database_of(std::string_view ns) { return ns.substr(0, ns.find('.')); }
-inline std::string_view collection_of(std::string_view ns) { return ns.substr(ns.find('.') + 1); }
+inline std::string_view database_of(std::string_view ns) {
+  return ns.substr(0, ns.find('.'));
+}
+inline std::string_view collection_of(std::string_view ns) {
+  return ns.substr(ns.find('.') + 1);
+}
 
-inline bool is_oplog(std::string_view ns) { return ns == "local.oplog.rs"; }
+inline bool is_oplog(std::string_view ns) {
+  return ns == "local.oplog.rs";
+}
 bool is_system(std::string_view ns);  // a collection under system.
 
 // Each throws InvalidNamespace (73), IllegalOperation (20) or what else MongoDB answers.

@@ -45,7 +45,8 @@ void insert_all(OperationContext& op, const std::string& ns, const std::vector<b
   }
   const Target target = Target::open_or_create(op, ns);
   DocumentWriter writer(op, target);
-  const auto failure = run_batch(op, storable.size(), [&](storage::Transaction& transaction, size_t i) { writer.insert(transaction, storable[i]); });
+  const auto failure = run_batch(op, storable.size(),
+                                 [&](storage::Transaction& transaction, size_t i) { writer.insert(transaction, storable[i]); });
   if (failure) std::rethrow_exception(failure->error);
 }
 
@@ -56,7 +57,8 @@ void insert_all(OperationContext& op, const std::string& ns, const std::vector<O
 }
 
 void check_not_capped(const storage::Collection& target) {
-  if (target.options().capped) throw OperationError(17152, "namespace '" + target.ns() + "' is capped so it can't be used for $out");
+  if (target.options().capped)
+    throw OperationError(17152, "namespace '" + target.ns() + "' is capped so it can't be used for $out");
 }
 
 // Writes another collection, which then has the name of the one that it replaces.
@@ -89,7 +91,8 @@ class OutSink final : public query::DocumentSink {
     op_.check_interrupt();
     const auto existing = catalog_.open(target_);
     if (existing && names_of(*existing) != index_names_) {
-      throw OperationError(ErrorCode::operation_failed, "indexes of target collection " + target_ + " changed while processing $out");
+      throw OperationError(ErrorCode::operation_failed,
+                           "indexes of target collection " + target_ + " changed while processing $out");
     }
     catalog_.rename(unfinished_, target_, true);
     unfinished_.clear();
@@ -147,7 +150,8 @@ class BranchOutSink final : public query::DocumentSink {
 // Tells documents apart for `on`: unique, over these fields, of all documents.
 bool serves(const storage::Index& index, const std::vector<std::string>& on) {
   const auto& spec = index.spec();
-  if (!(spec.unique || index.is_id()) || !index.ready() || !spec.partial_filter.empty() || spec.fields.size() != on.size()) return false;
+  if (!(spec.unique || index.is_id()) || !index.ready() || !spec.partial_filter.empty() || spec.fields.size() != on.size())
+    return false;
   return std::all_of(spec.fields.begin(), spec.fields.end(),
                      [&](const auto& field) { return std::find(on.begin(), on.end(), field.path) != on.end(); });
 }
@@ -184,7 +188,8 @@ class MergeSink final : public query::DocumentSink {
     options.constants = values;
     options.has_constants = true;
     options.op = &op_;
-    Update::parse(bson::ValueView(bson::Type::array, plan_.pipeline.bytes()), options, [](bson::DocumentView) { return Predicate(); });
+    Update::parse(bson::ValueView(bson::Type::array, plan_.pipeline.bytes()), options,
+                  [](bson::DocumentView) { return Predicate(); });
   }
 
   void write_one(const OutputDocument& one) {
@@ -207,7 +212,8 @@ class MergeSink final : public query::DocumentSink {
     if (outcome.matched > 0 || outcome.upserted_id) return;
     if (plan_.when_not_matched == WhenNotMatched::fail) {
       throw OperationError(no_matching_document,
-                           "$merge could not find a matching document in the target collection for at least one document in the source collection");
+                           "$merge could not find a matching document in the target collection for at least one document in the "
+                           "source collection");
     }
     if (inserts) insert_or_update(statement, document);
   }
@@ -217,8 +223,10 @@ class MergeSink final : public query::DocumentSink {
       return run_update(op_, ns_, statement);
     } catch (const OperationError& error) {
       if (error.code() != ErrorCode::immutable_field) throw;
-      throw OperationError(error.code(), std::string("$merge failed to update the matching document, did you attempt to modify the _id or the "
-                                                     "shard key? :: caused by :: ") + error.what());
+      throw OperationError(error.code(),
+                           std::string("$merge failed to update the matching document, did you attempt to modify the _id or the "
+                                       "shard key? :: caused by :: ") +
+                               error.what());
     }
   }
 

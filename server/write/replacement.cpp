@@ -41,7 +41,9 @@ Replacement::Replacement(OperationContext& op, const std::string& ns, const stor
   storage::Catalog& catalog = engine_of(op).catalog();
   const std::string aside = unfinished_name(), name(collection_of(ns));
   const auto there = catalog.open(database_->name() + "." + name);
-  if (there && there->options().capped) throw OperationError(ErrorCode::illegal_operation, "cannot replace " + there->ns() + ", a capped collection, which has no branches");
+  if (there && there->options().capped)
+    throw OperationError(ErrorCode::illegal_operation,
+                         "cannot replace " + there->ns() + ", a capped collection, which has no branches");
   {
     const auto indexes = database_->keep_indexes();
     in_transaction(op, [&](storage::Transaction& transaction) {
@@ -59,7 +61,9 @@ Replacement::Replacement(OperationContext& op, const std::string& ns, const stor
   }
 }
 
-Replacement::~Replacement() { take_back(); }
+Replacement::~Replacement() {
+  take_back();
+}
 
 void Replacement::finish(const Also& also) {
   in_transaction(op_, [&](storage::Transaction& transaction) {
@@ -109,7 +113,8 @@ void Replacement::take_back() noexcept {
   try {
     op_.services().databases->drop_branch(*database_, aside_);
   } catch (const OperationError& error) {
-    base::log(base::Severity::warning, base::LogComponent::command, branch_left_behind, "An unfinished branch could not be dropped; the next start drops it",
+    base::log(base::Severity::warning, base::LogComponent::command, branch_left_behind,
+              "An unfinished branch could not be dropped; the next start drops it",
               base::Attributes().add("db", database_->name()).add("branch", aside_).add("error", error.what()));
   }
 }

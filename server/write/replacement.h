@@ -22,8 +22,8 @@ namespace server::write {
 
 class Replacement {
  public:
-  // Whether `ns` is in a database with branches. Throws IllegalOperation for a place that can't be written to, NamespaceNotFound for one
-  // that isn't there.
+  // Whether `ns` is in a database with branches. Throws IllegalOperation for a place that can't be written to, NamespaceNotFound
+  // for one that isn't there.
   static bool applies(OperationContext& op, const std::string& ns);
 
   // `options`: where no branch has such a collection. Throws NamespaceExists where others have it with others.
@@ -50,8 +50,8 @@ class Replacement {
   std::shared_ptr<storage::Collection> collection_;
 };
 
-// A collection of a branch under another name there: a copy, for as long as which nobody else writes to it or reads it. Indexes come along.
-// Throws as Catalog::rename.
+// A collection of a branch under another name there: a copy, for as long as which nobody else writes to it or reads it. Indexes
+// come along. Throws as Catalog::rename.
 void rename_on_branch(OperationContext& op, const std::string& from, const std::string& to, bool drop_target);
 
 // What starts so is not finished yet: collections and branches.

@@ -28,13 +28,15 @@ bool closes(bson::DocumentView data) {
 void Retry::read_ids(bson::DocumentView command, size_t statements) {
   const auto list = command.find("stmtIds");
   const auto first = command.find("stmtId");
-  if (list.is_array() && first.is_number()) throw OperationError(ErrorCode::invalid_options, "Cannot specify both stmtId and stmtIds");
+  if (list.is_array() && first.is_number())
+    throw OperationError(ErrorCode::invalid_options, "Cannot specify both stmtId and stmtIds");
   ids_.clear();
   if (list.is_array()) {
     for (const auto& id : list.as_document()) ids_.push_back(static_cast<int32_t>(id.to_int64()));
     if (ids_.size() != statements) {
-      throw OperationError(ErrorCode::invalid_options, "Number of statement ids must match the number of batch entries. Got " + std::to_string(ids_.size()) +
-                                                           " statement ids but " + std::to_string(statements) + " entries");
+      throw OperationError(ErrorCode::invalid_options, "Number of statement ids must match the number of batch entries. Got " +
+                                                           std::to_string(ids_.size()) + " statement ids but " +
+                                                           std::to_string(statements) + " entries");
     }
     return;
   }
@@ -52,8 +54,10 @@ bson::Document Retry::entry() const {
   const auto stamp = history_->executed(statement());
   auto entry = stamp ? op_.services().oplog->find(*stamp) : std::nullopt;
   if (!entry) {
-    throw OperationError(ErrorCode::incomplete_transaction_history, "oplog no longer contains the complete write history of this transaction, log with "
-                                                                             "statement " + std::to_string(statement()) + " cannot be found");
+    throw OperationError(ErrorCode::incomplete_transaction_history,
+                         "oplog no longer contains the complete write history of this transaction, log with "
+                         "statement " +
+                             std::to_string(statement()) + " cannot be found");
   }
   return std::move(*entry);
 }

@@ -17,14 +17,15 @@ namespace server::write {
 // Belongs to the operation; not thread-safe.
 class Retry {
  public:
-  explicit Retry(OperationContext& op, std::unique_ptr<replication::SessionHistory> history) : op_(op), history_(std::move(history)) {}
+  explicit Retry(OperationContext& op, std::unique_ptr<replication::SessionHistory> history)
+      : op_(op), history_(std::move(history)) {}
 
   // The statements of the command: stmtIds or stmtId, else they are numbered. Throws InvalidOptions.
   void read_ids(bson::DocumentView command, size_t statements);
 
   // Which statement is at hand.
   void at(size_t index) { index_ = index; }
-  bool executed();                              // and notes that it was retried
+  bool executed();  // and notes that it was retried
   // The log's entry of the statement at hand, which was executed. Throws IncompleteTransactionHistory.
   bson::Document entry() const;
   // findAndModify: the content it answered with. Throws likewise.
@@ -42,7 +43,7 @@ class Retry {
   void after(storage::Transaction& transaction, storage::Stamp stamp, const bson::DocumentView* image);
   replication::SessionWrite::Image image_kind() const { return image_; }
 
-  void append_retried(bson::Builder& reply) const;   // retriedStmtIds
+  void append_retried(bson::Builder& reply) const;  // retriedStmtIds
   int32_t statement() const { return ids_[index_]; }
   size_t retried() const { return retried_.size(); }  // statements that had been executed before
 

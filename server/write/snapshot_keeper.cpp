@@ -33,29 +33,34 @@ int64_t interval_ms(std::string_view text) {
   const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
   const int64_t unit_ms = unit == "s" ? 1000 : unit == "m" ? 60'000 : unit == "h" ? hour_ms : unit == "d" ? 24 * hour_ms : 0;
   if (error != std::errc() || unit_ms == 0 || count < 1 || count > longest_ms / unit_ms) {
-    throw OperationError(ErrorCode::bad_value, "'" + std::string(text) + "' is no interval: a number and one of s, m, h, d, up to a year");
+    throw OperationError(ErrorCode::bad_value,
+                         "'" + std::string(text) + "' is no interval: a number and one of s, m, h, d, up to a year");
   }
   return count * unit_ms;
 }
 
 SnapshotKeeper::SnapshotKeeper(Services& services)
-    : services_(services), passes_("SnapshotKeeper", [] { return look_interval; }, [this] { run_pass(); }) {
-  services.parameters.add("snapshotEvery", {.get =
-                                                [this] {
-                                                  const int64_t every = every_ms_;
-                                                  bson::Builder out;
-                                                  out.append("", every == 0                    ? std::string()
-                                                                 : every % (24 * hour_ms) == 0 ? std::to_string(every / (24 * hour_ms)) + "d"
-                                                                 : every % hour_ms == 0        ? std::to_string(every / hour_ms) + "h"
-                                                                 : every % 60'000 == 0         ? std::to_string(every / 60'000) + "m"
-                                                                                               : std::to_string(every / 1000) + "s");
-                                                  return bson::Value(static_cast<bson::ValueView>(out.done().view().find("")));
-                                                },
-                                            .set =
-                                                [this](const bson::ValueView& value) {
-                                                  if (!value.is_string()) throw OperationError(ErrorCode::type_mismatch, "snapshotEvery must be a string");
-                                                  every_ms_ = interval_ms(value.as_string());
-                                                }});
+    : services_(services),
+      passes_(
+          "SnapshotKeeper", [] { return look_interval; }, [this] { run_pass(); }) {
+  services.parameters.add("snapshotEvery",
+                          {.get =
+                               [this] {
+                                 const int64_t every = every_ms_;
+                                 bson::Builder out;
+                                 out.append("", every == 0                    ? std::string()
+                                                : every % (24 * hour_ms) == 0 ? std::to_string(every / (24 * hour_ms)) + "d"
+                                                : every % hour_ms == 0        ? std::to_string(every / hour_ms) + "h"
+                                                : every % 60'000 == 0         ? std::to_string(every / 60'000) + "m"
+                                                                              : std::to_string(every / 1000) + "s");
+                                 return bson::Value(static_cast<bson::ValueView>(out.done().view().find("")));
+                               },
+                           .set =
+                               [this](const bson::ValueView& value) {
+                                 if (!value.is_string())
+                                   throw OperationError(ErrorCode::type_mismatch, "snapshotEvery must be a string");
+                                 every_ms_ = interval_ms(value.as_string());
+                               }});
   services.parameters.add_integer("snapshotEveryTransactions", every_transactions_, {.min = 0});
   services.parameters.add_integer("snapshotKeepNewest", keep_newest_, {.min = 0});
   services.parameters.add_integer("snapshotKeepYoungerThanSecs", keep_seconds_, {.min = 0, .max = INT64_MAX / 1000});
@@ -114,7 +119,8 @@ void SnapshotKeeper::run_pass() {
       services_.past->seal();
     });
   } catch (const base::OperationError& error) {
-    base::log(base::Severity::warning, base::LogComponent::storage, 7734002, "Error looking after snapshots", base::Attributes().add("error", error.what()));
+    base::log(base::Severity::warning, base::LogComponent::storage, 7734002, "Error looking after snapshots",
+              base::Attributes().add("error", error.what()));
   }
 }
 

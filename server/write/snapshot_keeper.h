@@ -1,8 +1,9 @@
 // Declares snapshots by schedule, lets the old ones go, and tidies up after those that went.
 //
 // Parameters: `snapshotEvery` ("15m", "1h", "1d"; empty: never) and `snapshotEveryTransactions` (0: never) declare unnamed ones;
-// `snapshotKeepNewest` (0: all) and `snapshotKeepYoungerThanSecs` (0: all) say which unnamed ones stay, for either reason. Named ones
-// stay until somebody drops them. In a replica set that is the primary's work. Whether one is due is looked at ten times a second.
+// `snapshotKeepNewest` (0: all) and `snapshotKeepYoungerThanSecs` (0: all) say which unnamed ones stay, for either reason. Named
+// ones stay until somebody drops them. In a replica set that is the primary's work. Whether one is due is looked at ten times a
+// second.
 #pragma once
 
 #include <atomic>

@@ -160,13 +160,13 @@ UpdateOutcome executed_update(OperationContext& op) {
 }
 
 DeleteOutcome run_delete(OperationContext& op, std::string_view ns, const Selection& selection, const Kept& keep_before) {
-  auto changed = change_matching(op, ns, selection,
-                                 [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
-                                   Effect effect;
-                                   if (keep_before) effect.before = keep_before(match.document);
-                                   writer.remove(transaction, match.record, match.document);
-                                   return effect;
-                                 });
+  auto changed =
+      change_matching(op, ns, selection, [&](storage::Transaction& transaction, DocumentWriter& writer, const Match& match) {
+        Effect effect;
+        if (keep_before) effect.before = keep_before(match.document);
+        writer.remove(transaction, match.record, match.document);
+        return effect;
+      });
   op.services().metrics.documents.deleted.add(changed.matched);
   op.counts.deleted = std::max<int64_t>(0, op.counts.deleted) + changed.matched;
   return {changed.matched, std::move(changed.before)};

@@ -17,8 +17,8 @@ namespace server::write {
 using Kept = std::function<bson::Document(bson::DocumentView document)>;
 
 struct UpdateStatement {
-  Selection selection;             // `all` is the statement's multi
-  bson::ValueView update;          // modifiers, a replacement or a pipeline
+  Selection selection;     // `all` is the statement's multi
+  bson::ValueView update;  // modifiers, a replacement or a pipeline
   bson::DocumentView array_filters;
   bool has_array_filters = false;
   bson::DocumentView constants;

@@ -39,9 +39,8 @@ size_t reference_parts(bson::DocumentView document) {
 
 void check_size(bson::DocumentView document) {
   if (document.size() <= bson::document_bytes_max) return;
-  throw OperationError(ErrorCode::bad_value,
-                       "object to insert too large. size in bytes: " + std::to_string(document.size()) +
-                           ", max size: " + std::to_string(bson::document_bytes_max));
+  throw OperationError(ErrorCode::bad_value, "object to insert too large. size in bytes: " + std::to_string(document.size()) +
+                                                 ", max size: " + std::to_string(bson::document_bytes_max));
 }
 
 }  // namespace
@@ -49,8 +48,8 @@ void check_size(bson::DocumentView document) {
 std::optional<bson::Document> make_storable(bson::DocumentView document, std::optional<bson::Timestamp> now) {
   check_size(document);
   if (nests_deeper(bson::ValueView(Type::object, document.bytes()), bson::nesting_max)) {
-    throw OperationError(ErrorCode::overflow, "cannot insert document because it exceeds " +
-                                                  std::to_string(bson::nesting_max) + " levels of nesting");
+    throw OperationError(ErrorCode::overflow,
+                         "cannot insert document because it exceeds " + std::to_string(bson::nesting_max) + " levels of nesting");
   }
   bool rebuild = false;
   int ids = 0;
@@ -68,13 +67,16 @@ std::optional<bson::Document> make_storable(bson::DocumentView document, std::op
 
   bson::Builder out;
   const auto id = document.find("_id");
-  if (id.exists()) out.append_element(id);
-  else out.append("_id", bson::ObjectId::generate());
+  if (id.exists())
+    out.append_element(id);
+  else
+    out.append("_id", bson::ObjectId::generate());
   for (const auto& field : document) {
     if (field.name == "_id") continue;
     if (now && is_unset_timestamp(field))
       out.append(field.name, *now);
-    else out.append_element(field);
+    else
+      out.append_element(field);
   }
   return out.done();
 }
@@ -95,8 +97,10 @@ std::optional<bson::Document> with_timestamps(bson::DocumentView document, bson:
   if (!any) return std::nullopt;
   bson::Builder out;
   for (const auto& field : document) {
-    if (is_unset_timestamp(field)) out.append(field.name, now);
-    else out.append_element(field);
+    if (is_unset_timestamp(field))
+      out.append(field.name, now);
+    else
+      out.append_element(field);
   }
   return out.done();
 }
@@ -157,8 +161,7 @@ void check_top_level_field(bson::DocumentView document, std::string_view name) {
 
 void check_depth(const bson::ValueView& value, int level) {
   if (level <= bson::nesting_max && !nests_deeper(value, bson::nesting_max - level)) return;
-  throw OperationError(ErrorCode::overflow,
-                       "Document exceeds maximum nesting depth of " + std::to_string(bson::nesting_max));
+  throw OperationError(ErrorCode::overflow, "Document exceeds maximum nesting depth of " + std::to_string(bson::nesting_max));
 }
 
 }  // namespace server::write

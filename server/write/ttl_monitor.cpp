@@ -33,7 +33,11 @@ bson::Document expired_filter(const storage::IndexSpec& spec, bson::Date then) {
 
 TtlMonitor::TtlMonitor(Services& services)
     : services_(services),
-      passes_("TTLMonitor", [this] { return std::chrono::seconds(sleep_seconds_.load()); }, [this] { if (enabled_) run_pass(); }) {
+      passes_(
+          "TTLMonitor", [this] { return std::chrono::seconds(sleep_seconds_.load()); },
+          [this] {
+            if (enabled_) run_pass();
+          }) {
   services.parameters.add_boolean("ttlMonitorEnabled", enabled_);
   services.parameters.add_integer("ttlMonitorSleepSecs", sleep_seconds_, {.min = 1, .max = INT32_MAX});
 }

@@ -14,7 +14,7 @@
 namespace storage {
 class Collection;
 class Index;
-}
+}  // namespace storage
 
 namespace server::write {
 

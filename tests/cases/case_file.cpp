@@ -116,6 +116,8 @@ std::vector<Case> parse_cases(const std::string& text) {
   return cases;
 }
 
-std::string mismatch(bson::DocumentView expected, bson::DocumentView actual) { return mismatch_fields("", expected, actual); }
+std::string mismatch(bson::DocumentView expected, bson::DocumentView actual) {
+  return mismatch_fields("", expected, actual);
+}
 
 }  // namespace tests

@@ -10,8 +10,8 @@ namespace tests {
 
 struct Exchange {
   int line = 0;
-  std::string db;          // empty: the case's own
-  std::string command;     // Extended JSON
+  std::string db;       // empty: the case's own
+  std::string command;  // Extended JSON
   std::string reply;
 };
 

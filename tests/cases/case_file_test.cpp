@@ -10,7 +10,8 @@ using tests::parse_cases;
 
 TEST_CASE("A case file is sentences, commands and replies") {
   const auto cases = parse_cases(
-      "# a comment\n## first\n{ping: 1}\n----\n{ok: 1}\n\nadmin {a: 1,\n b: 2}\n----\n{ok: 0,\n code: 59}\n\n## second\n{c: 1}\n----\n{d: 1}\n");
+      "# a comment\n## first\n{ping: 1}\n----\n{ok: 1}\n\nadmin {a: 1,\n b: 2}\n----\n{ok: 0,\n code: 59}\n\n## second\n{c: "
+      "1}\n----\n{d: 1}\n");
   REQUIRE(cases.size() == 2);
   CHECK(cases[0].name == "first");
   REQUIRE(cases[0].exchanges.size() == 2);

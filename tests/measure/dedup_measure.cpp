@@ -95,7 +95,8 @@ std::vector<Version> load(const Arguments& arguments) {
     if (item->op == datasets::Item::Op::remove) continue;
     const auto collection = collections.emplace(item->collection, collections.size() + 1).first->second;
     // Generations as a server stamps them: seconds and a count.
-    const ContentId id{collection, ++record, uint64_t{1'600'000'000 + static_cast<uint64_t>(record) / 5000} << 32 | record % 5000};
+    const ContentId id{collection, ++record,
+                       uint64_t{1'600'000'000 + static_cast<uint64_t>(record) / 5000} << 32 | record % 5000};
     Version version{id, Bytes(item->document.view().bytes()), {}, item->group};
     const auto before = newest.find({collection, item->group});
     if (before != newest.end()) version.predecessor = before->second;
@@ -105,7 +106,9 @@ std::vector<Version> load(const Arguments& arguments) {
   return versions;
 }
 
-double per(uint64_t a, uint64_t b) { return b ? static_cast<double>(a) / static_cast<double>(b) : 0; }
+double per(uint64_t a, uint64_t b) {
+  return b ? static_cast<double>(a) / static_cast<double>(b) : 0;
+}
 
 Options options_of(const Arguments& arguments);
 
@@ -159,7 +162,8 @@ int run(const Arguments& arguments) {
       const Version& version = versions[i];
       if (!store.forms().at(version.id).raw) continue;
       ++asked;
-      if (const auto advice = encoder.demote(version.id, version.content, {version.id.record, 0}, store)) store.write_back(*advice);
+      if (const auto advice = encoder.demote(version.id, version.content, {version.id.record, 0}, store))
+        store.write_back(*advice);
     }
     std::printf("demoted %lu of %zu heads, %.1f us each (CPU)\n", encoder.stats().demoted, asked,
                 1e6 * (cpu_seconds() - start) / static_cast<double>(std::max<size_t>(asked, 1)));
@@ -167,17 +171,20 @@ int run(const Arguments& arguments) {
   const auto stats = encoder.stats();
   std::printf("encoded %lu, unique %lu, filtered %lu, not worth %lu, disabled %lu; write-backs %lu (%lu of hop bases)\n",
               stats.encoded, stats.unique, stats.filtered, stats.not_worth, stats.disabled, write_backs, stats.hop_write_backs);
-  std::printf("detection, %lu compared: exact %.1f %%, same document %.1f %%, no source %.1f %%; delta %.0f B, against the "
-              "predecessor's %.0f B: %.3fx\n",
-              compared, 100 * per(exact, compared), 100 * per(same_group, compared), 100 * per(missed, compared),
-              per(chosen_bytes, compared), per(true_bytes, compared), per(chosen_bytes, true_bytes));
-  std::printf("of these, %lu resemble their predecessor (delta at most half): delta %.0f B, against the predecessor's %.0f B: %.3fx\n",
-              versions_compared, per(version_chosen_bytes, versions_compared), per(version_true_bytes, versions_compared),
-              per(version_chosen_bytes, version_true_bytes));
+  std::printf(
+      "detection, %lu compared: exact %.1f %%, same document %.1f %%, no source %.1f %%; delta %.0f B, against the "
+      "predecessor's %.0f B: %.3fx\n",
+      compared, 100 * per(exact, compared), 100 * per(same_group, compared), 100 * per(missed, compared),
+      per(chosen_bytes, compared), per(true_bytes, compared), per(chosen_bytes, true_bytes));
+  std::printf(
+      "of these, %lu resemble their predecessor (delta at most half): delta %.0f B, against the predecessor's %.0f B: %.3fx\n",
+      versions_compared, per(version_chosen_bytes, versions_compared), per(version_true_bytes, versions_compared),
+      per(version_chosen_bytes, version_true_bytes));
   std::printf("pipeline: %.3f GB/s, %.1f us a content (CPU)\n", 1e-9 * static_cast<double>(logical) / seconds,
               1e6 * seconds / static_cast<double>(versions.size()));
   std::printf("sources: %lu candidates (%.2f a content), false %lu, cache hits %lu, fetched %lu, gone %lu\n", stats.candidates,
-              per(stats.candidates, stats.contents), stats.false_matches, stats.source_hits, stats.source_fetches, stats.sources_gone);
+              per(stats.candidates, stats.contents), stats.false_matches, stats.source_hits, stats.source_fetches,
+              stats.sources_gone);
 
   uint64_t raw = 0, raw_bytes = 0, delta_bytes = 0, hops = 0, hops_max = 0, old_raw = 0, old_raw_bytes = 0;
   std::map<std::pair<uint32_t, uint64_t>, ContentId> newest;
@@ -195,7 +202,8 @@ int run(const Arguments& arguments) {
     if (++number % arguments.every != 0) continue;
     DecodeStats one;
     const auto content = decode(version.id, store, {.hops_max = 1 << 20}, &one);
-    if (!content.ok() || content.value() != version.content) throw std::runtime_error(to_string(version.id) + " does not read back");
+    if (!content.ok() || content.value() != version.content)
+      throw std::runtime_error(to_string(version.id) + " does not read back");
     hops += one.hops;
     hops_max = std::max<uint64_t>(hops_max, one.hops);
   }
@@ -204,11 +212,13 @@ int run(const Arguments& arguments) {
               per(logical, raw_bytes + delta_bytes), per(hops * arguments.every, versions.size()), hops_max,
               1e6 * (cpu_seconds() - decode_start) * static_cast<double>(arguments.every) / static_cast<double>(versions.size()));
 
-  std::printf("whole although not the newest of its document: %lu, %.2f MB\n", old_raw, 1e-6 * static_cast<double>(old_raw_bytes));
+  std::printf("whole although not the newest of its document: %lu, %.2f MB\n", old_raw,
+              1e-6 * static_cast<double>(old_raw_bytes));
 
   encoder.flush();
   std::printf("index: %.2f B of live entries a record encoded, %.1f B allocated a findable one (%lu findable, %zu B)\n",
-              per(stats.index_live_bytes, stats.contents), per(stats.index_bytes, stats.live_entries), stats.live_entries, stats.index_bytes);
+              per(stats.index_live_bytes, stats.contents), per(stats.index_bytes, stats.live_entries), stats.live_entries,
+              stats.index_bytes);
   std::printf("metadata: %zu B on disk, %.2f B a record, %.1f B a findable one; %zu B in memory\n", pages.bytes(),
               per(pages.bytes(), stats.contents), per(pages.bytes(), stats.live_entries), stats.metadata_bytes);
   const double rebuild_start = cpu_seconds();
@@ -229,23 +239,40 @@ Options options_of(const Arguments& arguments) {
     const auto equals = one.find('=');
     const std::string name = one.substr(0, equals);
     const auto value = static_cast<uint32_t>(std::stoul(one.substr(equals + 1)));
-    if (name == "features_max") options.features_max = value;
-    else if (name == "matches_per_feature") options.matches_per_feature = value;
-    else if (name == "index_bytes_per_record") options.index_bytes_per_record = value;
-    else if (name == "cache_reward") options.cache_reward = value;
-    else if (name == "head_reward") options.head_reward = value;
-    else if (name == "sources_tried") options.sources_tried = value;
-    else if (name == "worth_percent") options.worth_percent = value;
-    else if (name == "hop_distance") options.hop_distance = value;
-    else if (name == "content_bytes_min") options.content_bytes_min = value;
-    else if (name == "chunk_bytes") options.chunk_bytes = value;
-    else if (name == "source_cache_bytes") options.source_cache_bytes = value;
-    else if (name == "encoding") options.encoding = static_cast<EncodingScheme>(value);
-    else if (name == "index_bytes_max") options.index_bytes_max = value;
-    else if (name == "demotion_worth_percent") options.demotion_worth_percent = value;
-    else if (name == "demotion_depth_max") options.demotion_depth_max = value;
-    else if (name == "size_filter_always") options.size_filter_always = value != 0;
-    else throw CLI::ValidationError("--set", "no option " + name);
+    if (name == "features_max")
+      options.features_max = value;
+    else if (name == "matches_per_feature")
+      options.matches_per_feature = value;
+    else if (name == "index_bytes_per_record")
+      options.index_bytes_per_record = value;
+    else if (name == "cache_reward")
+      options.cache_reward = value;
+    else if (name == "head_reward")
+      options.head_reward = value;
+    else if (name == "sources_tried")
+      options.sources_tried = value;
+    else if (name == "worth_percent")
+      options.worth_percent = value;
+    else if (name == "hop_distance")
+      options.hop_distance = value;
+    else if (name == "content_bytes_min")
+      options.content_bytes_min = value;
+    else if (name == "chunk_bytes")
+      options.chunk_bytes = value;
+    else if (name == "source_cache_bytes")
+      options.source_cache_bytes = value;
+    else if (name == "encoding")
+      options.encoding = static_cast<EncodingScheme>(value);
+    else if (name == "index_bytes_max")
+      options.index_bytes_max = value;
+    else if (name == "demotion_worth_percent")
+      options.demotion_worth_percent = value;
+    else if (name == "demotion_depth_max")
+      options.demotion_depth_max = value;
+    else if (name == "size_filter_always")
+      options.size_filter_always = value != 0;
+    else
+      throw CLI::ValidationError("--set", "no option " + name);
   }
   return validate(options).or_throw();
 }

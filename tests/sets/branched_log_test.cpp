@@ -1,5 +1,5 @@
-// Branches through the set's log, without processes: what one member does to them comes to another one as records, contents as deltas of
-// what any branch has, and both show the same.
+// Branches through the set's log, without processes: what one member does to them comes to another one as records, contents as
+// deltas of what any branch has, and both show the same.
 #include <catch2/catch.hpp>
 
 #include <set>
@@ -25,14 +25,18 @@ constexpr uint64_t oplog_bytes = 100 << 20;
 constexpr uint64_t short_oplog_bytes = 256 << 10;
 
 struct Branched : test::Member {
-  Branched(const std::string& path, uint64_t bytes) : test::Member(path, bytes), past(engine), databases(engine, past, &committer) { committer.set_branch_maker(&databases); }
+  Branched(const std::string& path, uint64_t bytes)
+      : test::Member(path, bytes), past(engine), databases(engine, past, &committer) {
+    committer.set_branch_maker(&databases);
+  }
 
   BranchedDatabase& shop() { return *databases.find("shop"); }
   static std::string ns(const std::string& ref) { return "shop" + (ref == "main" ? "" : "@" + ref) + ".things"; }
   std::shared_ptr<storage::Collection> things(const std::string& ref) { return engine.catalog().open(ns(ref)); }
   bool has_things(const std::string& ref) { return engine.catalog().find(ns(ref)) != nullptr; }
   BranchedDatabase::Lost lost() {
-    return [this](Transaction& transaction, storage::CollectionId collection, storage::RecordId record, Stamp generation, base::BytesView content) {
+    return [this](Transaction& transaction, storage::CollectionId collection, storage::RecordId record, Stamp generation,
+                  base::BytesView content) {
       committer.content_lost(transaction, collection, record, {generation, base::Bytes(content)});
     };
   }
@@ -47,20 +51,24 @@ std::vector<std::string> branches_of(Branched& member) {
   BranchedDatabase& shop = member.shop();
   const versions::VersionGraph& graph = shop.branches().graph();
   Transaction transaction(member.engine, Transaction::Mode::read);
-  const auto name_of = [&](versions::CommitNumber number) { return base::to_hex(versions::view(graph.commit(transaction, number)->id)); };
+  const auto name_of = [&](versions::CommitNumber number) {
+    return base::to_hex(versions::view(graph.commit(transaction, number)->id));
+  };
   const auto documents = [&](const std::string& ref) {
     if (const auto things = member.things(ref)) {
       for (std::string& document : documents_of(member.engine, *things)) all.push_back("  " + document);
     }
   };
   for (const Branch& branch : graph.branches(transaction)) {
-    all.push_back("branch " + branch.name + " " + name_of(branch.head) + (shop.has_pending(transaction, branch.id) ? " and more" : ""));
+    all.push_back("branch " + branch.name + " " + name_of(branch.head) +
+                  (shop.has_pending(transaction, branch.id) ? " and more" : ""));
     if (!member.has_things(branch.name)) all.push_back("  has no things");
     documents(branch.name);
     const auto open = shop.open_merge(transaction, branch);
     if (!open) continue;
     all.push_back("  merges " + name_of(open->from) + " " + bson::to_json(open->request));
-    for (const auto& [collection, decisions] : shop.decisions(transaction, branch)) all.push_back("  decided " + std::to_string(decisions.size()) + " of " + collection);
+    for (const auto& [collection, decisions] : shop.decisions(transaction, branch))
+      all.push_back("  decided " + std::to_string(decisions.size()) + " of " + collection);
   }
   for (const auto& [name, commit] : graph.tags(transaction)) all.push_back("tag " + name + " " + name_of(commit));
   std::map<std::string, bool> commits;
@@ -109,7 +117,8 @@ bson::Document document(const std::string& id, const std::string& text, int64_t 
 struct Pair {
   explicit Pair(uint64_t bytes = oplog_bytes) : a(at_a.path(), bytes), b(at_b.path(), bytes) {
     a.engine.catalog().create("shop.things", {}, "0123456789abcdef");
-    a.engine.catalog().create_indexes(a.things("main"), {storage::parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
+    a.engine.catalog().create_indexes(a.things("main"),
+                                      {storage::parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
     a.databases.find_or_begin("shop", info());
   }
   versions::CommitInfo info() { return {.time_ms = ++time, .metadata = "of " + std::to_string(time)}; }
@@ -121,11 +130,14 @@ struct Pair {
       if (++conflicts > 20) throw base::OperationError(base::ErrorCode::write_conflict, "somebody else has it");
     });
   }
-  void put(Transaction& transaction, const std::string& ref, const bson::Document& after, UpdateForm form = UpdateForm::smallest) {
+  void put(Transaction& transaction, const std::string& ref, const bson::Document& after,
+           UpdateForm form = UpdateForm::smallest) {
     const auto into = a.engine.catalog().open_or_create(Branched::ns(ref));  // nobody may have had it any more
     const auto record = into->find_id(transaction, after["_id"]);
-    if (record) a.committer.update(transaction, *into, *record, *into->find(transaction, *record), after, form);
-    else a.committer.insert(transaction, *into, after);
+    if (record)
+      a.committer.update(transaction, *into, *record, *into->find(transaction, *record), after, form);
+    else
+      a.committer.insert(transaction, *into, after);
   }
   void put(const std::string& ref, const bson::Document& after, UpdateForm form = UpdateForm::smallest) {
     change([&](Transaction& transaction) { put(transaction, ref, after, form); });
@@ -144,7 +156,9 @@ struct Pair {
   }
   void merge(const std::string& into, const std::string& from) {
     change([&](Transaction& transaction) {
-      a.shop().merge(transaction, into, {.from = a.shop().branch(transaction, {.name = from}).head, .resolve = versions::fields(Prefer::theirs)}, info());
+      a.shop().merge(transaction, into,
+                     {.from = a.shop().branch(transaction, {.name = from}).head, .resolve = versions::fields(Prefer::theirs)},
+                     info());
     });
   }
 
@@ -168,7 +182,9 @@ struct Pair {
   Stamp from = 1;
 };
 
-bool last_is_delta(const std::vector<LogRecord>& records) { return records.back().entries.back().entry.form == Entry::Form::delta; }
+bool last_is_delta(const std::vector<LogRecord>& records) {
+  return records.back().entries.back().entry.form == Entry::Form::delta;
+}
 
 const std::string first = text_of(1, 200);
 
@@ -182,18 +198,30 @@ class History {
   void step() {
     const uint64_t kind = random_.below(100);
     try {
-      if (kind < 50) write();
-      else if (kind < 62) set_.commit(any());
-      else if (kind < 70) merge();
-      else if (kind < 76) create();
-      else if (kind < 79) open();
-      else if (kind < 82) bring();
-      else if (kind < 87) by_hand();
-      else if (kind < 90) tag();
-      else if (kind < 93) sweep();
-      else if (kind < 95) purge();
-      else if (!open_ && kind < 97) index();
-      else if (!open_) name();
+      if (kind < 50)
+        write();
+      else if (kind < 62)
+        set_.commit(any());
+      else if (kind < 70)
+        merge();
+      else if (kind < 76)
+        create();
+      else if (kind < 79)
+        open();
+      else if (kind < 82)
+        bring();
+      else if (kind < 87)
+        by_hand();
+      else if (kind < 90)
+        tag();
+      else if (kind < 93)
+        sweep();
+      else if (kind < 95)
+        purge();
+      else if (!open_ && kind < 97)
+        index();
+      else if (!open_)
+        name();
       ++done_;
     } catch (const base::OperationError& error) {
       // Names that are gone, conflicts of merges, and writes that the open transaction has made, too.
@@ -227,7 +255,8 @@ class History {
   std::string fresh_name() { return "b" + std::to_string(++names_); }
   bson::Document any_document(base::Random& random, const std::string& prefix) {
     std::string& text = texts_[random.below(texts_.size())];
-    return document(prefix + std::to_string(random.below(25)), text = edited(text, random()), static_cast<int64_t>(random.below(50)));
+    return document(prefix + std::to_string(random.below(25)), text = edited(text, random()),
+                    static_cast<int64_t>(random.below(50)));
   }
 
   void write() {
@@ -237,8 +266,10 @@ class History {
       base::Random mine(choices);
       for (uint64_t i = 1 + mine.below(6); i > 0; --i) {
         const bson::Document after = any_document(mine, "d");
-        if (mine.below(4) == 0) set_.remove(transaction, ref, std::string(after["_id"].as_string()));
-        else set_.put(transaction, ref, after, mine.below(2) ? UpdateForm::smallest : UpdateForm::replacement);
+        if (mine.below(4) == 0)
+          set_.remove(transaction, ref, std::string(after["_id"].as_string()));
+        else
+          set_.put(transaction, ref, after, mine.below(2) ? UpdateForm::smallest : UpdateForm::replacement);
       }
     });
   }
@@ -250,8 +281,10 @@ class History {
     const std::string ref = any();
     for (int i = 0; i < 4; ++i) {
       const bson::Document after = any_document(random_, "o");
-      if (random_.below(4) == 0) set_.remove(*transaction, ref, std::string(after["_id"].as_string()));
-      else set_.put(*transaction, ref, after);
+      if (random_.below(4) == 0)
+        set_.remove(*transaction, ref, std::string(after["_id"].as_string()));
+      else
+        set_.put(*transaction, ref, after);
     }
     open_ = std::move(transaction);
   }
@@ -262,10 +295,12 @@ class History {
     const uint64_t how = random_.below(4);
     set_.change([&](Transaction& transaction) {
       std::string to = into;
-      BranchedDatabase::MergeRequest request{.from = shop_.branch(transaction, {.name = other}).head, .resolve = versions::fields(how == 0 ? Prefer::ours : Prefer::theirs)};
+      BranchedDatabase::MergeRequest request{.from = shop_.branch(transaction, {.name = other}).head,
+                                             .resolve = versions::fields(how == 0 ? Prefer::ours : Prefer::theirs)};
       if (how == 1) request.with = other;
       if (how == 2) shop_.create(transaction, to = fresh_name(), versions::Ref{.name = into});
-      if (!shop_.merge(transaction, to, request, set_.info()).conflicts.empty()) throw base::OperationError(base::ErrorCode::operation_failed, "conflicts");
+      if (!shop_.merge(transaction, to, request, set_.info()).conflicts.empty())
+        throw base::OperationError(base::ErrorCode::operation_failed, "conflicts");
     });
   }
   void bring() {
@@ -273,8 +308,10 @@ class History {
     set_.commit(into);
     const auto kind = random_.below(2) ? Branches::Bring::cherry_pick : Branches::Bring::revert;
     set_.change([&](Transaction& transaction) {
-      const BranchedDatabase::MergeRequest request{.kind = kind, .from = shop_.branch(transaction, {.name = other}).head, .resolve = versions::fields(Prefer::theirs)};
-      if (!shop_.merge(transaction, into, request, set_.info()).conflicts.empty()) throw base::OperationError(base::ErrorCode::operation_failed, "conflicts");
+      const BranchedDatabase::MergeRequest request{
+          .kind = kind, .from = shop_.branch(transaction, {.name = other}).head, .resolve = versions::fields(Prefer::theirs)};
+      if (!shop_.merge(transaction, into, request, set_.info()).conflicts.empty())
+        throw base::OperationError(base::ErrorCode::operation_failed, "conflicts");
     });
   }
   // Begins a merge, decides of one, goes on with it, or ends it.
@@ -284,18 +321,24 @@ class History {
     set_.change([&](Transaction& transaction) {
       const Branch branch = shop_.branch(transaction, {.name = into});
       const auto open = shop_.open_merge(transaction, branch);
-      if (!open) return shop_.begin_merge(transaction, branch, {shop_.branch(transaction, {.name = other}).head, json("{kind: 'merge'}")});
+      if (!open)
+        return shop_.begin_merge(transaction, branch, {shop_.branch(transaction, {.name = other}).head, json("{kind: 'merge'}")});
       if (end == 0) return shop_.abort_merge(transaction, branch);
-      BranchedDatabase::MergeRequest request{.from = open->from, .resolve = versions::fields(end == 1 ? Prefer::theirs : Prefer::neither), .goes_on = true};
+      BranchedDatabase::MergeRequest request{
+          .from = open->from, .resolve = versions::fields(end == 1 ? Prefer::theirs : Prefer::neither), .goes_on = true};
       if (end == 1) {
-        if (!shop_.merge(transaction, into, request, set_.info()).conflicts.empty()) throw base::OperationError(base::ErrorCode::operation_failed, "conflicts");
+        if (!shop_.merge(transaction, into, request, set_.info()).conflicts.empty())
+          throw base::OperationError(base::ErrorCode::operation_failed, "conflicts");
         return;
       }
       base::Random mine(end);
       for (int i = 0; i < 25; ++i) {
-        const auto sides = shop_.merge_sides(transaction, branch, Branches::Bring::merge, open->from, "things", versions::key_of(document("d" + std::to_string(i), "").bytes()));
+        const auto sides = shop_.merge_sides(transaction, branch, Branches::Bring::merge, open->from, "things",
+                                             versions::key_of(document("d" + std::to_string(i), "").bytes()));
         if (!sides || sides->theirs == sides->base) continue;
-        versions::Decision decision{.take = static_cast<versions::Decision::Take>(mine.below(3)), .document = {}, .sides = versions::hash_of(sides->view())};
+        versions::Decision decision{.take = static_cast<versions::Decision::Take>(mine.below(3)),
+                                    .document = {},
+                                    .sides = versions::hash_of(sides->view())};
         shop_.decide(transaction, branch, *sides, decision);
       }
     });
@@ -310,7 +353,8 @@ class History {
     storage::Catalog& catalog = set_.a.engine.catalog();
     const auto things = set_.a.things(any());
     if (things->index("late")) return catalog.drop_index(things, "late");
-    constexpr const char* specs[] = {"{key: {n: 1}, name: 'late', unique: true}", "{key: {u: 1, n: 1}, name: 'late', unique: true}", "{key: {n: 1}, name: 'late'}"};
+    constexpr const char* specs[] = {"{key: {n: 1}, name: 'late', unique: true}",
+                                     "{key: {u: 1, n: 1}, name: 'late', unique: true}", "{key: {n: 1}, name: 'late'}"};
     catalog.create_indexes(things, {storage::parse_index_spec(json(specs[random_.below(3)]))});
   }
   void tag() {
@@ -341,9 +385,12 @@ class History {
     if (kind == 4) return static_cast<void>(set_.a.engine.catalog().drop(Branched::ns(at)));
     if (kind == 5) return replace(at, to);
     set_.change([&](Transaction& transaction) {
-      if (kind == 0) shop_.drop(transaction, of, set_.a.lost());
-      else if (kind == 1) shop_.rename(transaction, of, to);
-      else shop_.reset(transaction, of, versions::Ref{.name = at}, set_.a.lost());
+      if (kind == 0)
+        shop_.drop(transaction, of, set_.a.lost());
+      else if (kind == 1)
+        shop_.rename(transaction, of, to);
+      else
+        shop_.reset(transaction, of, versions::Ref{.name = at}, set_.a.lost());
     });
     if (kind < 2) shop_.forget_views(of);
   }
@@ -393,9 +440,11 @@ TEST_CASE("members stay alike whatever is done to branches") {
     made.merge(commands_of(set.b));
   }
   made.erase("drop");  // where luck has it that nobody has the collection any more
-  CHECK(made == std::set<std::string>{"advanceBranch", "beginBranches", "beginMerge", "commit", "create", "createBranch", "createIndexes", "createTag", "decide",
-                                      "dropBranch", "dropCollection", "dropIndexes", "dropTag", "endMerge", "freeNodes", "makeCollection", "merge", "purge", "renameBranch", "resetBranch", "setRetention",
-                                      "sweep", "takeCollection"});
+  CHECK(made == std::set<std::string>{"advanceBranch",  "beginBranches", "beginMerge",    "commit",       "create",
+                                      "createBranch",   "createIndexes", "createTag",     "decide",       "dropBranch",
+                                      "dropCollection", "dropIndexes",   "dropTag",       "endMerge",     "freeNodes",
+                                      "makeCollection", "merge",         "purge",         "renameBranch", "resetBranch",
+                                      "setRetention",   "sweep",         "takeCollection"});
 }
 
 // What has passed is in records alone: neither in memory, as after a restart, nor in the oplog.
@@ -475,10 +524,12 @@ TEST_CASE("behind what takes records away there are no bases") {
     set.a.shop().forget_views("dev");
   }
   SECTION("reset") {
-    set.change([&](Transaction& transaction) { set.a.shop().reset(transaction, "dev", versions::Ref{.name = "main"}, set.a.lost()); });
+    set.change(
+        [&](Transaction& transaction) { set.a.shop().reset(transaction, "dev", versions::Ref{.name = "main"}, set.a.lost()); });
   }
   SECTION("purged") {
-    set.change([&](Transaction& transaction) { set.a.shop().purge(transaction, "things", document("a", "")["_id"], set.a.lost()); });
+    set.change(
+        [&](Transaction& transaction) { set.a.shop().purge(transaction, "things", document("a", "")["_id"], set.a.lost()); });
   }
   SECTION("swept") {
     set.commit("dev");
@@ -487,7 +538,8 @@ TEST_CASE("behind what takes records away there are no bases") {
     set.put("dev", document("b", "short"));
     set.put("dev", document("a", first));
     set.commit("dev");
-    set.change([&](Transaction& transaction) { CHECK(set.a.shop().sweep(transaction, {.newest = 1}, 16, set.a.lost()).commits > 0); });
+    set.change(
+        [&](Transaction& transaction) { CHECK(set.a.shop().sweep(transaction, {.newest = 1}, 16, set.a.lost()).commits > 0); });
   }
   set.put("main", document("c", edited(first, 2)));
   const auto records = set.next();
@@ -509,7 +561,11 @@ TEST_CASE("a merge reserves its stamps at once, however many write beside it") {
     ++tries;
     // Somebody takes a stamp as soon as the merge has one.
     const auto interrupted = [&] { set.put("main", document("beside", "", tries)); };
-    set.a.shop().merge(transaction, "main", {.from = set.a.shop().branch(transaction, {.name = "dev"}).head, .resolve = versions::fields(Prefer::theirs), .interrupted = interrupted}, set.info());
+    set.a.shop().merge(transaction, "main",
+                       {.from = set.a.shop().branch(transaction, {.name = "dev"}).head,
+                        .resolve = versions::fields(Prefer::theirs),
+                        .interrupted = interrupted},
+                       set.info());
   });
   CHECK(tries == 1);
   set.require_same();

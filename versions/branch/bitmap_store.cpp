@@ -116,13 +116,15 @@ RecordSet BitmapStore::shown_by_any(Transaction& transaction, const std::vector<
   return shown;
 }
 
-void BitmapStore::save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) {
+void BitmapStore::save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,
+                             const RecordSet& removed) {
   RecordSet changed = added;
   changed |= removed;
   history_.append(transaction, state, view.state, changed);
 }
 
-void BitmapStore::save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& written) {
+void BitmapStore::save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption,
+                                const RecordSet& written) {
   RecordSet added = written;
   for (const auto& [key, record] : adoption.adopted) added.add(record);
   save_state(transaction, view, state, added, adoption.removed);

@@ -20,12 +20,16 @@ class BitmapStore : public BranchStore {
   std::unique_ptr<Scan> scan(Transaction& transaction, const View& view) override;
   std::unique_ptr<ManyScan> scan_many(Transaction& transaction, const std::vector<View>& views) override;
   Difference diff(Transaction& transaction, const View& a, const View& b) override;
-  bool same_line(Transaction& transaction, State a, State b) override { return history_.first_of(transaction, a) == history_.first_of(transaction, b); }
+  bool same_line(Transaction& transaction, State a, State b) override {
+    return history_.first_of(transaction, a) == history_.first_of(transaction, b);
+  }
   RecordSet shown_by_any(Transaction& transaction, const std::vector<State>& states, const RecordSet& records) override;
 
  protected:
-  void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) override;
-  void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& written) override;
+  void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,
+                  const RecordSet& removed) override;
+  void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption,
+                     const RecordSet& written) override;
   std::shared_ptr<const RecordSet> live(Transaction& transaction, const View& view);
 
   CommitHistory history_;

@@ -15,13 +15,13 @@ namespace versions {
 
 namespace {
 
-constexpr size_t record_bytes = 8;  // of a RecordId at the end of a key
+constexpr size_t record_bytes = 8;                   // of a RecordId at the end of a key
 constexpr size_t stamped_bytes = 1 + sizeof(Stamp);  // of a pending row, before the key
 
 Table open_table(const StoreParts& parts, const std::string& kind) {
   storage::TableOptions options{.prefix_compression = true};
-  // Its rows go again soon, and what is left of them is walked over until their page leaves memory. Not too small: a transaction whose
-  // rows outgrow a page tries to write it out with each.
+  // Its rows go again soon, and what is left of them is walked over until their page leaves memory. Not too small: a transaction
+  // whose rows outgrow a page tries to write it out with each.
   if (kind == "pending") options.memory_page_bytes = 4 << 20;
   return parts.engine.open_table("versions-" + std::to_string(parts.collection) + "-" + kind, options);
 }
@@ -53,9 +53,10 @@ std::vector<std::string> BranchStore::table_names() const {
 
 namespace {
 
-
 // 0: of a row from before all had one.
-Stamp stamp_of_row(BytesView row) { return row.size() < stamped_bytes ? 0 : base::load_le<Stamp>(row.data() + 1); }
+Stamp stamp_of_row(BytesView row) {
+  return row.size() < stamped_bytes ? 0 : base::load_le<Stamp>(row.data() + 1);
+}
 
 Bytes stamped_row(char kind, Stamp stamp) {
   Bytes row(1, kind);
@@ -78,10 +79,16 @@ Bytes BranchStore::pending_key(BranchId branch, RecordId record) {
   return key;
 }
 
-Bytes BranchStore::pending_row(PendingKind kind, Stamp stamp, BytesView key) { return stamped_row(static_cast<char>(kind), stamp).append(key); }
-Bytes BranchStore::pending_row(Listing listing, Stamp stamp) { return stamped_row(static_cast<char>(listing), stamp); }
+Bytes BranchStore::pending_row(PendingKind kind, Stamp stamp, BytesView key) {
+  return stamped_row(static_cast<char>(kind), stamp).append(key);
+}
+Bytes BranchStore::pending_row(Listing listing, Stamp stamp) {
+  return stamped_row(static_cast<char>(listing), stamp);
+}
 
-bool Held::has(Stamp stamp) const { return stamp < below || std::binary_search(others.begin(), others.end(), stamp); }
+bool Held::has(Stamp stamp) const {
+  return stamp < below || std::binary_search(others.begin(), others.end(), stamp);
+}
 
 std::optional<BranchStore::PendingKind> BranchStore::pending_kind(Transaction& transaction, BranchId branch, RecordId record) {
   const auto row = pending_.get(transaction, pending_key(branch, record));
@@ -176,7 +183,8 @@ void BranchStore::make(Transaction& transaction, BranchId branch, Stamp stamp) {
 void BranchStore::drop(Transaction& transaction, const View& view, Stamp stamp) {
   const auto before = listing(transaction, view.branch);
   closed(transaction, view);
-  if (view.state != 0 || (before && hides(*before))) pending_.put(transaction, pending_key(view.branch, listing_at), pending_row(Listing::dropped, stamp));
+  if (view.state != 0 || (before && hides(*before)))
+    pending_.put(transaction, pending_key(view.branch, listing_at), pending_row(Listing::dropped, stamp));
 }
 
 void BranchStore::take(Transaction& transaction, const View& into, const View& from, Stamp stamp) {
@@ -239,7 +247,8 @@ RecordId BranchStore::allocate(Transaction& transaction, Segment segment) {
       throw;
     }
   }
-  if (last->second == UINT32_MAX) throw base::OperationError(base::ErrorCode::operation_failed, "the branch's segment is full: 2^32 records");
+  if (last->second == UINT32_MAX)
+    throw base::OperationError(base::ErrorCode::operation_failed, "the branch's segment is full: 2^32 records");
   return record_at(segment, ++last->second);
 }
 
@@ -288,7 +297,8 @@ std::vector<Version> BranchStore::history(Transaction& transaction, BytesView ke
     if (value.empty()) versions.push_back({record, commit.value_or(0)});  // else an entry that is no record
     return record;
   });
-  if (const RecordId first = parts_.first_records ? parts_.first_records(transaction, key) : 0; first != 0) versions.push_back({first, 0});
+  if (const RecordId first = parts_.first_records ? parts_.first_records(transaction, key) : 0; first != 0)
+    versions.push_back({first, 0});
   return versions;
 }
 
@@ -308,7 +318,8 @@ RecordId BranchStore::insert(Transaction& transaction, const View& view, BytesVi
   check_not_stopped(view.branch, Stopped::writes);
   const Bytes key = key_of(document);
   claim(transaction, view.branch, key);
-  if (find(transaction, view, key) != 0) throw base::OperationError(base::ErrorCode::duplicate_key, "the branch has a document of this _id");
+  if (find(transaction, view, key) != 0)
+    throw base::OperationError(base::ErrorCode::duplicate_key, "the branch has a document of this _id");
   const RecordId record = insert_new(transaction, view, key, document, generation, 0);
   pending_.put(transaction, pending_key(view.branch, record), pending_row(PendingKind::added, generation));
   return record;
@@ -321,7 +332,8 @@ RecordId BranchStore::update(Transaction& transaction, const View& view, RecordI
   if (pending_kind(transaction, view.branch, old) == PendingKind::added) {
     check_not_stopped(view.branch, Stopped::changes);
     const Stamp keep = keep_row(transaction, view.branch, old, generation);
-    pending_.put(transaction, old_row, pending_row(PendingKind::added, generation));  // a commit that folds it at the same time conflicts
+    pending_.put(transaction, old_row,
+                 pending_row(PendingKind::added, generation));  // a commit that folds it at the same time conflicts
     storage::Superseded before = parts_.records.update(transaction, old, document, generation, keep);
     save_content(transaction, old, before, generation);
     if (superseded) *superseded = std::move(before);
@@ -336,7 +348,8 @@ RecordId BranchStore::update(Transaction& transaction, const View& view, RecordI
   return record;
 }
 
-void BranchStore::remove(Transaction& transaction, const View& view, BytesView key, RecordId old, Stamp stamp, storage::Superseded* superseded) {
+void BranchStore::remove(Transaction& transaction, const View& view, BytesView key, RecordId old, Stamp stamp,
+                         storage::Superseded* superseded) {
   const Bytes row = pending_key(view.branch, old);
   if (pending_kind(transaction, view.branch, old) == PendingKind::added) {
     check_not_stopped(view.branch, Stopped::changes);
@@ -366,7 +379,8 @@ void BranchStore::fold_added(Transaction& transaction, State state, const Record
     hashed.add(std::move(key), scan.content());
   }
   hashed.finish();
-  if (count != added.count()) throw base::OperationError(base::ErrorCode::data_corruption_detected, "a record that was added to a branch is missing");
+  if (count != added.count())
+    throw base::OperationError(base::ErrorCode::data_corruption_detected, "a record that was added to a branch is missing");
 }
 
 void BranchStore::fold_removed(Transaction& transaction, const Pending& pending, std::vector<DocumentHash>& changes) {
@@ -375,8 +389,11 @@ void BranchStore::fold_removed(Transaction& transaction, const Pending& pending,
     Bytes key = pending.removed_keys[at++];
     if (key.empty()) {
       const auto content = this->content(transaction, record);
-      if (content) key = key_of(*content);
-      else if (!purged(transaction, record)) throw base::OperationError(base::ErrorCode::data_corruption_detected, "record " + std::to_string(record) + " of a branch is missing");
+      if (content)
+        key = key_of(*content);
+      else if (!purged(transaction, record))
+        throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                                   "record " + std::to_string(record) + " of a branch is missing");
     }
     if (!key.empty()) changes.push_back({std::move(key), std::nullopt});
   });
@@ -386,7 +403,8 @@ Folded BranchStore::commit(Transaction& transaction, const View& view, State sta
   Pending pending = this->pending(transaction, view.branch, held);
   Folded folded;
   folded.state = view.state;
-  if (held && !leaves_out()) throw base::OperationError(base::ErrorCode::illegal_operation, "a state of this layout shows all that is pending");
+  if (held && !leaves_out())
+    throw base::OperationError(base::ErrorCode::illegal_operation, "a state of this layout shows all that is pending");
   folded.held = std::move(pending.held);
   folded.listing = pending.listing;
   folded.gone = std::move(pending.gone);
@@ -409,7 +427,8 @@ void BranchStore::hide(Transaction& transaction, const View& view, const RecordS
 }
 
 // Who would insert a document that the branch has must remove it first, and so meets the rows that hide() touches.
-void BranchStore::claim_new(Transaction& transaction, TableCursor& entries, BranchId branch, BytesView key, const RecordSet& removed) {
+void BranchStore::claim_new(Transaction& transaction, TableCursor& entries, BranchId branch, BytesView key,
+                            const RecordSet& removed) {
   if (!takes_the_place(transaction, entries, key, removed)) claim(transaction, branch, key);
 }
 
@@ -462,6 +481,8 @@ void BranchStore::discard(Transaction& transaction, const View& view) {
 }
 
 void BranchStore::opened(Transaction&, BranchId, State) {}
-void BranchStore::closed(Transaction& transaction, const View& view) { discard(transaction, view); }
+void BranchStore::closed(Transaction& transaction, const View& view) {
+  discard(transaction, view);
+}
 
 }  // namespace versions

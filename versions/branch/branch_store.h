@@ -76,24 +76,29 @@ struct Version {
   uint64_t commit = 0;  // the number of the commit it came with; 0: not committed yet, or there before the first
 };
 
-// Which of the writes since a branch's last commit the next one holds, by their stamps. Where the commit is made these are the ones that its
-// transaction sees; where it is made again others may be there by then, of transactions that were open at that time.
+// Which of the writes since a branch's last commit the next one holds, by their stamps. Where the commit is made these are the
+// ones that its transaction sees; where it is made again others may be there by then, of transactions that were open at that
+// time.
 struct Held {
-  Stamp below = ~Stamp{0};          // all that are stamped below
-  std::vector<Stamp> others = {};   // and these; going up
+  Stamp below = ~Stamp{0};         // all that are stamped below
+  std::vector<Stamp> others = {};  // and these; going up
 
   bool has(Stamp stamp) const;
 };
 
 // What became of a collection on a branch since its last commit.
 enum class Listing : char {
-  made = 5,        // it is there now, whatever the commit has of it
-  dropped = 6,     // nothing of what the commit has is shown
-  made_anew = 7,   // both
+  made = 5,       // it is there now, whatever the commit has of it
+  dropped = 6,    // nothing of what the commit has is shown
+  made_anew = 7,  // both
 };
 constexpr RecordId listing_at = 0;  // where its row stands among those of records: before them, for none has that id
-inline bool hides(Listing listing) { return listing != Listing::made; }
-inline bool lists(Listing listing) { return listing != Listing::dropped; }
+inline bool hides(Listing listing) {
+  return listing != Listing::made;
+}
+inline bool lists(Listing listing) {
+  return listing != Listing::dropped;
+}
 
 // The stamp of a change that the transaction will tell the log of: with those that it takes then, none lies between.
 inline Stamp change_stamp(Transaction& transaction) {
@@ -109,8 +114,8 @@ struct GoneRow {
 };
 using Gone = std::vector<GoneRow>;
 
-// Who waits for a commit. A writer that changes what is pending where it stands conflicts with the commit that folds it, and the longer one would
-// always lose: see BranchStore::stop_writers.
+// Who waits for a commit. A writer that changes what is pending where it stands conflicts with the commit that folds it, and the
+// longer one would always lose: see BranchStore::stop_writers.
 enum class Stopped : uint8_t {
   changes,  // of documents that are pending already
   writes,   // all
@@ -118,11 +123,11 @@ enum class Stopped : uint8_t {
 
 // What a commit folded.
 struct Folded {
-  State state = 0;   // the branch's new one; the old where nothing was pending
+  State state = 0;  // the branch's new one; the old where nothing was pending
   std::optional<Listing> listing = {};
   std::vector<DocumentHash> changes = {};  // in no order; of a document that was replaced, what came and what went
-  Held held;         // what was pending, and is folded
-  Gone gone;         // to be saved (BranchStore::save)
+  Held held;                               // what was pending, and is folded
+  Gone gone;                               // to be saved (BranchStore::save)
 };
 
 // Records from before the first branch, by key; 0: none. The collection's own `_id` index answers it, which goes on having an
@@ -169,18 +174,19 @@ class BranchStore {
   // --- writes, on branches
   // Throws DuplicateKey where the view has the key.
   RecordId insert(Transaction& transaction, const View& view, BytesView document, Stamp generation);
-  // `old`: what the view shows under the document's key. Returns the record it is now. `superseded`: the content that is stored no
-  // longer, if it isn't: generation 0 where the old record stays, which others may show.
+  // `old`: what the view shows under the document's key. Returns the record it is now. `superseded`: the content that is stored
+  // no longer, if it isn't: generation 0 where the old record stays, which others may show.
   RecordId update(Transaction& transaction, const View& view, RecordId old, BytesView document, Stamp generation,
                   storage::Superseded* superseded = nullptr);
   // `stamp`: what a commit knows the removal by, as it does writes by their generations.
-  void remove(Transaction& transaction, const View& view, BytesView key, RecordId old, Stamp stamp, storage::Superseded* superseded = nullptr);
+  void remove(Transaction& transaction, const View& view, BytesView key, RecordId old, Stamp stamp,
+              storage::Superseded* superseded = nullptr);
 
   // --- versions
   struct Pending {
     RecordSet added, removed;
-    std::vector<Bytes> removed_keys;  // in the order of their records; empty where the row has none
-    Held held;  // says just these
+    std::vector<Bytes> removed_keys;                   // in the order of their records; empty where the row has none
+    Held held;                                         // says just these
     std::vector<std::pair<Bytes, Bytes>> others = {};  // rows of what `held` has not
     std::optional<Listing> listing = {};
     Gone gone = {};  // if they went now
@@ -197,15 +203,15 @@ class BranchStore {
   virtual void drop(Transaction& transaction, const View& view, Stamp stamp);
   // What is pending on `from`, all of it added, is so on `into` instead, which shows nothing until now. As with drop, of both.
   void take(Transaction& transaction, const View& into, const View& from, Stamp stamp);
-  // Folds what is pending into `state`, a new number, which is the commit's. `held`: see pending. Version-first can't leave out any, and throws
-  // IllegalOperation.
+  // Folds what is pending into `state`, a new number, which is the commit's. `held`: see pending. Version-first can't leave out
+  // any, and throws IllegalOperation.
   Folded commit(Transaction& transaction, const View& view, State state, const Held* held = nullptr);
   // Until the last share goes, who writes to the branch conflicts.
   [[nodiscard]] std::shared_ptr<void> stop_writers(BranchId branch, Stopped what);
   // What went of the branch's rows, once the stamp of the change is known.
   void save(Transaction& transaction, BranchId branch, const Gone& gone, Stamp write);
-  // Writes `changed` over the branch's state, as what a merge decided; nothing that is pending is in it. Whoever touches one of these documents
-  // at the same time conflicts. `keys` of the records that are new to the branch.
+  // Writes `changed` over the branch's state, as what a merge decided; nothing that is pending is in it. Whoever touches one of
+  // these documents at the same time conflicts. `keys` of the records that are new to the branch.
   struct Adoption {
     std::vector<std::pair<Bytes, RecordId>> adopted;  // shown elsewhere: by key
     RecordSet removed;                                // shown here until now
@@ -219,7 +225,8 @@ class BranchStore {
   void advance(Transaction& transaction, const View& view, State to);
   // Takes back what is pending. Nobody else may write to the branch meanwhile, as with the next two.
   void discard(Transaction& transaction, const View& view);
-  // Whether the lines of two states began with the same one; 0, nothing, is a line of its own. A line begins with the first commit, or where a branch makes the collection.
+  // Whether the lines of two states began with the same one; 0, nothing, is a line of its own. A line begins with the first
+  // commit, or where a branch makes the collection.
   virtual bool same_line(Transaction& transaction, State a, State b) = 0;
   // The branch shows this state from now on, or nothing at all any more.
   virtual void opened(Transaction& transaction, BranchId branch, State state);
@@ -232,8 +239,8 @@ class BranchStore {
   virtual RecordSet shown_by_any(Transaction& transaction, const std::vector<State>& states, const RecordSet& records);
   // Takes records away that no state shows any more which is still read, and no branch. Returns how many there were.
   uint64_t free(Transaction& transaction, const RecordSet& records, const Lost& lost);
-  // Takes every version of a document away, whoever shows it: `branches` are all there are. States go on naming them, and the trees of
-  // their commits. Returns how many versions there were.
+  // Takes every version of a document away, whoever shows it: `branches` are all there are. States go on naming them, and the
+  // trees of their commits. Returns how many versions there were.
   uint64_t purge(Transaction& transaction, BytesView key, const std::vector<BranchId>& branches, const Lost& lost);
   bool purged(Transaction& transaction, RecordId record);
   // The entry of a version. `commit`: the number of that it came with; 0: see Version.
@@ -270,16 +277,20 @@ class BranchStore {
   // A place for a new record, or for what a layout keeps instead of one.
   RecordId allocate(Transaction& transaction, Segment segment);
 
-  // What a layout does when a branch begins or stops to show a record, beside the pending row. `key`: of a document that is removed;
-  // empty where something else takes its place.
+  // What a layout does when a branch begins or stops to show a record, beside the pending row. `key`: of a document that is
+  // removed; empty where something else takes its place.
   virtual void now_shown(Transaction&, BranchId, RecordId) {}
   virtual void now_hidden(Transaction&, const View&, BytesView key, RecordId) { (void)key; }
   // Whether the state names the record, whose content may be gone.
-  virtual bool names(Transaction& transaction, State state, RecordId record) { return shows(transaction, {.state = state}, record); }
+  virtual bool names(Transaction& transaction, State state, RecordId record) {
+    return shows(transaction, {.state = state}, record);
+  }
   // Whether a state can leave out some of what is pending.
   virtual bool leaves_out() const { return true; }
-  virtual void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) = 0;
-  virtual void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& written) = 0;
+  virtual void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,
+                          const RecordSet& removed) = 0;
+  virtual void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption,
+                             const RecordSet& written) = 0;
   virtual void discarded(Transaction&, const View&) {}
   // A record, or what a layout keeps instead of one, is there no more, whatever states say.
   virtual void forgotten(Transaction&, RecordId) {}
@@ -312,10 +323,12 @@ class BranchStore {
   // States go on naming the record, and the trees of their commits its key; no branch does.
   void mark_purged(Transaction& transaction, BytesView key, RecordId record, const std::vector<BranchId>& branches);
   // `keep`: contents of a record of that generation and before are kept.
-  uint64_t take_away(Transaction& transaction, const RecordSet& records, const Lost& lost, Stamp write, const std::function<storage::Keep(RecordId)>& keep);
+  uint64_t take_away(Transaction& transaction, const RecordSet& records, const Lost& lost, Stamp write,
+                     const std::function<storage::Keep(RecordId)>& keep);
   void fold_added(Transaction& transaction, State state, const RecordSet& added, std::vector<DocumentHash>& changes);
   void fold_removed(Transaction& transaction, const Pending& pending, std::vector<DocumentHash>& changes);
-  RecordId insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation, uint64_t commit);
+  RecordId insert_new(Transaction& transaction, const View& view, BytesView key, BytesView document, Stamp generation,
+                      uint64_t commit);
 
   void check_not_stopped(BranchId branch, Stopped what) {
     if (stops_.load(std::memory_order_acquire) != 0) look_for_stop(branch, what);

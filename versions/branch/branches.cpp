@@ -26,12 +26,14 @@ RecordSet behind(const RecordSet& set, RecordId record) {
 
 // Whether the id says something of each collection.
 bool says_all(const Commit& commit) {
-  return std::all_of(commit.collections.begin(), commit.collections.end(), [&](const CollectionState& one) { return commit.root_of(one).has_value(); });
+  return std::all_of(commit.collections.begin(), commit.collections.end(),
+                     [&](const CollectionState& one) { return commit.root_of(one).has_value(); });
 }
 
 }  // namespace
 
-Branches::Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections, std::shared_ptr<merkle::NodeCache> nodes)
+Branches::Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections,
+                   std::shared_ptr<merkle::NodeCache> nodes)
     : graph_(engine, database),
       roots_(engine, database, nodes ? std::move(nodes) : std::make_shared<merkle::NodeCache>(node_cache_bytes)),
       layout_(layout),
@@ -78,7 +80,8 @@ bool Branches::anybody_has(Transaction& transaction, size_t collection) {
   const auto on_branch = [&](const Branch& branch) { return has(transaction, branch, collection); };
   if (std::any_of(branches.begin(), branches.end(), on_branch)) return true;
   const Graph graph = graph_.graph(transaction);
-  return std::any_of(graph.begin(), graph.end(), [&](const auto& one) { return !one.second.dropped && has(transaction, one.first, collection); });
+  return std::any_of(graph.begin(), graph.end(),
+                     [&](const auto& one) { return !one.second.dropped && has(transaction, one.first, collection); });
 }
 
 void Branches::make_collection(Transaction& transaction, const Branch& branch, size_t collection, Stamp stamp) {
@@ -90,13 +93,16 @@ void Branches::drop_collection(Transaction& transaction, const Branch& branch, s
   stores_[collection]->drop(transaction, view(transaction, branch, collection), stamp);
 }
 
-void Branches::take_collection(Transaction& transaction, const Branch& branch, const Branch& from, size_t collection, Stamp stamp) {
+void Branches::take_collection(Transaction& transaction, const Branch& branch, const Branch& from, size_t collection,
+                               Stamp stamp) {
   drop_collection(transaction, branch, collection, stamp);
   stores_[collection]->take(transaction, view(transaction, branch, collection), view(transaction, from, collection), stamp);
 }
 
 void Branches::erase(std::vector<CollectionState>& states, const std::vector<storage::CollectionId>& dropped) {
-  std::erase_if(states, [&](const CollectionState& one) { return std::find(dropped.begin(), dropped.end(), one.collection) != dropped.end(); });
+  std::erase_if(states, [&](const CollectionState& one) {
+    return std::find(dropped.begin(), dropped.end(), one.collection) != dropped.end();
+  });
 }
 
 bool Branches::has_merged(Transaction& transaction, const Change& change, CommitNumber ours, size_t collection, State merged) {
@@ -121,8 +127,8 @@ CollectionState* Branches::find(std::vector<CollectionState>& states, size_t col
 }
 
 // Those that are new to a commit come in the order of their names on every machine.
-CollectionState& Branches::find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection,
-                                       const CommitInfo& info) const {
+CollectionState& Branches::find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known,
+                                       size_t collection, const CommitInfo& info) const {
   if (CollectionState* state = find(states, collection)) return *state;
   const Collection& added = collections_[collection];
   auto at = states.begin() + static_cast<std::ptrdiff_t>(known);
@@ -173,7 +179,8 @@ Hash Branches::root_kept(Transaction& transaction, CommitNumber number, size_t c
   return said ? *said : root_as(transaction, number, collection, tree_kind(info, collection));
 }
 
-Hash Branches::root_changed(Transaction& transaction, CommitNumber number, const CollectionState& state, size_t collection, const CommitInfo& info) {
+Hash Branches::root_changed(Transaction& transaction, CommitNumber number, const CollectionState& state, size_t collection,
+                            const CommitInfo& info) {
   const TreeKind kind = tree_kind(info, collection);
   if (roots_.kind(transaction, state.digest) == kind) return state.digest;
   return root_as(transaction, number, collection, kind);
@@ -192,7 +199,8 @@ std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, 
 }
 
 // What comes is known once it is planned; it is of the collections that the two sides of it don't show alike.
-std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from, const CommitInfo& info) {
+std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from,
+                                                      const CommitInfo& info) {
   const Change change = this->change(transaction, kind, into, from);
   if (change.has_two_parents && change.base == from) return std::nullopt;
   const auto ours = graph_.commit(transaction, into);
@@ -201,8 +209,10 @@ std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, 
     const State before = change.base == 0 ? 0 : state_view(transaction, change.base, i).state;
     const bool comes = before != state_view(transaction, change.theirs, i).state;
     const CollectionState* const here = state_of(*ours, i);
-    if (here && (comes || !ours->root_of(*here)) && !root_there(transaction, into, i, tree)) return TreePart{.commit = into, .collection = i, .kind = tree};
-    if (!comes || !stores_[i]->purged_records(transaction).empty()) continue;  // a purged collection's changes are read from its documents
+    if (here && (comes || !ours->root_of(*here)) && !root_there(transaction, into, i, tree))
+      return TreePart{.commit = into, .collection = i, .kind = tree};
+    if (!comes || !stores_[i]->purged_records(transaction).empty())
+      continue;  // a purged collection's changes are read from its documents
     for (const CommitNumber side : {change.base, change.theirs}) {
       if (side == 0 || graph_.dropped(transaction, side)) continue;  // a dropped one is refused with the merge
       const auto commit = graph_.commit(transaction, side);
@@ -215,14 +225,17 @@ std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, 
 
 bool Branches::make_part(Transaction& transaction, const TreePart& part) {
   const auto commit = graph_.commit(transaction, part.commit);
-  if (!state_of(*commit, part.collection)) throw OperationError(ErrorCode::data_corruption_detected, "a commit's tree of a collection that it doesn't know");
+  if (!state_of(*commit, part.collection))
+    throw OperationError(ErrorCode::data_corruption_detected, "a commit's tree of a collection that it doesn't know");
   const CollectionState& state = *state_of(*commit, part.collection);
   auto made = graph_.made_root(transaction, state.collection, part.commit);
-  if (!made || roots_.kind(transaction, made->root) != part.kind) made = VersionGraph::MadeRoot{.root = roots_.empty(transaction, part.kind)};
+  if (!made || roots_.kind(transaction, made->root) != part.kind)
+    made = VersionGraph::MadeRoot{.root = roots_.empty(transaction, part.kind)};
   Bytes reached;
   std::vector<DocumentHash> some;
   if (const auto said = commit->root_of(state)) {
-    some = roots_.some(transaction, *said, made->reached.empty() ? std::nullopt : std::optional(made->reached), part.documents_max);
+    some =
+        roots_.some(transaction, *said, made->reached.empty() ? std::nullopt : std::optional(made->reached), part.documents_max);
     if (!some.empty()) reached = some.back().key;
   } else {
     BranchStore& store = *stores_[part.collection];
@@ -243,7 +256,8 @@ bool Branches::make_part(Transaction& transaction, const TreePart& part) {
   return more;
 }
 
-void Branches::add_purged(Transaction& transaction, size_t collection, State before, State after, std::vector<DocumentHash>& changes) {
+void Branches::add_purged(Transaction& transaction, size_t collection, State before, State after,
+                          std::vector<DocumentHash>& changes) {
   BranchStore& store = *stores_[collection];
   for (Bytes& key : store.purged_of(transaction, before).keys) {
     // It may have come again.
@@ -258,11 +272,13 @@ Branch Branches::head(Transaction& transaction, const std::string& name) const {
 }
 
 View Branches::view(Transaction& transaction, const Branch& branch, size_t collection) const {
-  return stores_[collection]->view_of(transaction, state_view(transaction, branch.head, collection).state, branch.id, branch.segment);
+  return stores_[collection]->view_of(transaction, state_view(transaction, branch.head, collection).state, branch.id,
+                                      branch.segment);
 }
 
 View Branches::view(Transaction& transaction, CommitNumber commit, size_t collection) const {
-  if (graph_.dropped(transaction, commit)) throw OperationError(ErrorCode::bad_value, "the commit was dropped, and nothing is left of what it showed");
+  if (graph_.dropped(transaction, commit))
+    throw OperationError(ErrorCode::bad_value, "the commit was dropped, and nothing is left of what it showed");
   return state_view(transaction, commit, collection);
 }
 
@@ -281,7 +297,8 @@ std::shared_ptr<const Commit> Branches::put(Transaction& transaction, Branch& br
   return graph_.commit(transaction, commit.number);
 }
 
-std::shared_ptr<const Commit> Branches::begin(Transaction& transaction, const std::vector<RecordId>& newest, const CommitInfo& info) {
+std::shared_ptr<const Commit> Branches::begin(Transaction& transaction, const std::vector<RecordId>& newest,
+                                              const CommitInfo& info) {
   base::check(newest.size() == stores_.size(), "a newest record a collection");
   Branch main{.name = "main", .id = graph_.new_branch_id(transaction), .segment = graph_.new_segment(transaction)};
   Commit commit{.number = graph_.new_commit_number()};
@@ -304,7 +321,9 @@ Branch Branches::add(Transaction& transaction, const std::string& name, CommitNu
   return branch;
 }
 
-Branch Branches::create(Transaction& transaction, const std::string& name, CommitNumber from) { return add(transaction, name, from); }
+Branch Branches::create(Transaction& transaction, const std::string& name, CommitNumber from) {
+  return add(transaction, name, from);
+}
 
 Branch Branches::create(Transaction& transaction, const std::string& name, const std::string& from) {
   Branch parent = head(transaction, from);
@@ -335,10 +354,11 @@ void Branches::reset(Transaction& transaction, const std::string& name, CommitNu
   graph_.put_branch(transaction, branch);
 }
 
-std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const std::string& name, const CommitInfo& info, const std::set<size_t>& only,
-                                               std::optional<Held>* held) {
+std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const std::string& name, const CommitInfo& info,
+                                               const std::set<size_t>& only, std::optional<Held>* held) {
   Branch branch = head(transaction, name);
-  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head, info)};
+  Commit commit{
+      .number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head, info)};
   const size_t known = commit.collections.size();
   const Held* const given = held && *held ? &**held : nullptr;
   std::set<Stamp> others;
@@ -352,7 +372,8 @@ std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const s
     any = true;
     others.insert(folded.held.others.begin(), folded.held.others.end());
     CollectionState& one = find_or_add(transaction, commit.collections, known, i, info);
-    if (folded.listing && hides(*folded.listing)) one = {one.collection, one.label, 0, roots_.empty(transaction, tree_kind(info, i))};
+    if (folded.listing && hides(*folded.listing))
+      one = {one.collection, one.label, 0, roots_.empty(transaction, tree_kind(info, i))};
     if (folded.listing && !lists(*folded.listing)) dropped.push_back(one.collection);
     add_purged(transaction, i, one.state, folded.state, folded.changes);
     one.digest = roots_.update(transaction, root_changed(transaction, branch.head, one, i, info), std::move(folded.changes));
@@ -383,7 +404,8 @@ Branches::Change Branches::change(Transaction& transaction, Bring kind, CommitNu
   return {graph_.common_ancestor(transaction, into, from), from, true};
 }
 
-Merged Branches::bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms, const CommitInfo& info) {
+Merged Branches::bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms,
+                       const CommitInfo& info) {
   Branch branch = head(transaction, into);
   const Change change = this->change(transaction, kind, branch.head, from);
   if (change.has_two_parents && change.base == from) return {};
@@ -405,13 +427,15 @@ void Branches::advance(Transaction& transaction, const std::string& name, Commit
 void Branches::advance_again(Transaction& transaction, const std::string& name, CommitNumber to) {
   Branch branch = head(transaction, name);
   graph_.hold(transaction, to);
-  for (size_t i = 0; i < stores_.size(); ++i) stores_[i]->advance(transaction, view(transaction, branch, i), view(transaction, to, i).state);
+  for (size_t i = 0; i < stores_.size(); ++i)
+    stores_[i]->advance(transaction, view(transaction, branch, i), view(transaction, to, i).state);
   branch.head = to;
   if (segment_a_branch()) branch.segment = graph_.new_segment(transaction);
   graph_.put_branch(transaction, branch);
 }
 
-Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info) {
+Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms,
+                          const CommitInfo& info) {
   Merged merged;
   graph_.hold(transaction, change.theirs);
   std::vector<MergePlan> plans;
@@ -419,7 +443,8 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
   check_committed(transaction, branch);
   for (size_t i = 0; i < stores_.size(); ++i) {
     const View before = change.base == 0 ? View{} : view(transaction, change.base, i);
-    plans.push_back(plan_merge(transaction, *stores_[i], before, view(transaction, branch.head, i), view(transaction, change.theirs, i), terms.of(i)));
+    plans.push_back(plan_merge(transaction, *stores_[i], before, view(transaction, branch.head, i),
+                               view(transaction, change.theirs, i), terms.of(i)));
     for (const MergePlan::Conflict& conflict : plans.back().conflicts) merged.conflicts.push_back({conflict, i});
     merged.touched_by_both += plans.back().touched_by_both;
     merged.changed_bytes += plans.back().changed_bytes;
@@ -434,7 +459,8 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
   }
   if (touched.empty() && !change.has_two_parents) return merged;  // a merge says that the two have met, too
 
-  Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head, info)};
+  Commit commit{
+      .number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head, info)};
   if (change.has_two_parents) commit.parents.push_back(change.theirs);
   // Not before: readers of the log wait for whoever has a stamp. Who logs the merge takes one for each document.
   transaction.expect_stamps(changed + stamps_beside);
@@ -446,8 +472,10 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
     one.digest = root_changed(transaction, branch.head, one, i, info);
     // Trees may still name what was purged: then only the documents say what changed, as they do elsewhere.
     const bool purged = !stores_[i]->purged_records(transaction).empty();
-    std::vector<DocumentHash> changes = purged ? changes_of(transaction, i, plans[i].adoption) : merge_changes(transaction, i, change, tree_kind(info, i), plans[i]);
-    write_adoption(transaction, branch, i, one, commit.number, plans[i].adoption, std::move(changes), merged.generation, terms.interrupted);
+    std::vector<DocumentHash> changes = purged ? changes_of(transaction, i, plans[i].adoption)
+                                               : merge_changes(transaction, i, change, tree_kind(info, i), plans[i]);
+    write_adoption(transaction, branch, i, one, commit.number, plans[i].adoption, std::move(changes), merged.generation,
+                   terms.interrupted);
     if (!has_merged(transaction, change, branch.head, i, one.state)) dropped.push_back(one.collection);
     merged.adoptions.emplace(i, std::move(plans[i].adoption));
   }
@@ -457,9 +485,9 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
   return merged;
 }
 
-void Branches::write_adoption(Transaction& transaction, const Branch& branch, size_t collection, CollectionState& state, CommitNumber commit,
-                              const BranchStore::Adoption& adoption, std::vector<DocumentHash> changes, Stamp generation,
-                              const std::function<void()>& interrupted) {
+void Branches::write_adoption(Transaction& transaction, const Branch& branch, size_t collection, CollectionState& state,
+                              CommitNumber commit, const BranchStore::Adoption& adoption, std::vector<DocumentHash> changes,
+                              Stamp generation, const std::function<void()>& interrupted) {
   stores_[collection]->adopt(transaction, view(transaction, branch, collection), commit, adoption, generation, interrupted);
   add_purged(transaction, collection, state.state, commit, changes);
   state.state = commit;
@@ -467,7 +495,8 @@ void Branches::write_adoption(Transaction& transaction, const Branch& branch, si
 }
 
 // What the sides' trees say of the documents that theirs alone changed needs no reading of these.
-std::vector<DocumentHash> Branches::merge_changes(Transaction& transaction, size_t collection, const Change& change, const TreeKind& kind, MergePlan& plan) {
+std::vector<DocumentHash> Branches::merge_changes(Transaction& transaction, size_t collection, const Change& change,
+                                                  const TreeKind& kind, MergePlan& plan) {
   std::vector<DocumentHash> changes = std::move(plan.settled);
   std::vector<std::pair<BytesView, RecordId>> adopted;
   for (const auto& [key, record] : plan.adoption.adopted) {
@@ -479,19 +508,23 @@ std::vector<DocumentHash> Branches::merge_changes(Transaction& transaction, size
   };
   const Hash before = change.base == 0 ? roots_.empty(transaction, kind) : root(transaction, change.base, collection, kind);
   size_t at = 0;
-  roots_.diff(transaction, before, root(transaction, change.theirs, collection, kind), [&](BytesView key, const std::optional<Hash>& theirs) {
-    // The same bytes were written again, or again after they were purged.
-    for (; at < adopted.size() && adopted[at].first < key; ++at) hash_one(adopted[at]);
-    const bool takes = at < adopted.size() && adopted[at].first == key;
-    if (takes && !theirs) hash_one(adopted[at]);
-    else if (takes || (!theirs && !plan.ours.contains(Bytes(key)))) changes.push_back({Bytes(key), theirs});
-    at += takes;
-  });
+  roots_.diff(transaction, before, root(transaction, change.theirs, collection, kind),
+              [&](BytesView key, const std::optional<Hash>& theirs) {
+                // The same bytes were written again, or again after they were purged.
+                for (; at < adopted.size() && adopted[at].first < key; ++at) hash_one(adopted[at]);
+                const bool takes = at < adopted.size() && adopted[at].first == key;
+                if (takes && !theirs)
+                  hash_one(adopted[at]);
+                else if (takes || (!theirs && !plan.ours.contains(Bytes(key))))
+                  changes.push_back({Bytes(key), theirs});
+                at += takes;
+              });
   for (; at < adopted.size(); ++at) hash_one(adopted[at]);
   return changes;
 }
 
-std::vector<DocumentHash> Branches::changes_of(Transaction& transaction, size_t collection, const BranchStore::Adoption& adoption) {
+std::vector<DocumentHash> Branches::changes_of(Transaction& transaction, size_t collection,
+                                               const BranchStore::Adoption& adoption) {
   std::vector<DocumentHash> changes;
   BranchStore& store = *stores_[collection];
   const auto gone = store.scan_set(transaction, adoption.removed);
@@ -503,8 +536,8 @@ std::vector<DocumentHash> Branches::changes_of(Transaction& transaction, size_t 
   return changes;
 }
 
-std::shared_ptr<const Commit> Branches::merge_again(Transaction& transaction, const std::string& into, const MergedElsewhere& merged, const CommitInfo& info,
-                                                    Stamp generation) {
+std::shared_ptr<const Commit> Branches::merge_again(Transaction& transaction, const std::string& into,
+                                                    const MergedElsewhere& merged, const CommitInfo& info, Stamp generation) {
   Branch branch = head(transaction, into);
   Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}};
   if (merged.has_two_parents) commit.parents.push_back(merged.theirs);
@@ -520,29 +553,33 @@ std::shared_ptr<const Commit> Branches::merge_again(Transaction& transaction, co
   for (const auto& [label, root] : merged.roots) {
     const auto same = [&label = label](const Collection& one) { return one.label == label; };
     const auto found = std::find_if(collections_.begin(), collections_.end(), same);
-    if (found == collections_.end()) throw OperationError(ErrorCode::data_corruption_detected, "a merge is of a collection that isn't here");
+    if (found == collections_.end())
+      throw OperationError(ErrorCode::data_corruption_detected, "a merge is of a collection that isn't here");
     const auto i = static_cast<size_t>(found - collections_.begin());
     const CollectionState* const known = before->state_of(found->parts.collection);
     CollectionState one{found->parts.collection, label, known ? known->state : 0, {}};
     one.digest = known ? root_kept(transaction, branch.head, i, info) : roots_.empty(transaction, tree_kind(info, i));
     if (!known || merged.adoptions.contains(i)) adopt(i, one);
     known_after.insert(i);
-    if (one.digest != root) throw OperationError(ErrorCode::data_corruption_detected, "a merge of other documents than where it was decided");
+    if (one.digest != root)
+      throw OperationError(ErrorCode::data_corruption_detected, "a merge of other documents than where it was decided");
     commit.collections.push_back(std::move(one));
   }
   for (const auto& [i, adoption] : merged.adoptions) {
     if (known_after.contains(i)) continue;
     const CollectionState* const known = before->state_of(collections_[i].parts.collection);
-    CollectionState dropped{collections_[i].parts.collection, collections_[i].label, known ? known->state : 0, roots_.empty(transaction, tree_kind(info, i))};
+    CollectionState dropped{collections_[i].parts.collection, collections_[i].label, known ? known->state : 0,
+                            roots_.empty(transaction, tree_kind(info, i))};
     if (known) dropped.digest = root_kept(transaction, branch.head, i, info);
     adopt(i, dropped);
-    if (dropped.digest != roots_.empty(transaction, tree_kind(info, i))) throw OperationError(ErrorCode::data_corruption_detected, "a merge changes a collection that its commit doesn't know");
+    if (dropped.digest != roots_.empty(transaction, tree_kind(info, i)))
+      throw OperationError(ErrorCode::data_corruption_detected, "a merge changes a collection that its commit doesn't know");
   }
   return put(transaction, branch, std::move(commit), info);
 }
 
 Branches::Swept Branches::sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost,
-                                 const std::vector<CommitNumber>& held) {
+                                const std::vector<CommitNumber>& held) {
   std::vector<CommitNumber> tips, names = held;
   for (const Branch& branch : graph_.branches(transaction)) tips.push_back(branch.head);
   for (const auto& [name, commit] : graph_.tags(transaction)) names.push_back(commit);
@@ -571,7 +608,8 @@ Branches::Swept Branches::sweep(Transaction& transaction, const Graph& graph, st
     const auto state_of = [&](CommitNumber commit) { return commit == 0 ? View{} : state_view(transaction, commit, i); };
     // What a commit alone shows is not in any that stays: one of them is enough to leave out most.
     RecordSet records;
-    for (size_t at = 0; at < goes.size(); ++at) records |= stores_[i]->diff(transaction, state_of(goes[at]), state_of(near[at])).only_a;
+    for (size_t at = 0; at < goes.size(); ++at)
+      records |= stores_[i]->diff(transaction, state_of(goes[at]), state_of(near[at])).only_a;
     std::set<State> kept;
     for (const auto& [number, node] : graph) {
       if (!node.dropped && !std::binary_search(goes.begin(), goes.end(), number)) kept.insert(state_of(number).state);
@@ -597,7 +635,8 @@ uint64_t Branches::purge(Transaction& transaction, size_t collection, BytesView 
     branches.push_back(branch.id);
     graph_.put_branch(transaction, branch);  // a commit is behind it or before it, on every member of a set the same
   }
-  graph_.remove_made_roots(transaction, collections_[collection].parts.collection);  // made again, they are without it on every member
+  graph_.remove_made_roots(transaction,
+                           collections_[collection].parts.collection);  // made again, they are without it on every member
   return stores_[collection]->purge(transaction, key, branches, [&](RecordId record, Stamp generation, BytesView content) {
     if (lost) lost(collection, record, generation, content);
   });

@@ -16,7 +16,8 @@ namespace {
 // What the branches should show: a map a branch, a map a commit.
 class History {
  public:
-  History(Layout layout, uint64_t seed) : layout_(layout), random_(seed), directory_(std::make_unique<storage::TemporaryDirectory>()) {
+  History(Layout layout, uint64_t seed)
+      : layout_(layout), random_(seed), directory_(std::make_unique<storage::TemporaryDirectory>()) {
     const int before = static_cast<int>(random_.below(2)) * 12;
     open(before);
     for (int id = 1; id <= before; ++id) working_["main"][id] = document(id, 0, 0);
@@ -140,8 +141,9 @@ class History {
     Transaction transaction(engine(), Transaction::Mode::write);
     for (uint64_t left = 1 + random_.below(4); left > 0; --left) {
       const bool is_new = documents.empty() || random_.below(3) == 0;
-      const int id = is_new ? (random_.below(3) == 0 ? 1 + static_cast<int>(random_.below(static_cast<uint64_t>(next_id_))) : next_id_++)
-                            : std::next(documents.begin(), static_cast<ptrdiff_t>(random_.below(documents.size())))->first;
+      const int id =
+          is_new ? (random_.below(3) == 0 ? 1 + static_cast<int>(random_.below(static_cast<uint64_t>(next_id_))) : next_id_++)
+                 : std::next(documents.begin(), static_cast<ptrdiff_t>(random_.below(documents.size())))->first;
       if (documents.count(id) && random_.below(4) == 0) {
         repository_->remove(transaction, name, id);
         documents.erase(id);
@@ -150,7 +152,8 @@ class History {
         const auto before = documents.find(id);
         const bson::DocumentView old = before == documents.end() ? bson::DocumentView() : bson::DocumentView(before->second);
         const bool first = random_.below(2) == 0;
-        const int a = first || old.empty() ? ++serial_ : old["a"].as_int32(), b = !first || old.empty() ? ++serial_ : old["b"].as_int32();
+        const int a = first || old.empty() ? ++serial_ : old["a"].as_int32(),
+                  b = !first || old.empty() ? ++serial_ : old["b"].as_int32();
         documents[id] = document(id, a, b, Bytes(300, static_cast<char>('a' + id % 26)));
         repository_->put(transaction, name, documents[id]);
       }
@@ -165,9 +168,12 @@ class History {
     const std::string name = any_branch();
     const CommitInfo info = this->info();
     prepare(name, info);
-    const CommitNumber first = in_transaction([&](Transaction& transaction) { return repository_->branches->graph().first(transaction); });
-    const auto made = in_transaction([&](Transaction& transaction) { return repository_->branches->commit(transaction, name, info); });
-    // Something was written; whether anything of it is left to commit is another question. Of what the first commit shows its id says nothing.
+    const CommitNumber first =
+        in_transaction([&](Transaction& transaction) { return repository_->branches->graph().first(transaction); });
+    const auto made =
+        in_transaction([&](Transaction& transaction) { return repository_->branches->commit(transaction, name, info); });
+    // Something was written; whether anything of it is left to commit is another question. Of what the first commit shows its id
+    // says nothing.
     if (made) {
       CHECK((dirty_.count(name) || heads_[name] == first));
       if (working_[name] != commits_[heads_[name]] || heads_[name] == first) CHECK(tree_of(made->number) == tree_);
@@ -202,11 +208,12 @@ class History {
     Merged merged;
     MergeTerms terms(resolve);
     try {
-      base = in_transaction([&](Transaction& transaction) { return repository_->branches->graph().common_ancestor(transaction, heads_[into], theirs); });
-      terms.decided[0] = decisions(commits_[base], commits_[heads_[into]], commits_[theirs]);
-      merged = in_transaction([&](Transaction& transaction) {
-        return repository_->branches->merge(transaction, into, theirs, terms, info());
+      base = in_transaction([&](Transaction& transaction) {
+        return repository_->branches->graph().common_ancestor(transaction, heads_[into], theirs);
       });
+      terms.decided[0] = decisions(commits_[base], commits_[heads_[into]], commits_[theirs]);
+      merged = in_transaction(
+          [&](Transaction& transaction) { return repository_->branches->merge(transaction, into, theirs, terms, info()); });
     } catch (const base::OperationError& refused) {
       CHECK(refused.code() == base::ErrorCode::illegal_operation);
       CHECK(dirty_.count(into));
@@ -233,7 +240,9 @@ class History {
     for (uint64_t left = random_.below(4); left > 0; --left) {
       const int id = 1 + static_cast<int>(random_.below(static_cast<uint64_t>(next_id_)));
       const auto b = of(base, id), o = of(ours, id), t = of(theirs, id);
-      Decision decision{.take = static_cast<Decision::Take>(random_.below(4)), .document = document(id, ++serial_, ++serial_), .sides = hash_of({b, o, t})};
+      Decision decision{.take = static_cast<Decision::Take>(random_.below(4)),
+                        .document = document(id, ++serial_, ++serial_),
+                        .sides = hash_of({b, o, t})};
       if (random_.below(4) == 0) ++decision.sides[0];
       decisions[key_of_id(id)] = decision;
     }
@@ -275,7 +284,8 @@ class History {
       CHECK((dirty_.count(on) || parent == 0));
       return;
     }
-    const Documents expected = merged_documents(commits_[back ? commit : parent], commits_[heads_[on]], commits_[back ? parent : commit], resolve);
+    const Documents expected =
+        merged_documents(commits_[back ? commit : parent], commits_[heads_[on]], commits_[back ? parent : commit], resolve);
     if (!merged.commit) {
       CHECK(expected == commits_[heads_[on]]);
       return;
@@ -293,8 +303,8 @@ class History {
     return found == side.end() ? std::nullopt : std::optional<Bytes>(found->second);
   }
 
-  static Documents merged_documents(const Documents& base, const Documents& ours, const Documents& theirs, const Resolver& resolve,
-                                    const Decisions& decisions = {}) {
+  static Documents merged_documents(const Documents& base, const Documents& ours, const Documents& theirs,
+                                    const Resolver& resolve, const Decisions& decisions = {}) {
     std::set<int> ids;
     for (const Documents* side : {&base, &ours, &theirs}) {
       for (const auto& [id, bytes] : *side) ids.insert(id);
@@ -306,9 +316,13 @@ class History {
     for (const int id : ids) {
       const auto b = of(base, id), o = of(ours, id), t = of(theirs, id);
       auto result = o;
-      if (const auto decided = decisions.find(key_of_id(id)); decided != decisions.end() && decided->second.sides == hash_of({b, o, t})) {
+      if (const auto decided = decisions.find(key_of_id(id));
+          decided != decisions.end() && decided->second.sides == hash_of({b, o, t})) {
         const Decision& decision = decided->second;
-        result = decision.take == Decision::Take::ours ? o : decision.take == Decision::Take::theirs ? t : decision.take == Decision::Take::base ? b : decision.document;
+        result = decision.take == Decision::Take::ours     ? o
+                 : decision.take == Decision::Take::theirs ? t
+                 : decision.take == Decision::Take::base   ? b
+                                                           : decision.document;
       } else if (o == b) {
         result = t;
       } else if (t != b && t != o) {
@@ -325,7 +339,8 @@ class History {
     uint64_t lost = 0;
     const Branches::Swept swept = in_transaction([&](Transaction& transaction) {
       lost = 0;
-      return repository_->branches->sweep(transaction, retention, commits_max, [&](size_t, RecordId, Stamp, BytesView) { ++lost; });
+      return repository_->branches->sweep(transaction, retention, commits_max,
+                                          [&](size_t, RecordId, Stamp, BytesView) { ++lost; });
     });
     CHECK(swept.commits <= commits_max);
     CHECK(lost == swept.records);
@@ -401,16 +416,20 @@ class History {
     });
     Transaction transaction(engine(), Transaction::Mode::read);
     std::map<Bytes, std::optional<Hash>> by_tree, by_bitmaps;
-    repository_->branches->roots().diff(transaction, in_a, in_b, [&](BytesView key, const std::optional<Hash>& hash) { by_tree[Bytes(key)] = hash; });
-    const Difference difference = repository_->store().diff(transaction, repository_->branches->view(transaction, a, 0), repository_->branches->view(transaction, b, 0));
+    repository_->branches->roots().diff(transaction, in_a, in_b,
+                                        [&](BytesView key, const std::optional<Hash>& hash) { by_tree[Bytes(key)] = hash; });
+    const Difference difference = repository_->store().diff(transaction, repository_->branches->view(transaction, a, 0),
+                                                            repository_->branches->view(transaction, b, 0));
     std::map<Bytes, Bytes> before;
     const auto content = [&](RecordId record) { return repository_->store().content(transaction, record).value(); };
     difference.only_a.for_each([&](RecordId record) { before[key_of(content(record))] = content(record); });
     for (const auto& [key, bytes] : before) by_bitmaps[key] = std::nullopt;
     difference.only_b.for_each([&](RecordId record) {
       const Bytes after = content(record), key = key_of(after);
-      if (const auto old = before.find(key); old != before.end() && old->second == after) by_bitmaps.erase(key);  // written again
-      else by_bitmaps[key] = sha256(after);
+      if (const auto old = before.find(key); old != before.end() && old->second == after)
+        by_bitmaps.erase(key);  // written again
+      else
+        by_bitmaps[key] = sha256(after);
     });
     CHECK(by_tree == by_bitmaps);
   }
@@ -437,7 +456,8 @@ class History {
 
   // The tree says what the documents are, however they came about.
   void check_root(CommitNumber number, const Documents& documents) {
-    const Hash root = in_transaction([&](Transaction& transaction) { return repository_->branches->root(transaction, number, 0, tree_); });
+    const Hash root =
+        in_transaction([&](Transaction& transaction) { return repository_->branches->root(transaction, number, 0, tree_); });
     const Hash expected = root_of(documents, tree_of(number));
     CHECK(root == expected);
     // The first commit's row is the only one that says nothing.
@@ -543,7 +563,8 @@ TEST_CASE("a commit takes what it sees, and leaves to the next what was still op
       return repository.branches->commit(transaction, "main", {});
     });
     open.commit();
-    const auto second = storage::in_transaction(repository.engine, [&](Transaction& transaction) { return repository.branches->commit(transaction, "main", {}); });
+    const auto second = storage::in_transaction(
+        repository.engine, [&](Transaction& transaction) { return repository.branches->commit(transaction, "main", {}); });
     REQUIRE(first);
     REQUIRE(second);
     Transaction transaction(repository.engine, Transaction::Mode::read);
@@ -562,7 +583,8 @@ TEST_CASE("a commit that meets a writer of what it folds conflicts, and so does 
   for (const Layout layout : all_layouts) {
     storage::TemporaryDirectory directory;
     Repository repository(directory.path(), layout, 12);
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) { repository.put(transaction, "main", document(20, 1, 1)); });
+    storage::in_transaction(repository.engine,
+                            [&](Transaction& transaction) { repository.put(transaction, "main", document(20, 1, 1)); });
     Transaction writer(repository.engine, Transaction::Mode::write);
     Transaction committer(repository.engine, Transaction::Mode::write);
     repository.put(writer, "main", document(20, 2, 2));  // where it stands: the commit would show it changed
@@ -576,14 +598,18 @@ TEST_CASE("a commit that others are quicker than can stop those who write to its
     Repository repository(directory.path(), layout, 12);
     const auto change = [&](const std::string& branch, int id, int value) {
       Transaction transaction(repository.engine, Transaction::Mode::write);
-      if (value < 0) repository.remove(transaction, branch, id);
-      else repository.put(transaction, branch, document(id, value, 0));
+      if (value < 0)
+        repository.remove(transaction, branch, id);
+      else
+        repository.put(transaction, branch, document(id, value, 0));
       transaction.commit();
     };
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) { repository.branches->create(transaction, "dev", "main"); });
+    storage::in_transaction(repository.engine,
+                            [&](Transaction& transaction) { repository.branches->create(transaction, "dev", "main"); });
     for (const int id : {20, 21}) change("main", id, 1);
     {
-      const BranchId main = storage::in_transaction(repository.engine, [&](Transaction& transaction) { return repository.branches->head(transaction, "main").id; });
+      const BranchId main = storage::in_transaction(
+          repository.engine, [&](Transaction& transaction) { return repository.branches->head(transaction, "main").id; });
       const auto changes = repository.store().stop_writers(main, Stopped::changes);
       CHECK_THROWS_AS(change("main", 20, 2), storage::WriteConflict);
       CHECK_THROWS_AS(change("main", 21, -1), storage::WriteConflict);
@@ -594,7 +620,8 @@ TEST_CASE("a commit that others are quicker than can stop those who write to its
       for (const int id : {20, 23, 3}) CHECK_THROWS_AS(change("main", id, 2), storage::WriteConflict);
       CHECK_THROWS_AS(change("main", 4, -1), storage::WriteConflict);
       change("dev", 23, 2);
-      storage::in_transaction(repository.engine, [&](Transaction& transaction) { REQUIRE(repository.branches->commit(transaction, "main", {})); });
+      storage::in_transaction(repository.engine,
+                              [&](Transaction& transaction) { REQUIRE(repository.branches->commit(transaction, "main", {})); });
     }
     change("main", 20, 2);
     change("main", 21, -1);
@@ -609,21 +636,27 @@ TEST_CASE("many threads write and commit on one branch, and nothing is lost") {
     for (int thread = 0; thread < 3; ++thread) {
       threads.emplace_back([&, thread] {
         for (int i = 0; i < 60; ++i) {
-          storage::in_transaction(repository.engine, [&](Transaction& transaction) { repository.put(transaction, "main", document(thread * 1000 + i % 40, i, thread)); });
+          storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+            repository.put(transaction, "main", document(thread * 1000 + i % 40, i, thread));
+          });
         }
       });
     }
     threads.emplace_back([&] {
-      for (int i = 0; i < 20; ++i) storage::in_transaction(repository.engine, [&](Transaction& transaction) { repository.branches->commit(transaction, "main", {}); });
+      for (int i = 0; i < 20; ++i)
+        storage::in_transaction(repository.engine,
+                                [&](Transaction& transaction) { repository.branches->commit(transaction, "main", {}); });
     });
     for (std::thread& thread : threads) thread.join();
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) { repository.branches->commit(transaction, "main", {}); });
+    storage::in_transaction(repository.engine,
+                            [&](Transaction& transaction) { repository.branches->commit(transaction, "main", {}); });
     Transaction transaction(repository.engine, Transaction::Mode::read);
     const Branch main = repository.branches->head(transaction, "main");
     const Documents committed = repository.read(transaction, repository.branches->view(transaction, main.head, 0));
     CHECK(committed == repository.read(transaction, repository.branches->view(transaction, main, 0)));
     REQUIRE(committed.size() == 120);
-    for (const auto& [id, bytes] : committed) CHECK(bytes == document(id, id % 1000 < 20 ? id % 1000 + 40 : id % 1000, id / 1000));
+    for (const auto& [id, bytes] : committed)
+      CHECK(bytes == document(id, id % 1000 < 20 ? id % 1000 + 40 : id % 1000, id / 1000));
   }
 }
 
@@ -656,7 +689,9 @@ TEST_CASE("branches and commits are refused by name where they are unknown, twic
     // Into itself, and what is there already: nothing to do.
     CHECK_FALSE(branches.merge(transaction, "dev", branches.head(transaction, "dev").head, fields(Prefer::ours), {}).commit);
     CHECK_FALSE(branches.merge(transaction, "dev", branches.head(transaction, "main").head, fields(Prefer::ours), {}).commit);
-    CHECK_THROWS_AS(repository.store().insert(transaction, repository.view(transaction, "dev"), document(3, 1, 1), transaction.next_stamp()), base::OperationError);
+    CHECK_THROWS_AS(
+        repository.store().insert(transaction, repository.view(transaction, "dev"), document(3, 1, 1), transaction.next_stamp()),
+        base::OperationError);
   });
 }
 
@@ -675,7 +710,8 @@ TEST_CASE("a commit is found by the first digits of its id, and its log leads ba
     repository.put(transaction, "main", document(1, 5, 0));
     const auto again = branches.commit(transaction, "main", {0, "same words"});
     CHECK(base::to_hex(view(again->id)) != ids[4]);
-    CHECK(again->collections[0].digest == branches.graph().commit(transaction, *branches.graph().find(transaction, ids[4]))->collections[0].digest);
+    CHECK(again->collections[0].digest ==
+          branches.graph().commit(transaction, *branches.graph().find(transaction, ids[4]))->collections[0].digest);
   });
   Transaction transaction(repository.engine, Transaction::Mode::read);
   const VersionGraph& graph = branches.graph();
@@ -718,7 +754,8 @@ TEST_CASE("a commit is taken to another branch, and taken back, without what cam
       CHECK_THROWS_AS(branches.revert(transaction, "dev", 1, fields(Prefer::ours), {7, {}}), base::OperationError);
     });
     Transaction transaction(repository.engine, Transaction::Mode::read);
-    const Documents main = repository.read(transaction, repository.view(transaction, "main")), dev = repository.read(transaction, repository.view(transaction, "dev"));
+    const Documents main = repository.read(transaction, repository.view(transaction, "main")),
+                    dev = repository.read(transaction, repository.view(transaction, "dev"));
     CHECK(main.at(1) == document(1, 0, 0));
     CHECK(main.at(2) == document(2, 2, 2));
     CHECK(main.count(20) == 0);
@@ -819,7 +856,9 @@ TEST_CASE("a purged document is in no version of anything, and nothing else is t
         main = repository.read(transaction, repository.view(transaction, "main"));
         dev = repository.read(transaction, repository.view(transaction, "dev"));
         uint64_t lost = 0;
-        const auto count = [&](size_t, RecordId, Stamp, BytesView content) { lost += id_of(content) == 1 || id_of(content) == 20; };
+        const auto count = [&](size_t, RecordId, Stamp, BytesView content) {
+          lost += id_of(content) == 1 || id_of(content) == 20;
+        };
         CHECK(branches.purge(transaction, 0, key_of_id(1), count) == 8);
         CHECK(branches.purge(transaction, 0, key_of_id(20), count) == 6);
         CHECK(branches.purge(transaction, 0, key_of_id(20), count) == 0);
@@ -833,7 +872,8 @@ TEST_CASE("a purged document is in no version of anything, and nothing else is t
     const auto check = [&](Transaction& transaction) {
       CHECK(repository.read(transaction, repository.view(transaction, "main")) == main);
       CHECK(repository.read(transaction, repository.view(transaction, "dev")) == dev);
-      const auto scan = repository.store().scan_many(transaction, {repository.view(transaction, "main"), repository.view(transaction, "dev")});
+      const auto scan =
+          repository.store().scan_many(transaction, {repository.view(transaction, "main"), repository.view(transaction, "dev")});
       size_t records = 0;
       while (scan->next()) ++records;
       CHECK(records > 12);
@@ -848,7 +888,9 @@ TEST_CASE("a purged document is in no version of anything, and nothing else is t
       for (int id = 1; id < 6; ++id) {
         main[60 + id] = document(60 + id, 1, 1);
         repository.put(transaction, "main", main[60 + id]);
-        CHECK(repository.read(transaction, branches.view(transaction, branches.head(transaction, "main").head, 0)).count(60 + id) == 0);
+        CHECK(
+            repository.read(transaction, branches.view(transaction, branches.head(transaction, "main").head, 0)).count(60 + id) ==
+            0);
       }
       main[1] = dev[1] = document(1, 99, 99);
       repository.put(transaction, "main", main[1]);
@@ -856,7 +898,8 @@ TEST_CASE("a purged document is in no version of anything, and nothing else is t
       branches.commit(transaction, "dev", {10, {}});
       branches.commit(transaction, "main", {11, {}});
       check(transaction);
-      const Merged merged = branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {12, {}});
+      const Merged merged =
+          branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {12, {}});
       REQUIRE(merged.commit);
       main[2] = document(2, 7, 7);
       check(transaction);

@@ -19,7 +19,8 @@ Bytes row_key(State state, unsigned layer) {
 }
 
 [[noreturn]] void damaged(State state) {
-  throw base::OperationError(base::ErrorCode::data_corruption_detected, "the history of state " + std::to_string(state) + " can't be read");
+  throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                             "the history of state " + std::to_string(state) + " can't be read");
 }
 
 const LivePart& no_part() {
@@ -33,9 +34,12 @@ uint32_t LivePart::maximum() const {
   return std::max(base->isEmpty() ? 0 : base->maximum(), changed->isEmpty() ? 0 : changed->maximum());
 }
 
-uint64_t LivePart::count() const { return base->cardinality() + changed->cardinality() - 2 * base->and_cardinality(*changed); }
+uint64_t LivePart::count() const {
+  return base->cardinality() + changed->cardinality() - 2 * base->and_cardinality(*changed);
+}
 
-CommitHistory::CommitHistory(Table table, size_t cache_bytes) : table_(std::move(table)), parts_(cache_bytes), wholes_(cache_bytes) {}
+CommitHistory::CommitHistory(Table table, size_t cache_bytes)
+    : table_(std::move(table)), parts_(cache_bytes), wholes_(cache_bytes) {}
 
 template <class Read>
 CommitHistory::Step CommitHistory::step(Transaction& transaction, State state, unsigned layer, Read&& read) const {
@@ -75,7 +79,8 @@ void CommitHistory::append(Transaction& transaction, State state, State parent, 
     const bool had_any = has_any(transaction, parent, segment);
     if (!had_any) {
       segments.add(segment);
-    } else if (const LivePart before = part(transaction, parent, segment); before.count() == bitmap.cardinality() && before.whole() == bitmap) {
+    } else if (const LivePart before = part(transaction, parent, segment);
+               before.count() == bitmap.cardinality() && before.whole() == bitmap) {
       segments.add(segment);
     }
   }
@@ -131,7 +136,7 @@ LivePart CommitHistory::part(Transaction& transaction, State state, Segment segm
   const Step first = step(transaction, state, 0, apply);
   State at = first.target;
   uint64_t depth = first.depth - 1;
-  for (; at != 0; ) {
+  for (; at != 0;) {
     if (auto part = cached(at, segment)) return keep(state, segment, *part, std::move(changed));
     const unsigned layer = layer_at(depth);
     at = step(transaction, at, layer, apply).target;

@@ -79,7 +79,9 @@ class CommitHistory {
     bool operator==(const PartKey&) const = default;
   };
   struct PartHash {
-    size_t operator()(const PartKey& key) const { return (key.state * 0x9e3779b97f4a7c15ull) ^ (key.segment * 0xc2b2ae3d27d4eb4full); }
+    size_t operator()(const PartKey& key) const {
+      return (key.state * 0x9e3779b97f4a7c15ull) ^ (key.segment * 0xc2b2ae3d27d4eb4full);
+    }
   };
 
   Table table_;

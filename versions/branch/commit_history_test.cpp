@@ -20,14 +20,17 @@ TEST_CASE("any state of a tree of commits is what its deltas add up to") {
     const size_t line = random.below(tips.size());
     const State parent = random.below(60) == 0 ? random.below(states.size()) : tips[line];
     RecordSet changed;
-    for (uint64_t i = 1 + random.below(4); i > 0; --i) changed.add(record_at(first_segment + static_cast<Segment>(random.below(3)), static_cast<uint32_t>(1 + random.below(40))));
+    for (uint64_t i = 1 + random.below(4); i > 0; --i)
+      changed.add(record_at(first_segment + static_cast<Segment>(random.below(3)), static_cast<uint32_t>(1 + random.below(40))));
     if (random.below(40) == 0) changed = states[parent];  // everything goes
     if (changed.empty()) changed.add(record_at(7, 7));
     storage::in_transaction(engine, [&](Transaction& transaction) { history.append(transaction, state, parent, changed); });
     states.push_back(states[parent]);
     states.back() ^= changed;
-    if (parent == tips[line]) tips[line] = state;
-    else tips.push_back(state);
+    if (parent == tips[line])
+      tips[line] = state;
+    else
+      tips.push_back(state);
   }
 
   // What is in memory makes no difference: as written, nothing there, and a cache that holds next to nothing.

@@ -13,7 +13,10 @@ void append_text(Bytes& out, BytesView text) {
   out.append(text);
 }
 
-[[noreturn]] void says_nothing(const char* why) { throw base::OperationError(base::ErrorCode::illegal_operation, std::string("the commit's id says nothing of documents: ") + why); }
+[[noreturn]] void says_nothing(const char* why) {
+  throw base::OperationError(base::ErrorCode::illegal_operation,
+                             std::string("the commit's id says nothing of documents: ") + why);
+}
 
 }  // namespace
 
@@ -30,7 +33,9 @@ CommitProof prove(Transaction& transaction, Branches& branches, CommitNumber num
   const auto root = state ? commit->root_of(*state) : std::nullopt;
   append_text(proof.bytes, root ? branches.roots().prove(transaction, *root, key) : Bytes());
   if (root) proof.hash = branches.roots().find(transaction, *root, key);
-  const auto document = proof.hash ? branches.store(collection).get(transaction, branches.view(transaction, number, collection), key) : std::nullopt;
+  const auto document = proof.hash
+                            ? branches.store(collection).get(transaction, branches.view(transaction, number, collection), key)
+                            : std::nullopt;
   proof.has_document = document.has_value();
   base::append_varint(proof.bytes, document ? document->size() + 1 : 0);
   if (document) proof.bytes.append(*document);

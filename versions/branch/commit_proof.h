@@ -10,12 +10,13 @@
 namespace versions {
 
 struct CommitProof {
-  std::optional<Hash> hash;        // of the document; nullopt: the commit has none
-  bool has_document = false;       // it is in the proof; else it was purged since
+  std::optional<Hash> hash;   // of the document; nullopt: the commit has none
+  bool has_document = false;  // it is in the proof; else it was purged since
   Bytes bytes;
 };
 
-// Throws IllegalOperation for commits whose ids say nothing of documents: a database's first, and those from before there were roots.
+// Throws IllegalOperation for commits whose ids say nothing of documents: a database's first, and those from before there were
+// roots.
 CommitProof prove(Transaction& transaction, Branches& branches, CommitNumber commit, size_t collection, BytesView key);
 
 }  // namespace versions

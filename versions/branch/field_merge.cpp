@@ -13,9 +13,15 @@ using bson::DocumentView;
 using bson::Element;
 using bson::ValueView;
 
-bool same(const ValueView& a, const ValueView& b) { return a.exists() == b.exists() && (!a.exists() || a.identical(b)); }
-bool object_or_nothing(const ValueView& value) { return !value.exists() || value.is_object(); }
-DocumentView as_document(const ValueView& value) { return value.exists() ? value.as_document() : DocumentView(); }
+bool same(const ValueView& a, const ValueView& b) {
+  return a.exists() == b.exists() && (!a.exists() || a.identical(b));
+}
+bool object_or_nothing(const ValueView& value) {
+  return !value.exists() || value.is_object();
+}
+DocumentView as_document(const ValueView& value) {
+  return value.exists() ? value.as_document() : DocumentView();
+}
 
 // One document's fields; notes the paths in conflict.
 class FieldMerge {
@@ -33,11 +39,14 @@ class FieldMerge {
   std::vector<std::string>& conflicts() { return conflicts_; }
 
  private:
-  void append(bson::Builder& out, const std::string& above, std::string_view name, const ValueView& base, const ValueView& ours, const ValueView& theirs) {
+  void append(bson::Builder& out, const std::string& above, std::string_view name, const ValueView& base, const ValueView& ours,
+              const ValueView& theirs) {
     if (same(base, theirs)) return put(out, name, ours);
     if (same(base, ours)) return put(out, name, theirs);
     const std::string path = above.empty() ? std::string(name) : above + "." + std::string(name);
-    if (const auto rule = rules_.paths.find(path); rule != rules_.paths.end() && by_rule(out, path, name, rule->second, base, ours, theirs)) return;
+    if (const auto rule = rules_.paths.find(path);
+        rule != rules_.paths.end() && by_rule(out, path, name, rule->second, base, ours, theirs))
+      return;
     if (object_or_nothing(base) && ours.is_object() && theirs.is_object()) {
       out.append(name, document(path, as_document(base), ours.as_document(), theirs.as_document()).view());
       return;
@@ -55,8 +64,8 @@ class FieldMerge {
   }
 
   // False: the rule has no answer for these.
-  bool by_rule(bson::Builder& out, const std::string& path, std::string_view name, const PathRule& rule, const ValueView& base, const ValueView& ours,
-               const ValueView& theirs) {
+  bool by_rule(bson::Builder& out, const std::string& path, std::string_view name, const PathRule& rule, const ValueView& base,
+               const ValueView& ours, const ValueView& theirs) {
     switch (rule.kind) {
       case PathRule::Kind::ours: return put(out, name, ours), true;
       case PathRule::Kind::theirs: return put(out, name, theirs), true;
@@ -86,8 +95,8 @@ class FieldMerge {
   }
 
   // In the order of ours, what theirs added behind it.
-  bool by_key(bson::Builder& out, const std::string& path, std::string_view name, const std::string& key, const ValueView& base, const ValueView& ours,
-              const ValueView& theirs) {
+  bool by_key(bson::Builder& out, const std::string& path, std::string_view name, const std::string& key, const ValueView& base,
+              const ValueView& ours, const ValueView& theirs) {
     if (!ours.is_array() || !theirs.is_array()) return false;
     const auto before = keyed(base, key), mine = keyed(ours, key), other = keyed(theirs, key);
     if (!before || !mine || !other) return false;
@@ -135,12 +144,14 @@ Resolution merge_documents(const Sides& sides, const MergeRules& rules) {
   if (sides.theirs == sides.base) return {Resolution::Kind::ours};
   const bool touched = rules.mode == MergeMode::document_touched;
   if (sides.ours == sides.theirs && (!sides.ours || !touched)) return {Resolution::Kind::ours};
-  if (!sides.ours || !sides.theirs || touched || rules.mode == MergeMode::document_divergent) return in_conflict(sides, rules, {});
+  if (!sides.ours || !sides.theirs || touched || rules.mode == MergeMode::document_divergent)
+    return in_conflict(sides, rules, {});
 
   FieldMerge merge(rules);
   const DocumentView base = sides.base ? DocumentView(*sides.base) : DocumentView();
   bson::Document merged = merge.document({}, base, DocumentView(*sides.ours), DocumentView(*sides.theirs));
-  if (!merge.conflicts().empty() && (rules.decide || rules.prefer == Prefer::neither)) return in_conflict(sides, rules, std::move(merge.conflicts()));
+  if (!merge.conflicts().empty() && (rules.decide || rules.prefer == Prefer::neither))
+    return in_conflict(sides, rules, std::move(merge.conflicts()));
   return {Resolution::Kind::written, std::move(merged).bytes()};
 }
 

@@ -32,8 +32,8 @@ struct Resolution {
   std::vector<std::string> paths = {};  // conflict: the fields; none: the document as a whole
 };
 
-// Asked about each document that both sides changed and didn't both remove. A conflict is left open: the merge writes nothing then,
-// and is made again when somebody has decided.
+// Asked about each document that both sides changed and didn't both remove. A conflict is left open: the merge writes nothing
+// then, and is made again when somebody has decided.
 using Resolver = std::function<Resolution(const Sides&)>;
 
 enum class MergeMode : uint8_t { document_touched, field_touched, field_divergent, document_divergent };
@@ -52,8 +52,12 @@ Resolution merge_documents(const Sides& sides, const MergeRules& rules);
 Resolver resolver(MergeRules rules);
 
 // Documents as wholes (the paper's two-way merge).
-inline Resolver whole_documents(Prefer prefer) { return resolver({.mode = MergeMode::document_divergent, .prefer = prefer}); }
+inline Resolver whole_documents(Prefer prefer) {
+  return resolver({.mode = MergeMode::document_divergent, .prefer = prefer});
+}
 // Field by field (the paper's three-way merge, §2.2.3).
-inline Resolver fields(Prefer prefer) { return resolver({.mode = MergeMode::field_divergent, .prefer = prefer}); }
+inline Resolver fields(Prefer prefer) {
+  return resolver({.mode = MergeMode::field_divergent, .prefer = prefer});
+}
 
 }  // namespace versions

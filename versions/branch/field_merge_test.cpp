@@ -11,16 +11,21 @@ using namespace versions;
 
 namespace {
 
-constexpr MergeMode all_modes[] = {MergeMode::document_touched, MergeMode::field_touched, MergeMode::field_divergent, MergeMode::document_divergent};
+constexpr MergeMode all_modes[] = {MergeMode::document_touched, MergeMode::field_touched, MergeMode::field_divergent,
+                                   MergeMode::document_divergent};
 constexpr MergeMode touched = MergeMode::field_touched, divergent = MergeMode::field_divergent;
 
 // "-" is a side without the document.
-std::optional<Bytes> side(const char* text) { return std::string_view(text) == "-" ? std::nullopt : std::optional(bson::json(text).bytes()); }
+std::optional<Bytes> side(const char* text) {
+  return std::string_view(text) == "-" ? std::nullopt : std::optional(bson::json(text).bytes());
+}
 
 std::string merged(const char* base, const char* ours, const char* theirs, MergeRules rules = {.mode = divergent}) {
   const auto b = side(base), o = side(ours), t = side(theirs);
   const Resolution resolution = merge_documents({b, o, t}, rules);
-  const auto text = [](const std::optional<Bytes>& document) { return document ? bson::to_json(bson::DocumentView(*document)) : std::string("-"); };
+  const auto text = [](const std::optional<Bytes>& document) {
+    return document ? bson::to_json(bson::DocumentView(*document)) : std::string("-");
+  };
   switch (resolution.kind) {
     case Resolution::Kind::ours: return text(o);
     case Resolution::Kind::theirs: return text(t);
@@ -31,9 +36,13 @@ std::string merged(const char* base, const char* ours, const char* theirs, Merge
   for (const std::string& path : resolution.paths) paths += " " + path;
   return paths;
 }
-std::string json(const char* text) { return bson::to_json(bson::json(text)); }
+std::string json(const char* text) {
+  return bson::to_json(bson::json(text));
+}
 
-PathRules rule(const char* path, PathRule::Kind kind, const char* key = "") { return {{path, {kind, key}}}; }
+PathRules rule(const char* path, PathRule::Kind kind, const char* key = "") {
+  return {{path, {kind, key}}};
+}
 
 }  // namespace
 
@@ -54,8 +63,10 @@ TEST_CASE("what both changed to the same is no conflict, what they changed diffe
   CHECK(merged("{a: 1}", "{}", "{a: 3}") == "conflict a");
   CHECK(merged("{a: [1]}", "{a: [1, 2]}", "{a: [1, 3]}") == "conflict a");
   CHECK(merged("{o: {x: 1, y: {z: 1}}}", "{o: {x: 2, y: {z: 2}}}", "{o: {x: 3, y: {z: 3}}}") == "conflict o.x o.y.z");
-  CHECK(merged("{a: 1, b: 1}", "{a: 2, b: 1}", "{a: 3, b: 2}", {.mode = divergent, .prefer = Prefer::ours}) == json("{a: 2, b: 2}"));
-  CHECK(merged("{a: 1, b: 1}", "{a: 2, b: 1}", "{a: 3, b: 2}", {.mode = divergent, .prefer = Prefer::theirs}) == json("{a: 3, b: 2}"));
+  CHECK(merged("{a: 1, b: 1}", "{a: 2, b: 1}", "{a: 3, b: 2}", {.mode = divergent, .prefer = Prefer::ours}) ==
+        json("{a: 2, b: 2}"));
+  CHECK(merged("{a: 1, b: 1}", "{a: 2, b: 1}", "{a: 3, b: 2}", {.mode = divergent, .prefer = Prefer::theirs}) ==
+        json("{a: 3, b: 2}"));
   CHECK(merged("{a: 1}", "{}", "{a: 3}", {.mode = divergent, .prefer = Prefer::ours}) == json("{}"));
 }
 
@@ -80,7 +91,9 @@ TEST_CASE("a document gone on one side and changed on the other is a conflict in
 
 TEST_CASE("rules put together what both changed") {
   using Kind = PathRule::Kind;
-  const auto by = [&](Kind kind, const char* base, const char* ours, const char* theirs) { return merged(base, ours, theirs, {.paths = rule("n", kind)}); };
+  const auto by = [&](Kind kind, const char* base, const char* ours, const char* theirs) {
+    return merged(base, ours, theirs, {.paths = rule("n", kind)});
+  };
   CHECK(by(Kind::sum, "{n: 5, b: 1}", "{n: 4, b: 1}", "{n: 4, b: 2}") == json("{n: 3, b: 2}"));
   CHECK(by(Kind::sum, "{b: 1}", "{n: 4, b: 1}", "{n: 4, b: 2}") == json("{n: 8, b: 2}"));
   CHECK(by(Kind::sum, "{n: 1}", "{n: 'x'}", "{n: 2}") == "conflict n");
@@ -106,7 +119,8 @@ TEST_CASE("arrays by key merge their elements as documents, with the rules of th
   const char* more = "{lines: [{sku: 'a', n: 4, at: 1}, {sku: 'b', n: 1}, {sku: 'c', n: 1}]}";
   CHECK(merged(base, ours, more, {.paths = summed}) == "conflict lines.n");
   summed["lines.n"] = {PathRule::Kind::sum};
-  CHECK(merged(base, ours, more, {.paths = summed}) == json("{lines: [{sku: 'a', n: 5, at: 1}, {sku: 'c', n: 1}, {sku: 'd', n: 1}]}"));
+  CHECK(merged(base, ours, more, {.paths = summed}) ==
+        json("{lines: [{sku: 'a', n: 5, at: 1}, {sku: 'c', n: 1}, {sku: 'd', n: 1}]}"));
   const char* changed = "{lines: [{sku: 'a', n: 1, at: 1}, {sku: 'b', n: 2}, {sku: 'c', n: 1}]}";  // b is gone from ours
   CHECK(merged(base, ours, changed, {.paths = summed}) == "conflict lines");
   CHECK(merged("{lines: []}", "{lines: [{n: 1}]}", "{lines: [{n: 2}]}", {.paths = summed}) == "conflict lines");
@@ -131,9 +145,12 @@ TEST_CASE("documents merge as maps of their paths do") {
   const auto document = [](const Fields& fields) {
     bson::Builder out, object, inner;
     for (const auto& [path, number] : fields) {
-      if (path == "o.p.z") inner.append("z", number);
-      else if (path.starts_with("o.")) object.append(path.substr(2), number);
-      else out.append(path, number);
+      if (path == "o.p.z")
+        inner.append("z", number);
+      else if (path.starts_with("o."))
+        object.append(path.substr(2), number);
+      else
+        out.append(path, number);
     }
     object.append("p", inner.done().view());
     out.append("o", object.done().view());
@@ -143,8 +160,10 @@ TEST_CASE("documents merge as maps of their paths do") {
     Fields all;
     const auto walk = [&](auto& self, const std::string& above, bson::DocumentView in) -> void {
       for (const bson::Element& field : in) {
-        if (field.is_object()) self(self, above + std::string(field.name) + ".", field.as_document());
-        else all[above + std::string(field.name)] = field.as_int32();
+        if (field.is_object())
+          self(self, above + std::string(field.name) + ".", field.as_document());
+        else
+          all[above + std::string(field.name)] = field.as_int32();
       }
     };
     walk(walk, "", document);
@@ -173,11 +192,16 @@ TEST_CASE("documents merge as maps of their paths do") {
       const auto of = [&](const Fields& fields) { return fields.count(path) ? std::optional(fields.at(path)) : std::nullopt; };
       const auto b = of(base), o = of(ours), t = of(theirs);
       std::optional<int> result;
-      if (o == b) result = t;
-      else if (t == b) result = o;
-      else if (sums && path == "o.x" && o && t) result = *o + *t - b.value_or(0);
-      else if (o == t && (!o || mode == divergent)) result = o;
-      else open.insert(path), result = prefer == Prefer::theirs ? t : o;
+      if (o == b)
+        result = t;
+      else if (t == b)
+        result = o;
+      else if (sums && path == "o.x" && o && t)
+        result = *o + *t - b.value_or(0);
+      else if (o == t && (!o || mode == divergent))
+        result = o;
+      else
+        open.insert(path), result = prefer == Prefer::theirs ? t : o;
       if (result) expected[path] = *result;
     }
     const Bytes b = document(base).bytes(), o = document(ours).bytes(), t = document(theirs).bytes();
@@ -189,7 +213,9 @@ TEST_CASE("documents merge as maps of their paths do") {
       CHECK(std::set<std::string>(resolution.paths.begin(), resolution.paths.end()) == open);
       ++conflicts;
     } else {
-      const Bytes& result = resolution.kind == Resolution::Kind::ours ? o : resolution.kind == Resolution::Kind::theirs ? t : resolution.document;
+      const Bytes& result = resolution.kind == Resolution::Kind::ours     ? o
+                            : resolution.kind == Resolution::Kind::theirs ? t
+                                                                          : resolution.document;
       REQUIRE(resolution.kind != Resolution::Kind::conflict);
       CHECK(fields_of(bson::DocumentView(result)) == expected);
       ++written;

@@ -29,7 +29,8 @@ uint64_t BranchStore::free(Transaction& transaction, const RecordSet& records, c
   const Stamp write = stamp_of(transaction), shown = shown_before(write);
   // Snapshots hold the commits that branches were at: beyond these they show what was pending.
   const RecordSet kept = shown == 0 ? RecordSet() : parts_.past->saved_additions(transaction);
-  return take_away(transaction, records, lost, write, [&](RecordId record) { return storage::Keep(kept.contains(record) ? shown : 0, shown); });
+  return take_away(transaction, records, lost, write,
+                   [&](RecordId record) { return storage::Keep(kept.contains(record) ? shown : 0, shown); });
 }
 
 uint64_t BranchStore::take_away(Transaction& transaction, const RecordSet& records, const Lost& lost, Stamp write,
@@ -50,14 +51,17 @@ uint64_t BranchStore::take_away(Transaction& transaction, const RecordSet& recor
 }
 
 uint64_t BranchStore::purge(Transaction& transaction, BytesView key, const std::vector<BranchId>& branches, const Lost& lost) {
-  // Who writes one of this key on any branch at the same time conflicts: members do one after the other, and would come to have it or not.
+  // Who writes one of this key on any branch at the same time conflicts: members do one after the other, and would come to have
+  // it or not.
   for (const BranchId branch : branches) claim(transaction, branch, key);
   RecordSet versions;
   std::vector<RecordId> entries;
   each_entry(transaction, key, [&](RecordId record, BytesView value) {
     base::take_varint(value);
-    if (value.empty()) versions.add(record);
-    else entries.push_back(record);
+    if (value.empty())
+      versions.add(record);
+    else
+      entries.push_back(record);
     return record;
   });
   if (const RecordId first = parts_.first_records ? parts_.first_records(transaction, key) : 0; first != 0) versions.add(first);
@@ -77,8 +81,10 @@ void BranchStore::mark_purged(Transaction& transaction, BytesView key, RecordId 
   pending_.put(transaction, pending_key(BranchId::none, record), Bytes(1, purged_kind).append(key));
   for (const BranchId branch : branches) {
     const Bytes row = pending_key(branch, record);
-    if (const auto kind = pending_kind(transaction, branch, record); kind == PendingKind::added) pending_.remove(transaction, row);
-    else if (!kind) storage::touch(transaction, pending_, row);
+    if (const auto kind = pending_kind(transaction, branch, record); kind == PendingKind::added)
+      pending_.remove(transaction, row);
+    else if (!kind)
+      storage::touch(transaction, pending_, row);
   }
 }
 
@@ -88,21 +94,27 @@ void BranchStore::put_entry(Transaction& transaction, BytesView key, RecordId re
   keys_.put(transaction, entry_key(key, record), value);
 }
 
-void BranchStore::remove_entry(Transaction& transaction, BytesView key, RecordId record, bool gone, const std::vector<BranchId>& branches) {
+void BranchStore::remove_entry(Transaction& transaction, BytesView key, RecordId record, bool gone,
+                               const std::vector<BranchId>& branches) {
   keys_.remove(transaction, entry_key(key, record));
   if (!gone) return;
   mark_purged(transaction, key, record, branches);
   forgotten(transaction, record);
 }
 
-RecordSet BranchStore::purged_records(Transaction& transaction) { return pending(transaction, BranchId::none).removed; }
+RecordSet BranchStore::purged_records(Transaction& transaction) {
+  return pending(transaction, BranchId::none).removed;
+}
 
-bool BranchStore::purged(Transaction& transaction, RecordId record) { return pending_.get(transaction, pending_key(BranchId::none, record)).has_value(); }
+bool BranchStore::purged(Transaction& transaction, RecordId record) {
+  return pending_.get(transaction, pending_key(BranchId::none, record)).has_value();
+}
 
 BranchStore::Purged BranchStore::purged_of(Transaction& transaction, State state) {
   Purged purged;
   TableCursor cursor = pending_.cursor(transaction);
-  for (bool on = cursor.seek(pending_key(BranchId::none, 0)); on && base::load_be64(cursor.key().data()) == 0; on = cursor.next()) {
+  for (bool on = cursor.seek(pending_key(BranchId::none, 0)); on && base::load_be64(cursor.key().data()) == 0;
+       on = cursor.next()) {
     const auto record = static_cast<RecordId>(base::load_be64(cursor.key().data() + 8));
     if (cursor.value().at(0) != purged_kind || !names(transaction, state, record)) continue;
     purged.records.add(record);

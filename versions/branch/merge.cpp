@@ -23,11 +23,13 @@ struct Touched {
 
 class Planner {
  public:
-  Planner(Transaction& transaction, BranchStore& store, const CollectionTerms& terms) : transaction_(transaction), store_(store), terms_(terms) {}
+  Planner(Transaction& transaction, BranchStore& store, const CollectionTerms& terms)
+      : transaction_(transaction), store_(store), terms_(terms) {}
 
   MergePlan plan(const View& base, const View& ours, const View& theirs) {
     Difference mine = store_.diff(transaction_, base, ours), other = store_.diff(transaction_, base, theirs);
-    for (const Difference& side : {std::cref(mine), std::cref(other)}) plan_.changed_records += side.only_a.count() + side.only_b.count();
+    for (const Difference& side : {std::cref(mine), std::cref(other)})
+      plan_.changed_records += side.only_a.count() + side.only_b.count();
     find_decided(base, ours, theirs);
     RecordSet gone_from_both = mine.only_a;
     gone_from_both &= other.only_a;
@@ -93,7 +95,8 @@ class Planner {
   // The documents that a decision is about still.
   void find_decided(const View& base, const View& ours, const View& theirs) {
     for (const auto& [key, decision] : terms_.decided) {
-      const Touched records{store_.find(transaction_, base, key), store_.find(transaction_, ours, key), store_.find(transaction_, theirs, key)};
+      const Touched records{store_.find(transaction_, base, key), store_.find(transaction_, ours, key),
+                            store_.find(transaction_, theirs, key)};
       const auto before = content(records.base), mine = content(records.ours), other = content(records.theirs);
       if (hash_of({as_view(before), as_view(mine), as_view(other)}) == decision.sides) decided_.emplace(key, records);
     }
@@ -154,7 +157,9 @@ class Planner {
     }
   }
 
-  static std::optional<BytesView> as_view(const std::optional<Bytes>& bytes) { return bytes ? std::optional<BytesView>(*bytes) : std::nullopt; }
+  static std::optional<BytesView> as_view(const std::optional<Bytes>& bytes) {
+    return bytes ? std::optional<BytesView>(*bytes) : std::nullopt;
+  }
 
   Transaction& transaction_;
   BranchStore& store_;
@@ -165,7 +170,8 @@ class Planner {
 
 }  // namespace
 
-MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs, const CollectionTerms& terms) {
+MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs,
+                     const CollectionTerms& terms) {
   return Planner(transaction, store, terms).plan(base, ours, theirs);
 }
 

@@ -37,16 +37,17 @@ struct MergePlan {
     std::vector<std::string> paths;           // none: the document as a whole
   };
   std::vector<Conflict> conflicts;  // what the resolver left open
-  // For the tree of the merged state, which has what theirs changed since the base, except for these: of documents that both sides touched
-  // what became of them, where it isn't ours; and what ours alone has.
+  // For the tree of the merged state, which has what theirs changed since the base, except for these: of documents that both
+  // sides touched what became of them, where it isn't ours; and what ours alone has.
   std::vector<DocumentHash> settled;
   std::unordered_set<Bytes> ours;
   uint64_t touched_by_both = 0;
-  uint64_t changed_bytes = 0;     // contents of what either side has that the ancestor hasn't
-  uint64_t changed_records = 0;   // that one side has, and the ancestor or it hasn't
+  uint64_t changed_bytes = 0;    // contents of what either side has that the ancestor hasn't
+  uint64_t changed_records = 0;  // that one side has, and the ancestor or it hasn't
 };
 
 // Decides; writes nothing.
-MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs, const CollectionTerms& terms);
+MergePlan plan_merge(Transaction& transaction, BranchStore& store, const View& base, const View& ours, const View& theirs,
+                     const CollectionTerms& terms);
 
 }  // namespace versions

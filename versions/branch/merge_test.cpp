@@ -6,10 +6,7 @@
 using namespace versions;
 using namespace versions::test;
 
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a merge leaves open what the resolver leaves open, and then writes nothing") {
   for (const Layout layout : all_layouts) {
@@ -18,11 +15,11 @@ TEST_CASE("a merge leaves open what the resolver leaves open, and then writes no
     Branches& branches = *repository.branches;
     storage::in_transaction(repository.engine, [&](Transaction& transaction) {
       branches.create(transaction, "dev", "main");
-      repository.put(transaction, "main", document(1, 1, 0));  // the same field as dev
-      repository.put(transaction, "main", document(2, 1, 0));  // another field
-      repository.put(transaction, "main", document(3, 5, 5));  // the same
-      repository.remove(transaction, "main", 4);               // changed by dev
-      repository.remove(transaction, "main", 5);               // by both
+      repository.put(transaction, "main", document(1, 1, 0));   // the same field as dev
+      repository.put(transaction, "main", document(2, 1, 0));   // another field
+      repository.put(transaction, "main", document(3, 5, 5));   // the same
+      repository.remove(transaction, "main", 4);                // changed by dev
+      repository.remove(transaction, "main", 5);                // by both
       repository.put(transaction, "main", document(50, 1, 1));  // new on both
       branches.commit(transaction, "main", {1, {}});
       repository.put(transaction, "dev", document(1, 2, 0));
@@ -83,7 +80,8 @@ TEST_CASE("a merge adopts records and copies none, and conflicts with who touche
     }
     storage::in_transaction(repository.engine, merge);
     CHECK(repository.collection->records().stats().records == records);
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) { repository.put(transaction, "main", document(2, 3, 3)); });
+    storage::in_transaction(repository.engine,
+                            [&](Transaction& transaction) { repository.put(transaction, "main", document(2, 3, 3)); });
     Transaction dirty(repository.engine, Transaction::Mode::write);
     repository.put(dirty, "dev", document(9, 9, 9));
     branches.commit(dirty, "dev", {4, {}});

@@ -26,7 +26,8 @@ bool has(const std::vector<ValueView>& all, const ValueView& one) {
 }
 
 bool begins_with(const std::vector<ValueView>& all, const std::vector<ValueView>& first) {
-  return first.size() <= all.size() && std::equal(first.begin(), first.end(), all.begin(), [](const ValueView& a, const ValueView& b) { return a.identical(b); });
+  return first.size() <= all.size() && std::equal(first.begin(), first.end(), all.begin(),
+                                                  [](const ValueView& a, const ValueView& b) { return a.identical(b); });
 }
 
 Value united(const std::vector<ValueView>& base, const std::vector<ValueView>& ours, const std::vector<ValueView>& theirs) {

@@ -101,7 +101,9 @@ Bytes write_set(const RecordSet& set) {
 
 namespace {
 
-base::Failure damaged() { return {base::ErrorCode::data_corruption_detected, "a set of records can't be read"}; }
+base::Failure damaged() {
+  return {base::ErrorCode::data_corruption_detected, "a set of records can't be read"};
+}
 
 struct PartBytes {
   Segment segment;

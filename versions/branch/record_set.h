@@ -23,9 +23,15 @@ using Bitmap = ::Roaring;
 using Segment = uint32_t;
 
 inline constexpr Segment first_segment = 1 << 16;
-inline Segment segment_of(RecordId record) { return static_cast<Segment>(record >> 32); }
-inline uint32_t offset_of(RecordId record) { return static_cast<uint32_t>(record); }
-inline RecordId record_at(Segment segment, uint32_t offset) { return static_cast<RecordId>(segment) << 32 | offset; }
+inline Segment segment_of(RecordId record) {
+  return static_cast<Segment>(record >> 32);
+}
+inline uint32_t offset_of(RecordId record) {
+  return static_cast<uint32_t>(record);
+}
+inline RecordId record_at(Segment segment, uint32_t offset) {
+  return static_cast<RecordId>(segment) << 32 | offset;
+}
 
 // Segments without a record are not in it.
 class RecordSet {

@@ -12,7 +12,8 @@ namespace {
 RecordSet some(base::Random& random, std::set<RecordId>& model) {
   RecordSet set;
   for (int i = 0; i < 300; ++i) {
-    const RecordId record = record_at(static_cast<Segment>(random.below(3) + first_segment * random.below(2)), static_cast<uint32_t>(1 + random.below(200)));
+    const RecordId record = record_at(static_cast<Segment>(random.below(3) + first_segment * random.below(2)),
+                                      static_cast<uint32_t>(1 + random.below(200)));
     set.add(record);
     model.insert(record);
   }
@@ -75,7 +76,8 @@ TEST_CASE("a damaged set is refused, not trusted") {
   base::Random random(9);
   std::set<RecordId> model;
   const Bytes bytes = write_set(some(random, model));
-  for (size_t length = 0; length < bytes.size(); length += 1 + length / 8) CHECK_FALSE(read_set(BytesView(bytes).substr(0, length)).ok());
+  for (size_t length = 0; length < bytes.size(); length += 1 + length / 8)
+    CHECK_FALSE(read_set(BytesView(bytes).substr(0, length)).ok());
   for (int i = 0; i < 300; ++i) {
     Bytes damaged = bytes;
     damaged[random.below(damaged.size())] ^= static_cast<char>(1 + random.below(255));

@@ -10,7 +10,8 @@ Retention RetentionPolicy::at(int64_t now_ms) const {
   return {.newest = newest.value_or(0), .since_ms = age_ms ? now_ms - *age_ms : INT64_MAX};
 }
 
-std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNumber>& tips, const std::vector<CommitNumber>& names, const Retention& retention) {
+std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNumber>& tips,
+                                 const std::vector<CommitNumber>& names, const Retention& retention) {
   std::set<CommitNumber> stays(names.begin(), names.end());
   stays.insert(tips.begin(), tips.end());
   for (CommitNumber at : tips) {
@@ -44,7 +45,9 @@ std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNum
 }
 
 CommitNumber nearest_kept(const Graph& graph, CommitNumber commit, const std::vector<CommitNumber>& goes) {
-  const auto kept = [&](CommitNumber number) { return !graph.at(number).dropped && !std::binary_search(goes.begin(), goes.end(), number); };
+  const auto kept = [&](CommitNumber number) {
+    return !graph.at(number).dropped && !std::binary_search(goes.begin(), goes.end(), number);
+  };
   // Down the lines that begin here.
   std::set<CommitNumber> line{commit};
   for (auto at = graph.upper_bound(commit); at != graph.end(); ++at) {

@@ -41,9 +41,11 @@ struct GraphNode {
 using Graph = std::map<CommitNumber, GraphNode>;
 
 // Oldest first; none that is dropped already. `tips`: heads of branches; `names`: what tags and readers hold.
-std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNumber>& tips, const std::vector<CommitNumber>& names, const Retention& retention);
+std::vector<CommitNumber> may_go(const Graph& graph, const std::vector<CommitNumber>& tips,
+                                 const std::vector<CommitNumber>& names, const Retention& retention);
 
-// The nearest commit that stays of those that come from it, else of those that it comes from; 0: none. `goes` beside what is dropped.
+// The nearest commit that stays of those that come from it, else of those that it comes from; 0: none. `goes` beside what is
+// dropped.
 CommitNumber nearest_kept(const Graph& graph, CommitNumber commit, const std::vector<CommitNumber>& goes);
 
 }  // namespace versions

@@ -20,8 +20,8 @@ TEST_CASE("heads, names, the newest and where lines part stay, and what nothing 
   Graph graph = graph_of({{1, {}}, {2, {1}}, {3, {2}}, {4, {3}}, {5, {4}}, {6, {5}}, {7, {3}}, {8, {7}}, {9, {4}}, {10, {9}}});
   CHECK(may_go(graph, {6, 8}, {}, {.newest = 2}) == Numbers{1, 2, 4, 9, 10});  // 7 is one of dev's newest two
   CHECK(may_go(graph, {6, 8}, {}, {.newest = 1}) == Numbers{1, 2, 4, 5, 7, 9, 10});
-  CHECK(may_go(graph, {6, 8}, {2, 10}, {.newest = 1}) == Numbers{1, 5, 7, 9});  // 10 makes lines part at 4
-  CHECK(may_go(graph, {6, 8}, {}, {.newest = 1, .since_ms = 50}) == Numbers{1, 2});     // 9 stays, and so lines part at 4
+  CHECK(may_go(graph, {6, 8}, {2, 10}, {.newest = 1}) == Numbers{1, 5, 7, 9});       // 10 makes lines part at 4
+  CHECK(may_go(graph, {6, 8}, {}, {.newest = 1, .since_ms = 50}) == Numbers{1, 2});  // 9 stays, and so lines part at 4
   CHECK(may_go(graph, {6, 8}, {}, {}) == Numbers{9, 10});
   graph[4].dropped = true;
   CHECK(may_go(graph, {6, 8}, {}, {.newest = 1}) == Numbers{1, 2, 5, 7, 9, 10});

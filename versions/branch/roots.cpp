@@ -16,15 +16,16 @@ namespace {
 
 Hash hash_in(BytesView value) {
   auto hash = merkle::take_hash(value);
-  if (!hash || !value.empty()) throw base::OperationError(base::ErrorCode::data_corruption_detected, "a leaf of a commit's tree has something else than hashes of documents");
+  if (!hash || !value.empty())
+    throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                               "a leaf of a commit's tree has something else than hashes of documents");
   return *hash;
 }
 
 }  // namespace
 
 Roots::Roots(storage::Engine& engine, uint32_t database, std::shared_ptr<merkle::NodeCache> cache)
-    : table_(engine.open_table("versions-db" + std::to_string(database) + "-nodes", {})),
-      cache_(std::move(cache)) {
+    : table_(engine.open_table("versions-db" + std::to_string(database) + "-nodes", {})), cache_(std::move(cache)) {
   for (const Structure structure : {Structure::pos_tree, Structure::patricia_trie, Structure::bucket_tree}) {
     indexes_[static_cast<size_t>(structure)] = merkle::make_index({.structure = structure});
   }
@@ -32,7 +33,9 @@ Roots::Roots(storage::Engine& engine, uint32_t database, std::shared_ptr<merkle:
   empty_ = index(Structure::pos_tree).empty(nodes);
 }
 
-const merkle::Index& Roots::index_of(merkle::Nodes& nodes, const Hash& root) const { return index(merkle::structure_of(*nodes.get(root))); }
+const merkle::Index& Roots::index_of(merkle::Nodes& nodes, const Hash& root) const {
+  return index(merkle::structure_of(*nodes.get(root)));
+}
 
 Hash Roots::empty(Transaction& transaction, const TreeKind& kind) const {
   merkle::TableNodes nodes(transaction, table_, *cache_);
@@ -63,22 +66,28 @@ Hash Roots::update(Transaction& transaction, const Hash& root, std::vector<Docum
   }
   merkle::TableNodes nodes(transaction, table_, *cache_);
   const Structure structure = merkle::structure_of(*nodes.get(root));
-  const auto too_long = [](const merkle::Change& change) { return change.value && change.key.size() > merkle::trie_key_bytes_max; };
+  const auto too_long = [](const merkle::Change& change) {
+    return change.value && change.key.size() > merkle::trie_key_bytes_max;
+  };
   if (structure == Structure::patricia_trie && std::any_of(all.begin(), all.end(), too_long)) {
-    throw base::OperationError(base::ErrorCode::bad_value, "a document's _id takes more than " + std::to_string(merkle::trie_key_bytes_max) +
-                                                               " bytes, which a 'patriciaTrie' doesn't have: collMod with another 'commits.tree' comes first");
+    throw base::OperationError(
+        base::ErrorCode::bad_value,
+        "a document's _id takes more than " + std::to_string(merkle::trie_key_bytes_max) +
+            " bytes, which a 'patriciaTrie' doesn't have: collMod with another 'commits.tree' comes first");
   }
   return index(structure).update(nodes, root, all);
 }
 
-std::vector<DocumentHash> Roots::some(Transaction& transaction, const Hash& root, const std::optional<Bytes>& behind, size_t count_max) const {
+std::vector<DocumentHash> Roots::some(Transaction& transaction, const Hash& root, const std::optional<Bytes>& behind,
+                                      size_t count_max) const {
   merkle::TableNodes nodes(transaction, table_, *cache_);
   std::vector<DocumentHash> some;
-  index_of(nodes, root).scan(nodes, root, behind ? std::optional<BytesView>(*behind) : std::nullopt, [&](BytesView key, BytesView value) {
-    if (behind && key == *behind) return true;
-    some.push_back({Bytes(key), hash_in(value)});
-    return some.size() < count_max;
-  });
+  index_of(nodes, root)
+      .scan(nodes, root, behind ? std::optional<BytesView>(*behind) : std::nullopt, [&](BytesView key, BytesView value) {
+        if (behind && key == *behind) return true;
+        some.push_back({Bytes(key), hash_in(value)});
+        return some.size() < count_max;
+      });
   return some;
 }
 
@@ -104,8 +113,10 @@ void Roots::diff(Transaction& transaction, const Hash& a, const Hash& b, const V
   std::vector<DocumentHash> by_bucket;
   index(kind.structure).diff(nodes, a, b, [&](const merkle::Difference& difference) {
     const std::optional<Hash> hash = difference.b ? std::optional(hash_in(*difference.b)) : std::nullopt;
-    if (kind.structure == Structure::bucket_tree) by_bucket.push_back({Bytes(difference.key), hash});
-    else visit(difference.key, hash);
+    if (kind.structure == Structure::bucket_tree)
+      by_bucket.push_back({Bytes(difference.key), hash});
+    else
+      visit(difference.key, hash);
     return true;
   });
   visit_by_key(std::move(by_bucket), visit);
@@ -117,7 +128,8 @@ void Roots::diff_kinds(merkle::Nodes& nodes, const Hash& a, const Hash& b, const
   std::vector<DocumentHash> differences;
   in_a.scan(nodes, a, std::nullopt, [&](BytesView key, BytesView value) {
     const auto other = in_b.find(nodes, b, key);
-    if (!other || other->value != value) differences.push_back({Bytes(key), other ? std::optional(hash_in(other->value)) : std::nullopt});
+    if (!other || other->value != value)
+      differences.push_back({Bytes(key), other ? std::optional(hash_in(other->value)) : std::nullopt});
     return true;
   });
   in_b.scan(nodes, b, std::nullopt, [&](BytesView key, BytesView value) {
@@ -133,8 +145,8 @@ struct HashHash {
   size_t operator()(const Hash& hash) const { return base::load_le<size_t>(hash.data()); }
 };
 
-// The rows that are leaves of tries. They are never deltas, and short: that each is what it is called by is asked here, or damage of an
-// inner node would make it a leaf, and take away all below.
+// The rows that are leaves of tries. They are never deltas, and short: that each is what it is called by is asked here, or damage
+// of an inner node would make it a leaf, and take away all below.
 class TrieLeaves {
  public:
   TrieLeaves(Transaction& transaction, const Table& table) : transaction_(transaction), table_(table) {}
@@ -145,7 +157,8 @@ class TrieLeaves {
       TableCursor cursor = table_.cursor(transaction_);
       while (cursor.next()) {
         const Hash hash = merkle::read_hash(cursor.key().data());
-        if (cursor.value().starts_with(static_cast<char>(merkle::NodeKind::trie_leaf)) && merkle::sha256(cursor.value()) == hash) hashes_->insert(hash);
+        if (cursor.value().starts_with(static_cast<char>(merkle::NodeKind::trie_leaf)) && merkle::sha256(cursor.value()) == hash)
+          hashes_->insert(hash);
       }
     }
     return hashes_->contains(hash);
@@ -187,8 +200,10 @@ class NodesOfTrees {
     const bool is_trie = merkle::structure_of(node) == Structure::patricia_trie;
     bool below_are_leaves = merkle::names_leaves(node);
     if (merkle::structure_of(node) == Structure::bucket_tree) {
-      if (node.kind() == merkle::NodeKind::bucket_root) path = {merkle::bucket_root_of(node), 0};
-      else path.down();
+      if (node.kind() == merkle::NodeKind::bucket_root)
+        path = {merkle::bucket_root_of(node), 0};
+      else
+        path.down();
       below_are_leaves = !path.place();
     }
     for (const Hash& child : merkle::children_of(node)) {
@@ -205,7 +220,8 @@ class NodesOfTrees {
 
 }  // namespace
 
-uint64_t Roots::free(Transaction& transaction, const std::vector<Hash>& roots, size_t nodes_max, const std::function<void()>& interrupted) const {
+uint64_t Roots::free(Transaction& transaction, const std::vector<Hash>& roots, size_t nodes_max,
+                     const std::function<void()>& interrupted) const {
   merkle::TableNodes nodes(transaction, table_, *cache_);
   TrieLeaves trie_leaves(transaction, table_);
   NodesOfTrees::Found kept = NodesOfTrees(nodes, trie_leaves).find(roots, interrupted);
@@ -220,7 +236,8 @@ uint64_t Roots::free(Transaction& transaction, const std::vector<Hash>& roots, s
   }
   const std::vector<Hash> named(kept.begin(), kept.end());
   for (Hash at : named) {
-    for (auto base = leans.find(at); base != leans.end() && kept.insert(base->second).second; base = leans.find(at)) at = base->second;
+    for (auto base = leans.find(at); base != leans.end() && kept.insert(base->second).second; base = leans.find(at))
+      at = base->second;
   }
   uint64_t count = 0;
   for (const Hash& hash : rows) {

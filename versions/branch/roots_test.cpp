@@ -13,7 +13,8 @@ namespace {
 
 // A repository with some commits on two branches, and what the newest of main shows.
 struct Committed {
-  explicit Committed(int documents_more = 200, TreeKind kind = {}) : repository(directory.path(), Layout::hybrid, 12), tree(kind) {
+  explicit Committed(int documents_more = 200, TreeKind kind = {})
+      : repository(directory.path(), Layout::hybrid, 12), tree(kind) {
     storage::in_transaction(repository.engine, [&](Transaction& transaction) {
       for (int id = 1; id <= 12; ++id) documents[id] = document(id, 0, 0);
       for (int id = 20; id < 20 + documents_more; ++id) put(transaction, document(id, id, 0, "some text"));
@@ -149,14 +150,21 @@ TEST_CASE("what is whole is verified, and what of a commit is damaged is named")
   for (const int id : {6, 25, 100}) {
     const Bytes key = key_of_id(id);
     storage::RecordStore& records = committed.repository.collection->records();
-    const auto in = [&](Transaction& transaction) { return committed.repository.store().find(transaction, committed.repository.view(transaction, "main"), key); };
-    storage::in_transaction(engine, [&](Transaction& transaction) { records.update(transaction, in(transaction), document(id, 666, 0), transaction.next_stamp()); });
+    const auto in = [&](Transaction& transaction) {
+      return committed.repository.store().find(transaction, committed.repository.view(transaction, "main"), key);
+    };
+    storage::in_transaction(engine, [&](Transaction& transaction) {
+      records.update(transaction, in(transaction), document(id, 666, 0), transaction.next_stamp());
+    });
     CHECK(found(committed.verify(true), "another document").key == key);
-    storage::in_transaction(engine, [&](Transaction& transaction) { records.update(transaction, in(transaction), committed.documents[id], transaction.next_stamp()); });
+    storage::in_transaction(engine, [&](Transaction& transaction) {
+      records.update(transaction, in(transaction), committed.documents[id], transaction.next_stamp());
+    });
     CHECK(committed.verify(true).damaged == 0);
   }
   storage::in_transaction(engine, [&](Transaction& transaction) {
-    const RecordId record = committed.repository.store().find(transaction, committed.repository.view(transaction, "main"), key_of_id(30));
+    const RecordId record =
+        committed.repository.store().find(transaction, committed.repository.view(transaction, "main"), key_of_id(30));
     committed.repository.collection->records().remove(transaction, record);
   });
   CHECK(found(committed.verify(true), "a missing document").key == key_of_id(30));
@@ -168,7 +176,9 @@ TEST_CASE("leaves are not read to find nodes that nobody has") {
   storage::Engine& engine = committed.repository.engine;
   const auto read = std::make_shared<merkle::NodeCache>(16 << 20);  // whatever is read is in it
   const Roots roots(engine, 1, read);
-  storage::in_transaction(engine, [&](Transaction& transaction) { roots.free(transaction, committed.branches().graph().roots(transaction), 1000, {}); });
+  storage::in_transaction(engine, [&](Transaction& transaction) {
+    roots.free(transaction, committed.branches().graph().roots(transaction), 1000, {});
+  });
   Transaction transaction(engine, Transaction::Mode::read);
   merkle::NodeCache cache(16 << 20);
   const auto nodes = roots.nodes(transaction, cache);
@@ -225,7 +235,8 @@ TEST_CASE("purged documents stay in the trees of commits that showed them, and l
 
 TEST_CASE("a collection's trees become another kind with the next commit that changes it, on each branch, and say the same") {
   Committed committed;
-  for (const TreeKind& kind : {all_trees[2], all_trees[1], TreeKind{.structure = merkle::Structure::bucket_tree, .buckets = 7}, all_trees[0]}) {
+  for (const TreeKind& kind :
+       {all_trees[2], all_trees[1], TreeKind{.structure = merkle::Structure::bucket_tree, .buckets = 7}, all_trees[0]}) {
     const Hash before = committed.last->collections[0].digest;
     committed.tree = kind;
     // Nothing was written: there is nothing to commit.
@@ -246,7 +257,8 @@ TEST_CASE("a collection's trees become another kind with the next commit that ch
       CHECK(hash == sha256(committed.documents[500]));
     });
     CHECK(changed == std::set{key_of_id(500)});
-    CHECK(prove(transaction, committed.branches(), committed.last->number, 0, key_of_id(500)).hash == sha256(committed.documents[500]));
+    CHECK(prove(transaction, committed.branches(), committed.last->number, 0, key_of_id(500)).hash ==
+          sha256(committed.documents[500]));
     CHECK(committed.verify(true).damaged == 0);
   }
 }
@@ -270,7 +282,8 @@ TEST_CASE("branches whose trees are of two kinds merge, in the kind that the col
         committed.put(transaction, document(7, 9, 9));
         committed.commit(transaction);
         committed.tree = all_trees[1];
-        const Merged merged = committed.branches().merge(transaction, "main", dev->number, fields(Prefer::ours), committed.info());
+        const Merged merged =
+            committed.branches().merge(transaction, "main", dev->number, fields(Prefer::ours), committed.info());
         REQUIRE(merged.commit);
         CHECK(merged.commit->collections[0].digest == root_of(committed.documents, all_trees[1]));
       });
@@ -290,7 +303,9 @@ TEST_CASE("branches whose trees are of two kinds merge, in the kind that the col
   }
 }
 
-TEST_CASE("the tree of what was there before the first branch is made in parts, and the commit behind it says it though nothing was written") {
+TEST_CASE(
+    "the tree of what was there before the first branch is made in parts, and the commit behind it says it though nothing was "
+    "written") {
   for (const Layout layout : all_layouts) {
     for (const TreeKind& tree : all_trees) {
       storage::TemporaryDirectory directory;
@@ -381,8 +396,11 @@ TEST_CASE("a trie refuses the commit of a document whose _id is too long for it,
   bson::Builder builder;
   builder.append("_id", std::string(2000, 'x'));
   const Bytes document = builder.done().bytes();
-  storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) { committed.repository.put(transaction, "main", document); });
-  const auto commit = [&] { storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) { committed.commit(transaction); }); };
+  storage::in_transaction(committed.repository.engine,
+                          [&](Transaction& transaction) { committed.repository.put(transaction, "main", document); });
+  const auto commit = [&] {
+    storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) { committed.commit(transaction); });
+  };
   CHECK_THROWS_AS(commit(), base::OperationError);
   committed.tree = {};
   commit();
@@ -397,8 +415,8 @@ TEST_CASE("what a collection says of its commits' trees") {
   CHECK(read("{commits: {tree: 'patriciaTrie'}}") == TreeKind{.structure = merkle::Structure::patricia_trie});
   CHECK(read("{commits: {tree: 'bucketTree'}}") == TreeKind{.structure = merkle::Structure::bucket_tree, .buckets = 10'000});
   CHECK(read("{commits: {tree: 'bucketTree', buckets: 3}}").buckets == 3);
-  for (const char* wrong : {"{commits: {tree: 'mvmbTree'}}", "{commits: {tree: 'tree'}}", "{commits: {buckets: 5}}", "{commits: {tree: 'bucketTree', buckets: 0}}",
-                            "{commits: {tree: 'bucketTree', buckets: 1000001}}"}) {
+  for (const char* wrong : {"{commits: {tree: 'mvmbTree'}}", "{commits: {tree: 'tree'}}", "{commits: {buckets: 5}}",
+                            "{commits: {tree: 'bucketTree', buckets: 0}}", "{commits: {tree: 'bucketTree', buckets: 1000001}}"}) {
     INFO(wrong);
     CHECK_THROWS_AS(read(wrong), base::OperationError);
   }

@@ -42,8 +42,8 @@ class ManySetScan : public ManyScan {
 
   std::vector<std::shared_ptr<const RecordSet>> sets_;
   SetScan scan_;
-  RecordId window_ = -1;            // its first record
-  std::vector<uint64_t> bits_;      // of the window, a row a record
+  RecordId window_ = -1;        // its first record
+  std::vector<uint64_t> bits_;  // of the window, a row a record
   std::vector<uint64_t> shown_;
 };
 

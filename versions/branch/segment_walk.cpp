@@ -16,8 +16,11 @@ Entry read_entry(BytesView bytes) {
   return {static_cast<RecordId>(*adopted), Bytes(bytes)};
 }
 
-SegmentWalk::SegmentWalk(RecordStore& records, Transaction& transaction, const Table& entries, std::vector<std::pair<Segment, uint32_t>> segments)
-    : segments_(std::move(segments)), records_(records.cursor(transaction, storage::Direction::backward)), entries_(entries.cursor(transaction)) {}
+SegmentWalk::SegmentWalk(RecordStore& records, Transaction& transaction, const Table& entries,
+                         std::vector<std::pair<Segment, uint32_t>> segments)
+    : segments_(std::move(segments)),
+      records_(records.cursor(transaction, storage::Direction::backward)),
+      entries_(entries.cursor(transaction)) {}
 
 void SegmentWalk::step_records() {
   record_ = records_.next() ? records_.id() : 0;
@@ -38,8 +41,10 @@ void SegmentWalk::begin_segment() {
 
 bool SegmentWalk::next() {
   if (begun_) {
-    if (is_record_) step_records();
-    else step_entries(entries_.previous());
+    if (is_record_)
+      step_records();
+    else
+      step_entries(entries_.previous());
   } else if (!segments_.empty()) {
     begun_ = true;
     begin_segment();
@@ -55,6 +60,8 @@ bool SegmentWalk::next() {
   return true;
 }
 
-Bytes SegmentWalk::key() { return is_record_ ? key_of(content()) : entry_.key; }
+Bytes SegmentWalk::key() {
+  return is_record_ ? key_of(content()) : entry_.key;
+}
 
 }  // namespace versions

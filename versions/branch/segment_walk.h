@@ -16,7 +16,8 @@ Entry read_entry(BytesView bytes);  // throws DataCorruptionDetected
 class SegmentWalk {
  public:
   // Segments with the offset to begin at, in this order.
-  SegmentWalk(RecordStore& records, Transaction& transaction, const Table& entries, std::vector<std::pair<Segment, uint32_t>> segments);
+  SegmentWalk(RecordStore& records, Transaction& transaction, const Table& entries,
+              std::vector<std::pair<Segment, uint32_t>> segments);
 
   bool next();
   RecordId id() const { return id_; }

@@ -18,8 +18,12 @@ inline Bytes document(int id, int a, int b, const Bytes& text = {}) {
   builder.append("_id", id).append("a", a).append("b", b).append("text", text);
   return builder.done().bytes();
 }
-inline int id_of(BytesView document) { return bson::DocumentView(document).find("_id").as_int32(); }
-inline Bytes key_of_id(int id) { return key_of(document(id, 0, 0)); }
+inline int id_of(BytesView document) {
+  return bson::DocumentView(document).find("_id").as_int32();
+}
+inline Bytes key_of_id(int id) {
+  return key_of(document(id, 0, 0));
+}
 
 // As a tree of these documents alone has it.
 inline Hash root_of(const Documents& documents, const TreeKind& kind = {}) {
@@ -32,11 +36,14 @@ inline Hash root_of(const Documents& documents, const TreeKind& kind = {}) {
   return index->build(nodes, changes);
 }
 
-inline constexpr TreeKind all_trees[] = {{}, {.structure = merkle::Structure::patricia_trie}, {.structure = merkle::Structure::bucket_tree, .buckets = 40}};
-inline constexpr Layout all_layouts[] = {Layout::tuple_first, Layout::tuple_first_by_tuple, Layout::version_first, Layout::hybrid};
+inline constexpr TreeKind all_trees[] = {
+    {}, {.structure = merkle::Structure::patricia_trie}, {.structure = merkle::Structure::bucket_tree, .buckets = 40}};
+inline constexpr Layout all_layouts[] = {Layout::tuple_first, Layout::tuple_first_by_tuple, Layout::version_first,
+                                         Layout::hybrid};
 
 struct Repository {
-  Repository(const std::string& path, Layout layout, int documents_before = 0) : engine(options(path)), quiet(engine.dedup().hold()) {
+  Repository(const std::string& path, Layout layout, int documents_before = 0)
+      : engine(options(path)), quiet(engine.dedup().hold()) {
     collection = engine.catalog().open("test.things");
     const bool is_new = !collection;
     if (is_new) collection = engine.catalog().create("test.things", {});
@@ -47,11 +54,13 @@ struct Repository {
       }
       return 0;
     };
-    branches.emplace(engine, 1, layout, std::vector<Branches::Collection>{{"things", {engine, collection->id(), collection->records(), first}}});
+    branches.emplace(engine, 1, layout,
+                     std::vector<Branches::Collection>{{"things", {engine, collection->id(), collection->records(), first}}});
     if (!is_new) return;
     storage::in_transaction(engine, [&](Transaction& transaction) {
       RecordId newest = 0;
-      for (int id = 1; id <= documents_before; ++id) newest = collection->records().insert(transaction, document(id, 0, 0), transaction.next_stamp());
+      for (int id = 1; id <= documents_before; ++id)
+        newest = collection->records().insert(transaction, document(id, 0, 0), transaction.next_stamp());
       branches->begin(transaction, {newest}, {});
     });
   }
@@ -62,13 +71,17 @@ struct Repository {
   }
 
   BranchStore& store() { return branches->store(0); }
-  View view(Transaction& transaction, const std::string& branch) { return branches->view(transaction, branches->head(transaction, branch), 0); }
+  View view(Transaction& transaction, const std::string& branch) {
+    return branches->view(transaction, branches->head(transaction, branch), 0);
+  }
 
   void put(Transaction& transaction, const std::string& branch, BytesView document) {
     const View at = view(transaction, branch);
     const RecordId old = store().find(transaction, at, key_of(document));
-    if (old == 0) store().insert(transaction, at, document, transaction.next_stamp());
-    else store().update(transaction, at, old, document, transaction.next_stamp());
+    if (old == 0)
+      store().insert(transaction, at, document, transaction.next_stamp());
+    else
+      store().update(transaction, at, old, document, transaction.next_stamp());
   }
   void remove(Transaction& transaction, const std::string& branch, int id) {
     const View at = view(transaction, branch);

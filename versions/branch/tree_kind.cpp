@@ -23,9 +23,12 @@ Structure structure_named(std::string_view name) {
     if (name == known) return structure;
   }
   if (name == "mvmbTree") {
-    throw OperationError(ErrorCode::bad_value, "'commits.tree' can't be 'mvmbTree': its nodes follow from the order of writes, so that equal documents would have other roots");
+    throw OperationError(ErrorCode::bad_value,
+                         "'commits.tree' can't be 'mvmbTree': its nodes follow from the order of writes, so that equal documents "
+                         "would have other roots");
   }
-  throw OperationError(ErrorCode::bad_value, "'commits.tree' must be 'posTree', 'patriciaTrie' or 'bucketTree', got '" + std::string(name) + "'");
+  throw OperationError(ErrorCode::bad_value,
+                       "'commits.tree' must be 'posTree', 'patriciaTrie' or 'bucketTree', got '" + std::string(name) + "'");
 }
 
 }  // namespace
@@ -45,11 +48,13 @@ TreeKind read_tree_kind(bson::DocumentView commits) {
   }
   if (kind.structure == Structure::bucket_tree) kind.buckets = buckets_default;
   if (!buckets.exists()) return kind;
-  if (kind.structure != Structure::bucket_tree) throw OperationError(ErrorCode::bad_value, "'commits.buckets' is of a 'bucketTree' alone");
+  if (kind.structure != Structure::bucket_tree)
+    throw OperationError(ErrorCode::bad_value, "'commits.buckets' is of a 'bucketTree' alone");
   if (!buckets.is_number()) throw OperationError(ErrorCode::type_mismatch, "'commits.buckets' must be a number");
   const int64_t count = buckets.to_int64();
   if (count < 1 || count > buckets_max) {
-    throw OperationError(ErrorCode::bad_value, "'commits.buckets' must be between 1 and " + std::to_string(buckets_max) + ", got " + std::to_string(count));
+    throw OperationError(ErrorCode::bad_value, "'commits.buckets' must be between 1 and " + std::to_string(buckets_max) +
+                                                   ", got " + std::to_string(count));
   }
   kind.buckets = static_cast<uint32_t>(count);
   return kind;

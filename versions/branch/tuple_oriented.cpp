@@ -48,7 +48,9 @@ class TupleScan : public ManyScan {
       at_ = 0;
     }
     while (at_ < record_) {
-      if (!cursor_.next()) throw base::OperationError(base::ErrorCode::data_corruption_detected, "record " + std::to_string(record_) + " of a branch is missing");
+      if (!cursor_.next())
+        throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                                   "record " + std::to_string(record_) + " of a branch is missing");
       at_ = cursor_.id();
     }
   }

@@ -20,11 +20,15 @@ class TupleOriented : public BitmapStore {
   void closed(Transaction& transaction, const View& view) override;
 
  protected:
-  void now_shown(Transaction& transaction, BranchId branch, RecordId record) override { set_bit(transaction, record, branch, true); }
+  void now_shown(Transaction& transaction, BranchId branch, RecordId record) override {
+    set_bit(transaction, record, branch, true);
+  }
   void now_hidden(Transaction& transaction, const View& view, BytesView, RecordId record) override {
     set_bit(transaction, record, view.branch, false);
   }
-  void forgotten(Transaction& transaction, RecordId record) override { tuples().remove(transaction, storage::record_key(record)); }
+  void forgotten(Transaction& transaction, RecordId record) override {
+    tuples().remove(transaction, storage::record_key(record));
+  }
 
  private:
   const Table& tuples() const { return more_[1]; }

@@ -21,10 +21,13 @@ class Verifier {
   void check_commit(const Commit& commit) {
     try {
       const VersionGraph& graph = branches_.graph();
-      if (sha256(graph.statement(transaction_, commit)) != commit.id) tell({.what = "the commit's row doesn't say what its id is the hash of"});
-      if (graph.find(transaction_, base::to_hex(view(commit.id))) != commit.number) tell({.what = "the commit's id leads to another commit"});
+      if (sha256(graph.statement(transaction_, commit)) != commit.id)
+        tell({.what = "the commit's row doesn't say what its id is the hash of"});
+      if (graph.find(transaction_, base::to_hex(view(commit.id))) != commit.number)
+        tell({.what = "the commit's id leads to another commit"});
       for (const CommitNumber parent : commit.parents) {
-        if (graph.stored(transaction_, parent).id != graph.commit(transaction_, parent)->id) tell({.what = "a parent's row has another id"});
+        if (graph.stored(transaction_, parent).id != graph.commit(transaction_, parent)->id)
+          tell({.what = "a parent's row has another id"});
       }
       for (const CollectionState& state : commit.collections) {
         if (!is_known(state)) tell({.what = "the commit's row names a collection by another number"});
@@ -48,7 +51,8 @@ class Verifier {
       for (Bytes& key : branches_.store(collection).purged_of(transaction_, state_).keys) purged_.insert(std::move(key));
     }
     HashedDocuments documents([&](Bytes key, const Hash& hash) {
-      if (hash != expected_.front()) tell({.collection = collection_, .key = std::move(key), .what = "the document is another than the commit says"});
+      if (hash != expected_.front())
+        tell({.collection = collection_, .key = std::move(key), .what = "the document is another than the commit says"});
       expected_.pop_front();
     });
     // A cache of its own: what is in memory is not what is to be looked at.
@@ -90,13 +94,15 @@ class Verifier {
       return tell({.collection = collection_, .node = child.hash, .what = error.what()});
     }
     ++verification_.collections[collection_].nodes;
-    waiting.insert(waiting.end(), std::make_move_iterator(content.children.rbegin()), std::make_move_iterator(content.children.rend()));
+    waiting.insert(waiting.end(), std::make_move_iterator(content.children.rbegin()),
+                   std::make_move_iterator(content.children.rend()));
     for (auto& [key, value] : content.entries) check_document(std::move(key), value, documents);
   }
 
   void check_document(Bytes key, BytesView value, HashedDocuments& documents) {
     const auto expected = merkle::take_hash(value);
-    if (!expected) return tell({.collection = collection_, .key = std::move(key), .what = "the tree has no hash of the document"});
+    if (!expected)
+      return tell({.collection = collection_, .key = std::move(key), .what = "the tree has no hash of the document"});
     std::optional<Bytes> content;
     try {
       content = branches_.store(collection_).get(transaction_, {.state = state_}, key);
@@ -104,8 +110,10 @@ class Verifier {
       return tell({.collection = collection_, .key = std::move(key), .what = error.what()});
     }
     if (!content) {
-      if (purged_.contains(key)) ++verification_.collections[collection_].purged;
-      else tell({.collection = collection_, .key = std::move(key), .what = "the document is missing"});
+      if (purged_.contains(key))
+        ++verification_.collections[collection_].purged;
+      else
+        tell({.collection = collection_, .key = std::move(key), .what = "the document is missing"});
       return;
     }
     ++verification_.collections[collection_].documents;
@@ -126,7 +134,8 @@ class Verifier {
 
 }  // namespace
 
-Verification verify(Transaction& transaction, Branches& branches, CommitNumber number, bool deep, size_t damage_max, const std::function<void()>& interrupted) {
+Verification verify(Transaction& transaction, Branches& branches, CommitNumber number, bool deep, size_t damage_max,
+                    const std::function<void()>& interrupted) {
   Verifier verifier(transaction, branches, damage_max, interrupted);
   verifier.begin(branches.collections());
   try {

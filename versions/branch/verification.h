@@ -25,8 +25,10 @@ struct Verification {
   uint64_t damaged = 0;                 // all of it
 };
 
-// The commit's own rows, and the root node of each tree; `deep`: all nodes, and all documents that the trees name. Nothing is taken from memory.
-// `interrupted` is asked at each node, and may throw. At most `damage_max` are told. Throws nothing for what is damaged.
-Verification verify(Transaction& transaction, Branches& branches, CommitNumber commit, bool deep, size_t damage_max, const std::function<void()>& interrupted);
+// The commit's own rows, and the root node of each tree; `deep`: all nodes, and all documents that the trees name. Nothing is
+// taken from memory. `interrupted` is asked at each node, and may throw. At most `damage_max` are told. Throws nothing for what
+// is damaged.
+Verification verify(Transaction& transaction, Branches& branches, CommitNumber commit, bool deep, size_t damage_max,
+                    const std::function<void()>& interrupted);
 
 }  // namespace versions

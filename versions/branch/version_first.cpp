@@ -28,7 +28,10 @@ Bytes state_key(State state) {
 class LineageScan : public Scan {
  public:
   LineageScan(RecordStore& records, Transaction& transaction, const Table& entries, std::shared_ptr<const Lineage> lineage)
-      : records_(records), transaction_(transaction), lineage_(std::move(lineage)), walk_(records, transaction, entries, places(*lineage_)) {}
+      : records_(records),
+        transaction_(transaction),
+        lineage_(std::move(lineage)),
+        walk_(records, transaction, entries, places(*lineage_)) {}
 
   bool next() override {
     while (walk_.next()) {
@@ -65,8 +68,11 @@ class LineageScan : public Scan {
 // The segments of all lineages, each as far as one of them goes, in an order in which children come before their parents.
 class ManyLineages {
  public:
-  ManyLineages(RecordStore& records, Transaction& transaction, const Table& entries, std::vector<std::shared_ptr<const Lineage>> lineages)
-      : lineages_(std::move(lineages)), walk_(records, transaction, entries, places(lineages_)), shown_((lineages_.size() + 63) / 64) {}
+  ManyLineages(RecordStore& records, Transaction& transaction, const Table& entries,
+               std::vector<std::shared_ptr<const Lineage>> lineages)
+      : lineages_(std::move(lineages)),
+        walk_(records, transaction, entries, places(lineages_)),
+        shown_((lineages_.size() + 63) / 64) {}
 
   // To the next entry that some view has not seen a newer one of; `shown` says which.
   bool next() {
@@ -172,7 +178,8 @@ class TwoPassScan : public ManyScan {
 // --- lineages
 
 const Stretch* Lineage::stretch(Segment segment) const {
-  const auto found = std::lower_bound(stretches.begin(), stretches.end(), segment, [](const Stretch& stretch, Segment wanted) { return stretch.segment > wanted; });
+  const auto found = std::lower_bound(stretches.begin(), stretches.end(), segment,
+                                      [](const Stretch& stretch, Segment wanted) { return stretch.segment > wanted; });
   return found != stretches.end() && found->segment == segment ? &*found : nullptr;
 }
 
@@ -182,7 +189,9 @@ bool Lineage::has(RecordId id) const {
 }
 
 VersionFirst::Row VersionFirst::row(Transaction& transaction, State state) const {
-  const auto damaged = [&] { return base::OperationError(base::ErrorCode::data_corruption_detected, "state " + std::to_string(state) + " can't be read"); };
+  const auto damaged = [&] {
+    return base::OperationError(base::ErrorCode::data_corruption_detected, "state " + std::to_string(state) + " can't be read");
+  };
   auto bytes = states().get(transaction, state_key(state));
   if (!bytes) throw damaged();
   uint64_t numbers[4];
@@ -222,7 +231,8 @@ std::shared_ptr<const Lineage> VersionFirst::lineage(Transaction& transaction, S
   }
   // Records from before the first branch may fill more than one segment.
   if (!lineage->stretches.empty() && lineage->stretches.back().segment < first_segment) {
-    for (Segment segment = lineage->stretches.back().segment; segment-- > 0;) lineage->stretches.push_back({segment, UINT32_MAX, nothing()});
+    for (Segment segment = lineage->stretches.back().segment; segment-- > 0;)
+      lineage->stretches.push_back({segment, UINT32_MAX, nothing()});
   }
   const std::lock_guard lock(mutex_);
   lineages_.put(state, lineage, 64 + lineage->stretches.size() * sizeof(Stretch));
@@ -286,7 +296,8 @@ std::unique_ptr<ManyScan> VersionFirst::scan_many(Transaction& transaction, cons
   return std::make_unique<TwoPassScan>(parts_.records, transaction, std::move(many), words);
 }
 
-void VersionFirst::keys_between(Transaction& transaction, Segment segment, uint32_t first, uint32_t last, const std::function<void(BytesView)>& each) {
+void VersionFirst::keys_between(Transaction& transaction, Segment segment, uint32_t first, uint32_t last,
+                                const std::function<void(BytesView)>& each) {
   SegmentWalk walk(parts_.records, transaction, entries(), {{segment, last}});
   while (walk.next() && offset_of(walk.id()) >= first) each(walk.key());
 }
@@ -379,7 +390,8 @@ void VersionFirst::save_state(Transaction& transaction, const View& view, State 
   close(transaction, view, state, false);
 }
 
-void VersionFirst::save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet&) {
+void VersionFirst::save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption,
+                                 const RecordSet&) {
   std::unordered_set<BytesView> taken;
   for (const auto& [key, record] : adoption.adopted) {
     put_entry(transaction, view, key, record);

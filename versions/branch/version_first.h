@@ -26,7 +26,9 @@ struct Stretch {
   uint32_t limit = 0;
   std::shared_ptr<const Bitmap> hidden;  // ids up to the limit that are not in it
 
-  bool operator==(const Stretch& other) const { return segment == other.segment && limit == other.limit && *hidden == *other.hidden; }
+  bool operator==(const Stretch& other) const {
+    return segment == other.segment && limit == other.limit && *hidden == *other.hidden;
+  }
 };
 
 struct Lineage {
@@ -57,11 +59,15 @@ class VersionFirst : public BranchStore {
   // It would be known by its content alone.
   bool names(Transaction&, State, RecordId) override { return true; }
   bool leaves_out() const override { return false; }
-  void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added, const RecordSet& removed) override;
-  void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption, const RecordSet& written) override;
+  void save_state(Transaction& transaction, const View& view, State state, const RecordSet& added,
+                  const RecordSet& removed) override;
+  void save_adoption(Transaction& transaction, const View& view, State state, const Adoption& adoption,
+                     const RecordSet& written) override;
   void discarded(Transaction& transaction, const View& view) override;
   RecordId last_of(Transaction& transaction, Segment segment) override;
-  void forgotten(Transaction& transaction, RecordId record) override { entries().remove(transaction, storage::record_key(record)); }
+  void forgotten(Transaction& transaction, RecordId record) override {
+    entries().remove(transaction, storage::record_key(record));
+  }
 
  private:
   struct Row {
@@ -77,7 +83,8 @@ class VersionFirst : public BranchStore {
   std::shared_ptr<const Lineage> lineage(Transaction& transaction, const View& view);
   void put_entry(Transaction& transaction, const View& view, BytesView key, RecordId adopted);
   void close(Transaction& transaction, const View& view, State state, bool adopted);
-  void keys_between(Transaction& transaction, Segment segment, uint32_t first, uint32_t last, const std::function<void(BytesView)>& each);
+  void keys_between(Transaction& transaction, Segment segment, uint32_t first, uint32_t last,
+                    const std::function<void(BytesView)>& each);
 
   std::mutex mutex_;
   base::Lru<State, std::shared_ptr<const Lineage>> lineages_;

@@ -19,7 +19,9 @@ char row_version(const Commit& commit) {
   const char kept = commit.digests == DigestKind::sums ? 1 : 3;
   return static_cast<char>(kept + commit.dropped);
 }
-bool dropped_row(BytesView row) { return row.at(0) == 2 || row.at(0) == 4; }
+bool dropped_row(BytesView row) {
+  return row.at(0) == 2 || row.at(0) == 4;
+}
 
 Table open_table(storage::Engine& engine, uint32_t database, const std::string& kind) {
   return engine.open_table("versions-db" + std::to_string(database) + "-" + kind, {});
@@ -31,10 +33,16 @@ Bytes number_key(CommitNumber number) {
   return key;
 }
 
-Bytes held_key(CommitNumber number) { return number_key(number) + "h"; }
+Bytes held_key(CommitNumber number) {
+  return number_key(number) + "h";
+}
 
-Bytes branch_key(const std::string& name) { return "b" + name; }
-Bytes tag_key(const std::string& name) { return "t" + name; }
+Bytes branch_key(const std::string& name) {
+  return "b" + name;
+}
+Bytes tag_key(const std::string& name) {
+  return "t" + name;
+}
 Bytes made_root_key(storage::CollectionId collection, CommitNumber commit) {
   Bytes key(made_root_prefix);
   base::append_be64(key, static_cast<uint64_t>(collection));
@@ -63,7 +71,9 @@ class Reader {
   }
   BytesView bytes() { return bytes(number()); }
   Hash hash() { return merkle::read_hash(bytes(sizeof(Hash)).data()); }
-  [[noreturn]] static void fail() { throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of the version graph can't be read"); }
+  [[noreturn]] static void fail() {
+    throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of the version graph can't be read");
+  }
 
  private:
   BytesView bytes_;
@@ -115,7 +125,9 @@ Branch read_branch(BytesView name, BytesView bytes) {
   return branch;
 }
 
-int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+int hex_digit(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
 }  // namespace
 
@@ -178,7 +190,9 @@ void VersionGraph::tell_changing(Transaction& transaction, const std::string& na
   if (before != now) changing_(transaction, name, before);
 }
 
-Branch VersionGraph::branch_of_row(BytesView name, BytesView row) { return read_branch(name, row); }
+Branch VersionGraph::branch_of_row(BytesView name, BytesView row) {
+  return read_branch(name, row);
+}
 
 std::optional<CommitNumber> VersionGraph::tag(Transaction& transaction, const std::string& name) const {
   const auto row = branches_.get(transaction, tag_key(name));
@@ -202,9 +216,13 @@ void VersionGraph::put_tag(Transaction& transaction, const std::string& name, Co
   branches_.put(transaction, tag_key(name), row);
 }
 
-void VersionGraph::remove_tag(Transaction& transaction, const std::string& name) { branches_.remove(transaction, tag_key(name)); }
+void VersionGraph::remove_tag(Transaction& transaction, const std::string& name) {
+  branches_.remove(transaction, tag_key(name));
+}
 
-void VersionGraph::claim_name(Transaction& transaction, const std::string& name) const { storage::touch(transaction, branches_, "n" + name); }
+void VersionGraph::claim_name(Transaction& transaction, const std::string& name) const {
+  storage::touch(transaction, branches_, "n" + name);
+}
 
 uint32_t VersionGraph::take(Transaction& transaction, BytesView counter, uint32_t first) {
   const auto row = branches_.get(transaction, counter);
@@ -215,7 +233,9 @@ uint32_t VersionGraph::take(Transaction& transaction, BytesView counter, uint32_
   return taken;
 }
 
-BranchId VersionGraph::new_branch_id(Transaction& transaction) { return static_cast<BranchId>(take(transaction, "#branch", 1)); }
+BranchId VersionGraph::new_branch_id(Transaction& transaction) {
+  return static_cast<BranchId>(take(transaction, "#branch", 1));
+}
 
 void VersionGraph::claim_branch_ids(Transaction& transaction) {
   const auto row = branches_.get(transaction, "#branch");
@@ -224,16 +244,20 @@ void VersionGraph::claim_branch_ids(Transaction& transaction) {
   branches_.put(transaction, "#branch", as_it_is);
 }
 
-Segment VersionGraph::new_segment(Transaction& transaction) { return take(transaction, "#segment", first_segment); }
+Segment VersionGraph::new_segment(Transaction& transaction) {
+  return take(transaction, "#segment", first_segment);
+}
 
-std::optional<VersionGraph::MadeRoot> VersionGraph::made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit) const {
+std::optional<VersionGraph::MadeRoot> VersionGraph::made_root(Transaction& transaction, storage::CollectionId collection,
+                                                              CommitNumber commit) const {
   const auto row = branches_.get(transaction, made_root_key(collection, commit));
   if (!row) return std::nullopt;
   Reader reader(*row);
   return MadeRoot{reader.hash(), Bytes(row->substr(sizeof(Hash)))};
 }
 
-void VersionGraph::put_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit, const MadeRoot& made) {
+void VersionGraph::put_made_root(Transaction& transaction, storage::CollectionId collection, CommitNumber commit,
+                                 const MadeRoot& made) {
   branches_.put(transaction, made_root_key(collection, commit), Bytes(view(made.root)) + made.reached);
 }
 
@@ -244,7 +268,8 @@ void VersionGraph::remove_made_root(Transaction& transaction, storage::Collectio
 std::vector<Hash> VersionGraph::roots(Transaction& transaction) const {
   std::vector<Hash> roots;
   TableCursor made = branches_.cursor(transaction);
-  for (bool on = made.seek(made_root_prefix); on && made.key().starts_with(made_root_prefix); on = made.next()) roots.push_back(Reader(made.value()).hash());
+  for (bool on = made.seek(made_root_prefix); on && made.key().starts_with(made_root_prefix); on = made.next())
+    roots.push_back(Reader(made.value()).hash());
   TableCursor cursor = commits_.cursor(transaction);
   while (cursor.next()) {
     const Commit commit = read_commit(base::load_be64(cursor.key().data()), cursor.value());
@@ -280,7 +305,8 @@ std::shared_ptr<const Commit> VersionGraph::commit(Transaction& transaction, Com
 
 Commit VersionGraph::stored(Transaction& transaction, CommitNumber number) const {
   const auto row = commits_.get(transaction, number_key(number));
-  if (!row) throw base::OperationError(base::ErrorCode::data_corruption_detected, "commit " + std::to_string(number) + " is missing");
+  if (!row)
+    throw base::OperationError(base::ErrorCode::data_corruption_detected, "commit " + std::to_string(number) + " is missing");
   return read_commit(number, *row);
 }
 
@@ -293,12 +319,15 @@ VersionGraph::Counts VersionGraph::counts(Transaction& transaction) const {
 
 CommitNumber VersionGraph::first(Transaction& transaction) const {
   TableCursor cursor = commits_.cursor(transaction);
-  if (!cursor.next()) throw base::OperationError(base::ErrorCode::data_corruption_detected, "a database with branches has no commit");
+  if (!cursor.next())
+    throw base::OperationError(base::ErrorCode::data_corruption_detected, "a database with branches has no commit");
   return base::load_be64(cursor.key().data());
 }
 
 std::optional<CommitNumber> VersionGraph::find(Transaction& transaction, std::string_view hex) const {
-  const auto refuse = [&](const char* why) { return base::OperationError(base::ErrorCode::bad_value, "'" + std::string(hex) + "' " + why); };
+  const auto refuse = [&](const char* why) {
+    return base::OperationError(base::ErrorCode::bad_value, "'" + std::string(hex) + "' " + why);
+  };
   if (hex.size() < 8 || hex.size() > 64) throw refuse("is no commit's id: 8 to 64 hex digits");
   Bytes first((hex.size() + 1) / 2, '\0');
   for (size_t i = 0; i < hex.size(); ++i) {
@@ -341,8 +370,12 @@ void VersionGraph::put_commit(Transaction& transaction, Commit& commit) {
 void VersionGraph::note_proof(Transaction& transaction, const Commit& commit) {
   if (commit.parents.size() != 1) return;
   const auto first = this->commit(transaction, commit.parents.front());
-  const auto same = [](const CollectionState& a, const CollectionState& b) { return a.collection == b.collection && a.state == b.state; };
-  if (!first->parents.empty() || commit.metadata != first->metadata || !std::ranges::equal(commit.collections, first->collections, same)) return;
+  const auto same = [](const CollectionState& a, const CollectionState& b) {
+    return a.collection == b.collection && a.state == b.state;
+  };
+  if (!first->parents.empty() || commit.metadata != first->metadata ||
+      !std::ranges::equal(commit.collections, first->collections, same))
+    return;
   Bytes row;
   base::append_varint(row, commit.number);
   branches_.insert(transaction, proof_key, row);
@@ -396,7 +429,8 @@ void VersionGraph::drop_commit(Transaction& transaction, CommitNumber number) {
 }
 
 void VersionGraph::hold(Transaction& transaction, CommitNumber number) const {
-  if (dropped(transaction, number)) throw base::OperationError(base::ErrorCode::bad_value, "the commit was dropped, and nothing is left of what it showed");
+  if (dropped(transaction, number))
+    throw base::OperationError(base::ErrorCode::bad_value, "the commit was dropped, and nothing is left of what it showed");
   storage::touch(transaction, commits_, held_key(number));
 }
 
@@ -426,7 +460,9 @@ CommitNumber VersionGraph::common_ancestor(Transaction& transaction, CommitNumbe
 
 // --- the log
 
-Log::Log(const VersionGraph& graph, Transaction& transaction, CommitNumber from) : cursor_(graph.commits_.cursor(transaction)) { wait_for(from); }
+Log::Log(const VersionGraph& graph, Transaction& transaction, CommitNumber from) : cursor_(graph.commits_.cursor(transaction)) {
+  wait_for(from);
+}
 
 bool Log::next() {
   while (step()) {

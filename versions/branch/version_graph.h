@@ -38,8 +38,8 @@ struct Commit {
   Hash id{};
   CommitNumber number = 0;
   std::vector<CommitNumber> parents = {};  // the first is what its branch was before
-  int64_t time_ms = 0;                // since 1970
-  Bytes metadata = {};                // author, message: the caller's
+  int64_t time_ms = 0;                     // since 1970
+  Bytes metadata = {};                     // author, message: the caller's
   std::vector<CollectionState> collections = {};
   DigestKind digests = DigestKind::roots;
   bool dropped = false;  // as its row was read: VersionGraph::dropped
@@ -66,7 +66,8 @@ class VersionGraph {
   std::vector<Branch> branches(Transaction& transaction) const;  // by name
   void put_branch(Transaction& transaction, const Branch& branch);
   void remove_branch(Transaction& transaction, const std::string& name);
-  // Told, in the transaction, before a branch's row changes or goes; `before` is empty where there is none. Before anybody else uses the graph.
+  // Told, in the transaction, before a branch's row changes or goes; `before` is empty where there is none. Before anybody else
+  // uses the graph.
   using Changing = std::function<void(Transaction&, const std::string& name, BytesView before)>;
   void set_changing(Changing changing) { changing_ = std::move(changing); }
   // Of such a row. Throws DataCorruptionDetected.
@@ -74,7 +75,7 @@ class VersionGraph {
   // Names of commits that stay where they are.
   std::optional<CommitNumber> tag(Transaction& transaction, const std::string& name) const;
   std::vector<std::pair<std::string, CommitNumber>> tags(Transaction& transaction) const;  // by name
-  void put_tag(Transaction& transaction, const std::string& name, CommitNumber commit);  // holds it
+  void put_tag(Transaction& transaction, const std::string& name, CommitNumber commit);    // holds it
   void remove_tag(Transaction& transaction, const std::string& name);
   // Whoever else wants the name at the same time, for a branch or a tag, conflicts.
   void claim_name(Transaction& transaction, const std::string& name) const;
@@ -83,7 +84,8 @@ class VersionGraph {
   void claim_branch_ids(Transaction& transaction);  // takes none, and conflicts likewise
   Segment new_segment(Transaction& transaction);
 
-  // Of the tree that was made for a commit whose id doesn't say one, or says one of another kind; nullopt: nobody has needed it yet.
+  // Of the tree that was made for a commit whose id doesn't say one, or says one of another kind; nullopt: nobody has needed it
+  // yet.
   struct MadeRoot {
     Hash root{};
     Bytes reached = {};  // it is under way, and goes on behind this; empty: it is whole
@@ -95,8 +97,8 @@ class VersionGraph {
   // All that commits say which weren't dropped, and all that were made for them.
   std::vector<Hash> roots(Transaction& transaction) const;
 
-  // Commits up to this one were there before the newest of the unique indexes that were made since the first branch, and may show two documents under one of its
-  // keys. 0: there are none.
+  // Commits up to this one were there before the newest of the unique indexes that were made since the first branch, and may show
+  // two documents under one of its keys. 0: there are none.
   CommitNumber before_unique(Transaction& transaction) const;
   // All that there are by now. No commit is being made meanwhile.
   void put_before_unique(Transaction& transaction);
@@ -151,8 +153,8 @@ class VersionGraph {
   mutable base::Lru<CommitNumber, std::shared_ptr<const Commit>> cache_;
 };
 
-// A commit and all that it comes from, newest first, without those that were dropped. The order is that of their times along all lines, and the
-// same on every machine: numbers aren't.
+// A commit and all that it comes from, newest first, without those that were dropped. The order is that of their times along all
+// lines, and the same on every machine: numbers aren't.
 class Log {
  public:
   Log(const VersionGraph& graph, Transaction& transaction, CommitNumber from);

@@ -17,14 +17,17 @@ void BranchedDatabase::tell(Transaction& transaction, bson::Builder& command) co
 }
 
 // Each document that the branch shows another of now.
-void BranchedDatabase::tell_documents(Transaction& transaction, const std::string& into, const std::map<size_t, BranchStore::Adoption>& adoptions) {
+void BranchedDatabase::tell_documents(Transaction& transaction, const std::string& into,
+                                      const std::map<size_t, BranchStore::Adoption>& adoptions) {
   if (!log_) return;
   uint64_t bytes = 0;
-  const auto changed = [&](const std::string& ns, BytesView uuid, const bson::DocumentView* before, const bson::DocumentView* after) {
+  const auto changed = [&](const std::string& ns, BytesView uuid, const bson::DocumentView* before,
+                           const bson::DocumentView* after) {
     bytes += log_->document_changed(transaction, ns, uuid, before, after);
     if (bytes <= log_->documents_bytes_max()) return;
-    throw OperationError(ErrorCode::illegal_operation, "the merge changes documents of more than " + std::to_string(log_->documents_bytes_max() >> 20) +
-                                                               " MB, which is more than the replica set's log takes in one transaction");
+    throw OperationError(ErrorCode::illegal_operation,
+                         "the merge changes documents of more than " + std::to_string(log_->documents_bytes_max() >> 20) +
+                             " MB, which is more than the replica set's log takes in one transaction");
   };
   const std::string db = name_of(into);
   for (const auto& [collection, adoption] : adoptions) {
@@ -58,7 +61,8 @@ void BranchedDatabase::tell_difference(Transaction& transaction, const Branch& b
   std::map<size_t, BranchStore::Adoption> adoptions;
   for (size_t i = 0; log_ && i < in_order_.size(); ++i) {
     const SharedCollection& shared = *in_order_[i];
-    Difference difference = shared.store.diff(transaction, shared.view_of(transaction, before.head), shared.view_of(transaction, now));
+    Difference difference =
+        shared.store.diff(transaction, shared.view_of(transaction, before.head), shared.view_of(transaction, now));
     BranchStore::Adoption adoption;
     const auto come = shared.store.scan_set(transaction, difference.only_b);
     while (come->next()) adoption.adopted.emplace_back(key_of(come->content()), come->record());
@@ -74,15 +78,16 @@ void BranchedDatabase::tell_advance(Transaction& transaction, const std::string&
   tell(transaction, said);
 }
 
-void BranchedDatabase::tell_collection(Transaction& transaction, std::string_view command, const Branch& branch, const SharedCollection& shared, const Branch* from) const {
+void BranchedDatabase::tell_collection(Transaction& transaction, std::string_view command, const Branch& branch,
+                                       const SharedCollection& shared, const Branch* from) const {
   bson::Builder said;
   said.append(command, branch.name).append("collection", bson::Binary{4, shared.base.uuid_bytes()});
   if (from) said.append("from", from->name);
   tell(transaction, said);
 }
 
-void BranchedDatabase::tell_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit, const CommitInfo& info,
-                                  Stamp generation) const {
+void BranchedDatabase::tell_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit,
+                                  const CommitInfo& info, Stamp generation) const {
   bson::Builder said;
   said.append("merge", into).append("from", log::id(*branches_.graph().commit(transaction, theirs)));
   said.append("parents", static_cast<int32_t>(commit.parents.size()));
@@ -156,15 +161,18 @@ void BranchedDatabase::make_again(Transaction& transaction, const storage::Branc
       for (const auto& one : log::array(command, "collections")) only.insert(collection_of_uuid(log::binary(one)));
     }
     const auto lock = in_use();
-    if (!this->commit(transaction, name, log::commit_info(command), only, log::held(command))) log::refuse("here there is nothing to commit");
+    if (!this->commit(transaction, name, log::commit_info(command), only, log::held(command)))
+      log::refuse("here there is nothing to commit");
   } else if (what == "makeCollection" || what == "dropCollection") {
     const Branch of = branch(transaction, {.name = name});
     const storage::CollectionId collection = in_order_[collection_of_uuid(log::binary(command, "collection"))]->base.id();
-    const bool changed = what == "makeCollection" ? make_collection(transaction, of, collection) : drop_collection(transaction, of, collection, lost);
+    const bool changed = what == "makeCollection" ? make_collection(transaction, of, collection)
+                                                  : drop_collection(transaction, of, collection, lost);
     if (!changed) log::refuse("here the branch has the collection, or has it not, as it was to be afterwards");
   } else if (what == "takeCollection") {
     const Branch from = branch(transaction, {.name = log::text(command, "from")});
-    take_collection(transaction, branch(transaction, {.name = name}), from, in_order_[collection_of_uuid(log::binary(command, "collection"))]->base.id(), lost);
+    take_collection(transaction, branch(transaction, {.name = name}), from,
+                    in_order_[collection_of_uuid(log::binary(command, "collection"))]->base.id(), lost);
   } else if (what == "merge") {
     merge_again(transaction, change);
   } else if (what == "advanceBranch") {
@@ -180,13 +188,17 @@ void BranchedDatabase::make_again(Transaction& transaction, const storage::Branc
   } else if (what == "endMerge") {
     end_merge(transaction, branch(transaction, {.name = name}));
   } else if (what == "decide") {
-    Decision decision{.take = static_cast<Decision::Take>(log::number(command, "take")), .document = Bytes(log::binary(command, "document")), .sides = {}};
+    Decision decision{.take = static_cast<Decision::Take>(log::number(command, "take")),
+                      .document = Bytes(log::binary(command, "document")),
+                      .sides = {}};
     const BytesView sides = log::binary(command, "sides");
-    if (sides.size() != decision.sides.size() || decision.take > Decision::Take::document) log::refuse("a decision of a merge that can't be read");
+    if (sides.size() != decision.sides.size() || decision.take > Decision::Take::document)
+      log::refuse("a decision of a merge that can't be read");
     std::copy(sides.begin(), sides.end(), decision.sides.begin());
     const SharedCollection& shared = *in_order_[collection_of_uuid(log::binary(command, "collection"))];
     decide(transaction, branch(transaction, {.name = name}),
-           {.collection = shared.base.id(), .key = Bytes(log::binary(command, "key")), .base = {}, .ours = {}, .theirs = {}}, decision);
+           {.collection = shared.base.id(), .key = Bytes(log::binary(command, "key")), .base = {}, .ours = {}, .theirs = {}},
+           decision);
   } else {
     log::refuse("an unknown command");
   }
@@ -201,7 +213,9 @@ size_t BranchedDatabase::collection_of_uuid(BytesView uuid) const {
 
 namespace {
 
-bson::ValueView id_of(const storage::BranchChange::Document& change) { return static_cast<bson::ValueView>((change.o2 ? *change.o2 : change.o).find("_id")); }
+bson::ValueView id_of(const storage::BranchChange::Document& change) {
+  return static_cast<bson::ValueView>((change.o2 ? *change.o2 : change.o).find("_id"));
+}
 
 // What the entry makes of `before`.
 Bytes made(const storage::BranchChange::Document& change, const std::optional<Bytes>& before) {
@@ -213,14 +227,15 @@ Bytes made(const storage::BranchChange::Document& change, const std::optional<By
 
 }  // namespace
 
-// Nothing is planned: the documents say what the branch shows from now on. What the other side has just so is adopted from there, as it was where
-// the merge was decided.
+// Nothing is planned: the documents say what the branch shows from now on. What the other side has just so is adopted from there,
+// as it was where the merge was decided.
 void BranchedDatabase::merge_again(Transaction& transaction, const storage::BranchChange& change) {
   const auto lock = in_use();
   const bson::DocumentView command = change.command;
   const std::string into = log::text(command, "merge");
   const Branch before = branch(transaction, {.name = into});
-  MergedElsewhere merged{.theirs = log::commit(transaction, branches_.graph(), command, "from"), .has_two_parents = log::number(command, "parents") == 2};
+  MergedElsewhere merged{.theirs = log::commit(transaction, branches_.graph(), command, "from"),
+                         .has_two_parents = log::number(command, "parents") == 2};
   for (const auto& one : log::array(command, "roots")) {
     if (!one.is_object()) log::refuse("roots of a merge that can't be read");
     const BytesView root = log::binary(one.as_document(), "root");
@@ -235,7 +250,8 @@ void BranchedDatabase::merge_again(Transaction& transaction, const storage::Bran
     text.append(id_of(document));
     Bytes key = std::move(text).bytes();
     const RecordId ours = shared.store.find(transaction, shared.view_of(transaction, before.head), key);
-    if ((document.op == 'i') == (ours != 0)) log::refuse("a document of a merge is here, or is not, where it should be the other way");
+    if ((document.op == 'i') == (ours != 0))
+      log::refuse("a document of a merge is here, or is not, where it should be the other way");
     if (ours != 0) adoption.removed.add(ours);
     if (document.op == 'd') continue;
     Bytes after = made(document, ours == 0 ? std::nullopt : shared.store.content(transaction, ours));
@@ -252,7 +268,8 @@ void BranchedDatabase::merge_again(Transaction& transaction, const storage::Bran
   const Branch after = branch(transaction, {.name = into});
   Merge merge;
   for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, after, generation, {}, merge);
-  if (!merge.conflicts.empty()) log::refuse("documents of a merge want the same key of the unique index " + merge.conflicts.front().index);
+  if (!merge.conflicts.empty())
+    log::refuse("documents of a merge want the same key of the unique index " + merge.conflicts.front().index);
   tell_merge(transaction, into, merged.theirs, *commit, info, generation);
 }
 

@@ -1,4 +1,5 @@
-// Changes of branches told to a log, and made again elsewhere: the same commits, by their ids, whatever is there by then that was not before.
+// Changes of branches told to a log, and made again elsewhere: the same commits, by their ids, whatever is there by then that was
+// not before.
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
@@ -25,7 +26,8 @@ struct Told final : storage::BranchLog {
     changes.push_back({bson::Document(command), std::move(documents)});
     documents.clear();
   }
-  uint64_t document_changed(Transaction&, std::string_view ns, BytesView, const bson::DocumentView* before, const bson::DocumentView* after) override {
+  uint64_t document_changed(Transaction&, std::string_view ns, BytesView, const bson::DocumentView* before,
+                            const bson::DocumentView* after) override {
     Document& document = documents.emplace_back(Document{std::string(ns), {}, {}});
     if (before) document.before = bson::Document(*before);
     if (after) document.after = bson::Document(*after);
@@ -45,7 +47,8 @@ constexpr char uuid[] = "0123456789abcdef";
 struct Member {
   Member() : engine(storage::test_options(directory.path())), past(engine), databases(engine, past, &told) {
     engine.catalog().create("shop.things", {}, uuid);
-    engine.catalog().create_indexes(engine.catalog().open("shop.things"), {storage::parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
+    engine.catalog().create_indexes(engine.catalog().open("shop.things"),
+                                    {storage::parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
   }
   BranchedDatabase& shop() { return *databases.find("shop"); }
   void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(engine, work); }
@@ -93,7 +96,8 @@ struct Member {
     std::map<std::string, std::string> found;
     Transaction transaction(engine, Transaction::Mode::read);
     const auto scan = engine.catalog().open(ns)->scan(transaction, storage::Direction::forward);
-    while (scan->next()) found[bson::to_json(static_cast<bson::ValueView>(scan->document()["_id"]))] = bson::to_json(scan->document());
+    while (scan->next())
+      found[bson::to_json(static_cast<bson::ValueView>(scan->document()["_id"]))] = bson::to_json(scan->document());
     return found;
   }
 
@@ -132,7 +136,8 @@ TEST_CASE("a commit made again leaves out what was open when it was made, though
   both("shop@dev.things", json("{_id: 10, u: 10}"));
 
   const std::string ns = "shop@dev.things";
-  const bson::Document fresh = json("{_id: 11, u: 11}"), changed = json("{_id: 1, u: 100}"), gone = json("{_id: 2}"), early = json("{_id: 12, u: 12}");
+  const bson::Document fresh = json("{_id: 11, u: 11}"), changed = json("{_id: 1, u: 100}"), gone = json("{_id: 2}"),
+                       early = json("{_id: 12, u: 12}");
   Transaction open(a.engine, Transaction::Mode::write);
   open.expect_stamps(3);
   const Stamp one = a.put(open, ns, fresh), two = a.put(open, ns, changed), three = a.remove(open, ns, gone);
@@ -171,7 +176,8 @@ TEST_CASE("merges are made again without planning: what was adopted is adopted, 
     a.change([&](Transaction& transaction) { stamp = a.remove(transaction, ns, key); });
     b.change([&](Transaction& transaction) { b.remove(transaction, ns, key, stamp); });
   };
-  for (int id = 0; id < 30; ++id) put("shop.things", json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + ", x: 0, y: 0}"));
+  for (int id = 0; id < 30; ++id)
+    put("shop.things", json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + ", x: 0, y: 0}"));
   a.databases.find_or_begin("shop", {.time_ms = 1, .metadata = {}});
   a.change([&](Transaction& transaction) { a.shop().create(transaction, "dev", {.name = "main"}); });
   b.follow(a);
@@ -181,30 +187,42 @@ TEST_CASE("merges are made again without planning: what was adopted is adopted, 
       const bool main = std::string_view(ns) == "shop.things";
       for (int writes = 0; writes < 12; ++writes) {
         const int id = static_cast<int>(random.below(40));
-        if (random.below(4) == 0) drop(ns, id);
-        else put(ns, json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + ", " + (main ? "x" : "y") + ": " + std::to_string(random.below(1000)) + "}"));
+        if (random.below(4) == 0)
+          drop(ns, id);
+        else
+          put(ns, json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + ", " + (main ? "x" : "y") + ": " +
+                       std::to_string(random.below(1000)) + "}"));
       }
       // The other has another option by then, or still: what the commit says doesn't hang on it.
-      const char* const trees[] = {"{}", "{tree: 'patriciaTrie'}", "{tree: 'bucketTree', buckets: 9}", "{tree: 'bucketTree', buckets: 30}"};
+      const char* const trees[] = {"{}", "{tree: 'patriciaTrie'}", "{tree: 'bucketTree', buckets: 9}",
+                                   "{tree: 'bucketTree', buckets: 30}"};
       a.engine.catalog().alter_option(a.engine.catalog().open("shop.things"), "commits", json(trees[random.below(4)]));
       if (random.below(2) == 0) {
         bool more = true;
-        while (more) a.change([&](Transaction& transaction) { more = a.shop().prepare_commit(transaction, main ? "main" : "dev"); });
+        while (more)
+          a.change([&](Transaction& transaction) { more = a.shop().prepare_commit(transaction, main ? "main" : "dev"); });
       }
-      a.change([&](Transaction& transaction) { a.shop().commit(transaction, main ? "main" : "dev", {.time_ms = ++time, .metadata = {}}); });
+      a.change([&](Transaction& transaction) {
+        a.shop().commit(transaction, main ? "main" : "dev", {.time_ms = ++time, .metadata = {}});
+      });
       b.follow(a);
     }
     const bool there = random.below(2) == 0, both = random.below(2) == 0;
     const std::string into = there ? "main" : "dev", from = there ? "dev" : "main";
     const auto request_now = [&](Transaction& transaction) {
-      BranchedDatabase::MergeRequest request{.from = a.shop().branch(transaction, {.name = from}).head, .resolve = fields(Prefer::theirs)};
+      BranchedDatabase::MergeRequest request{.from = a.shop().branch(transaction, {.name = from}).head,
+                                             .resolve = fields(Prefer::theirs)};
       if (both) request.with = from;
       return request;
     };
     if (random.below(2) == 0) {
-      a.engine.catalog().alter_option(a.engine.catalog().open("shop.things"), "commits", json("{tree: 'bucketTree', buckets: 20}"));
+      a.engine.catalog().alter_option(a.engine.catalog().open("shop.things"), "commits",
+                                      json("{tree: 'bucketTree', buckets: 20}"));
       bool more = true;
-      while (more) a.change([&](Transaction& transaction) { more = a.shop().prepare_merge(transaction, {.name = into}, request_now(transaction)); });
+      while (more)
+        a.change([&](Transaction& transaction) {
+          more = a.shop().prepare_merge(transaction, {.name = into}, request_now(transaction));
+        });
     }
     a.change([&](Transaction& transaction) {
       const BranchedDatabase::MergeRequest request = request_now(transaction);
@@ -213,7 +231,9 @@ TEST_CASE("merges are made again without planning: what was adopted is adopted, 
     });
     b.follow(a);
     require_same(a, b, {"", "@dev"});
-    const auto stored = [](Member& member) { return dynamic_cast<storage::StoredCollection&>(*member.engine.catalog().open("shop.things")).stored_records(); };
+    const auto stored = [](Member& member) {
+      return dynamic_cast<storage::StoredCollection&>(*member.engine.catalog().open("shop.things")).stored_records();
+    };
     REQUIRE(stored(a) == stored(b));
   }
 }
@@ -230,11 +250,15 @@ TEST_CASE("the log of commits is in the same order wherever one of two lines cam
     Stamp stamp = 0;
     a.change([&](Transaction& transaction) { stamp = a.put(transaction, ns, document); });
     b.change([&](Transaction& transaction) { b.put(transaction, ns, document, stamp); });
-    a.change([&, branch = branch](Transaction& transaction) { a.shop().commit(transaction, branch, {.time_ms = 2, .metadata = branch}); });
+    a.change([&, branch = branch](Transaction& transaction) {
+      a.shop().commit(transaction, branch, {.time_ms = 2, .metadata = branch});
+    });
   }
   for (const size_t at : {before + 1, before}) b.databases.make_again("shop", {{a.told.changes[at].command.view(), {}}});
   a.change([&](Transaction& transaction) {
-    a.shop().merge(transaction, "main", {.from = a.shop().branch(transaction, {.name = "dev"}).head, .resolve = fields(Prefer::theirs)}, {.time_ms = 3, .metadata = {}});
+    a.shop().merge(transaction, "main",
+                   {.from = a.shop().branch(transaction, {.name = "dev"}).head, .resolve = fields(Prefer::theirs)},
+                   {.time_ms = 3, .metadata = {}});
   });
   b.follow(a);
   const auto log_of = [](Member& member) {
@@ -253,10 +277,16 @@ TEST_CASE("a merge that is too large for the log is refused") {
   a.databases.find_or_begin("shop", {});
   a.change([&](Transaction& transaction) { a.shop().create(transaction, "dev", {.name = "main"}); });
   a.change([&](Transaction& transaction) {
-    for (int id = 0; id < 3; ++id) a.put(transaction, "shop@dev.things", json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + "}"));
+    for (int id = 0; id < 3; ++id)
+      a.put(transaction, "shop@dev.things", json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + "}"));
     a.shop().commit(transaction, "dev", {});
   });
-  const auto merge = [&] { a.change([&](Transaction& transaction) { a.shop().merge(transaction, "main", {.from = a.shop().branch(transaction, {.name = "dev"}).head, .resolve = fields(Prefer::theirs)}, {}); }); };
+  const auto merge = [&] {
+    a.change([&](Transaction& transaction) {
+      a.shop().merge(transaction, "main",
+                     {.from = a.shop().branch(transaction, {.name = "dev"}).head, .resolve = fields(Prefer::theirs)}, {});
+    });
+  };
   a.told.bytes_max = 2;
   CHECK_THROWS(merge());
   CHECK(a.documents("shop.things").empty());
@@ -291,9 +321,14 @@ TEST_CASE("refs are made again, and what doesn't fit is refused") {
 
   a.change([&](Transaction& transaction) { shop.set_retention(transaction, {.newest = 1, .age_ms = {}}); });
   for (int i = 0; i < 4; ++i) {
-    a.change([&](Transaction& transaction) { stamp = a.put(transaction, "shop.things", json("{_id: 1, u: " + std::to_string(10 + i) + "}")); });
-    b.change([&](Transaction& transaction) { b.put(transaction, "shop.things", json("{_id: 1, u: " + std::to_string(10 + i) + "}"), stamp); });
-    a.change([&](Transaction& transaction) { shop.commit(transaction, "main", {.time_ms = 20 + i, .metadata = {}}, {"things"}); });
+    a.change([&](Transaction& transaction) {
+      stamp = a.put(transaction, "shop.things", json("{_id: 1, u: " + std::to_string(10 + i) + "}"));
+    });
+    b.change([&](Transaction& transaction) {
+      b.put(transaction, "shop.things", json("{_id: 1, u: " + std::to_string(10 + i) + "}"), stamp);
+    });
+    a.change(
+        [&](Transaction& transaction) { shop.commit(transaction, "main", {.time_ms = 20 + i, .metadata = {}}, {"things"}); });
     b.follow(a);
   }
   a.change([&](Transaction& transaction) { CHECK(shop.sweep(transaction, {.newest = 1}, 100, lost).commits > 0); });
@@ -301,7 +336,8 @@ TEST_CASE("refs are made again, and what doesn't fit is refused") {
   a.change([&](Transaction& transaction) {
     const Branch main = shop.branch(transaction, {.name = "main"}), next = shop.branch(transaction, {.name = "next"});
     shop.begin_merge(transaction, main, {next.head, json("{asked: 1}")});
-    const auto sides = shop.merge_sides(transaction, main, Branches::Bring::merge, next.head, "things", key_of(json("{_id: 1}").bytes()));
+    const auto sides =
+        shop.merge_sides(transaction, main, Branches::Bring::merge, next.head, "things", key_of(json("{_id: 1}").bytes()));
     REQUIRE(sides);
     shop.decide(transaction, main, *sides, {.take = Decision::Take::theirs, .document = {}, .sides = hash_of(sides->view())});
   });

@@ -18,7 +18,8 @@ namespace versions {
 using base::ErrorCode;
 using base::OperationError;
 
-BranchedDatabase::BranchedDatabase(past::Past& past, storage::BranchLog* log, std::string name, uint32_t number, std::shared_ptr<merkle::NodeCache> nodes)
+BranchedDatabase::BranchedDatabase(past::Past& past, storage::BranchLog* log, std::string name, uint32_t number,
+                                   std::shared_ptr<merkle::NodeCache> nodes)
     : engine_(past.engine()),
       log_(log),
       name_(std::move(name)),
@@ -27,7 +28,9 @@ BranchedDatabase::BranchedDatabase(past::Past& past, storage::BranchLog* log, st
       branches_(engine_, number, Layout::hybrid, {}, std::move(nodes)),
       branches_past_(past, branches_.graph(), name_, number),
       open_merges_(engine_, number) {
-  branches_.graph().set_changing([this](Transaction& transaction, const std::string& branch, BytesView before) { branches_past_.changing(transaction, branch, before); });
+  branches_.graph().set_changing([this](Transaction& transaction, const std::string& branch, BytesView before) {
+    branches_past_.changing(transaction, branch, before);
+  });
 }
 
 BranchedDatabase::~BranchedDatabase() = default;
@@ -54,7 +57,8 @@ void BranchedDatabase::add(storage::StoredCollection& collection, int64_t holes)
   BranchStore& store = branches_.store(branches_.collections() - 1);
   // The BranchStore's own table tells which versions a key has.
   id_index->set_versions(storage::Table(store.table_names().front()));
-  auto& versions = collections_[collection.id()] = std::make_shared<Versions>(branches_.graph(), store, collection, holes, std::move(past));
+  auto& versions = collections_[collection.id()] =
+      std::make_shared<Versions>(branches_.graph(), store, collection, holes, std::move(past));
   in_order_.push_back(&versions->shared);
 }
 
@@ -75,13 +79,15 @@ void BranchedDatabase::begin(Transaction& transaction, const CommitInfo& info) {
 void BranchedDatabase::share(storage::StoredCollection& collection) {
   // Of main, which is the first branch. The collection owns the view, so the view doesn't own the collection.
   const auto lock = in_use();
-  collection.share(std::make_shared<CollectionView>(shared_from_this(), shared_of(collections_.at(collection.id())), nullptr, collection.ns(),
-                                                    ViewPlace{std::string(main), BranchId{1}, 0}));
+  collection.share(std::make_shared<CollectionView>(shared_from_this(), shared_of(collections_.at(collection.id())), nullptr,
+                                                    collection.ns(), ViewPlace{std::string(main), BranchId{1}, 0}));
 }
 
 Place BranchedDatabase::place(Transaction& transaction, const Ref& ref) const {
   const VersionGraph& graph = branches_.graph();
-  const auto unknown = [&](const std::string& what) { return OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no " + what); };
+  const auto unknown = [&](const std::string& what) {
+    return OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no " + what);
+  };
   Place place{.branch = graph.branch(transaction, ref.name)};
   if (place.branch) {
     place.commit = place.branch->head;
@@ -107,7 +113,8 @@ Place BranchedDatabase::place(Transaction& transaction, const Ref& ref) const {
 
 void BranchedDatabase::check_kept(Transaction& transaction, const Ref& ref, CommitNumber commit) const {
   if (!branches_.graph().dropped(transaction, commit)) return;
-  throw OperationError(ErrorCode::namespace_not_found, "the commit that '" + ref.name + "' leads to was dropped by the retention of database '" + name_ + "'");
+  throw OperationError(ErrorCode::namespace_not_found,
+                       "the commit that '" + ref.name + "' leads to was dropped by the retention of database '" + name_ + "'");
 }
 
 std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction, const Ref& ref, const std::string& ns,
@@ -120,7 +127,8 @@ std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction,
   if (place.branch) where = {place.branch->name, place.branch->id, place.commit};
   auto view = std::make_shared<CollectionView>(shared_from_this(), shared, std::move(base), ns, where);
   if (!place.branch) return view;
-  // The transaction may be from before the branch was dropped, and another one have its name: then nobody would take the view away.
+  // The transaction may be from before the branch was dropped, and another one have its name: then nobody would take the view
+  // away.
   return views_.add(ns, where.branch, std::move(view), [&] { return is_now(*place.branch); });
 }
 
@@ -136,7 +144,8 @@ std::optional<Branch> BranchedDatabase::branch_then(Transaction& transaction, co
   return branches_past_.branch(transaction, name, snapshot);
 }
 
-std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::CollectionId collection, const Branch& branch, Stamp snapshot) {
+std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::CollectionId collection, const Branch& branch,
+                                                                 Stamp snapshot) {
   {
     const std::shared_lock lock(mutex_);
     const auto found = collections_.find(collection);
@@ -144,8 +153,9 @@ std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::Collec
     Transaction transaction(engine_, Transaction::Mode::read);
     SharedCollection& shared = found->second->shared;
     const auto listing = branches_past_.listing(transaction, shared, branch, snapshot);
-    const bool has = listing ? lists(*listing) : branches_.has(transaction, branch.head, collection_at(collection)) ||
-                                                     !branches_past_.shown(transaction, shared, branch, snapshot).empty();
+    const bool has = listing ? lists(*listing)
+                             : branches_.has(transaction, branch.head, collection_at(collection)) ||
+                                   !branches_past_.shown(transaction, shared, branch, snapshot).empty();
     if (!has) return nullptr;
   }
   return shown_records([self = shared_from_this(), collection, branch, snapshot] {
@@ -208,7 +218,8 @@ void BranchedDatabase::check_unique(Transaction& transaction, CommitNumber commi
   const std::string state = base::to_hex(versions::view(graph.commit(transaction, commit)->id)).substr(0, 16);
   const auto lock = in_use();
   for (SharedCollection* shared : in_order_) {
-    check_unique_beside(transaction, *shared, unique_indexes(shared->base), {name_ + "@" + state + "." + collection_name(*shared), shared->view_of(transaction, commit)},
+    check_unique_beside(transaction, *shared, unique_indexes(shared->base),
+                        {name_ + "@" + state + "." + collection_name(*shared), shared->view_of(transaction, commit)},
                         shared->view_of(transaction, near), {});
   }
 }
@@ -229,7 +240,8 @@ Branch BranchedDatabase::create_empty(Transaction& transaction, const std::strin
 Branch BranchedDatabase::create(Transaction& transaction, const std::string& name, const Place& from) {
   check_free(transaction, name);
   const auto lock = in_use();
-  Branch made = from.branch ? branches_.create(transaction, name, from.branch->name) : branches_.create(transaction, name, from.commit);
+  Branch made =
+      from.branch ? branches_.create(transaction, name, from.branch->name) : branches_.create(transaction, name, from.commit);
   bson::Builder said;
   said.append("createBranch", name);
   if (from.branch) said.append("from", from.branch->name);
@@ -244,10 +256,12 @@ bool BranchedDatabase::has_pending(Transaction& transaction, BranchId branch) {
 }
 
 bool BranchedDatabase::is_pending(Transaction& transaction, BranchId branch) const {
-  return std::any_of(in_order_.begin(), in_order_.end(), [&](const SharedCollection* shared) { return shared->store.has_pending(transaction, branch); });
+  return std::any_of(in_order_.begin(), in_order_.end(),
+                     [&](const SharedCollection* shared) { return shared->store.has_pending(transaction, branch); });
 }
 
-void BranchedDatabase::lose(Transaction& transaction, SharedCollection& shared, RecordId record, Stamp generation, BytesView content, const Lost& lost) {
+void BranchedDatabase::lose(Transaction& transaction, SharedCollection& shared, RecordId record, Stamp generation,
+                            BytesView content, const Lost& lost) {
   lost(transaction, shared.base.id(), record, generation, content);
   remove_entries(transaction, shared.base, record, bson::DocumentView(content));
   shared.base.count(transaction, -1, -static_cast<int64_t>(content.size()), 0);
@@ -274,7 +288,8 @@ bool BranchedDatabase::has(Transaction& transaction, const Place& place, storage
 
 bool BranchedDatabase::anybody_has(Transaction& transaction, storage::CollectionId collection) {
   const auto lock = in_use();
-  return branches_.anybody_has(transaction, collection_at(collection)) || collections_.at(collection)->past->saved_listed(transaction);
+  return branches_.anybody_has(transaction, collection_at(collection)) ||
+         collections_.at(collection)->past->saved_listed(transaction);
 }
 
 bool BranchedDatabase::make_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection) {
@@ -286,7 +301,8 @@ bool BranchedDatabase::make_collection(Transaction& transaction, const Branch& b
   return true;
 }
 
-bool BranchedDatabase::drop_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection, const Lost& lost) {
+bool BranchedDatabase::drop_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection,
+                                       const Lost& lost) {
   const auto lock = in_use();
   return drop_at(transaction, branch, collection_at(collection), lost);
 }
@@ -299,7 +315,8 @@ bool BranchedDatabase::drop_at(Transaction& transaction, const Branch& branch, s
   return true;
 }
 
-void BranchedDatabase::take_collection(Transaction& transaction, const Branch& branch, const Branch& from, storage::CollectionId collection, const Lost& lost) {
+void BranchedDatabase::take_collection(Transaction& transaction, const Branch& branch, const Branch& from,
+                                       storage::CollectionId collection, const Lost& lost) {
   const auto lock = in_use();
   const size_t at = collection_at(collection);
   lose_pending(transaction, branch, *in_order_[at], lost);
@@ -338,8 +355,8 @@ Branch BranchedDatabase::branch(Transaction& transaction, const Ref& ref) const 
   return std::move(*place.branch);
 }
 
-std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
-                                                       const std::vector<std::string>& collections) {
+std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch,
+                                                       const CommitInfo& info, const std::vector<std::string>& collections) {
   const CommitInfo whole = with_trees(info);
   const auto lock = in_use();
   std::set<size_t> only;
@@ -351,7 +368,8 @@ std::shared_ptr<void> BranchedDatabase::stop_writers(BranchId branch, Stopped wh
   const auto lock = in_use();
   // A stop goes before what it stops.
   auto stops = std::make_shared<std::vector<std::pair<std::shared_ptr<Versions>, std::shared_ptr<void>>>>();
-  for (const auto& [id, versions] : collections_) stops->emplace_back(versions, versions->shared.store.stop_writers(branch, what));
+  for (const auto& [id, versions] : collections_)
+    stops->emplace_back(versions, versions->shared.store.stop_writers(branch, what));
   return stops;
 }
 
@@ -387,7 +405,8 @@ void BranchedDatabase::make_tree_part(Transaction& transaction, const Branches::
   branches_.make_part(transaction, part);
   bson::Builder said;
   said.append("makeTree", 1).append("commit", log::id(*branches_.graph().commit(transaction, part.commit)));
-  said.append("collection", bson::Binary{4, in_order_[part.collection]->base.uuid_bytes()}).append("documents", static_cast<int32_t>(part.documents_max));
+  said.append("collection", bson::Binary{4, in_order_[part.collection]->base.uuid_bytes()})
+      .append("documents", static_cast<int32_t>(part.documents_max));
   {
     auto tree = said.object("tree");
     append(tree, part.kind);
@@ -395,7 +414,8 @@ void BranchedDatabase::make_tree_part(Transaction& transaction, const Branches::
   tell(transaction, said);
 }
 
-std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch, const CommitInfo& info, const std::set<size_t>& only,
+std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch,
+                                                       const CommitInfo& info, const std::set<size_t>& only,
                                                        std::optional<Held> held) {
   auto made = branches_.commit(transaction, branch, info, only, &held);
   if (!made) return nullptr;
@@ -412,7 +432,9 @@ std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction,
 }
 
 Branches::Lost BranchedDatabase::losing(Transaction& transaction, const Lost& lost) {
-  return [&](size_t collection, RecordId record, Stamp generation, BytesView content) { lose(transaction, *in_order_[collection], record, generation, content, lost); };
+  return [&](size_t collection, RecordId record, Stamp generation, BytesView content) {
+    lose(transaction, *in_order_[collection], record, generation, content, lost);
+  };
 }
 
 void BranchedDatabase::set_retention(Transaction& transaction, const RetentionPolicy& policy) {
@@ -424,7 +446,8 @@ void BranchedDatabase::set_retention(Transaction& transaction, const RetentionPo
   tell(transaction, said);
 }
 
-Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost) {
+Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retention& retention, size_t commits_max,
+                                        const Lost& lost) {
   const auto lock = in_use();
   std::vector<CommitNumber> held = open_merges_.held(transaction);
   for (const CommitNumber commit : branches_past_.held(transaction)) held.push_back(commit);
@@ -433,7 +456,8 @@ Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retentio
   return swept;
 }
 
-uint64_t BranchedDatabase::purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id, const Lost& lost) {
+uint64_t BranchedDatabase::purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id,
+                                 const Lost& lost) {
   const auto lock = in_use();
   bson::KeyString key;
   key.append(id);
@@ -447,13 +471,15 @@ uint64_t BranchedDatabase::purge(Transaction& transaction, std::string_view coll
   return versions;
 }
 
-std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, const Ref& to, const Lost& lost) {
+std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, const Ref& to,
+                                                      const Lost& lost) {
   const CommitNumber commit = place(transaction, to).commit;
   check_unique(transaction, commit, branch(transaction, {.name = name}));
   return reset(transaction, name, commit, lost);
 }
 
-std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, CommitNumber to, const Lost& lost) {
+std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, const std::string& name, CommitNumber to,
+                                                      const Lost& lost) {
   const auto lock = in_use();
   const Branch branch = this->branch(transaction, {.name = name});
   for (SharedCollection* shared : in_order_) lose_pending(transaction, branch, *shared, lost);
@@ -493,7 +519,8 @@ std::shared_ptr<const Commit> BranchedDatabase::create_tag(Transaction& transact
 }
 
 void BranchedDatabase::drop_tag(Transaction& transaction, const std::string& name) {
-  if (!branches_.graph().tag(transaction, name)) throw OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no tag '" + name + "'");
+  if (!branches_.graph().tag(transaction, name))
+    throw OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no tag '" + name + "'");
   branches_.graph().remove_tag(transaction, name);
   bson::Builder said;
   said.append("dropTag", name);
@@ -524,10 +551,12 @@ MergeTerms BranchedDatabase::terms_of(Transaction& transaction, const Branch& in
 
 void BranchedDatabase::check_no_merge(Transaction& transaction, const Branch& branch) const {
   if (!open_merges_.find(transaction, branch.id)) return;
-  throw OperationError(ErrorCode::illegal_operation, "a merge is under way on branch '" + branch.name + "': continueMerge or abortMerge come first");
+  throw OperationError(ErrorCode::illegal_operation,
+                       "a merge is under way on branch '" + branch.name + "': continueMerge or abortMerge come first");
 }
 
-BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const std::string& into, const MergeRequest& request, const CommitInfo& given) {
+BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const std::string& into, const MergeRequest& request,
+                                                const CommitInfo& given) {
   const CommitInfo info = with_trees(given);
   const auto lock = in_use();
   const Branch before = branch(transaction, {.name = into});
@@ -535,7 +564,8 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
   const std::optional<Branch> with = request.with ? std::optional(branch(transaction, {.name = *request.with})) : std::nullopt;
   if (with) {
     check_no_merge(transaction, *with);
-    if (with->head != request.from) throw OperationError(ErrorCode::illegal_operation, "branch '" + with->name + "' went on since the merge began");
+    if (with->head != request.from)
+      throw OperationError(ErrorCode::illegal_operation, "branch '" + with->name + "' went on since the merge began");
   }
   const MergeTerms terms = terms_of(transaction, before, request);
   const Merged merged = branches_.bring(transaction, request.kind, into, request.from, terms, info);
@@ -544,12 +574,15 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
     const SharedCollection& shared = *in_order_[one.collection];
     const RecordId record = one.ours != 0 ? one.ours : one.theirs != 0 ? one.theirs : one.base;
     const auto content = shared.store.content(transaction, record);
-    merge.conflicts.push_back({.collection = collection_name(shared), .id = content ? id_of(bson::DocumentView(*content)) : bson::Document(), .paths = one.paths});
+    merge.conflicts.push_back({.collection = collection_name(shared),
+                               .id = content ? id_of(bson::DocumentView(*content)) : bson::Document(),
+                               .paths = one.paths});
   }
   if (!merge.conflicts.empty()) return merge;
   const Branch after = branch(transaction, {.name = into});
   if (merge.commit) {
-    for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, after, merged.generation, terms.interrupted, merge);
+    for (SharedCollection* shared : in_order_)
+      index_merged(transaction, *shared, before, after, merged.generation, terms.interrupted, merge);
     if (!merge.conflicts.empty()) return merge;
     tell_documents(transaction, into, merged.adoptions);
     tell_merge(transaction, into, merged.theirs, *merge.commit, info, merged.generation);
@@ -566,8 +599,10 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
   return merge;
 }
 
-// Both branches of a merge end at its commit: the other one has had all that it brought, and documents that were written have their entries.
-void BranchedDatabase::index_advanced(Transaction& transaction, const Branch& before, const std::function<void()>& interrupted, Merge& merge) {
+// Both branches of a merge end at its commit: the other one has had all that it brought, and documents that were written have
+// their entries.
+void BranchedDatabase::index_advanced(Transaction& transaction, const Branch& before, const std::function<void()>& interrupted,
+                                      Merge& merge) {
   const Branch now = branch(transaction, {.name = before.name});
   for (SharedCollection* shared : in_order_) index_merged(transaction, *shared, before, now, 0, interrupted, merge);
 }
@@ -577,24 +612,30 @@ void BranchedDatabase::begin_merge(Transaction& transaction, const Branch& branc
   branches_.graph().hold(transaction, merge.from);
   open_merges_.begin(transaction, branch.id, merge);
   bson::Builder said;
-  said.append("beginMerge", branch.name).append("commit", log::id(*branches_.graph().commit(transaction, merge.from))).append("request", merge.request);
+  said.append("beginMerge", branch.name)
+      .append("commit", log::id(*branches_.graph().commit(transaction, merge.from)))
+      .append("request", merge.request);
   tell(transaction, said);
 }
 
 void BranchedDatabase::end_merge(Transaction& transaction, const Branch& branch) {
-  if (!open_merges_.end(transaction, branch.id)) throw OperationError(ErrorCode::illegal_operation, "no merge is under way on branch '" + branch.name + "'");
+  if (!open_merges_.end(transaction, branch.id))
+    throw OperationError(ErrorCode::illegal_operation, "no merge is under way on branch '" + branch.name + "'");
   bson::Builder said;
   said.append("endMerge", branch.name);
   tell(transaction, said);
 }
 
-void BranchedDatabase::abort_merge(Transaction& transaction, const Branch& branch) { end_merge(transaction, branch); }
+void BranchedDatabase::abort_merge(Transaction& transaction, const Branch& branch) {
+  end_merge(transaction, branch);
+}
 
 void BranchedDatabase::decide(Transaction& transaction, const Branch& branch, const MergeSides& sides, const Decision& decision) {
   const auto lock = in_use();
   open_merges_.decide(transaction, branch.id, sides.collection, sides.key, decision);
   bson::Builder said;
-  said.append("decide", branch.name).append("collection", bson::Binary{4, collections_.at(sides.collection)->shared.base.uuid_bytes()});
+  said.append("decide", branch.name)
+      .append("collection", bson::Binary{4, collections_.at(sides.collection)->shared.base.uuid_bytes()});
   said.append("key", bson::Binary{0, sides.key}).append("take", static_cast<int32_t>(decision.take));
   said.append("sides", bson::Binary{0, versions::view(decision.sides)}).append("document", bson::Binary{0, decision.document});
   tell(transaction, said);
@@ -615,7 +656,8 @@ Sides BranchedDatabase::MergeSides::view() const {
   return {of(base), of(ours), of(theirs)};
 }
 
-std::optional<BranchedDatabase::MergeSides> BranchedDatabase::merge_sides(Transaction& transaction, const Branch& branch, Branches::Bring kind, CommitNumber from,
+std::optional<BranchedDatabase::MergeSides> BranchedDatabase::merge_sides(Transaction& transaction, const Branch& branch,
+                                                                          Branches::Bring kind, CommitNumber from,
                                                                           std::string_view collection, BytesView key) {
   const auto lock = in_use();
   for (size_t i = 0; i < in_order_.size(); ++i) {
@@ -632,8 +674,8 @@ std::optional<BranchedDatabase::MergeSides> BranchedDatabase::merge_sides(Transa
 }
 
 // What came to the branch: documents that the merge wrote have no entries yet, and unique keys may be taken.
-void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after, Stamp generation,
-                                    const std::function<void()>& interrupted, Merge& merge) {
+void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after,
+                                    Stamp generation, const std::function<void()>& interrupted, Merge& merge) {
   const View old = shared.view_of(transaction, before.head), now = shared.view_of(transaction, after);
   if (old.state == now.state) return;
   const storage::StoredIndexes unique = unique_indexes(shared.base);
@@ -665,7 +707,9 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
         each_rival(transaction, shared.store, now, *index, key, record, [&](RecordId other) {
           if (!told.emplace(index.get(), key, std::min(record, other), std::max(record, other)).second) return true;
           const auto content = shared.store.content(transaction, other);
-          merge.conflicts.push_back({.collection = collection_name(shared), .id = id_of(document), .index = index->spec().name,
+          merge.conflicts.push_back({.collection = collection_name(shared),
+                                     .id = id_of(document),
+                                     .index = index->spec().name,
                                      .key = storage::index_key_values(index->spec(), document, key),
                                      .other = content ? id_of(bson::DocumentView(*content)) : bson::Document()});
           return true;
@@ -682,7 +726,9 @@ size_t BranchedDatabase::collection_at(std::string_view name) const {
   throw OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no collection '" + std::string(name) + "'");
 }
 
-std::string BranchedDatabase::name_of(std::string_view branch) const { return branch == main ? name_ : name_ + "@" + escaped(branch); }
+std::string BranchedDatabase::name_of(std::string_view branch) const {
+  return branch == main ? name_ : name_ + "@" + escaped(branch);
+}
 
 size_t BranchedDatabase::collection_at(storage::CollectionId id) const {
   for (size_t i = 0; i < in_order_.size(); ++i) {
@@ -691,9 +737,13 @@ size_t BranchedDatabase::collection_at(storage::CollectionId id) const {
   throw OperationError(ErrorCode::namespace_not_found, "the collection was dropped from database '" + name_ + "'");
 }
 
-std::string BranchedDatabase::collection_name(const SharedCollection& shared) { return std::string(storage::collection_of(shared.base.ns())); }
+std::string BranchedDatabase::collection_name(const SharedCollection& shared) {
+  return std::string(storage::collection_of(shared.base.ns()));
+}
 
-std::shared_ptr<SharedCollection> BranchedDatabase::shared_of(const std::shared_ptr<Versions>& versions) { return {versions, &versions->shared}; }
+std::shared_ptr<SharedCollection> BranchedDatabase::shared_of(const std::shared_ptr<Versions>& versions) {
+  return {versions, &versions->shared};
+}
 
 std::shared_ptr<SharedCollection> BranchedDatabase::versions_of(storage::CollectionId collection) const {
   const auto lock = in_use();
@@ -712,8 +762,10 @@ std::vector<BranchedDatabase::Changes> BranchedDatabase::changes(Transaction& tr
     changes.dropped = pending.listing && !lists(*pending.listing);
     changes.made = pending.listing && lists(*pending.listing) && before.state == 0;
     const auto added = shared->store.scan_set(transaction, std::move(pending.added));
-    while (added->next()) ++(shared->store.find(transaction, before, key_of(added->content())) != 0 ? changes.modified : changes.inserted);
-    changes.deleted = shared->records(transaction, before) + changes.inserted - shared->records(transaction, shared->view_of(transaction, branch));
+    while (added->next())
+      ++(shared->store.find(transaction, before, key_of(added->content())) != 0 ? changes.modified : changes.inserted);
+    changes.deleted = shared->records(transaction, before) + changes.inserted -
+                      shared->records(transaction, shared->view_of(transaction, branch));
     all.push_back(std::move(changes));
   }
   return all;

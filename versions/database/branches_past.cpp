@@ -26,7 +26,9 @@ Bytes pending_owner(storage::CollectionId collection, BranchId branch) {
   throw base::OperationError(base::ErrorCode::data_corruption_detected, "what branches were in snapshots can't be read");
 }
 
-Bytes branch_name(BranchId branch) { return storage::catalog_key(static_cast<uint32_t>(branch)); }
+Bytes branch_name(BranchId branch) {
+  return storage::catalog_key(static_cast<uint32_t>(branch));
+}
 
 Listing listing_of(BytesView value) {
   const auto listing = static_cast<Listing>(value.size() == 1 ? value[0] : 0);
@@ -63,7 +65,9 @@ class ReadOnce final : public past::ShownRecords {
 
 }  // namespace
 
-std::shared_ptr<past::ShownRecords> shown_records(std::function<RecordSet()> read) { return std::make_shared<ReadOnce>(std::move(read)); }
+std::shared_ptr<past::ShownRecords> shown_records(std::function<RecordSet()> read) {
+  return std::make_shared<ReadOnce>(std::move(read));
+}
 
 // --- a collection
 
@@ -71,10 +75,12 @@ void CollectionPast::save_content(Transaction& transaction, RecordId record, con
   past_.save(transaction, base_, record, before, write);
 }
 
-void CollectionPast::save_pending(Transaction& transaction, BranchId branch, RecordId record, char kind, Stamp since, Stamp write) {
+void CollectionPast::save_pending(Transaction& transaction, BranchId branch, RecordId record, char kind, Stamp since,
+                                  Stamp write) {
   const Stamp position = past_.engine().declared_snapshots().position_before(write), from = std::max<Stamp>(since, 1);
   const BytesView value(&kind, 1);
-  if (record == listing_at) return past_.states().save(transaction, number_key('l', base_.id()), branch_name(branch), from, value, position);
+  if (record == listing_at)
+    return past_.states().save(transaction, number_key('l', base_.id()), branch_name(branch), from, value, position);
   Bytes name;
   base::append_be64(name, static_cast<uint64_t>(record));
   past_.states().save(transaction, pending_owner(base_.id(), branch), name, from, value, position);
@@ -83,7 +89,8 @@ void CollectionPast::save_pending(Transaction& transaction, BranchId branch, Rec
 bool CollectionPast::saved_listed(Transaction& transaction) const {
   bool listed = false;
   const Bytes owner = number_key('l', base_.id());
-  past_.states().each(transaction, owner, owner.size(), [&](BytesView, BytesView value) { listed = listed || lists(listing_of(value)); });
+  past_.states().each(transaction, owner, owner.size(),
+                      [&](BytesView, BytesView value) { listed = listed || lists(listing_of(value)); });
   return listed;
 }
 
@@ -111,8 +118,10 @@ std::map<std::string, Branch> BranchesPast::branches(Transaction& transaction, S
     all.emplace(std::move(name), std::move(branch));
   }
   past_.states().each_as_of(transaction, number_key('b', database_), snapshot, [&](BytesView name, BytesView row) {
-    if (row.empty()) all.erase(std::string(name));
-    else all.insert_or_assign(std::string(name), VersionGraph::branch_of_row(name, row));
+    if (row.empty())
+      all.erase(std::string(name));
+    else
+      all.insert_or_assign(std::string(name), VersionGraph::branch_of_row(name, row));
   });
   return all;
 }
@@ -136,7 +145,8 @@ std::vector<CommitNumber> BranchesPast::held(Transaction& transaction) const {
   return {held.begin(), held.end()};
 }
 
-std::optional<Listing> BranchesPast::listing(Transaction& transaction, SharedCollection& shared, const Branch& branch, Stamp snapshot) const {
+std::optional<Listing> BranchesPast::listing(Transaction& transaction, SharedCollection& shared, const Branch& branch,
+                                             Stamp snapshot) const {
   const Held then{.below = snapshot};
   std::optional<Listing> listing = shared.store.listing(transaction, branch.id, &then);
   past_.states().each_as_of(transaction, number_key('l', shared.base.id()), snapshot, [&](BytesView name, BytesView value) {
@@ -154,9 +164,9 @@ RecordSet BranchesPast::shown(Transaction& transaction, SharedCollection& shared
   }
   const Held then{.below = snapshot};
   BranchStore::Pending pending = shared.store.pending(transaction, branch.id, &then);
-  past_.states().each_as_of(transaction, pending_owner(shared.base.id(), branch.id), snapshot, [&](BytesView name, BytesView value) {
-    (value == added_row ? pending.added : pending.removed).add(record_of(name));
-  });
+  past_.states().each_as_of(
+      transaction, pending_owner(shared.base.id(), branch.id), snapshot,
+      [&](BytesView name, BytesView value) { (value == added_row ? pending.added : pending.removed).add(record_of(name)); });
   records -= pending.removed;
   records |= pending.added;
   return records;
@@ -164,14 +174,17 @@ RecordSet BranchesPast::shown(Transaction& transaction, SharedCollection& shared
 
 // --- databases
 
-void BranchesPast::database_changing(past::Past& past, Transaction& transaction, std::string_view name, std::optional<uint32_t> number) {
+void BranchesPast::database_changing(past::Past& past, Transaction& transaction, std::string_view name,
+                                     std::optional<uint32_t> number) {
   const storage::DeclaredSnapshots& declared = past.engine().declared_snapshots();
   const Stamp write = change_stamp(transaction);
   if (declared.newest_before(write) == 0) return;
-  past.states().save(transaction, database_owner, name, 0, number ? storage::catalog_key(*number) : Bytes(), declared.position_before(write));
+  past.states().save(transaction, database_owner, name, 0, number ? storage::catalog_key(*number) : Bytes(),
+                     declared.position_before(write));
 }
 
-std::optional<std::optional<uint32_t>> BranchesPast::database(past::Past& past, Transaction& transaction, std::string_view name, Stamp snapshot) {
+std::optional<std::optional<uint32_t>> BranchesPast::database(past::Past& past, Transaction& transaction, std::string_view name,
+                                                              Stamp snapshot) {
   std::optional<std::optional<uint32_t>> found;
   past.states().each_as_of(transaction, database_owner, snapshot, [&](BytesView one, BytesView value) {
     if (one == name) found.emplace(number_of(value));
@@ -182,7 +195,8 @@ std::optional<std::optional<uint32_t>> BranchesPast::database(past::Past& past, 
 bool BranchesPast::tells_of(past::Past& past, Transaction& transaction, uint32_t number) {
   bool told = false;
   const BytesView owner(database_owner);
-  past.states().each(transaction, owner, owner.size(), [&](BytesView, BytesView value) { told = told || number_of(value) == number; });
+  past.states().each(transaction, owner, owner.size(),
+                     [&](BytesView, BytesView value) { told = told || number_of(value) == number; });
   return told;
 }
 

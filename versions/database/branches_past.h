@@ -54,9 +54,11 @@ class BranchesPast {
   RecordSet shown(Transaction& transaction, SharedCollection& shared, const Branch& branch, Stamp snapshot) const;
 
   // Whether a database has branches: before that changes. `number`: nullopt: it has none.
-  static void database_changing(past::Past& past, Transaction& transaction, std::string_view name, std::optional<uint32_t> number);
+  static void database_changing(past::Past& past, Transaction& transaction, std::string_view name,
+                                std::optional<uint32_t> number);
   // What the snapshot shows of that, if it is not what is now.
-  static std::optional<std::optional<uint32_t>> database(past::Past& past, Transaction& transaction, std::string_view name, Stamp snapshot);
+  static std::optional<std::optional<uint32_t>> database(past::Past& past, Transaction& transaction, std::string_view name,
+                                                         Stamp snapshot);
   // Whether some snapshot shows that there was the database of this number, by rows that were saved.
   static bool tells_of(past::Past& past, Transaction& transaction, uint32_t number);
 

@@ -12,10 +12,10 @@
 #include "versions/database/databases.h"
 
 using namespace versions;
+using past::DeclaredSnapshot;
 using storage::Collection;
 using storage::Direction;
 using storage::Engine;
-using past::DeclaredSnapshot;
 
 namespace {
 
@@ -46,22 +46,39 @@ class History {
     switch (random_.below(100)) {
       case 0: return reopen(false);
       case 1: return reopen(true);
-      case 2: case 3: case 4: case 5: case 6: case 7: return declare();
-      case 8: case 9: return drop_snapshot();
+      case 2:
+      case 3:
+      case 4:
+      case 5:
+      case 6:
+      case 7: return declare();
+      case 8:
+      case 9: return drop_snapshot();
       case 10: past_->seal(); return;
       case 11: databases_->sweep_snapshots(nullptr); return;
       case 12: return engine_->dedup().drain();
       case 13: return change_index();
-      case 14: case 15: return sweep();
+      case 14:
+      case 15: return sweep();
       case 16: return purge();
-      case 17: case 18: return reset();
-      case 19: case 20: return drop();
-      case 21: case 22: case 23: return create();
+      case 17:
+      case 18: return reset();
+      case 19:
+      case 20: return drop();
+      case 21:
+      case 22:
+      case 23: return create();
       case 24: return rename();
       case 25: return merge();
-      case 32: case 33: return drop_collection();
+      case 32:
+      case 33: return drop_collection();
       case 34: return drop_database();
-      case 26: case 27: case 28: case 29: case 30: case 31: return commit();
+      case 26:
+      case 27:
+      case 28:
+      case 29:
+      case 30:
+      case 31: return commit();
       default: return write();
     }
   }
@@ -201,9 +218,13 @@ class History {
           after.erase(id);
           continue;
         }
-        std::pair<int, std::string> content{static_cast<int>(random_.below(4)), record ? storage::test::edited(random_, after[id].second) : storage::test::words(random_, 30)};
-        if (record) things->update(transaction, *record, *things->find(transaction, *record), document(id, content));
-        else things->insert(transaction, document(id, content));
+        std::pair<int, std::string> content{
+            static_cast<int>(random_.below(4)),
+            record ? storage::test::edited(random_, after[id].second) : storage::test::words(random_, 30)};
+        if (record)
+          things->update(transaction, *record, *things->find(transaction, *record), document(id, content));
+        else
+          things->insert(transaction, document(id, content));
         after[id] = std::move(content);
       }
       if (random_.below(8) == 0) return transaction.rollback();
@@ -298,7 +319,8 @@ class History {
     if (!engine_->catalog().open("shop.things")) return;
     const int id = static_cast<int>(random_.below(ids));
     const bson::Document key = document(id, {});
-    databases_->purge("shop", "things", key["_id"], lost, [&](const auto& work) { return storage::in_transaction(*engine_, work); });
+    databases_->purge("shop", "things", key["_id"], lost,
+                      [&](const auto& work) { return storage::in_transaction(*engine_, work); });
     for (Branches* branches : {&heads_, &committed_}) {
       for (auto& [name, things] : *branches) things.documents.erase(id);
     }
@@ -309,7 +331,8 @@ class History {
   }
 
   static void take(Documents& documents, bson::DocumentView found) {
-    const auto [at, is_new] = documents.emplace(found["_id"].as_int32(), std::pair{found["a"].as_int32(), std::string(found["text"].as_string())});
+    const auto [at, is_new] =
+        documents.emplace(found["_id"].as_int32(), std::pair{found["a"].as_int32(), std::string(found["text"].as_string())});
     CHECK(is_new);
   }
   void check_view(const std::string& ns, const Things& expected) {
@@ -332,7 +355,8 @@ class History {
         const auto cursor = things.scan(transaction, *index, direction);
         cursor->seek({});
         while (cursor->next()) {
-          if (!last.empty()) CHECK((direction == Direction::forward ? BytesView(last) <= cursor->key() : BytesView(last) >= cursor->key()));
+          if (!last.empty())
+            CHECK((direction == Direction::forward ? BytesView(last) <= cursor->key() : BytesView(last) >= cursor->key()));
           last = cursor->key();
           take(by_index, *things.find(transaction, cursor->record()));
         }

@@ -152,7 +152,8 @@ int64_t SharedCollection::records(Transaction& transaction, const View& view) {
       if (const auto* counted = counted_.get(view.state)) known = *counted;
     }
     if (!known) {
-      known = static_cast<int64_t>(store.diff(transaction, View{}, View{.state = view.state}).only_b.count()) - holes_in(transaction, view.state);
+      known = static_cast<int64_t>(store.diff(transaction, View{}, View{.state = view.state}).only_b.count()) -
+              holes_in(transaction, view.state);
       const std::lock_guard lock(mutex_);
       counted_.put(view.state, *known, 32);
     }
@@ -169,7 +170,8 @@ int64_t SharedCollection::records_beyond(Transaction& transaction, const View& o
   RecordSet beyond = store.diff(transaction, other, view).only_b;
   beyond -= store.purged_records(transaction);
   // Those that the other one names too are in no difference; none of them is ever removed.
-  return static_cast<int64_t>(beyond.count()) - std::max<int64_t>(0, holes_in(transaction, view.state) - holes_in(transaction, other.state));
+  return static_cast<int64_t>(beyond.count()) -
+         std::max<int64_t>(0, holes_in(transaction, view.state) - holes_in(transaction, other.state));
 }
 
 int64_t SharedCollection::holes_in(Transaction& transaction, State state) {
@@ -178,9 +180,14 @@ int64_t SharedCollection::holes_in(Transaction& transaction, State state) {
 
 // --- the view
 
-CollectionView::CollectionView(std::shared_ptr<void> database, std::shared_ptr<SharedCollection> shared, std::shared_ptr<storage::StoredCollection> base,
-                               std::string ns, ViewPlace place)
-    : database_(std::move(database)), held_(std::move(shared)), shared_(*held_), base_(std::move(base)), ns_(std::move(ns)), place_(std::move(place)) {}
+CollectionView::CollectionView(std::shared_ptr<void> database, std::shared_ptr<SharedCollection> shared,
+                               std::shared_ptr<storage::StoredCollection> base, std::string ns, ViewPlace place)
+    : database_(std::move(database)),
+      held_(std::move(shared)),
+      shared_(*held_),
+      base_(std::move(base)),
+      ns_(std::move(ns)),
+      place_(std::move(place)) {}
 
 View CollectionView::view(Transaction& transaction) const {
   if (place_.id == BranchId::none) return shared_.view_of(transaction, place_.commit);
@@ -198,20 +205,22 @@ View CollectionView::readable(Transaction& transaction) const {
 }
 
 View CollectionView::writable(Transaction& transaction) const {
-  if (read_only()) throw OperationError(ErrorCode::illegal_operation, "cannot write to " + ns_ + ": " + std::string(read_only_because()));
+  if (read_only())
+    throw OperationError(ErrorCode::illegal_operation, "cannot write to " + ns_ + ": " + std::string(read_only_because()));
   return view(transaction);
 }
 
 namespace {
 
 // Throws DuplicateKey where the view shows another record than `but` under one of the keys.
-void check_unique(Transaction& transaction, BranchStore& store, const View& view, const std::string& ns, const std::vector<Keys>& all,
-                  bson::DocumentView document, RecordId but) {
+void check_unique(Transaction& transaction, BranchStore& store, const View& view, const std::string& ns,
+                  const std::vector<Keys>& all, bson::DocumentView document, RecordId but) {
   for (const Keys& one : all) {
     if (!one.index->spec().unique) continue;
     for (const Bytes& key : one.keys.keys) {
       one.index->claim(transaction, key, static_cast<uint32_t>(view.branch));
-      each_rival(transaction, store, view, *one.index, key, but, [&](RecordId) -> bool { one.index->duplicate(ns, document, key); });
+      each_rival(transaction, store, view, *one.index, key, but,
+                 [&](RecordId) -> bool { one.index->duplicate(ns, document, key); });
     }
   }
 }
@@ -246,7 +255,8 @@ storage::Stored CollectionView::insert(Transaction& transaction, bson::DocumentV
   return {record, stamp, {}};
 }
 
-storage::Updated CollectionView::update(Transaction& transaction, RecordId id, bson::DocumentView before, bson::DocumentView after) {
+storage::Updated CollectionView::update(Transaction& transaction, RecordId id, bson::DocumentView before,
+                                        bson::DocumentView after) {
   storage::StoredCollection& base = shared_.base;
   const View view = writable(transaction);
   const auto before_bytes = static_cast<int64_t>(before.size());
@@ -321,7 +331,8 @@ std::unique_ptr<storage::CollectionScan> CollectionView::scan(Transaction& trans
   return std::make_unique<BackwardScan>(transaction, shared_.store, shared_.base.records(), view);
 }
 
-std::unique_ptr<storage::IndexCursor> CollectionView::scan(Transaction& transaction, const storage::Index& index, Direction direction) {
+std::unique_ptr<storage::IndexCursor> CollectionView::scan(Transaction& transaction, const storage::Index& index,
+                                                           Direction direction) {
   return std::make_unique<LiveIndexCursor>(transaction, shared_.store, readable(transaction),
                                            static_cast<const StoredIndex&>(index).cursor(transaction, direction));
 }
@@ -333,7 +344,9 @@ int64_t CollectionView::record_count() const {
 
 int64_t CollectionView::logical_bytes() const {
   const int64_t records = stored_records();
-  return records == 0 ? 0 : static_cast<int64_t>(static_cast<double>(stored_bytes()) / static_cast<double>(records) * static_cast<double>(record_count()));
+  return records == 0 ? 0
+                      : static_cast<int64_t>(static_cast<double>(stored_bytes()) / static_cast<double>(records) *
+                                             static_cast<double>(record_count()));
 }
 
 void remove_entries(Transaction& transaction, storage::StoredCollection& base, RecordId record, bson::DocumentView document) {

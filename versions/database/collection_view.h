@@ -43,16 +43,16 @@ struct SharedCollection {
 
 // Which state a view is of.
 struct ViewPlace {
-  std::string branch;             // empty: a commit
-  BranchId id = BranchId::none;   // of the branch: another one of the same name is not it
+  std::string branch;            // empty: a commit
+  BranchId id = BranchId::none;  // of the branch: another one of the same name is not it
   CommitNumber commit = 0;
 };
 
 class CollectionView final : public storage::Collection {
  public:
   // `database`: what `shared` refers to. `base`: nullptr where the collection itself owns the view.
-  CollectionView(std::shared_ptr<void> database, std::shared_ptr<SharedCollection> shared, std::shared_ptr<storage::StoredCollection> base, std::string ns,
-                 ViewPlace place);
+  CollectionView(std::shared_ptr<void> database, std::shared_ptr<SharedCollection> shared,
+                 std::shared_ptr<storage::StoredCollection> base, std::string ns, ViewPlace place);
 
   storage::CollectionId id() const override { return shared_.base.id(); }
   std::string ns() const override { return ns_; }
@@ -75,7 +75,8 @@ class CollectionView final : public storage::Collection {
   std::optional<RecordId> find_id(Transaction& transaction, const bson::ValueView& id) override;
   std::optional<Bytes> find_version(Transaction& transaction, const bson::ValueView& id, storage::Stamp generation) override;
   std::unique_ptr<storage::CollectionScan> scan(Transaction& transaction, storage::Direction direction) override;
-  std::unique_ptr<storage::IndexCursor> scan(Transaction& transaction, const storage::Index& index, storage::Direction direction) override;
+  std::unique_ptr<storage::IndexCursor> scan(Transaction& transaction, const storage::Index& index,
+                                             storage::Direction direction) override;
 
   RecordStore& records() override { return shared_.base.records(); }
   std::shared_ptr<storage::Collection> home() const override { return base_; }

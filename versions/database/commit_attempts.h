@@ -1,5 +1,5 @@
-// A commit is run again when somebody changed what it folds since it began. The longer it takes, the surer that is: so from the second attempt on
-// those wait for it who would, and at last all who write to the branch.
+// A commit is run again when somebody changed what it folds since it began. The longer it takes, the surer that is: so from the
+// second attempt on those wait for it who would, and at last all who write to the branch.
 #pragma once
 
 #include "versions/database/branched_database.h"

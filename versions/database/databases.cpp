@@ -34,7 +34,9 @@ Bytes kept_key(uint32_t number, std::string_view name) {
   return key.append(storage::catalog_key(number)).append(name);
 }
 
-[[noreturn]] void damaged() { throw OperationError(ErrorCode::data_corruption_detected, "the list of branched databases can't be read"); }
+[[noreturn]] void damaged() {
+  throw OperationError(ErrorCode::data_corruption_detected, "the list of branched databases can't be read");
+}
 
 struct Row {
   uint32_t number = 0;
@@ -91,7 +93,8 @@ std::string home_of(std::string_view ns) {
 
 }  // namespace
 
-Databases::Databases(storage::Engine& engine, past::Past& past, storage::BranchLog* log) : engine_(engine), log_(log), past_(past) {
+Databases::Databases(storage::Engine& engine, past::Past& past, storage::BranchLog* log)
+    : engine_(engine), log_(log), past_(past) {
   load();
   remove_orphans();
   engine_.catalog().set_view_source(this);
@@ -141,7 +144,8 @@ void Databases::load_kept() {
     }
   }
   for (const KeptRow& row : gone) {
-    storage::in_transaction(engine_, [&](Transaction& transaction) { table_.remove(transaction, kept_key(row.number, row.name)); });
+    storage::in_transaction(engine_,
+                            [&](Transaction& transaction) { table_.remove(transaction, kept_key(row.number, row.name)); });
   }
   for (const KeptRow& row : rows) {
     Kept kept{std::make_shared<BranchedDatabase>(past_.past(), log_, row.name, row.number, nodes_), {}};
@@ -184,7 +188,8 @@ std::shared_ptr<BranchedDatabase> Databases::need(std::string_view db) const {
   auto database = find(name.database);
   if (database) return database;
   throw OperationError(ErrorCode::namespace_not_found,
-                       "database '" + std::string(name.database) + "' has no branches, and there is no snapshot of that name, so there is no '" + std::string(db) + "'");
+                       "database '" + std::string(name.database) +
+                           "' has no branches, and there is no snapshot of that name, so there is no '" + std::string(db) + "'");
 }
 
 // Where the name is that of a branch, a tag or a commit, it isn't one of a snapshot.
@@ -194,7 +199,8 @@ std::optional<Databases::Then> Databases::snapshot_behind(std::string_view db) c
   if (const size_t at = name.ref->find('@'); at != name.ref->npos) {
     const Ref branch = parse_ref(name.ref->substr(0, at)), when = parse_ref(name.ref->substr(at + 1));
     if (!branch.steps.empty() || !when.steps.empty()) {
-      throw OperationError(ErrorCode::bad_value, "'" + std::string(*name.ref) + "' is no branch in a snapshot: neither has a ~ or ^ behind it");
+      throw OperationError(ErrorCode::bad_value,
+                           "'" + std::string(*name.ref) + "' is no branch in a snapshot: neither has a ~ or ^ behind it");
     }
     auto snapshot = past_.find(when.name);
     if (!snapshot) throw OperationError(ErrorCode::namespace_not_found, "there is no snapshot '" + when.name + "'");
@@ -224,17 +230,23 @@ PastViews::BranchThen Databases::branch_of(std::string_view db, const Then& then
   std::optional<uint32_t> number = database ? std::optional(database->number()) : std::nullopt;
   if (const auto other = BranchesPast::database(past_.past(), transaction, name, then.snapshot.stamp)) number = *other;
   const auto unknown = [&] {
-    return OperationError(ErrorCode::namespace_not_found, "there is no '" + std::string(db) + "': in that snapshot the database has no branch '" + then.branch + "'");
+    return OperationError(
+        ErrorCode::namespace_not_found,
+        "there is no '" + std::string(db) + "': in that snapshot the database has no branch '" + then.branch + "'");
   };
   if (!number) {
     if (then.branch != BranchedDatabase::main) throw unknown();
     return {};
   }
   if (!database || database->number() != *number) database = find_kept(*number);
-  if (!database) throw OperationError(ErrorCode::namespace_not_found, "there is no '" + std::string(db) + "': what the database's branches were then is gone");
+  if (!database)
+    throw OperationError(ErrorCode::namespace_not_found,
+                         "there is no '" + std::string(db) + "': what the database's branches were then is gone");
   auto branch = database->branch_then(transaction, then.branch, then.snapshot.stamp);
   if (!branch) throw unknown();
-  return {[database, branch = std::move(*branch), stamp = then.snapshot.stamp](storage::CollectionId collection) { return database->shown_then(collection, branch, stamp); },
+  return {[database, branch = std::move(*branch), stamp = then.snapshot.stamp](storage::CollectionId collection) {
+            return database->shown_then(collection, branch, stamp);
+          },
           then.branch == BranchedDatabase::main};
 }
 
@@ -256,7 +268,8 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
     if (collections.empty()) throw OperationError(ErrorCode::namespace_not_found, "database '" + name + "' does not exist");
     for (const auto& collection : collections) {
       if (storage::collection_of(collection->ns()).starts_with(unfinished_prefix)) {
-        throw OperationError(ErrorCode::object_is_busy, "an aggregation with $out is under way in the database; try again when it is done");
+        throw OperationError(ErrorCode::object_is_busy,
+                             "an aggregation with $out is under way in the database; try again when it is done");
       }
     }
     std::erase_if(collections, [](const auto& collection) { return !has_versions(*collection); });
@@ -323,7 +336,8 @@ std::vector<std::shared_ptr<storage::Collection>> Databases::collections(std::st
     auto base = std::dynamic_pointer_cast<StoredCollection>(one);
     if (!base) continue;
     const std::string own = base->ns();
-    auto view = database->view(transaction, ref, std::string(db) + "." + std::string(storage::collection_of(own)), std::move(base));
+    auto view =
+        database->view(transaction, ref, std::string(db) + "." + std::string(storage::collection_of(own)), std::move(base));
     if (view) views.push_back(std::move(view));
   }
   return views;
@@ -331,11 +345,13 @@ std::vector<std::shared_ptr<storage::Collection>> Databases::collections(std::st
 
 std::string Databases::home(std::string_view ns) {
   const std::string_view db = storage::database_of(ns);
-  if (snapshot_behind(db)) throw OperationError(ErrorCode::illegal_operation, "cannot write to " + std::string(ns) + ": a snapshot is read-only");
+  if (snapshot_behind(db))
+    throw OperationError(ErrorCode::illegal_operation, "cannot write to " + std::string(ns) + ": a snapshot is read-only");
   const auto database = need(db);
   Transaction transaction(engine_, Transaction::Mode::read);
   if (!database->place(transaction, parse_ref(*split_name(db).ref)).branch) {
-    throw OperationError(ErrorCode::illegal_operation, "cannot write to " + std::string(ns) + ": only branches can be written to");
+    throw OperationError(ErrorCode::illegal_operation,
+                         "cannot write to " + std::string(ns) + ": only branches can be written to");
   }
   return home_of(ns);
 }
@@ -355,7 +371,8 @@ bool Databases::anybody_has(std::string_view db, const storage::Collection& coll
 }
 
 BranchedDatabase::Lost Databases::lost() const {
-  return [log = log_](Transaction& transaction, storage::CollectionId collection, RecordId record, Stamp generation, BytesView content) {
+  return [log = log_](Transaction& transaction, storage::CollectionId collection, RecordId record, Stamp generation,
+                      BytesView content) {
     if (log) log->content_lost(transaction, collection, record, {generation, Bytes(content)});
   };
 }
@@ -367,7 +384,8 @@ void Databases::drop_branch(BranchedDatabase& database, const std::string& name)
 
 bool Databases::change(std::string_view db, const std::function<bool(Transaction&, BranchedDatabase&, const Branch&)>& work) {
   const auto database = need(db);
-  return storage::in_transaction(engine_, [&](Transaction& transaction) { return work(transaction, *database, database->branch(transaction, ref_of(db))); });
+  return storage::in_transaction(
+      engine_, [&](Transaction& transaction) { return work(transaction, *database, database->branch(transaction, ref_of(db))); });
 }
 
 bool Databases::make(std::string_view db, const storage::Collection& collection) {
@@ -388,10 +406,13 @@ void Databases::gone(const storage::Collection& collection) {
 
 void Databases::check_alone(std::string_view db, std::string_view what) {
   const DatabaseName name = split_name(db);
-  if (snapshot_behind(db)) throw OperationError(ErrorCode::illegal_operation, std::string(what) + " isn't possible in " + std::string(db) + ": a snapshot is read-only");
+  if (snapshot_behind(db))
+    throw OperationError(ErrorCode::illegal_operation,
+                         std::string(what) + " isn't possible in " + std::string(db) + ": a snapshot is read-only");
   if (name.ref) need(db);
   if (!find(name.database)) return;
-  throw OperationError(ErrorCode::illegal_operation, std::string(what) + " isn't supported in a database that has branches: " + std::string(name.database));
+  throw OperationError(ErrorCode::illegal_operation,
+                       std::string(what) + " isn't supported in a database that has branches: " + std::string(name.database));
 }
 
 void Databases::created(StoredCollection& collection) {
@@ -435,7 +456,8 @@ void Databases::dropped(std::string_view db) {
     const Bytes key = kept_key(database->number(), db);
     if (const auto row = table_.get(transaction, key)) {
       kept.emplace(Kept{database, {}});
-      for (const storage::CollectionId id : read_kept(key, *row).collections) kept->collections.push_back(engine_.catalog().stored(id));
+      for (const storage::CollectionId id : read_kept(key, *row).collections)
+        kept->collections.push_back(engine_.catalog().stored(id));
     }
   }
   {
@@ -483,13 +505,16 @@ void Databases::forget_kept() {
     }
     {
       const std::unique_lock lock(mutex_);
-      if (shown) kept_.at(number).collections = kept.collections;
-      else kept_.erase(number);
+      if (shown)
+        kept_.at(number).collections = kept.collections;
+      else
+        kept_.erase(number);
     }
     if (!shown) {
       const auto own = kept.database->table_names();
       tables.insert(tables.end(), own.begin(), own.end());
-      storage::in_transaction(engine_, [&](Transaction& transaction) { table_.remove(transaction, kept_key(number, kept.database->name())); });
+      storage::in_transaction(
+          engine_, [&](Transaction& transaction) { table_.remove(transaction, kept_key(number, kept.database->name())); });
     }
     for (const std::string& table : tables) engine_.drop_table(table);
   }

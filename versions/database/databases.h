@@ -23,9 +23,9 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   // nullptr: it has no branches.
   std::shared_ptr<BranchedDatabase> find(std::string_view name) const;
   std::vector<std::shared_ptr<BranchedDatabase>> all() const;
-  // The same as find, and makes it one that has where it isn't: its documents become main's first commit. Readers that are in it meet
-  // QueryPlanKilled at their next batch. Throws NamespaceNotFound where there is no such database, IllegalOperation where it can't
-  // have branches.
+  // The same as find, and makes it one that has where it isn't: its documents become main's first commit. Readers that are in it
+  // meet QueryPlanKilled at their next batch. Throws NamespaceNotFound where there is no such database, IllegalOperation where it
+  // can't have branches.
   struct Begun {
     std::shared_ptr<BranchedDatabase> database;
     bool is_new = false;  // it had none before this call
@@ -37,12 +37,12 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   // Whatever isn't committed there. Nobody else may write to the branch.
   void drop_branch(BranchedDatabase& database, const std::string& name);
 
-  // Takes the document out of all branches, commits and snapshots (BranchedDatabase::purge), or where the collection has no versions, out of it and
-  // all snapshots. Returns how many contents that were. `in_transaction` runs it. Throws NamespaceNotFound where there is no such collection,
-  // IllegalOperation in `local`.
+  // Takes the document out of all branches, commits and snapshots (BranchedDatabase::purge), or where the collection has no
+  // versions, out of it and all snapshots. Returns how many contents that were. `in_transaction` runs it. Throws
+  // NamespaceNotFound where there is no such collection, IllegalOperation in `local`.
   using InTransaction = std::function<uint64_t(const std::function<uint64_t(Transaction&)>& work)>;
-  uint64_t purge(const std::string& db, const std::string& collection, const bson::ValueView& id, const BranchedDatabase::Lost& lost,
-                 const InTransaction& in_transaction);
+  uint64_t purge(const std::string& db, const std::string& collection, const bson::ValueView& id,
+                 const BranchedDatabase::Lost& lost, const InTransaction& in_transaction);
 
   // Of the whole server (past::Snapshots::declare). `interrupted` is asked while it waits for writes that were begun before.
   past::DeclaredSnapshot declare_snapshot(const std::string& name, const std::function<void()>& interrupted);
@@ -96,10 +96,11 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
     std::string branch;
   };
   std::optional<Then> snapshot_behind(std::string_view db) const;
-  // What its collections show; anything where the database had no branches. Throws NamespaceNotFound for a branch that wasn't there.
+  // What its collections show; anything where the database had no branches. Throws NamespaceNotFound for a branch that wasn't
+  // there.
   PastViews::BranchThen branch_of(std::string_view db, const Then& then) const;
-  uint64_t purge_unversioned(Transaction& transaction, const std::string& db, storage::StoredCollection& collection, const bson::ValueView& id,
-                             const BranchedDatabase::Lost& lost) const;
+  uint64_t purge_unversioned(Transaction& transaction, const std::string& db, storage::StoredCollection& collection,
+                             const bson::ValueView& id, const BranchedDatabase::Lost& lost) const;
   void purge_again(const std::string& db, const storage::BranchChange& change);
   void tell_of_snapshot(Transaction& transaction, const bson::Document& command) const;
   // False: they are about branches.

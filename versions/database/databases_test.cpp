@@ -35,8 +35,7 @@ bson::Document document(int id, int a, int u) {
 }
 
 void put_into(Documents& documents, bson::DocumentView found) {
-  const auto [at, is_new] =
-      documents.emplace(found["_id"].as_int32(), std::pair{found["a"].as_int32(), found["u"].as_int32()});
+  const auto [at, is_new] = documents.emplace(found["_id"].as_int32(), std::pair{found["a"].as_int32(), found["u"].as_int32()});
   CHECK(is_new);
 }
 
@@ -45,8 +44,9 @@ class History {
   explicit History(uint64_t seed) : random_(seed), directory_(std::make_unique<storage::TemporaryDirectory>()) {
     open();
     engine_->catalog().create("shop.things", {});
-    engine_->catalog().create_indexes(collection("main"), {storage::parse_index_spec(bson::json("{key: {a: 1}, name: 'a'}")),
-                                                           storage::parse_index_spec(bson::json("{key: {u: 1}, name: 'u', unique: true}"))});
+    engine_->catalog().create_indexes(collection("main"),
+                                      {storage::parse_index_spec(bson::json("{key: {a: 1}, name: 'a'}")),
+                                       storage::parse_index_spec(bson::json("{key: {u: 1}, name: 'u', unique: true}"))});
     heads_["main"];
     for (uint64_t left = random_.below(2) * 10; left > 0; --left) write();
     databases_->find_or_begin("shop", {});
@@ -112,8 +112,10 @@ class History {
     const std::string name = branch();
     const auto things = collection(name);
     Documents& head = heads_[name].documents;
-    const int id = static_cast<int>(random_.below(30)), a = static_cast<int>(random_.below(4)), u = static_cast<int>(random_.below(40));
-    const bool taken = std::any_of(head.begin(), head.end(), [&](const auto& one) { return one.first != id && one.second.second == u; });
+    const int id = static_cast<int>(random_.below(30)), a = static_cast<int>(random_.below(4)),
+              u = static_cast<int>(random_.below(40));
+    const bool taken =
+        std::any_of(head.begin(), head.end(), [&](const auto& one) { return one.first != id && one.second.second == u; });
     const bson::Document after = document(id, a, u);
     const bool remove = random_.below(3) == 0, keep = random_.below(10) == 0;
     bool refused = false;
@@ -122,15 +124,20 @@ class History {
       const auto record = things->find_id(transaction, after["_id"]);
       CHECK(record.has_value() == head.contains(id));
       try {
-        if (!record) things->insert(transaction, after);
-        else if (remove) things->remove(transaction, *record, *things->find(transaction, *record));
-        else things->update(transaction, *record, *things->find(transaction, *record), after);
+        if (!record)
+          things->insert(transaction, after);
+        else if (remove)
+          things->remove(transaction, *record, *things->find(transaction, *record));
+        else
+          things->update(transaction, *record, *things->find(transaction, *record), after);
       } catch (const base::OperationError& error) {
         CHECK(error.code() == base::ErrorCode::duplicate_key);
         refused = true;
       }
-      if (keep) transaction.rollback();
-      else transaction.commit();
+      if (keep)
+        transaction.rollback();
+      else
+        transaction.commit();
     }
     CHECK(refused == (taken && !(head.contains(id) && remove)));
     if (refused || keep) return;
@@ -150,8 +157,10 @@ class History {
 
   void make_collection() {
     const std::string name = branch();
-    if (heads_[name].there) CHECK_THROWS_AS(engine_->catalog().create(ns(name), {}), base::OperationError);
-    else engine_->catalog().create(ns(name), {});
+    if (heads_[name].there)
+      CHECK_THROWS_AS(engine_->catalog().create(ns(name), {}), base::OperationError);
+    else
+      engine_->catalog().create(ns(name), {});
     heads_[name].there = true;
   }
 
@@ -160,7 +169,8 @@ class History {
     auto at = commits_.begin();
     std::advance(at, static_cast<long>(random_.below(commits_.size())));
     const std::string name = branch();
-    storage::in_transaction(*engine_, [&](Transaction& transaction) { database().reset(transaction, name, {.name = at->first}, nobody_asks); });
+    storage::in_transaction(
+        *engine_, [&](Transaction& transaction) { database().reset(transaction, name, {.name = at->first}, nobody_asks); });
     heads_[name] = committed_[name] = at->second;
   }
 
@@ -183,9 +193,7 @@ class History {
   void drop() {
     const std::string name = branch();
     if (name == "main") return;
-    storage::in_transaction(*engine_, [&](Transaction& transaction) {
-      database().drop(transaction, name, nobody_asks);
-    });
+    storage::in_transaction(*engine_, [&](Transaction& transaction) { database().drop(transaction, name, nobody_asks); });
     database().forget_views(name);
     heads_.erase(name);
     committed_.erase(name);
@@ -208,7 +216,8 @@ class History {
         const auto cursor = things.scan(transaction, *index, direction);
         cursor->seek({});
         while (cursor->next()) {
-          if (!last.empty()) CHECK((direction == Direction::forward ? BytesView(last) <= cursor->key() : BytesView(last) >= cursor->key()));
+          if (!last.empty())
+            CHECK((direction == Direction::forward ? BytesView(last) <= cursor->key() : BytesView(last) >= cursor->key()));
           last = cursor->key();
           put_into(by_index, *things.find(transaction, cursor->record()));
         }
@@ -216,7 +225,8 @@ class History {
       }
     }
     CHECK(things.record_count() == static_cast<int64_t>(expected.size()));
-    for (int id = 0; id < 30; ++id) CHECK(things.find_id(transaction, document(id, 0, 0)["_id"]).has_value() == expected.contains(id));
+    for (int id = 0; id < 30; ++id)
+      CHECK(things.find_id(transaction, document(id, 0, 0)["_id"]).has_value() == expected.contains(id));
   }
 
   base::Random random_;
@@ -288,8 +298,10 @@ struct Shop : test::Shop {
     change([&](Transaction& transaction) {
       const bson::Document after = document(id, a, id);
       const auto record = things->find_id(transaction, after["_id"]);
-      if (record) things->update(transaction, *record, *things->find(transaction, *record), after);
-      else things->insert(transaction, after);
+      if (record)
+        things->update(transaction, *record, *things->find(transaction, *record), after);
+      else
+        things->insert(transaction, after);
     });
   }
   CommitNumber commit(const std::string& branch) {
@@ -343,7 +355,8 @@ TEST_CASE("a collection that is dropped on a branch is gone there, and by a merg
   CHECK(shop.count("shop.sold") == 1);
 }
 
-TEST_CASE("documents of a collection that was made anew are counted after a merge, whatever was removed before there were branches") {
+TEST_CASE(
+    "documents of a collection that was made anew are counted after a merge, whatever was removed before there were branches") {
   Shop shop(10);
   CHECK(shop.count("shop.sold") == 3);
   CHECK(shop.engine.catalog().drop("shop@dev.sold"));
@@ -407,7 +420,8 @@ TEST_CASE("a collection that no branch and no commit has any more leaves no tabl
   const auto id = shop.engine.catalog().open("shop@dev.new")->id();
   const auto tables = [&] {
     const std::vector<std::string> names = shop.engine.table_names();
-    return std::count_if(names.begin(), names.end(), [&](const std::string& name) { return name.find("-" + std::to_string(id) + "-") != name.npos; });
+    return std::count_if(names.begin(), names.end(),
+                         [&](const std::string& name) { return name.find("-" + std::to_string(id) + "-") != name.npos; });
   };
   CHECK(tables() > 0);
   CHECK_FALSE(shop.engine.catalog().drop_unowned("shop.new"));
@@ -479,13 +493,16 @@ TEST_CASE("a view that was opened while its branch was dropped is not that of th
   CHECK(engine.catalog().open("shop@dev.things")->record_count() == 1);
 }
 
-TEST_CASE("of many views those are forgotten that nobody holds or asked for lately, and who holds one learns that its branch is gone") {
+TEST_CASE(
+    "of many views those are forgotten that nobody holds or asked for lately, and who holds one learns that its branch is gone") {
   test::Shop shop;
   shop.begin();
   KnownViews views(10);
   const auto name = [](int i) { return "b" + std::to_string(i); };
   const auto add = [&](int i) {  // of a state: the database itself doesn't keep it
-    return views.add(name(i), name(i), std::dynamic_pointer_cast<CollectionView>(shop.engine.catalog().open("shop@main~0.things")), [] { return true; });
+    return views.add(name(i), name(i),
+                     std::dynamic_pointer_cast<CollectionView>(shop.engine.catalog().open("shop@main~0.things")),
+                     [] { return true; });
   };
   const auto held = add(0);
   const std::weak_ptr<Collection> first = add(1), asked_for = add(2);
@@ -519,8 +536,10 @@ TEST_CASE("who writes a document that is purged at the same time conflicts, with
       if (there) shop.change([&](Transaction& transaction) { shop.things->insert(transaction, one); });
       Transaction writer(shop.engine, Transaction::Mode::write);
       const auto write = [&] {
-        if (there) shop.things->update(writer, *shop.things->find_id(writer, one["_id"]), one, document(1, 1, 7));
-        else shop.things->insert(writer, one);
+        if (there)
+          shop.things->update(writer, *shop.things->find_id(writer, one["_id"]), one, document(1, 1, 7));
+        else
+          shop.things->insert(writer, one);
       };
       uint64_t purged = 0;
       const auto purge = [&] {

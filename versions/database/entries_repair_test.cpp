@@ -22,7 +22,8 @@ struct Damaged : test::Shop {
     create_dev();
     const auto dev = engine.catalog().open("shop@dev.things");
     changed = storage::in_transaction(engine, [&](Transaction& transaction) {
-      return dev->update(transaction, first[1], *dev->find(transaction, first[1], nullptr), json("{_id: 1, text: 'changed'}")).record;
+      return dev->update(transaction, first[1], *dev->find(transaction, first[1], nullptr), json("{_id: 1, text: 'changed'}"))
+          .record;
     });
     added = insert("shop@dev.things", 4);
     commit("dev");
@@ -32,12 +33,17 @@ struct Damaged : test::Shop {
   RecordId insert(const std::string& ns, int id) {
     const auto collection = engine.catalog().open(ns);
     return storage::in_transaction(engine, [&](Transaction& transaction) {
-      return collection->insert(transaction, json("{_id: " + std::to_string(id) + ", text: 'of document " + std::to_string(id) + "'}")).id;
+      return collection
+          ->insert(transaction, json("{_id: " + std::to_string(id) + ", text: 'of document " + std::to_string(id) + "'}"))
+          .id;
     });
   }
   CommitNumber commit(const std::string& branch) {
-    while (storage::in_transaction(engine, [&](Transaction& transaction) { return database->prepare_commit(transaction, branch); })) {}
-    return storage::in_transaction(engine, [&](Transaction& transaction) { return database->commit(transaction, branch, {}); })->number;
+    while (storage::in_transaction(engine,
+                                   [&](Transaction& transaction) { return database->prepare_commit(transaction, branch); })) {
+    }
+    return storage::in_transaction(engine, [&](Transaction& transaction) { return database->commit(transaction, branch, {}); })
+        ->number;
   }
 
   const storage::StoredIndex& id_index() { return *dynamic_cast<storage::StoredCollection&>(*things).stored_indexes()->front(); }
@@ -60,7 +66,8 @@ struct Damaged : test::Shop {
 
   storage::RepairReport repair() {
     const auto versions = database->entries_to_repair(things->id());
-    return storage::repair_collection(engine, things, false, [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
+    return storage::repair_collection(
+        engine, things, false, [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
   }
   std::map<int, RecordId> found(const std::string& ns) {
     Transaction transaction(engine, Transaction::Mode::read);
@@ -97,10 +104,13 @@ TEST_CASE("repair makes missing entries of _id, each with the commit that its ve
   CHECK(report.after.valid);
   CHECK(report.inserted_keys == 3);
   CHECK(report.removed_keys + report.removed_records + report.moved_documents == 0);
-  CHECK(shop.found("shop.things") == std::map<int, RecordId>{{1, shop.first[1]}, {2, shop.first[2]}, {3, shop.first[3]}, {5, shop.pending}});
-  CHECK(shop.found("shop@dev.things") == std::map<int, RecordId>{{1, shop.changed}, {2, shop.first[2]}, {3, shop.first[3]}, {4, shop.added}});
+  CHECK(shop.found("shop.things") ==
+        std::map<int, RecordId>{{1, shop.first[1]}, {2, shop.first[2]}, {3, shop.first[3]}, {5, shop.pending}});
+  CHECK(shop.found("shop@dev.things") ==
+        std::map<int, RecordId>{{1, shop.changed}, {2, shop.first[2]}, {3, shop.first[3]}, {4, shop.added}});
   Transaction transaction(shop.engine, Transaction::Mode::read);
-  CHECK(shop.store().history(transaction, Damaged::key_of(1)).front().commit == shop.database->branch(transaction, {.name = "dev"}).head);
+  CHECK(shop.store().history(transaction, Damaged::key_of(1)).front().commit ==
+        shop.database->branch(transaction, {.name = "dev"}).head);
   CHECK(shop.store().history(transaction, Damaged::key_of(5)).front().commit == 0);
 }
 

@@ -13,8 +13,8 @@ std::shared_ptr<CollectionView> KnownViews::find(std::string_view ns) const {
   return found->second.view;
 }
 
-std::shared_ptr<CollectionView> KnownViews::add(const std::string& ns, const std::string& branch, std::shared_ptr<CollectionView> view,
-                                                const std::function<bool()>& is_now) {
+std::shared_ptr<CollectionView> KnownViews::add(const std::string& ns, const std::string& branch,
+                                                std::shared_ptr<CollectionView> view, const std::function<bool()>& is_now) {
   const std::lock_guard lock(mutex_);
   if (const auto found = views_.find(ns); found != views_.end() && !found->second.view->dropped()) return found->second.view;
   if (!is_now()) return view;

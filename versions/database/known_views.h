@@ -23,8 +23,10 @@ class KnownViews {
 
   // nullptr: none, or one whose branch is gone.
   std::shared_ptr<CollectionView> find(std::string_view ns) const;
-  // Remembers the view, if `is_now` then says that its branch is there, and returns it; the one that is known already, where there is one.
-  std::shared_ptr<CollectionView> add(const std::string& ns, const std::string& branch, std::shared_ptr<CollectionView> view, const std::function<bool()>& is_now);
+  // Remembers the view, if `is_now` then says that its branch is there, and returns it; the one that is known already, where
+  // there is one.
+  std::shared_ptr<CollectionView> add(const std::string& ns, const std::string& branch, std::shared_ptr<CollectionView> view,
+                                      const std::function<bool()>& is_now);
   // The branch is gone, and so are its views.
   void drop(const std::string& branch);
   // So is the collection, of all branches. Views say so by themselves.

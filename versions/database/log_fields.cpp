@@ -4,7 +4,9 @@ namespace versions::log {
 
 namespace {
 
-bson::Timestamp timestamp(Stamp stamp) { return {static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)}; }
+bson::Timestamp timestamp(Stamp stamp) {
+  return {static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)};
+}
 
 bson::ValueView field_of(bson::DocumentView command, std::string_view field, bson::Type type) {
   const auto value = command.find(field);
@@ -14,10 +16,14 @@ bson::ValueView field_of(bson::DocumentView command, std::string_view field, bso
 
 }  // namespace
 
-void refuse(const std::string& what) { throw base::OperationError(base::ErrorCode::data_corruption_detected, what); }
+void refuse(const std::string& what) {
+  throw base::OperationError(base::ErrorCode::data_corruption_detected, what);
+}
 
 void append(bson::Builder& command, const Commit& commit, const CommitInfo& info) {
-  command.append("time", bson::Date{commit.time_ms}).append("metadata", bson::Binary{0, commit.metadata}).append("id", id(commit));
+  command.append("time", bson::Date{commit.time_ms})
+      .append("metadata", bson::Binary{0, commit.metadata})
+      .append("id", id(commit));
   if (info.trees.empty()) return;
   auto trees = command.array("trees");
   for (const auto& [label, kind] : info.trees) {
@@ -28,7 +34,9 @@ void append(bson::Builder& command, const Commit& commit, const CommitInfo& info
   }
 }
 
-void append(bson::Builder& command, std::string_view field, Stamp stamp) { command.append(field, timestamp(stamp)); }
+void append(bson::Builder& command, std::string_view field, Stamp stamp) {
+  command.append(field, timestamp(stamp));
+}
 
 void append(bson::Builder& command, const Held& held) {
   append(command, "below", held.below);
@@ -46,7 +54,9 @@ CommitInfo commit_info(bson::DocumentView command) {
   return info;
 }
 
-TreeKind tree_kind(bson::DocumentView command) { return read_tree_kind(object(command, "tree")); }
+TreeKind tree_kind(bson::DocumentView command) {
+  return read_tree_kind(object(command, "tree"));
+}
 
 Held held(bson::DocumentView command) {
   Held held{.below = stamp(command, "below")};
@@ -57,13 +67,19 @@ Held held(bson::DocumentView command) {
   return held;
 }
 
-std::string text(bson::DocumentView command, std::string_view field) { return std::string(field_of(command, field, bson::Type::string).as_string()); }
-bson::DocumentView object(bson::DocumentView command, std::string_view field) { return field_of(command, field, bson::Type::object).as_document(); }
+std::string text(bson::DocumentView command, std::string_view field) {
+  return std::string(field_of(command, field, bson::Type::string).as_string());
+}
+bson::DocumentView object(bson::DocumentView command, std::string_view field) {
+  return field_of(command, field, bson::Type::object).as_document();
+}
 BytesView binary(const bson::ValueView& value) {
   if (value.type() != bson::Type::binary) refuse("a name in a change of branches can't be read");
   return value.as_binary().bytes;
 }
-BytesView binary(bson::DocumentView command, std::string_view field) { return binary(command.find(field)); }
+BytesView binary(bson::DocumentView command, std::string_view field) {
+  return binary(command.find(field));
+}
 
 RetentionPolicy retention(bson::DocumentView command) {
   RetentionPolicy policy;
@@ -73,9 +89,15 @@ RetentionPolicy retention(bson::DocumentView command) {
   return policy;
 }
 
-bson::DocumentView array(bson::DocumentView command, std::string_view field) { return field_of(command, field, bson::Type::array).as_document(); }
-Stamp stamp(bson::DocumentView command, std::string_view field) { return field_of(command, field, bson::Type::timestamp).as_timestamp().packed(); }
-int64_t number(bson::DocumentView command, std::string_view field) { return field_of(command, field, bson::Type::int32).as_int32(); }
+bson::DocumentView array(bson::DocumentView command, std::string_view field) {
+  return field_of(command, field, bson::Type::array).as_document();
+}
+Stamp stamp(bson::DocumentView command, std::string_view field) {
+  return field_of(command, field, bson::Type::timestamp).as_timestamp().packed();
+}
+int64_t number(bson::DocumentView command, std::string_view field) {
+  return field_of(command, field, bson::Type::int32).as_int32();
+}
 
 CommitNumber commit(Transaction& transaction, const VersionGraph& graph, const bson::ValueView& id) {
   const auto found = graph.find(transaction, base::to_hex(binary(id)));

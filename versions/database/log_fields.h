@@ -7,7 +7,9 @@
 namespace versions::log {
 
 // A commit's id, on every machine.
-inline bson::Binary id(const Commit& commit) { return {0, view(commit.id)}; }
+inline bson::Binary id(const Commit& commit) {
+  return {0, view(commit.id)};
+}
 
 // {…, time, metadata, id} of the commit that was made, and {…, trees} where it was made with any.
 void append(bson::Builder& command, const Commit& commit, const CommitInfo& info = {});

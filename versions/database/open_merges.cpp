@@ -24,7 +24,9 @@ Bytes decisions_key(BranchId branch, storage::CollectionId collection) {
   return key;
 }
 
-[[noreturn]] void damaged() { throw OperationError(ErrorCode::data_corruption_detected, "a row of a merge that is under way can't be read"); }
+[[noreturn]] void damaged() {
+  throw OperationError(ErrorCode::data_corruption_detected, "a row of a merge that is under way can't be read");
+}
 
 CommitNumber take_commit(BytesView& row) {
   const auto number = base::take_varint(row);
@@ -34,7 +36,8 @@ CommitNumber take_commit(BytesView& row) {
 
 Decision read_decision(BytesView row) {
   Decision decision;
-  if (row.size() < 1 + decision.sides.size() || static_cast<uint8_t>(row[0]) > static_cast<uint8_t>(Decision::Take::document)) damaged();
+  if (row.size() < 1 + decision.sides.size() || static_cast<uint8_t>(row[0]) > static_cast<uint8_t>(Decision::Take::document))
+    damaged();
   decision.take = static_cast<Decision::Take>(row[0]);
   std::copy_n(row.begin() + 1, decision.sides.size(), decision.sides.begin());
   decision.document = row.substr(1 + decision.sides.size());
@@ -59,10 +62,12 @@ void OpenMerges::begin(Transaction& transaction, BranchId branch, const OpenMerg
   base::append_varint(row, merge.from);
   row += merge.request.bytes();
   if (table_.insert(transaction, branch_key(branch), row)) return;
-  throw OperationError(ErrorCode::illegal_operation, "a merge is under way on the branch: continueMerge or abortMerge come first");
+  throw OperationError(ErrorCode::illegal_operation,
+                       "a merge is under way on the branch: continueMerge or abortMerge come first");
 }
 
-void OpenMerges::decide(Transaction& transaction, BranchId branch, storage::CollectionId collection, BytesView key, const Decision& decision) {
+void OpenMerges::decide(Transaction& transaction, BranchId branch, storage::CollectionId collection, BytesView key,
+                        const Decision& decision) {
   const auto row = table_.get(transaction, branch_key(branch));
   if (!row) throw OperationError(ErrorCode::illegal_operation, "no merge is under way on the branch");
   table_.put(transaction, branch_key(branch), Bytes(*row));
@@ -88,7 +93,8 @@ bool OpenMerges::end(Transaction& transaction, BranchId branch) {
   std::vector<Bytes> gone;
   {
     TableCursor cursor = table_.cursor(transaction);
-    for (bool on = cursor.seek(prefix); on && cursor.key().starts_with(prefix); on = cursor.next()) gone.emplace_back(cursor.key());
+    for (bool on = cursor.seek(prefix); on && cursor.key().starts_with(prefix); on = cursor.next())
+      gone.emplace_back(cursor.key());
   }
   for (const Bytes& key : gone) table_.remove(transaction, key);
   return !gone.empty();

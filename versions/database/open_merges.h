@@ -27,7 +27,8 @@ class OpenMerges {
   // Throws IllegalOperation where the branch has one.
   void begin(Transaction& transaction, BranchId branch, const OpenMerge& merge);
   // Conflicts with whoever ends the merge at the same time. Throws IllegalOperation where there is none.
-  void decide(Transaction& transaction, BranchId branch, storage::CollectionId collection, BytesView key, const Decision& decision);
+  void decide(Transaction& transaction, BranchId branch, storage::CollectionId collection, BytesView key,
+              const Decision& decision);
   Decisions decisions(Transaction& transaction, BranchId branch, storage::CollectionId collection) const;
   // False: there was none.
   bool end(Transaction& transaction, BranchId branch);

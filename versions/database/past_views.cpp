@@ -25,8 +25,8 @@ std::shared_ptr<const PastViews::Entries> PastViews::entries(const past::Declare
   return entries;
 }
 
-std::shared_ptr<storage::Collection> PastViews::open(const past::DeclaredSnapshot& snapshot, std::string_view ns, const std::string& home,
-                                                     const FindBranch& find_branch) {
+std::shared_ptr<storage::Collection> PastViews::open(const past::DeclaredSnapshot& snapshot, std::string_view ns,
+                                                     const std::string& home, const FindBranch& find_branch) {
   const std::string name = std::to_string(snapshot.number) + " " + std::string(ns);
   {
     std::lock_guard lock(mutex_);
@@ -47,7 +47,8 @@ std::shared_ptr<storage::Collection> PastViews::open(const past::DeclaredSnapsho
   return view;
 }
 
-std::vector<std::shared_ptr<storage::Collection>> PastViews::collections(const past::DeclaredSnapshot& snapshot, std::string_view db, std::string_view home,
+std::vector<std::shared_ptr<storage::Collection>> PastViews::collections(const past::DeclaredSnapshot& snapshot,
+                                                                         std::string_view db, std::string_view home,
                                                                          const FindBranch& find_branch) {
   std::vector<std::shared_ptr<storage::Collection>> views;
   const BranchThen branch = find_branch ? find_branch() : BranchThen();

@@ -27,10 +27,11 @@ class PastViews {
   // Asked for where it isn't known yet.
   using FindBranch = std::function<BranchThen()>;
   // `ns` is what it is called now, `home` what it was called then. nullptr: there was none. Not inside a transaction.
-  std::shared_ptr<storage::Collection> open(const past::DeclaredSnapshot& snapshot, std::string_view ns, const std::string& home, const FindBranch& find_branch = nullptr);
+  std::shared_ptr<storage::Collection> open(const past::DeclaredSnapshot& snapshot, std::string_view ns, const std::string& home,
+                                            const FindBranch& find_branch = nullptr);
   // Those of the database `home`, by name.
-  std::vector<std::shared_ptr<storage::Collection>> collections(const past::DeclaredSnapshot& snapshot, std::string_view db, std::string_view home,
-                                                                const FindBranch& find_branch = nullptr);
+  std::vector<std::shared_ptr<storage::Collection>> collections(const past::DeclaredSnapshot& snapshot, std::string_view db,
+                                                                std::string_view home, const FindBranch& find_branch = nullptr);
 
  private:
   using Entries = std::map<std::string, storage::CollectionEntry, std::less<>>;  // by ns
@@ -38,7 +39,8 @@ class PastViews {
 
   past::Past& past_;
   std::mutex mutex_;
-  base::Lru<uint64_t, std::shared_ptr<const Entries>> entries_{4096};  // of snapshots; by collections. What they say never changes.
+  base::Lru<uint64_t, std::shared_ptr<const Entries>> entries_{
+      4096};  // of snapshots; by collections. What they say never changes.
   base::Lru<std::string, std::shared_ptr<past::PastCollection>> views_{256};
 };
 

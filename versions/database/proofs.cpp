@@ -1,4 +1,5 @@
-// BranchedDatabase: what commits' trees are for: proofs, and whether commits are what their ids say; and what becomes of their nodes.
+// BranchedDatabase: what commits' trees are for: proofs, and whether commits are what their ids say; and what becomes of their
+// nodes.
 #include "bson/builder.h"
 #include "bson/keystring.h"
 #include "versions/database/branched_database.h"
@@ -8,7 +9,8 @@ namespace versions {
 using base::ErrorCode;
 using base::OperationError;
 
-CommitProof BranchedDatabase::prove(Transaction& transaction, CommitNumber commit, std::string_view collection, const bson::ValueView& id) {
+CommitProof BranchedDatabase::prove(Transaction& transaction, CommitNumber commit, std::string_view collection,
+                                    const bson::ValueView& id) {
   const auto lock = in_use();
   bson::KeyString key;
   key.append(id);
@@ -20,7 +22,8 @@ BranchedDatabase::Verified BranchedDatabase::verify(Transaction& transaction, Co
   const auto lock = in_use();
   Verified verified{versions::verify(transaction, branches_, commit, deep, damage_max, interrupted), {}};
   const auto tell = [&](size_t collection, Bytes key, std::string what) {
-    if (verified.damaged++ < damage_max) verified.damage.push_back({.collection = collection, .node = {}, .key = std::move(key), .what = std::move(what)});
+    if (verified.damaged++ < damage_max)
+      verified.damage.push_back({.collection = collection, .node = {}, .key = std::move(key), .what = std::move(what)});
   };
   for (size_t i = 0; i < in_order_.size(); ++i) {
     SharedCollection& shared = *in_order_[i];

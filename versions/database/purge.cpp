@@ -11,8 +11,8 @@ using base::ErrorCode;
 using base::OperationError;
 using storage::StoredCollection;
 
-uint64_t Databases::purge(const std::string& db, const std::string& collection, const bson::ValueView& id, const BranchedDatabase::Lost& lost,
-                          const InTransaction& in_transaction) {
+uint64_t Databases::purge(const std::string& db, const std::string& collection, const bson::ValueView& id,
+                          const BranchedDatabase::Lost& lost, const InTransaction& in_transaction) {
   if (db == "local") throw OperationError(ErrorCode::illegal_operation, "database 'local' has no past to purge");
   const std::string ns = db + "." + collection;
   for (;;) {
@@ -22,7 +22,8 @@ uint64_t Databases::purge(const std::string& db, const std::string& collection, 
       const auto indexes = database->keep_indexes();
       return in_transaction([&](Transaction& transaction) { return database->purge(transaction, collection, id, lost); });
     }
-    if (!stored) throw OperationError(ErrorCode::namespace_not_found, "database '" + db + "' has no collection '" + collection + "'");
+    if (!stored)
+      throw OperationError(ErrorCode::namespace_not_found, "database '" + db + "' has no collection '" + collection + "'");
     const std::shared_lock schema(stored->schema_mutex());
     // Before it was locked it may have been dropped, or renamed, or the first branch of its database been made.
     if (stored->dropped() || stored->ns() != ns || stored->moves()) continue;
@@ -30,8 +31,8 @@ uint64_t Databases::purge(const std::string& db, const std::string& collection, 
   }
 }
 
-uint64_t Databases::purge_unversioned(Transaction& transaction, const std::string& db, StoredCollection& collection, const bson::ValueView& id,
-                                      const BranchedDatabase::Lost& lost) const {
+uint64_t Databases::purge_unversioned(Transaction& transaction, const std::string& db, StoredCollection& collection,
+                                      const bson::ValueView& id, const BranchedDatabase::Lost& lost) const {
   bson::KeyString key;
   key.append(id);
   uint64_t purged = past_.past().purge(transaction, collection, key.bytes());
@@ -54,12 +55,13 @@ uint64_t Databases::purge_unversioned(Transaction& transaction, const std::strin
 
 void Databases::purge_again(const std::string& db, const storage::BranchChange& change) {
   if (!change.documents.empty()) log::refuse("documents of a purge, which has none");
-  purge(db, log::text(change.command, "purge"), static_cast<bson::ValueView>(change.command.find("_id")), lost(), [&](const auto& work) {
-    return storage::in_transaction(engine_, [&](Transaction& transaction) {
-      transaction.set_next_stamp(change.stamp);
-      return work(transaction);
-    });
-  });
+  purge(db, log::text(change.command, "purge"), static_cast<bson::ValueView>(change.command.find("_id")), lost(),
+        [&](const auto& work) {
+          return storage::in_transaction(engine_, [&](Transaction& transaction) {
+            transaction.set_next_stamp(change.stamp);
+            return work(transaction);
+          });
+        });
 }
 
 }  // namespace versions

@@ -13,7 +13,8 @@ constexpr size_t name_bytes_max = 100;
 constexpr uint32_t step_max = 1'000'000'000;
 
 [[noreturn]] void refuse(std::string_view text, const char* why) {
-  throw base::OperationError(base::ErrorCode::bad_value, "'" + std::string(text) + "' is no name of a branch, tag or commit: " + why);
+  throw base::OperationError(base::ErrorCode::bad_value,
+                             "'" + std::string(text) + "' is no name of a branch, tag or commit: " + why);
 }
 
 int hex_digit(char c) {
@@ -92,9 +93,12 @@ void check_snapshot_name(std::string_view name) {
 std::string escaped(std::string_view name) {
   std::string out;
   for (const char c : name) {
-    if (c == '.') out += "%2E";
-    else if (c == '/') out += "%2F";
-    else out.push_back(c);
+    if (c == '.')
+      out += "%2E";
+    else if (c == '/')
+      out += "%2F";
+    else
+      out.push_back(c);
   }
   return out;
 }

@@ -31,11 +31,15 @@ bson::Document dropping_of(uint64_t number) {
 DeclaredSnapshot Databases::declare_snapshot(const std::string& name, const std::function<void()>& interrupted) {
   past_.past().make();
   return past_.past().snapshots().declare(
-      name, [&](Transaction& transaction, const DeclaredSnapshot& snapshot) { tell_of_snapshot(transaction, declaring(snapshot)); }, interrupted);
+      name,
+      [&](Transaction& transaction, const DeclaredSnapshot& snapshot) { tell_of_snapshot(transaction, declaring(snapshot)); },
+      interrupted);
 }
 
 bool Databases::drop_snapshot(uint64_t number) {
-  const auto told = [&](Transaction& transaction, const DeclaredSnapshot& snapshot) { tell_of_snapshot(transaction, dropping_of(snapshot.number)); };
+  const auto told = [&](Transaction& transaction, const DeclaredSnapshot& snapshot) {
+    tell_of_snapshot(transaction, dropping_of(snapshot.number));
+  };
   return past_.past().snapshots().drop(number, told).has_value();
 }
 

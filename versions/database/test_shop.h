@@ -8,7 +8,10 @@ namespace versions::test {
 
 struct Shop {
   explicit Shop(const std::string& collection = "things")
-      : engine(storage::test_options(directory.path())), past(engine), databases(engine, past), things(engine.catalog().create("shop." + collection, {})) {}
+      : engine(storage::test_options(directory.path())),
+        past(engine),
+        databases(engine, past),
+        things(engine.catalog().create("shop." + collection, {})) {}
 
   void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(engine, work); }
   void begin() { database = databases.find_or_begin("shop", {}).database; }

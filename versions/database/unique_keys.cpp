@@ -14,12 +14,14 @@ StoredIndexes unique_indexes(const storage::StoredCollection& base) {
   return unique;
 }
 
-void each_rival(Transaction& transaction, BranchStore& store, const View& view, const StoredIndex& index, BytesView key, RecordId record,
-                const std::function<bool(RecordId)>& each) {
-  index.each_version(transaction, key, [&](RecordId other) { return other == record || !store.shows(transaction, view, other) || each(other); });
+void each_rival(Transaction& transaction, BranchStore& store, const View& view, const StoredIndex& index, BytesView key,
+                RecordId record, const std::function<bool(RecordId)>& each) {
+  index.each_version(transaction, key,
+                     [&](RecordId other) { return other == record || !store.shows(transaction, view, other) || each(other); });
 }
 
-void check_unique(Transaction& transaction, SharedCollection& shared, const StoredIndex& index, const NamedView& view, const std::function<void()>& interrupted) {
+void check_unique(Transaction& transaction, SharedCollection& shared, const StoredIndex& index, const NamedView& view,
+                  const std::function<void()>& interrupted) {
   const auto entries = index.cursor(transaction, storage::Direction::forward);
   entries->seek({});
   Bytes last;  // the key of the last entry that the view shows; no key is empty
@@ -34,8 +36,8 @@ void check_unique(Transaction& transaction, SharedCollection& shared, const Stor
   }
 }
 
-void check_unique_beside(Transaction& transaction, SharedCollection& shared, const StoredIndexes& indexes, const NamedView& view, const View& other,
-                         const std::function<void()>& interrupted) {
+void check_unique_beside(Transaction& transaction, SharedCollection& shared, const StoredIndexes& indexes, const NamedView& view,
+                         const View& other, const std::function<void()>& interrupted) {
   if (indexes.empty()) return;
   const auto come = shared.store.scan_set(transaction, shared.store.diff(transaction, other, view.view).only_b);
   while (come->next()) {
@@ -45,7 +47,8 @@ void check_unique_beside(Transaction& transaction, SharedCollection& shared, con
       storage::IndexKeys keys;
       index->keys_of(document, keys);
       for (const Bytes& key : keys.keys) {
-        each_rival(transaction, shared.store, view.view, *index, key, come->record(), [&](RecordId) -> bool { index->duplicate(view.ns, document, key); });
+        each_rival(transaction, shared.store, view.view, *index, key, come->record(),
+                   [&](RecordId) -> bool { index->duplicate(view.ns, document, key); });
       }
     }
   }

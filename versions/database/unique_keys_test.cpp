@@ -22,8 +22,8 @@ using storage::Collection;
 
 namespace {
 
-using Values = std::set<int>;               // what the field `v` has: none, one, or an array of several
-using Documents = std::map<int, Values>;    // by _id
+using Values = std::set<int>;             // what the field `v` has: none, one, or an array of several
+using Documents = std::map<int, Values>;  // by _id
 
 const BranchedDatabase::Lost lost = [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {};
 
@@ -137,24 +137,30 @@ class History {
     Documents& head = heads_[name];
     const int id = static_cast<int>(random_.below(10));
     Values values;
-    for (uint64_t count = random_.below(8); count > 0 && values.size() < 2; --count) values.insert(static_cast<int>(random_.below(150)));
+    for (uint64_t count = random_.below(8); count > 0 && values.size() < 2; --count)
+      values.insert(static_cast<int>(random_.below(150)));
     const bool remove = head.contains(id) && random_.below(2) == 0;
     const bool may = remove || fits(head, id, values);
     storage::in_transaction(*engine_, [&](Transaction& transaction) {
       const auto record = things->find_id(transaction, document(id, {})["_id"]);
       REQUIRE(record.has_value() == head.contains(id));
       try {
-        if (remove) things->remove(transaction, *record, *things->find(transaction, *record));
-        else if (record) things->update(transaction, *record, *things->find(transaction, *record), document(id, values));
-        else things->insert(transaction, document(id, values));
+        if (remove)
+          things->remove(transaction, *record, *things->find(transaction, *record));
+        else if (record)
+          things->update(transaction, *record, *things->find(transaction, *record), document(id, values));
+        else
+          things->insert(transaction, document(id, values));
         CHECK(may);
       } catch (const storage::DuplicateKey&) {
         CHECK_FALSE(may);
       }
     });
     if (!may) return;
-    if (remove) head.erase(id);
-    else head[id] = values;
+    if (remove)
+      head.erase(id);
+    else
+      head[id] = values;
   }
 
   void commit() { commit(any(heads_)->first); }
@@ -213,7 +219,8 @@ class History {
     const std::string into = any(heads_)->first, from = any(heads_)->first;
     commit(into);
     Transaction transaction(*engine_, Transaction::Mode::write);
-    const auto merge = database().merge(transaction, into, {.from = database().branch(transaction, {.name = from}).head, .resolve = fields(Prefer::theirs)}, {});
+    const auto merge = database().merge(
+        transaction, into, {.from = database().branch(transaction, {.name = from}).head, .resolve = fields(Prefer::theirs)}, {});
     for (const auto& conflict : merge.conflicts) CHECK((index_ && conflict.index == "v"));
     if (!merge.conflicts.empty()) {
       ++conflicts;
@@ -234,8 +241,9 @@ class History {
     sparse_ = random_.below(6) > 0;
     const bool may = std::all_of(heads_.begin(), heads_.end(), [&](const auto& one) { return unique(one.second); });
     try {
-      engine_->catalog().create_indexes(collection(asked), {storage::parse_index_spec(json(sparse_ ? "{key: {v: 1}, name: 'v', unique: true, sparse: true}"
-                                                                                                   : "{key: {v: 1}, name: 'v', unique: true}"))});
+      engine_->catalog().create_indexes(
+          collection(asked), {storage::parse_index_spec(json(sparse_ ? "{key: {v: 1}, name: 'v', unique: true, sparse: true}"
+                                                                     : "{key: {v: 1}, name: 'v', unique: true}"))});
       CHECK(may);
       index_ = true;
       ++made;
@@ -334,14 +342,19 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
       tried([&] {
         storage::in_transaction(engine, [&](Transaction& transaction) {
           const auto record = into->find_id(transaction, document(id, {})["_id"]);
-          if (!record) into->insert(transaction, document(id, {value}));
-          else if (value % 3 == 0) into->remove(transaction, *record, *into->find(transaction, *record));
-          else into->update(transaction, *record, *into->find(transaction, *record), document(id, {value}));
+          if (!record)
+            into->insert(transaction, document(id, {value}));
+          else if (value % 3 == 0)
+            into->remove(transaction, *record, *into->find(transaction, *record));
+          else
+            into->update(transaction, *record, *into->find(transaction, *record), document(id, {value}));
         });
       });
     }
   };
-  const auto commit = [&](Transaction& transaction, const std::string& branch) { shop->commit(transaction, branch, {.time_ms = time++, .metadata = {}}); };
+  const auto commit = [&](Transaction& transaction, const std::string& branch) {
+    shop->commit(transaction, branch, {.time_ms = time++, .metadata = {}});
+  };
   const auto bring = [&] {
     for (bool there = true; !over; there = !there) {
       const std::string into = there ? "main" : "dev", from = there ? "dev" : "main";
@@ -350,7 +363,9 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
       tried([&] {
         storage::in_transaction(engine, [&](Transaction& transaction) { commit(transaction, into), commit(transaction, from); });
         storage::in_transaction(engine, [&](Transaction& transaction) {
-          const auto merge = shop->merge(transaction, into, {.from = shop->branch(transaction, {.name = from}).head, .resolve = fields(Prefer::theirs)}, {.time_ms = time++, .metadata = {}});
+          const auto merge = shop->merge(
+              transaction, into, {.from = shop->branch(transaction, {.name = from}).head, .resolve = fields(Prefer::theirs)},
+              {.time_ms = time++, .metadata = {}});
           if (!merge.conflicts.empty()) throw OperationError(ErrorCode::illegal_operation, "conflicts");
         });
         storage::in_transaction(engine, [&](Transaction& transaction) { shop->sweep(transaction, {.newest = 3}, 4, lost); });
@@ -380,14 +395,17 @@ TEST_CASE("repair puts right what branches have under one key of a unique index,
   const auto things = shop.things;
   engine.catalog().create_indexes(things, {storage::parse_index_spec(json("{key: {v: 1}, name: 'v', unique: true}"))});
   const auto insert = [&](const std::string& ns, int id, int value) {
-    return storage::in_transaction(engine, [&](Transaction& transaction) { return engine.catalog().open(ns)->insert(transaction, document(id, {value})).id; });
+    return storage::in_transaction(engine, [&](Transaction& transaction) {
+      return engine.catalog().open(ns)->insert(transaction, document(id, {value})).id;
+    });
   };
   const RecordId first = insert("shop.things", 1, 1);
   shop.begin();
   shop.create_dev();
   const auto dev = engine.catalog().open("shop@dev.things");
   shop.change([&](Transaction& transaction) { dev->remove(transaction, first, *dev->find(transaction, first)); });
-  const RecordId second = insert("shop@dev.things", 2, 1), third = insert("shop.things", 3, 3), fourth = insert("shop@dev.things", 4, 3);
+  const RecordId second = insert("shop@dev.things", 2, 1), third = insert("shop.things", 3, 3),
+                 fourth = insert("shop@dev.things", 4, 3);
 
   const auto index = dynamic_cast<storage::StoredCollection&>(*things).stored_indexes()->back();
   const auto key_of = [&](int value) {
@@ -401,16 +419,20 @@ TEST_CASE("repair puts right what branches have under one key of a unique index,
       index->remove(transaction, key_of(1), first);
       for (const RecordId record : {third, fourth}) index->remove_version(transaction, key_of(3), record);
     }
-    SECTION("those of one branch are missing") { index->remove_version(transaction, key_of(1), second); }
+    SECTION("those of one branch are missing") {
+      index->remove_version(transaction, key_of(1), second);
+    }
     index->add_version(transaction, key_of(1), third);
   });
   CHECK(engine.catalog().validate(things, false).errors.size() > 0);
   const auto versions = shop.database->entries_to_repair(things->id());
-  const auto report = storage::repair_collection(engine, things, false, [](const Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
+  const auto report = storage::repair_collection(
+      engine, things, false, [](const Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
   CHECK(report.after.errors.empty());
   CHECK(report.removed_keys == 1);
   CHECK(report.moved_documents + report.removed_records == 0);
-  for (const auto& [collection, records] : {std::pair{things, std::set{first, third}}, std::pair{dev, std::set{second, fourth}}}) {
+  for (const auto& [collection, records] :
+       {std::pair{things, std::set{first, third}}, std::pair{dev, std::set{second, fourth}}}) {
     Transaction transaction(engine, Transaction::Mode::read);
     const auto scan = collection->scan(transaction, *collection->index("v"), storage::Direction::forward);
     scan->seek({});
@@ -424,7 +446,8 @@ TEST_CASE("a branch that begins with nothing is at odds with no unique index, wh
   test::Shop shop;
   const auto things = shop.things;
   const auto insert = [&](int id) {
-    return storage::in_transaction(shop.engine, [&](Transaction& transaction) { return things->insert(transaction, document(id, {1})).id; });
+    return storage::in_transaction(shop.engine,
+                                   [&](Transaction& transaction) { return things->insert(transaction, document(id, {1})).id; });
   };
   insert(1);
   const RecordId twice = insert(2);

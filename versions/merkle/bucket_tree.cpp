@@ -10,7 +10,8 @@ namespace versions::merkle {
 namespace {
 
 [[noreturn]] void damaged(const Node& node) {
-  throw base::OperationError(base::ErrorCode::data_corruption_detected, "Node " + base::to_hex(view(node.hash())) + " of a bucket tree is damaged");
+  throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                             "Node " + base::to_hex(view(node.hash())) + " of a bucket tree is damaged");
 }
 
 // Buckets below each child of the top; 0: the top is a bucket.
@@ -21,7 +22,9 @@ uint64_t top_span(uint64_t buckets, uint64_t fan_out) {
   return span;
 }
 
-uint64_t bucket_of_hash(const Hash& hash, uint64_t buckets) { return base::load_be64(hash.data()) % buckets; }
+uint64_t bucket_of_hash(const Hash& hash, uint64_t buckets) {
+  return base::load_be64(hash.data()) % buckets;
+}
 
 NodePtr bucket_at(Nodes& nodes, const Hash& hash) {
   NodePtr node = nodes.get(hash);
@@ -63,7 +66,8 @@ Hash bucket_hash(Nodes& nodes, const BucketRoot& root, uint64_t bucket, ProofWri
 
 // The subtree that begins with a bucket, with the buckets from `changed` that are in it; `span`: buckets below each child.
 using Changed = std::map<uint64_t, Hash>;
-Hash with_buckets(Nodes& nodes, const Hash& hash, uint64_t first, uint64_t span, uint64_t fan_out, Changed::const_iterator from, Changed::const_iterator to) {
+Hash with_buckets(Nodes& nodes, const Hash& hash, uint64_t first, uint64_t span, uint64_t fan_out, Changed::const_iterator from,
+                  Changed::const_iterator to) {
   if (span == 0) return from->second;
   const NodePtr inner = nodes.get(hash);
   std::vector<Hash> children = bucket_children_of(*inner);
@@ -105,7 +109,9 @@ bool diff_below(Nodes& nodes, const Hash& a, const Hash& b, uint64_t span, uint6
 
 }  // namespace
 
-uint64_t bucket_of(BytesView key, uint64_t buckets) { return bucket_of_hash(sha256(key), buckets); }
+uint64_t bucket_of(BytesView key, uint64_t buckets) {
+  return bucket_of_hash(sha256(key), buckets);
+}
 
 std::optional<BucketRoot> read_bucket_root(BytesView bytes) {
   if (bytes.empty() || bytes[0] != static_cast<char>(NodeKind::bucket_root)) return std::nullopt;
@@ -131,7 +137,8 @@ std::vector<Hash> bucket_children_of(const Node& node) {
   return children;
 }
 
-BucketPath::BucketPath(const BucketRoot& root, uint64_t bucket) : bucket_(bucket), fan_out_(root.fan_out), below_(top_span(root.buckets, root.fan_out)) {}
+BucketPath::BucketPath(const BucketRoot& root, uint64_t bucket)
+    : bucket_(bucket), fan_out_(root.fan_out), below_(top_span(root.buckets, root.fan_out)) {}
 
 std::optional<uint64_t> BucketPath::place() const {
   if (below_ == 0) return std::nullopt;
@@ -142,7 +149,8 @@ Hash BucketTree::empty(Nodes& nodes) const {
   std::vector<Hash> level(buckets_, nodes.put(NodeBuilder(0).finish_sealed()));
   while (level.size() > 1) {
     std::vector<Hash> above;
-    for (size_t i = 0; i < level.size(); i += fan_out_) above.push_back(put_inner(nodes, std::span(level).subspan(i, std::min<size_t>(fan_out_, level.size() - i))));
+    for (size_t i = 0; i < level.size(); i += fan_out_)
+      above.push_back(put_inner(nodes, std::span(level).subspan(i, std::min<size_t>(fan_out_, level.size() - i))));
     level = std::move(above);
   }
   return put_root(nodes, {buckets_, fan_out_, level[0]});

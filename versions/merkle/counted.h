@@ -17,11 +17,10 @@ class Counted {
   Counted(const Counted& other) : Counted(other.at_) {}
   Counted(Counted&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
   template <class U>
-    requires std::is_convertible_v<U*, T*>
-  Counted(const Counted<U>& other) : Counted(static_cast<T*>(other.get())) {}
+  requires std::is_convertible_v<U*, T*> Counted(const Counted<U>& other) : Counted(static_cast<T*>(other.get())) {}
   template <class U>
-    requires std::is_convertible_v<U*, T*>
-  Counted(Counted<U>&& other) noexcept : at_(other.detach()) {}
+  requires std::is_convertible_v<U*, T*> Counted(Counted<U>&& other)
+  noexcept : at_(other.detach()) {}
   Counted& operator=(Counted other) noexcept {
     std::swap(at_, other.at_);
     return *this;

@@ -17,7 +17,8 @@ std::array<uint64_t, 256> make_gear() {
   return gear;
 }
 
-// A node that finds no end ends here all the same: a multiple of what it is to have. It takes keys, or values, that were made for it.
+// A node that finds no end ends here all the same: a multiple of what it is to have. It takes keys, or values, that were made for
+// it.
 constexpr uint64_t longest = 64;
 
 }  // namespace
@@ -38,11 +39,11 @@ bool Cutter::ends_after(base::BytesView key, base::BytesView value, uint64_t bef
   return ends;
 }
 
-// The longer the node is already, the likelier it ends: with probability 1.571 e (s + e / 2) / target^2 after s bytes and an entry of
-// e, which makes lengths a Weibull distribution of shape 2 with that mean. Where every end is as likely, a change meets nodes of
-// twice the mean; here it meets some of 1.3 times. A higher shape would bring that closer to 1, but small nodes, which changes
-// miss, would be fewer, and fewer nodes shared. Never likelier than even: where long entries made all nodes end after the second,
-// a record more would shift them all. In whole numbers, for the same nodes on every machine.
+// The longer the node is already, the likelier it ends: with probability 1.571 e (s + e / 2) / target^2 after s bytes and an
+// entry of e, which makes lengths a Weibull distribution of shape 2 with that mean. Where every end is as likely, a change meets
+// nodes of twice the mean; here it meets some of 1.3 times. A higher shape would bring that closer to 1, but small nodes, which
+// changes miss, would be fewer, and fewer nodes shared. Never likelier than even: where long entries made all nodes end after the
+// second, a record more would shift them all. In whole numbers, for the same nodes on every machine.
 bool Cutter::key_hash_ends(base::BytesView key, uint64_t before, uint64_t entry) const {
   if (before == 0) return false;  // two entries at least: every level has half as many nodes as the one below
   if (before + entry >= longest * target_) return true;
@@ -50,7 +51,7 @@ bool Cutter::key_hash_ends(base::BytesView key, uint64_t before, uint64_t entry)
   const uint64_t hash = base::hash64(key, level_) >> 32;
   if (hash >= even) return false;
   const auto parts = [&](uint64_t bytes) { return std::min<uint64_t>(of_target(bytes << 10), 1 << 12); };  // / 2^10
-  const uint64_t e = std::min<uint64_t>(of_target(entry << 20), 1 << 22);                                 // / 2^20
+  const uint64_t e = std::min<uint64_t>(of_target(entry << 20), 1 << 22);                                  // / 2^20
   const uint64_t threshold = (factor * (parts(before) + parts(before + entry)) * e) >> (10 + 1 + 10 + 20 - 32);
   return hash < threshold;
 }

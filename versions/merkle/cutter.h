@@ -17,7 +17,11 @@ enum class Cut : uint8_t {
 // still one after a change leaves everything behind it as it was.
 class Cutter {
  public:
-  Cutter(Cut cut, unsigned level, uint32_t node_bytes) : cut_(cut), level_(level), target_(node_bytes), target_shift_(std::has_single_bit(node_bytes) ? std::countr_zero(node_bytes) : -1) {}
+  Cutter(Cut cut, unsigned level, uint32_t node_bytes)
+      : cut_(cut),
+        level_(level),
+        target_(node_bytes),
+        target_shift_(std::has_single_bit(node_bytes) ? std::countr_zero(node_bytes) : -1) {}
 
   // `before`: bytes of the node's entries so far; `entry`: of this one. Whether the node ends with it. Not for `overflow`.
   bool ends_after(base::BytesView key, base::BytesView value, uint64_t before, uint64_t entry);

@@ -47,7 +47,9 @@ Best best() {
   return {has_sha ? 1u : 8u, 3};
 }
 
-size_t blocks_of(BytesView bytes) { return (bytes.size() + 9 + 63) / 64; }
+size_t blocks_of(BytesView bytes) {
+  return (bytes.size() + 9 + 63) / 64;
+}
 
 // A message on its way through a lane.
 struct Lane {
@@ -73,7 +75,8 @@ struct Lane {
 
 // A lane that is done takes the next message at once, so all have something to do until there are no more: long ones come first.
 void hash_all(Compress* compress, size_t lanes, std::span<const Message* const> messages) {
-  static constexpr uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  static constexpr uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   static constexpr uint8_t nothing[64] = {};
   alignas(64) uint32_t state[8][lanes_max];
   Lane all[lanes_max];
@@ -136,7 +139,8 @@ void sha256_many(std::span<const Message> messages, size_t lanes) {
   order.reserve(messages.size());
   for (const Message& message : messages) order.push_back(&message);
   constexpr size_t long_blocks = 16;
-  const auto longer = std::partition(order.begin(), order.end(), [](const Message* message) { return blocks_of(message->bytes) > long_blocks; });
+  const auto longer =
+      std::partition(order.begin(), order.end(), [](const Message* message) { return blocks_of(message->bytes) > long_blocks; });
   std::sort(order.begin(), longer, [](const Message* a, const Message* b) { return a->bytes.size() > b->bytes.size(); });
   hash_all(compress, lanes, order);
 }

@@ -15,7 +15,9 @@ using base::BytesView;
 
 using Hash = std::array<uint8_t, 32>;
 
-inline BytesView view(const Hash& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
+inline BytesView view(const Hash& hash) {
+  return {reinterpret_cast<const char*>(hash.data()), hash.size()};
+}
 
 inline Hash read_hash(const char* bytes) {
   Hash hash;

@@ -24,7 +24,8 @@ std::unique_ptr<Index> make_index(const IndexOptions& options) {
     case Structure::mvmb_tree: {
       if (options.node_bytes < 64 || options.node_bytes > 65'536) refuse("nodes of a hash tree have 64 to 65536 bytes");
       if (options.structure == Structure::mvmb_tree) return std::make_unique<SearchTree>(Cut::overflow, options.node_bytes);
-      return std::make_unique<SearchTree>(options.boundary == Boundary::key_hash ? Cut::key_hash : Cut::byte_window, options.node_bytes);
+      return std::make_unique<SearchTree>(options.boundary == Boundary::key_hash ? Cut::key_hash : Cut::byte_window,
+                                          options.node_bytes);
     }
     case Structure::bucket_tree:
       if (options.buckets == 0) refuse("a bucket tree has a bucket at least");
@@ -48,7 +49,9 @@ Structure structure_of(const Node& root) {
   return Structure::patricia_trie;
 }
 
-bool names_leaves(const Node& node) { return node.kind() == NodeKind::search && node.level() == 1; }
+bool names_leaves(const Node& node) {
+  return node.kind() == NodeKind::search && node.level() == 1;
+}
 
 Content content_of(const Node& node, const Bytes& place) {
   Content content;
@@ -60,7 +63,8 @@ Content content_of(const Node& node, const Bytes& place) {
     const TrieNode said = trie_node_of(node);
     const Path here = place + said.path;
     if (said.value) content.entries.emplace_back(key_of_path(here), *said.value);
-    for (const auto& [nibble, hash] : said.children) content.children.push_back({hash, said.kind == NodeKind::trie_branch ? here + nibble : here});
+    for (const auto& [nibble, hash] : said.children)
+      content.children.push_back({hash, said.kind == NodeKind::trie_branch ? here + nibble : here});
   }
   return content;
 }

@@ -40,7 +40,7 @@ struct Change {
 };
 
 struct Found {
-  NodePtr node;     // keeps `value`
+  NodePtr node;  // keeps `value`
   BytesView value;
 };
 

@@ -9,7 +9,8 @@ using namespace versions::merkle::test;
 
 namespace {
 
-std::map<Bytes, std::pair<std::optional<Bytes>, std::optional<Bytes>>> read_diff(const Index& index, Nodes& nodes, const Hash& a, const Hash& b) {
+std::map<Bytes, std::pair<std::optional<Bytes>, std::optional<Bytes>>> read_diff(const Index& index, Nodes& nodes, const Hash& a,
+                                                                                 const Hash& b) {
   std::map<Bytes, std::pair<std::optional<Bytes>, std::optional<Bytes>>> all;
   index.diff(nodes, a, b, [&](const Difference& difference) {
     CHECK(difference.a != difference.b);
@@ -81,7 +82,8 @@ TEST_CASE("a scan begins where it is told and stops when it is told") {
     for (size_t i = 0; i < order.size(); i += 37) {
       std::vector<Bytes> some;
       index->scan(nodes, root, order[i], [&](BytesView key, BytesView) { return some.emplace_back(key), some.size() < 5; });
-      CHECK(some == std::vector<Bytes>(order.begin() + static_cast<ptrdiff_t>(i), order.begin() + static_cast<ptrdiff_t>(std::min(i + 5, order.size()))));
+      CHECK(some == std::vector<Bytes>(order.begin() + static_cast<ptrdiff_t>(i),
+                                       order.begin() + static_cast<ptrdiff_t>(std::min(i + 5, order.size()))));
     }
     if (named.options.structure == Structure::bucket_tree) continue;
     for (int i = 0; i < 50; ++i) {
@@ -137,7 +139,8 @@ TEST_CASE("recursively identical, universally reusable: a record more leaves nea
     size_t shared = 0, different = 0;
     for (int i = 0; i < 30; ++i) {
       const Bytes key = "new" + std::to_string(random());
-      for (const Hash& hash : nodes_of(nodes, index->put(nodes, root, key, random_value(random)))) ++(before.contains(hash) ? shared : different);
+      for (const Hash& hash : nodes_of(nodes, index->put(nodes, root, key, random_value(random))))
+        ++(before.contains(hash) ? shared : different);
     }
     CHECK(shared > 10 * different);
   }
@@ -151,8 +154,10 @@ TEST_CASE("what changes nothing writes nothing and keeps the root") {
     const size_t count = nodes.count();
     CHECK(index->update(nodes, root, {}) == root);
     CHECK(index->remove(nodes, root, "nobody") == root);
-    if (named.invariant) CHECK(index->update(nodes, root, as_changes(contents)) == root);
-    else continue;  // the baseline may split what it is given again
+    if (named.invariant)
+      CHECK(index->update(nodes, root, as_changes(contents)) == root);
+    else
+      continue;  // the baseline may split what it is given again
     CHECK(nodes.count() == count);
   }
 }
@@ -177,8 +182,10 @@ TEST_CASE("look-ups visit as many nodes as the tree is high, differences as many
     }
     uint64_t height = 0;  // at most
     switch (options.structure) {
-      case Structure::patricia_trie: height = 2 * 9 + 1; break;                      // O(L)
-      case Structure::bucket_tree: height = options.buckets == 1 ? 2 : 2 + 4; break;  // log_m B and the bucket: 4^4 > 100
+      case Structure::patricia_trie: height = 2 * 9 + 1; break;  // O(L)
+      case Structure::bucket_tree:
+        height = options.buckets == 1 ? 2 : 2 + 4;
+        break;  // log_m B and the bucket: 4^4 > 100
       // log_m N: inner entries have some 44 bytes; half as many a node leaves room for chance.
       default: height = options.node_bytes == 128 ? 16 : 6; break;
     }
@@ -202,12 +209,14 @@ TEST_CASE("a merge is what both sides changed, and a strategy decides where they
       MemoryNodes nodes;
       const uint64_t keys = 30 + random.below(2000);
       const Contents base = random_contents(random, keys, 10 + random.below(15));
-      const Edit ours_edit = random_edit(random, keys, 1 + random.below(40)), theirs_edit = random_edit(random, keys, 1 + random.below(40));
+      const Edit ours_edit = random_edit(random, keys, 1 + random.below(40)),
+                 theirs_edit = random_edit(random, keys, 1 + random.below(40));
       Contents ours = base, theirs = base;
       test::apply(ours, ours_edit);
       test::apply(theirs, theirs_edit);
       const Hash base_root = index->build(nodes, as_changes(base));
-      const Hash ours_root = test::apply(*index, nodes, base_root, ours_edit), theirs_root = test::apply(*index, nodes, base_root, theirs_edit);
+      const Hash ours_root = test::apply(*index, nodes, base_root, ours_edit),
+                 theirs_root = test::apply(*index, nodes, base_root, theirs_edit);
 
       const auto by_us = differences(base, ours), by_them = differences(base, theirs);
       Contents expected_theirs = ours, expected_ours = ours;
@@ -265,8 +274,10 @@ TEST_CASE("options out of their ranges are refused") {
 TEST_CASE("trees of another structure are refused") {
   MemoryNodes nodes;
   const Contents contents{{"a", "1"}, {"b", "2"}};
-  const auto tree = make_index({}), trie = make_index({.structure = Structure::patricia_trie}), buckets = make_index({.structure = Structure::bucket_tree, .buckets = 10});
-  const Hash of_tree = tree->build(nodes, as_changes(contents)), of_trie = trie->build(nodes, as_changes(contents)), of_buckets = buckets->build(nodes, as_changes(contents));
+  const auto tree = make_index({}), trie = make_index({.structure = Structure::patricia_trie}),
+             buckets = make_index({.structure = Structure::bucket_tree, .buckets = 10});
+  const Hash of_tree = tree->build(nodes, as_changes(contents)), of_trie = trie->build(nodes, as_changes(contents)),
+             of_buckets = buckets->build(nodes, as_changes(contents));
   CHECK_THROWS_AS(tree->find(nodes, of_trie, "a"), base::OperationError);
   CHECK_THROWS_AS(trie->find(nodes, of_buckets, "a"), base::OperationError);
   CHECK_THROWS_AS(buckets->find(nodes, of_tree, "a"), base::OperationError);

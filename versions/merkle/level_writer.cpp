@@ -54,8 +54,10 @@ void LevelWriter::split() {
   const size_t parts = as_it_was ? 1 : total / (uint64_t{node_bytes_} * 3 / 2) + 1;
   size_t written = 0, part = 1, in_node = 0;
   for (const Item& item : items_) {
-    if (item.from != nullptr) builder_.add(*item.from, item.entry);
-    else builder_.add(item.key, item.value);
+    if (item.from != nullptr)
+      builder_.add(*item.from, item.entry);
+    else
+      builder_.add(item.key, item.value);
     written += item.bytes;
     // Two entries at least: every level has half as many nodes as the one below.
     if (++in_node >= 2 && written * parts >= total * part) {

@@ -19,9 +19,13 @@ class LevelWriter {
   // Whether that ends where the old node ended.
   bool keeps_end(const Node& from) const;
   // All entries that stood in one old node, or came between them, are there.
-  void end_old_node() { if (cut_ == Cut::overflow) split(); }
+  void end_old_node() {
+    if (cut_ == Cut::overflow) split();
+  }
   bool between_nodes() const { return builder_.empty(); }
-  void end_level() { if (!builder_.empty()) end_node(); }
+  void end_level() {
+    if (!builder_.empty()) end_node();
+  }
 
   size_t made() const { return nodes_.size(); }
   // What was made since it was last called, sealed.
@@ -45,7 +49,7 @@ class LevelWriter {
   NodeBuilder builder_;
   Cutter cutter_;
   std::vector<UnnamedNode> nodes_;
-  size_t sealed_ = 0;  // of them
+  size_t sealed_ = 0;        // of them
   std::vector<Item> items_;  // of `overflow`
 };
 

@@ -8,9 +8,12 @@ using namespace versions::merkle::test;
 
 namespace {
 
-const auto damage = Catch::Matchers::Predicate<base::OperationError>([](const base::OperationError& error) { return error.code() == base::ErrorCode::data_corruption_detected; });
+const auto damage = Catch::Matchers::Predicate<base::OperationError>(
+    [](const base::OperationError& error) { return error.code() == base::ErrorCode::data_corruption_detected; });
 
-Hash put(Nodes& nodes, BytesView bytes) { return nodes.put(Node::decode(bytes).or_throw()); }
+Hash put(Nodes& nodes, BytesView bytes) {
+  return nodes.put(Node::decode(bytes).or_throw());
+}
 
 Bytes search_bytes(unsigned level, const std::vector<std::pair<Bytes, Bytes>>& entries) {
   Bytes bytes{static_cast<char>(NodeKind::search), static_cast<char>(level)};
@@ -22,11 +25,14 @@ Bytes search_bytes(unsigned level, const std::vector<std::pair<Bytes, Bytes>>& e
   }
   return bytes;
 }
-Bytes named(const Hash& hash) { return Bytes(view(hash)); }
+Bytes named(const Hash& hash) {
+  return Bytes(view(hash));
+}
 
 // `visit` of everything that looks at all nodes.
 void check_refused(const Index& index, Nodes& nodes, const Hash& root, const Hash& other) {
-  CHECK_THROWS_MATCHES(index.scan(nodes, root, std::nullopt, [](BytesView, BytesView) { return true; }), base::OperationError, damage);
+  CHECK_THROWS_MATCHES(index.scan(nodes, root, std::nullopt, [](BytesView, BytesView) { return true; }), base::OperationError,
+                       damage);
   CHECK_THROWS_MATCHES(index.diff(nodes, root, other, [](const Difference&) { return true; }), base::OperationError, damage);
   CHECK_THROWS_MATCHES(index.diff(nodes, other, root, [](const Difference&) { return true; }), base::OperationError, damage);
 }
@@ -62,7 +68,8 @@ TEST_CASE("buckets that are deeper than their number says are refused, however d
   MemoryNodes nodes;
   const auto deep = [&](BytesView value) {
     Hash top = put(nodes, search_bytes(0, {{"a", Bytes(value)}}));
-    for (int level = 0; level < 200'000; ++level) top = put(nodes, Bytes(1, static_cast<char>(NodeKind::bucket_inner)) + named(top) + named(top));
+    for (int level = 0; level < 200'000; ++level)
+      top = put(nodes, Bytes(1, static_cast<char>(NodeKind::bucket_inner)) + named(top) + named(top));
     return put(nodes, Bytes{static_cast<char>(NodeKind::bucket_root), 4, 2} + named(top));
   };
   check_refused(*index, nodes, deep("1"), deep("2"));
@@ -71,7 +78,8 @@ TEST_CASE("buckets that are deeper than their number says are refused, however d
 TEST_CASE("a trie that is deeper than keys are long is refused, however deep, and so is a value in the middle of a byte") {
   const auto index = make_index({.structure = Structure::patricia_trie});
   MemoryNodes nodes;
-  const Bytes branch{static_cast<char>(NodeKind::trie_branch), 1, 0, 0}, branch_with_value{static_cast<char>(NodeKind::trie_branch), 1, 0, 1};
+  const Bytes branch{static_cast<char>(NodeKind::trie_branch), 1, 0, 0},
+      branch_with_value{static_cast<char>(NodeKind::trie_branch), 1, 0, 1};
   const Bytes leaf{static_cast<char>(NodeKind::trie_leaf), 0, 'v'};
   const auto deep = [&](int depth, BytesView value) {
     Hash top = put(nodes, leaf + Bytes(value));
@@ -103,10 +111,12 @@ TEST_CASE("a trie takes keys of 1,024 bytes, each the beginning of the next, and
 TEST_CASE("nothing is proven of another structure's tree") {
   MemoryNodes nodes;
   std::vector<std::pair<Structure, Hash>> roots;
-  for (const Structure structure : {Structure::pos_tree, Structure::patricia_trie, Structure::bucket_tree}) roots.emplace_back(structure, make_index({.structure = structure})->build(nodes, as_changes({{"a", "1"}, {"b", "2"}})));
+  for (const Structure structure : {Structure::pos_tree, Structure::patricia_trie, Structure::bucket_tree})
+    roots.emplace_back(structure, make_index({.structure = structure})->build(nodes, as_changes({{"a", "1"}, {"b", "2"}})));
   for (const auto& [structure, own] : roots) {
     for (const auto& [other, root] : roots) {
-      if (other != structure) CHECK_THROWS_AS(make_index({.structure = structure})->prove(nodes, root, "a"), base::OperationError);
+      if (other != structure)
+        CHECK_THROWS_AS(make_index({.structure = structure})->prove(nodes, root, "a"), base::OperationError);
     }
   }
 }

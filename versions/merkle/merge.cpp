@@ -6,7 +6,9 @@
 namespace versions::merkle {
 namespace {
 
-std::optional<Bytes> own(const std::optional<BytesView>& bytes) { return bytes ? std::optional<Bytes>(*bytes) : std::nullopt; }
+std::optional<Bytes> own(const std::optional<BytesView>& bytes) {
+  return bytes ? std::optional<Bytes>(*bytes) : std::nullopt;
+}
 
 struct Touched {
   Bytes key;
@@ -24,9 +26,15 @@ std::vector<Touched> changes_since(const Index& index, Nodes& nodes, const Hash&
 
 }  // namespace
 
-Selected select_neither(const Conflict&) { return {}; }
-Selected select_ours(const Conflict& conflict) { return {true, own(conflict.ours)}; }
-Selected select_theirs(const Conflict& conflict) { return {true, own(conflict.theirs)}; }
+Selected select_neither(const Conflict&) {
+  return {};
+}
+Selected select_ours(const Conflict& conflict) {
+  return {true, own(conflict.ours)};
+}
+Selected select_theirs(const Conflict& conflict) {
+  return {true, own(conflict.theirs)};
+}
 
 Merged merge(const Index& index, Nodes& nodes, const Hash& base, const Hash& ours, const Hash& theirs, const Select& select) {
   if (ours == theirs || theirs == base) return {ours, {}};

@@ -10,7 +10,9 @@ namespace {
 
 constexpr Hash unknown{};  // until it is computed
 
-uint64_t load_be32(const char* from) { return __builtin_bswap32(base::load_le<uint32_t>(from)); }
+uint64_t load_be32(const char* from) {
+  return __builtin_bswap32(base::load_le<uint32_t>(from));
+}
 
 // The first 8 bytes, zeros behind a shorter key: where they differ, they sort as the keys do.
 uint64_t prefix_of(BytesView key) {
@@ -22,13 +24,16 @@ uint64_t prefix_of(BytesView key) {
   return prefix;
 }
 
-base::Failure damaged(const char* what) { return {base::ErrorCode::data_corruption_detected, std::string("A node of a hash tree is damaged: ") + what}; }
+base::Failure damaged(const char* what) {
+  return {base::ErrorCode::data_corruption_detected, std::string("A node of a hash tree is damaged: ") + what};
+}
 
 }  // namespace
 
 void check_node_bytes(uint64_t bytes) {
   if (bytes <= node_bytes_max) return;
-  throw base::OperationError(base::ErrorCode::bad_value, "A node of a hash tree would have " + std::to_string(bytes) + " bytes, of at most " + std::to_string(node_bytes_max));
+  throw base::OperationError(base::ErrorCode::bad_value, "A node of a hash tree would have " + std::to_string(bytes) +
+                                                             " bytes, of at most " + std::to_string(node_bytes_max));
 }
 
 Node::Node(NodeKind kind, unsigned level, const Sizes& sizes)
@@ -137,8 +142,10 @@ size_t Node::lower_bound(BytesView key) const {
   while (high < size() && all[high] == prefix) ++high;
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    if (this->key(middle) < key) low = middle + 1;
-    else high = middle;
+    if (this->key(middle) < key)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
@@ -219,9 +226,11 @@ void NodeBuilder::close_section() {
 
 UnnamedNode NodeBuilder::finish() {
   if (bytes_.size() > section_begin_) close_section();
-  UnnamedNode node = Node::make(NodeKind::search, static_cast<uint8_t>(bytes_[1]), {bytes_.size(), entries_.size(), sections_.size()});
+  UnnamedNode node =
+      Node::make(NodeKind::search, static_cast<uint8_t>(bytes_[1]), {bytes_.size(), entries_.size(), sections_.size()});
   if (!entries_.empty()) std::memcpy(node->tail() + node->entries_at(), entries_.data(), entries_.size() * sizeof(Node::Entry));
-  if (!sections_.empty()) std::memcpy(node->tail() + node->sections_at(), sections_.data(), sections_.size() * sizeof(Node::Section));
+  if (!sections_.empty())
+    std::memcpy(node->tail() + node->sections_at(), sections_.data(), sections_.size() * sizeof(Node::Section));
   std::memcpy(node->tail() + node->content_at(), bytes_.data(), bytes_.size());
   for (size_t i = 0; i < entries_.size(); ++i) base::store_le(node->tail() + i * sizeof(uint64_t), prefix_of(node->key(i)));
   bytes_.resize(header_bytes);
@@ -265,7 +274,8 @@ void NodeBuilder::seal(std::span<const UnnamedNode> nodes) {
     ends.push_back(directories.size());
   }
   messages.clear();
-  for (size_t i = 0, begin = 0; i < nodes.size(); begin = ends[i++]) messages.push_back({BytesView(directories).substr(begin, ends[i] - begin), &nodes[i]->hash_});
+  for (size_t i = 0, begin = 0; i < nodes.size(); begin = ends[i++])
+    messages.push_back({BytesView(directories).substr(begin, ends[i] - begin), &nodes[i]->hash_});
   sha256_many(messages);
 }
 

@@ -21,7 +21,7 @@
 namespace versions::merkle {
 
 enum class NodeKind : uint8_t {
-  search = 1,          // leaves (level 0) and inner nodes of ordered trees, and buckets
+  search = 1,  // leaves (level 0) and inner nodes of ordered trees, and buckets
   bucket_root = 2,
   bucket_inner = 3,
   trie_leaf = 4,

@@ -1,8 +1,8 @@
 #include "versions/merkle/node.h"
 
+#include <rapidcheck.h>
 #include <algorithm>
 #include <map>
-#include <rapidcheck.h>
 
 #include "versions/merkle/test_support.h"
 
@@ -14,7 +14,8 @@ namespace {
 Bytes random_key(base::Random& random) {
   static constexpr char letters[] = {'\0', 'a', '\xff'};
   Bytes key(random.below(3) == 0 ? 9 : 0, 'k');
-  for (size_t more = random.below(30) == 0 ? 100 + random.below(200) : random.below(5); more > 0; --more) key.push_back(letters[random.below(3)]);
+  for (size_t more = random.below(30) == 0 ? 100 + random.below(200) : random.below(5); more > 0; --more)
+    key.push_back(letters[random.below(3)]);
   return key;
 }
 
@@ -39,7 +40,9 @@ TEST_CASE("a node finds the first entry that isn't below a key") {
       RC_ASSERT(node->value(at++) == value);
     }
     for (int i = 0; i < 50; ++i) {
-      const Bytes key = i % 2 == 0 || entries.empty() ? random_key(random) : std::next(entries.begin(), static_cast<ptrdiff_t>(random.below(entries.size())))->first;
+      const Bytes key = i % 2 == 0 || entries.empty()
+                            ? random_key(random)
+                            : std::next(entries.begin(), static_cast<ptrdiff_t>(random.below(entries.size())))->first;
       RC_ASSERT(node->lower_bound(key) == static_cast<size_t>(std::distance(entries.begin(), entries.lower_bound(key))));
     }
   }));

@@ -9,7 +9,8 @@ namespace {
 constexpr size_t row_bytes_max = 64 << 20;  // of a node that a delta makes
 
 [[noreturn]] void not_there(const Hash& hash, const char* what) {
-  throw base::OperationError(base::ErrorCode::data_corruption_detected, "Node " + base::to_hex(view(hash)) + " of a hash tree " + what);
+  throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                             "Node " + base::to_hex(view(hash)) + " of a hash tree " + what);
 }
 
 }  // namespace
@@ -94,7 +95,8 @@ void MemoryNodes::write(NodePtr node, const NodePtr&) {
 void NodeCache::add(const NodePtr& node, Gone& gone) {
   const size_t bytes = node->memory_bytes();
   if (bytes > bytes_max_ / 4) return;
-  if (young_.bytes + bytes > bytes_max_ / 4 * 3 || young_.bytes + old_.bytes + bytes > bytes_max_) gone = std::exchange(old_, std::exchange(young_, {}));
+  if (young_.bytes + bytes > bytes_max_ / 4 * 3 || young_.bytes + old_.bytes + bytes > bytes_max_)
+    gone = std::exchange(old_, std::exchange(young_, {}));
   if (young_.nodes.insert(node).second) young_.bytes += bytes;
 }
 
@@ -140,14 +142,22 @@ constexpr size_t base_at = 6;
 constexpr size_t delta_header_bytes = base_at + sizeof(Hash);
 
 // Of all but itself: what a node is called by says nothing of how its row is written.
-uint32_t checksum_of(BytesView row) { return base::checksum32(row.substr(base_at)) + static_cast<uint8_t>(row[1]) * 0x9e3779b1u; }
+uint32_t checksum_of(BytesView row) {
+  return base::checksum32(row.substr(base_at)) + static_cast<uint8_t>(row[1]) * 0x9e3779b1u;
+}
 
-bool is_delta(BytesView row) { return row.size() > delta_header_bytes && row[0] == delta_row; }
-unsigned hops_of(BytesView row) { return is_delta(row) ? static_cast<uint8_t>(row[1]) : 0; }
+bool is_delta(BytesView row) {
+  return row.size() > delta_header_bytes && row[0] == delta_row;
+}
+unsigned hops_of(BytesView row) {
+  return is_delta(row) ? static_cast<uint8_t>(row[1]) : 0;
+}
 
 }  // namespace
 
-std::optional<Hash> TableNodes::base_of(BytesView row) { return is_delta(row) ? std::optional(read_hash(row.data() + base_at)) : std::nullopt; }
+std::optional<Hash> TableNodes::base_of(BytesView row) {
+  return is_delta(row) ? std::optional(read_hash(row.data() + base_at)) : std::nullopt;
+}
 
 NodePtr TableNodes::read_child(const Node& parent, size_t entry) {
   if (NodePtr child = cache_.get_child(parent, entry)) return child;
@@ -164,7 +174,8 @@ NodePtr TableNodes::read(const Hash& hash) {
   return std::move(*node);
 }
 
-// What it leans on is not made a node: that it is right shows in the hash of what comes of it, and old nodes would push others out of the cache.
+// What it leans on is not made a node: that it is right shows in the hash of what comes of it, and old nodes would push others
+// out of the cache.
 Bytes TableNodes::read_bytes(const Hash& hash) {
   std::vector<Bytes> deltas;  // the last one first
   Bytes bytes;
@@ -183,7 +194,8 @@ Bytes TableNodes::read_bytes(const Hash& hash) {
       break;
     }
     const unsigned hops = hops_of(*row);
-    if (hops == 0 || hops > hops_left || base::load_le<uint32_t>(row->data() + 2) != checksum_of(*row)) not_there(at, "is damaged");
+    if (hops == 0 || hops > hops_left || base::load_le<uint32_t>(row->data() + 2) != checksum_of(*row))
+      not_there(at, "is damaged");
     hops_left = hops - 1;
     deltas.emplace_back(row->substr(delta_header_bytes));
     at = *base;

@@ -1,7 +1,8 @@
 // Where nodes are kept, and read from: by their hashes.
 //
 //   MemoryNodes                      tests, benchmarks
-//   TableNodes  table + NodeCache    the engine's: rows hash -> bytes, in the caller's transaction; whole, or against an older node
+//   TableNodes  table + NodeCache    the engine's: rows hash -> bytes, in the caller's transaction; whole, or against an older
+//   node
 #pragma once
 
 #include <mutex>
@@ -60,8 +61,8 @@ class Nodes {
   uint64_t visits_ = 0;
 };
 
-// hash -> node, by open addressing: a look-up is one or two lines of memory. An inner node is of one table, and linked to nodes of that
-// alone: all go at once with the last who holds one. Not thread-safe.
+// hash -> node, by open addressing: a look-up is one or two lines of memory. An inner node is of one table, and linked to nodes
+// of that alone: all go at once with the last who holds one. Not thread-safe.
 class NodeTable {
  public:
   NodeTable();
@@ -83,7 +84,7 @@ class NodeTable {
   size_t home(uint64_t prefix) const { return prefix & (slots_.size() - 1); }
   void put(uint64_t prefix, NodePtr node);
 
-  uint64_t number_;  // no other table of this process has
+  uint64_t number_;          // no other table of this process has
   std::vector<Slot> slots_;  // a power of two
   size_t size_ = 0;
 };
@@ -113,13 +114,13 @@ class MemoryNodes : public Nodes {
 //                    ^------- asked for -------'
 //
 // The young are full with three quarters of all bytes, or when there are no more: so a quarter at least is free after each turn.
-// Links are between the young alone, so that whoever goes through a tree holds what was young together with the nodes of his way, and
-// not all that he saw.
+// Links are between the young alone, so that whoever goes through a tree holds what was young together with the nodes of his way,
+// and not all that he saw.
 class NodeCache {
  public:
   explicit NodeCache(size_t bytes_max) : bytes_max_(bytes_max) {}
-  NodePtr get(const Hash& hash);                          // nullptr: not here
-  NodePtr get_child(const Node& parent, size_t entry);    // likewise; links them
+  NodePtr get(const Hash& hash);                        // nullptr: not here
+  NodePtr get_child(const Node& parent, size_t entry);  // likewise; links them
   void put(const NodePtr& node);
   size_t bytes() const;
 
@@ -137,8 +138,8 @@ class NodeCache {
   Generation young_, old_;
 };
 
-// A node that is like an older one is kept as a delta of that, after so many in a row whole: what a commit changes are some entries
-// of a node a level, and all nodes of its way would be a hundred times as much.
+// A node that is like an older one is kept as a delta of that, after so many in a row whole: what a commit changes are some
+// entries of a node a level, and all nodes of its way would be a hundred times as much.
 class TableNodes : public Nodes {
  public:
   static constexpr unsigned hops_max = 16;

@@ -263,7 +263,8 @@ TEST_CASE("nodes in a table are there after a restart, belong to the transaction
   CHECK_THROWS_AS(index->find(nodes, root, contents.begin()->first), base::OperationError);
 }
 
-TEST_CASE("a node that is like an older one is kept as its delta, so many in a row, and read back by whoever has nothing in memory") {
+TEST_CASE(
+    "a node that is like an older one is kept as its delta, so many in a row, and read back by whoever has nothing in memory") {
   const storage::TemporaryDirectory directory;
   storage::Engine engine(storage::test_options(directory.path()));
   const storage::Table table = engine.open_table("versions-1-nodes");
@@ -295,7 +296,8 @@ TEST_CASE("a node that is like an older one is kept as its delta, so many in a r
     std::set<Hash> of_tree, leans;
     for (const Hash& hash : nodes_of(nodes, root)) of_tree.insert(hash);
     for (const Hash& hash : of_tree) {
-      if (const auto base = TableNodes::base_of(*table.get(transaction, view(hash))); base && !of_tree.contains(*base)) leans.insert(*base);
+      if (const auto base = TableNodes::base_of(*table.get(transaction, view(hash))); base && !of_tree.contains(*base))
+        leans.insert(*base);
     }
     leaning += leans.size();
     for (const Hash& hash : leans) CHECK_FALSE(fresh.get(hash));

@@ -11,7 +11,9 @@ struct PathChange {
   std::optional<BytesView> value;
 };
 
-BytesView rest_of(const PathChange& change, size_t depth) { return BytesView(change.path).substr(depth); }
+BytesView rest_of(const PathChange& change, size_t depth) {
+  return BytesView(change.path).substr(depth);
+}
 
 // `changes` all begin with the same `depth` half bytes, the part's place.
 TriePart apply(Nodes& nodes, TriePart part, std::span<const PathChange> changes, size_t depth) {
@@ -75,7 +77,9 @@ bool visit_all(Nodes& nodes, TriePart part, Path& place, const std::optional<Pat
   return go_on;
 }
 
-bool is_same(const TriePart& a, const TriePart& b) { return a.kind == TriePart::Kind::stored && b.kind == TriePart::Kind::stored && a.hash == b.hash; }
+bool is_same(const TriePart& a, const TriePart& b) {
+  return a.kind == TriePart::Kind::stored && b.kind == TriePart::Kind::stored && a.hash == b.hash;
+}
 
 bool diff_parts(Nodes& nodes, TriePart a, TriePart b, Path& place, const VisitDifference& visit) {
   if ((a.none() && b.none()) || is_same(a, b)) return true;
@@ -100,14 +104,17 @@ bool diff_parts(Nodes& nodes, TriePart a, TriePart b, Path& place, const VisitDi
 
 }  // namespace
 
-Hash PatriciaTrie::empty(Nodes& nodes) const { return store(nodes, {}); }
+Hash PatriciaTrie::empty(Nodes& nodes) const {
+  return store(nodes, {});
+}
 
 Hash PatriciaTrie::update(Nodes& nodes, const Hash& root, std::span<const Change> changes) const {
   if (changes.empty()) return root;
   std::vector<PathChange> paths;
   paths.reserve(changes.size());
   for (const Change& change : changes) {
-    if (change.key.size() > trie_key_bytes_max) throw base::OperationError(base::ErrorCode::bad_value, "keys of a trie have at most 1024 bytes");
+    if (change.key.size() > trie_key_bytes_max)
+      throw base::OperationError(base::ErrorCode::bad_value, "keys of a trie have at most 1024 bytes");
     paths.push_back({path_of(change.key), change.value});
   }
   return store(nodes, apply(nodes, load(nodes, TriePart::of_stored(root)), paths, 0));

@@ -10,7 +10,7 @@ namespace {
 constexpr BytesView magic("PMP\1", 4);
 
 struct Step {
-  BytesView bytes;    // of a node, or a directory
+  BytesView bytes;  // of a node, or a directory
   BytesView section;
   Hash hash{}, digest{};
 };
@@ -186,7 +186,9 @@ void ProofWriter::add(const Node& search, size_t entry) {
 }
 
 base::Result<std::optional<Bytes>> verify(const Hash& root, BytesView key, BytesView proof) {
-  const auto invalid = [](const char* why) { return base::Failure{base::ErrorCode::bad_value, std::string("The proof does not hold: ") + why}; };
+  const auto invalid = [](const char* why) {
+    return base::Failure{base::ErrorCode::bad_value, std::string("The proof does not hold: ") + why};
+  };
   try {
     const std::vector<Step> steps = read_steps(proof);
     Verifier verifier(key);

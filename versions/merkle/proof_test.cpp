@@ -7,7 +7,9 @@ using namespace versions::merkle::test;
 
 namespace {
 
-Example example_of(const Named& named) { return Example(named, 21, 10'000, 800); }
+Example example_of(const Named& named) {
+  return Example(named, 21, 10'000, 800);
+}
 
 std::optional<Bytes> truth(const Example& example, BytesView key) {
   const auto found = example.contents.find(Bytes(key));
@@ -22,7 +24,9 @@ TEST_CASE("every key has a proof that it is there, or isn't") {
     Example example = example_of(named);
     base::Random random(22);
     for (int i = 0; i < 400; ++i) {
-      const Bytes key = i % 2 == 0 ? random_key(random, 10'000) : std::next(example.contents.begin(), static_cast<ptrdiff_t>(random.below(example.contents.size())))->first;
+      const Bytes key =
+          i % 2 == 0 ? random_key(random, 10'000)
+                     : std::next(example.contents.begin(), static_cast<ptrdiff_t>(random.below(example.contents.size())))->first;
       CHECK(verify(example.root, key, example.index->prove(example.nodes, example.root, key)).or_throw() == truth(example, key));
     }
     for (const Bytes& key : {Bytes(), Bytes("~behind all"), Bytes(1, '\0')}) {
@@ -56,8 +60,10 @@ TEST_CASE("a bit flipped anywhere in a proof is found, and so is a byte too few 
         accepted += verify(example.root, key, proof).ok();
         proof[bit / 8] ^= static_cast<char>(1 << bit % 8);
       }
-      for (size_t length = 0; length < proof.size(); length += stride) accepted += verify(example.root, key, BytesView(proof).substr(0, length)).ok();
-      for (const BytesView more : {BytesView("\0", 1), BytesView("\1a", 2), BytesView("\2\1\0\0", 4)}) accepted += verify(example.root, key, proof + Bytes(more)).ok();
+      for (size_t length = 0; length < proof.size(); length += stride)
+        accepted += verify(example.root, key, BytesView(proof).substr(0, length)).ok();
+      for (const BytesView more : {BytesView("\0", 1), BytesView("\1a", 2), BytesView("\2\1\0\0", 4)})
+        accepted += verify(example.root, key, proof + Bytes(more)).ok();
       CHECK(accepted == 0);
       Hash other = example.root;
       other[random.below(32)] ^= 1;
@@ -112,7 +118,8 @@ TEST_CASE("bytes that somebody made up are refused, not followed") {
       if (answer.ok()) CHECK(answer.value() == truth(example, key));
       // With a root that fits the first step, so that what it says is followed.
       const BytesView rest = BytesView(proof).substr(std::min<size_t>(proof.size(), 5));
-      for (const size_t length : {size_t{34}, size_t{100}, rest.size()}) accepted += verify(sha256(rest.substr(0, length)), key, proof).ok();
+      for (const size_t length : {size_t{34}, size_t{100}, rest.size()})
+        accepted += verify(sha256(rest.substr(0, length)), key, proof).ok();
     }
   }
   INFO(accepted);

@@ -14,14 +14,18 @@ struct Run {
   size_t old_end, made_end;
 };
 
-// The changes from `first` on that fall into a node, if all of them are other values, of the same lengths, for entries it has; else none.
-void find_replacements(const Node& node, bool is_last, std::span<const Change> changes, size_t first, std::vector<NodeBuilder::Replacement>& found) {
+// The changes from `first` on that fall into a node, if all of them are other values, of the same lengths, for entries it has;
+// else none.
+void find_replacements(const Node& node, bool is_last, std::span<const Change> changes, size_t first,
+                       std::vector<NodeBuilder::Replacement>& found) {
   found.clear();
   for (size_t i = first; i < changes.size(); ++i) {
     const Change& change = changes[i];
     const size_t entry = node.lower_bound(change.key);
     if (entry == node.size() && !is_last) return;
-    if (entry == node.size() || !change.value || node.key(entry) != change.key || node.value(entry).size() != change.value->size()) return found.clear();
+    if (entry == node.size() || !change.value || node.key(entry) != change.key ||
+        node.value(entry).size() != change.value->size())
+      return found.clear();
     found.push_back({entry, *change.value});
   }
 }
@@ -117,12 +121,14 @@ Hash SearchTree::update(Nodes& nodes, const Hash& root_hash, std::span<const Cha
   return node->hash();
 }
 
-SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigned level, std::span<const Change> changes, bool all) const {
+SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigned level, std::span<const Change> changes,
+                                      bool all) const {
   LevelWalk walk(nodes, root, level);
   LevelWriter writer(cut_, level, node_bytes_);
   Above above;
   const auto keep = [&](BytesView key, const Hash* hash) {
-    above.changes.push_back({above.bytes.keep(key), hash != nullptr ? std::optional(above.bytes.keep(view(*hash))) : std::nullopt});
+    above.changes.push_back(
+        {above.bytes.keep(key), hash != nullptr ? std::optional(above.bytes.keep(view(*hash))) : std::nullopt});
   };
   std::vector<NodePtr> old;
   std::vector<Run> runs;
@@ -141,8 +147,10 @@ SearchTree::Above SearchTree::rewrite(Nodes& nodes, const NodePtr& root, unsigne
         const int order = i == run.old_end ? 1 : j == run.made_end ? -1 : old[i]->last_key().compare(made[j]->last_key());
         const bool same = order == 0 && old[i]->hash() == made[j]->hash();
         above.changed |= !same;
-        if (order < 0) keep(old[i]->last_key(), nullptr);
-        else if (!same || all) keep(made[j]->last_key(), &made[j]->hash());
+        if (order < 0)
+          keep(old[i]->last_key(), nullptr);
+        else if (!same || all)
+          keep(made[j]->last_key(), &made[j]->hash());
         if (order >= 0 && !same) nodes.put(std::move(made[j]), old[std::min(i, run.old_end - 1)]);
         if (order <= 0) ++i;
         if (order >= 0) ++j;

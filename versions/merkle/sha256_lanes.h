@@ -23,12 +23,13 @@ Compress compress_8, compress_16;  // where the processor has AVX2; AVX-512 F an
 namespace {
 
 [[maybe_unused]] alignas(64) constexpr uint32_t round_constants[64] = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
-    0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa,
-    0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85,
-    0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3,
-    0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f,
-    0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
+    0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
+    0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+    0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08,
+    0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+    0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 template <class Vector>
 inline Vector rotated(Vector value, int bits) {
@@ -76,12 +77,15 @@ __attribute__((always_inline)) inline void transpose(Vector* rows) {
 #pragma GCC unroll 4
   for (size_t step = 1; step < width; step *= 2) {
     Vector next[width];
-    for_each_of([&](auto index) __attribute__((always_inline)) {
-      constexpr size_t i = decltype(index)::value;
-      next[2 * i] = interleaved<0>(rows[i], rows[i + width / 2], all);
-      next[2 * i + 1] = interleaved<width / 2>(rows[i], rows[i + width / 2], all);
-    }, std::make_index_sequence<width / 2>{});
-    for_each_of([&](auto index) __attribute__((always_inline)) { rows[decltype(index)::value] = next[decltype(index)::value]; }, all);
+    for_each_of(
+        [&](auto index) __attribute__((always_inline)) {
+          constexpr size_t i = decltype(index)::value;
+          next[2 * i] = interleaved<0>(rows[i], rows[i + width / 2], all);
+          next[2 * i + 1] = interleaved<width / 2>(rows[i], rows[i + width / 2], all);
+        },
+        std::make_index_sequence<width / 2>{});
+    for_each_of(
+        [&](auto index) __attribute__((always_inline)) { rows[decltype(index)::value] = next[decltype(index)::value]; }, all);
   }
 }
 
@@ -105,7 +109,8 @@ inline void compress(uint32_t (*state)[lanes_max], const uint8_t* const* blocks)
       constexpr size_t at = decltype(index)::value;
       if (i > 0) {
         const Vector before = w[(at + 1) % 16], last = w[(at + 14) % 16];
-        w[at] += (rotated(before, 7) ^ rotated(before, 18) ^ (before >> 3)) + w[(at + 9) % 16] + (rotated(last, 17) ^ rotated(last, 19) ^ (last >> 10));
+        w[at] += (rotated(before, 7) ^ rotated(before, 18) ^ (before >> 3)) + w[(at + 9) % 16] +
+                 (rotated(last, 17) ^ rotated(last, 19) ^ (last >> 10));
       }
       // What waits for the last round's `e` comes last: each round's sums are ready when it is.
       const Vector known = h + round_constants[i + at] + w[at];

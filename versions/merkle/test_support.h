@@ -59,7 +59,10 @@ inline Contents random_contents(base::Random& random, uint64_t keys, size_t coun
 // An index of some contents.
 struct Example {
   Example(const Named& named, uint64_t seed, uint64_t keys, size_t records)
-      : random(seed), index(make_index(named.options)), contents(random_contents(random, keys, records)), root(index->build(nodes, as_changes(contents))) {}
+      : random(seed),
+        index(make_index(named.options)),
+        contents(random_contents(random, keys, records)),
+        root(index->build(nodes, as_changes(contents))) {}
 
   base::Random random;
   std::unique_ptr<Index> index;
@@ -80,8 +83,10 @@ inline Edit random_edit(base::Random& random, uint64_t keys, size_t count) {
 }
 inline void apply(Contents& contents, const Edit& edit) {
   for (const auto& [key, value] : edit) {
-    if (value) contents[key] = *value;
-    else contents.erase(key);
+    if (value)
+      contents[key] = *value;
+    else
+      contents.erase(key);
   }
 }
 inline Hash apply(const Index& index, Nodes& nodes, const Hash& root, const Edit& edit) {

@@ -4,7 +4,8 @@ namespace versions::merkle {
 
 NodePtr search_node(Nodes& nodes, const Hash& hash) {
   NodePtr node = nodes.get(hash);
-  if (node->kind() != NodeKind::search) throw base::OperationError(base::ErrorCode::bad_value, "Node " + base::to_hex(view(hash)) + " is not of a search tree");
+  if (node->kind() != NodeKind::search)
+    throw base::OperationError(base::ErrorCode::bad_value, "Node " + base::to_hex(view(hash)) + " is not of a search tree");
   return node;
 }
 
@@ -12,7 +13,9 @@ const Node& search_child(Nodes& nodes, const Node& parent, size_t entry, NodePtr
   const unsigned level = parent.level();  // the parent may be gone once `held` is another one
   const Node& child = nodes.child(parent, entry, held);
   if (child.kind() != NodeKind::search || child.level() + 1 != level || child.size() == 0) {
-    throw base::OperationError(base::ErrorCode::data_corruption_detected, "Node " + base::to_hex(view(child.hash())) + " of a hash tree is empty, or of another level than its place");
+    throw base::OperationError(
+        base::ErrorCode::data_corruption_detected,
+        "Node " + base::to_hex(view(child.hash())) + " of a hash tree is empty, or of another level than its place");
   }
   return child;
 }

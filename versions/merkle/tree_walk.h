@@ -32,9 +32,11 @@ class TreeWalk {
   BytesView key() const { return node().key(entry()); }
   BytesView value() const { return node().value(entry()); }
 
-  void next();  // behind the entry and all below it
+  void next();                                               // behind the entry and all below it
   void down() { path_.emplace_back(nodes_, path_.back()); }  // to the first entry of the child
-  void down_to_leaf() { while (level() > 0) down(); }
+  void down_to_leaf() {
+    while (level() > 0) down();
+  }
   void seek(BytesView key);  // from the start: to the first entry of a leaf that isn't below `key`
 
  private:

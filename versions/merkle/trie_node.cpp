@@ -7,7 +7,8 @@ namespace {
 
 void append_path(Bytes& out, const Path& path) {
   base::append_varint(out, path.size());
-  for (size_t i = 0; i < path.size(); i += 2) out.push_back(static_cast<char>(path[i] << 4 | (i + 1 < path.size() ? path[i + 1] : 0)));
+  for (size_t i = 0; i < path.size(); i += 2)
+    out.push_back(static_cast<char>(path[i] << 4 | (i + 1 < path.size() ? path[i + 1] : 0)));
 }
 
 std::optional<Path> take_path(BytesView& rest) {
@@ -68,8 +69,10 @@ std::optional<TrieNode> read_trie_node(BytesView bytes) {
     if (!child) return std::nullopt;
     node.children.emplace_back(nibble, *child);
   }
-  if (has_value) node.value = bytes;
-  else if (!bytes.empty()) return std::nullopt;
+  if (has_value)
+    node.value = bytes;
+  else if (!bytes.empty())
+    return std::nullopt;
   return node;
 }
 
@@ -90,7 +93,9 @@ Bytes write_trie_node(const TrieNode& node) {
 
 TrieNode trie_node_of(const Node& node) {
   auto read = read_trie_node(node.bytes());
-  if (!read) throw base::OperationError(base::ErrorCode::data_corruption_detected, "Node " + base::to_hex(view(node.hash())) + " is not of a trie, or damaged");
+  if (!read)
+    throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                               "Node " + base::to_hex(view(node.hash())) + " is not of a trie, or damaged");
   return std::move(*read);
 }
 

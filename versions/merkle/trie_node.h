@@ -35,13 +35,13 @@ class Nibbles {
 
 struct TrieNode {
   NodeKind kind = NodeKind::trie_leaf;
-  Path path;                                     // leaf, extension
-  std::vector<std::pair<char, Hash>> children;   // ascending; an extension's one has no half byte
-  std::optional<BytesView> value;                // in the bytes it was read from
+  Path path;                                    // leaf, extension
+  std::vector<std::pair<char, Hash>> children;  // ascending; an extension's one has no half byte
+  std::optional<BytesView> value;               // in the bytes it was read from
 };
 
 std::optional<TrieNode> read_trie_node(BytesView bytes);  // nullopt: is none
 Bytes write_trie_node(const TrieNode& node);
-TrieNode trie_node_of(const Node& node);                  // throws DataCorruptionDetected
+TrieNode trie_node_of(const Node& node);  // throws DataCorruptionDetected
 
 }  // namespace versions::merkle

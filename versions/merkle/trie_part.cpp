@@ -5,7 +5,9 @@
 namespace versions::merkle {
 namespace {
 
-Hash put(Nodes& nodes, const TrieNode& node, const NodePtr& like = nullptr) { return nodes.put(Node::whole(write_trie_node(node)), like); }
+Hash put(Nodes& nodes, const TrieNode& node, const NodePtr& like = nullptr) {
+  return nodes.put(Node::whole(write_trie_node(node)), like);
+}
 
 }  // namespace
 
@@ -15,7 +17,8 @@ TriePart load(Nodes& nodes, TriePart part) {
   TrieNode content = trie_node_of(*node);
   switch (content.kind) {
     case NodeKind::trie_leaf: return TriePart::of_leaf(std::move(content.path), *content.value, std::move(node));
-    case NodeKind::trie_extension: return {TriePart::Kind::branch, std::move(content.path), content.children[0].second, {}, nullptr};
+    case NodeKind::trie_extension:
+      return {TriePart::Kind::branch, std::move(content.path), content.children[0].second, {}, nullptr};
     default:
       // The root of what is empty.
       if (content.children.empty() && !content.value) return {};

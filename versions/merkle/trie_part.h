@@ -21,7 +21,9 @@ struct TriePart {
   NodePtr node;     // leaf: that `value` is in, nullptr: it is the caller's; branch: where it was read already
 
   static TriePart of_stored(const Hash& hash) { return {Kind::stored, {}, hash, {}, nullptr}; }
-  static TriePart of_leaf(Path path, BytesView value, NodePtr node = nullptr) { return {Kind::leaf, std::move(path), {}, value, std::move(node)}; }
+  static TriePart of_leaf(Path path, BytesView value, NodePtr node = nullptr) {
+    return {Kind::leaf, std::move(path), {}, value, std::move(node)};
+  }
   bool none() const { return kind == Kind::none; }
 };
 

@@ -19,15 +19,19 @@ std::vector<std::string> lines_of(const std::string& command) {
   FILE* out = popen(command.c_str(), "r");
   REQUIRE(out != nullptr);
   for (int c = std::fgetc(out); c != EOF; c = std::fgetc(out)) {
-    if (c == '\n') lines.emplace_back();
-    else lines.back().push_back(static_cast<char>(c));
+    if (c == '\n')
+      lines.emplace_back();
+    else
+      lines.back().push_back(static_cast<char>(c));
   }
   CHECK(pclose(out) == 0);
   lines.pop_back();
   return lines;
 }
 
-std::string field(BytesView bytes) { return bytes.empty() ? "-" : base::to_hex(bytes); }
+std::string field(BytesView bytes) {
+  return bytes.empty() ? "-" : base::to_hex(bytes);
+}
 
 }  // namespace
 
@@ -42,8 +46,10 @@ TEST_CASE("the verifiers that stand alone say of every proof what the library sa
     const auto ask = [&](const Hash& root, BytesView key, BytesView proof) {
       file << field(view(root)) << ' ' << field(key) << ' ' << field(proof) << '\n';
       const auto answer = verify(root, key, proof);
-      if (!answer.ok()) expected.emplace_back("The proof does not hold");
-      else expected.push_back(answer.value() ? "present " + base::to_hex(*answer.value()) : "absent");
+      if (!answer.ok())
+        expected.emplace_back("The proof does not hold");
+      else
+        expected.push_back(answer.value() ? "present " + base::to_hex(*answer.value()) : "absent");
       holding += answer.ok();
     };
     for (const Named& named : all_indexes) {
@@ -54,7 +60,8 @@ TEST_CASE("the verifiers that stand alone say of every proof what the library sa
       const Hash root = index->build(nodes, as_changes(contents)), empty = index->empty(nodes);
       ask(empty, "a", index->prove(nodes, empty, "a"));
       for (int i = 0; i < 60; ++i) {
-        const Bytes key = i % 2 == 0 ? random_key(random, 3000) : std::next(contents.begin(), static_cast<ptrdiff_t>(random.below(contents.size())))->first;
+        const Bytes key = i % 2 == 0 ? random_key(random, 3000)
+                                     : std::next(contents.begin(), static_cast<ptrdiff_t>(random.below(contents.size())))->first;
         const Bytes proof = index->prove(nodes, root, key);
         ask(root, key, proof);
         ask(root, random_key(random, 3000), proof);
@@ -66,7 +73,9 @@ TEST_CASE("the verifiers that stand alone say of every proof what the library sa
         // Bytes that a root was made for, so that what they say is followed.
         Bytes forged = random_value(random);
         forged.insert(0, 1, static_cast<char>(random.below(8)));
-        ask(sha256(forged), key, Bytes("PMP\1", 4) + Bytes(1, static_cast<char>(forged.size())).substr(0, forged.size() < 128 ? 1 : 0) + forged + Bytes(1, '\0'));
+        ask(sha256(forged), key,
+            Bytes("PMP\1", 4) + Bytes(1, static_cast<char>(forged.size())).substr(0, forged.size() < 128 ? 1 : 0) + forged +
+                Bytes(1, '\0'));
         if (i % 10 == 0) ask(root, key, {});
       }
     }
@@ -78,7 +87,8 @@ TEST_CASE("the verifiers that stand alone say of every proof what the library sa
     const std::vector<std::string> answers = lines_of(verifier + " --many " + path);
     REQUIRE(answers.size() == expected.size());
     size_t different = 0;
-    for (size_t i = 0; i < answers.size(); ++i) different += !answers[i].starts_with(expected[i]) || (expected[i] == "absent" && answers[i] != expected[i]);
+    for (size_t i = 0; i < answers.size(); ++i)
+      different += !answers[i].starts_with(expected[i]) || (expected[i] == "absent" && answers[i] != expected[i]);
     CHECK(different == 0);
   }
 }

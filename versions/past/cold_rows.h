@@ -1,6 +1,6 @@
-// Rows that are hardly ever written, and the mappings that are made for them before anybody writes them: forced copies, so that no overwrite
-// cycle is much longer than is asked for, however cold a few rows are (Skippy §5.1.4). What is copied is the mapping: it names the content that
-// the row has, which stays where it is.
+// Rows that are hardly ever written, and the mappings that are made for them before anybody writes them: forced copies, so that
+// no overwrite cycle is much longer than is asked for, however cold a few rows are (Skippy §5.1.4). What is copied is the
+// mapping: it names the content that the row has, which stays where it is.
 //
 // The server makes none: its scans don't end where a table has every row (docs/design/0007-past.md).
 #pragma once

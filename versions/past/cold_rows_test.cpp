@@ -29,7 +29,9 @@ TEST_CASE("with forced copies no overwrite cycle is longer than asked for, and e
       last.retained(row, snapshot);
       contents[static_cast<size_t>(row)] = snapshot + 1;
       if (!last.due(snapshot)) continue;
-      const size_t copies = last.force(snapshot, [&](RecordId copied) { forced.push_back({copied, contents[static_cast<size_t>(copied)]}); });
+      const size_t copies = last.force(snapshot, [&](RecordId copied) {
+        forced.push_back({copied, contents[static_cast<size_t>(copied)]});
+      });
       CHECK(copies >= cold);
       CHECK_FALSE(last.due(snapshot + age - 1));
     }

@@ -10,14 +10,18 @@ namespace {
 
 constexpr char start_kind = 's', open_kind = 'o', node_kind = 'n';
 
-[[noreturn]] void damaged() { throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of a snapshot log is damaged"); }
+[[noreturn]] void damaged() {
+  throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of a snapshot log is damaged");
+}
 
 constexpr size_t number_bytes = 8;
 
 }  // namespace
 
 // Pages of rows that go soon are small: what is left of them is walked over until they leave memory.
-storage::TableOptions Maplog::table_options() { return {.block_compressor = "lz4", .memory_page_bytes = 4 << 20, .prefix_compression = true}; }
+storage::TableOptions Maplog::table_options() {
+  return {.block_compressor = "lz4", .memory_page_bytes = 4 << 20, .prefix_compression = true};
+}
 
 // --- keys
 
@@ -47,7 +51,8 @@ base::Bytes Maplog::node_key(unsigned level, uint64_t index) const {
 
 base::BytesView Maplog::key_of(const storage::TableCursor& cursor, char kind) const {
   const base::BytesView key = cursor.key();
-  return key.size() > prefix_.size() && key.starts_with(prefix_) && key[prefix_.size()] == kind ? key.substr(prefix_.size()) : base::BytesView();
+  return key.size() > prefix_.size() && key.starts_with(prefix_) && key[prefix_.size()] == kind ? key.substr(prefix_.size())
+                                                                                                : base::BytesView();
 }
 
 std::optional<Maplog::Open> Maplog::open_at(const storage::TableCursor& cursor) const {
@@ -56,7 +61,8 @@ std::optional<Maplog::Open> Maplog::open_at(const storage::TableCursor& cursor) 
   base::BytesView value = cursor.value();
   const auto content = base::take_varint(value);
   if (key.size() != 1 + 3 * number_bytes || !content || *content == 0 || !value.empty()) damaged();
-  return Open{base::load_be64(key.data() + 1), {static_cast<RecordId>(base::load_be64(key.data() + 1 + 2 * number_bytes)), *content}};
+  return Open{base::load_be64(key.data() + 1),
+              {static_cast<RecordId>(base::load_be64(key.data() + 1 + 2 * number_bytes)), *content}};
 }
 
 // --- nodes
@@ -77,8 +83,8 @@ size_t SkippyCache::bytes() const {
   return nodes_.cost();
 }
 
-// Nodes in the table, as one transaction sees them. What is read is cached: a number is never given to another node. What is written is
-// not, before somebody reads it: the transaction may come to nothing.
+// Nodes in the table, as one transaction sees them. What is read is cached: a number is never given to another node. What is
+// written is not, before somebody reads it: the transaction may come to nothing.
 class Maplog::Nodes : public SkippyNodes {
  public:
   Nodes(const Maplog& log, storage::Transaction& transaction) : log_(log), transaction_(transaction) {}
@@ -144,7 +150,8 @@ size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
     if (last.size() == 1 + number_bytes) begun = base::load_be64(last.data() + 1);
   }
   size_t sealed = 0;
-  // What was taken is gone, but still passed over until the transaction is long over: each node is looked for behind the one before.
+  // What was taken is gone, but still passed over until the transaction is long over: each node is looked for behind the one
+  // before.
   for (base::Bytes from = open_key(0, 0);;) {
     std::vector<Mapping> mappings;
     std::vector<SkippyNode::Start> starts;
@@ -154,7 +161,8 @@ size_t Maplog::seal(storage::Transaction& transaction, SnapshotId below) const {
       for (bool there = cursor.seek(from); there; there = cursor.next()) {
         const auto open = open_at(cursor);
         if (!open || open->snapshot >= below) break;
-        if (starts.empty() || starts.back().snapshot != open->snapshot) starts.push_back({open->snapshot, static_cast<uint32_t>(mappings.size())});
+        if (starts.empty() || starts.back().snapshot != open->snapshot)
+          starts.push_back({open->snapshot, static_cast<uint32_t>(mappings.size())});
         mappings.push_back(open->mapping);
         if (mappings.size() == options_.node_mappings) {
           last = cursor.key();
@@ -192,7 +200,12 @@ LogPosition Maplog::start(storage::Transaction& transaction, Nodes& nodes, Snaps
 
 struct LogScan::State {
   State(const Maplog& of, storage::Transaction& transaction, SnapshotId from, Stamp number)
-      : log(of), transaction(transaction), snapshot(from), number(number), nodes(of, transaction), levels(nodes, of.options_, of.start(transaction, nodes, from)) {}
+      : log(of),
+        transaction(transaction),
+        snapshot(from),
+        number(number),
+        nodes(of, transaction),
+        levels(nodes, of.options_, of.start(transaction, nodes, from)) {}
 
   const Maplog& log;
   storage::Transaction& transaction;
@@ -263,7 +276,8 @@ std::optional<Stamp> Maplog::find(storage::Transaction& transaction, SnapshotId 
   return std::nullopt;
 }
 
-void Maplog::each(storage::Transaction& transaction, SnapshotId first, SnapshotId end, const std::function<bool(SnapshotId, const Mapping&)>& visit) const {
+void Maplog::each(storage::Transaction& transaction, SnapshotId first, SnapshotId end,
+                  const std::function<bool(SnapshotId, const Mapping&)>& visit) const {
   Nodes nodes(*this, transaction);
   const LogPosition from = start(transaction, nodes, first);
   for (uint64_t index = from.node; index < nodes.count(0); ++index) {
@@ -294,7 +308,8 @@ JointTable Maplog::joint_table(storage::Transaction& transaction, SnapshotId fir
   joint.scanned_ = versions.size() + at_last;
   // What a snapshot says twice of a row counts as it was said first.
   using Version = JointTable::Version;
-  std::stable_sort(versions.begin(), versions.end(), [](const Version& a, const Version& b) { return std::tie(a.row, a.last) < std::tie(b.row, b.last); });
+  std::stable_sort(versions.begin(), versions.end(),
+                   [](const Version& a, const Version& b) { return std::tie(a.row, a.last) < std::tie(b.row, b.last); });
   const auto same = [](const Version& a, const Version& b) { return a.row == b.row && a.last == b.last; };
   versions.erase(std::unique(versions.begin(), versions.end(), same), versions.end());
   for (size_t i = 0; i < versions.size(); ++i) {

@@ -80,7 +80,8 @@ class Maplog {
   JointTable joint_table(storage::Transaction& transaction, SnapshotId first, SnapshotId last) const;
 
   // Each mapping that was made for a snapshot from `first` on and before `end`, in order; `visit` false ends it.
-  void each(storage::Transaction& transaction, SnapshotId first, SnapshotId end, const std::function<bool(SnapshotId, const Mapping&)>& visit) const;
+  void each(storage::Transaction& transaction, SnapshotId first, SnapshotId end,
+            const std::function<bool(SnapshotId, const Mapping&)>& visit) const;
 
  private:
   friend class LogScan;
@@ -120,8 +121,8 @@ class LogScan {
   size_t scanned_ = 0;
 };
 
-// A page table of which little is wanted: the scan goes on only as far as that needs it (Skippy §4.2). Not thread-safe; borrows the
-// transaction.
+// A page table of which little is wanted: the scan goes on only as far as that needs it (Skippy §4.2). Not thread-safe; borrows
+// the transaction.
 class OnDemandTable {
  public:
   OnDemandTable(const Maplog& log, storage::Transaction& transaction, SnapshotId snapshot) : scan_(log, transaction, snapshot) {}

@@ -82,7 +82,10 @@ struct Writer {
 }  // namespace
 
 TEST_CASE("snapshots are told apart whatever the order of commits, and sealed when nobody can add to them") {
-  const SkippyOptions schemes[] = {{.node_mappings = 8, .fan_in = 2, .height = 4}, {.node_mappings = 8, .fan_in = 3}, {.node_mappings = 8, .fan_in = 0, .height = 3}, {.node_mappings = 500}};
+  const SkippyOptions schemes[] = {{.node_mappings = 8, .fan_in = 2, .height = 4},
+                                   {.node_mappings = 8, .fan_in = 3},
+                                   {.node_mappings = 8, .fan_in = 0, .height = 3},
+                                   {.node_mappings = 500}};
   base::Random random(Catch::rngSeed() + 21);
   for (const SkippyOptions& options : schemes) {
     CAPTURE(options.node_mappings, options.fan_in, options.height);

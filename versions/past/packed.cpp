@@ -12,7 +12,9 @@ namespace {
 constexpr unsigned half_bits = 32;
 
 // So low that no number of so many bits above it leaves 32 bits.
-uint32_t least_for(uint32_t least, unsigned bits) { return std::min(least, static_cast<uint32_t>(UINT32_MAX - low_bits(bits))); }
+uint32_t least_for(uint32_t least, unsigned bits) {
+  return std::min(least, static_cast<uint32_t>(UINT32_MAX - low_bits(bits)));
+}
 
 }  // namespace
 
@@ -51,7 +53,8 @@ StampColumn StampColumn::of(std::span<const Stamp> stamps) {
 void StampColumn::append(base::Bytes& out, std::span<const Stamp> stamps) const {
   std::vector<uint64_t> both;
   both.reserve(stamps.size());
-  for (const Stamp stamp : stamps) both.push_back(((stamp >> half_bits) - second) << count_bits | (static_cast<uint32_t>(stamp) - count));
+  for (const Stamp stamp : stamps)
+    both.push_back(((stamp >> half_bits) - second) << count_bits | (static_cast<uint32_t>(stamp) - count));
   append_packed(out, both, bits());
 }
 
@@ -78,7 +81,8 @@ bool StampColumn::take_header(base::BytesView& in, uint32_t before, size_t stamp
     if (second_bits > half_bits || count_bits > half_bits || !is_packed_width(bits())) return false;
   }
   second = static_cast<uint32_t>(seconds), count = static_cast<uint32_t>(*counts);
-  return second == least_for(second, second_bits) && count == least_for(count, count_bits) && packed_bytes(stamps, bits()) <= in.size();
+  return second == least_for(second, second_bits) && count == least_for(count, count_bits) &&
+         packed_bytes(stamps, bits()) <= in.size();
 }
 
 bool StampColumn::has_zero(const char* packed, size_t stamps) const {

@@ -15,9 +15,15 @@ namespace versions::past {
 inline constexpr size_t packed_slack = 8;
 
 // Up to 56 bits, or 64: a number is loaded with the 64 bits from the byte on that it begins in.
-inline bool is_packed_width(unsigned bits) { return bits <= 56 || bits == 64; }
-inline size_t packed_bytes(size_t count, unsigned bits) { return (count * bits + 7) / 8; }
-inline uint64_t low_bits(unsigned bits) { return bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1; }
+inline bool is_packed_width(unsigned bits) {
+  return bits <= 56 || bits == 64;
+}
+inline size_t packed_bytes(size_t count, unsigned bits) {
+  return (count * bits + 7) / 8;
+}
+inline uint64_t low_bits(unsigned bits) {
+  return bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
+}
 
 unsigned packed_width(uint64_t greatest);
 void append_packed(base::Bytes& out, std::span<const uint64_t> numbers, unsigned bits);

@@ -106,7 +106,8 @@ size_t PageTable::take(const PageTable& later) {
   const size_t before = size_;
   for (const Page& said : later.pages_) {
     Page& page = pages_[place(said.number)];
-    if (const uint64_t fresh = said.rows & ~page.rows) add(page, fresh, [&](unsigned place) { return later.contents_[said.at + said.slot(place)]; });
+    if (const uint64_t fresh = said.rows & ~page.rows)
+      add(page, fresh, [&](unsigned place) { return later.contents_[said.at + said.slot(place)]; });
   }
   return size_ - before;
 }
@@ -131,7 +132,8 @@ std::vector<Mapping> PageTable::in_order() const {
 }
 
 size_t PageTable::memory_bytes() const {
-  return sizeof *this + pages_.capacity() * sizeof(Page) + directory_.capacity() * sizeof(uint32_t) + contents_.capacity() * sizeof(Stamp);
+  return sizeof *this + pages_.capacity() * sizeof(Page) + directory_.capacity() * sizeof(uint32_t) +
+         contents_.capacity() * sizeof(Stamp);
 }
 
 }  // namespace versions::past

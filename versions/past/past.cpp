@@ -13,13 +13,17 @@ namespace versions::past {
 
 namespace {
 
-constexpr char rows_name[] = "past-rows", chains_name[] = "past-chains", entries_name[] = "past-entries", purged_name[] = "past-purged";
+constexpr char rows_name[] = "past-rows", chains_name[] = "past-chains", entries_name[] = "past-entries",
+               purged_name[] = "past-purged";
 
 [[noreturn]] void damaged_place(CollectionId collection) {
-  throw base::OperationError(base::ErrorCode::data_corruption_detected, "where a content of collection " + std::to_string(collection) + " is kept can't be read");
+  throw base::OperationError(base::ErrorCode::data_corruption_detected,
+                             "where a content of collection " + std::to_string(collection) + " is kept can't be read");
 }
 
-std::string table_key(CollectionId collection, Stamp snapshot) { return std::to_string(collection) + "@" + std::to_string(snapshot); }
+std::string table_key(CollectionId collection, Stamp snapshot) {
+  return std::to_string(collection) + "@" + std::to_string(snapshot);
+}
 
 }  // namespace
 
@@ -36,7 +40,9 @@ Past::Past(storage::Engine& engine) : engine_(engine), snapshots_(engine) {
   engine.set_pre_states(this);
 }
 
-Past::~Past() { engine_.set_pre_states(nullptr); }
+Past::~Past() {
+  engine_.set_pre_states(nullptr);
+}
 
 void Past::make() {
   if (made_.load(std::memory_order_acquire)) return;
@@ -57,12 +63,15 @@ void Past::open_tables() {
   load_purged();
 }
 
-Maplog Past::log(CollectionId collection) const { return Maplog(rows_, {}, nodes_, storage::catalog_key(collection)); }
+Maplog Past::log(CollectionId collection) const {
+  return Maplog(rows_, {}, nodes_, storage::catalog_key(collection));
+}
 
-void Past::save(Transaction& transaction, const storage::StoredCollection& collection, RecordId record, const storage::Superseded& before,
-                Stamp write) {
+void Past::save(Transaction& transaction, const storage::StoredCollection& collection, RecordId record,
+                const storage::Superseded& before, Stamp write) {
   if (before.left_from != 0) {
-    log(collection.id()).append(transaction, engine_.declared_snapshots().position_before(write), write, {record, before.left_from});
+    log(collection.id())
+        .append(transaction, engine_.declared_snapshots().position_before(write), write, {record, before.left_from});
     if (before.left_to != record) {
       Bytes chain;
       base::append_varint(chain, static_cast<uint64_t>(before.left_to));
@@ -75,8 +84,10 @@ void Past::save(Transaction& transaction, const storage::StoredCollection& colle
       if (before.removed) entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, 0);
       continue;
     }
-    if (before.kept) entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, before.generation);
-    for (const auto& [generation, content] : before.forgotten) entries_.remove(transaction, collection.id(), *index, bson::DocumentView(content), record, generation);
+    if (before.kept)
+      entries_.add(transaction, collection.id(), *index, bson::DocumentView(before.bytes), record, before.generation);
+    for (const auto& [generation, content] : before.forgotten)
+      entries_.remove(transaction, collection.id(), *index, bson::DocumentView(content), record, generation);
   }
   if (before.kept) saved_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -90,7 +101,8 @@ RecordId Past::chain_of(Transaction& transaction, CollectionId collection, const
   damaged_place(collection);
 }
 
-void Past::each_kept(Transaction& transaction, storage::StoredCollection& collection, RecordId record, const std::function<bool(const Mapping&)>& visit) const {
+void Past::each_kept(Transaction& transaction, storage::StoredCollection& collection, RecordId record,
+                     const std::function<bool(const Mapping&)>& visit) const {
   bool more = true;
   collection.records().each_kept(transaction, record, 0, [&](Stamp generation) { return more = visit({record, generation}); });
   storage::TableCursor elsewhere = chains_.cursor(transaction);
@@ -102,15 +114,16 @@ void Past::each_kept(Transaction& transaction, storage::StoredCollection& collec
   }
 }
 
-std::optional<Stamp> Past::shown_generation(Transaction& transaction, storage::StoredCollection& collection, const Mapping& mapping, Stamp snapshot) const {
+std::optional<Stamp> Past::shown_generation(Transaction& transaction, storage::StoredCollection& collection,
+                                            const Mapping& mapping, Stamp snapshot) const {
   storage::KeptContents kept(collection.records(), transaction);
   if (const Stamp own = kept.newest(mapping.row, mapping.content, snapshot)) return own;
   const RecordId chain = chain_of(transaction, collection.id(), mapping);
   return chain == mapping.row ? std::nullopt : std::optional(mapping.content);
 }
 
-bool Past::find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot, Bytes& content,
-                        storage::ReadInfo* info) const {
+bool Past::find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping,
+                        Stamp snapshot, Bytes& content, storage::ReadInfo* info) const {
   // Nearly all lie in their own record's chain, and of these nobody has to ask.
   if (kept.find_newest(mapping.row, mapping.content, snapshot, content, info)) return true;
   const RecordId chain = chain_of(transaction, collection, mapping);
@@ -120,11 +133,12 @@ bool Past::find_content(Transaction& transaction, storage::KeptContents& kept, C
   return elsewhere.has_value();
 }
 
-void Past::read_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot, Bytes& content,
-                        storage::ReadInfo* info) const {
+void Past::read_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping,
+                        Stamp snapshot, Bytes& content, storage::ReadInfo* info) const {
   if (find_content(transaction, kept, collection, mapping, snapshot, content, info)) return;
-  throw base::OperationError(base::ErrorCode::data_corruption_detected,
-                             "what record " + std::to_string(mapping.row) + " of collection " + std::to_string(collection) + " was in a snapshot is missing");
+  throw base::OperationError(base::ErrorCode::data_corruption_detected, "what record " + std::to_string(mapping.row) +
+                                                                            " of collection " + std::to_string(collection) +
+                                                                            " was in a snapshot is missing");
 }
 
 // --- page tables
@@ -181,7 +195,8 @@ void Past::warm(Transaction& transaction, CollectionId collection, const std::ve
   if (snapshots.size() < 2) return;
   const JointTable joint = log(collection).joint_table(transaction, snapshots.front(), snapshots.back());
   for (const Stamp snapshot : snapshots) {
-    keep_table(table_key(collection, snapshot), {std::make_shared<PageTable>(joint.table(snapshot)), transaction.visible_below(), 0});
+    keep_table(table_key(collection, snapshot),
+               {std::make_shared<PageTable>(joint.table(snapshot)), transaction.visible_below(), 0});
   }
 }
 

@@ -1,13 +1,12 @@
 // The past of an engine's collections: what declared snapshots show (docs/design/0007-past.md).
 //
-//   past-rows      collection (4, BE), a Maplog's keys        contents of a record left its row for the chain table: the oldest of them
-//   past-chains    collection, record, generation -> chain    where one is kept, when it isn't the chain of its own record
-//   past-entries   SavedEntries
-//   past-purged    collection, record, generation -> nothing  what snapshots show no more, though their mappings name it
-//   past-states    SavedStates
-//   past-catalog   storage::PastCatalog
+//   past-rows      collection (4, BE), a Maplog's keys        contents of a record left its row for the chain table: the oldest
+//   of them past-chains    collection, record, generation -> chain    where one is kept, when it isn't the chain of its own
+//   record past-entries   SavedEntries past-purged    collection, record, generation -> nothing  what snapshots show no more,
+//   though their mappings name it past-states    SavedStates past-catalog   storage::PastCatalog
 //
-// The contents stay in their collection's record store: first in their record's row, where they are found without any of this. Thread-safe; transactions are not.
+// The contents stay in their collection's record store: first in their record's row, where they are found without any of this.
+// Thread-safe; transactions are not.
 #pragma once
 
 #include <atomic>
@@ -27,11 +26,11 @@ class KeptContents;
 
 namespace versions::past {
 
-// What a snapshot shows of a collection's records that were written since, for transactions up to a moment: for an older one there
-// may be too much in it, whose current content then counts.
+// What a snapshot shows of a collection's records that were written since, for transactions up to a moment: for an older one
+// there may be too much in it, whose current content then counts.
 struct ShownRows {
   std::shared_ptr<const PageTable> table;
-  PageTable newer;      // what came since `table`
+  PageTable newer;  // what came since `table`
   Stamp known_below = 0;
 
   std::optional<Stamp> find(RecordId row) const {
@@ -50,28 +49,31 @@ class Past final : public storage::PreStates {
   // Before the first snapshot is declared. Not inside a transaction.
   void make();
 
-  void save(Transaction& transaction, const storage::StoredCollection& collection, RecordId record, const storage::Superseded& before,
-            Stamp write) override;
+  void save(Transaction& transaction, const storage::StoredCollection& collection, RecordId record,
+            const storage::Superseded& before, Stamp write) override;
 
   std::shared_ptr<const ShownRows> rows(Transaction& transaction, CollectionId collection, Stamp snapshot);
-  // Whether who asks for one record should look for it in the log by itself (Skippy §4.2's cold mapper): for the first few of a snapshot that
-  // takes less than making its table. Counts them.
+  // Whether who asks for one record should look for it in the log by itself (Skippy §4.2's cold mapper): for the first few of a
+  // snapshot that takes less than making its table. Counts them.
   bool looks_alone(CollectionId collection, Stamp snapshot);
   // The tables of these snapshots, which are sorted, in one pass: who reads them one after the other finds them made.
   void warm(Transaction& transaction, CollectionId collection, const std::vector<Stamp>& snapshots);
-  // What a snapshot shows of a record, where the first mapping of its row is this: the newest content from the mapping's to the snapshot's, of
-  // those in the chain table, into a buffer that is used again. false: it isn't there, as the transaction sees it. Adds to `info`.
-  bool find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot, Bytes& content,
-                    storage::ReadInfo* info) const;
+  // What a snapshot shows of a record, where the first mapping of its row is this: the newest content from the mapping's to the
+  // snapshot's, of those in the chain table, into a buffer that is used again. false: it isn't there, as the transaction sees it.
+  // Adds to `info`.
+  bool find_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping,
+                    Stamp snapshot, Bytes& content, storage::ReadInfo* info) const;
   // The same where it must be: throws DataCorruptionDetected.
-  void read_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping, Stamp snapshot, Bytes& content,
-                    storage::ReadInfo* info) const;
+  void read_content(Transaction& transaction, storage::KeptContents& kept, CollectionId collection, const Mapping& mapping,
+                    Stamp snapshot, Bytes& content, storage::ReadInfo* info) const;
   // Its generation alone.
-  std::optional<Stamp> shown_generation(Transaction& transaction, storage::StoredCollection& collection, const Mapping& mapping, Stamp snapshot) const;
+  std::optional<Stamp> shown_generation(Transaction& transaction, storage::StoredCollection& collection, const Mapping& mapping,
+                                        Stamp snapshot) const;
   const SavedEntries& entries() const { return entries_; }
   const SavedStates& states() const { return states_; }
 
-  // Takes what was kept of the documents with this key in the `_id` index out of every snapshot. Returns how many contents that were.
+  // Takes what was kept of the documents with this key in the `_id` index out of every snapshot. Returns how many contents that
+  // were.
   uint64_t purge(Transaction& transaction, storage::StoredCollection& collection, BytesView key);
   bool purged(CollectionId collection, const Mapping& content) const;
   uint64_t purges() const { return purges_.load(); }  // goes up with each
@@ -84,7 +86,7 @@ class Past final : public storage::PreStates {
   // Frees what only dropped snapshots showed. `interrupted` is asked between batches and may throw.
   void sweep(const std::function<void()>& interrupted);
 
-  size_t tables_bytes() const;  // of snapshot page tables in memory
+  size_t tables_bytes() const;                                               // of snapshot page tables in memory
   uint64_t saved() const { return saved_.load(std::memory_order_relaxed); }  // contents since the start
 
  private:
@@ -100,16 +102,21 @@ class Past final : public storage::PreStates {
   void release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted);
   storage::StoredIndexes indexes_ever(const storage::StoredCollection& collection) const;
   // What left a row together, the mapping's content first, of those up to `place`.
-  void release_group(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& mapping, Stamp place);
+  void release_group(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes,
+                     const Mapping& mapping, Stamp place);
   // Under the name of the newest. Returns all of them.
-  std::vector<Mapping> release_one(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& newest);
+  std::vector<Mapping> release_one(Transaction& transaction, storage::StoredCollection& collection,
+                                   const storage::StoredIndexes& indexes, const Mapping& newest);
   RecordId chain_of(Transaction& transaction, CollectionId collection, const Mapping& mapping) const;
   // What is kept of a record in the chain table, by the newest content of what left its row together; `visit` false ends it.
-  void each_kept(Transaction& transaction, storage::StoredCollection& collection, RecordId record, const std::function<bool(const Mapping&)>& visit) const;
+  void each_kept(Transaction& transaction, storage::StoredCollection& collection, RecordId record,
+                 const std::function<bool(const Mapping&)>& visit) const;
   void forget_gone(size_t swept);
   std::set<RecordId> records_ever(Transaction& transaction, storage::StoredCollection& collection, BytesView key) const;
-  std::vector<Mapping> kept_of(Transaction& transaction, storage::StoredCollection& collection, RecordId record, BytesView key) const;
-  uint64_t purge_row(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, RecordId record, BytesView key) const;
+  std::vector<Mapping> kept_of(Transaction& transaction, storage::StoredCollection& collection, RecordId record,
+                               BytesView key) const;
+  uint64_t purge_row(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes,
+                     RecordId record, BytesView key) const;
 
   storage::Engine& engine_;
   Snapshots snapshots_;

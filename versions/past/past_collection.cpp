@@ -13,8 +13,8 @@ namespace versions::past {
 using base::ErrorCode;
 using base::OperationError;
 
-PastCollection::PastCollection(Past& past, std::shared_ptr<storage::StoredCollection> base, const storage::CollectionEntry& entry, std::string ns,
-                               DeclaredSnapshot snapshot, std::shared_ptr<ShownRecords> of_branch)
+PastCollection::PastCollection(Past& past, std::shared_ptr<storage::StoredCollection> base, const storage::CollectionEntry& entry,
+                               std::string ns, DeclaredSnapshot snapshot, std::shared_ptr<ShownRecords> of_branch)
     : past_(past),
       base_(std::move(base)),
       ns_(std::move(ns)),
@@ -30,9 +30,15 @@ std::shared_ptr<const storage::Index> PastCollection::index(std::string_view nam
   return found == indexes_.end() ? nullptr : *found;
 }
 
-storage::Stored PastCollection::insert(Transaction&, bson::DocumentView) { refuse_write(); }
-storage::Updated PastCollection::update(Transaction&, RecordId, bson::DocumentView, bson::DocumentView) { refuse_write(); }
-storage::Superseded PastCollection::remove(Transaction&, RecordId, bson::DocumentView) { refuse_write(); }
+storage::Stored PastCollection::insert(Transaction&, bson::DocumentView) {
+  refuse_write();
+}
+storage::Updated PastCollection::update(Transaction&, RecordId, bson::DocumentView, bson::DocumentView) {
+  refuse_write();
+}
+storage::Superseded PastCollection::remove(Transaction&, RecordId, bson::DocumentView) {
+  refuse_write();
+}
 
 void PastCollection::refuse_write() const {
   throw OperationError(ErrorCode::illegal_operation, "cannot write to " + ns_ + ": " + std::string(read_only_because()));
@@ -45,7 +51,8 @@ std::shared_ptr<const ShownRows> PastCollection::known_rows(Transaction& transac
 
 std::optional<Stamp> PastCollection::row(Transaction& transaction, RecordId id) const {
   auto rows = known_rows(transaction);
-  if (!rows && past_.looks_alone(this->id(), snapshot_.stamp)) return past_.log(this->id()).find(transaction, snapshot_.stamp, id);
+  if (!rows && past_.looks_alone(this->id(), snapshot_.stamp))
+    return past_.log(this->id()).find(transaction, snapshot_.stamp, id);
   if (!rows) rows = this->rows(transaction);
   return rows->find(id);
 }
@@ -65,9 +72,11 @@ std::optional<Stamp> PastCollection::known_saved(RecordId id) const {
 std::optional<PastCollection::Shown> PastCollection::read(Transaction& transaction, RecordId id) {
   Shown shown{id, {}, {}, past_.purges()};
   storage::KeptContents kept(base_->records(), transaction);
-  // A mapping stays the first of its row however old the table is. What the transaction doesn't see leave the row isn't in the chain table for it.
+  // A mapping stays the first of its row however old the table is. What the transaction doesn't see leave the row isn't in the
+  // chain table for it.
   if (const auto known = known_saved(id); known && shows_saved({id, *known})) {
-    if (past_.find_content(transaction, kept, this->id(), {id, *known}, snapshot_.stamp, shown.content, &shown.info)) return shown;
+    if (past_.find_content(transaction, kept, this->id(), {id, *known}, snapshot_.stamp, shown.content, &shown.info))
+      return shown;
   }
   if (base_->records().find_not_after(transaction, id, snapshot_.stamp, shown.content, &shown.info)) return shown;
   const auto then = row(transaction, id);
@@ -95,7 +104,9 @@ std::optional<bson::Document> PastCollection::find(Transaction& transaction, Rec
 namespace {
 
 // With whatever stands behind it in rows of an index.
-storage::KeyRange range_of(BytesView key) { return {Bytes(key), Bytes(key) + Bytes(17, '\xff')}; }
+storage::KeyRange range_of(BytesView key) {
+  return {Bytes(key), Bytes(key) + Bytes(17, '\xff')};
+}
 
 bool has_id(BytesView document, BytesView key) {
   bson::KeyString own;
@@ -124,7 +135,8 @@ std::optional<RecordId> PastCollection::find_id(Transaction& transaction, const 
   const storage::KeyRange range = range_of(key.bytes());
   saved.seek(range);
   while (saved.next()) {
-    if (saved.key() == range.from && may_show(saved.record()) && shows_as(transaction, saved.record(), range.from)) return saved.record();
+    if (saved.key() == range.from && may_show(saved.record()) && shows_as(transaction, saved.record(), range.from))
+      return saved.record();
   }
   return std::nullopt;
 }
@@ -163,13 +175,18 @@ std::unique_ptr<storage::CollectionScan> PastCollection::scan(Transaction& trans
   return std::make_unique<PastScan>(shared_from_this(), transaction, direction);
 }
 
-std::unique_ptr<storage::IndexCursor> PastCollection::scan(Transaction& transaction, const storage::Index& index, Direction direction) {
+std::unique_ptr<storage::IndexCursor> PastCollection::scan(Transaction& transaction, const storage::Index& index,
+                                                           Direction direction) {
   const auto& stored = static_cast<const storage::StoredIndex&>(index);
   return std::make_unique<PastIndexCursor>(shared_from_this(), stored.shared_from_this(), transaction, direction);
 }
 
-int64_t PastCollection::record_count() const { return counted(false).records; }
-int64_t PastCollection::logical_bytes() const { return counted(true).bytes.value(); }
+int64_t PastCollection::record_count() const {
+  return counted(false).records;
+}
+int64_t PastCollection::logical_bytes() const {
+  return counted(true).bytes.value();
+}
 
 PastCollection::Counted PastCollection::counted(bool with_bytes) const {
   std::lock_guard counting(counting_);

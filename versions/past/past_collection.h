@@ -25,8 +25,8 @@ class ShownRecords {
 class PastCollection final : public storage::Collection, public std::enable_shared_from_this<PastCollection> {
  public:
   // `entry`: as the catalog had it then. `of_branch`: nullptr: all records are shown. Not inside a transaction.
-  PastCollection(Past& past, std::shared_ptr<storage::StoredCollection> base, const storage::CollectionEntry& entry, std::string ns, DeclaredSnapshot snapshot,
-                 std::shared_ptr<ShownRecords> of_branch = nullptr);
+  PastCollection(Past& past, std::shared_ptr<storage::StoredCollection> base, const storage::CollectionEntry& entry,
+                 std::string ns, DeclaredSnapshot snapshot, std::shared_ptr<ShownRecords> of_branch = nullptr);
 
   CollectionId id() const override { return base_->id(); }
   std::string ns() const override { return ns_; }
@@ -59,9 +59,11 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   // Whether the record can be shown, if it was there.
   bool may_show(RecordId id) const { return !of_branch_ || of_branch_->contains(id); }
   // What it was, where that left its row.
-  bool shows_saved(const Mapping& saved) const { return saved.content <= snapshot_.stamp && may_show(saved.row) && !past_.purged(id(), saved); }
-  // Whether the record was a document with this key. It needn't have been the one that it is now: after a restart the highest ids are given out
-  // again. Keeps it for who reads it next.
+  bool shows_saved(const Mapping& saved) const {
+    return saved.content <= snapshot_.stamp && may_show(saved.row) && !past_.purged(id(), saved);
+  }
+  // Whether the record was a document with this key. It needn't have been the one that it is now: after a restart the highest ids
+  // are given out again. Keeps it for who reads it next.
   bool shows_as(Transaction& transaction, RecordId record, BytesView key);
   std::shared_ptr<const ShownRows> rows(Transaction& transaction) const;
   // The same of one record.
@@ -99,7 +101,8 @@ class PastCollection final : public storage::Collection, public std::enable_shar
   const bool was_shared_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const ShownRows> rows_;  // good for transactions up to its moment
-  std::optional<Shown> found_;  // what `find_id` read last, for who reads it next: what a snapshot shows of a record is the same at all times
+  std::optional<Shown>
+      found_;  // what `find_id` read last, for who reads it next: what a snapshot shows of a record is the same at all times
   struct Counted {
     int64_t records = 0;
     std::optional<int64_t> bytes = {};

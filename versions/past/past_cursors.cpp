@@ -21,7 +21,8 @@ void PastScan::open(Transaction& transaction) {
     const auto newer = rows->newer.in_order();
     const size_t middle = saved_.size();
     saved_.insert(saved_.end(), newer.begin(), newer.end());
-    std::inplace_merge(saved_.begin(), saved_.begin() + static_cast<std::ptrdiff_t>(middle), saved_.end(), [](const Mapping& a, const Mapping& b) { return a.row < b.row; });
+    std::inplace_merge(saved_.begin(), saved_.begin() + static_cast<std::ptrdiff_t>(middle), saved_.end(),
+                       [](const Mapping& a, const Mapping& b) { return a.row < b.row; });
   }
   std::erase_if(saved_, [&](const Mapping& one) { return !collection_->shows_saved(one); });
   if (!forward()) std::reverse(saved_.begin(), saved_.end());
@@ -35,7 +36,8 @@ void PastScan::stand_after(RecordId id) {
   current_->seek_after(id);
   placed_ = false;
   after_ = id;
-  const auto later = std::partition_point(saved_.begin(), saved_.end(), [&](const Mapping& one) { return forward() ? one.row <= id : one.row >= id; });
+  const auto later = std::partition_point(saved_.begin(), saved_.end(),
+                                          [&](const Mapping& one) { return forward() ? one.row <= id : one.row >= id; });
   at_ = static_cast<size_t>(later - saved_.begin());
 }
 
@@ -51,11 +53,13 @@ void PastScan::step_current() {
     if (i == passed_max) current_->seek_after(after_);
     on_current_ = current_->next();
   }
-  while (on_current_ && (!current_->generation_not_after(collection_->snapshot()) || !collection_->may_show(current_->id()))) on_current_ = current_->next();
+  while (on_current_ && (!current_->generation_not_after(collection_->snapshot()) || !collection_->may_show(current_->id())))
+    on_current_ = current_->next();
   placed_ = true;
 }
 
-// Between records with ids that follow each other lies no current one: where all were written since the snapshot nobody looks at what they are now.
+// Between records with ids that follow each other lies no current one: where all were written since the snapshot nobody looks at
+// what they are now.
 bool PastScan::takes_saved() const {
   return at_ < saved_.size() && saved_[at_].row == after_ + (forward() ? 1 : -1);
 }
@@ -116,15 +120,16 @@ void PastScan::save() {
 }
 
 void PastScan::restore(Transaction& transaction) {
-  if (collection_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + collection_->ns() + "'");
+  if (collection_->dropped())
+    throw base::OperationError(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + collection_->ns() + "'");
   open(transaction);
   if (after_ != 0) stand_after(after_);
 }
 
 // --- an index
 
-PastIndexCursor::PastIndexCursor(std::shared_ptr<PastCollection> collection, std::shared_ptr<const storage::StoredIndex> index, Transaction& transaction,
-                                 Direction direction)
+PastIndexCursor::PastIndexCursor(std::shared_ptr<PastCollection> collection, std::shared_ptr<const storage::StoredIndex> index,
+                                 Transaction& transaction, Direction direction)
     : collection_(std::move(collection)), index_(std::move(index)), direction_(direction), gone_(collection_->gone(*index_)) {
   open(transaction);
 }
@@ -193,7 +198,8 @@ bool PastIndexCursor::next() {
     if (!stepped_saved_) on_saved_ = next_saved();
     stepped_current_ = stepped_saved_ = true;
     if (!on_current_ && !on_saved_) return false;
-    const bool current = on_current_ && (!on_saved_ || order(current_->key(), current_->record(), saved_->key(), saved_->record()) <= 0);
+    const bool current =
+        on_current_ && (!on_saved_ || order(current_->key(), current_->record(), saved_->key(), saved_->record()) <= 0);
     const BytesView key = current ? current_->key() : saved_->key();
     const RecordId record = current ? current_->record() : saved_->record();
     (current ? stepped_current_ : stepped_saved_) = false;
@@ -212,7 +218,8 @@ void PastIndexCursor::save() {
 }
 
 void PastIndexCursor::restore(Transaction& transaction) {
-  if (collection_->dropped()) throw base::OperationError(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + collection_->ns() + "'");
+  if (collection_->dropped())
+    throw base::OperationError(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + collection_->ns() + "'");
   open(transaction);
   storage::KeyRange left = range_;
   if (started_ && direction_ == Direction::forward) left.from = key_;

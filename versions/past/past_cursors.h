@@ -33,22 +33,23 @@ class PastScan final : public storage::CollectionScan {
   Transaction* transaction_ = nullptr;
   std::optional<storage::RecordCursor> current_;
   std::optional<storage::KeptContents> kept_;
-  storage::ReadInfo info_;     // of kept contents
-  bool on_current_ = false;    // stands on one that the snapshot shows
-  bool placed_ = false;        // `current_` was stepped to what comes next
-  std::vector<Mapping> saved_; // in the cursor's direction
-  size_t at_ = 0;              // the next of them
-  RecordId after_ = 0;         // the scan goes on behind it; 0: at its beginning
-  RecordId record_ = 0;        // 0: before the first
-  std::optional<Stamp> then_;  // the record's mapping; nullopt: its row has what the snapshot shows
-  Bytes content_;              // a kept one that was asked for
+  storage::ReadInfo info_;      // of kept contents
+  bool on_current_ = false;     // stands on one that the snapshot shows
+  bool placed_ = false;         // `current_` was stepped to what comes next
+  std::vector<Mapping> saved_;  // in the cursor's direction
+  size_t at_ = 0;               // the next of them
+  RecordId after_ = 0;          // the scan goes on behind it; 0: at its beginning
+  RecordId record_ = 0;         // 0: before the first
+  std::optional<Stamp> then_;   // the record's mapping; nullopt: its row has what the snapshot shows
+  Bytes content_;               // a kept one that was asked for
   bool has_content_ = false;
 };
 
 // In the order of keys and records: entries of current records, and saved ones.
 class PastIndexCursor final : public storage::IndexCursor {
  public:
-  PastIndexCursor(std::shared_ptr<PastCollection> collection, std::shared_ptr<const storage::StoredIndex> index, Transaction& transaction, Direction direction);
+  PastIndexCursor(std::shared_ptr<PastCollection> collection, std::shared_ptr<const storage::StoredIndex> index,
+                  Transaction& transaction, Direction direction);
 
   void seek(const storage::KeyRange& range) override;
   bool next() override;
@@ -72,7 +73,8 @@ class PastIndexCursor final : public storage::IndexCursor {
   Transaction* transaction_ = nullptr;
   std::unique_ptr<storage::IndexCursor> current_;
   std::optional<SavedEntries::Cursor> saved_;
-  std::optional<std::pair<RecordId, Stamp>> shown_;  // what was looked up last: which content of a record the snapshot shows; 0: none
+  std::optional<std::pair<RecordId, Stamp>>
+      shown_;  // what was looked up last: which content of a record the snapshot shows; 0: none
   storage::KeyRange range_;
   bool on_current_ = false, on_saved_ = false;
   bool stepped_current_ = false, stepped_saved_ = false;  // these stand on what comes next

@@ -11,7 +11,8 @@ using storage::Transaction;
 TEST_CASE("a look-up finds what its transaction sees, whatever later ones and earlier look-ups have read") {
   OnePast world;
   auto& [directory, engine, past, views, collection] = world;
-  const bson::Document one = document_of(1, {0, 0, "one"}), two = document_of(2, {0, 0, "two"}), other = document_of(1, {0, 0, "other"});
+  const bson::Document one = document_of(1, {0, 0, "one"}), two = document_of(2, {0, 0, "two"}),
+                       other = document_of(1, {0, 0, "other"});
   storage::RecordId first = 0, second = 0;
   world.change([&](Transaction& transaction) {
     first = collection->insert(transaction, one).id;

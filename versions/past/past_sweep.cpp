@@ -31,7 +31,8 @@ std::vector<CollectionId> collections_in(storage::Engine& engine, const storage:
 
 bool has_index(const storage::StoredCollection& collection, uint32_t number) {
   const auto indexes = collection.stored_indexes();
-  return !collection.dropped() && std::any_of(indexes->begin(), indexes->end(), [&](const auto& one) { return one->number() == number; });
+  return !collection.dropped() &&
+         std::any_of(indexes->begin(), indexes->end(), [&](const auto& one) { return one->number() == number; });
 }
 
 }  // namespace
@@ -72,8 +73,8 @@ storage::StoredIndexes Past::indexes_ever(const storage::StoredCollection& colle
   return indexes;
 }
 
-// What left a row while snapshots from `from` to `end` were the newest, but for what `shown`, the newest before them that is left, may show: contents
-// that left together go together.
+// What left a row while snapshots from `from` to `end` were the newest, but for what `shown`, the newest before them that is
+// left, may show: contents that left together go together.
 void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted) {
   const auto stored = engine_.catalog().stored(collection);
   if (!stored) return;  // its tables went, and all that was in them
@@ -100,14 +101,16 @@ void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, 
     for (size_t i = 0; i < some.size(); i += batch) {
       if (interrupted) interrupted();
       storage::in_transaction(engine_, [&](Transaction& transaction) {
-        for (size_t at = i; at < std::min(some.size(), i + batch); ++at) release_group(transaction, *stored, indexes, some[at].mapping, some[at].place);
+        for (size_t at = i; at < std::min(some.size(), i + batch); ++at)
+          release_group(transaction, *stored, indexes, some[at].mapping, some[at].place);
       });
     }
     passed += some.size();
   }
 }
 
-void Past::release_group(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& mapping, Stamp place) {
+void Past::release_group(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes,
+                         const Mapping& mapping, Stamp place) {
   Mapping newest = mapping;  // in another record's chain it is alone
   collection.records().each_kept(transaction, mapping.row, mapping.content, [&](Stamp first) {
     if (first <= place) newest.content = first;  // else it is of those that left later
@@ -116,7 +119,8 @@ void Past::release_group(Transaction& transaction, storage::StoredCollection& co
   release_one(transaction, collection, indexes, newest);
 }
 
-std::vector<Mapping> Past::release_one(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, const Mapping& newest) {
+std::vector<Mapping> Past::release_one(Transaction& transaction, storage::StoredCollection& collection,
+                                       const storage::StoredIndexes& indexes, const Mapping& newest) {
   const RecordId chain = chain_of(transaction, collection.id(), newest);
   const auto contents = collection.records().release(transaction, newest.row, newest.content, chain);
   if (contents.empty()) return {};
@@ -128,14 +132,15 @@ std::vector<Mapping> Past::release_one(Transaction& transaction, storage::Stored
     released.push_back({newest.row, generation});
     for (const auto& index : indexes) {
       if (index->is_id() && !last) continue;
-      entries_.remove(transaction, collection.id(), *index, bson::DocumentView(content), newest.row, index->is_id() ? 0 : generation);
+      entries_.remove(transaction, collection.id(), *index, bson::DocumentView(content), newest.row,
+                      index->is_id() ? 0 : generation);
     }
   }
   return released;
 }
 
-// What is there of collections and indexes that no snapshot shows any more. Without a snapshot that is everything, once all that were dropped are
-// swept up after: what one kept that was declared and dropped meanwhile is found by what would go.
+// What is there of collections and indexes that no snapshot shows any more. Without a snapshot that is everything, once all that
+// were dropped are swept up after: what one kept that was declared and dropped meanwhile is found by what would go.
 void Past::forget_gone(size_t swept) {
   // Within a transaction: what comes after it began stays.
   const auto none_left = [&] { return engine_.declared_snapshots().all().empty() && snapshots_.dropped().size() == swept; };
@@ -151,7 +156,8 @@ void Past::forget_gone(size_t swept) {
   for (const auto& [collection, index] : entries_.indexes(engine_)) {
     storage::in_transaction(engine_, [&](Transaction& transaction) {
       const auto stored = engine_.catalog().stored(collection);
-      const bool there = stored && (engine_.past_catalog().tells_of_index(transaction, collection, index) || has_index(*stored, index));
+      const bool there =
+          stored && (engine_.past_catalog().tells_of_index(transaction, collection, index) || has_index(*stored, index));
       if (!there || none_left()) entries_.remove_all(transaction, collection, index);
     });
   }

@@ -54,7 +54,9 @@ constexpr Mix short_history{5, 5, 1200, 500, 300, 300, 400, 200, 200};
 
 class World {
  public:
-  World(uint64_t seed, const Mix& mix) : random_(seed), mix_(mix), directory_(std::make_unique<storage::TemporaryDirectory>()) { open(); }
+  World(uint64_t seed, const Mix& mix) : random_(seed), mix_(mix), directory_(std::make_unique<storage::TemporaryDirectory>()) {
+    open();
+  }
   // Another history, on what the one before has left.
   void begin(uint64_t seed) {
     random_ = base::Random(seed);
@@ -144,14 +146,16 @@ class World {
   void declare() {
     past_->make();
     const std::string name = random_.below(2) ? "n" + std::to_string(names_++) : "";
-    const auto snapshot = past_->snapshots().declare(name, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+    const auto snapshot =
+        past_->snapshots().declare(name, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
     snapshots_[snapshot.number] = now_;
     if (!name.empty()) CHECK(past_->snapshots().find(name)->number == snapshot.number);
   }
   void drop_snapshot() {
     if (snapshots_.empty()) return;
     const auto one = std::next(snapshots_.begin(), static_cast<long>(random_.below(snapshots_.size())));
-    REQUIRE(past_->snapshots().drop(one->first, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
+    REQUIRE(
+        past_->snapshots().drop(one->first, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
     snapshots_.erase(one);
   }
 
@@ -224,7 +228,8 @@ class World {
   }
 
   Content content_of(bson::DocumentView document) {
-    return {static_cast<int>(document.find("a").to_int64()), static_cast<int>(document.find("u").to_int64()), std::string(document.find("text").as_string())};
+    return {static_cast<int>(document.find("a").to_int64()), static_cast<int>(document.find("u").to_int64()),
+            std::string(document.find("text").as_string())};
   }
   void check_one(const DeclaredSnapshot& snapshot, const Shown& due) {
     std::set<std::string> names;
@@ -310,7 +315,8 @@ class World {
       for (const auto& one : wanted) {
         if (one.first >= from && one.first <= to) in_range.push_back(one);
       }
-      for (size_t i = 1; i < all.size(); ++i) CHECK((direction == storage::Direction::forward ? all[i - 1].first <= all[i].first : all[i - 1].first >= all[i].first));
+      for (size_t i = 1; i < all.size(); ++i)
+        CHECK((direction == storage::Direction::forward ? all[i - 1].first <= all[i].first : all[i - 1].first >= all[i].first));
       std::sort(all.begin(), all.end());
       CHECK(all == in_range);
       cursor.reset();
@@ -357,12 +363,14 @@ TEST_CASE("every snapshot of many short histories shows what there was") {
     const char* text = std::getenv(name);
     return text ? std::strtoull(text, nullptr, 10) : otherwise;
   };
-  const uint64_t first = setting("PALIMPSEST_PAST_FIRST", 0) / of_one_engine * of_one_engine, count = setting("PALIMPSEST_PAST_HISTORIES", 300);
+  const uint64_t first = setting("PALIMPSEST_PAST_FIRST", 0) / of_one_engine * of_one_engine,
+                 count = setting("PALIMPSEST_PAST_HISTORIES", 300);
   uint64_t saved = 0;
   for (uint64_t begin = first; begin < first + count; begin += of_one_engine) {
     World world(begin, short_history);
     for (uint64_t seed = begin; seed < std::min(begin + of_one_engine, first + count); ++seed) {
-      INFO("history " << seed << ", again with PALIMPSEST_PAST_FIRST=" << begin << " PALIMPSEST_PAST_HISTORIES=" << seed - begin + 1);
+      INFO("history " << seed << ", again with PALIMPSEST_PAST_FIRST=" << begin
+                      << " PALIMPSEST_PAST_HISTORIES=" << seed - begin + 1);
       world.begin(seed);
       if (seed % 10 == 0) world.drop_collections();
       for (uint64_t steps = world.steps_to_do(); steps > 0; --steps) world.step();
@@ -444,7 +452,8 @@ TEST_CASE("a snapshot lies between transactions, whatever is under way when it i
     return shown;
   };
   for (int i = 0; i < declared; ++i) {
-    const auto snapshot = past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+    const auto snapshot =
+        past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
     const Shown shown = read(snapshot);
     int64_t sum = 0;
     for (const auto& [id, balance] : shown) sum += balance;
@@ -452,7 +461,8 @@ TEST_CASE("a snapshot lies between transactions, whatever is under way when it i
     first[snapshot.number] = shown;
     if (i % 3 == 2) past.seal();
     if (i % 7 == 6) {
-      past.snapshots().drop(first.begin()->first, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+      past.snapshots().drop(first.begin()->first,
+                            [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
       first.erase(first.begin());
       past.sweep(nullptr);
     }
@@ -481,16 +491,23 @@ TEST_CASE("a record's number that is given out again is not taken for what it wa
     });
   };
   storage::RecordId first = 0, again = 0;
-  change([&](Transaction& transaction, storage::Collection& collection) { first = collection.insert(transaction, document_of(1, {0, 0, "one"})).id; });
-  const DeclaredSnapshot snapshot = past->snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
-  change([&](Transaction& transaction, storage::Collection& collection) { collection.remove(transaction, first, document_of(1, {0, 0, "one"})); });
+  change([&](Transaction& transaction, storage::Collection& collection) {
+    first = collection.insert(transaction, document_of(1, {0, 0, "one"})).id;
+  });
+  const DeclaredSnapshot snapshot =
+      past->snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+  change([&](Transaction& transaction, storage::Collection& collection) {
+    collection.remove(transaction, first, document_of(1, {0, 0, "one"}));
+  });
   const Stamp last = engine->last_stamp();
   past.reset();
   engine.reset();
   engine.emplace(storage::test_options(directory.path()));
   past.emplace(*engine);
   engine->raise_stamp(last);
-  change([&](Transaction& transaction, storage::Collection& collection) { again = collection.insert(transaction, document_of(2, {0, 0, "two"})).id; });
+  change([&](Transaction& transaction, storage::Collection& collection) {
+    again = collection.insert(transaction, document_of(2, {0, 0, "two"})).id;
+  });
   REQUIRE(again == first);
 
   versions::PastViews views(*past);
@@ -537,7 +554,8 @@ struct OneHistory : OnePast {
   }
   int saved_ids() {
     Transaction transaction(engine, Transaction::Mode::read);
-    SavedEntries::Cursor entries(past.entries(), transaction, collection->id(), collection->stored_indexes()->front()->number(), storage::Direction::forward);
+    SavedEntries::Cursor entries(past.entries(), transaction, collection->id(), collection->stored_indexes()->front()->number(),
+                                 storage::Direction::forward);
     int count = 0;
     while (entries.next()) ++count;
     return count;
@@ -636,10 +654,13 @@ TEST_CASE("the newest snapshot at or before a time is found, though the clock we
   const auto check = [&] {
     for (int64_t second = 0; second < 600; second += 7) {
       const std::string ref = fmt::format("20261101T00{:02}{:02}Z", second / 60, second % 60);
-      const auto newest = std::find_if(due.rbegin(), due.rend(), [&](const auto& one) { return one.time_ms <= (begin + second) * 1000 + 999; });
+      const auto newest =
+          std::find_if(due.rbegin(), due.rend(), [&](const auto& one) { return one.time_ms <= (begin + second) * 1000 + 999; });
       INFO(ref << ", " << due.size() << " snapshots");
-      if (newest == due.rend()) CHECK_THROWS_AS(snapshots.find(ref), base::OperationError);
-      else CHECK(snapshots.find(ref)->number == newest->number);
+      if (newest == due.rend())
+        CHECK_THROWS_AS(snapshots.find(ref), base::OperationError);
+      else
+        CHECK(snapshots.find(ref)->number == newest->number);
     }
   };
   for (int i = 0; i < 60; ++i) {
@@ -673,7 +694,9 @@ TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
   past.make();
   const auto collection = engine.catalog().create("db.c", {});
   engine.catalog().create_indexes(collection, {index_on("a", false)});
-  const auto declare = [&] { return past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }); };
+  const auto declare = [&] {
+    return past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
+  };
   std::vector<storage::RecordId> records;
   const auto document = [](int id, int a) {
     base::Random random(static_cast<uint64_t>(id * 10 + a));
@@ -687,8 +710,10 @@ TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
         transaction.expect_stamps(500);
         for (int id = begin; id < begin + 500; ++id) {
           const bson::Document after = document(id, a);
-          if (a == 0) records.push_back(collection->insert(transaction, after).id);
-          else collection->update(transaction, records[static_cast<size_t>(id)], document(id, a - 1), after);
+          if (a == 0)
+            records.push_back(collection->insert(transaction, after).id);
+          else
+            collection->update(transaction, records[static_cast<size_t>(id)], document(id, a - 1), after);
         }
       });
     }
@@ -703,11 +728,13 @@ TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
     Transaction transaction(engine, Transaction::Mode::read);
     storage::TableCursor cursor = storage::Table("chains-" + std::to_string(collection->id())).cursor(transaction);
     int count = 0;
-    for (rows = 0; cursor.next(); ++rows) count += storage::parse_chain_row(cursor.value(), storage::parse_chain_key(cursor.key()).or_throw()).or_throw().kept;
+    for (rows = 0; cursor.next(); ++rows)
+      count += storage::parse_chain_row(cursor.value(), storage::parse_chain_key(cursor.key()).or_throw()).or_throw().kept;
     return count;
   };
   const auto drop = [&](const DeclaredSnapshot& snapshot) {
-    REQUIRE(past.snapshots().drop(snapshot.number, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
+    REQUIRE(past.snapshots().drop(snapshot.number,
+                                  [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
     CHECK(past.untidy());
     past.sweep(nullptr);
     past.seal();

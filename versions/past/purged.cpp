@@ -19,7 +19,8 @@ void Past::load_purged() {
     }
     const char* const record = key.data() + sizeof(CollectionId);
     purges_ = 1;
-    purged_.emplace(__builtin_bswap32(base::load_le<uint32_t>(key.data())), static_cast<RecordId>(base::load_be64(record)), base::load_be64(record + sizeof(RecordId)));
+    purged_.emplace(__builtin_bswap32(base::load_le<uint32_t>(key.data())), static_cast<RecordId>(base::load_be64(record)),
+                    base::load_be64(record + sizeof(RecordId)));
   }
 }
 
@@ -45,8 +46,10 @@ std::set<RecordId> Past::records_ever(Transaction& transaction, storage::StoredC
   return records;
 }
 
-// What is kept of the record in the chain table while it was a document with this key: it may have been another one before or after.
-std::vector<Mapping> Past::kept_of(Transaction& transaction, storage::StoredCollection& collection, RecordId record, BytesView key) const {
+// What is kept of the record in the chain table while it was a document with this key: it may have been another one before or
+// after.
+std::vector<Mapping> Past::kept_of(Transaction& transaction, storage::StoredCollection& collection, RecordId record,
+                                   BytesView key) const {
   const auto index = collection.stored_indexes()->front();
   std::vector<Mapping> contents;
   each_kept(transaction, collection, record, [&](const Mapping& one) {
@@ -54,7 +57,8 @@ std::vector<Mapping> Past::kept_of(Transaction& transaction, storage::StoredColl
     return true;
   });
   std::erase_if(contents, [&](const Mapping& one) {
-    const auto content = collection.records().find_kept(transaction, one.row, one.content, chain_of(transaction, collection.id(), one));
+    const auto content =
+        collection.records().find_kept(transaction, one.row, one.content, chain_of(transaction, collection.id(), one));
     if (!content) return true;
     storage::IndexKeys keys;
     index->keys_of(bson::DocumentView(*content), keys);
@@ -97,7 +101,8 @@ uint64_t Past::purge(Transaction& transaction, storage::StoredCollection& collec
 }
 
 // The same of what is kept in its row, which is of the document that it is.
-uint64_t Past::purge_row(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes, RecordId record, BytesView key) const {
+uint64_t Past::purge_row(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes,
+                         RecordId record, BytesView key) const {
   const auto current = collection.records().find(transaction, record);
   if (!current) return 0;
   storage::IndexKeys keys;

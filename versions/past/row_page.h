@@ -3,7 +3,8 @@
 //   rows     ...1..11   of rows 64 * number to 64 * number + 63
 //   packed   a b c      their contents, in the order of rows
 //
-// Two pages of the same rows are told apart by one operation on 64 bits, so that a scan passes over what it knows without looking at it.
+// Two pages of the same rows are told apart by one operation on 64 bits, so that a scan passes over what it knows without looking
+// at it.
 #pragma once
 
 #include <bit>
@@ -21,7 +22,9 @@ inline uint64_t bits_up_to_bytes(uint64_t bits) {
   bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
   return ((bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101;
 }
-inline unsigned bits_in(uint64_t bits) { return static_cast<unsigned>(bits_up_to_bytes(bits) >> 56); }
+inline unsigned bits_in(uint64_t bits) {
+  return static_cast<unsigned>(bits_up_to_bytes(bits) >> 56);
+}
 
 // How many rows of a page are before one of them, for who asks of many.
 class RowRanks {
@@ -60,7 +63,8 @@ void each_place(uint64_t rows, Visit&& visit) {
   for (; rows != 0; rows &= rows - 1) visit(static_cast<unsigned>(std::countr_zero(rows)));
 }
 
-// docs/formats/past.md. `contents`: of the rows, in their order; `before`: the page before of the same part. The page, as it lies in `out`.
+// docs/formats/past.md. `contents`: of the rows, in their order; `before`: the page before of the same part. The page, as it lies
+// in `out`.
 RowPage append_page(base::Bytes& out, const RowPage* before, uint64_t number, uint64_t rows, std::span<const Stamp> contents);
 // Takes a page off the front of `in`, which lies behind `from` and has `packed_slack` behind itself. false: it can't be one.
 bool take_page(base::BytesView& in, const char* from, const RowPage* before, RowPage& page);
@@ -80,7 +84,9 @@ struct MappingRun {
     for (const Mapping& mapping : mappings) visit(mapping);
     for (const RowPage& page : pages) {
       size_t i = 0;
-      each_place(page.rows, [&](unsigned place) { visit(Mapping{RowPage::row_of(page.number, place), page.contents.at(from + page.packed, i++)}); });
+      each_place(page.rows, [&](unsigned place) {
+        visit(Mapping{RowPage::row_of(page.number, place), page.contents.at(from + page.packed, i++)});
+      });
     }
   }
 };

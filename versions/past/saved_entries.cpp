@@ -22,7 +22,8 @@ Bytes row_of(CollectionId collection, uint32_t index, BytesView key, RecordId re
 }
 
 template <class Visit>
-void each_key(CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content, RecordId record, Stamp generation, const Visit& visit) {
+void each_key(CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content, RecordId record,
+              Stamp generation, const Visit& visit) {
   storage::IndexKeys keys;
   index.keys_of(content, keys);
   for (const Bytes& key : keys.keys) visit(row_of(collection, index.number(), key, record, generation));
@@ -37,13 +38,13 @@ Bytes behind(Bytes prefix) {
 
 }  // namespace
 
-void SavedEntries::add(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content, RecordId record,
-                       Stamp generation) const {
+void SavedEntries::add(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index,
+                       bson::DocumentView content, RecordId record, Stamp generation) const {
   each_key(collection, index, content, record, generation, [&](const Bytes& row) { table_.put(transaction, row, {}); });
 }
 
-void SavedEntries::remove(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content, RecordId record,
-                          Stamp generation) const {
+void SavedEntries::remove(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index,
+                          bson::DocumentView content, RecordId record, Stamp generation) const {
   each_key(collection, index, content, record, generation, [&](const Bytes& row) { table_.remove(transaction, row); });
 }
 
@@ -51,7 +52,8 @@ std::vector<std::pair<CollectionId, uint32_t>> SavedEntries::indexes(storage::En
   std::vector<std::pair<CollectionId, uint32_t>> all;
   Transaction transaction(engine, Transaction::Mode::read);
   storage::TableCursor cursor = table_.cursor(transaction);
-  for (bool on = cursor.next(); on && cursor.key().size() >= 8; on = cursor.seek(behind(prefix_of(all.back().first, all.back().second)))) {
+  for (bool on = cursor.next(); on && cursor.key().size() >= 8;
+       on = cursor.seek(behind(prefix_of(all.back().first, all.back().second)))) {
     const uint64_t prefix = base::load_be64(cursor.key().data());
     all.emplace_back(static_cast<CollectionId>(prefix >> 32), static_cast<uint32_t>(prefix));
   }
@@ -63,8 +65,11 @@ void SavedEntries::remove_all(Transaction& transaction, CollectionId collection,
   table_.truncate(transaction, prefix, behind(prefix));
 }
 
-SavedEntries::Cursor::Cursor(const SavedEntries& entries, Transaction& transaction, CollectionId collection, uint32_t index, storage::Direction direction)
-    : rows_(entries.table_.cursor(transaction)), prefix_(prefix_of(collection, index)), forward_(direction == storage::Direction::forward) {
+SavedEntries::Cursor::Cursor(const SavedEntries& entries, Transaction& transaction, CollectionId collection, uint32_t index,
+                             storage::Direction direction)
+    : rows_(entries.table_.cursor(transaction)),
+      prefix_(prefix_of(collection, index)),
+      forward_(direction == storage::Direction::forward) {
   seek({});
 }
 

@@ -2,9 +2,10 @@
 //
 //   past-entries   collection (4, BE), index (4, BE), key string, record (8, BE), generation (8, BE) -> nothing
 //
-// A content is kept with all its entries, so one holds for a snapshot where that shows the content. No update changes a document's key in the
-// `_id` index: there an entry is saved with the first content of a record that is kept, under generation 0, and goes with the last; what the
-// record was then says whether it holds. Thread-safe; transactions are not.
+// A content is kept with all its entries, so one holds for a snapshot where that shows the content. No update changes a
+// document's key in the
+// `_id` index: there an entry is saved with the first content of a record that is kept, under generation 0, and goes with the
+// last; what the record was then says whether it holds. Thread-safe; transactions are not.
 #pragma once
 
 #include <memory>
@@ -25,9 +26,10 @@ class SavedEntries {
   SavedEntries() = default;
   explicit SavedEntries(storage::Table table) : table_(std::move(table)) {}
 
-  void add(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content, RecordId record, Stamp generation) const;
-  void remove(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content, RecordId record,
-              Stamp generation) const;
+  void add(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content,
+           RecordId record, Stamp generation) const;
+  void remove(Transaction& transaction, CollectionId collection, const storage::StoredIndex& index, bson::DocumentView content,
+              RecordId record, Stamp generation) const;
 
   // Of which indexes there are any.
   std::vector<std::pair<CollectionId, uint32_t>> indexes(storage::Engine& engine) const;
@@ -36,7 +38,8 @@ class SavedEntries {
   // Walks an index's entries in the order of keys and records. Borrows the transaction.
   class Cursor {
    public:
-    Cursor(const SavedEntries& entries, Transaction& transaction, CollectionId collection, uint32_t index, storage::Direction direction);
+    Cursor(const SavedEntries& entries, Transaction& transaction, CollectionId collection, uint32_t index,
+           storage::Direction direction);
     void seek(const storage::KeyRange& range);
     bool next();
     BytesView key() const { return at_.key; }  // valid until the cursor moves

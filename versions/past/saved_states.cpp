@@ -15,7 +15,9 @@ namespace {
 constexpr size_t batch = 1024;  // rows taken away in a transaction
 
 // Owners of one length lie together.
-Bytes prefix_of(BytesView owner) { return Bytes(1, static_cast<char>(owner.size())).append(owner); }
+Bytes prefix_of(BytesView owner) {
+  return Bytes(1, static_cast<char>(owner.size())).append(owner);
+}
 
 Bytes row_key(BytesView owner, Stamp snapshot, BytesView name) {
   Bytes key = prefix_of(owner);
@@ -42,13 +44,15 @@ Row row_at(const storage::TableCursor& cursor) {
 
 }  // namespace
 
-void SavedStates::save(Transaction& transaction, BytesView owner, BytesView name, Stamp since, BytesView value, Stamp snapshot) const {
+void SavedStates::save(Transaction& transaction, BytesView owner, BytesView name, Stamp since, BytesView value,
+                       Stamp snapshot) const {
   Bytes row;
   base::append_varint(row, since);
   table_.insert(transaction, row_key(owner, snapshot, name), row.append(value));
 }
 
-void SavedStates::each_as_of(Transaction& transaction, BytesView owner, Stamp snapshot, const std::function<void(BytesView, BytesView)>& visit) const {
+void SavedStates::each_as_of(Transaction& transaction, BytesView owner, Stamp snapshot,
+                             const std::function<void(BytesView, BytesView)>& visit) const {
   if (!table_.exists()) return;
   std::map<Bytes, bool> told;
   const Bytes prefix = prefix_of(owner);
@@ -62,7 +66,8 @@ void SavedStates::each_as_of(Transaction& transaction, BytesView owner, Stamp sn
   }
 }
 
-void SavedStates::each(Transaction& transaction, BytesView owners, size_t owner_bytes, const std::function<void(BytesView, BytesView)>& visit) const {
+void SavedStates::each(Transaction& transaction, BytesView owners, size_t owner_bytes,
+                       const std::function<void(BytesView, BytesView)>& visit) const {
   if (!table_.exists()) return;
   const Bytes prefix = Bytes(1, static_cast<char>(owner_bytes)).append(owners);
   storage::TableCursor cursor = table_.cursor(transaction);
@@ -89,7 +94,8 @@ void SavedStates::keep_only_declared(storage::Engine& engine) const {
 }
 
 // Up to `batch` of an owner's; returns where to go on, or nothing.
-Bytes SavedStates::find_gone(Transaction& transaction, Bytes from, const std::vector<Stamp>& snapshots, std::vector<Bytes>& gone) const {
+Bytes SavedStates::find_gone(Transaction& transaction, Bytes from, const std::vector<Stamp>& snapshots,
+                             std::vector<Bytes>& gone) const {
   storage::TableCursor cursor = table_.cursor(transaction);
   Bytes owner;
   std::map<Bytes, Stamp> before;  // of the owner's names, where no row says since when

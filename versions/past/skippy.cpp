@@ -29,7 +29,8 @@ uint64_t first_without_parent(SkippyNodes& nodes, unsigned level) {
   return parents == 0 ? 0 : nodes.get(level + 1, parents - 1)->child_end();
 }
 
-// Writes the parents that are due over a level. By capacity a parent is due when the next child's part doesn't fit beside the others.
+// Writes the parents that are due over a level. By capacity a parent is due when the next child's part doesn't fit beside the
+// others.
 void raise(SkippyNodes& nodes, const SkippyOptions& options, unsigned level) {
   for (;;) {
     const uint64_t first = first_without_parent(nodes, level), count = nodes.count(level);
@@ -85,7 +86,12 @@ void add_to_levels(SkippyNodes& nodes, const SkippyOptions& options, SkippyNodeP
 }
 
 SkippyScan::SkippyScan(SkippyNodes& nodes, const SkippyOptions& options, LogPosition from, bool climbs)
-    : nodes_(nodes), options_(options), climbs_(climbs), index_(from.node), offset_(from.offset), ended_(from.node >= nodes.count(0)) {}
+    : nodes_(nodes),
+      options_(options),
+      climbs_(climbs),
+      index_(from.node),
+      offset_(from.offset),
+      ended_(from.node >= nodes.count(0)) {}
 
 MappingRun SkippyScan::next() {
   if (ended_) return {};

@@ -22,7 +22,8 @@ struct SkippyOptions {
   uint32_t fan_in = 8;
   // Levels, the log counted, that are made and climbed; 0: another is begun on top once it is worth it.
   uint32_t height = 0;
-  // It is, where less than this share of the top level's mappings are of different rows (§5.1.4). Looked at each time the top has grown twofold.
+  // It is, where less than this share of the top level's mappings are of different rows (§5.1.4). Looked at each time the top has
+  // grown twofold.
   double worth = 0.9;
   static constexpr uint32_t height_max = 20;
 };

@@ -43,7 +43,8 @@ bool take_block(base::BytesView& in, std::span<Mapping> mappings, uint64_t& row_
   const char* const rows = in.data();
   const char* const contents = rows + row_bytes;
   if (column.has_zero(contents, mappings.size())) return false;
-  for (size_t i = 0; i < mappings.size(); ++i) mappings[i] = {static_cast<RecordId>(least + packed_at(rows, i, bits)), column.at(contents, i)};
+  for (size_t i = 0; i < mappings.size(); ++i)
+    mappings[i] = {static_cast<RecordId>(least + packed_at(rows, i, bits)), column.at(contents, i)};
   in.remove_prefix(row_bytes + content_bytes);
   row_before = least, second_before = column.second;
   return true;
@@ -77,7 +78,10 @@ void SkippyNode::count() {
 }
 
 SnapshotId SkippyNode::snapshot_of(uint32_t offset) const {
-  return (std::upper_bound(starts_.begin(), starts_.end(), offset, [](uint32_t at, const Start& start) { return at < start.offset; }) - 1)->snapshot;
+  return (std::upper_bound(starts_.begin(), starts_.end(), offset,
+                           [](uint32_t at, const Start& start) { return at < start.offset; }) -
+          1)
+      ->snapshot;
 }
 
 MappingRun SkippyNode::from(uint32_t offset) const {
@@ -94,8 +98,9 @@ PageTable SkippyNode::first_of_each_row() const {
 }
 
 size_t SkippyNode::memory_bytes() const {
-  return sizeof *this + mappings_.capacity() * sizeof(Mapping) + starts_.capacity() * sizeof(Start) + ends_.capacity() * sizeof(uint32_t) + sums_.capacity() * sizeof(size_t) +
-         pages_.capacity() * sizeof(RowPage) + bytes_.capacity();
+  return sizeof *this + mappings_.capacity() * sizeof(Mapping) + starts_.capacity() * sizeof(Start) +
+         ends_.capacity() * sizeof(uint32_t) + sums_.capacity() * sizeof(size_t) + pages_.capacity() * sizeof(RowPage) +
+         bytes_.capacity();
 }
 
 base::Bytes SkippyNode::encode() const {
@@ -135,7 +140,8 @@ bool SkippyNode::take_leaf(base::BytesView in) {
   uint64_t row = 0;
   uint32_t second = 0;
   for (size_t begin = 0; begin < mappings_.size(); begin += block_mappings) {
-    if (!take_block(in, std::span(mappings_).subspan(begin, std::min(block_mappings, mappings_.size() - begin)), row, second)) return false;
+    if (!take_block(in, std::span(mappings_).subspan(begin, std::min(block_mappings, mappings_.size() - begin)), row, second))
+      return false;
   }
   return in.empty();
 }
@@ -163,9 +169,12 @@ bool SkippyNode::take_inner(base::BytesView in) {
 }
 
 base::Result<SkippyNodePtr> SkippyNode::decode(base::BytesView bytes) {
-  const auto refused = [](const std::string& what) { return base::Failure{base::ErrorCode::data_corruption_detected, "a node of a snapshot log " + what}; };
+  const auto refused = [](const std::string& what) {
+    return base::Failure{base::ErrorCode::data_corruption_detected, "a node of a snapshot log " + what};
+  };
   if (bytes.empty() || bytes.size() > UINT32_MAX - packed_slack) return refused("is damaged");
-  if (bytes[0] != leaf_form && bytes[0] != inner_form) return refused("has a form that isn't known: " + std::to_string(static_cast<uint8_t>(bytes[0])));
+  if (bytes[0] != leaf_form && bytes[0] != inner_form)
+    return refused("has a form that isn't known: " + std::to_string(static_cast<uint8_t>(bytes[0])));
   base::Bytes own;
   own.reserve(bytes.size() + packed_slack);
   own.append(bytes).append(packed_slack, '\0');

@@ -31,7 +31,8 @@ class SkippyNode {
   };
 
   // Of level 0. `starts`: where each snapshot's mappings begin; the first at 0.
-  SkippyNode(std::vector<Mapping> mappings, std::vector<Start> starts) : mappings_(std::move(mappings)), starts_(std::move(starts)) {}
+  SkippyNode(std::vector<Mapping> mappings, std::vector<Start> starts)
+      : mappings_(std::move(mappings)), starts_(std::move(starts)) {}
   // Above level 0, of children that follow each other: what each says first of each row.
   SkippyNode(uint64_t first_child, std::span<const PageTable> children);
 

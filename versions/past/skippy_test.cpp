@@ -27,7 +27,9 @@ struct Log {
       if (all.size() % options.node_mappings != 0) continue;
       std::vector<SkippyNode::Start> starts;
       for (uint32_t at = 0; at < options.node_mappings; ++at) starts.push_back({all.size() - options.node_mappings + at + 1, at});
-      add_to_levels(nodes, options, std::make_shared<SkippyNode>(std::vector<Mapping>(all.end() - options.node_mappings, all.end()), std::move(starts)));
+      add_to_levels(
+          nodes, options,
+          std::make_shared<SkippyNode>(std::vector<Mapping>(all.end() - options.node_mappings, all.end()), std::move(starts)));
     }
   }
   size_t sealed() const { return all.size() / options.node_mappings * options.node_mappings; }
@@ -92,7 +94,8 @@ TEST_CASE("parts of a node's children keep what they repeat of each other: a sca
     log.all.push_back({row, log.all.size() + 1});
     if (log.all.size() % 2 != 0) continue;
     const std::vector<SkippyNode::Start> starts = {{log.all.size() - 1, 0}, {log.all.size(), 1}};
-    add_to_levels(log.nodes, log.options, std::make_shared<SkippyNode>(std::vector<Mapping>(log.all.end() - 2, log.all.end()), starts));
+    add_to_levels(log.nodes, log.options,
+                  std::make_shared<SkippyNode>(std::vector<Mapping>(log.all.end() - 2, log.all.end()), starts));
   }
   const SkippyNodePtr parent = log.nodes.get(1, 0);
   CHECK(all_of(parent->from(0)) == std::vector<Mapping>{{1, 1}, {2, 2}, {1, 3}, {3, 4}});
@@ -139,7 +142,8 @@ void check_read_again(const SkippyNode& node) {
   CHECK(again.value()->starts() == node.starts());
   CHECK(again.value()->first_child() == node.first_child());
   CHECK(again.value()->child_end() == node.child_end());
-  for (uint64_t child = node.first_child(); child < node.child_end(); ++child) CHECK(again.value()->end_of(child) == node.end_of(child));
+  for (uint64_t child = node.first_child(); child < node.child_end(); ++child)
+    CHECK(again.value()->end_of(child) == node.end_of(child));
   CHECK(again.value()->encode() == bytes);
 }
 
@@ -149,9 +153,11 @@ TEST_CASE("nodes are read as they were written, whatever rows and contents they 
   base::Random random(Catch::rngSeed() + 13);
   for (int i = 0; i < 300; ++i) {
     // Widths up to all bits, rows side by side and far apart, all the same ones too.
-    const unsigned row_bits = static_cast<unsigned>(random.below(64)), second_bits = static_cast<unsigned>(random.below(33)), count_bits = static_cast<unsigned>(random.below(33));
+    const unsigned row_bits = static_cast<unsigned>(random.below(64)), second_bits = static_cast<unsigned>(random.below(33)),
+                   count_bits = static_cast<unsigned>(random.below(33));
     const auto some = [&](unsigned bits) { return bits == 0 ? 0 : random() >> (64 - bits); };
-    const uint64_t row = some(static_cast<unsigned>(random.below(63))), second = some(static_cast<unsigned>(random.below(33))), count = some(static_cast<unsigned>(random.below(33)));
+    const uint64_t row = some(static_cast<unsigned>(random.below(63))), second = some(static_cast<unsigned>(random.below(33))),
+                   count = some(static_cast<unsigned>(random.below(33)));
     std::vector<PageTable> children;
     for (uint64_t child = 0; child <= random.below(3); ++child) {
       std::vector<Mapping> mappings;
@@ -172,7 +178,8 @@ TEST_CASE("nodes are read as they were written, whatever rows and contents they 
     }
     CHECK(all_of(node.from(0)) == due);
     CHECK(node.from(0).size() == due.size());
-    CHECK(node.from(0).find(due.back().row) == std::find_if(due.begin(), due.end(), [&](const Mapping& mapping) { return mapping.row == due.back().row; })->content);
+    CHECK(node.from(0).find(due.back().row) ==
+          std::find_if(due.begin(), due.end(), [&](const Mapping& mapping) { return mapping.row == due.back().row; })->content);
     check_read_again(node);
   }
 }
@@ -190,7 +197,8 @@ TEST_CASE("damaged nodes are refused, and those of a form that isn't known") {
     for (const char form : {'\0', '\1', '\2', '\5'}) {
       base::Bytes other = bytes;
       other[0] = form;
-      CHECK(SkippyNode::decode(other).failure().message == "a node of a snapshot log has a form that isn't known: " + std::to_string(form));
+      CHECK(SkippyNode::decode(other).failure().message ==
+            "a node of a snapshot log has a form that isn't known: " + std::to_string(form));
     }
     for (int i = 0; i < 2000; ++i) {
       base::Bytes damaged = bytes;

@@ -28,7 +28,9 @@ base::Bytes row_key(uint64_t number) {
   return key;
 }
 
-[[noreturn]] void damaged() { throw OperationError(ErrorCode::data_corruption_detected, "the list of snapshots can't be read"); }
+[[noreturn]] void damaged() {
+  throw OperationError(ErrorCode::data_corruption_detected, "the list of snapshots can't be read");
+}
 
 [[noreturn]] void too_old(const std::string& what) {
   throw OperationError(ErrorCode::snapshot_too_old, "no snapshot was declared at or before " + what);
@@ -82,7 +84,9 @@ std::optional<int64_t> time_of(std::string_view ref) {
 
 }  // namespace
 
-bool says_when(std::string_view ref) { return number_of(ref) || looks_like_time(ref); }
+bool says_when(std::string_view ref) {
+  return number_of(ref) || looks_like_time(ref);
+}
 
 Snapshots::Snapshots(storage::Engine& engine) : engine_(engine) {
   const auto tables = engine.table_names();
@@ -111,7 +115,8 @@ void Snapshots::reload() {
         continue;
       }
       if (cursor.key().size() != 8) damaged();
-      DeclaredSnapshot one{base::load_be64(cursor.key().data()), static_cast<Stamp>(number_in(row, "stamp")), number_in(row, "time"), {}};
+      DeclaredSnapshot one{
+          base::load_be64(cursor.key().data()), static_cast<Stamp>(number_in(row, "stamp")), number_in(row, "time"), {}};
       if (row.find("dropped").exists()) {
         dropped.push_back(std::move(one));
         continue;
@@ -151,7 +156,8 @@ void Snapshots::put(Transaction& transaction, const DeclaredSnapshot& snapshot) 
 
 void Snapshots::remember(const DeclaredSnapshot& snapshot) {
   std::lock_guard lock(mutex_);
-  const auto later = std::upper_bound(all_.begin(), all_.end(), snapshot.stamp, [](Stamp stamp, const DeclaredSnapshot& one) { return stamp < one.stamp; });
+  const auto later = std::upper_bound(all_.begin(), all_.end(), snapshot.stamp,
+                                      [](Stamp stamp, const DeclaredSnapshot& one) { return stamp < one.stamp; });
   const auto place = later - all_.begin();
   all_.insert(later, snapshot);
   earliest_.insert(earliest_.begin() + place, INT64_MIN);
@@ -165,7 +171,8 @@ namespace {
 // Numbers go up with stamps.
 template <class List>
 auto place_of(List& all, uint64_t number) {
-  const auto at = std::lower_bound(all.begin(), all.end(), number, [](const DeclaredSnapshot& one, uint64_t wanted) { return one.number < wanted; });
+  const auto at = std::lower_bound(all.begin(), all.end(), number,
+                                   [](const DeclaredSnapshot& one, uint64_t wanted) { return one.number < wanted; });
   return at != all.end() && at->number == number ? at : all.end();
 }
 
@@ -275,7 +282,8 @@ std::optional<DeclaredSnapshot> Snapshots::find(uint64_t number) const {
 
 std::optional<DeclaredSnapshot> Snapshots::at(Stamp stamp) const {
   std::lock_guard lock(mutex_);
-  const auto one = std::lower_bound(all_.begin(), all_.end(), stamp, [](const DeclaredSnapshot& other, Stamp wanted) { return other.stamp < wanted; });
+  const auto one = std::lower_bound(all_.begin(), all_.end(), stamp,
+                                    [](const DeclaredSnapshot& other, Stamp wanted) { return other.stamp < wanted; });
   return one == all_.end() || one->stamp != stamp ? std::nullopt : std::optional(*one);
 }
 

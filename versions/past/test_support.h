@@ -50,9 +50,12 @@ struct OnePast {
     return past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
   }
   void drop(const DeclaredSnapshot& snapshot) {
-    REQUIRE(past.snapshots().drop(snapshot.number, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
+    REQUIRE(past.snapshots().drop(snapshot.number,
+                                  [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); }));
   }
-  std::shared_ptr<storage::Collection> as_of(const DeclaredSnapshot& snapshot) { return views.open(snapshot, "db@s" + std::to_string(snapshot.number) + ".c", "db.c"); }
+  std::shared_ptr<storage::Collection> as_of(const DeclaredSnapshot& snapshot) {
+    return views.open(snapshot, "db@s" + std::to_string(snapshot.number) + ".c", "db.c");
+  }
 };
 
 }  // namespace versions::past::test

@@ -26,7 +26,8 @@ std::unique_ptr<Projection> projection_of(const std::vector<std::string>& paths,
 }
 
 bool names_one(const bson::ValueView& value) {
-  return !value.is_array() && value.type() != bson::Type::regex && !(value.is_object() && Matcher::is_operators(value.as_document()));
+  return !value.is_array() && value.type() != bson::Type::regex &&
+         !(value.is_object() && Matcher::is_operators(value.as_document()));
 }
 
 // The keys that a condition on _id leaves; nullopt: not so few that it could name them.
@@ -34,7 +35,8 @@ std::optional<std::vector<base::Bytes>> keys_named(const Element& condition) {
   if (names_one(condition)) return {{key_of_id(condition)}};
   if (!condition.is_object() || !Matcher::is_operators(condition.as_document())) return std::nullopt;
   for (const Element& operation : condition.as_document()) {
-    if (operation.name == "$eq" && !operation.is_array() && operation.type() != bson::Type::regex) return {{key_of_id(operation)}};
+    if (operation.name == "$eq" && !operation.is_array() && operation.type() != bson::Type::regex)
+      return {{key_of_id(operation)}};
     if (operation.name != "$in" || !operation.is_array()) continue;
     std::vector<base::Bytes> keys;
     for (const Element& value : operation.as_document()) {
@@ -69,12 +71,17 @@ Differences::Fields::Fields(const std::vector<std::string>& paths) : shown(proje
 }
 
 bool Differences::Fields::differ(DocumentView a, DocumentView b) const {
-  return std::any_of(each.begin(), each.end(), [&](const auto& path) { return path->apply(a).view().bytes() != path->apply(b).view().bytes(); });
+  return std::any_of(each.begin(), each.end(),
+                     [&](const auto& path) { return path->apply(a).view().bytes() != path->apply(b).view().bytes(); });
 }
 
-void Differences::check_fields(const std::vector<std::string>& fields) { projection_of(fields, true); }
+void Differences::check_fields(const std::vector<std::string>& fields) {
+  projection_of(fields, true);
+}
 
-bool Differences::by_key(DocumentView ids) { return keys_in(ids).has_value(); }
+bool Differences::by_key(DocumentView ids) {
+  return keys_in(ids).has_value();
+}
 
 Differences::What Differences::between(const Arguments& arguments, std::string_view db) {
   const auto from = arguments.string("from"), to = arguments.string("to");
@@ -156,9 +163,12 @@ void Differences::hold_removed() {
 }
 
 bool Differences::show_key(const base::Bytes& key) {
-  const storage::RecordId before = store_->find(states_.transaction(), from_view_, key), after = store_->find(states_.transaction(), to_view_, key);
+  const storage::RecordId before = store_->find(states_.transaction(), from_view_, key),
+                          after = store_->find(states_.transaction(), to_view_, key);
   if (before == after) return false;
-  const auto content = [&](storage::RecordId record) { return record == 0 ? Content() : store_->content(states_.transaction(), record); };
+  const auto content = [&](storage::RecordId record) {
+    return record == 0 ? Content() : store_->content(states_.transaction(), record);
+  };
   const Content old = content(before), now = content(after);
   if (!wanted(now ? *now : old.value_or(base::Bytes()))) return false;
   return show(!old ? "insert" : !now ? "delete" : "update", old, now);
@@ -182,7 +192,8 @@ bool Differences::show_added() {
 bool Differences::show_removed(storage::RecordId record) {
   const Content before = store_->content(states_.transaction(), record);
   if (!before) return false;
-  if (removed_ && (!wanted(*before) || store_->find(states_.transaction(), to_view_, versions::key_of(*before)) != 0)) return false;
+  if (removed_ && (!wanted(*before) || store_->find(states_.transaction(), to_view_, versions::key_of(*before)) != 0))
+    return false;
   return show("delete", before, std::nullopt);
 }
 
@@ -196,8 +207,10 @@ bool Differences::show(std::string_view change, const Content& before, const Con
   out.append("change", change);
   const auto append = [&](std::string_view name, const Content& content) {
     if (!content) return;
-    if (fields_) out.append(name, fields_->shown->apply(view(content)));
-    else out.append(name, view(content));
+    if (fields_)
+      out.append(name, fields_->shown->apply(view(content)));
+    else
+      out.append(name, view(content));
   };
   append("before", before);
   append("after", after);

@@ -69,7 +69,7 @@ class Differences {
   States states_;
   versions::Place from_, to_;
   std::optional<Fields> fields_;
-  std::unique_ptr<Matcher> ids_;  // nullptr: all
+  std::unique_ptr<Matcher> ids_;                  // nullptr: all
   std::optional<std::vector<base::Bytes>> keys_;  // of the documents to look at, where the filter names them
 
   std::vector<Versioned> collections_;

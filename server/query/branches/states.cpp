@@ -13,7 +13,8 @@ namespace server::query {
 std::shared_ptr<versions::BranchedDatabase> branched_database(OperationContext& op, std::string_view db) {
   const std::string_view name = versions::split_name(db).database;
   auto database = op.services().databases->find(name);
-  if (!database) throw base::OperationError(base::ErrorCode::namespace_not_found, "database '" + std::string(name) + "' has no branches");
+  if (!database)
+    throw base::OperationError(base::ErrorCode::namespace_not_found, "database '" + std::string(name) + "' has no branches");
   return database;
 }
 
@@ -28,7 +29,9 @@ base::Bytes key_of_id(const bson::ValueView& id) {
   return std::move(key).bytes();
 }
 
-std::string hex(const versions::Hash& id) { return base::to_hex(versions::view(id)); }
+std::string hex(const versions::Hash& id) {
+  return base::to_hex(versions::view(id));
+}
 
 bson::Document describe(storage::Transaction& transaction, const versions::VersionGraph& graph, const versions::Commit& commit) {
   bson::Builder out;
@@ -43,8 +46,10 @@ bson::Document describe(storage::Transaction& transaction, const versions::Versi
 
 States::States(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database) : database_(std::move(database)) {
   storage::Engine& engine = *op.services().engine;
-  if (op.moment) transaction_ = std::make_unique<storage::Transaction>(engine, *op.moment->snapshot);
-  else transaction_ = std::make_unique<storage::Transaction>(engine, storage::Transaction::Mode::read);
+  if (op.moment)
+    transaction_ = std::make_unique<storage::Transaction>(engine, *op.moment->snapshot);
+  else
+    transaction_ = std::make_unique<storage::Transaction>(engine, storage::Transaction::Mode::read);
 }
 
 versions::View States::view(const versions::SharedCollection& collection, const versions::Place& place) const {

@@ -84,16 +84,13 @@ StagePtr build_index_scan(const Parts& parts, const Access& access, bool in_or) 
 
 StagePtr build_access(const Parts& parts, const Access& access) {
   switch (access.kind) {
-    case Access::Kind::nothing:
-      return std::make_unique<Eof>();
+    case Access::Kind::nothing: return std::make_unique<Eof>();
     case Access::Kind::collection:
       return std::make_unique<CollectionScan>(parts.collection, access.direction, Filter(access.residual), parts.query.tailable);
     case Access::Kind::id:
       return std::make_unique<IdLookup>(parts.collection, bson::Value(access.id), needs_document(parts, access));
-    case Access::Kind::index:
-      return build_index_scan(parts, access, false);
-    case Access::Kind::any_of:
-      break;
+    case Access::Kind::index: return build_index_scan(parts, access, false);
+    case Access::Kind::any_of: break;
   }
   std::vector<StagePtr> branches;
   for (const Access& branch : access.branches) branches.push_back(build_index_scan(parts, branch, true));

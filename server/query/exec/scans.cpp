@@ -17,7 +17,9 @@ using storage::Direction;
 
 namespace {
 
-const char* direction_name(Direction direction) { return direction == Direction::forward ? "forward" : "backward"; }
+const char* direction_name(Direction direction) {
+  return direction == Direction::forward ? "forward" : "backward";
+}
 
 }  // namespace
 
@@ -33,7 +35,11 @@ void check_alive(const storage::Collection& collection, const storage::Index& in
 }
 
 CollectionScan::CollectionScan(CollectionPtr collection, Direction direction, Filter filter, bool tailable)
-    : Stage("COLLSCAN"), collection_(std::move(collection)), direction_(direction), filter_(std::move(filter)), tailable_(tailable) {}
+    : Stage("COLLSCAN"),
+      collection_(std::move(collection)),
+      direction_(direction),
+      filter_(std::move(filter)),
+      tailable_(tailable) {}
 
 Step CollectionScan::do_work(storage::Transaction& transaction) {
   if (!scan_) {
@@ -198,7 +204,9 @@ void IndexScan::do_restore(storage::Transaction& transaction) {
   }
 }
 
-std::string IndexScan::summary() const { return name() + " " + show(index_->spec().key); }
+std::string IndexScan::summary() const {
+  return name() + " " + show(index_->spec().key);
+}
 
 void IndexScan::append_details(bson::Builder& out) const {
   const storage::IndexSpec& spec = index_->spec();

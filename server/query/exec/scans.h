@@ -51,7 +51,7 @@ class CollectionScan : public Stage {
   const bool tailable_;
   std::unique_ptr<storage::CollectionScan> scan_;
   int64_t examined_ = 0;
-  int64_t hops_ = 0;           // until the scan was last restored
+  int64_t hops_ = 0;  // until the scan was last restored
   int64_t decoded_bytes_ = 0;
 };
 
@@ -106,12 +106,12 @@ class IndexScan : public Stage {
   const Options options_;
   const IndexScanText text_;
   std::unique_ptr<storage::IndexCursor> cursor_;
-  const storage::TellsTypes* told_ = nullptr;      // the cursor, if its entries may tell their values
-  size_t range_ = 0;                               // the next one, counted in walking order
+  const storage::TellsTypes* told_ = nullptr;  // the cursor, if its entries may tell their values
+  size_t range_ = 0;                           // the next one, counted in walking order
   bool in_range_ = false;
   std::optional<bson::Bytes> leap_;  // what the entries to be leapt over begin with
   bson::Document document_;
-  std::unordered_set<storage::RecordId> seen_;     // multikey: one record may have many entries
+  std::unordered_set<storage::RecordId> seen_;  // multikey: one record may have many entries
   int64_t fetched_ = 0;
   int64_t examined_ = 0;
   int64_t seeks_ = 0;

@@ -9,7 +9,10 @@
 namespace server::query::exec {
 
 Sort::Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options)
-    : Stage("SORT", std::move(child)), pattern_(std::move(pattern)), specification_(specification), options_(std::move(options)) {}
+    : Stage("SORT", std::move(child)),
+      pattern_(std::move(pattern)),
+      specification_(specification),
+      options_(std::move(options)) {}
 Sort::~Sort() = default;
 
 Step Sort::do_work(storage::Transaction& transaction) {
@@ -20,11 +23,8 @@ Step Sort::do_work(storage::Transaction& transaction) {
       take({pattern_.key(document), arrivals_++, child().record(), bson::Document(document)});
       break;
     }
-    case Step::end:
-      finish();
-      break;
-    case Step::pending:
-      break;
+    case Step::end: finish(); break;
+    case Step::pending: break;
   }
   return Step::pending;
 }
@@ -51,8 +51,7 @@ void Sort::make_room() {
   if (!options_.allow_disk_use) {
     throw base::OperationError(base::ErrorCode::query_exceeded_memory_limit_no_disk_use_allowed,
                                "Executor error during find command :: caused by :: Sort exceeded memory limit of " +
-                                   std::to_string(options_.memory_bytes_max) +
-                                   " bytes, but did not opt in to external sorting.");
+                                   std::to_string(options_.memory_bytes_max) + " bytes, but did not opt in to external sorting.");
   }
   if (!runs_) runs_ = std::make_unique<SortRuns>(options_.temporary_path);
   std::sort(entries_.begin(), entries_.end());

@@ -29,9 +29,9 @@ class SortRuns;
 class Sort : public Stage {
  public:
   struct Options {
-    int64_t limit = 0;              // only the first so many are wanted; 0: all
+    int64_t limit = 0;  // only the first so many are wanted; 0: all
     bool allow_disk_use = false;
-    std::string temporary_path;     // a directory for sorted runs
+    std::string temporary_path;  // a directory for sorted runs
     size_t memory_bytes_max = sort_memory_bytes_max;
   };
   Sort(StagePtr child, SortPattern pattern, bson::DocumentView specification, Options options);
@@ -56,8 +56,8 @@ class Sort : public Stage {
   const SortPattern pattern_;
   const bson::Document specification_;
   const Options options_;
-  std::vector<SortEntry> entries_;   // a heap with the last on top while `limit` is full, else unordered
-  std::unique_ptr<SortRuns> runs_;   // spilled
+  std::vector<SortEntry> entries_;  // a heap with the last on top while `limit` is full, else unordered
+  std::unique_ptr<SortRuns> runs_;  // spilled
   SortEntry current_;
   size_t next_ = 0;
   size_t bytes_ = 0;

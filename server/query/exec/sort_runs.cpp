@@ -20,7 +20,9 @@ struct Header {
 };
 
 // The one that comes first on top.
-bool later(const SortEntry& a, const SortEntry& b) { return b < a; }
+bool later(const SortEntry& a, const SortEntry& b) {
+  return b < a;
+}
 
 }  // namespace
 
@@ -39,7 +41,8 @@ void SortRuns::add(const std::vector<SortEntry>& sorted) {
   run->path = directory_ + "/sort-" + std::to_string(getpid()) + "-" + std::to_string(++serial);
   std::ofstream file(run->path, std::ios::binary | std::ios::trunc);
   for (const SortEntry& entry : sorted) {
-    const Header header{static_cast<uint32_t>(entry.key.size()), static_cast<uint32_t>(entry.document.size()), entry.arrival, entry.record};
+    const Header header{static_cast<uint32_t>(entry.key.size()), static_cast<uint32_t>(entry.document.size()), entry.arrival,
+                        entry.record};
     file.write(reinterpret_cast<const char*>(&header), sizeof header);
     file.write(entry.key.data(), static_cast<std::streamsize>(entry.key.size()));
     file.write(entry.document.bytes().data(), static_cast<std::streamsize>(entry.document.size()));

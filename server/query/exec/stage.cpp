@@ -22,7 +22,9 @@ void Filter::append(bson::Builder& out) const {
   }
 }
 
-Stage::Stage(std::string name, std::unique_ptr<Stage> child) : name_(std::move(name)) { children_.push_back(std::move(child)); }
+Stage::Stage(std::string name, std::unique_ptr<Stage> child) : name_(std::move(name)) {
+  children_.push_back(std::move(child));
+}
 
 Step Stage::work(storage::Transaction& transaction) {
   ++stats_.works;

@@ -28,7 +28,9 @@ void Fetch::append_figures(bson::Builder& out) const {
   out.append("docsExamined", fitting_int(examined_)).append("alreadyHasObj", 0);
 }
 
-Or::Or(std::vector<StagePtr> branches) : Stage("OR") { children_ = std::move(branches); }
+Or::Or(std::vector<StagePtr> branches) : Stage("OR") {
+  children_ = std::move(branches);
+}
 
 Step Or::do_work(storage::Transaction& transaction) {
   const Step step = children_[current_]->work(transaction);
@@ -74,7 +76,8 @@ Step Project::do_work(storage::Transaction& transaction) {
 Step ReturnKey::do_work(storage::Transaction& transaction) {
   const Step step = child().work(transaction);
   if (step != Step::advanced) return step;
-  document_ = index_ && !child().key().empty() ? storage::index_key_values(index_->spec(), child().document(), child().key()) : bson::Document();
+  document_ = index_ && !child().key().empty() ? storage::index_key_values(index_->spec(), child().document(), child().key())
+                                               : bson::Document();
   return step;
 }
 

@@ -48,7 +48,8 @@ size_t race(std::vector<Trial>& trials, storage::Transaction& transaction, const
     if (round(trials, transaction)) break;
   }
   for (Trial& trial : trials) trial.score = trial.failed ? -1 : score_of(*trial.stages);
-  const auto best = std::max_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.score < b.score; });
+  const auto best =
+      std::max_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.score < b.score; });
   return static_cast<size_t>(best - trials.begin());
 }
 

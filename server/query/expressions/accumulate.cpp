@@ -160,8 +160,9 @@ class MergeObjects final : public Accumulator {
   void add(const ValueView& value) override {
     if (value.is_nullish()) return;
     if (!value.is_object()) {
-      throw base::OperationError(40400, "$mergeObjects requires object inputs, but input " + std::string(bson::type_name(value.type())) +
-                                            " is of type " + std::string(bson::type_name(value.type())));
+      throw base::OperationError(40400, "$mergeObjects requires object inputs, but input " +
+                                            std::string(bson::type_name(value.type())) + " is of type " +
+                                            std::string(bson::type_name(value.type())));
     }
     bson::Builder out;
     const bson::DocumentView later = value.as_document();
@@ -265,7 +266,9 @@ class Ordered final : public Accumulator {
 
  private:
   using Bytes = bson::Bytes;
-  static size_t cost(const std::pair<const Bytes, Value>& entry) { return 96 + entry.first.size() + entry.second.view().bytes().size(); }
+  static size_t cost(const std::pair<const Bytes, Value>& entry) {
+    return 96 + entry.first.size() + entry.second.view().bytes().size();
+  }
 
   const size_t n_;
   std::multimap<Bytes, Value> values_;
@@ -345,7 +348,8 @@ constexpr Entry entries[] = {
 };
 
 const Entry* find(std::string_view name) {
-  const auto* found = std::find_if(std::begin(entries), std::end(entries), [&](const Entry& entry) { return entry.name == name; });
+  const auto* found =
+      std::find_if(std::begin(entries), std::end(entries), [&](const Entry& entry) { return entry.name == name; });
   return found == std::end(entries) ? nullptr : found;
 }
 

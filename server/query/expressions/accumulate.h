@@ -22,10 +22,11 @@ class Accumulator {
 
 // What is said of an accumulator beside its input.
 enum class AccumulatorForm {
-  plain,        // nothing: "$sum", "$avg", "$min", "$max", "$first", "$last", "$push", "$addToSet", "$stdDevPop", "$mergeObjects", "$count" …
-  n,            // how many it keeps: "$firstN", "$lastN", "$minN", "$maxN"
-  ordered,      // a sort pattern: "$top", "$bottom". Inputs are what `ordered_input` makes
-  ordered_n,    // both: "$topN", "$bottomN"
+  plain,      // nothing: "$sum", "$avg", "$min", "$max", "$first", "$last", "$push", "$addToSet", "$stdDevPop", "$mergeObjects",
+              // "$count" …
+  n,          // how many it keeps: "$firstN", "$lastN", "$minN", "$maxN"
+  ordered,    // a sort pattern: "$top", "$bottom". Inputs are what `ordered_input` makes
+  ordered_n,  // both: "$topN", "$bottomN"
   percentiles,  // which, and how: "$percentile", "$median"
 };
 // nullopt: no accumulator of that name.

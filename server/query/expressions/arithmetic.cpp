@@ -14,8 +14,8 @@ Value shifted(const ValueView& date, const ValueView& by, int sign) {
   const ValueView whole = by;
   const int64_t delta = whole.is_integer() ? whole.to_int64() : bson::number::round(whole).view().to_int64();
   int64_t ms = 0;
-  const bool overflow = sign > 0 ? __builtin_add_overflow(date.as_date().ms, delta, &ms)
-                                 : __builtin_sub_overflow(date.as_date().ms, delta, &ms);
+  const bool overflow =
+      sign > 0 ? __builtin_add_overflow(date.as_date().ms, delta, &ms) : __builtin_sub_overflow(date.as_date().ms, delta, &ms);
   if (overflow) fail(static_cast<int>(base::ErrorCode::overflow), "date overflow");
   return Value(bson::Date{ms});
 }
@@ -105,7 +105,9 @@ Value sqrt(std::string_view name, Arguments a) {
   return bson::number::sqrt(a[0]);
 }
 
-bool positive(const ValueView& value) { return !bson::number::is_negative(value) && !bson::number::is_zero(value); }
+bool positive(const ValueView& value) {
+  return !bson::number::is_negative(value) && !bson::number::is_zero(value);
+}
 
 std::string shown(const ValueView& value) {
   std::string text = value.is_integer() ? std::to_string(value.to_int64()) : std::to_string(value.to_double());
@@ -119,7 +121,8 @@ std::string shown(const ValueView& value) {
 
 Value ln(std::string_view name, Arguments a) {
   if (!numeric(name, a[0])) return Value::null();
-  if (!positive(a[0]) && !bson::number::is_nan(a[0])) fail(28766, "$ln's argument must be a positive number, but is " + shown(a[0]));
+  if (!positive(a[0]) && !bson::number::is_nan(a[0]))
+    fail(28766, "$ln's argument must be a positive number, but is " + shown(a[0]));
   return bson::number::ln(a[0]);
 }
 
@@ -183,10 +186,18 @@ Value bits(std::string_view name, Arguments a, int64_t start, Combine combine) {
   }
   return wide ? Value(so_far) : Value(static_cast<int32_t>(so_far));
 }
-Value bit_and(std::string_view n, Arguments a) { return bits(n, a, -1, [](int64_t x, int64_t y) { return x & y; }); }
-Value bit_or(std::string_view n, Arguments a) { return bits(n, a, 0, [](int64_t x, int64_t y) { return x | y; }); }
-Value bit_xor(std::string_view n, Arguments a) { return bits(n, a, 0, [](int64_t x, int64_t y) { return x ^ y; }); }
-Value bit_not(std::string_view n, Arguments a) { return bits(n, a, 0, [](int64_t, int64_t y) { return ~y; }); }
+Value bit_and(std::string_view n, Arguments a) {
+  return bits(n, a, -1, [](int64_t x, int64_t y) { return x & y; });
+}
+Value bit_or(std::string_view n, Arguments a) {
+  return bits(n, a, 0, [](int64_t x, int64_t y) { return x | y; });
+}
+Value bit_xor(std::string_view n, Arguments a) {
+  return bits(n, a, 0, [](int64_t x, int64_t y) { return x ^ y; });
+}
+Value bit_not(std::string_view n, Arguments a) {
+  return bits(n, a, 0, [](int64_t, int64_t y) { return ~y; });
+}
 
 constexpr OperatorEntry entries[] = {
     {"$add", function_of<add, 0, -1>},
@@ -213,6 +224,8 @@ constexpr OperatorEntry entries[] = {
 
 }  // namespace
 
-std::span<const OperatorEntry> arithmetic_operators() { return entries; }
+std::span<const OperatorEntry> arithmetic_operators() {
+  return entries;
+}
 
 }  // namespace server::query

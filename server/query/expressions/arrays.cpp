@@ -51,7 +51,9 @@ Value size(std::string_view, Arguments a) {
   return Value(static_cast<int32_t>(a[0].as_document().count()));
 }
 
-Value is_array(std::string_view, Arguments a) { return Value(a[0].is_array()); }
+Value is_array(std::string_view, Arguments a) {
+  return Value(a[0].is_array());
+}
 
 Value in(std::string_view, Arguments a) {
   if (!a[1].is_array()) fail(40081, "$in requires an array as a second argument, found: " + named(a[1]));
@@ -311,6 +313,8 @@ constexpr OperatorEntry entries[] = {
 
 }  // namespace
 
-std::span<const OperatorEntry> array_operators() { return entries; }
+std::span<const OperatorEntry> array_operators() {
+  return entries;
+}
 
 }  // namespace server::query

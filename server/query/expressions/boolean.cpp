@@ -15,7 +15,9 @@ ExpressionPtr parse_and_or(std::string_view, const ValueView& value, Scope& scop
   });
 }
 
-Value not_(std::string_view, Arguments a) { return Value(!a[0].truthy()); }
+Value not_(std::string_view, Arguments a) {
+  return Value(!a[0].truthy());
+}
 
 Value all_elements_true(std::string_view, Arguments a) {
   if (!a[0].is_array()) fail(17040, "$allElementsTrue's argument must be an array, but is " + named(a[0]));
@@ -43,6 +45,8 @@ constexpr OperatorEntry entries[] = {
 
 }  // namespace
 
-std::span<const OperatorEntry> boolean_operators() { return entries; }
+std::span<const OperatorEntry> boolean_operators() {
+  return entries;
+}
 
 }  // namespace server::query

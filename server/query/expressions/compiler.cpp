@@ -9,7 +9,9 @@ namespace {
 
 class Ready final : public CompiledExpression {
  public:
-  Ready(ExpressionPtr expression, int slots) : expression_(std::move(expression)) { frame_.slots.resize(static_cast<size_t>(slots)); }
+  Ready(ExpressionPtr expression, int slots) : expression_(std::move(expression)) {
+    frame_.slots.resize(static_cast<size_t>(slots));
+  }
   bson::Value evaluate(bson::DocumentView root) const override {
     frame_.root = root;
     return expression_->evaluate(frame_);

@@ -96,6 +96,8 @@ constexpr OperatorEntry entries[] = {{"$cond", parse_cond}, {"$ifNull", parse_if
 
 }  // namespace
 
-std::span<const OperatorEntry> conditional_operators() { return entries; }
+std::span<const OperatorEntry> conditional_operators() {
+  return entries;
+}
 
 }  // namespace server::query

@@ -22,7 +22,8 @@ constexpr int conversion_failure = static_cast<int>(base::ErrorCode::conversion_
                                (from.is_number() ? number_text(from) : named(from)));
 }
 [[noreturn]] void unreadable(const ValueView& from, const std::string& what) {
-  fail(conversion_failure, "Failed to parse " + what + " '" + std::string(from.as_string()) + "' in $convert with no onError value");
+  fail(conversion_failure,
+       "Failed to parse " + what + " '" + std::string(from.as_string()) + "' in $convert with no onError value");
 }
 
 Value to_bool(const ValueView& from) {
@@ -33,8 +34,7 @@ Value to_bool(const ValueView& from) {
 template <class Int>
 Value to_integer(const ValueView& from, Type type) {
   switch (from.type()) {
-    case Type::boolean:
-      return Value(static_cast<Int>(from.as_bool()));
+    case Type::boolean: return Value(static_cast<Int>(from.as_bool()));
     case Type::date:
       if constexpr (sizeof(Int) == 8) return Value(from.as_date().ms);
       unsupported(from, type);
@@ -46,11 +46,11 @@ Value to_integer(const ValueView& from, Type type) {
       if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size()) unreadable(from, "number");
       return Value(parsed);
     }
-    default:
-      break;
+    default: break;
   }
   if (!from.is_number()) unsupported(from, type);
-  if (bson::number::is_nan(from)) fail(conversion_failure, "Attempt to convert NaN value to integer type in $convert with no onError value");
+  if (bson::number::is_nan(from))
+    fail(conversion_failure, "Attempt to convert NaN value to integer type in $convert with no onError value");
   if (bson::number::is_infinite(from)) {
     fail(conversion_failure, "Attempt to convert infinity value to integer type in $convert with no onError value");
   }
@@ -88,13 +88,12 @@ Value to_decimal(const ValueView& from) {
 
 Value to_date(const ValueView& from) {
   switch (from.type()) {
-    case Type::date:
-      return Value(from.as_date());
-    case Type::timestamp:
-      return Value(bson::Date{int64_t{from.as_timestamp().seconds} * 1000});
+    case Type::date: return Value(from.as_date());
+    case Type::timestamp: return Value(bson::Date{int64_t{from.as_timestamp().seconds} * 1000});
     case Type::object_id: {
       const auto& bytes = from.as_object_id().bytes;
-      return Value(bson::Date{int64_t{(uint32_t{bytes[0]} << 24) | (uint32_t{bytes[1]} << 16) | (uint32_t{bytes[2]} << 8) | bytes[3]} * 1000});
+      return Value(bson::Date{
+          int64_t{(uint32_t{bytes[0]} << 24) | (uint32_t{bytes[1]} << 16) | (uint32_t{bytes[2]} << 8) | bytes[3]} * 1000});
     }
     case Type::string: {
       const auto parsed = bson::date_from_string(from.as_string());
@@ -107,8 +106,7 @@ Value to_date(const ValueView& from) {
       const Value ms = to_integer<int64_t>(from, Type::date);
       return Value(bson::Date{ms.view().as_int64()});
     }
-    default:
-      unsupported(from, Type::date);
+    default: unsupported(from, Type::date);
   }
 }
 
@@ -128,16 +126,11 @@ Value to_object_id(const ValueView& from) {
 
 Value to_string(const ValueView& from) {
   switch (from.type()) {
-    case Type::string:
-      return Value(from);
-    case Type::boolean:
-      return Value(from.as_bool() ? "true" : "false");
-    case Type::object_id:
-      return Value(from.as_object_id().to_hex());
-    case Type::date:
-      return Value(iso_date(from.as_date()));
-    default:
-      break;
+    case Type::string: return Value(from);
+    case Type::boolean: return Value(from.as_bool() ? "true" : "false");
+    case Type::object_id: return Value(from.as_object_id().to_hex());
+    case Type::date: return Value(iso_date(from.as_date()));
+    default: break;
   }
   if (from.is_number()) return Value(number_text(from));
   unsupported(from, Type::string);
@@ -146,24 +139,15 @@ Value to_string(const ValueView& from) {
 Value convert(const ValueView& from, Type to) {
   if (from.is_nullish()) return Value::null();
   switch (to) {
-    case Type::number_double:
-      return to_double(from);
-    case Type::string:
-      return to_string(from);
-    case Type::object_id:
-      return to_object_id(from);
-    case Type::boolean:
-      return to_bool(from);
-    case Type::date:
-      return to_date(from);
-    case Type::int32:
-      return to_integer<int32_t>(from, to);
-    case Type::int64:
-      return to_integer<int64_t>(from, to);
-    case Type::decimal128:
-      return to_decimal(from);
-    default:
-      unsupported(from, to);
+    case Type::number_double: return to_double(from);
+    case Type::string: return to_string(from);
+    case Type::object_id: return to_object_id(from);
+    case Type::boolean: return to_bool(from);
+    case Type::date: return to_date(from);
+    case Type::int32: return to_integer<int32_t>(from, to);
+    case Type::int64: return to_integer<int64_t>(from, to);
+    case Type::decimal128: return to_decimal(from);
+    default: unsupported(from, to);
   }
 }
 
@@ -174,21 +158,26 @@ Value to(std::string_view, Arguments a) {
 
 Type target_type(const ValueView& to) {
   // To those behind decimal128 nothing can be converted.
-  static constexpr Type targets[] = {Type::number_double, Type::string, Type::object_id, Type::boolean, Type::date, Type::int32, Type::int64, Type::decimal128,
-                                     Type::object, Type::array, Type::binary, Type::undefined, Type::null, Type::regex, Type::db_pointer, Type::code,
-                                     Type::symbol, Type::code_with_scope, Type::timestamp, Type::min_key, Type::max_key};
+  static constexpr Type targets[] = {
+      Type::number_double, Type::string, Type::object_id, Type::boolean,         Type::date,      Type::int32,   Type::int64,
+      Type::decimal128,    Type::object, Type::array,     Type::binary,          Type::undefined, Type::null,    Type::regex,
+      Type::db_pointer,    Type::code,   Type::symbol,    Type::code_with_scope, Type::timestamp, Type::min_key, Type::max_key};
   for (const Type type : targets) {
     if (to.is_string() && to.as_string() == bson::type_name(type)) return type;
     if (to.is_number() && to.to_double() == static_cast<double>(static_cast<uint8_t>(type))) return type;
   }
   if (to.is_string()) fail(static_cast<int>(base::ErrorCode::bad_value), "Unknown type name: " + std::string(to.as_string()));
-  if (!to.is_number()) fail(static_cast<int>(base::ErrorCode::failed_to_parse), "$convert's 'to' argument must be a string or number, but is " + named(to));
-  fail(static_cast<int>(base::ErrorCode::failed_to_parse), "In $convert, numeric value for 'to' does not correspond to a BSON type: " + number_text(to));
+  if (!to.is_number())
+    fail(static_cast<int>(base::ErrorCode::failed_to_parse),
+         "$convert's 'to' argument must be a string or number, but is " + named(to));
+  fail(static_cast<int>(base::ErrorCode::failed_to_parse),
+       "In $convert, numeric value for 'to' does not correspond to a BSON type: " + number_text(to));
 }
 
 ExpressionPtr parse_convert(std::string_view, const ValueView& value, Scope& scope) {
   if (!value.is_object()) {
-    fail(static_cast<int>(base::ErrorCode::failed_to_parse), "$convert expects an object of named arguments but found: " + named(value));
+    fail(static_cast<int>(base::ErrorCode::failed_to_parse),
+         "$convert expects an object of named arguments but found: " + named(value));
   }
   ExpressionPtr input, target, on_error, on_null;
   for (const bson::Element& field : value.as_document()) {
@@ -222,8 +211,12 @@ ExpressionPtr parse_convert(std::string_view, const ValueView& value, Scope& sco
   });
 }
 
-Value type_of(std::string_view, Arguments a) { return Value(bson::type_name(a[0].type())); }
-Value is_number(std::string_view, Arguments a) { return Value(a[0].is_number()); }
+Value type_of(std::string_view, Arguments a) {
+  return Value(bson::type_name(a[0].type()));
+}
+Value is_number(std::string_view, Arguments a) {
+  return Value(a[0].is_number());
+}
 
 // Its argument is one expression: an array is a value to hash, not a list of arguments.
 ExpressionPtr parse_to_hashed_index_key(std::string_view, const ValueView& value, Scope& scope) {
@@ -250,6 +243,8 @@ constexpr OperatorEntry entries[] = {
 
 }  // namespace
 
-std::span<const OperatorEntry> conversion_operators() { return entries; }
+std::span<const OperatorEntry> conversion_operators() {
+  return entries;
+}
 
 }  // namespace server::query

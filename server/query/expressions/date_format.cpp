@@ -11,7 +11,9 @@ namespace server::query {
 date::local_days day_of_parts(int64_t year, int64_t month, int64_t day) {
   const int64_t months = year * 12 + month - 1;
   const int64_t in_year = months / 12 - (months % 12 < 0);
-  return date::local_days(date::year(static_cast<int>(in_year)) / date::month(static_cast<unsigned>(months - in_year * 12) + 1) / 1) + date::days(day - 1);
+  return date::local_days(date::year(static_cast<int>(in_year)) / date::month(static_cast<unsigned>(months - in_year * 12) + 1) /
+                          1) +
+         date::days(day - 1);
 }
 
 date::local_days day_of_iso_parts(int64_t year, int64_t week, int64_t day_of_week) {
@@ -38,7 +40,9 @@ class DateReader {
   }
 
   FormattedDate made() const {
-    const LocalTime local = LocalTime(day_->time_since_epoch()) + std::chrono::hours(hour_) + std::chrono::minutes(minute_ - offset_.value_or(0)) + std::chrono::seconds(second_) + std::chrono::milliseconds(millisecond_);
+    const LocalTime local = LocalTime(day_->time_since_epoch()) + std::chrono::hours(hour_) +
+                            std::chrono::minutes(minute_ - offset_.value_or(0)) + std::chrono::seconds(second_) +
+                            std::chrono::milliseconds(millisecond_);
     return {local, offset_.has_value()};
   }
 
@@ -51,7 +55,8 @@ class DateReader {
   static bool number(std::string_view& text, size_t digits_max, int most, std::optional<int>& to) {
     size_t digits = 0;
     int value = 0;
-    for (; digits < digits_max && digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])); ++digits) value = value * 10 + text[digits] - '0';
+    for (; digits < digits_max && digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])); ++digits)
+      value = value * 10 + text[digits] - '0';
     text.remove_prefix(digits);
     to = value;
     return digits > 0 && value <= most;
@@ -65,7 +70,9 @@ class DateReader {
   bool take_month(std::string_view& text) {
     for (int i = 0; i < 12; ++i) {
       for (const std::string_view name : {month_names[i], month_names[i].substr(0, 3)}) {
-        const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b)); };
+        const auto same = [](char a, char b) {
+          return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+        };
         if (text.size() < name.size() || !std::equal(name.begin(), name.end(), text.begin(), same)) continue;
         text.remove_prefix(name.size());
         month_ = i + 1;
@@ -105,7 +112,8 @@ class DateReader {
   bool complete() {
     if (iso_year_) {
       if (year_ || month_ || day_of_month_) return false;
-      if (*iso_year_ > 0 && iso_week_.value_or(1) > 0 && iso_day_.value_or(1) > 0) day_ = day_of_iso_parts(*iso_year_, iso_week_.value_or(1), iso_day_.value_or(1));
+      if (*iso_year_ > 0 && iso_week_.value_or(1) > 0 && iso_day_.value_or(1) > 0)
+        day_ = day_of_iso_parts(*iso_year_, iso_week_.value_or(1), iso_day_.value_or(1));
     } else if (year_ && day_of_year_) {
       if (*year_ > 0 && *day_of_year_ > 0) day_ = day_of_parts(*year_, 1, *day_of_year_);
     } else if (year_ && month_ && day_of_month_) {

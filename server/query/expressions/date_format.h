@@ -8,7 +8,8 @@
 
 namespace server::query {
 
-inline constexpr std::string_view month_names[] = {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"};
+inline constexpr std::string_view month_names[] = {"January", "February", "March",     "April",   "May",      "June",
+                                                   "July",    "August",   "September", "October", "November", "December"};
 
 // Parts beyond their range carry over: month 14 is February of the next year, and so do days and weeks.
 date::local_days day_of_parts(int64_t year, int64_t month, int64_t day);
@@ -19,8 +20,8 @@ struct FormattedDate {
   LocalTime local;          // in UTC where the text says how far from it it is
   bool has_offset = false;  // it does
 };
-// A date by a format as $dateToString writes it: numbers may lack leading zeros. nullopt: it isn't one, or says too little. Throws 18535 and
-// 18536 where the format is wrong.
+// A date by a format as $dateToString writes it: numbers may lack leading zeros. nullopt: it isn't one, or says too little.
+// Throws 18535 and 18536 where the format is wrong.
 std::optional<FormattedDate> read_date(std::string_view text, std::string_view format);
 
 }  // namespace server::query

@@ -12,7 +12,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::array<std::string_view, 9> names = {"year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond"};
+constexpr std::array<std::string_view, 9> names = {"year", "quarter", "month",  "week",       "day",
+                                                   "hour", "minute",  "second", "millisecond"};
 
 constexpr int64_t ms_per_day = int64_t{24} * 3600 * 1000;
 
@@ -65,7 +66,8 @@ bool is_date_unit(std::string_view name) {
 
 DateUnit date_unit(std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) throw base::OperationError(base::ErrorCode::failed_to_parse, "unknown time unit value: " + std::string(name));
+  if (found == names.end())
+    throw base::OperationError(base::ErrorCode::failed_to_parse, "unknown time unit value: " + std::string(name));
   return static_cast<DateUnit>(found - names.begin());
 }
 
@@ -73,7 +75,9 @@ std::string_view name_of(DateUnit unit) {
   return names[static_cast<size_t>(unit)];
 }
 
-int64_t months_per(DateUnit unit) { return unit == DateUnit::year ? 12 : unit == DateUnit::quarter ? 3 : unit == DateUnit::month ? 1 : 0; }
+int64_t months_per(DateUnit unit) {
+  return unit == DateUnit::year ? 12 : unit == DateUnit::quarter ? 3 : unit == DateUnit::month ? 1 : 0;
+}
 
 milliseconds fixed_length(DateUnit unit) {
   switch (unit) {

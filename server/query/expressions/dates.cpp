@@ -48,20 +48,19 @@ Parts parts_of(LocalTime time) {
           .iso_day_of_week = iso_day};
 }
 
-bool is_date(const ValueView& value) { return value.type() == Type::date || value.type() == Type::timestamp || value.type() == Type::object_id; }
+bool is_date(const ValueView& value) {
+  return value.type() == Type::date || value.type() == Type::timestamp || value.type() == Type::object_id;
+}
 
 bson::Date date_of(const ValueView& value) {
   switch (value.type()) {
-    case Type::date:
-      return value.as_date();
-    case Type::timestamp:
-      return {int64_t{value.as_timestamp().seconds} * 1000};
+    case Type::date: return value.as_date();
+    case Type::timestamp: return {int64_t{value.as_timestamp().seconds} * 1000};
     case Type::object_id: {
       const auto& b = value.as_object_id().bytes;
       return {int64_t{(uint32_t{b[0]} << 24) | (uint32_t{b[1]} << 16) | (uint32_t{b[2]} << 8) | b[3]} * 1000};
     }
-    default:
-      fail(16006, "can't convert from BSON type " + named(value) + " to Date");
+    default: fail(16006, "can't convert from BSON type " + named(value) + " to Date");
   }
 }
 
@@ -72,8 +71,8 @@ struct DateArgument {
 
   static DateArgument parse(std::string_view name, const ValueView& value, Scope& scope) {
     DateArgument out;
-    const bool named_form = value.is_object() && value.as_document().first().exists() &&
-                            value.as_document().first().name.substr(0, 1) != "$";
+    const bool named_form =
+        value.is_object() && value.as_document().first().exists() && value.as_document().first().name.substr(0, 1) != "$";
     if (named_form) {
       for (const bson::Element& field : value.as_document()) {
         if (field.name == "date") {
@@ -226,21 +225,23 @@ ExpressionPtr parse_date_to_string(std::string_view, const ValueView& value, Sco
     }
   }
   if (!when) fail(18628, "Missing 'date' parameter to $dateToString");
-  return evaluated([when = std::move(when), format = std::move(format), zone = std::move(zone), on_null = std::move(on_null)](Frame& frame) {
-    const Value value = when->evaluate(frame);
-    if (value.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
-    std::string pattern = zone ? "%Y-%m-%dT%H:%M:%S.%L" : "%Y-%m-%dT%H:%M:%S.%LZ";
-    if (format) {
-      const Value given = format->evaluate(frame);
-      if (given.view().is_nullish()) return Value::null();
-      if (given.type() != Type::string) fail(18533, "$dateToString requires that 'format' be a string, found: " + named(given));
-      pattern = given.view().as_string();
-    }
-    const auto in = zone_from(zone, frame);
-    if (!in) return Value::null();
-    const bson::Date date = date_of(value);
-    return Value(formatted(pattern, parts_of(in->local(date)), in->offset(date)));
-  });
+  return evaluated(
+      [when = std::move(when), format = std::move(format), zone = std::move(zone), on_null = std::move(on_null)](Frame& frame) {
+        const Value value = when->evaluate(frame);
+        if (value.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
+        std::string pattern = zone ? "%Y-%m-%dT%H:%M:%S.%L" : "%Y-%m-%dT%H:%M:%S.%LZ";
+        if (format) {
+          const Value given = format->evaluate(frame);
+          if (given.view().is_nullish()) return Value::null();
+          if (given.type() != Type::string)
+            fail(18533, "$dateToString requires that 'format' be a string, found: " + named(given));
+          pattern = given.view().as_string();
+        }
+        const auto in = zone_from(zone, frame);
+        if (!in) return Value::null();
+        const bson::Date date = date_of(value);
+        return Value(formatted(pattern, parts_of(in->local(date)), in->offset(date)));
+      });
 }
 
 ExpressionPtr parse_date_from_string(std::string_view, const ValueView& value, Scope& scope) {
@@ -262,40 +263,48 @@ ExpressionPtr parse_date_from_string(std::string_view, const ValueView& value, S
     }
   }
   if (!text) fail(40542, "Missing 'dateString' parameter to $dateFromString");
-  return evaluated([text = std::move(text), zone = std::move(zone), on_error = std::move(on_error), on_null = std::move(on_null), format = std::move(format)](Frame& frame) {
+  return evaluated([text = std::move(text), zone = std::move(zone), on_error = std::move(on_error), on_null = std::move(on_null),
+                    format = std::move(format)](Frame& frame) {
     const Value given = text->evaluate(frame);
     const auto in = zone_from(zone, frame);
     const Value by = format ? format->evaluate(frame) : Value();
-    if (format && !by.view().is_nullish() && by.type() != Type::string) fail(40684, "$dateFromString requires that 'format' be a string, found: " + named(by));
+    if (format && !by.view().is_nullish() && by.type() != Type::string)
+      fail(40684, "$dateFromString requires that 'format' be a string, found: " + named(by));
     if (given.view().is_nullish()) return on_null ? on_null->evaluate(frame) : Value::null();
     if (!in || (format && by.view().is_nullish())) return Value::null();
     const auto failed = [&](const std::string& why) {
       if (!on_error) fail(static_cast<int>(base::ErrorCode::conversion_failure), why);
       return on_error->evaluate(frame);
     };
-    if (given.type() != Type::string) return failed("$dateFromString requires that 'dateString' be a string, found: " + named(given));
+    if (given.type() != Type::string)
+      return failed("$dateFromString requires that 'dateString' be a string, found: " + named(given));
     const std::string_view date = given.view().as_string();
     std::optional<LocalTime> read;
     bool has_offset = false;
     if (format) {
-      if (const auto formatted = read_date(date, by.view().as_string())) read = formatted->local, has_offset = formatted->has_offset;
+      if (const auto formatted = read_date(date, by.view().as_string()))
+        read = formatted->local, has_offset = formatted->has_offset;
     } else if (const auto parsed = bson::date_from_string(date, &has_offset)) {
       read = LocalTime(milliseconds(parsed->ms));
     }
     if (!read) return failed("Error parsing date string '" + std::string(date) + "'");
-    if (zone && has_offset) return failed("you cannot pass in a date/time string with GMT offset together with a timezone argument");
+    if (zone && has_offset)
+      return failed("you cannot pass in a date/time string with GMT offset together with a timezone argument");
     return Value(in->utc(*read));
   });
 }
 
 ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Scope& scope) {
   if (!value.is_object()) fail(40519, "$dateFromParts only supports an object as its argument");
-  Parameter p[] = {{"year"}, {"month"}, {"day"}, {"hour"}, {"minute"}, {"second"}, {"millisecond"}, {"timezone"}, {"isoWeekYear"}, {"isoWeek"}, {"isoDayOfWeek"}};
+  Parameter p[] = {{"year"},        {"month"},    {"day"},         {"hour"},    {"minute"},      {"second"},
+                   {"millisecond"}, {"timezone"}, {"isoWeekYear"}, {"isoWeek"}, {"isoDayOfWeek"}};
   parse_parameters("$dateFromParts", value, scope, p, 40519, 40518, 40516);
   const bool iso = p[8].expression != nullptr;
   if (!p[0].expression && !iso) fail(40516, "$dateFromParts requires either 'year' or 'isoWeekYear' to be present");
-  if (p[0].expression && (iso || p[9].expression || p[10].expression)) fail(40489, "$dateFromParts does not allow mixing natural dates with ISO dates");
-  if (iso && (p[1].expression || p[2].expression)) fail(40525, "$dateFromParts does not allow mixing ISO dates with natural dates");
+  if (p[0].expression && (iso || p[9].expression || p[10].expression))
+    fail(40489, "$dateFromParts does not allow mixing natural dates with ISO dates");
+  if (iso && (p[1].expression || p[2].expression))
+    fail(40525, "$dateFromParts does not allow mixing ISO dates with natural dates");
   if (iso) {
     for (const size_t i : {0, 1, 2}) std::swap(p[i], p[i + 8]);
   }
@@ -313,12 +322,14 @@ ExpressionPtr parse_date_from_parts(std::string_view, const ValueView& value, Sc
       const auto whole = whole_number(given);
       if (!whole) fail(40515, "'" + std::string(names[i]) + "' must evaluate to an integer, found " + named(given));
       if (i > 0 && i < bounded && (*whole < INT16_MIN || *whole > INT16_MAX)) {
-        fail(31034, "'" + std::string(names[i]) + "' must evaluate to a value in the range [-32768, 32767]; value " + std::to_string(*whole) + " is not in range");
+        fail(31034, "'" + std::string(names[i]) + "' must evaluate to a value in the range [-32768, 32767]; value " +
+                        std::to_string(*whole) + " is not in range");
       }
       numbers[i] = *whole;
     }
     if (numbers[0] < 1 || numbers[0] > 9999) {
-      fail(iso ? 31095 : 40523, "'" + std::string(names[0]) + "' must evaluate to an integer in the range 1 to 9999, found " + std::to_string(numbers[0]));
+      fail(iso ? 31095 : 40523, "'" + std::string(names[0]) + "' must evaluate to an integer in the range 1 to 9999, found " +
+                                    std::to_string(numbers[0]));
     }
     const auto zone = zone_from(parts[7], frame);
     if (!zone) return Value::null();
@@ -397,7 +408,8 @@ ExpressionPtr parse_date_add(std::string_view name, const ValueView& value, Scop
 }
 
 ExpressionPtr parse_date_diff(std::string_view name, const ValueView& value, Scope& scope) {
-  Parameter p[] = {{"startDate", true}, {"endDate", true, nullptr, 5166304}, {"unit", true, nullptr, 5166305}, {"timezone"}, {"startOfWeek"}};
+  Parameter p[] = {
+      {"startDate", true}, {"endDate", true, nullptr, 5166304}, {"unit", true, nullptr, 5166305}, {"timezone"}, {"startOfWeek"}};
   parse_parameters(name, value, scope, p, 5166301, 5166302, 5166303);
   return evaluated([op = std::string(name), from = std::move(p[0].expression), to = std::move(p[1].expression),
                     unit = std::move(p[2].expression), zone = std::move(p[3].expression),
@@ -440,7 +452,8 @@ ExpressionPtr parse_date_trunc(std::string_view name, const ValueView& value, Sc
 template <uint32_t bson::Timestamp::*part, int code>
 Value timestamp_part(std::string_view name, Arguments a) {
   if (a[0].is_nullish()) return Value::null();
-  if (a[0].type() != Type::timestamp) fail(code, " Argument to " + std::string(name) + " must be a timestamp, but is " + named(a[0]));
+  if (a[0].type() != Type::timestamp)
+    fail(code, " Argument to " + std::string(name) + " must be a timestamp, but is " + named(a[0]));
   return Value(static_cast<int64_t>(a[0].as_timestamp().*part));
 }
 
@@ -472,6 +485,8 @@ constexpr OperatorEntry entries[] = {
 
 }  // namespace
 
-std::span<const OperatorEntry> date_operators() { return entries; }
+std::span<const OperatorEntry> date_operators() {
+  return entries;
+}
 
 }  // namespace server::query

@@ -139,8 +139,7 @@ ExpressionPtr parse_variable(std::string_view text, Scope& scope) {  // without 
   if (name == "REMOVE") return make_constant(Value());
   if (name == "NOW") return make_constant(Value(bson::Date{scope.now_ms()}));
   if (name == "CLUSTER_TIME") {
-    throw OperationError(51144,
-                         "Builtin variable '$$CLUSTER_TIME' is not available");
+    throw OperationError(51144, "Builtin variable '$$CLUSTER_TIME' is not available");
   }
   if (name == "KEEP" || name == "PRUNE" || name == "DESCEND") return make_constant(Value(std::string(name)));
   throw OperationError(17276, "Use of undefined variable: " + std::string(name));
@@ -162,8 +161,9 @@ ExpressionPtr parse_object(bson::DocumentView object, Scope& scope) {
   const bson::Element first = object.first();
   if (first.exists() && !first.name.empty() && first.name[0] == '$') {
     if (object.count() != 1) {
-      throw OperationError(15983, "an expression specification must contain exactly one field, the name of the expression. Found " +
-                                      std::to_string(object.count()) + " fields");
+      throw OperationError(15983,
+                           "an expression specification must contain exactly one field, the name of the expression. Found " +
+                               std::to_string(object.count()) + " fields");
     }
     return make_operator(first.name, first, scope);
   }
@@ -203,7 +203,9 @@ int Scope::enter(std::string name) {
   return slots_++;
 }
 
-void Scope::leave(size_t count) { variables_.resize(variables_.size() - count); }
+void Scope::leave(size_t count) {
+  variables_.resize(variables_.size() - count);
+}
 
 std::optional<int> Scope::find(std::string_view name) const {
   for (auto it = variables_.rbegin(); it != variables_.rend(); ++it) {
@@ -219,7 +221,9 @@ const Value* Scope::defined(std::string_view name) const {
   return nullptr;
 }
 
-ExpressionPtr make_constant(Value value) { return std::make_unique<Constant>(std::move(value)); }
+ExpressionPtr make_constant(Value value) {
+  return std::make_unique<Constant>(std::move(value));
+}
 
 ExpressionPtr parse_expression(const ValueView& value, Scope& scope) {
   if (value.type() == Type::string) return parse_string(value.as_string(), scope);

@@ -1,6 +1,6 @@
+#include "base/random.h"
 #include "bson/builder.h"
 #include "bson/types.h"
-#include "base/random.h"
 #include "server/query/expressions/accumulate.h"
 #include "server/query/expressions/operator_support.h"
 
@@ -34,8 +34,9 @@ Value object_to_array(std::string_view, Arguments a) {
 std::pair<ValueView, ValueView> key_and_value(const ValueView& pair, bool& as_objects, bool first) {
   if (pair.is_object()) {
     if (!first && !as_objects) {
-      fail(40391, "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Array was "
-                  "detected, now found: object");
+      fail(40391,
+           "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Array was "
+           "detected, now found: object");
     }
     as_objects = true;
     const bson::DocumentView fields = pair.as_document();
@@ -48,15 +49,18 @@ std::pair<ValueView, ValueView> key_and_value(const ValueView& pair, bool& as_ob
       fail(40393, "$arrayToObject requires an object with keys 'k' and 'v'. Missing either or both keys from: " + named(pair));
     }
     if (!key.is_string()) {
-      fail(40394, "$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string. Found "
-                  "type: " + named(key));
+      fail(40394,
+           "$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string. Found "
+           "type: " +
+               named(key));
     }
     return {key, value};
   }
   if (!pair.is_array()) fail(40398, "Unrecognised input type format for $arrayToObject: " + named(pair));
   if (!first && as_objects) {
-    fail(40396, "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Object was "
-                "detected, now found: array");
+    fail(40396,
+         "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Object was "
+         "detected, now found: array");
   }
   as_objects = false;
   const bson::DocumentView items = pair.as_document();
@@ -114,7 +118,8 @@ ExpressionPtr parse_get_field(std::string_view, const ValueView& value, Scope& s
   }
   return evaluated([field = std::move(field), input = std::move(input)](Frame& frame) {
     const Value name = field->evaluate(frame);
-    if (name.type() != Type::string) fail(3041704, "$getField requires 'field' to evaluate to type String, but got " + named(name));
+    if (name.type() != Type::string)
+      fail(3041704, "$getField requires 'field' to evaluate to type String, but got " + named(name));
     Value scratch;
     const ValueView from = input->view(frame, scratch);
     if (from.is_nullish()) return from.exists() ? Value::null() : Value();
@@ -160,12 +165,13 @@ ExpressionPtr parse_set_field(std::string_view op, const ValueView& value, Scope
   if (!constant || constant->type() != Type::string) {
     fail(4161106, std::string(op) + " requires 'field' to evaluate to a constant, but got a non-constant argument");
   }
-  return evaluated([name = std::string(constant->view().as_string()), input = std::move(input), to = std::move(to)](Frame& frame) {
-    const Value from = input->evaluate(frame);
-    if (from.view().is_nullish()) return Value::null();
-    if (from.type() != Type::object) fail(4161105, "$setField requires 'input' to evaluate to type Object");
-    return with_field(from.view().as_document(), name, to ? to->evaluate(frame).view() : ValueView());
-  });
+  return evaluated(
+      [name = std::string(constant->view().as_string()), input = std::move(input), to = std::move(to)](Frame& frame) {
+        const Value from = input->evaluate(frame);
+        if (from.view().is_nullish()) return Value::null();
+        if (from.type() != Type::object) fail(4161105, "$setField requires 'input' to evaluate to type Object");
+        return with_field(from.view().as_document(), name, to ? to->evaluate(frame).view() : ValueView());
+      });
 }
 
 Value rand(std::string_view, Arguments) {
@@ -192,6 +198,8 @@ constexpr OperatorEntry entries[] = {
 
 }  // namespace
 
-std::span<const OperatorEntry> object_operators() { return entries; }
+std::span<const OperatorEntry> object_operators() {
+  return entries;
+}
 
 }  // namespace server::query

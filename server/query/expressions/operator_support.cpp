@@ -67,7 +67,8 @@ void parse_parameters(std::string_view name, const ValueView& value, Scope& scop
   }
   for (const Parameter& parameter : parameters) {
     if (parameter.required && !parameter.expression) {
-      fail(parameter.missing_code ? parameter.missing_code : missing_code, "Missing '" + std::string(parameter.name) + "' parameter to " + op);
+      fail(parameter.missing_code ? parameter.missing_code : missing_code,
+           "Missing '" + std::string(parameter.name) + "' parameter to " + op);
     }
   }
 }

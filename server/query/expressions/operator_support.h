@@ -62,8 +62,12 @@ inline bool any_nullish(Arguments arguments) {
   return false;
 }
 
-[[noreturn]] inline void fail(int code, const std::string& message) { throw base::OperationError(code, message); }
-inline std::string named(const ValueView& value) { return std::string(bson::type_name(value.type())); }
+[[noreturn]] inline void fail(int code, const std::string& message) {
+  throw base::OperationError(code, message);
+}
+inline std::string named(const ValueView& value) {
+  return std::string(bson::type_name(value.type()));
+}
 
 // A whole number that fits 32 bits, as index and length arguments must be.
 std::optional<int64_t> whole_number(const ValueView& value);

@@ -18,7 +18,8 @@ std::vector<double> percentages(const ValueView& given, Scope& scope) {
   std::vector<double> all;
   for (const bson::Element& one : constant->view().as_document()) {
     if (!one.is_number()) fail(7750302, must + "numbers from [0.0, 1.0], but found: " + named(one));
-    if (!(one.to_double() >= 0 && one.to_double() <= 1)) fail(7750303, must + "numbers from [0.0, 1.0], but found: " + std::to_string(one.to_double()));
+    if (!(one.to_double() >= 0 && one.to_double() <= 1))
+      fail(7750303, must + "numbers from [0.0, 1.0], but found: " + std::to_string(one.to_double()));
     all.push_back(one.to_double());
   }
   return all;
@@ -28,14 +29,19 @@ std::vector<double> percentages(const ValueView& given, Scope& scope) {
 
 PercentileCall parse_percentile(std::string_view name, const ValueView& value, Scope& scope) {
   const bool median = name == "$median";
-  if (!value.is_object()) fail(median ? 7436100 : 7429703, "specification must be an object; found " + std::string(name) + " :" + named(value));
+  if (!value.is_object())
+    fail(median ? 7436100 : 7429703, "specification must be an object; found " + std::string(name) + " :" + named(value));
   PercentileCall call;
   ValueView method, p;
   for (const bson::Element& argument : value.as_document()) {
-    if (argument.name == "input") call.input = parse_expression(argument, scope);
-    else if (argument.name == "method") method = argument;
-    else if (argument.name == "p" && !median) p = argument;
-    else fail(40415, "BSON field '" + std::string(name) + "." + std::string(argument.name) + "' is an unknown field.");
+    if (argument.name == "input")
+      call.input = parse_expression(argument, scope);
+    else if (argument.name == "method")
+      method = argument;
+    else if (argument.name == "p" && !median)
+      p = argument;
+    else
+      fail(40415, "BSON field '" + std::string(name) + "." + std::string(argument.name) + "' is an unknown field.");
   }
   const auto require = [&](bool there, const char* field) {
     if (!there) fail(40414, "BSON field '" + std::string(name) + "." + field + "' is missing but a required field");
@@ -44,7 +50,8 @@ PercentileCall parse_percentile(std::string_view name, const ValueView& value, S
   require(method.exists(), "method");
   if (!median) require(p.exists(), "p");
   if (!method.is_string()) {
-    fail(type_mismatch, "BSON field '" + std::string(name) + ".method' is the wrong type '" + named(method) + "', expected type 'string'");
+    fail(type_mismatch,
+         "BSON field '" + std::string(name) + ".method' is the wrong type '" + named(method) + "', expected type 'string'");
   }
   if (method.as_string() != "approximate") fail(bad_value, "Currently only 'approximate' can be used as percentile 'method'.");
   if (!median) call.settings.percentiles = percentages(p, scope);
@@ -72,6 +79,8 @@ constexpr OperatorEntry entries[] = {{"$percentile", parse}, {"$median", parse}}
 
 }  // namespace
 
-std::span<const OperatorEntry> percentile_operators() { return entries; }
+std::span<const OperatorEntry> percentile_operators() {
+  return entries;
+}
 
 }  // namespace server::query

@@ -1,4 +1,5 @@
-// {$percentile: {input, p: [0.5, 0.9], method: 'approximate'}} and {$median: {input, method}}: in $group, in windows, and over an array.
+// {$percentile: {input, p: [0.5, 0.9], method: 'approximate'}} and {$median: {input, method}}: in $group, in windows, and over an
+// array.
 #pragma once
 
 #include "server/query/expressions/accumulate.h"

@@ -78,7 +78,8 @@ Value search(const std::string& op, std::string_view text, const pcre2_code* cod
   for (size_t at = 0; at <= text.size();) {
     const int groups = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, 0, data.get(), nullptr);
     if (groups == PCRE2_ERROR_NOMATCH) break;
-    if (groups < 0) fail(51156, "Error occurred while executing the regular expression in " + op + ". Result code: " + std::to_string(groups));
+    if (groups < 0)
+      fail(51156, "Error occurred while executing the regular expression in " + op + ". Result code: " + std::to_string(groups));
     if (want == Want::whether) return Value(true);
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
     if (want == Want::first) {
@@ -126,7 +127,8 @@ ExpressionPtr parse_regex(std::string_view name, const ValueView& value, Scope& 
     const Value text = input->evaluate(frame), pattern = regex->evaluate(frame);
     const bool null = text.view().is_nullish() || pattern.view().is_nullish();
     if (!text.view().is_nullish() && text.type() != Type::string) fail(51104, op + " needs 'input' to be of type string");
-    if (null) return want == Want::whether ? Value(false) : want == Want::first ? Value::null() : bson::ArrayBuilder().done_value();
+    if (null)
+      return want == Want::whether ? Value(false) : want == Want::first ? Value::null() : bson::ArrayBuilder().done_value();
     if (fixed) return search(op, text.view().as_string(), fixed.get(), want);
     const Code code = compile(op, pattern, options ? options->evaluate(frame) : Value());
     return search(op, text.view().as_string(), code.get(), want);
@@ -141,6 +143,8 @@ constexpr OperatorEntry entries[] = {
 
 }  // namespace
 
-std::span<const OperatorEntry> regex_operators() { return entries; }
+std::span<const OperatorEntry> regex_operators() {
+  return entries;
+}
 
 }  // namespace server::query

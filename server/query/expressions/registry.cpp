@@ -11,9 +11,10 @@ namespace {
 const std::unordered_map<std::string_view, OperatorParser>& operators() {
   static const auto table = [] {
     std::unordered_map<std::string_view, OperatorParser> all;
-    for (const auto family : {arithmetic_operators(), array_operators(), boolean_operators(), comparison_operators(),
-                              conditional_operators(), conversion_operators(), date_operators(), object_operators(), percentile_operators(), regex_operators(), set_operators(),
-                              string_operators(), trigonometry_operators(), variable_operators()}) {
+    for (const auto family :
+         {arithmetic_operators(), array_operators(), boolean_operators(), comparison_operators(), conditional_operators(),
+          conversion_operators(), date_operators(), object_operators(), percentile_operators(), regex_operators(),
+          set_operators(), string_operators(), trigonometry_operators(), variable_operators()}) {
       for (const OperatorEntry& entry : family) all.emplace(entry.name, entry.parse);
     }
     return all;

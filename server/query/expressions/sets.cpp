@@ -26,7 +26,8 @@ Value set_union(std::string_view, Arguments a) {
   Set all;
   for (const ValueView& argument : a) {
     if (argument.is_nullish()) return Value::null();
-    if (!argument.is_array()) fail(17043, "All operands of $setUnion must be arrays. One argument is of type: " + named(argument));
+    if (!argument.is_array())
+      fail(17043, "All operands of $setUnion must be arrays. One argument is of type: " + named(argument));
     all.merge(set_of(argument));
   }
   return array_of(all);
@@ -65,11 +66,14 @@ Value set_difference(std::string_view, Arguments a) {
   return out.done_value();
 }
 
-bool same(const Set& a, const Set& b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), bson::equal); }
+bool same(const Set& a, const Set& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), bson::equal);
+}
 
 Value set_equals(std::string_view, Arguments a) {
   for (const ValueView& argument : a) {
-    if (!argument.is_array()) fail(17044, "All operands of $setEquals must be arrays. One argument is of type: " + named(argument));
+    if (!argument.is_array())
+      fail(17044, "All operands of $setEquals must be arrays. One argument is of type: " + named(argument));
   }
   for (size_t i = 1; i < a.size(); ++i) {
     if (!same(set_of(a[0]), set_of(a[i]))) return Value(false);
@@ -88,15 +92,15 @@ Value set_is_subset(std::string_view, Arguments a) {
 }
 
 constexpr OperatorEntry entries[] = {
-    {"$setUnion", function_of<set_union, 0, -1>},
-    {"$setIntersection", function_of<set_intersection, 0, -1>},
-    {"$setDifference", function_of<set_difference, 2>},
-    {"$setEquals", function_of<set_equals, 2, -1>},
+    {"$setUnion", function_of<set_union, 0, -1>},       {"$setIntersection", function_of<set_intersection, 0, -1>},
+    {"$setDifference", function_of<set_difference, 2>}, {"$setEquals", function_of<set_equals, 2, -1>},
     {"$setIsSubset", function_of<set_is_subset, 2>},
 };
 
 }  // namespace
 
-std::span<const OperatorEntry> set_operators() { return entries; }
+std::span<const OperatorEntry> set_operators() {
+  return entries;
+}
 
 }  // namespace server::query

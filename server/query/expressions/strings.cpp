@@ -257,6 +257,8 @@ constexpr OperatorEntry entries[] = {
 
 }  // namespace
 
-std::span<const OperatorEntry> string_operators() { return entries; }
+std::span<const OperatorEntry> string_operators() {
+  return entries;
+}
 
 }  // namespace server::query

@@ -12,7 +12,9 @@
 namespace server::query {
 namespace {
 
-bool begins_point(char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; }
+bool begins_point(char c) {
+  return (static_cast<uint8_t>(c) & 0xc0) != 0x80;
+}
 
 }  // namespace
 
@@ -40,24 +42,40 @@ std::vector<std::string> split_points(std::string_view text) {
 }
 
 const std::vector<std::string>& whitespace_points() {
-  static const std::vector<std::string> points = {
-      std::string(1, '\0'), " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\u00a0", "\u1680", "\u2000",
-      "\u2001",             "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a"};
+  static const std::vector<std::string> points = {std::string(1, '\0'),
+                                                  " ",
+                                                  "\t",
+                                                  "\n",
+                                                  "\v",
+                                                  "\f",
+                                                  "\r",
+                                                  "\u00a0",
+                                                  "\u1680",
+                                                  "\u2000",
+                                                  "\u2001",
+                                                  "\u2002",
+                                                  "\u2003",
+                                                  "\u2004",
+                                                  "\u2005",
+                                                  "\u2006",
+                                                  "\u2007",
+                                                  "\u2008",
+                                                  "\u2009",
+                                                  "\u200a"};
   return points;
 }
 
 std::string number_text(const bson::ValueView& number) {
   switch (number.type()) {
     case bson::Type::int32:
-    case bson::Type::int64:
-      return std::to_string(number.to_int64());
-    case bson::Type::decimal128:
-      return bson::decimal_to_string(number.as_decimal128());
+    case bson::Type::int64: return std::to_string(number.to_int64());
+    case bson::Type::decimal128: return bson::decimal_to_string(number.as_decimal128());
     default: {
       const double value = number.as_double();
       if (std::isnan(value)) return "NaN";
       if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
-      return fmt::format("{}", value == std::trunc(value) && std::fabs(value) < 1e15 ? static_cast<double>(static_cast<int64_t>(value)) : value);
+      return fmt::format(
+          "{}", value == std::trunc(value) && std::fabs(value) < 1e15 ? static_cast<double>(static_cast<int64_t>(value)) : value);
     }
   }
 }
@@ -68,9 +86,9 @@ std::string iso_date(bson::Date value) {
   const auto day = date::floor<date::days>(time);
   const date::year_month_day ymd(day);
   const date::hh_mm_ss clock(time - day);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(ymd.year()), static_cast<unsigned>(ymd.month()),
-                     static_cast<unsigned>(ymd.day()), clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
-                     clock.subseconds().count());
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(ymd.year()),
+                     static_cast<unsigned>(ymd.month()), static_cast<unsigned>(ymd.day()), clock.hours().count(),
+                     clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
 }
 
 std::string coerce_to_string(const bson::ValueView& value) {
@@ -78,16 +96,12 @@ std::string coerce_to_string(const bson::ValueView& value) {
   switch (value.type()) {
     case Type::eod:
     case Type::null:
-    case Type::undefined:
-      return "";
+    case Type::undefined: return "";
     case Type::string:
     case Type::code:
-    case Type::symbol:
-      return std::string(value.as_string());
-    case Type::date:
-      return iso_date(value.as_date());
-    default:
-      break;
+    case Type::symbol: return std::string(value.as_string());
+    case Type::date: return iso_date(value.as_date());
+    default: break;
   }
   if (value.is_number()) return number_text(value);
   throw base::OperationError(16007, "can't convert from BSON type " + std::string(bson::type_name(value.type())) + " to String");

@@ -22,10 +22,18 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // In the order of bson::Trigonometric.
 const Function functions[] = {
-    {std::sin, -infinity, infinity, false}, {std::cos, -infinity, infinity, false}, {std::tan, -infinity, infinity, false},
-    {std::asin, -1, 1, true},               {std::acos, -1, 1, true},               {std::atan, -infinity, infinity, true},
-    {std::sinh, -infinity, infinity, true}, {std::cosh, -infinity, infinity, true}, {std::tanh, -infinity, infinity, true},
-    {std::asinh, -infinity, infinity, true}, {std::acosh, 1, infinity, true},       {std::atanh, -1, 1, true},
+    {std::sin, -infinity, infinity, false},
+    {std::cos, -infinity, infinity, false},
+    {std::tan, -infinity, infinity, false},
+    {std::asin, -1, 1, true},
+    {std::acos, -1, 1, true},
+    {std::atan, -infinity, infinity, true},
+    {std::sinh, -infinity, infinity, true},
+    {std::cosh, -infinity, infinity, true},
+    {std::tanh, -infinity, infinity, true},
+    {std::asinh, -infinity, infinity, true},
+    {std::acosh, 1, infinity, true},
+    {std::atanh, -1, 1, true},
 };
 
 std::string shown(double value) {
@@ -43,10 +51,11 @@ Value trigonometric(std::string_view name, Arguments a) {
   check_number(name, a[0]);
   const Function& function = functions[static_cast<size_t>(which)];
   const double value = a[0].to_double();
-  const bool inside = function.ends ? value >= function.least && value <= function.most : value > function.least && value < function.most;
+  const bool inside =
+      function.ends ? value >= function.least && value <= function.most : value > function.least && value < function.most;
   if (!inside && !std::isnan(value)) {
-    fail(50989, "cannot apply " + std::string(name) + " to " + shown(value) + ", value must in " + (function.ends ? "[" : "(") + shown(function.least) + "," +
-                    shown(function.most) + (function.ends ? "]" : ")"));
+    fail(50989, "cannot apply " + std::string(name) + " to " + shown(value) + ", value must in " + (function.ends ? "[" : "(") +
+                    shown(function.least) + "," + shown(function.most) + (function.ends ? "]" : ")"));
   }
   if (a[0].type() == Type::decimal128) return Value(bson::decimal_trigonometric(which, a[0].as_decimal128()));
   return Value(function.of(value));
@@ -65,11 +74,16 @@ Value atan2(std::string_view name, Arguments a) {
 Value scaled(std::string_view name, Arguments a, double factor, const char* decimal_factor) {
   if (a[0].is_nullish()) return Value::null();
   check_number(name, a[0]);
-  if (a[0].type() == Type::decimal128) return Value(bson::decimal_multiply(a[0].as_decimal128(), *bson::decimal_from_string(decimal_factor)));
+  if (a[0].type() == Type::decimal128)
+    return Value(bson::decimal_multiply(a[0].as_decimal128(), *bson::decimal_from_string(decimal_factor)));
   return Value(a[0].to_double() * factor);
 }
-Value to_radians(std::string_view name, Arguments a) { return scaled(name, a, std::numbers::pi / 180, "0.01745329251994329576923690768488613"); }
-Value to_degrees(std::string_view name, Arguments a) { return scaled(name, a, 180 / std::numbers::pi, "57.29577951308232087679815481410517"); }
+Value to_radians(std::string_view name, Arguments a) {
+  return scaled(name, a, std::numbers::pi / 180, "0.01745329251994329576923690768488613");
+}
+Value to_degrees(std::string_view name, Arguments a) {
+  return scaled(name, a, 180 / std::numbers::pi, "57.29577951308232087679815481410517");
+}
 
 constexpr OperatorEntry entries[] = {
     {"$sin", function_of<trigonometric<Trigonometric::sin>, 1>},
@@ -91,6 +105,8 @@ constexpr OperatorEntry entries[] = {
 
 }  // namespace
 
-std::span<const OperatorEntry> trigonometry_operators() { return entries; }
+std::span<const OperatorEntry> trigonometry_operators() {
+  return entries;
+}
 
 }  // namespace server::query

@@ -171,30 +171,34 @@ ExpressionPtr parse_reduce(std::string_view, const ValueView& value, Scope& scop
   const int value_slot = scope.enter("value");
   ExpressionPtr body = parse_expression(in, scope);
   scope.leave(2);
-  return evaluated([input = std::move(input), initial = std::move(initial), body = std::move(body), this_slot,
-                    value_slot](Frame& frame) {
-    const Value array = input->evaluate(frame);
-    if (array.view().is_nullish()) return Value::null();
-    if (array.type() != Type::array) fail(40080, "$reduce requires that 'input' be an array, found: " + named(array));
-    Value so_far = initial->evaluate(frame);
-    for (const bson::Element& element : array.view().as_document()) {
-      frame.slots[this_slot] = Value(element);
-      frame.slots[value_slot] = std::move(so_far);
-      so_far = body->evaluate(frame);
-    }
-    return so_far;
-  });
+  return evaluated(
+      [input = std::move(input), initial = std::move(initial), body = std::move(body), this_slot, value_slot](Frame& frame) {
+        const Value array = input->evaluate(frame);
+        if (array.view().is_nullish()) return Value::null();
+        if (array.type() != Type::array) fail(40080, "$reduce requires that 'input' be an array, found: " + named(array));
+        Value so_far = initial->evaluate(frame);
+        for (const bson::Element& element : array.view().as_document()) {
+          frame.slots[this_slot] = Value(element);
+          frame.slots[value_slot] = std::move(so_far);
+          so_far = body->evaluate(frame);
+        }
+        return so_far;
+      });
 }
 
-ExpressionPtr parse_literal(std::string_view, const ValueView& value, Scope&) { return make_constant(Value(value)); }
+ExpressionPtr parse_literal(std::string_view, const ValueView& value, Scope&) {
+  return make_constant(Value(value));
+}
 
 constexpr OperatorEntry entries[] = {
-    {"$let", parse_let},       {"$map", parse_map},       {"$filter", parse_filter}, {"$reduce", parse_reduce},
-    {"$literal", parse_literal}, {"$const", parse_literal},
+    {"$let", parse_let},       {"$map", parse_map},         {"$filter", parse_filter},
+    {"$reduce", parse_reduce}, {"$literal", parse_literal}, {"$const", parse_literal},
 };
 
 }  // namespace
 
-std::span<const OperatorEntry> variable_operators() { return entries; }
+std::span<const OperatorEntry> variable_operators() {
+  return entries;
+}
 
 }  // namespace server::query

@@ -142,6 +142,8 @@ constexpr PathOperatorRow path_operators[] = {{"$all", parse_all}, {"$elemMatch"
 
 }  // namespace
 
-Family array_family() { return {path_operators, {}}; }
+Family array_family() {
+  return {path_operators, {}};
+}
 
 }  // namespace server::query::match

@@ -115,6 +115,8 @@ constexpr PathOperatorRow path_operators[] = {
 
 }  // namespace
 
-Family bits_family() { return {path_operators, {}}; }
+Family bits_family() {
+  return {path_operators, {}};
+}
 
 }  // namespace server::query::match

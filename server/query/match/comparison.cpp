@@ -58,7 +58,9 @@ bool Comparison::matches_value(const ValueView& value) const {
   }
 }
 
-void Comparison::append_operator(bson::Builder& out) const { out.append(operator_name(kind()), value_); }
+void Comparison::append_operator(bson::Builder& out) const {
+  out.append(operator_name(kind()), value_);
+}
 
 In::In(std::string_view path, std::vector<ValueView> values, std::vector<NodePtr> regexes)
     : PathNode(Kind::in, path, LeafArray::expand), values_(std::move(values)), regexes_(std::move(regexes)) {
@@ -126,14 +128,20 @@ NodePtr parse_nin(std::string_view path, const bson::Element& operand, bson::Doc
 }
 
 constexpr PathOperatorRow path_operators[] = {
-    {"$eq", parse_comparison<Kind::eq>}, {"$ne", parse_ne},
-    {"$gt", parse_comparison<Kind::gt>}, {"$gte", parse_comparison<Kind::gte>},
-    {"$lt", parse_comparison<Kind::lt>}, {"$lte", parse_comparison<Kind::lte>},
-    {"$in", parse_in},                   {"$nin", parse_nin},
+    {"$eq", parse_comparison<Kind::eq>},
+    {"$ne", parse_ne},
+    {"$gt", parse_comparison<Kind::gt>},
+    {"$gte", parse_comparison<Kind::gte>},
+    {"$lt", parse_comparison<Kind::lt>},
+    {"$lte", parse_comparison<Kind::lte>},
+    {"$in", parse_in},
+    {"$nin", parse_nin},
 };
 
 }  // namespace
 
-Family comparison_family() { return {path_operators, {}}; }
+Family comparison_family() {
+  return {path_operators, {}};
+}
 
 }  // namespace server::query::match

@@ -13,12 +13,14 @@ using base::ErrorCode;
 using base::OperationError;
 using bson::Type;
 
-constexpr Type known_types[] = {Type::number_double, Type::string, Type::object, Type::array, Type::binary, Type::undefined,
-                          Type::object_id, Type::boolean, Type::date, Type::null, Type::regex, Type::db_pointer,
-                          Type::code, Type::symbol, Type::code_with_scope, Type::int32, Type::timestamp, Type::int64,
-                          Type::decimal128, Type::min_key, Type::max_key};
+constexpr Type known_types[] = {
+    Type::number_double,   Type::string, Type::object,    Type::array, Type::binary,     Type::undefined, Type::object_id,
+    Type::boolean,         Type::date,   Type::null,      Type::regex, Type::db_pointer, Type::code,      Type::symbol,
+    Type::code_with_scope, Type::int32,  Type::timestamp, Type::int64, Type::decimal128, Type::min_key,   Type::max_key};
 
-void add_type(TypeSet& set, Type type) { set.set(static_cast<uint8_t>(type)); }
+void add_type(TypeSet& set, Type type) {
+  set.set(static_cast<uint8_t>(type));
+}
 
 void add_named(TypeSet& set, std::string_view name) {
   bool found = false;
@@ -79,6 +81,8 @@ void TypeIs::append_operator(bson::Builder& out) const {
   }
 }
 
-Family element_family() { return {path_operators, {}}; }
+Family element_family() {
+  return {path_operators, {}};
+}
 
 }  // namespace server::query::match

@@ -40,10 +40,12 @@ class Mod : public PathNode {
 int64_t mod_operand(const bson::Element& element, const char* what) {
   if (!element.is_number()) bad_value(std::string("malformed mod, ") + what + " not a number");
   if (!std::isfinite(element.to_double())) {
-    bad_value(std::string("malformed mod, ") + what + " value is invalid :: caused by :: Unable to coerce NaN/Inf to integral type");
+    bad_value(std::string("malformed mod, ") + what +
+              " value is invalid :: caused by :: Unable to coerce NaN/Inf to integral type");
   }
   if (!fits_int64(element)) {
-    bad_value(std::string("malformed mod, ") + what + " value is invalid :: caused by :: Out of bounds coercing to integral value");
+    bad_value(std::string("malformed mod, ") + what +
+              " value is invalid :: caused by :: Out of bounds coercing to integral value");
   }
   return element.to_int64();
 }
@@ -110,6 +112,8 @@ constexpr TopOperatorRow top_operators[] = {{"$expr", parse_expr}, {"$sampleRate
 
 }  // namespace
 
-Family evaluation_family() { return {path_operators, top_operators}; }
+Family evaluation_family() {
+  return {path_operators, top_operators};
+}
 
 }  // namespace server::query::match

@@ -31,7 +31,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     bson::Builder shown;
     matcher->root().append(shown);
     shown.done();
-    for (const auto* node : server::query::plan::flatten(matcher->root())) server::query::plan::bounds_of(*node, document.first().name, true);
+    for (const auto* node : server::query::plan::flatten(matcher->root()))
+      server::query::plan::bounds_of(*node, document.first().name, true);
     server::query::Projection::parse(document, matcher.get())->apply(document);
   });
   attempt([&] { server::query::SortPattern::parse(document).key(document); });

@@ -30,8 +30,12 @@ NodePtr parse_not(std::string_view path, const bson::Element& operand, bson::Doc
 }
 
 // A comment says nothing; any value will do.
-NodePtr parse_comment(const bson::Element&, Parsing&) { return nullptr; }
-NodePtr parse_field_comment(std::string_view, const bson::Element&, bson::DocumentView, Parsing&) { return nullptr; }
+NodePtr parse_comment(const bson::Element&, Parsing&) {
+  return nullptr;
+}
+NodePtr parse_field_comment(std::string_view, const bson::Element&, bson::DocumentView, Parsing&) {
+  return nullptr;
+}
 
 template <bool answer>
 NodePtr parse_always(const bson::Element& operand, Parsing&) {
@@ -46,12 +50,15 @@ NodePtr parse_always(const bson::Element& operand, Parsing&) {
 
 constexpr PathOperatorRow path_operators[] = {{"$not", parse_not}, {"$comment", parse_field_comment}};
 constexpr TopOperatorRow top_operators[] = {
-    {"$and", parse_tree<Kind::conjunction>}, {"$or", parse_tree<Kind::disjunction>}, {"$nor", parse_tree<Kind::nor>},
-    {"$comment", parse_comment},             {"$alwaysTrue", parse_always<true>},    {"$alwaysFalse", parse_always<false>},
+    {"$and", parse_tree<Kind::conjunction>}, {"$or", parse_tree<Kind::disjunction>},
+    {"$nor", parse_tree<Kind::nor>},         {"$comment", parse_comment},
+    {"$alwaysTrue", parse_always<true>},     {"$alwaysFalse", parse_always<false>},
 };
 
 }  // namespace
 
-Family logical_family() { return {path_operators, top_operators}; }
+Family logical_family() {
+  return {path_operators, top_operators};
+}
 
 }  // namespace server::query::match

@@ -30,8 +30,7 @@ bool TreeNode::matches(bson::DocumentView document, Details* details) const {
     // Which branch's position would count is left open: none does.
     case Kind::disjunction:
       return std::any_of(children_.begin(), children_.end(), [&](const NodePtr& child) { return one(child, nullptr); });
-    default:
-      return std::none_of(children_.begin(), children_.end(), [&](const NodePtr& child) { return one(child, nullptr); });
+    default: return std::none_of(children_.begin(), children_.end(), [&](const NodePtr& child) { return one(child, nullptr); });
   }
 }
 
@@ -60,9 +59,13 @@ void TreeNode::append_operator(bson::Builder& out) const {
   for (const NodePtr& child : children_) child->append_operator(out);
 }
 
-bool NotNode::matches(bson::DocumentView document, Details*) const { return !child_->matches(document, nullptr); }
+bool NotNode::matches(bson::DocumentView document, Details*) const {
+  return !child_->matches(document, nullptr);
+}
 
-bool NotNode::matches_value(const bson::ValueView& value) const { return !child_->matches_value(value); }
+bool NotNode::matches_value(const bson::ValueView& value) const {
+  return !child_->matches_value(value);
+}
 
 void NotNode::append(bson::Builder& out) const {
   if (const std::string* path = path_of(*child_)) {

@@ -17,10 +17,10 @@
 namespace server::query::match {
 
 enum class Kind {
-  conjunction,   // $and
-  disjunction,   // $or
+  conjunction,  // $and
+  disjunction,  // $or
   nor,
-  negation,      // $not
+  negation,  // $not
   eq,
   lt,
   lte,
@@ -36,7 +36,7 @@ enum class Kind {
   mod,
   bits,
   expr,
-  always,        // $alwaysTrue, $alwaysFalse, an $all of nothing
+  always,  // $alwaysTrue, $alwaysFalse, an $all of nothing
 };
 
 // What a match tells beside yes.

@@ -8,7 +8,9 @@ namespace {
 using base::ErrorCode;
 using base::OperationError;
 
-NodePtr refuse_where(const bson::Element&, Parsing&) { bad_value("$where is not allowed in this context"); }
+NodePtr refuse_where(const bson::Element&, Parsing&) {
+  bad_value("$where is not allowed in this context");
+}
 
 NodePtr refuse_text(const bson::Element&, Parsing&) {
   throw OperationError(ErrorCode::index_not_found, "text index required for $text query");
@@ -35,6 +37,8 @@ constexpr TopOperatorRow top_operators[] = {{"$where", refuse_where}, {"$text", 
 
 }  // namespace
 
-Family refused_family() { return {path_operators, top_operators}; }
+Family refused_family() {
+  return {path_operators, top_operators};
+}
 
 }  // namespace server::query::match

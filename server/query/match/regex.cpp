@@ -23,8 +23,7 @@ uint32_t compile_options(std::string_view options) {
       case 's': flags |= PCRE2_DOTALL; break;
       case 'x': flags |= PCRE2_EXTENDED; break;
       case 'u': break;
-      default:
-        throw base::OperationError(51108, std::string("invalid flag in regex options: ") + option);
+      default: throw base::OperationError(51108, std::string("invalid flag in regex options: ") + option);
     }
   }
   return flags;
@@ -55,12 +54,13 @@ struct Pattern::Compiled {
 
 Pattern::Pattern(std::string_view pattern, std::string_view options) : compiled_(std::make_unique<Compiled>()) {
   if (pattern.size() > pattern_bytes_max) {
-    throw base::OperationError(51091, "Regular expression is invalid: pattern string is longer than the limit set by the application");
+    throw base::OperationError(51091,
+                               "Regular expression is invalid: pattern string is longer than the limit set by the application");
   }
   int error = 0;
   PCRE2_SIZE offset = 0;
-  compiled_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), compile_options(options),
-                                  &error, &offset, nullptr);
+  compiled_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), compile_options(options), &error,
+                                  &offset, nullptr);
   if (!compiled_->code) {
     char text[256];
     pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(text), sizeof text);
@@ -83,12 +83,9 @@ RegexNode::RegexNode(std::string_view path, std::string_view pattern, std::strin
 bool RegexNode::matches_value(const bson::ValueView& value) const {
   switch (value.type()) {
     case bson::Type::string:
-    case bson::Type::symbol:
-      return compiled_.found_in(value.as_string());
-    case bson::Type::regex:
-      return value.as_regex().pattern == pattern_ && value.as_regex().options == options_;
-    default:
-      return false;
+    case bson::Type::symbol: return compiled_.found_in(value.as_string());
+    case bson::Type::regex: return value.as_regex().pattern == pattern_ && value.as_regex().options == options_;
+    default: return false;
   }
 }
 
@@ -120,7 +117,8 @@ std::string RegexNode::prefix(bool& exact) const {
       return prefix;
     }
     if (c == '\\') {
-      if (rest.size() < 2 || isalnum(static_cast<unsigned char>(rest[1])) || static_cast<unsigned char>(rest[1]) >= 0x80) return prefix;
+      if (rest.size() < 2 || isalnum(static_cast<unsigned char>(rest[1])) || static_cast<unsigned char>(rest[1]) >= 0x80)
+        return prefix;
       rest.remove_prefix(1);
       c = rest.front();
     } else if (std::string_view("[]().^$+}").find(c) != std::string_view::npos) {
@@ -169,6 +167,8 @@ constexpr PathOperatorRow path_operators[] = {{"$regex", parse_regex}, {"$option
 
 }  // namespace
 
-Family regex_family() { return {path_operators, {}}; }
+Family regex_family() {
+  return {path_operators, {}};
+}
 
 }  // namespace server::query::match

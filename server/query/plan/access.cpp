@@ -22,13 +22,16 @@ constexpr int no_group = -1;
 struct Candidate {
   const Node* predicate;
   Bounds bounds;
-  int group = no_group;        // of those inside the same $elemMatch over objects
-  std::string_view sub_path;   // there, the path within the element
+  int group = no_group;       // of those inside the same $elemMatch over objects
+  std::string_view sub_path;  // there, the path within the element
 };
 
-std::string_view first_part(std::string_view path) { return path.substr(0, path.find('.')); }
+std::string_view first_part(std::string_view path) {
+  return path.substr(0, path.find('.'));
+}
 
-void add_elem_match(std::vector<Candidate>& found, const match::ElemMatchObject& node, int group, std::string_view path, bool multikey) {
+void add_elem_match(std::vector<Candidate>& found, const match::ElemMatchObject& node, int group, std::string_view path,
+                    bool multikey) {
   if (path.size() <= node.path().size() + 1 || !path.starts_with(node.path()) || path[node.path().size()] != '.') return;
   const std::string_view sub_path = path.substr(node.path().size() + 1);
   for (const Node* inner : flatten(node.filter())) {
@@ -78,7 +81,8 @@ class Bounder {
       intervals = intersect(intervals, candidate.bounds.intervals);
       bounded.push_back(candidate.predicate);
       if (candidate.bounds.exact) covered.push_back(candidate.predicate);
-      if (multikey && !is_everything(candidate.bounds.intervals)) taken_.push_back({std::string(first_part(path)), candidate.group, candidate.sub_path});
+      if (multikey && !is_everything(candidate.bounds.intervals))
+        taken_.push_back({std::string(first_part(path)), candidate.group, candidate.sub_path});
     }
     return intervals;
   }
@@ -131,7 +135,9 @@ storage::KeyRange range_of(const bson::KeyString& prefix, const Interval& interv
   return {std::move(from).bytes(), std::move(to).bytes()};
 }
 
-bool contains(const Predicates& nodes, const Node* node) { return std::find(nodes.begin(), nodes.end(), node) != nodes.end(); }
+bool contains(const Predicates& nodes, const Node* node) {
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
 
 }  // namespace
 
@@ -165,7 +171,8 @@ std::vector<storage::KeyRange> key_ranges(const storage::Index& index, std::vect
     prefixes = std::move(longer);
   }
   if (i == fields.size()) {
-    for (auto& prefix : prefixes) ranges.push_back({bson::KeyString(prefix).append_before().bytes(), bson::KeyString(prefix).append_after().bytes()});
+    for (auto& prefix : prefixes)
+      ranges.push_back({bson::KeyString(prefix).append_before().bytes(), bson::KeyString(prefix).append_after().bytes()});
   }
   for (++i; i < fields.size(); ++i) fields[i] = everything();
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
@@ -233,9 +240,7 @@ bool has_all_matches(const storage::Index& index, const Predicates& predicates, 
   // A sparse index lacks the documents that have none of its fields.
   if (!leading_bounded) return false;
   const std::string& leading = index.spec().fields.front().path;
-  return std::any_of(predicates.begin(), predicates.end(), [&](const Node* node) {
-    return !matches_missing(*node, leading);
-  });
+  return std::any_of(predicates.begin(), predicates.end(), [&](const Node* node) { return !matches_missing(*node, leading); });
 }
 
 }  // namespace server::query::plan

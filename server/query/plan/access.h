@@ -20,21 +20,21 @@ struct Access {
   enum class Kind { nothing, collection, id, index, any_of };
   Kind kind = Kind::collection;
   storage::Direction direction = storage::Direction::forward;
-  Predicates residual;                    // still to be checked on each document
-  bool sorted = false;                    // comes in the order asked for
+  Predicates residual;  // still to be checked on each document
+  bool sorted = false;  // comes in the order asked for
 
-  bson::ValueView id;                     // Kind::id
+  bson::ValueView id;  // Kind::id
 
   std::shared_ptr<const storage::Index> index;  // Kind::index
-  std::vector<Intervals> fields;          // bounds, as explain shows them
-  std::vector<storage::KeyRange> ranges;  // the same as keys
-  Predicates bounded;                     // the predicates behind the bounds
-  size_t points = 0;                      // leading fields bound to single values
+  std::vector<Intervals> fields;                // bounds, as explain shows them
+  std::vector<storage::KeyRange> ranges;        // the same as keys
+  Predicates bounded;                           // the predicates behind the bounds
+  size_t points = 0;                            // leading fields bound to single values
   std::vector<bool> values;        // covered: of each field, whether its value is read from the key; empty: documents are fetched
   std::optional<size_t> distinct;  // only one entry of each value of this field, with those before it, is wanted
-  bool one_record = false;                // a unique index with every field bound to one value
+  bool one_record = false;         // a unique index with every field bound to one value
 
-  std::vector<Access> branches;           // Kind::any_of
+  std::vector<Access> branches;  // Kind::any_of
 };
 
 // The scan of `index` that these predicates allow; bounds on no field give a

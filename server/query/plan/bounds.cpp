@@ -19,12 +19,18 @@ using bson::ValueView;
 using match::Kind;
 using match::Node;
 
-Intervals point(const ValueView& value) { return {Interval::point(value)}; }
+Intervals point(const ValueView& value) {
+  return {Interval::point(value)};
+}
 
 // Missing fields have the key null, empty arrays undefined.
-Intervals null_points() { return unite(point(ValueView(Type::undefined, {})), point(ValueView(Type::null, {}))); }
+Intervals null_points() {
+  return unite(point(ValueView(Type::undefined, {})), point(ValueView(Type::null, {})));
+}
 
-Intervals numbers_and_nan() { return unite(point(Value(std::nan(""))), bracket(Type::number_double)); }
+Intervals numbers_and_nan() {
+  return unite(point(Value(std::nan(""))), bracket(Type::number_double));
+}
 
 bool is_nan(const ValueView& value) {
   return value.type() == Type::decimal128 ? bson::decimal_is_nan(value.as_decimal128()) : std::isnan(value.to_double());

@@ -70,7 +70,9 @@ void apply_min_max(const storage::Collection& collection, Access& access, const 
 
 }  // namespace
 
-bool sorts_naturally(const Query& query) { return is_natural(bson::ValueView(bson::Type::object, query.sort.bytes())); }
+bool sorts_naturally(const Query& query) {
+  return is_natural(bson::ValueView(bson::Type::object, query.sort.bytes()));
+}
 
 std::optional<storage::Direction> natural_direction(const Query& query) {
   if (is_natural(query.hint)) return direction_of(query.hint.view().as_document().first());

@@ -20,7 +20,9 @@ using bson::ValueView;
 using match::Kind;
 using match::Node;
 
-const std::vector<match::NodePtr>& children_of(const Node& node) { return static_cast<const match::TreeNode&>(node).children(); }
+const std::vector<match::NodePtr>& children_of(const Node& node) {
+  return static_cast<const match::TreeNode&>(node).children();
+}
 
 bool is_comparison(Kind kind) {
   return kind == Kind::eq || kind == Kind::lt || kind == Kind::lte || kind == Kind::gt || kind == Kind::gte;
@@ -38,13 +40,11 @@ void check_supported(const Node& node) {
     case Kind::gt:
     case Kind::gte:
     case Kind::exists:
-    case Kind::type:
-      return;
+    case Kind::type: return;
     case Kind::in:
       if (static_cast<const match::In&>(node).regexes().empty()) return;
       break;
-    default:
-      break;
+    default: break;
   }
   bson::Builder text;
   node.append(text);
@@ -58,7 +58,9 @@ bool same_text(const Node& a, const Node& b) {
   return left.done().bytes() == right.done().bytes();
 }
 
-bool is_nan(const ValueView& value) { return value.is_number() && std::isnan(value.to_double()); }
+bool is_nan(const ValueView& value) {
+  return value.is_number() && std::isnan(value.to_double());
+}
 
 // Whatever lies in the range of `fact` lies in the range of `goal`.
 bool range_within(const match::Comparison& fact, const match::Comparison& goal) {
@@ -99,7 +101,8 @@ bool leaf_implies(const match::PathNode& fact, const match::PathNode& goal) {
 
 bool fact_implies(const Node& fact, const Node& goal) {
   if (fact.kind() == Kind::disjunction) {
-    return std::all_of(children_of(fact).begin(), children_of(fact).end(), [&](const auto& child) { return fact_implies(*child, goal); });
+    return std::all_of(children_of(fact).begin(), children_of(fact).end(),
+                       [&](const auto& child) { return fact_implies(*child, goal); });
   }
   if (fact.kind() == Kind::conjunction) return implies(flatten(fact), goal);
   const auto* known = dynamic_cast<const match::PathNode*>(&fact);

@@ -15,7 +15,9 @@ using bson::Type;
 using bson::Value;
 using bson::ValueView;
 
-Value bare(Type type) { return Value(ValueView(type, {})); }
+Value bare(Type type) {
+  return Value(ValueView(type, {}));
+}
 
 // Which low end comes first; an included one before an excluded one.
 int compare_lows(const Interval& a, const Interval& b) {
@@ -41,11 +43,17 @@ Value binary(uint8_t subtype) {
 
 }  // namespace
 
-Interval Interval::everything() { return {bare(Type::min_key), bare(Type::max_key), true, true}; }
+Interval Interval::everything() {
+  return {bare(Type::min_key), bare(Type::max_key), true, true};
+}
 
-bool Interval::is_point() const { return low_included && high_included && bson::equal(low, high); }
+bool Interval::is_point() const {
+  return low_included && high_included && bson::equal(low, high);
+}
 
-bool Interval::is_everything() const { return low.type() == Type::min_key && high.type() == Type::max_key; }
+bool Interval::is_everything() const {
+  return low.type() == Type::min_key && high.type() == Type::max_key;
+}
 
 bool Interval::empty() const {
   const int order = bson::compare(low, high);
@@ -56,9 +64,13 @@ std::string Interval::show() const {
   return (low_included ? "[" : "(") + query::show(low.view()) + ", " + query::show(high.view()) + (high_included ? "]" : ")");
 }
 
-Intervals everything() { return {Interval::everything()}; }
+Intervals everything() {
+  return {Interval::everything()};
+}
 
-bool is_everything(const Intervals& intervals) { return intervals.size() == 1 && intervals.front().is_everything(); }
+bool is_everything(const Intervals& intervals) {
+  return intervals.size() == 1 && intervals.front().is_everything();
+}
 
 bool all_points(const Intervals& intervals) {
   return !intervals.empty() && std::all_of(intervals.begin(), intervals.end(), [](const Interval& i) { return i.is_point(); });
@@ -123,33 +135,24 @@ Intervals bracket(Type type) {
     case Type::number_double:
     case Type::int32:
     case Type::int64:
-    case Type::decimal128:
-      return between(Value(-infinity), Value(infinity), true);
+    case Type::decimal128: return between(Value(-infinity), Value(infinity), true);
     case Type::string:
-    case Type::symbol:
-      return between(Value(""), Value(bson::DocumentView()), false);
-    case Type::object:
-      return between(Value(bson::DocumentView()), Value::array(bson::DocumentView()), false);
-    case Type::binary:
-      return between(binary(0), Value(bson::ObjectId()), false);
+    case Type::symbol: return between(Value(""), Value(bson::DocumentView()), false);
+    case Type::object: return between(Value(bson::DocumentView()), Value::array(bson::DocumentView()), false);
+    case Type::binary: return between(binary(0), Value(bson::ObjectId()), false);
     case Type::object_id: {
       bson::ObjectId last;
       last.bytes.fill(0xff);
       return between(Value(bson::ObjectId()), Value(last), true);
     }
-    case Type::boolean:
-      return between(Value(false), Value(true), true);
-    case Type::date:
-      return between(Value(bson::Date{INT64_MIN}), Value(bson::Date{INT64_MAX}), true);
-    case Type::timestamp:
-      return between(Value(bson::Timestamp{0, 0}), Value(bson::Timestamp{UINT32_MAX, UINT32_MAX}), true);
+    case Type::boolean: return between(Value(false), Value(true), true);
+    case Type::date: return between(Value(bson::Date{INT64_MIN}), Value(bson::Date{INT64_MAX}), true);
+    case Type::timestamp: return between(Value(bson::Timestamp{0, 0}), Value(bson::Timestamp{UINT32_MAX, UINT32_MAX}), true);
     case Type::null:
     case Type::undefined:
     case Type::min_key:
-    case Type::max_key:
-      return {Interval::point(ValueView(type, {}))};
-    default:
-      return {};
+    case Type::max_key: return {Interval::point(ValueView(type, {}))};
+    default: return {};
   }
 }
 

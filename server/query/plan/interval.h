@@ -19,7 +19,7 @@ struct Interval {
 
   bool is_point() const;
   bool is_everything() const;
-  bool empty() const;  // nothing lies in it
+  bool empty() const;        // nothing lies in it
   std::string show() const;  // "[1, 5)"
 };
 

@@ -26,10 +26,13 @@ Indexes usable_indexes(const storage::Collection& collection, const IndexFilter*
   return indexes;
 }
 
-bool leading_bounded(const Access& access) { return !is_everything(access.fields.front()); }
+bool leading_bounded(const Access& access) {
+  return !is_everything(access.fields.front());
+}
 
 bool includes(const Predicates& all, const Predicates& some) {
-  return std::all_of(some.begin(), some.end(), [&](const Node* node) { return std::find(all.begin(), all.end(), node) != all.end(); });
+  return std::all_of(some.begin(), some.end(),
+                     [&](const Node* node) { return std::find(all.begin(), all.end(), node) != all.end(); });
 }
 
 // Nothing speaks for `b` once there is `a`.
@@ -59,7 +62,8 @@ void drop_dominated(std::vector<Access>& ways) {
 // A fixed order for where nothing is tried: the branches of an $or.
 bool tighter(const Access& a, const Access& b) {
   const auto rank = [](const Access& access) {
-    return std::tuple(!access.one_record, -static_cast<int64_t>(access.points), -static_cast<int64_t>(access.bounded.size()), access.fields.size());
+    return std::tuple(!access.one_record, -static_cast<int64_t>(access.points), -static_cast<int64_t>(access.bounded.size()),
+                      access.fields.size());
   };
   return rank(a) < rank(b);
 }

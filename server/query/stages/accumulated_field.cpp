@@ -24,7 +24,9 @@ std::unique_ptr<Accumulator> AccumulatedField::make(Frame& frame) const {
   return make_accumulator(accumulator, settings);
 }
 
-AccumulatedField counting_field(std::string name) { return {std::move(name), "$sum", make_constant(Value(1)), nullptr, {}}; }
+AccumulatedField counting_field(std::string name) {
+  return {std::move(name), "$sum", make_constant(Value(1)), nullptr, {}};
+}
 
 namespace {
 
@@ -41,7 +43,8 @@ class OrderedInput final : public Expression {
 
 // {$topN: {n, sortBy, output}}
 void parse_ordered(AccumulatedField& field, AccumulatorForm form, const Element& accumulator, PipelineContext& context) {
-  if (!accumulator.is_object()) refuse(5788001, "specification must be an object; found " + field.accumulator + " :" + type_of(accumulator));
+  if (!accumulator.is_object())
+    refuse(5788001, "specification must be an object; found " + field.accumulator + " :" + type_of(accumulator));
   ExpressionPtr output;
   Element order;
   for (const Element& argument : accumulator.as_document()) {
@@ -50,7 +53,8 @@ void parse_ordered(AccumulatedField& field, AccumulatorForm form, const Element&
     } else if (argument.name == "output") {
       output = parse_expression(argument, context.scope);
     } else if (argument.name == "sortBy") {
-      if (!argument.is_object()) refuse(5788604, "expected 'sortBy' to already be an object in the arguments to " + field.accumulator);
+      if (!argument.is_object())
+        refuse(5788604, "expected 'sortBy' to already be an object in the arguments to " + field.accumulator);
       order = argument;
     } else {
       refuse(5788002, "Unknown argument to " + field.accumulator + " '" + std::string(argument.name) + "'");
@@ -81,7 +85,8 @@ AccumulatedField parse_accumulated_field(const Element& field, PipelineContext& 
   AccumulatedField out{std::string(field.name), std::string(accumulator.name), nullptr, nullptr, {}};
   const auto form = accumulator_form(out.accumulator);
   if (!form) refuse(15952, "unknown group operator '" + out.accumulator + "'");
-  if (accumulator.is_array() && out.accumulator != "$push" && out.accumulator != "$addToSet" && accumulator.as_document().count() != 1) {
+  if (accumulator.is_array() && out.accumulator != "$push" && out.accumulator != "$addToSet" &&
+      accumulator.as_document().count() != 1) {
     refuse(40237, "The " + out.accumulator + " accumulator is a unary operator");
   }
   if (out.accumulator == "$count") {
@@ -96,7 +101,8 @@ AccumulatedField parse_accumulated_field(const Element& field, PipelineContext& 
     out.input = std::move(call.input);
     out.percentiles = std::move(call.settings.percentiles);
   } else if (*form == AccumulatorForm::n) {
-    if (!accumulator.is_object()) refuse(5787801, "specification must be an object; found " + out.accumulator + " :" + type_of(accumulator));
+    if (!accumulator.is_object())
+      refuse(5787801, "specification must be an object; found " + out.accumulator + " :" + type_of(accumulator));
     for (const Element& argument : accumulator.as_document()) {
       if (argument.name == "n") {
         out.n = parse_expression(argument, context.scope);
@@ -109,10 +115,10 @@ AccumulatedField parse_accumulated_field(const Element& field, PipelineContext& 
     if (!out.n) refuse(5787906, "Missing value for 'n'");
     if (!out.input) refuse(5787907, "Missing value for 'input'");
   } else {
-    const ValueView argument =
-        accumulator.is_array() && accumulator.as_document().count() == 1 && out.accumulator != "$push" && out.accumulator != "$addToSet"
-            ? static_cast<ValueView>(accumulator.as_document().first())
-            : static_cast<ValueView>(accumulator);
+    const ValueView argument = accumulator.is_array() && accumulator.as_document().count() == 1 && out.accumulator != "$push" &&
+                                       out.accumulator != "$addToSet"
+                                   ? static_cast<ValueView>(accumulator.as_document().first())
+                                   : static_cast<ValueView>(accumulator);
     out.input = parse_expression(argument, context.scope);
   }
   return out;

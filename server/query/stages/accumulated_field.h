@@ -13,8 +13,8 @@ struct AccumulatedField {
   std::string name;
   std::string accumulator;
   std::shared_ptr<Expression> input;
-  std::shared_ptr<Expression> n;            // of $firstN, $topN and the like
-  std::vector<double> percentiles;          // of $percentile and $median
+  std::shared_ptr<Expression> n;    // of $firstN, $topN and the like
+  std::vector<double> percentiles;  // of $percentile and $median
 
   // For what `input` gives. Throws 5787902, 5787908 where `n` is none.
   std::unique_ptr<Accumulator> make(Frame& frame) const;

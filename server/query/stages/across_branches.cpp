@@ -1,4 +1,5 @@
-// $acrossBranches: every version of a document that some branch shows, once, with the branches that show it (Decibel's fourth query).
+// $acrossBranches: every version of a document that some branch shows, once, with the branches that show it (Decibel's fourth
+// query).
 #include <algorithm>
 #include <set>
 
@@ -84,7 +85,8 @@ class AcrossBranches final : public Stage {
 
 class AcrossBranchesSpec final : public SourceSpec {
  public:
-  AcrossBranchesSpec(const Element& specification, Plan plan) : SourceSpec(specification.name, specification), plan_(std::move(plan)) {}
+  AcrossBranchesSpec(const Element& specification, Plan plan)
+      : SourceSpec(specification.name, specification), plan_(std::move(plan)) {}
   StagePtr start(StagePtr, PipelineContext& context) const override { return std::make_unique<AcrossBranches>(context, plan_); }
 
  private:
@@ -100,10 +102,13 @@ StageSpecPtr parse_across_branches(const Element& specification, PipelineContext
   if (const auto branches = arguments.array("branches")) {
     std::set<std::string> known;
     for (const Element& branch : *branches) {
-      if (!branch.is_string()) refuse(base::ErrorCode::type_mismatch, "$acrossBranches.branches must be an array of strings, but has a " + type_of(branch));
+      if (!branch.is_string())
+        refuse(base::ErrorCode::type_mismatch,
+               "$acrossBranches.branches must be an array of strings, but has a " + type_of(branch));
       plan.refs.emplace_back(branch.as_string());
       versions::parse_ref(plan.refs.back());
-      if (!known.insert(plan.refs.back()).second) refuse(base::ErrorCode::bad_value, "$acrossBranches.branches names '" + plan.refs.back() + "' twice");
+      if (!known.insert(plan.refs.back()).second)
+        refuse(base::ErrorCode::bad_value, "$acrossBranches.branches names '" + plan.refs.back() + "' twice");
     }
     if (plan.refs.empty()) refuse(base::ErrorCode::bad_value, "$acrossBranches.branches must name at least one branch");
   }

@@ -1,4 +1,5 @@
-// $acrossSnapshots: a pipeline over the collection as each snapshot of a range shows it (Retro's map, Skippy §4.5). A $group behind it reduces.
+// $acrossSnapshots: a pipeline over the collection as each snapshot of a range shows it (Retro's map, Skippy §4.5). A $group
+// behind it reduces.
 #include <algorithm>
 
 #include "replication/optime.h"
@@ -30,7 +31,9 @@ struct Plan {
 
 constexpr size_t jointly = 32;  // snapshots whose tables are made in one pass over the log
 
-versions::past::Past& past_of(const PipelineContext& context) { return *context.op->services().past; }
+versions::past::Past& past_of(const PipelineContext& context) {
+  return *context.op->services().past;
+}
 
 DeclaredSnapshot named(versions::past::Past& past, const std::string& ref) {
   const auto snapshot = past.snapshots().find(ref);
@@ -47,7 +50,8 @@ Home home_of(const PipelineContext& context) {
   const versions::DatabaseName name = versions::split_name(context.db);
   const std::string home(name.database);
   if (!name.ref) return {home};
-  if (const size_t behind = name.ref->find('@'); behind != name.ref->npos) return {home + "@" + std::string(name.ref->substr(0, behind))};
+  if (const size_t behind = name.ref->find('@'); behind != name.ref->npos)
+    return {home + "@" + std::string(name.ref->substr(0, behind))};
   const versions::Ref ref = versions::parse_ref(*name.ref);
   const auto database = context.op->services().databases->find(home);
   if (!database) return {home};
@@ -64,19 +68,26 @@ Home home_of(const PipelineContext& context) {
 
 class AcrossSnapshots final : public Stage {
  public:
-  AcrossSnapshots(PipelineContext& context, const Plan& plan)
-      : AcrossSnapshots(context, plan, home_of(context)) {}
+  AcrossSnapshots(PipelineContext& context, const Plan& plan) : AcrossSnapshots(context, plan, home_of(context)) {}
 
   AcrossSnapshots(PipelineContext& context, const Plan& plan, const Home& home)
-      : Stage(nullptr), plan_(plan), context_(context), past_(past_of(context)), db_(home.db), snapshots_(past_.snapshots().all()) {
+      : Stage(nullptr),
+        plan_(plan),
+        context_(context),
+        past_(past_of(context)),
+        db_(home.db),
+        snapshots_(past_.snapshots().all()) {
     const auto from = plan.from ? std::optional(named(past_, *plan.from)) : std::nullopt;
     const auto to = plan.to ? std::optional(named(past_, *plan.to)) : std::nullopt;
     if (from && to && from->stamp > to->stamp) {
-      refuse(base::ErrorCode::bad_value, "$acrossSnapshots: 'from' ('" + from->text() + "') is newer than 'to' ('" + to->text() + "')");
+      refuse(base::ErrorCode::bad_value,
+             "$acrossSnapshots: 'from' ('" + from->text() + "') is newer than 'to' ('" + to->text() + "')");
     }
-    std::erase_if(snapshots_, [&](const auto& one) { return (from && one.stamp < from->stamp) || (to && one.stamp > to->stamp); });
+    std::erase_if(snapshots_,
+                  [&](const auto& one) { return (from && one.stamp < from->stamp) || (to && one.stamp > to->stamp); });
     if (home.gone && std::none_of(snapshots_.begin(), snapshots_.end(), [&](const auto& one) { return is_there(one); })) {
-      refuse(base::ErrorCode::namespace_not_found, "there is no branch, tag or snapshot behind '" + db_ + "', nor was one in these snapshots");
+      refuse(base::ErrorCode::namespace_not_found,
+             "there is no branch, tag or snapshot behind '" + db_ + "', nor was one in these snapshots");
     }
   }
 
@@ -113,7 +124,8 @@ class AcrossSnapshots final : public Stage {
   std::string name_in(const DeclaredSnapshot& snapshot) const { return db_ + "@s" + std::to_string(snapshot.number); }
   // A branch need not be in all of them; a snapshot that was dropped meanwhile must not be left out unnoticed.
   bool is_there(const DeclaredSnapshot& snapshot) const {
-    if (!past_.snapshots().find(snapshot.number)) refuse(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + snapshot.text() + "'");
+    if (!past_.snapshots().find(snapshot.number))
+      refuse(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + snapshot.text() + "'");
     try {
       context_.op->services().engine->catalog().open(name_in(snapshot) + "." + context_.collection);
       return true;
@@ -166,7 +178,8 @@ class AcrossSnapshots final : public Stage {
 
 class AcrossSnapshotsSpec final : public SourceSpec {
  public:
-  AcrossSnapshotsSpec(const Element& specification, Plan plan) : SourceSpec(specification.name, specification), plan_(std::move(plan)) {}
+  AcrossSnapshotsSpec(const Element& specification, Plan plan)
+      : SourceSpec(specification.name, specification), plan_(std::move(plan)) {}
   StagePtr start(StagePtr, PipelineContext& context) const override { return std::make_unique<AcrossSnapshots>(context, plan_); }
 
  private:

@@ -79,22 +79,26 @@ class BucketAuto final : public Stage {
       }
       entries_.push_back(std::move(entry));
     }
-    std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return bson::compare(a.value, b.value) < 0; });
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const Entry& a, const Entry& b) { return bson::compare(a.value, b.value) < 0; });
   }
 
   static void check_number(const Value& value) {
     if (!value.view().is_number()) {
-      refuse(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value with type: " + type_of(value));
+      refuse(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value with type: " +
+                        type_of(value));
     }
     const double number = value.view().to_double();
-    if (std::isnan(number)) refuse(40259, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN");
-    if (number < 0) refuse(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a negative number");
+    if (std::isnan(number))
+      refuse(40259, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a NaN");
+    if (number < 0)
+      refuse(40260, "$bucketAuto can specify a 'granularity' with non-negative numbers only, but found a negative number");
   }
 
   void make_buckets() {
     if (entries_.empty()) return;
-    const auto share = std::max<size_t>(1, static_cast<size_t>(std::llround(static_cast<double>(entries_.size()) /
-                                                                              static_cast<double>(plan_.buckets))));
+    const auto share = std::max<size_t>(
+        1, static_cast<size_t>(std::llround(static_cast<double>(entries_.size()) / static_cast<double>(plan_.buckets))));
     std::vector<Bucket> made;
     for (size_t at = 0; at < entries_.size();) {
       Bucket bucket = begin(entries_[at].value);
@@ -123,7 +127,8 @@ class BucketAuto final : public Stage {
     bucket.max = Value(border);
     while (end < entries_.size() && entries_[end].value.view().to_double() < border) ++end;
     // Zero has no preferred number above it: the bucket of zeros ends where the first other value's begins.
-    if (border == 0 && end < entries_.size()) bucket.max = Value(plan_.granularity->below(entries_[end].value.view().to_double()));
+    if (border == 0 && end < entries_.size())
+      bucket.max = Value(plan_.granularity->below(entries_[end].value.view().to_double()));
     return std::max(end, at + 1);
   }
 
@@ -154,36 +159,44 @@ class BucketAuto final : public Stage {
 };
 
 int64_t count_of(const Element& field) {
-  if (!field.is_number()) refuse(40241, "The $bucketAuto 'buckets' field must be a numeric value, but found type: " + type_of(field) + ".");
+  if (!field.is_number())
+    refuse(40241, "The $bucketAuto 'buckets' field must be a numeric value, but found type: " + type_of(field) + ".");
   const auto count = bson::number::exact_int64(Value(field));
   if (!count || *count > INT32_MAX || *count < INT32_MIN) {
-    refuse(40242, "The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found " + std::to_string(field.to_double()) + ".");
+    refuse(40242, "The $bucketAuto 'buckets' field must be representable as a 32-bit integer, but found " +
+                      std::to_string(field.to_double()) + ".");
   }
-  if (*count <= 0) refuse(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: " + std::to_string(*count) + ".");
+  if (*count <= 0)
+    refuse(40243, "The $bucketAuto 'buckets' field must be greater than 0, but found: " + std::to_string(*count) + ".");
   return *count;
 }
 
 }  // namespace
 
 StageSpecPtr parse_bucket_auto(const Element& specification, PipelineContext& context) {
-  if (!specification.is_object()) refuse(40240, "The argument to $bucketAuto must be an object, but found type: " + type_of(specification) + ".");
+  if (!specification.is_object())
+    refuse(40240, "The argument to $bucketAuto must be an object, but found type: " + type_of(specification) + ".");
   Plan plan;
   bool has_output = false;
   for (const Element& field : specification.as_document()) {
     if (field.name == "groupBy") {
       const bool path = field.is_string() && field.as_string().substr(0, 1) == "$";
       if (!path && !field.is_object()) {
-        refuse(40239, "The $bucketAuto 'groupBy' field must be defined as a $-prefixed path or an expression object, but found: " + type_of(field) + ".");
+        refuse(40239,
+               "The $bucketAuto 'groupBy' field must be defined as a $-prefixed path or an expression object, but found: " +
+                   type_of(field) + ".");
       }
       plan.group_by = parse_expression(field, context.scope);
     } else if (field.name == "buckets") {
       plan.buckets = count_of(field);
     } else if (field.name == "output") {
-      if (!field.is_object()) refuse(40244, "The $bucketAuto 'output' field must be an object, but found type: " + type_of(field) + ".");
+      if (!field.is_object())
+        refuse(40244, "The $bucketAuto 'output' field must be an object, but found type: " + type_of(field) + ".");
       for (const Element& output : field.as_document()) plan.fields.push_back(parse_accumulated_field(output, context));
       has_output = true;
     } else if (field.name == "granularity") {
-      if (!field.is_string()) refuse(40261, "The $bucketAuto 'granularity' field must be a string, but found type: " + type_of(field) + ".");
+      if (!field.is_string())
+        refuse(40261, "The $bucketAuto 'granularity' field must be a string, but found type: " + type_of(field) + ".");
       plan.granularity = PreferredNumbers::named(field.as_string());
       if (!plan.granularity) refuse(40257, "Unknown rounding granularity '" + std::string(field.as_string()) + "'");
     } else {

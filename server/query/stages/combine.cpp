@@ -23,7 +23,8 @@ using Facets = std::vector<std::pair<std::string, bson::Document>>;
 // Reads its input once, then runs each pipeline over it.
 class Facet final : public Stage {
  public:
-  Facet(StagePtr from, const Facets& facets, PipelineContext& context) : Stage(std::move(from)), facets_(facets), context_(context) {}
+  Facet(StagePtr from, const Facets& facets, PipelineContext& context)
+      : Stage(std::move(from)), facets_(facets), context_(context) {}
 
   bool next() override {
     if (std::exchange(done_, true)) return false;
@@ -66,7 +67,8 @@ struct UnionPlan {
 
 class Union final : public Stage {
  public:
-  Union(StagePtr from, const UnionPlan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {}
+  Union(StagePtr from, const UnionPlan& plan, PipelineContext& context)
+      : Stage(std::move(from)), plan_(plan), context_(context) {}
 
   bool next() override {
     if (!second_) {
@@ -154,17 +156,21 @@ StageSpecPtr parse_union_with(const Element& specification, PipelineContext& con
     const Arguments arguments("$unionWith", specification.as_document());
     arguments.only({"db", "coll", "pipeline"});
     plan.db = arguments.string("db").value_or("");
-    if (!plan.db.empty()) plan.collection = arguments.required_string("coll");
-    else plan.collection = arguments.string("coll").value_or("");
+    if (!plan.db.empty())
+      plan.collection = arguments.required_string("coll");
+    else
+      plan.collection = arguments.string("coll").value_or("");
     if (const auto stages = arguments.array("pipeline")) plan.stages = bson::Document(*stages);
   } else {
-    refuse(base::ErrorCode::failed_to_parse, "the $unionWith stage specification must be an object or string, but found " + type_of(specification));
+    refuse(base::ErrorCode::failed_to_parse,
+           "the $unionWith stage specification must be an object or string, but found " + type_of(specification));
   }
   auto inner = nested_context(context, plan.collection, plan.db);
   const Pipeline checked(plan.stages, *inner);
   refuse_output(checked, "$unionWith", 31441);
   if (plan.collection.empty() && (checked.empty() || !checked.specs()[0]->is_source())) {
-    refuse(base::ErrorCode::failed_to_parse, "$unionWith stage without explicit collection must have a pipeline with $documents as first stage");
+    refuse(base::ErrorCode::failed_to_parse,
+           "$unionWith stage without explicit collection must have a pipeline with $documents as first stage");
   }
   return make_spec(specification, [plan = std::move(plan)](StagePtr source, PipelineContext& running) -> StagePtr {
     return std::make_unique<Union>(std::move(source), plan, running);
@@ -178,7 +184,8 @@ StageSpecPtr parse_documents(const Element& specification, PipelineContext& cont
   if (list.type() != bson::Type::array) refuse(5858203, "an array is expected");
   std::vector<bson::Document> documents;
   for (const Element& element : list.view().as_document()) {
-    if (!element.is_object()) refuse(40228, "'newRoot' expression must evaluate to an object, but resulting value was of type " + type_of(element));
+    if (!element.is_object())
+      refuse(40228, "'newRoot' expression must evaluate to an object, but resulting value was of type " + type_of(element));
     documents.emplace_back(element.as_document());
   }
   return std::make_unique<DocumentsSpec>(specification, std::move(documents));

@@ -1,9 +1,9 @@
 // $count, $sortByCount, $bucket: shorthands, written as the stages they stand for.
+#include "bson/compare.h"
 #include "server/query/stages/expanded.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "bson/compare.h"
 
 namespace server::query {
 
@@ -64,10 +64,12 @@ StageSpecPtr parse_count(const Element& specification, PipelineContext&) {
 StageSpecPtr parse_sort_by_count(const Element& specification, PipelineContext& context) {
   const bool expression = specification.is_object() && specification.as_document().first().name.substr(0, 1) == "$";
   const bool path = specification.is_string() && specification.as_string().substr(0, 1) == "$";
-  if (specification.is_object() && !expression) refuse(40147, "the sortByCount field must be defined as a $-prefixed path or an expression inside an object");
+  if (specification.is_object() && !expression)
+    refuse(40147, "the sortByCount field must be defined as a $-prefixed path or an expression inside an object");
   if (!specification.is_object() && !specification.is_string())
     refuse(40149, "the sortByCount field must be specified as a string or as an object");
-  if (!expression && !path) refuse(40148, "the sortByCount field must be defined as a $-prefixed path or an expression inside an object");
+  if (!expression && !path)
+    refuse(40148, "the sortByCount field must be defined as a $-prefixed path or an expression inside an object");
   bson::Builder group, sort;
   group.append("_id", static_cast<const bson::ValueView&>(specification)).append("count", sum_of_ones());
   sort.append("count", -1);
@@ -75,21 +77,26 @@ StageSpecPtr parse_sort_by_count(const Element& specification, PipelineContext& 
 }
 
 StageSpecPtr parse_bucket(const Element& specification, PipelineContext& context) {
-  if (!specification.is_object()) refuse(40201, "Argument to $bucket stage must be an object, but found type: " + type_of(specification) + ".");
+  if (!specification.is_object())
+    refuse(40201, "Argument to $bucket stage must be an object, but found type: " + type_of(specification) + ".");
   Element group_by, boundaries, fallback, output;
   for (const Element& field : specification.as_document()) {
     if (field.name == "groupBy") {
       group_by = field;
       const bool path = field.is_string() && field.as_string().substr(0, 1) == "$";
-      if (!path && !field.is_object()) refuse(40202, "The $bucket 'groupBy' field must be defined as a $-prefixed path or an expression object, but found: " + type_of(field) + ".");
+      if (!path && !field.is_object())
+        refuse(40202, "The $bucket 'groupBy' field must be defined as a $-prefixed path or an expression object, but found: " +
+                          type_of(field) + ".");
     } else if (field.name == "boundaries") {
       boundaries = field;
-      if (!field.is_array()) refuse(40200, "The $bucket 'boundaries' field must be an array, but found type: " + type_of(field) + ".");
+      if (!field.is_array())
+        refuse(40200, "The $bucket 'boundaries' field must be an array, but found type: " + type_of(field) + ".");
     } else if (field.name == "default") {
       fallback = field;
     } else if (field.name == "output") {
       output = field;
-      if (!field.is_object()) refuse(40196, "The $bucket 'output' field must be an object, but found type: " + type_of(field) + ".");
+      if (!field.is_object())
+        refuse(40196, "The $bucket 'output' field must be an object, but found type: " + type_of(field) + ".");
     } else {
       refuse(40197, "Unrecognized option to $bucket: " + std::string(field.name) + ".");
     }
@@ -102,14 +109,18 @@ StageSpecPtr parse_bucket(const Element& specification, PipelineContext& context
         refuse(40193, "All values in the the 'boundaries' option to $bucket must have the same type. Found conflicting types " +
                           type_of(edges.back()) + " and " + type_of(edge) + ".");
       }
-      if (bson::compare(edges.back(), edge) >= 0) refuse(40194, "The 'boundaries' option to $bucket must be sorted, but elements are not in ascending order.");
+      if (bson::compare(edges.back(), edge) >= 0)
+        refuse(40194, "The 'boundaries' option to $bucket must be sorted, but elements are not in ascending order.");
     }
     edges.push_back(edge);
   }
-  if (edges.size() < 2) refuse(40192, "The $bucket 'boundaries' field must have at least 2 values, but found " + std::to_string(edges.size()) + " value(s).");
+  if (edges.size() < 2)
+    refuse(40192, "The $bucket 'boundaries' field must have at least 2 values, but found " + std::to_string(edges.size()) +
+                      " value(s).");
   if (fallback.exists() && bson::canonical_rank(fallback.type()) == bson::canonical_rank(edges[0].type()) &&
       bson::compare(fallback, edges.front()) >= 0 && bson::compare(fallback, edges.back()) < 0) {
-    refuse(40199, "The $bucket 'default' field must be less than the lowest boundary or greater than or equal to the highest boundary.");
+    refuse(40199,
+           "The $bucket 'default' field must be less than the lowest boundary or greater than or equal to the highest boundary.");
   }
 
   // _id: {$switch: {branches: [{case: {$and: [{$gte: [x, lower]}, {$lt: [x, upper]}]}, then: lower}, …], default}}

@@ -9,7 +9,8 @@ namespace {
 
 class CurrentOpStage final : public PlainSpec {
  public:
-  CurrentOpStage(const bson::Element& specification, const OperationViewOptions& options) : PlainSpec("$currentOp", specification), options_(options) {}
+  CurrentOpStage(const bson::Element& specification, const OperationViewOptions& options)
+      : PlainSpec("$currentOp", specification), options_(options) {}
   bool is_source() const override { return true; }
   bool in_facet() const override { return false; }
 
@@ -25,19 +26,25 @@ class CurrentOpStage final : public PlainSpec {
 
 StageSpecPtr parse_current_op(const bson::Element& specification, PipelineContext& context) {
   if (!specification.is_object()) {
-    refuse(base::ErrorCode::failed_to_parse, "$currentOp options must be specified in an object, but found: " + type_of(specification));
+    refuse(base::ErrorCode::failed_to_parse,
+           "$currentOp options must be specified in an object, but found: " + type_of(specification));
   }
   if (context.db != "admin" || !context.collection.empty()) {
     refuse(base::ErrorCode::invalid_namespace, "$currentOp must be run against the 'admin' database with {aggregate: 1}");
   }
   OperationViewOptions options{.whole_commands = true};
   for (const bson::Element& field : specification.as_document()) {
-    // Without access control every operation is one's own; there are no other shards; and idle sessions are those with an open transaction.
-    const bool known = field.name == "allUsers" || field.name == "idleConnections" || field.name == "idleSessions" || field.name == "localOps" ||
-                       field.name == "truncateOps" || field.name == "idleCursors" || field.name == "backtrace";
-    if (!known) refuse(base::ErrorCode::failed_to_parse, "Unrecognized option '" + std::string(field.name) + "' in $currentOp stage.");
+    // Without access control every operation is one's own; there are no other shards; and idle sessions are those with an open
+    // transaction.
+    const bool known = field.name == "allUsers" || field.name == "idleConnections" || field.name == "idleSessions" ||
+                       field.name == "localOps" || field.name == "truncateOps" || field.name == "idleCursors" ||
+                       field.name == "backtrace";
+    if (!known)
+      refuse(base::ErrorCode::failed_to_parse, "Unrecognized option '" + std::string(field.name) + "' in $currentOp stage.");
     if (field.type() != bson::Type::boolean) {
-      refuse(base::ErrorCode::failed_to_parse, "The '" + std::string(field.name) + "' parameter of the $currentOp stage must be a boolean value, but found: " + type_of(field));
+      refuse(base::ErrorCode::failed_to_parse,
+             "The '" + std::string(field.name) +
+                 "' parameter of the $currentOp stage must be a boolean value, but found: " + type_of(field));
     }
     if (field.name == "idleConnections") options.idle_connections = field.as_bool();
     if (field.name == "idleCursors") options.idle_cursors = field.as_bool();

@@ -38,9 +38,9 @@ struct Plan {
   std::string field;
   std::shared_ptr<Expression> partition_by;  // nullptr: all are one
   Bounds bounds = Bounds::full;
-  Value from, to;                            // between: with the first, without the last
+  Value from, to;  // between: with the first, without the last
   Value step;
-  std::optional<DateUnit> unit;              // of the step
+  std::optional<DateUnit> unit;  // of the step
 
   Value after(const ValueView& value) const {
     if (!unit) return bson::number::add(value, step);
@@ -85,8 +85,10 @@ class Densify final : public Stage {
     const ValueView value = bson::value_at(read_, plan_.field);
     if (value.is_nullish()) return true;
     if (!value.is_number() && value.type() != bson::Type::date) refuse(5733201, "Densify field type must be numeric or a date");
-    if (value.is_number() && plan_.unit) refuse(6053600, "Encountered numeric densify value in collection when step has a date unit.");
-    if (!value.is_number() && !plan_.unit) refuse(6053600, "Encountered date densify value in collection when step does not have a date unit.");
+    if (value.is_number() && plan_.unit)
+      refuse(6053600, "Encountered numeric densify value in collection when step has a date unit.");
+    if (!value.is_number() && !plan_.unit)
+      refuse(6053600, "Encountered date densify value in collection when step does not have a date unit.");
     if (!first_.exists()) first_ = Value(value);
     last_ = Value(value);
     Partition& own = partition_of(value);
@@ -144,11 +146,14 @@ class Densify final : public Stage {
   bool make_one() {
     if (!is_missing(*filled_)) {
       // What waits may stand on the grid itself.
-      if (waits_ && bson::compare(filled_->next, bson::value_at(read_, plan_.field)) == 0) filled_->next = plan_.after(filled_->next);
+      if (waits_ && bson::compare(filled_->next, bson::value_at(read_, plan_.field)) == 0)
+        filled_->next = plan_.after(filled_->next);
       return false;
     }
     if ((made_ & 255) == 0) context_.op->check_interrupt();
-    if (++made_ > made_max) refuse(5897900, "Generated " + std::to_string(made_) + " documents in $densify, which is over the limit of " + std::to_string(made_max) + ".");
+    if (++made_ > made_max)
+      refuse(5897900, "Generated " + std::to_string(made_) + " documents in $densify, which is over the limit of " +
+                          std::to_string(made_max) + ".");
     out_ = with_field_at(filled_->fields, plan_.field, filled_->next);
     filled_->next = plan_.after(filled_->next);
     return true;
@@ -165,8 +170,10 @@ class Densify final : public Stage {
     if (plan_.bounds == Bounds::partition) return false;
     while (ends_at_ < partitions_.size()) {
       Partition& partition = partitions_[ends_at_++];
-      if (plan_.bounds == Bounds::between) fill(partition, plan_.to, false);
-      else fill(partition, last_, true);
+      if (plan_.bounds == Bounds::between)
+        fill(partition, plan_.to, false);
+      else
+        fill(partition, last_, true);
       if (filled_) return true;
     }
     return false;
@@ -178,11 +185,11 @@ class Densify final : public Stage {
   std::deque<Partition> partitions_;
   std::unordered_map<bson::Bytes, size_t> places_;
   size_t bytes_ = 0;
-  Value first_, last_;             // of all values
+  Value first_, last_;  // of all values
   bson::Document read_;
-  bool waits_ = false;             // for what is made before it
+  bool waits_ = false;  // for what is made before it
   bool ended_ = false;
-  size_t ends_at_ = 0;             // the next partition whose end is filled
+  size_t ends_at_ = 0;  // the next partition whose end is filled
   Partition* filled_ = nullptr;
   Value until_;
   bool with_it_ = false;
@@ -200,26 +207,33 @@ void parse_range(const Arguments& range, Plan& plan) {
   }
   plan.step = Value(step);
   if (const auto unit = range.string("unit")) {
-    if (!bson::number::exact_int64(step)) refuse(6586400, "The step parameter in a range statement must be a whole number when densifying a date range");
+    if (!bson::number::exact_int64(step))
+      refuse(6586400, "The step parameter in a range statement must be a whole number when densifying a date range");
     plan.unit = date_unit(*unit);
   }
   if (bounds.is_string()) {
-    if (bounds.as_string() != "full" && bounds.as_string() != "partition") refuse(5946802, "Bounds string must either be 'full' or 'partition'");
+    if (bounds.as_string() != "full" && bounds.as_string() != "partition")
+      refuse(5946802, "Bounds string must either be 'full' or 'partition'");
     plan.bounds = bounds.as_string() == "full" ? Bounds::full : Bounds::partition;
     return;
   }
   if (!bounds.is_array()) {
-    refuse(5733404, "The bounds in a range statement must be the string 'full', 'partition', or an ascending array of two numbers or two dates");
+    refuse(5733404,
+           "The bounds in a range statement must be the string 'full', 'partition', or an ascending array of two numbers or two "
+           "dates");
   }
   const std::vector<ValueView> both(bounds.as_document().begin(), bounds.as_document().end());
   if (both.size() != 2) refuse(5733403, "A bounding array in a range statement must have exactly two elements");
-  if (bson::compare(both[0], both[1]) > 0) refuse(5733402, "A bounding array must be an ascending array of either two dates or two numbers");
+  if (bson::compare(both[0], both[1]) > 0)
+    refuse(5733402, "A bounding array must be an ascending array of either two dates or two numbers");
   if (both[0].is_number()) {
     if (plan.unit) refuse(5733409, "Numeric bounds may not have unit parameter");
     if (!both[1].is_number()) refuse(5733406, "A bounding array must contain either both dates or both numeric types");
-    if (both[0].type() != both[1].type() || both[0].type() != step.type()) refuse(5876900, "Upper bound, lower bound, and step must all have the same type");
+    if (both[0].type() != both[1].type() || both[0].type() != step.type())
+      refuse(5876900, "Upper bound, lower bound, and step must all have the same type");
   } else if (both[0].type() == bson::Type::date) {
-    if (both[1].type() != bson::Type::date) refuse(5733405, "A bounding array must contain either both dates or both numeric types");
+    if (both[1].type() != bson::Type::date)
+      refuse(5733405, "A bounding array must contain either both dates or both numeric types");
     if (!plan.unit) refuse(5733410, "A bounding array of dates must specify a unit");
   } else {
     refuse(5946800, "Explicit bounds must be numeric or dates");
@@ -232,7 +246,8 @@ void parse_range(const Arguments& range, Plan& plan) {
 }  // namespace
 
 StageSpecPtr parse_densify(const Element& specification, PipelineContext& context) {
-  if (!specification.is_object()) refuse(ErrorCode::failed_to_parse, "The $densify stage specification must be an object, found " + type_of(specification));
+  if (!specification.is_object())
+    refuse(ErrorCode::failed_to_parse, "The $densify stage specification must be an object, found " + type_of(specification));
   const Arguments arguments("$densify", specification.as_document());
   arguments.only({"field", "partitionByFields", "range"});
   Plan plan;
@@ -247,7 +262,9 @@ StageSpecPtr parse_densify(const Element& specification, PipelineContext& contex
     }
   }
   if (plan.bounds == Bounds::partition && partitions.empty()) {
-    refuse(5733408, "One cannot specify the bounds as 'partition' without specifying a non-empty array of partitionByFields. You may have meant to specify 'full' bounds.");
+    refuse(5733408,
+           "One cannot specify the bounds as 'partition' without specifying a non-empty array of partitionByFields. You may have "
+           "meant to specify 'full' bounds.");
   }
   if (!partitions.empty()) plan.partition_by = parse_expression(Value(own_fields(partitions).view()), context.scope);
 

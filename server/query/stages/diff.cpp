@@ -76,7 +76,8 @@ StageSpecPtr parse_diff(const Element& specification, PipelineContext& context) 
   what.collection = context.collection;
   if (const auto fields = arguments.array("fields")) {
     for (const Element& field : *fields) {
-      if (!field.is_string()) refuse(base::ErrorCode::type_mismatch, "$diff.fields must be an array of strings, but has a " + type_of(field));
+      if (!field.is_string())
+        refuse(base::ErrorCode::type_mismatch, "$diff.fields must be an array of strings, but has a " + type_of(field));
       check_field_path(field.as_string());
       what.fields.emplace_back(field.as_string());
     }

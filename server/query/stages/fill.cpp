@@ -25,7 +25,8 @@ StageSpecPtr parse_fill(const Element& specification, PipelineContext& context) 
     const std::string path = "$" + std::string(field.name);
     const auto method = how.string("method");
     const Element value = field.as_document().find("value");
-    if (method && value.exists()) refuse(6050201, "Each fill output specification must have exactly one of 'method' or 'value' fields, not both");
+    if (method && value.exists())
+      refuse(6050201, "Each fill output specification must have exactly one of 'method' or 'value' fields, not both");
     if (method) {
       if (*method != "locf" && *method != "linear") refuse(6050202, "Method must be either locf or linear");
       windows.append(field.name, wrap(*method == "locf" ? "$locf" : "$linearFill", Value(path)));
@@ -43,7 +44,8 @@ StageSpecPtr parse_fill(const Element& specification, PipelineContext& context) 
   const auto fields = arguments.array("partitionByFields");
   if (by.exists() && fields) refuse(6050204, "Maximum one of 'partitionBy' and 'partitionByFields can be specified in '$fill'");
   if (by.exists() && !by.is_string() && !by.is_object()) {
-    refuse(base::ErrorCode::type_mismatch, "BSON field '$fill.partitionBy' is the wrong type '" + type_of(by) + "', expected types '[string, object]'");
+    refuse(base::ErrorCode::type_mismatch,
+           "BSON field '$fill.partitionBy' is the wrong type '" + type_of(by) + "', expected types '[string, object]'");
   }
   if (by.exists()) partition = Value(by);
   if (fields) partition = Value(own_fields(paths_in(arguments, "partitionByFields")).view());

@@ -95,7 +95,9 @@ class MatchSpec final : public PlainSpec, public Filtering {
  public:
   MatchSpec(const Element& specification, std::unique_ptr<Matcher> matcher)
       : PlainSpec("$match", specification), matcher_(std::move(matcher)) {}
-  StagePtr start(StagePtr source, PipelineContext&) const override { return std::make_unique<Match>(std::move(source), *matcher_); }
+  StagePtr start(StagePtr source, PipelineContext&) const override {
+    return std::make_unique<Match>(std::move(source), *matcher_);
+  }
   DocumentView filter() const override { return matcher_->filter().view(); }
 
  private:

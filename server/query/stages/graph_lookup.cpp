@@ -40,7 +40,8 @@ using Values = std::unordered_set<Value, bson::ValueHash, ValueEqual>;
 
 class GraphLookup final : public Stage {
  public:
-  GraphLookup(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
+  GraphLookup(StagePtr from, const Plan& plan, PipelineContext& context)
+      : Stage(std::move(from)), plan_(plan), context_(context) {
     frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
   }
 
@@ -85,7 +86,8 @@ class GraphLookup final : public Stage {
       if (!found_.insert(Value(document["_id"])).second) continue;
       count(document.size());
       if (reached.size() + document.size() > bson::document_bytes_max_internal) {
-        refuse(ErrorCode::bson_object_too_large, "Total size of documents that $graphLookup reached in " + plan_.from + " exceeds 16777216 bytes");
+        refuse(ErrorCode::bson_object_too_large,
+               "Total size of documents that $graphLookup reached in " + plan_.from + " exceeds 16777216 bytes");
       }
       if (plan_.depth_field.empty()) {
         reached.append(document);
@@ -145,7 +147,8 @@ int64_t depth_of(const Element& field) {
   if (!field.is_number()) refuse(40100, "maxDepth requires numeric argument, found: " + type_of(field));
   const double depth = field.to_double();
   if (!(depth >= 0)) refuse(40101, "maxDepth requires a nonnegative argument, found: " + std::to_string(field.to_int64()));
-  if (depth != std::trunc(depth) || depth > 9e18) refuse(40102, "maxDepth could not be represented as a long long: " + std::to_string(depth));
+  if (depth != std::trunc(depth) || depth > 9e18)
+    refuse(40102, "maxDepth could not be represented as a long long: " + std::to_string(depth));
   return field.to_int64();
 }
 
@@ -161,7 +164,8 @@ std::string path_of(const Element& field) {
 
 StageSpecPtr parse_graph_lookup(const Element& specification, PipelineContext& context) {
   if (!specification.is_object()) {
-    refuse(ErrorCode::failed_to_parse, "the $graphLookup stage specification must be an object, but found " + type_of(specification));
+    refuse(ErrorCode::failed_to_parse,
+           "the $graphLookup stage specification must be an object, but found " + type_of(specification));
   }
   Plan plan;
   for (const Element& field : specification.as_document()) {
@@ -174,7 +178,8 @@ StageSpecPtr parse_graph_lookup(const Element& specification, PipelineContext& c
       plan.restriction = bson::Document(field.as_document());
     } else if (field.name == "from") {
       if (!field.is_string()) {
-        refuse(ErrorCode::failed_to_parse, "$graphLookup argument 'from: " + type_of(field) + "' must be a string, is type " + type_of(field));
+        refuse(ErrorCode::failed_to_parse,
+               "$graphLookup argument 'from: " + type_of(field) + "' must be a string, is type " + type_of(field));
       }
       plan.from = field.as_string();
     } else if (field.name == "as") {

@@ -91,7 +91,8 @@ class Group final : public Stage {
       bytes_ += accumulator.bytes() - before;
     }
     if (bytes_ > 8 * stage_memory_max) {
-      refuse(base::ErrorCode::exceeded_memory_limit, "$group used too much memory for single groups and cannot spill them to disk");
+      refuse(base::ErrorCode::exceeded_memory_limit,
+             "$group used too much memory for single groups and cannot spill them to disk");
     }
   }
 

@@ -60,17 +60,20 @@ class History final : public Stage {
     } else {
       out.append_all(describe(states_.transaction(), graph, *graph.commit(states_.transaction(), version.commit)).view());
     }
-    if (const auto content = collection_.store().content(states_.transaction(), version.record)) out.append("document", DocumentView(*content));
+    if (const auto content = collection_.store().content(states_.transaction(), version.record))
+      out.append("document", DocumentView(*content));
     document_ = out.done();
   }
 
   // What isn't committed is shown by the branch that wrote it and by no other, mostly in the segment that it writes into now.
   std::string writer_of(storage::RecordId record) {
     if (heads_.empty()) heads_ = states_.branches().graph().branches(states_.transaction());
-    std::stable_partition(heads_.begin(), heads_.end(), [&](const versions::Branch& branch) { return branch.segment == versions::segment_of(record); });
+    std::stable_partition(heads_.begin(), heads_.end(),
+                          [&](const versions::Branch& branch) { return branch.segment == versions::segment_of(record); });
     for (const versions::Branch& branch : heads_) {
       op_->check_interrupt();
-      if (collection_.store().shows(states_.transaction(), collection_.shared->view_of(states_.transaction(), branch), record)) return branch.name;
+      if (collection_.store().shows(states_.transaction(), collection_.shared->view_of(states_.transaction(), branch), record))
+        return branch.name;
     }
     return {};
   }

@@ -108,7 +108,9 @@ std::string text(const Element& field) {
 }  // namespace
 
 StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context) {
-  if (!specification.is_object()) refuse(base::ErrorCode::failed_to_parse, "the $lookup stage specification must be an object, but found " + type_of(specification));
+  if (!specification.is_object())
+    refuse(base::ErrorCode::failed_to_parse,
+           "the $lookup stage specification must be an object, but found " + type_of(specification));
   Plan plan;
   bool has_from = false, has_local = false, has_foreign = false, has_as = false, has_let = false;
   for (const Element& field : specification.as_document()) {
@@ -139,7 +141,9 @@ StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context
       plan.pipeline = bson::Document(field.as_document());
       plan.has_pipeline = true;
     } else if (field.name == "let") {
-      if (!field.is_object()) refuse(base::ErrorCode::failed_to_parse, "$lookup argument 'let: " + type_of(field) + "' must be an object, is type " + type_of(field));
+      if (!field.is_object())
+        refuse(base::ErrorCode::failed_to_parse,
+               "$lookup argument 'let: " + type_of(field) + "' must be an object, is type " + type_of(field));
       has_let = true;
       for (const Element& variable : field.as_document()) {
         plan.let.emplace_back(variable.name, parse_expression(variable, context.scope));
@@ -150,14 +154,17 @@ StageSpecPtr parse_lookup(const Element& specification, PipelineContext& context
   }
   if (!has_as) refuse(base::ErrorCode::failed_to_parse, "must specify 'as' field for a $lookup");
   if (has_local != has_foreign) {
-    refuse(base::ErrorCode::failed_to_parse, "$lookup requires both or neither of 'localField' and 'foreignField' to be specified");
+    refuse(base::ErrorCode::failed_to_parse,
+           "$lookup requires both or neither of 'localField' and 'foreignField' to be specified");
   }
   if (!plan.has_pipeline && !has_local) {
-    refuse(base::ErrorCode::failed_to_parse, "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified");
+    refuse(base::ErrorCode::failed_to_parse,
+           "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified");
   }
-  if (has_let && !plan.has_pipeline) refuse(base::ErrorCode::failed_to_parse, "$lookup with a 'let' argument must also specify 'pipeline'");
-  const bool own_source = plan.has_pipeline && !plan.pipeline.empty() &&
-                          plan.pipeline.view().first().is_object() && plan.pipeline.view().first().as_document().first().name == "$documents";
+  if (has_let && !plan.has_pipeline)
+    refuse(base::ErrorCode::failed_to_parse, "$lookup with a 'let' argument must also specify 'pipeline'");
+  const bool own_source = plan.has_pipeline && !plan.pipeline.empty() && plan.pipeline.view().first().is_object() &&
+                          plan.pipeline.view().first().as_document().first().name == "$documents";
   if (!has_from && !own_source) refuse(base::ErrorCode::failed_to_parse, "must specify 'pipeline' when 'from' is empty");
 
   // A faulty inner pipeline is refused at once, not at the first document.

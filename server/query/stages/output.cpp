@@ -103,7 +103,8 @@ class OutputSpec final : public PlainSpec {
 std::string required_text(const Element& field, const std::string& path) {
   if (!field.exists() || field.is_nullish()) refuse(40414, "BSON field '" + path + "' is missing but a required field");
   if (!field.is_string()) {
-    refuse(ErrorCode::type_mismatch, "BSON field '" + path + "' is the wrong type '" + type_of(field) + "', expected type 'string'");
+    refuse(ErrorCode::type_mismatch,
+           "BSON field '" + path + "' is the wrong type '" + type_of(field) + "', expected type 'string'");
   }
   return std::string(field.as_string());
 }
@@ -112,7 +113,8 @@ void check_target(const OutputPlan& plan, const std::string& stage, int special,
   const std::string cannot = plan.merge ? "Cannot " : "Can't ";
   if (plan.collection.empty()) refuse(ErrorCode::invalid_namespace, "Invalid " + stage + " target namespace, " + plan.db + ".");
   if (plan.collection.starts_with("system.")) refuse(special, cannot + stage + " to special collection: " + plan.collection);
-  if (plan.db == "admin" || plan.db == "config" || plan.db == "local") refuse(internal, cannot + stage + " to internal database: " + plan.db);
+  if (plan.db == "admin" || plan.db == "config" || plan.db == "local")
+    refuse(internal, cannot + stage + " to internal database: " + plan.db);
 }
 
 void parse_into(const Element& into, OutputPlan& plan) {
@@ -144,14 +146,15 @@ void add_on(const Element& field, OutputPlan& plan) {
 
 void parse_on(const Element& on, OutputPlan& plan) {
   if (on.is_string()) return add_on(on, plan);
-  if (!on.is_array()) refuse(51186, "$merge 'on' field  must be either a string or an array of strings, but found " + type_of(on));
+  if (!on.is_array())
+    refuse(51186, "$merge 'on' field  must be either a string or an array of strings, but found " + type_of(on));
   for (const Element& field : on.as_document()) add_on(field, plan);
   if (plan.on.empty()) refuse(51187, "If explicitly specifying $merge 'on', must include at least one field");
 }
 
 [[noreturn]] void bad_mode(const Element& field) {
-  refuse(ErrorCode::bad_value, "Enumeration value '" + std::string(field.as_string()) + "' for field '$merge." + std::string(field.name) +
-                                   "' is not a valid value.");
+  refuse(ErrorCode::bad_value, "Enumeration value '" + std::string(field.as_string()) + "' for field '$merge." +
+                                   std::string(field.name) + "' is not a valid value.");
 }
 
 void parse_when_matched(const Element& field, OutputPlan& plan) {
@@ -160,21 +163,31 @@ void parse_when_matched(const Element& field, OutputPlan& plan) {
     plan.pipeline = bson::Document(field.as_document());
     return;
   }
-  if (!field.is_string()) refuse(51191, "$merge 'whenMatched' field  must be either a string or an array, but found " + type_of(field));
+  if (!field.is_string())
+    refuse(51191, "$merge 'whenMatched' field  must be either a string or an array, but found " + type_of(field));
   const std::string_view mode = field.as_string();
-  if (mode == "replace") plan.when_matched = WhenMatched::replace;
-  else if (mode == "keepExisting") plan.when_matched = WhenMatched::keep_existing;
-  else if (mode == "merge") plan.when_matched = WhenMatched::merge;
-  else if (mode == "fail") plan.when_matched = WhenMatched::fail;
-  else bad_mode(field);
+  if (mode == "replace")
+    plan.when_matched = WhenMatched::replace;
+  else if (mode == "keepExisting")
+    plan.when_matched = WhenMatched::keep_existing;
+  else if (mode == "merge")
+    plan.when_matched = WhenMatched::merge;
+  else if (mode == "fail")
+    plan.when_matched = WhenMatched::fail;
+  else
+    bad_mode(field);
 }
 
 void parse_when_not_matched(const Element& field, OutputPlan& plan) {
   const std::string mode = required_text(field, "$merge.whenNotMatched");
-  if (mode == "insert") plan.when_not_matched = WhenNotMatched::insert;
-  else if (mode == "discard") plan.when_not_matched = WhenNotMatched::discard;
-  else if (mode == "fail") plan.when_not_matched = WhenNotMatched::fail;
-  else bad_mode(field);
+  if (mode == "insert")
+    plan.when_not_matched = WhenNotMatched::insert;
+  else if (mode == "discard")
+    plan.when_not_matched = WhenNotMatched::discard;
+  else if (mode == "fail")
+    plan.when_not_matched = WhenNotMatched::fail;
+  else
+    bad_mode(field);
 }
 
 const char* mode_name(WhenMatched mode) {
@@ -211,8 +224,9 @@ Variables parse_let(const Element& let, OutputPlan& plan, PipelineContext& conte
 void check_modes(const OutputPlan& plan) {
   const bool keeps = plan.when_matched == WhenMatched::keep_existing || plan.when_matched == WhenMatched::fail;
   if (!keeps || plan.when_not_matched == WhenNotMatched::insert) return;
-  refuse(51181, std::string("Combination of $merge modes 'whenMatched: ") + mode_name(plan.when_matched) + "' and 'whenNotMatched: " +
-                    (plan.when_not_matched == WhenNotMatched::fail ? "fail" : "discard") + "' is not supported");
+  refuse(51181, std::string("Combination of $merge modes 'whenMatched: ") + mode_name(plan.when_matched) +
+                    "' and 'whenNotMatched: " + (plan.when_not_matched == WhenNotMatched::fail ? "fail" : "discard") +
+                    "' is not supported");
 }
 
 }  // namespace
@@ -226,7 +240,8 @@ StageSpecPtr parse_out(const Element& specification, PipelineContext& context) {
     const DocumentView fields = specification.as_document();
     for (const Element& field : fields) {
       if (field.name == "timeseries") refuse(ErrorCode::command_not_supported, "time-series collections are not supported");
-      if (field.name != "db" && field.name != "coll") refuse(40415, "BSON field '$out." + std::string(field.name) + "' is an unknown field.");
+      if (field.name != "db" && field.name != "coll")
+        refuse(40415, "BSON field '$out." + std::string(field.name) + "' is an unknown field.");
     }
     plan.db = required_text(fields["db"], "$out.db");
     plan.collection = required_text(fields["coll"], "$out.coll");
@@ -247,11 +262,16 @@ StageSpecPtr parse_merge(const Element& specification, PipelineContext& context)
   } else if (specification.is_object()) {
     const DocumentView fields = specification.as_document();
     for (const Element& field : fields) {
-      if (field.name == "into") parse_into(field, plan);
-      else if (field.name == "on") parse_on(field, plan);
-      else if (field.name == "whenMatched") parse_when_matched(field, plan);
-      else if (field.name == "whenNotMatched") parse_when_not_matched(field, plan);
-      else if (field.name != "let") refuse(40415, "BSON field '$merge." + std::string(field.name) + "' is an unknown field.");
+      if (field.name == "into")
+        parse_into(field, plan);
+      else if (field.name == "on")
+        parse_on(field, plan);
+      else if (field.name == "whenMatched")
+        parse_when_matched(field, plan);
+      else if (field.name == "whenNotMatched")
+        parse_when_not_matched(field, plan);
+      else if (field.name != "let")
+        refuse(40415, "BSON field '$merge." + std::string(field.name) + "' is an unknown field.");
     }
     if (!fields.has("into")) refuse(40414, "BSON field '$merge.into' is missing but a required field");
     variables = parse_let(fields["let"], plan, context);

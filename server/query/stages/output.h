@@ -20,13 +20,13 @@ struct OutputPlan {
   enum class WhenMatched { replace, keep_existing, merge, fail, pipeline };
   enum class WhenNotMatched { insert, discard, fail };
 
-  bool merge = false;                // $merge, else $out
+  bool merge = false;  // $merge, else $out
   std::string db, collection;
   // $merge
-  std::vector<std::string> on;       // fields that tell whether a document is there already
+  std::vector<std::string> on;  // fields that tell whether a document is there already
   WhenMatched when_matched = WhenMatched::merge;
   WhenNotMatched when_not_matched = WhenNotMatched::insert;
-  bson::Document pipeline;           // of WhenMatched::pipeline: an array's elements
+  bson::Document pipeline;             // of WhenMatched::pipeline: an array's elements
   std::vector<std::string> variables;  // that the pipeline sees
 
   std::string ns() const { return db + "." + collection; }

@@ -98,7 +98,8 @@ Pipeline::Pipeline(bson::DocumentView stages, PipelineContext& context) : contex
     }
     // Documents that come with the request are the same at any time; other sources read what is now.
     if (specs_[i]->is_source() && context.op->moment && context.op->moment->is_declared() && specs_[i]->name() != "$documents") {
-      refuse(base::ErrorCode::invalid_options, "Aggregation stage " + std::string(specs_[i]->name()) + " cannot run with the atClusterTime of a declared snapshot");
+      refuse(base::ErrorCode::invalid_options,
+             "Aggregation stage " + std::string(specs_[i]->name()) + " cannot run with the atClusterTime of a declared snapshot");
     }
     if (specs_[i]->must_be_last() && i + 1 != specs_.size()) {
       refuse(40601, std::string(specs_[i]->name()) + " can only be the final stage in the pipeline");
@@ -205,7 +206,8 @@ void Pipeline::explain(Verbosity verbosity, bson::Builder& out) const {
 
 void refuse_output(const Pipeline& inner, std::string_view stage, int code) {
   for (const StageSpecPtr& spec : inner.specs()) {
-    if (spec->writes()) refuse(code, std::string(spec->name()) + " is not allowed within a " + std::string(stage) + "'s sub-pipeline");
+    if (spec->writes())
+      refuse(code, std::string(spec->name()) + " is not allowed within a " + std::string(stage) + "'s sub-pipeline");
   }
 }
 

@@ -9,7 +9,8 @@ namespace {
 // Rounded geometric steps; the exceptions are the standard's.
 std::vector<int> electronic(int steps) {
   std::vector<int> decade;
-  for (int i = 0; i < steps; ++i) decade.push_back(static_cast<int>(std::lround(100 * std::pow(10.0, static_cast<double>(i) / steps))));
+  for (int i = 0; i < steps; ++i)
+    decade.push_back(static_cast<int>(std::lround(100 * std::pow(10.0, static_cast<double>(i) / steps))));
   if (steps == 192) decade[185] = 920;
   return decade;
 }
@@ -22,10 +23,11 @@ std::vector<int> tens(std::initializer_list<int> values) {
 
 // Every n-th of R80.
 std::vector<int> renard(size_t steps) {
-  static constexpr int r80[] = {100, 103, 106, 109, 112, 115, 118, 122, 125, 128, 132, 136, 140, 145, 150, 155, 160, 165, 170, 175,
-                                180, 185, 190, 195, 200, 206, 212, 218, 224, 230, 236, 243, 250, 258, 265, 272, 280, 290, 300, 307,
-                                315, 325, 335, 345, 355, 365, 375, 387, 400, 412, 425, 437, 450, 462, 475, 487, 500, 515, 530, 545,
-                                560, 580, 600, 615, 630, 650, 670, 690, 710, 730, 750, 775, 800, 825, 850, 875, 900, 925, 950, 975};
+  static constexpr int r80[] = {100, 103, 106, 109, 112, 115, 118, 122, 125, 128, 132, 136, 140, 145, 150, 155,
+                                160, 165, 170, 175, 180, 185, 190, 195, 200, 206, 212, 218, 224, 230, 236, 243,
+                                250, 258, 265, 272, 280, 290, 300, 307, 315, 325, 335, 345, 355, 365, 375, 387,
+                                400, 412, 425, 437, 450, 462, 475, 487, 500, 515, 530, 545, 560, 580, 600, 615,
+                                630, 650, 670, 690, 710, 730, 750, 775, 800, 825, 850, 875, 900, 925, 950, 975};
   std::vector<int> decade;
   for (size_t i = 0; i < 80; i += 80 / steps) decade.push_back(r80[i]);
   return decade;
@@ -44,7 +46,8 @@ std::optional<PreferredNumbers> PreferredNumbers::named(std::string_view name) {
   if (name == "E6") return PreferredNumbers(tens({10, 15, 22, 33, 47, 68}));
   if (name == "E12") return PreferredNumbers(tens({10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82}));
   if (name == "E24") {
-    return PreferredNumbers(tens({10, 11, 12, 13, 15, 16, 18, 20, 22, 24, 27, 30, 33, 36, 39, 43, 47, 51, 56, 62, 68, 75, 82, 91}));
+    return PreferredNumbers(
+        tens({10, 11, 12, 13, 15, 16, 18, 20, 22, 24, 27, 30, 33, 36, 39, 43, 47, 51, 56, 62, 68, 75, 82, 91}));
   }
   if (name == "E48") return PreferredNumbers(electronic(48));
   if (name == "E96") return PreferredNumbers(electronic(96));

@@ -59,7 +59,8 @@ class ReplaceRoot final : public MapStage {
 
 class Redact final : public MapStage {
  public:
-  Redact(StagePtr source, const Expression& rule, int current, int slots) : MapStage(std::move(source)), rule_(rule), current_(current) {
+  Redact(StagePtr source, const Expression& rule, int current, int slots)
+      : MapStage(std::move(source)), rule_(rule), current_(current) {
     frame_.slots.resize(static_cast<size_t>(slots));
   }
 
@@ -78,7 +79,11 @@ class Redact final : public MapStage {
     const std::string_view word = verdict.type() == bson::Type::string ? verdict.view().as_string() : "";
     if (word == "KEEP") return bson::Document(document);
     if (word == "PRUNE") return std::nullopt;
-    if (word != "DESCEND") refuse(17053, "$redact's expression should not return anything aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but returned " + type_of(verdict));
+    if (word != "DESCEND")
+      refuse(17053,
+             "$redact's expression should not return anything aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but "
+             "returned " +
+                 type_of(verdict));
     bson::Builder out;
     for (const Element& field : document) {
       if (field.is_object()) {
@@ -142,7 +147,8 @@ StageSpecPtr parse_unset(const Element& specification, PipelineContext&) {
 StageSpecPtr parse_replace_root(const Element& specification, PipelineContext& context) {
   ValueView root = specification;
   if (specification.name == "$replaceRoot") {
-    if (!specification.is_object()) refuse(40229, "expected an object as specification for $replaceRoot stage, got " + type_of(specification));
+    if (!specification.is_object())
+      refuse(40229, "expected an object as specification for $replaceRoot stage, got " + type_of(specification));
     for (const Element& field : specification.as_document()) {
       if (field.name != "newRoot") {
         refuse(40415, "BSON field '$replaceRoot." + std::string(field.name) + "' is an unknown field.");
@@ -151,10 +157,11 @@ StageSpecPtr parse_replace_root(const Element& specification, PipelineContext& c
     root = specification.as_document()["newRoot"];
     if (!root.exists()) refuse(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field");
   }
-  return make_spec(specification, [expression = std::shared_ptr<Expression>(parse_expression(root, context.scope))](
-                                      StagePtr source, PipelineContext& running) -> StagePtr {
-    return std::make_unique<ReplaceRoot>(std::move(source), *expression, running.scope.slots());
-  });
+  return make_spec(specification,
+                   [expression = std::shared_ptr<Expression>(parse_expression(root, context.scope))](
+                       StagePtr source, PipelineContext& running) -> StagePtr {
+                     return std::make_unique<ReplaceRoot>(std::move(source), *expression, running.scope.slots());
+                   });
 }
 
 StageSpecPtr parse_redact(const Element& specification, PipelineContext& context) {

@@ -29,13 +29,15 @@ class ListLocalSessions final : public PlainSpec {
 
 StageSpecPtr parse_list_local_sessions(const bson::Element& specification, PipelineContext&) {
   if (!specification.is_object()) {
-    refuse(base::ErrorCode::type_mismatch, "$listLocalSessions options must be specified in an object, but found: " + type_of(specification));
+    refuse(base::ErrorCode::type_mismatch,
+           "$listLocalSessions options must be specified in an object, but found: " + type_of(specification));
   }
   for (const bson::Element& field : specification.as_document()) {
     if (field.name == "users") {
       refuse(base::ErrorCode::unauthorized, "$listLocalSessions with users needs access control, which is not supported");
     }
-    if (field.name != "allUsers") refuse(40415, "BSON field '$listLocalSessions." + std::string(field.name) + "' is an unknown field.");
+    if (field.name != "allUsers")
+      refuse(40415, "BSON field '$listLocalSessions." + std::string(field.name) + "' is an unknown field.");
   }
   return std::make_unique<ListLocalSessions>(specification);
 }

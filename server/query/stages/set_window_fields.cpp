@@ -48,19 +48,30 @@ struct Window {
 };
 
 enum class Kind {
-  accumulator, rank, dense_rank, document_number, shift, locf, derivative, integral, moving_average, covariance_pop, covariance_samp, line
+  accumulator,
+  rank,
+  dense_rank,
+  document_number,
+  shift,
+  locf,
+  derivative,
+  integral,
+  moving_average,
+  covariance_pop,
+  covariance_samp,
+  line
 };
 
 struct Output {
   std::string path;
   Kind kind = Kind::accumulator;
   Window window;
-  AccumulatedField field;                // accumulator
-  std::shared_ptr<Expression> input;     // of all others
-  std::shared_ptr<Expression> other;     // covariance: y
-  double unit_ms = 0;                    // derivative, integral: of a sortBy field that is a date; else 0
-  double alpha = 0;                      // moving_average
-  int64_t by = 0;                        // shift
+  AccumulatedField field;             // accumulator
+  std::shared_ptr<Expression> input;  // of all others
+  std::shared_ptr<Expression> other;  // covariance: y
+  double unit_ms = 0;                 // derivative, integral: of a sortBy field that is a date; else 0
+  double alpha = 0;                   // moving_average
+  int64_t by = 0;                     // shift
   Value otherwise = Value::null();
 };
 
@@ -73,7 +84,8 @@ struct Plan {
 
 class SetWindowFields final : public Stage {
  public:
-  SetWindowFields(StagePtr from, const Plan& plan, PipelineContext& context) : Stage(std::move(from)), plan_(plan), context_(context) {
+  SetWindowFields(StagePtr from, const Plan& plan, PipelineContext& context)
+      : Stage(std::move(from)), plan_(plan), context_(context) {
     frame_.slots.resize(static_cast<size_t>(context.scope.slots()));
   }
 
@@ -83,7 +95,8 @@ class SetWindowFields final : public Stage {
     if (at_ == part_end_) compute_part();
     Entry& entry = entries_[at_];
     out_ = std::move(entry.document);
-    for (size_t i = 0; i < plan_.outputs.size(); ++i) out_ = with_field_at(out_, plan_.outputs[i].path, results_[i][at_ - part_begin_]);
+    for (size_t i = 0; i < plan_.outputs.size(); ++i)
+      out_ = with_field_at(out_, plan_.outputs[i].path, results_[i][at_ - part_begin_]);
     ++at_;
     return true;
   }
@@ -112,7 +125,8 @@ class SetWindowFields final : public Stage {
       }
       if (!plan_.sort.empty()) entry.key = plan_.sort.key(entry.document);
       bytes += sizeof entry + entry.document.size() + entry.key.size();
-      if (bytes > stage_memory_max) refuse(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used " + std::to_string(bytes) + " bytes");
+      if (bytes > stage_memory_max)
+        refuse(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used " + std::to_string(bytes) + " bytes");
       entries_.push_back(std::move(entry));
     }
     std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
@@ -125,7 +139,8 @@ class SetWindowFields final : public Stage {
     part_begin_ = at_;
     part_end_ = at_ + 1;
     const Value& partition = entries_[at_].partition;
-    while (part_end_ < entries_.size() && (!partition.exists() || bson::equal(entries_[part_end_].partition, partition))) ++part_end_;
+    while (part_end_ < entries_.size() && (!partition.exists() || bson::equal(entries_[part_end_].partition, partition)))
+      ++part_end_;
     results_.clear();
     for (const Output& output : plan_.outputs) results_.push_back(compute(output));
   }
@@ -196,7 +211,8 @@ class SetWindowFields final : public Stage {
       const Value first = evaluate(*output.input, i);
       const Value second = covariance_of ? evaluate(*output.other, i) : Value();
       if (covariance_of) {
-        if (first.view().is_number() && second.view().is_number()) all[i] = Point{first.view().to_double(), second.view().to_double()};
+        if (first.view().is_number() && second.view().is_number())
+          all[i] = Point{first.view().to_double(), second.view().to_double()};
         continue;
       }
       if (first.view().is_nullish()) continue;
@@ -216,9 +232,12 @@ class SetWindowFields final : public Stage {
         if (all[at]) points.push_back(*all[at]);
       }
       std::optional<double> result;
-      if (output.kind == Kind::derivative) result = slope(points);
-      else if (output.kind == Kind::integral) result = area(points);
-      else result = covariance(points, output.kind == Kind::covariance_samp);
+      if (output.kind == Kind::derivative)
+        result = slope(points);
+      else if (output.kind == Kind::integral)
+        result = area(points);
+      else
+        result = covariance(points, output.kind == Kind::covariance_samp);
       values.push_back(result ? Value(*result) : Value::null());
     }
   }
@@ -293,10 +312,12 @@ class SetWindowFields final : public Stage {
     for (size_t i = 0; i < count(); ++i) {
       const ValueView value = bson::value_at(entry(i).document, plan_.sort_path);
       if (dates) {
-        if (value.type() != bson::Type::date) refuse(5429513, "Invalid range: Expected the sortBy field to be a Date, but it was " + type_of(value));
+        if (value.type() != bson::Type::date)
+          refuse(5429513, "Invalid range: Expected the sortBy field to be a Date, but it was " + type_of(value));
         places.push_back(static_cast<double>(value.as_date().ms));
       } else {
-        if (!value.is_number()) refuse(5429414, "Invalid range: Expected the sortBy field to be a number, but it was " + type_of(value));
+        if (!value.is_number())
+          refuse(5429414, "Invalid range: Expected the sortBy field to be a number, but it was " + type_of(value));
         places.push_back(value.to_double());
       }
     }
@@ -315,7 +336,9 @@ class SetWindowFields final : public Stage {
 
 // --- parsing
 
-[[noreturn]] void malformed(const std::string& message) { refuse(ErrorCode::failed_to_parse, message); }
+[[noreturn]] void malformed(const std::string& message) {
+  refuse(ErrorCode::failed_to_parse, message);
+}
 
 double bound_of(const Element& bound, double at_word, bool whole) {
   if (bound.is_string()) {
@@ -325,7 +348,8 @@ double bound_of(const Element& bound, double at_word, bool whole) {
   }
   if (!bound.is_number()) malformed("Window bounds must be 'unbounded', 'current', or a number.");
   const double distance = bound.to_double();
-  if (std::isnan(distance) || (whole && distance != std::trunc(distance))) malformed("Numeric document-based bounds must be an integer");
+  if (std::isnan(distance) || (whole && distance != std::trunc(distance)))
+    malformed("Numeric document-based bounds must be an integer");
   return distance;
 }
 
@@ -369,7 +393,8 @@ Window parse_window(const Element& specification, const Plan& plan) {
     malformed("'window' field can only contain 'documents' as the only argument or 'range' with an optional 'unit' field");
   }
   const Element& bounds = documents.exists() ? documents : range;
-  if (!bounds.is_array() || bounds.as_document().count() != 2) malformed("Window bounds must be a 2-element array: " + std::string(bounds.name));
+  if (!bounds.is_array() || bounds.as_document().count() != 2)
+    malformed("Window bounds must be a 2-element array: " + std::string(bounds.name));
   Window window;
   window.by_range = range.exists();
   auto bound = bounds.as_document().begin();
@@ -382,17 +407,20 @@ Window parse_window(const Element& specification, const Plan& plan) {
     if (bounded && plan.sort.empty()) refuse(5339901, "Document-based bounds require a sortBy");
     return window;
   }
-  if (plan.sort.fields().size() != 1 || plan.sort.fields()[0].descending) refuse(5339902, "Range-based bounds require sortBy a single field, ascending");
+  if (plan.sort.fields().size() != 1 || plan.sort.fields()[0].descending)
+    refuse(5339902, "Range-based bounds require sortBy a single field, ascending");
   if (unit.exists()) set_unit(unit_of(unit), window);
   return window;
 }
 
 void parse_rank(const Element& function, bool windowed, const Plan& plan, Kind kind, Output& output) {
-  if (!function.is_object() || !function.as_document().empty()) refuse(5371603, std::string(function.name) + " must be specified with '{}' as the value");
+  if (!function.is_object() || !function.as_document().empty())
+    refuse(5371603, std::string(function.name) + " must be specified with '{}' as the value");
   if (windowed) refuse(5371601, "Rank style window functions take no other arguments");
   const size_t fields = plan.sort.fields().size();
   if (fields == 0 || (kind != Kind::document_number && fields != 1)) {
-    refuse(5371602, std::string(function.name) + " must be specified with a top level sortBy expression with exactly one element");
+    refuse(5371602,
+           std::string(function.name) + " must be specified with a top level sortBy expression with exactly one element");
   }
   output.kind = kind;
 }
@@ -407,7 +435,8 @@ void parse_shift(const Element& function, bool windowed, const Plan& plan, Pipel
   }
   if (!fields.has("output") || !fields.has("by")) malformed("$shift requires an 'output' expression and an integer 'by'");
   const auto by = fields["by"].is_number() ? bson::number::exact_int64(fields["by"]) : std::nullopt;
-  if (!by || *by > INT32_MAX || *by < INT32_MIN) malformed("'$shift:by' field must be an integer, but found " + type_of(fields["by"]));
+  if (!by || *by > INT32_MAX || *by < INT32_MIN)
+    malformed("'$shift:by' field must be an integer, but found " + type_of(fields["by"]));
   output.kind = Kind::shift;
   output.by = *by;
   output.input = parse_expression(fields["output"], context.scope);
@@ -434,14 +463,17 @@ void parse_rate(const Element& function, bool windowed, const Plan& plan, Pipeli
 }
 
 void parse_covariance(const Element& function, PipelineContext& context, Output& output) {
-  if (!function.is_array() || function.as_document().count() != 2) malformed("Argument to " + std::string(function.name) + " must be an array of two expressions");
+  if (!function.is_array() || function.as_document().count() != 2)
+    malformed("Argument to " + std::string(function.name) + " must be an array of two expressions");
   output.kind = function.name == "$covariancePop" ? Kind::covariance_pop : Kind::covariance_samp;
   output.input = parse_expression(function.as_document()["0"], context.scope);
   output.other = parse_expression(function.as_document()["1"], context.scope);
 }
 
 void parse_moving_average(const Element& function, bool windowed, const Plan& plan, PipelineContext& context, Output& output) {
-  const char* shape = "$expMovingAvg must have exactly one argument that is an object with an 'input' and either an 'N' field or an 'alpha' field";
+  const char* shape =
+      "$expMovingAvg must have exactly one argument that is an object with an 'input' and either an 'N' field or an 'alpha' "
+      "field";
   if (!function.is_object()) malformed(shape);
   if (windowed) malformed("$expMovingAvg does not accept a 'window' field");
   if (plan.sort.empty()) malformed("$expMovingAvg requires an explicit 'sortBy'");
@@ -454,7 +486,8 @@ void parse_moving_average(const Element& function, bool windowed, const Plan& pl
     if (*whole <= 0) malformed("'N' must be greater than zero. Got " + std::to_string(*whole));
     output.alpha = 2 / (static_cast<double>(*whole) + 1);
   } else {
-    if (!alpha.is_number() || !(alpha.to_double() > 0 && alpha.to_double() < 1)) malformed("'alpha' must be between 0 and 1 (exclusive)");
+    if (!alpha.is_number() || !(alpha.to_double() > 0 && alpha.to_double() < 1))
+      malformed("'alpha' must be between 0 and 1 (exclusive)");
     output.alpha = alpha.to_double();
   }
   output.kind = Kind::moving_average;
@@ -471,7 +504,8 @@ Output parse_output(const Element& field, const Plan& plan, PipelineContext& con
     if (part.name == "window") {
       window = part;
     } else if (part.name.starts_with("$")) {
-      if (function.exists()) malformed("Cannot specify two functions in window function spec, already saw a function: " + std::string(function.name));
+      if (function.exists())
+        malformed("Cannot specify two functions in window function spec, already saw a function: " + std::string(function.name));
       function = part;
     } else {
       malformed("Window function found an unknown argument: " + std::string(part.name));
@@ -500,7 +534,8 @@ Output parse_output(const Element& field, const Plan& plan, PipelineContext& con
   if (name == "$expMovingAvg") return parse_moving_average(function, window.exists(), plan, context, output), output;
   if (name == "$linearFill") {
     if (window.exists()) malformed("'window' field is not allowed in $linearFill");
-    if (plan.sort.fields().size() != 1) refuse(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element");
+    if (plan.sort.fields().size() != 1)
+      refuse(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element");
     output.kind = Kind::line;
     output.input = parse_expression(function, context.scope);
     return output;
@@ -519,7 +554,8 @@ Output parse_output(const Element& field, const Plan& plan, PipelineContext& con
 }  // namespace
 
 StageSpecPtr parse_set_window_fields(const Element& specification, PipelineContext& context) {
-  if (!specification.is_object()) malformed("the $setWindowFields stage specification must be an object, found " + type_of(specification));
+  if (!specification.is_object())
+    malformed("the $setWindowFields stage specification must be an object, found " + type_of(specification));
   const DocumentView fields = specification.as_document();
   Plan plan;
   for (const Element& field : fields) {
@@ -527,7 +563,8 @@ StageSpecPtr parse_set_window_fields(const Element& specification, PipelineConte
       plan.partition_by = parse_expression(field, context.scope);
     } else if (field.name == "sortBy") {
       if (!field.is_object()) {
-        refuse(ErrorCode::type_mismatch, "BSON field '$setWindowFields.sortBy' is the wrong type '" + type_of(field) + "', expected type 'object'");
+        refuse(ErrorCode::type_mismatch,
+               "BSON field '$setWindowFields.sortBy' is the wrong type '" + type_of(field) + "', expected type 'object'");
       }
       if (field.as_document().empty()) continue;
       plan.sort = SortPattern::parse(field.as_document());
@@ -539,7 +576,8 @@ StageSpecPtr parse_set_window_fields(const Element& specification, PipelineConte
   const Element output = fields["output"];
   if (!output.exists()) refuse(40414, "BSON field '$setWindowFields.output' is missing but a required field");
   if (!output.is_object()) {
-    refuse(ErrorCode::type_mismatch, "BSON field '$setWindowFields.output' is the wrong type '" + type_of(output) + "', expected type 'object'");
+    refuse(ErrorCode::type_mismatch,
+           "BSON field '$setWindowFields.output' is the wrong type '" + type_of(output) + "', expected type 'object'");
   }
   for (const Element& field : output.as_document()) plan.outputs.push_back(parse_output(field, plan, context));
   return make_spec(specification, [plan = std::move(plan)](StagePtr source, PipelineContext& running) -> StagePtr {

@@ -33,7 +33,9 @@ SpillFile::SpillFile(const std::string& directory) {
   }
 }
 
-SpillFile::~SpillFile() { std::fclose(file_); }
+SpillFile::~SpillFile() {
+  std::fclose(file_);
+}
 
 void SpillFile::write(const bson::Document& document) {
   if (std::fwrite(document.bytes().data(), 1, document.size(), file_) != document.size()) failed("write");

@@ -52,13 +52,13 @@ using StagePtr = std::unique_ptr<Stage>;
 struct PipelineContext {
   OperationContext* op = nullptr;  // the one at work; changes from batch to batch
   std::string db;
-  std::string collection;          // empty: a pipeline over none
+  std::string collection;  // empty: a pipeline over none
   Scope scope;
-  bson::Document let;              // the variables defined in `scope`, for filters
-  bson::Value hint = {};           // an index's name or key, of the collection; missing: none
+  bson::Document let;     // the variables defined in `scope`, for filters
+  bson::Value hint = {};  // an index's name or key, of the collection; missing: none
   bool allow_disk_use = true;
-  int depth = 0;                   // of sub-pipelines
-  SinkMaker make_sink = nullptr;   // for pipelines that may write
+  int depth = 0;                  // of sub-pipelines
+  SinkMaker make_sink = nullptr;  // for pipelines that may write
 
   explicit PipelineContext(int64_t now_ms) : scope(now_ms) {}
   // Variables with their values, into the scope and for filters.

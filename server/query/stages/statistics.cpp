@@ -28,9 +28,9 @@ std::shared_ptr<storage::Collection> open(const PipelineContext& context) {
 }
 
 [[noreturn]] void not_found(const PipelineContext& context, const char* stage) {
-  refuse(base::ErrorCode::namespace_not_found,
-         std::string("Unable to retrieve ") + stage + " in $collStats stage :: caused by :: Collection [" + context.db + "." +
-             context.collection + "] not found.");
+  refuse(base::ErrorCode::namespace_not_found, std::string("Unable to retrieve ") + stage +
+                                                   " in $collStats stage :: caused by :: Collection [" + context.db + "." +
+                                                   context.collection + "] not found.");
 }
 
 // The collStats command's own answer, less what belongs to the command alone.
@@ -72,7 +72,8 @@ void append_latencies(bson::Builder& out, const CollectionUsage::Figures& used, 
 
 class CollStats final : public SourceSpec {
  public:
-  explicit CollStats(const Element& specification) : SourceSpec("$collStats", specification), options_(specification.as_document()) {}
+  explicit CollStats(const Element& specification)
+      : SourceSpec("$collStats", specification), options_(specification.as_document()) {}
   StagePtr start(StagePtr, PipelineContext& context) const override {
     const auto collection = open(context);
     bson::Builder out;

@@ -11,14 +11,21 @@
 
 namespace server::query {
 
-[[noreturn]] inline void refuse(int code, const std::string& message) { throw base::OperationError(code, message); }
-[[noreturn]] inline void refuse(base::ErrorCode code, const std::string& message) { throw base::OperationError(code, message); }
-inline std::string type_of(const bson::ValueView& value) { return std::string(bson::type_name(value.type())); }
+[[noreturn]] inline void refuse(int code, const std::string& message) {
+  throw base::OperationError(code, message);
+}
+[[noreturn]] inline void refuse(base::ErrorCode code, const std::string& message) {
+  throw base::OperationError(code, message);
+}
+inline std::string type_of(const bson::ValueView& value) {
+  return std::string(bson::type_name(value.type()));
+}
 
 // The fields of a stage that is told what to do by an object.
 inline Arguments arguments_of(const bson::Element& specification) {
   if (!specification.is_object()) {
-    refuse(base::ErrorCode::failed_to_parse, "the " + std::string(specification.name) + " stage specification must be an object, but found " + type_of(specification));
+    refuse(base::ErrorCode::failed_to_parse, "the " + std::string(specification.name) +
+                                                 " stage specification must be an object, but found " + type_of(specification));
   }
   return {std::string(specification.name), specification.as_document()};
 }
@@ -28,7 +35,8 @@ inline std::vector<std::string> paths_in(const Arguments& arguments, std::string
   std::vector<std::string> paths;
   for (const bson::Element& path : arguments.array(name).value_or(bson::DocumentView())) {
     if (!path.is_string()) {
-      refuse(base::ErrorCode::type_mismatch, "BSON field '" + arguments.dotted(name) + "." + std::string(path.name) + "' is the wrong type '" + type_of(path) + "', expected type 'string'");
+      refuse(base::ErrorCode::type_mismatch, "BSON field '" + arguments.dotted(name) + "." + std::string(path.name) +
+                                                 "' is the wrong type '" + type_of(path) + "', expected type 'string'");
     }
     check_field_path(path.as_string());
     paths.emplace_back(path.as_string());
@@ -82,7 +90,8 @@ class SourceSpec : public PlainSpec {
 template <class Start>
 class StartSpec final : public PlainSpec {
  public:
-  StartSpec(std::string_view name, const bson::ValueView& shown, Start start) : PlainSpec(name, shown), start_(std::move(start)) {}
+  StartSpec(std::string_view name, const bson::ValueView& shown, Start start)
+      : PlainSpec(name, shown), start_(std::move(start)) {}
   StagePtr start(StagePtr source, PipelineContext& context) const override { return start_(std::move(source), context); }
 
  private:

@@ -14,8 +14,8 @@ using bson::Value;
 using bson::ValueView;
 
 struct Transform::Node {
-  bool leaf = false;         // included or excluded, as the tree's kind says
-  ExpressionPtr expression;  // computed
+  bool leaf = false;                                                    // included or excluded, as the tree's kind says
+  ExpressionPtr expression;                                             // computed
   std::vector<std::pair<std::string, std::unique_ptr<Node>>> children;  // as written
 
   Node* child(std::string_view name) const {
@@ -174,7 +174,8 @@ struct Transform::Reader {
   void fields(DocumentView specification, const std::string& prefix) {
     for (const bson::Element& field : specification) {
       if (field.name.empty()) {
-        throw OperationError(40352, "Invalid " + std::string(stage) + " :: caused by :: FieldPath cannot be constructed with empty string");
+        throw OperationError(
+            40352, "Invalid " + std::string(stage) + " :: caused by :: FieldPath cannot be constructed with empty string");
       }
       try {
         check_field_path(field.name);
@@ -190,7 +191,9 @@ struct Transform::Reader {
       const bson::Element first = given.as_document().first();
       if (!first.exists()) {
         if (additions) return computed(path, given);
-        throw OperationError(51270, "Invalid " + std::string(stage) + " :: caused by :: An empty sub-projection is not a valid value. Found empty object at path");
+        throw OperationError(51270,
+                             "Invalid " + std::string(stage) +
+                                 " :: caused by :: An empty sub-projection is not a valid value. Found empty object at path");
       }
       if (first.name.substr(0, 1) == "$") return computed(path, given);
       return fields(given.as_document(), path);
@@ -234,8 +237,8 @@ struct Transform::Reader {
     }
   }
   [[noreturn]] void mixed(int code, const char* what, const std::string& path, const char* in) {
-    throw OperationError(code, "Invalid " + std::string(stage) + " :: caused by :: Cannot do " + what + " on field " + path + " in " + in +
-                                   " projection");
+    throw OperationError(code, "Invalid " + std::string(stage) + " :: caused by :: Cannot do " + what + " on field " + path +
+                                   " in " + in + " projection");
   }
 };
 
@@ -246,7 +249,8 @@ Transform::~Transform() = default;
 
 Transform Transform::project(std::string_view stage, DocumentView specification, Scope& scope) {
   if (specification.empty()) {
-    throw OperationError(51272, "Invalid " + std::string(stage) + " :: caused by :: projection specification must have at least one field");
+    throw OperationError(
+        51272, "Invalid " + std::string(stage) + " :: caused by :: projection specification must have at least one field");
   }
   auto root = std::make_unique<Node>();
   Reader reader{stage, scope, *root, false, {}, {}, false, false};
@@ -285,15 +289,9 @@ Transform Transform::unset(std::string_view stage, const std::vector<std::string
 bson::Document Transform::apply(DocumentView document, Frame& frame) const {
   bson::Builder out;
   switch (kind_) {
-    case Kind::inclusion:
-      root_->include(out, document, frame);
-      break;
-    case Kind::exclusion:
-      root_->exclude(out, document);
-      break;
-    case Kind::addition:
-      root_->add(out, document, frame);
-      break;
+    case Kind::inclusion: root_->include(out, document, frame); break;
+    case Kind::exclusion: root_->exclude(out, document); break;
+    case Kind::addition: root_->add(out, document, frame); break;
   }
   return out.done();
 }

@@ -26,7 +26,9 @@ std::string added(const std::string& specification) {
   return bson::to_json(transform.apply(sample, frame).view());
 }
 
-std::string text(const std::string& document) { return bson::to_json(json(document).view()); }
+std::string text(const std::string& document) {
+  return bson::to_json(json(document).view());
+}
 
 int refused(const std::string& specification) {
   try {

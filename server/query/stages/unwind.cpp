@@ -55,7 +55,8 @@ ValueView value_at(DocumentView document, std::string_view path) {
 
 class Unwind final : public Stage {
  public:
-  Unwind(StagePtr from, const Options& options, PipelineContext& context) : Stage(std::move(from)), options_(options), context_(context) {}
+  Unwind(StagePtr from, const Options& options, PipelineContext& context)
+      : Stage(std::move(from)), options_(options), context_(context) {}
 
   bool next() override {
     for (;;) {
@@ -122,7 +123,8 @@ StageSpecPtr parse_unwind(const Element& specification, PipelineContext&) {
           refuse(28810, "expected a non-empty string for the includeArrayIndex  option to $unwind stage, got " + type_of(field));
         }
         if (field.as_string()[0] == '$') {
-          refuse(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': " + std::string(field.as_string()));
+          refuse(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': " +
+                            std::string(field.as_string()));
         }
         options.index_field = field.as_string();
         check_field_path(options.index_field);

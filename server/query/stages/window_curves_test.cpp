@@ -11,7 +11,8 @@ TEST_CASE("the slope and the area of a line are the line's") {
   for (int run = 0; run < 200; ++run) {
     const double a = random.unit() * 10 - 5, b = random.unit() * 10;
     std::vector<Point> points;
-    for (double x = random.unit(); points.size() < 2 + random.below(20); x += 0.1 + random.unit()) points.push_back({x, a * x + b});
+    for (double x = random.unit(); points.size() < 2 + random.below(20); x += 0.1 + random.unit())
+      points.push_back({x, a * x + b});
     const double from = points.front().x, to = points.back().x;
     CHECK(slope(points).value() == Approx(a).margin(1e-9));
     CHECK(area(points).value() == Approx(a / 2 * (to * to - from * from) + b * (to - from)).margin(1e-6));

@@ -46,21 +46,20 @@ ArrayFilters parse_array_filters(bson::DocumentView filters, const PredicateComp
   for (const auto& element : filters) {
     if (!element.is_object()) {
       throw OperationError(ErrorCode::type_mismatch, "BSON field 'update.updates.arrayFilters." + std::string(element.name) +
-                                                         "' is the wrong type '" +
-                                                         std::string(bson::type_name(element.type())) +
+                                                         "' is the wrong type '" + std::string(bson::type_name(element.type())) +
                                                          "', expected type 'object'");
     }
     const bson::DocumentView filter = element.as_document();
     std::string identifier;
     collect_identifier(filter, identifier);
     if (identifier.empty()) {
-      throw OperationError(ErrorCode::failed_to_parse,
-                           "Cannot use an expression without a top-level field name in arrayFilters");
+      throw OperationError(ErrorCode::failed_to_parse, "Cannot use an expression without a top-level field name in arrayFilters");
     }
     if (!is_identifier(identifier)) {
-      throw OperationError(ErrorCode::bad_value, "Error parsing array filter :: caused by :: The top-level field name must be "
-                                                 "an alphanumeric string beginning with a lowercase letter, found '" +
-                                                     identifier + "'");
+      throw OperationError(ErrorCode::bad_value,
+                           "Error parsing array filter :: caused by :: The top-level field name must be "
+                           "an alphanumeric string beginning with a lowercase letter, found '" +
+                               identifier + "'");
     }
     if (!parsed.emplace(identifier, compile(filter)).second) {
       throw OperationError(ErrorCode::failed_to_parse,

@@ -27,17 +27,17 @@ using ArrayFilters = std::map<std::string, Predicate, std::less<>>;
 
 // What one application of an update to one document knows.
 struct Application {
-  bson::DocumentView document;                 // as it was before
-  bool inserting = false;                      // the document is being made by an upsert
-  std::optional<size_t> matched;               // what `$` stands for
+  bson::DocumentView document;    // as it was before
+  bool inserting = false;         // the document is being made by an upsert
+  std::optional<size_t> matched;  // what `$` stands for
   const ArrayFilters* array_filters = nullptr;
   int64_t now_ms = 0;
-  bson::Timestamp timestamp;                   // for $currentDate and Timestamp(0, 0)
+  bson::Timestamp timestamp;  // for $currentDate and Timestamp(0, 0)
 
-  std::vector<std::string> path;               // to where the walk is
+  std::vector<std::string> path;  // to where the walk is
   std::string dotted() const;
   std::string_view field() const { return path.empty() ? std::string_view() : std::string_view(path.back()); }
-  std::string id_text() const;                 // "{_id: 1}", for messages
+  std::string id_text() const;  // "{_id: 1}", for messages
 };
 
 struct Change {

@@ -95,12 +95,16 @@ bson::Value rewrite_array(bson::DocumentView before, const std::map<size_t, Chan
   auto next = changes.begin();
   const auto put = [&](const Change& change) {
     // An element that goes leaves null behind: the others keep their positions.
-    if (change.kind == Change::Kind::set) out.append(change.value);
-    else out.append_null();
+    if (change.kind == Change::Kind::set)
+      out.append(change.value);
+    else
+      out.append_null();
   };
   for (const auto& element : before) {
-    if (next != changes.end() && next->first == out.count()) put((next++)->second);
-    else out.append(static_cast<ValueView>(element));
+    if (next != changes.end() && next->first == out.count())
+      put((next++)->second);
+    else
+      out.append(static_cast<ValueView>(element));
   }
   for (; next != changes.end(); ++next) {
     while (out.count() < next->first) out.append_null();
@@ -214,9 +218,8 @@ void Leaf::blocked(std::string_view name, const ValueView& blocker, const Applic
                          "Cannot create field '" + std::string(name) + "' in element {" + element + "}");
   }
   if (modifier_->tolerates_blocked_path()) return;
-  throw OperationError(ErrorCode::path_not_viable, "Cannot use the part (" + std::string(name) + ") of (" +
-                                                       application.dotted() + "." + std::string(name) +
-                                                       ") to traverse the element ({" + element + "})");
+  throw OperationError(ErrorCode::path_not_viable, "Cannot use the part (" + std::string(name) + ") of (" + application.dotted() +
+                                                       "." + std::string(name) + ") to traverse the element ({" + element + "})");
 }
 
 ObjectNode::Children ObjectNode::resolved(const Application& application) const {
@@ -252,8 +255,8 @@ void ObjectNode::blocked(std::string_view name, const ValueView& blocker, const 
 Change ArrayNode::apply(const ValueView& current, Application& application) const {
   if (!current.exists()) path_must_exist(application.dotted());
   if (!current.is_array()) {
-    throw OperationError(ErrorCode::bad_value, "Cannot apply array updates to non-array element " +
-                                                   shell_field(application.field(), current));
+    throw OperationError(ErrorCode::bad_value,
+                         "Cannot apply array updates to non-array element " + shell_field(application.field(), current));
   }
   std::map<size_t, Change> changes;
   size_t index = 0;
@@ -303,8 +306,10 @@ void add_modifier(ObjectNode& root, const UpdatePath& path, std::shared_ptr<cons
     const auto kind = filtered ? Node::Kind::array : Node::Kind::object;
     NodePointer& place = child_of(*node, path.components[i]);
     if (!place) {
-      if (filtered) place = std::make_shared<ArrayNode>();
-      else place = std::make_shared<ObjectNode>();
+      if (filtered)
+        place = std::make_shared<ArrayNode>();
+      else
+        place = std::make_shared<ObjectNode>();
     }
     if (place->kind() != kind) conflict(path, i + 1);
     node = const_cast<Node*>(place.get());  // ours alone until the tree is handed out

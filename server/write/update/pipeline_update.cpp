@@ -29,15 +29,16 @@ class OneDocument : public query::Stage {
 };
 
 void check_stages(bson::DocumentView stages) {
-  static constexpr std::array<std::string_view, 6> allowed = {"$addFields", "$project",     "$replaceRoot",
-                                                              "$replaceWith", "$set", "$unset"};
+  static constexpr std::array<std::string_view, 6> allowed = {"$addFields",   "$project", "$replaceRoot",
+                                                              "$replaceWith", "$set",     "$unset"};
   for (const auto& stage : stages) {
-    if (!stage.is_object()) throw OperationError(ErrorCode::type_mismatch, "Each element of the 'pipeline' array must be an object");
+    if (!stage.is_object())
+      throw OperationError(ErrorCode::type_mismatch, "Each element of the 'pipeline' array must be an object");
     const std::string_view name = stage.as_document().first().name;
     if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
     // A stage that isn't one at all has an error of its own, from the parser.
-    static constexpr std::array<std::string_view, 12> known = {"$match", "$group", "$sort", "$limit", "$skip", "$unwind",
-                                                               "$lookup", "$count", "$facet", "$merge", "$out", "$sample"};
+    static constexpr std::array<std::string_view, 12> known = {"$match",  "$group", "$sort",  "$limit", "$skip", "$unwind",
+                                                               "$lookup", "$count", "$facet", "$merge", "$out",  "$sample"};
     if (std::find(known.begin(), known.end(), name) == known.end()) continue;
     throw OperationError(ErrorCode::invalid_options, std::string(name) + " is not allowed to be used within an update");
   }
@@ -66,8 +67,8 @@ class StagesUpdate : public PipelineUpdate {
 
 }  // namespace
 
-std::unique_ptr<PipelineUpdate> compile_pipeline_update(bson::DocumentView stages, const std::vector<bson::DocumentView>& variables,
-                                                        OperationContext& op) {
+std::unique_ptr<PipelineUpdate> compile_pipeline_update(bson::DocumentView stages,
+                                                        const std::vector<bson::DocumentView>& variables, OperationContext& op) {
   check_stages(stages);
   return std::make_unique<StagesUpdate>(stages, variables, op);
 }

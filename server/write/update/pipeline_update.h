@@ -23,7 +23,7 @@ class PipelineUpdate {
 
 // `variables` are the statement's `c` and the command's `let`, already constant. Throws
 // InvalidOptions (72) for a stage that updates may not use. `op` outlives it.
-std::unique_ptr<PipelineUpdate> compile_pipeline_update(bson::DocumentView stages, const std::vector<bson::DocumentView>& variables,
-                                                        OperationContext& op);
+std::unique_ptr<PipelineUpdate> compile_pipeline_update(bson::DocumentView stages,
+                                                        const std::vector<bson::DocumentView>& variables, OperationContext& op);
 
 }  // namespace server::write

@@ -7,8 +7,12 @@
 
 namespace server::write {
 
-inline std::string shell_text(const bson::ValueView& value) { return query::show(value); }
-inline std::string shell_text(bson::DocumentView document) { return query::show(document); }
+inline std::string shell_text(const bson::ValueView& value) {
+  return query::show(value);
+}
+inline std::string shell_text(bson::DocumentView document) {
+  return query::show(document);
+}
 
 // a: 1
 inline std::string shell_field(std::string_view name, const bson::ValueView& value) {

@@ -34,9 +34,9 @@ void check_unaltered_id(DocumentView before, DocumentView after) {
   const auto id = before.find("_id");
   const auto now = after.find("_id");
   if (!id.exists() || bson::equal(id, now)) return;
-  throw OperationError(ErrorCode::immutable_field,
-                       "After applying the update, the (immutable) field '_id' was found to have been altered to " +
-                           shell_field("_id", now));
+  throw OperationError(
+      ErrorCode::immutable_field,
+      "After applying the update, the (immutable) field '_id' was found to have been altered to " + shell_field("_id", now));
 }
 
 // What replaces a document is still that document: it keeps the _id unless it brings its own.
@@ -197,12 +197,9 @@ bson::Document Update::replaced(DocumentView before, bson::Timestamp now) const 
 
 bson::Document Update::run(Application& application) const {
   switch (kind_) {
-    case Kind::replacement:
-      return replaced(application.document, application.timestamp);
-    case Kind::pipeline:
-      return with_id_of(application.document, pipeline_->apply(application.document));
-    case Kind::modifiers:
-      break;
+    case Kind::replacement: return replaced(application.document, application.timestamp);
+    case Kind::pipeline: return with_id_of(application.document, pipeline_->apply(application.document));
+    case Kind::modifiers: break;
   }
   application.array_filters = &array_filters_;
   const Change change = tree_->apply(ValueView(bson::Type::object, application.document.bytes()), application);
@@ -219,8 +216,8 @@ std::optional<bson::Document> Update::apply(Application& application) const {
   if (kind_ != Kind::modifiers) check_depth(ValueView(bson::Type::object, after.view().bytes()), 0);
   if (after.bytes() == application.document.bytes()) return std::nullopt;
   if (after.size() > bson::document_bytes_max) {
-    throw OperationError(update_too_large, "Resulting document after update is larger than " +
-                                               std::to_string(bson::document_bytes_max));
+    throw OperationError(update_too_large,
+                         "Resulting document after update is larger than " + std::to_string(bson::document_bytes_max));
   }
   return after;
 }
@@ -231,7 +228,9 @@ bson::Document Update::make_upsert(const std::vector<std::pair<std::string, bson
   // A replacement replaces all but the _id.
   if (kind_ == Kind::replacement) std::erase_if(wanted, [](const auto& equality) { return equality.first != "_id"; });
   for (const auto& [path, value] : wanted) {
-    if (path.starts_with("_id.")) throw OperationError(not_exact_value_field, "field at '_id' must be exactly specified, field at sub-path '" + path + "'found");
+    if (path.starts_with("_id."))
+      throw OperationError(not_exact_value_field,
+                           "field at '_id' must be exactly specified, field at sub-path '" + path + "'found");
   }
   const bson::Document start = document_of(wanted);
   application.document = start;

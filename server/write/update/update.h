@@ -28,11 +28,11 @@ struct UpdateOptions {
   bson::DocumentView array_filters;  // the array's elements; empty: none
   bool has_array_filters = false;
   bool multi = false;
-  bson::DocumentView constants;      // `c`
+  bson::DocumentView constants;  // `c`
   bool has_constants = false;
   bson::DocumentView let;
   bool keep_empty_timestamps = false;  // in a replacement's top-level fields, which mean "now" otherwise
-  OperationContext* op = nullptr;    // that pipelines run in
+  OperationContext* op = nullptr;      // that pipelines run in
 };
 
 // Read-only after parsing; borrows nothing but the operation.
@@ -55,8 +55,7 @@ class Update {
 
   // The document that an upsert inserts when nothing matched: from what the query demands to be
   // equal, the update on top, an _id made where none is given.
-  bson::Document make_upsert(const std::vector<std::pair<std::string, bson::Value>>& equalities,
-                             Application& application) const;
+  bson::Document make_upsert(const std::vector<std::pair<std::string, bson::Value>>& equalities, Application& application) const;
 
  private:
   explicit Update(Kind kind);

@@ -33,13 +33,12 @@ UpdatePath parse_update_path(std::string_view dotted) {
                          "Cannot have positional (i.e. '$') element in the first position in path '" + path.dotted + "'");
   }
   if (is_filtered(first)) {
-    throw OperationError(ErrorCode::bad_value,
-                         "Cannot have array filter identifier (i.e. '$[<id>]') element in the first position in path '" +
-                             path.dotted + "'");
+    throw OperationError(
+        ErrorCode::bad_value,
+        "Cannot have array filter identifier (i.e. '$[<id>]') element in the first position in path '" + path.dotted + "'");
   }
   if (std::count_if(path.components.begin(), path.components.end(), is_positional) > 1) {
-    throw OperationError(ErrorCode::bad_value,
-                         "Too many positional (i.e. '$') elements found in path '" + path.dotted + "'");
+    throw OperationError(ErrorCode::bad_value, "Too many positional (i.e. '$') elements found in path '" + path.dotted + "'");
   }
   return path;
 }

@@ -19,9 +19,13 @@ struct UpdatePath {
 // Throws EmptyFieldName (56) and, for a path that can't be updated, BadValue.
 UpdatePath parse_update_path(std::string_view dotted);
 
-inline bool is_positional(std::string_view component) { return component == "$"; }
+inline bool is_positional(std::string_view component) {
+  return component == "$";
+}
 bool is_filtered(std::string_view component);  // $[…]
-inline std::string_view filter_identifier(std::string_view component) { return component.substr(2, component.size() - 3); }
+inline std::string_view filter_identifier(std::string_view component) {
+  return component.substr(2, component.size() - 3);
+}
 
 // What a name means in an array: "0", "12" and "012"; not "-1", and nothing above 32 bits.
 std::optional<size_t> array_index(std::string_view component);

@@ -1,7 +1,7 @@
 #include "server/write/update/update.h"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <map>
@@ -410,7 +410,8 @@ TEST_CASE("an upsert starts with what the query demands") {
   CHECK(upserted("{$set: {a: 1}, $setOnInsert: {z: 9}}", query).bytes() == json("{_id: 5, b: {c: 2}, a: 1, z: 9}").bytes());
   CHECK(upserted("{a: 1}", query).bytes() == json("{_id: 5, a: 1}").bytes());
   CHECK(upserted("{$inc: {n: 1}}", {}).find("_id").type() == bson::Type::object_id);
-  CHECK_THROWS_WITH(upserted("{$set: {_id: 1}}", query), "Performing an update on the path '_id' would modify the immutable field '_id'");
+  CHECK_THROWS_WITH(upserted("{$set: {_id: 1}}", query),
+                    "Performing an update on the path '_id' would modify the immutable field '_id'");
   CHECK_THROWS_WITH(upserted("{$set: {x: 1}}", {{"a", bson::Value(1)}, {"a.b", bson::Value(1)}}),
                     "cannot infer query fields to set, both paths 'a' and 'a.b' are matched");
 }
@@ -466,8 +467,7 @@ TEST_CASE("updates do to documents what a map of maps does") {
             inc.append(path, value);
             model[outer][inner] += value;
             break;
-          default:
-            break;
+          default: break;
         }
       }
     }

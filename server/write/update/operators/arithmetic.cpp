@@ -1,6 +1,6 @@
 // $inc, $mul and $bit.
-#include "base/error.h"
 #include "bson/arithmetic.h"
+#include "base/error.h"
 #include "server/write/update/operators/families.h"
 #include "server/write/update/shell_text.h"
 
@@ -39,16 +39,15 @@ class Arithmetic : public Modifier {
   Change apply(const ValueView& current, const Application& application) const override {
     if (!current.exists()) return Change::set(operation_ == Operation::add ? operand_ : zero_like(operand_));
     if (!current.is_number()) {
-      throw OperationError(ErrorCode::type_mismatch, std::string("Cannot apply ") + name() +
-                                                         " to a value of non-numeric type. " + application.id_text() +
-                                                         " has the field '" + std::string(application.field()) +
-                                                         "' of non-numeric type " + std::string(bson::type_name(current.type())));
+      throw OperationError(ErrorCode::type_mismatch, std::string("Cannot apply ") + name() + " to a value of non-numeric type. " +
+                                                         application.id_text() + " has the field '" +
+                                                         std::string(application.field()) + "' of non-numeric type " +
+                                                         std::string(bson::type_name(current.type())));
     }
     Value result = compute(operation_, current, operand_);
     if (!result.exists()) {
-      throw OperationError(ErrorCode::bad_value, std::string("Failed to apply ") + name() +
-                                                     " operations to current value (" + debug_text(current) + ") for document " +
-                                                     application.id_text());
+      throw OperationError(ErrorCode::bad_value, std::string("Failed to apply ") + name() + " operations to current value (" +
+                                                     debug_text(current) + ") for document " + application.id_text());
     }
     return Change::set(std::move(result));
   }
@@ -109,8 +108,8 @@ class Bit : public Modifier {
 BitStep parse_bit_step(const bson::Element& step) {
   if (step.name != "and" && step.name != "or" && step.name != "xor") {
     throw OperationError(ErrorCode::bad_value, "The $bit modifier only supports 'and', 'or', and 'xor', not '" +
-                                                   std::string(step.name) + "' which is an unknown operator: " +
-                                                   shell_braced(step.name, step));
+                                                   std::string(step.name) +
+                                                   "' which is an unknown operator: " + shell_braced(step.name, step));
   }
   if (!step.is_integer()) {
     throw OperationError(ErrorCode::bad_value, "The $bit modifier field must be an Integer(32/64 bit); a '" +

@@ -25,8 +25,10 @@ class Cull : public Modifier {
     bson::ArrayBuilder out;
     bool removed = false;
     for (const auto& element : current.as_document()) {
-      if (goes(element)) removed = true;
-      else out.append(static_cast<ValueView>(element));
+      if (goes(element))
+        removed = true;
+      else
+        out.append(static_cast<ValueView>(element));
     }
     return removed ? Change::set(out.done_value()) : Change::keep();
   }
@@ -91,7 +93,8 @@ class Pop : public Modifier {
 
   Change apply(const ValueView& current, const Application& application) const override {
     if (!current.is_array()) {
-      throw OperationError(ErrorCode::type_mismatch, "Path '" + application.dotted() + "' contains an element of non-array type '" +
+      throw OperationError(ErrorCode::type_mismatch, "Path '" + application.dotted() +
+                                                         "' contains an element of non-array type '" +
                                                          std::string(bson::type_name(current.type())) + "'");
     }
     const bson::DocumentView elements = current.as_document();
@@ -112,8 +115,8 @@ class Pop : public Modifier {
 }  // namespace
 
 std::shared_ptr<const Modifier> make_pull(const bson::Element& argument, const PredicateCompiler& compile) {
-  const bool on_value = argument.type() == bson::Type::regex ||
-                        (argument.is_object() && is_condition_on_value(argument.as_document()));
+  const bool on_value =
+      argument.type() == bson::Type::regex || (argument.is_object() && is_condition_on_value(argument.as_document()));
   if (on_value) {
     bson::Builder wrapped;
     wrapped.append("v", static_cast<ValueView>(argument));
@@ -125,8 +128,8 @@ std::shared_ptr<const Modifier> make_pull(const bson::Element& argument, const P
 
 std::shared_ptr<const Modifier> make_pull_all(const bson::Element& argument, const PredicateCompiler&) {
   if (!argument.is_array()) {
-    throw OperationError(ErrorCode::bad_value, "$pullAll requires an array argument but was given a " +
-                                                   std::string(bson::type_name(argument.type())));
+    throw OperationError(ErrorCode::bad_value,
+                         "$pullAll requires an array argument but was given a " + std::string(bson::type_name(argument.type())));
   }
   std::vector<bson::Value> values;
   for (const auto& value : argument.as_document()) values.emplace_back(value);

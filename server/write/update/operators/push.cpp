@@ -78,10 +78,13 @@ class Push : public Modifier {
 
   void cut(std::vector<ValueView>& elements) const {
     if (!clauses_.slice) return;
-    const uint64_t keep = *clauses_.slice < 0 ? 0 - static_cast<uint64_t>(*clauses_.slice) : static_cast<uint64_t>(*clauses_.slice);
+    const uint64_t keep =
+        *clauses_.slice < 0 ? 0 - static_cast<uint64_t>(*clauses_.slice) : static_cast<uint64_t>(*clauses_.slice);
     if (keep >= elements.size()) return;
-    if (*clauses_.slice >= 0) elements.resize(keep);
-    else elements.erase(elements.begin(), elements.end() - static_cast<std::ptrdiff_t>(keep));
+    if (*clauses_.slice >= 0)
+      elements.resize(keep);
+    else
+      elements.erase(elements.begin(), elements.end() - static_cast<std::ptrdiff_t>(keep));
   }
 
   PushClauses clauses_;

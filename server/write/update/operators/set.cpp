@@ -3,8 +3,8 @@
 #include "bson/compare.h"
 #include "bson/path.h"
 #include "server/write/update/operators/families.h"
-#include "server/write/update/update_path.h"
 #include "server/write/update/shell_text.h"
+#include "server/write/update/update_path.h"
 
 namespace server::write {
 namespace {
@@ -103,14 +103,18 @@ std::shared_ptr<const Modifier> make_set(const bson::Element& argument, const Pr
 std::shared_ptr<const Modifier> make_set_on_insert(const bson::Element& argument, const PredicateCompiler&) {
   return std::make_shared<Set>(argument, true);
 }
-std::shared_ptr<const Modifier> make_unset(const bson::Element&, const PredicateCompiler&) { return std::make_shared<Unset>(); }
+std::shared_ptr<const Modifier> make_unset(const bson::Element&, const PredicateCompiler&) {
+  return std::make_shared<Unset>();
+}
 std::shared_ptr<const Modifier> make_max(const bson::Element& argument, const PredicateCompiler&) {
   return std::make_shared<Extreme>(argument, 1);
 }
 std::shared_ptr<const Modifier> make_min(const bson::Element& argument, const PredicateCompiler&) {
   return std::make_shared<Extreme>(argument, -1);
 }
-std::shared_ptr<const Modifier> make_rename_source() { return std::make_shared<RenameSource>(); }
+std::shared_ptr<const Modifier> make_rename_source() {
+  return std::make_shared<RenameSource>();
+}
 std::shared_ptr<const Modifier> make_rename_destination(std::string source) {
   return std::make_shared<RenameDestination>(std::move(source));
 }
