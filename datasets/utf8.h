@@ -1,4 +1,4 @@
-// BSON strings are UTF-8; old mail and old source files are whatever they are.
+// BSON strings are UTF-8; old mail and old source files are in whatever encoding their authors used.
 #pragma once
 
 #include <string>
@@ -6,9 +6,7 @@
 
 namespace datasets {
 
-bool is_utf8(std::string_view text);
-
-// The text itself when it is UTF-8, else read as Latin-1, the usual culprit.
+// Returns the text itself when it is UTF-8, and otherwise reads it as Latin-1, the most likely other encoding.
 std::string to_utf8(std::string_view text);
 
 }  // namespace datasets
