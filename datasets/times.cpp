@@ -1,134 +1,78 @@
 #include "datasets/times.h"
 
+#include <date/date.h>
+
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <sstream>
 #include <vector>
 
 namespace datasets {
 namespace {
 
-std::optional<int> digits(std::string_view& text, size_t fewest, size_t most) {
-  size_t n = 0;
-  while (n < most && n < text.size() && text[n] >= '0' && text[n] <= '9') ++n;
-  if (n < fewest) return std::nullopt;
-  int value = 0;
-  std::from_chars(text.data(), text.data() + n, value);
-  text.remove_prefix(n);
-  return value;
-}
-
-bool take(std::string_view& text, char c) {
-  if (text.empty() || text.front() != c) return false;
-  text.remove_prefix(1);
-  return true;
-}
+using std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
 
 struct Moment {
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, ms = 0, zone_minutes = 0;
-
-  std::optional<int64_t> epoch_ms() const {
-    using namespace std::chrono;
-    const year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
-                              std::chrono::day(static_cast<unsigned>(day))};
-    if (!date.ok() || hour > 24 || minute > 59 || second > 60) return std::nullopt;
-    const int64_t days = sys_days(date).time_since_epoch().count();
-    return (((days * 24 + hour) * 60 + minute - zone_minutes) * 60 + second) * 1000 + ms;
-  }
+  date::year_month_day day{};
+  date::hh_mm_ss<std::chrono::nanoseconds> time{};
+  minutes offset{0};  // east of UTC
 };
 
-// "+0200", "-07:00"
-std::optional<int> zone(std::string_view text) {
-  const bool west = !text.empty() && text.front() == '-';
-  if (!take(text, '+') && !take(text, '-')) return std::nullopt;
-  const auto hours = digits(text, 2, 2);
-  take(text, ':');
-  const auto minutes = digits(text, 2, 2);
-  if (!hours || !minutes || !text.empty()) return std::nullopt;
-  const int offset = *hours * 60 + *minutes;
-  return west ? -offset : offset;
+// Reads all of `text` by a format of date::from_stream; nullopt where they don't match or something is left.
+std::optional<Moment> read(const std::string& format, std::string_view text) {
+  std::istringstream in{std::string(text)};
+  date::fields<std::chrono::nanoseconds> fields;
+  Moment moment;
+  date::from_stream(in, format.c_str(), fields, static_cast<std::string*>(nullptr), &moment.offset);
+  if (in.fail() || in.peek() != std::istringstream::traits_type::eof()) return std::nullopt;
+  moment.day = fields.ymd;
+  moment.time = fields.tod;
+  return moment;
 }
 
-std::optional<int> named_zone(std::string_view name) {
-  struct Named {
-    std::string_view name;
-    int hours;
-  };
-  static constexpr std::array<Named, 12> zones{{{"GMT", 0},
-                                                {"UT", 0},
-                                                {"UTC", 0},
-                                                {"Z", 0},
-                                                {"EST", -5},
-                                                {"EDT", -4},
-                                                {"CST", -6},
-                                                {"CDT", -5},
-                                                {"MST", -7},
-                                                {"MDT", -6},
-                                                {"PST", -8},
-                                                {"PDT", -7}}};
-  for (const auto& named : zones) {
-    if (named.name == name) return named.hours * 60;
+// A leap second and the end of a day as 24:00 are moments too; they count on into the next minute or day.
+std::optional<int64_t> epoch_ms(const Moment& moment) {
+  const auto& time = moment.time;
+  if (!moment.day.ok() || time.hours() > hours(24) || time.minutes() >= minutes(60) || time.seconds() > seconds(60)) {
+    return std::nullopt;
+  }
+  const auto of_day = date::floor<std::chrono::milliseconds>(time.to_duration());
+  return (date::sys_days(moment.day).time_since_epoch() + of_day - moment.offset).count();
+}
+
+// "+0200", "-07:00"
+std::optional<minutes> numbered_zone(std::string_view word) {
+  for (const char* format : {"%z", "%Ez"}) {
+    if (const auto zone = read(format, word)) return zone->offset;
   }
   return std::nullopt;
 }
 
-std::optional<int> month_number(std::string_view name) {
-  static constexpr std::string_view months = "janfebmaraprmayjunjulaugsepoctnovdec";
-  if (name.size() < 3) return std::nullopt;
-  std::array<char, 3> lower;
-  for (size_t i = 0; i < 3; ++i) lower[i] = static_cast<char>(name[i] | 0x20);
-  const size_t at = months.find(std::string_view(lower.data(), 3));
-  return at == std::string_view::npos || at % 3 != 0 ? std::nullopt : std::optional(static_cast<int>(at / 3) + 1);
-}
-
-bool clock(std::string_view word, Moment& moment) {
-  const auto hour = digits(word, 1, 2);
-  if (!hour || !take(word, ':')) return false;
-  const auto minute = digits(word, 2, 2);
-  if (!minute) return false;
-  moment.hour = *hour;
-  moment.minute = *minute;
-  if (take(word, ':')) moment.second = digits(word, 2, 2).value_or(0);
-  return word.empty();
-}
-
-}  // namespace
-
-std::optional<int64_t> parse_iso8601(std::string_view text) {
-  Moment moment;
-  auto part = [&](int& value, size_t n, char before) {
-    if (before && !take(text, before)) return false;
-    const auto number = digits(text, n, n);
-    value = number.value_or(0);
-    return number.has_value();
-  };
-  if (!part(moment.year, 4, 0) || !part(moment.month, 2, '-') || !part(moment.day, 2, '-')) return std::nullopt;
-  if (take(text, 'T') || take(text, ' ')) {
-    if (!part(moment.hour, 2, 0) || !part(moment.minute, 2, ':')) return std::nullopt;
-    if (take(text, ':')) {
-      const auto second = digits(text, 2, 2);
-      if (!second) return std::nullopt;
-      moment.second = *second;
-    }
-    if (take(text, '.')) {
-      for (int scale = 100; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1), scale /= 10) {
-        moment.ms += (text.front() - '0') * scale;
-      }
-    }
+// The zones that RFC 5322, section 4.3, still allows.
+std::optional<minutes> named_zone(std::string_view name) {
+  static constexpr std::array<std::pair<std::string_view, int>, 12> zones{{{"GMT", 0},
+                                                                           {"UT", 0},
+                                                                           {"UTC", 0},
+                                                                           {"Z", 0},
+                                                                           {"EST", -5},
+                                                                           {"EDT", -4},
+                                                                           {"CST", -6},
+                                                                           {"CDT", -5},
+                                                                           {"MST", -7},
+                                                                           {"MDT", -6},
+                                                                           {"PST", -8},
+                                                                           {"PDT", -7}}};
+  for (const auto& [zone, hours_east] : zones) {
+    if (zone == name) return hours(hours_east);
   }
-  if (!text.empty() && text != "Z") {
-    const auto offset = zone(text);
-    if (!offset) return std::nullopt;
-    moment.zone_minutes = *offset;
-  }
-  return moment.epoch_ms();
+  return std::nullopt;
 }
 
-std::optional<int64_t> parse_mail_date(std::string_view text) {
-  Moment moment;
-  bool timed = false;
-  int depth = 0;  // of "(PDT)"
-  std::vector<int> numbers;
+// The words of a mail date: what lies between blanks and commas, without comments such as "(PDT)".
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  int depth = 0;
   for (size_t at = 0; at < text.size();) {
     const char c = text[at];
     if (c == '(') ++depth;
@@ -137,25 +81,60 @@ std::optional<int64_t> parse_mail_date(std::string_view text) {
       ++at;
       continue;
     }
-    std::string_view word = text.substr(at, text.find_first_of(" \t,(", at) - at);
-    at += word.size();
-    std::string_view rest = word;
-    if (word.find(':') != std::string_view::npos && word.front() != '+' && word.front() != '-') {
-      timed = clock(word, moment) || timed;
-    } else if (const auto month = month_number(word); month && moment.month == 0) {
-      moment.month = *month;
-    } else if (const auto offset = zone(word)) {
-      moment.zone_minutes = *offset;
-    } else if (const auto named = named_zone(word)) {
-      moment.zone_minutes = *named;
-    } else if (const auto number = digits(rest, 1, 4); number && rest.empty()) {
-      numbers.push_back(*number);
+    words.push_back(text.substr(at, text.find_first_of(" \t,(", at) - at));
+    at += words.back().size();
+  }
+  return words;
+}
+
+// RFC 5322, section 4.3: years of two digits lie between 1950 and 2049, years of three count from 1900.
+int whole_year(int year) {
+  return year < 50 ? year + 2000 : year < 1000 ? year + 1900 : year;
+}
+
+}  // namespace
+
+std::optional<int64_t> parse_iso8601(std::string_view text) {
+  std::string moment(text);
+  if (moment.size() > 10 && moment[10] == ' ') moment[10] = 'T';
+  for (const char* clock : {"T%T", "T%R", ""}) {
+    for (const char* zone : {"Z", "", "%Ez", "%z"}) {
+      if (const auto found = read(std::string("%F") + clock + zone, moment)) return epoch_ms(*found);
     }
   }
-  if (numbers.size() < 2 || moment.month == 0 || !timed) return std::nullopt;
-  moment.day = numbers[0];
-  moment.year = numbers[1] < 50 ? numbers[1] + 2000 : numbers[1] < 1000 ? numbers[1] + 1900 : numbers[1];
-  return moment.epoch_ms();
+  return std::nullopt;
+}
+
+std::optional<int64_t> parse_mail_date(std::string_view text) {
+  Moment moment;
+  std::optional<date::month> month;
+  bool timed = false;
+  std::vector<int> numbers;  // the day, then the year
+  for (const std::string_view word : words_of(text)) {
+    const char first = word.front();
+    int number = 0;
+    if (first == '+' || first == '-') {
+      moment.offset = numbered_zone(word).value_or(moment.offset);
+    } else if (word.find(':') != std::string_view::npos) {
+      auto clock = read("%T", word);
+      if (!clock) clock = read("%R", word);
+      if (clock) moment.time = clock->time;
+      timed = timed || clock;
+    } else if (first < '0' || first > '9') {
+      // Months are written out, too: three letters name each of them.
+      if (const auto named = read("%b", word.substr(0, 3)); named && !month) {
+        month = named->day.month();
+      } else if (const auto zone = named_zone(word)) {
+        moment.offset = *zone;
+      }
+    } else if (const auto [end, error] = std::from_chars(word.begin(), word.end(), number);
+               error == std::errc() && end == word.end() && word.size() <= 4) {
+      numbers.push_back(number);
+    }
+  }
+  if (numbers.size() < 2 || !month || !timed) return std::nullopt;
+  moment.day = date::year(whole_year(numbers[1])) / *month / numbers[0];
+  return epoch_ms(moment);
 }
 
 }  // namespace datasets
