@@ -100,30 +100,35 @@ std::string bzip2(const std::string& bytes) {
   return out;
 }
 
+std::string tar_member(const std::string& name, const std::string& content, char type) {
+  std::string header(512, '\0');
+  header.replace(0, std::min<size_t>(name.size(), 100), name.substr(0, 100));
+  header.replace(100, 7, "0000644");
+  char octal[13];
+  std::snprintf(octal, sizeof octal, "%011zo", content.size());
+  header.replace(124, 11, octal, 11);
+  header[156] = type;
+  header.replace(257, 8,
+                 "ustar\0"
+                 "00",
+                 8);
+  return with_tar_checksum(header) + content + std::string((512 - content.size() % 512) % 512, '\0');
+}
+
+std::string with_tar_checksum(std::string header) {
+  header.replace(148, 8, "        ");
+  unsigned sum = 0;
+  for (const char c : header) sum += static_cast<unsigned char>(c);
+  char octal[8];
+  std::snprintf(octal, sizeof octal, "%06o", sum);
+  return header.replace(148, 7, std::string(octal, 7));
+}
+
 std::string tar(const std::vector<std::pair<std::string, std::string>>& files) {
   std::string out;
-  auto add = [&](const std::string& name, const std::string& content, char type) {
-    std::string header(512, '\0');
-    header.replace(0, std::min<size_t>(name.size(), 100), name.substr(0, 100));
-    header.replace(100, 7, "0000644");
-    char octal[13];
-    std::snprintf(octal, sizeof octal, "%011zo", content.size());
-    header.replace(124, 11, octal, 11);
-    header[156] = type;
-    header.replace(257, 8,
-                   std::string("ustar\0"
-                               "00",
-                               8));
-    header.replace(148, 8, "        ");
-    unsigned sum = 0;
-    for (const char c : header) sum += static_cast<unsigned char>(c);
-    std::snprintf(octal, 8, "%06o", sum);
-    header.replace(148, 7, std::string(octal, 7));
-    out += header + content + std::string((512 - content.size() % 512) % 512, '\0');
-  };
   for (const auto& [name, content] : files) {
-    if (name.size() > 100) add("././@LongLink", name + '\0', 'L');
-    add(name, content, '0');
+    if (name.size() > 100) out += tar_member("././@LongLink", name + '\0', 'L');
+    out += tar_member(name, content, '0');
   }
   return out + std::string(1024, '\0');
 }

@@ -37,6 +37,11 @@ std::string zstd(const std::string& bytes, int window_log = 0);
 std::string gzip(const std::string& bytes);
 std::string bzip2(const std::string& bytes);
 
+// One member of a tar archive: a ustar header of this type, and the content.
+std::string tar_member(const std::string& name, const std::string& content, char type);
+// The header, 512 bytes, with the checksum that it should have.
+std::string with_tar_checksum(std::string header);
+
 // A ustar archive of these files.
 std::string tar(const std::vector<std::pair<std::string, std::string>>& files);
 

@@ -1,7 +1,9 @@
-// Members of a tar archive in their order: ustar, GNU long names, pax paths.
+// The members of a tar archive in their order, read by libarchive: ustar, GNU and pax.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "datasets/input/stream.h"
 
@@ -10,34 +12,31 @@ namespace datasets {
 class TarReader {
  public:
   struct Member {
-    std::string path;
-    uint64_t bytes = 0;
+    std::string path;   // the bytes that the archive has, or UTF-8 where it names another encoding
     bool file = false;  // a regular file; directories and links have no content
   };
 
-  explicit TarReader(std::unique_ptr<BufferedStream> archive) : archive_(std::move(archive)) {}
+  explicit TarReader(std::unique_ptr<BufferedStream> archive);
+  ~TarReader();
 
-  // Steps over what is left of the current member. nullopt at the end of the
-  // archive. Throws StreamError where a header is damaged or the archive is cut,
-  // once; then, as after a failed read of a member, it has ended.
+  // Steps over what is left of the current member. Returns nullopt at the end
+  // of the archive. Throws StreamError once, where a header is damaged or the
+  // archive is cut short; after that, or after a failed read of a member, the
+  // archive has ended.
   std::optional<Member> next();
 
   // The current member's content; valid until next() and while the reader lives.
   std::unique_ptr<Stream> content();
 
-  // Do these bytes (512 of them) begin a tar archive?
+  // Tells whether these bytes, the first 512 of a file, claim to begin a tar
+  // archive. The first next() fails when they are damaged.
   static bool recognizes(base::BytesView head);
 
  private:
-  friend class TarContent;
-  size_t read(char* to, size_t bytes_max);
-  std::string read_text(uint64_t bytes);
-  void skip_rest();
+  struct Library;
+  class Content;
 
-  std::unique_ptr<BufferedStream> archive_;
-  uint64_t left_ = 0;     // bytes of the member not yet read
-  uint64_t padding_ = 0;  // to the next multiple of 512
-  bool broken_ = false;
+  std::unique_ptr<Library> library_;
 };
 
 }  // namespace datasets
