@@ -1,9 +1,10 @@
-# Finds a static library as scripts/bootstrap installs it, below PALIMPSEST_PREFIX, and makes NAME::NAME of it.
+# Finds what scripts/bootstrap installs below PALIMPSEST_PREFIX.
 #
-#   find_bootstrapped(NAME folder header library)
+#   bootstrapped_home(variable folder)              sets the variable to the folder's path
+#   find_bootstrapped(NAME folder header library)   finds a static library and makes NAME::NAME of it
 include(FindPackageHandleStandardArgs)
 
-macro(find_bootstrapped name folder header library)
+macro(bootstrapped_home variable folder)
   set(_prefix "$ENV{PALIMPSEST_PREFIX}")
   if(NOT _prefix)
     if(DEFINED ENV{XDG_CACHE_HOME})
@@ -12,7 +13,11 @@ macro(find_bootstrapped name folder header library)
       set(_prefix "$ENV{HOME}/.cache/palimpsest")
     endif()
   endif()
-  set(_home "${_prefix}/${folder}")
+  set(${variable} "${_prefix}/${folder}")
+endmacro()
+
+macro(find_bootstrapped name folder header library)
+  bootstrapped_home(_home ${folder})
   find_path(${name}_INCLUDE_DIR ${header} PATHS ${_home}/include NO_DEFAULT_PATH)
   find_library(${name}_LIBRARY NAMES ${library} PATHS ${_home}/lib NO_DEFAULT_PATH)
 

@@ -133,4 +133,11 @@ std::string tar(const std::vector<std::pair<std::string, std::string>>& files) {
   return out + std::string(1024, '\0');
 }
 
+std::string fetched_by(const std::string& html) {
+  for (const char* loads : {"src=", "<link", "@import", "url(", "fetch(", "XMLHttpRequest", "import("}) {
+    if (html.find(loads) != std::string::npos) return loads;
+  }
+  return {};
+}
+
 }  // namespace datasets::test

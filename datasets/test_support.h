@@ -45,4 +45,7 @@ std::string with_tar_checksum(std::string header);
 // A ustar archive of these files.
 std::string tar(const std::vector<std::pair<std::string, std::string>>& files);
 
+// What makes this page load something, for example "src="; empty where nothing does.
+std::string fetched_by(const std::string& html);
+
 }  // namespace datasets::test

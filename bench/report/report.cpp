@@ -9,6 +9,7 @@
 
 #include "bson/builder.h"
 #include "datasets/replay/progress.h"
+#include "datasets/report/page.h"
 #include "datasets/report/plot.h"
 #include "datasets/report/report.h"
 
@@ -157,7 +158,7 @@ std::vector<std::vector<std::string>> point_rows(const Plot& plot) {
 std::string html_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows,
                        const char* bad_cell = nullptr) {
   using datasets::report::escaped;
-  std::string out = "<table><tr>";
+  std::string out = "<table class=\"figures\"><tr>";
   for (const std::string& name : head) out += "<th>" + escaped(name) + "</th>";
   out += "</tr>";
   for (const auto& row : rows) {
@@ -258,10 +259,7 @@ std::string as_text(const Report& report) {
 
 std::string as_html(const Report& report) {
   using namespace datasets::report;
-  std::string out =
-      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>" +
-      escaped(report.title) + "</title><style>" + page_style + "</style><h1>" + escaped(report.title) +
-      "</h1><p class=\"about\">" + escaped(report.command) + "</p>";
+  std::string out = "<h1>" + escaped(report.title) + "</h1><p class=\"about\">" + escaped(report.command) + "</p>";
   std::vector<std::vector<std::string>> about;
   for (const auto& [name, value] : report.about) about.push_back({name, value});
   out += html_table({}, about);
@@ -278,8 +276,7 @@ std::string as_html(const Report& report) {
       std::vector<Curve> curves;
       for (const Series& series : plot.series) curves.push_back({series.name, series.points});
       out += "<p><b>" + escaped(plot.title) + "</b></p>" +
-             datasets::report::plot(curves,
-                                    {.x = plot.x, .y = plot.y, .log_x = plot.log_x, .say_x = number_text, .say_y = number_text});
+             datasets::report::plot(curves, {.x = {.label = plot.x, .log = plot.log_x}, .y = {.label = plot.y}});
     }
     for (const Table& table : figure.tables)
       out += (table.title.empty() ? "" : "<p><b>" + escaped(table.title) + "</b></p>") + html_table(table.columns, table.rows);
@@ -289,7 +286,7 @@ std::string as_html(const Report& report) {
     out += "<h2>What the paper says, and what this run says</h2>" +
            html_table({"figure", "claim", "measured", ""}, claim_rows(report), "does not hold here");
   }
-  return out + "</html>\n";
+  return page(report.title, out);
 }
 
 void write_all(const std::string& folder, const Report& report) {

@@ -1,5 +1,6 @@
 #include "datasets/replay/server_watch.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "bson/builder.h"
@@ -8,11 +9,19 @@
 
 namespace datasets::replay {
 namespace {
+
 constexpr size_t samples_max = 1000;
+constexpr double step_seconds_least = 0.02, step_seconds_most = 0.5;
+
+// The first second gives some fifty samples, the first minute some two hundred.
+double step_after(double seconds) {
+  return std::clamp(seconds / 50, step_seconds_least, step_seconds_most);
 }
 
-ServerWatch::ServerWatch(const std::string& uri, const Measured& measured, double step_seconds)
-    : measured_(measured), step_seconds_(step_seconds), thread_([this, uri] { work(uri); }) {}
+}  // namespace
+
+ServerWatch::ServerWatch(const std::string& uri, const Measured& measured)
+    : measured_(measured), thread_([this, uri] { work(uri); }) {}
 
 ServerWatch::~ServerWatch() {
   stop();
@@ -28,36 +37,46 @@ std::vector<Sample> ServerWatch::stop() {
   return std::move(samples_);
 }
 
-void ServerWatch::work(std::string uri) {
-  const auto begun = std::chrono::steady_clock::now();
+Sample ServerWatch::sample(Client& client, double seconds) const {
   bson::Builder builder;
   builder.append("serverStatus", 1);
-  const bson::Document status_command = builder.done();
+  Sample sample;
+  // A server without serverStatus still has a rate to plot.
+  if (const auto status = client.try_command("admin", builder.done())) {
+    sample.resident_bytes = bson::value_at(*status, "mem.resident").to_int64() * 1024 * 1024;
+    sample.stored_bytes = bson::value_at(*status, "dedup.storedBytes").to_int64();
+    sample.queued = bson::value_at(*status, "dedup.queue.records").to_int64();
+  }
+  sample.seconds = seconds;
+  sample.documents = measured_.documents.get();
+  sample.logical_bytes = measured_.logical_bytes.get();
+  return sample;
+}
+
+void ServerWatch::work(const std::string& uri) {
+  const auto begun = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); };
+  double thinned = 1;  // times the step, since samples were left out
   try {
     Client client(uri);
-    for (std::unique_lock lock(mutex_); !stop_;) {
-      lock.unlock();
-      Sample sample;
-      // A server without serverStatus still has a rate to plot.
-      if (const auto status = client.try_command("admin", status_command)) {
-        sample.resident_bytes = bson::value_at(*status, "mem.resident").to_int64() * 1024 * 1024;
-        sample.stored_bytes = bson::value_at(*status, "dedup.storedBytes").to_int64();
-        sample.queued = bson::value_at(*status, "dedup.queue.records").to_int64();
+    // The last sample is taken after the end was announced: the shortest load has two.
+    for (bool last = false; !last;) {
+      {
+        const std::lock_guard lock(mutex_);
+        last = stop_;
       }
-      sample.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-      sample.documents = measured_.documents.get();
-      sample.logical_bytes = measured_.logical_bytes.get();
-      lock.lock();
-      samples_.push_back(sample);
+      const double now = samples_.empty() ? 0 : seconds();
+      samples_.push_back(sample(client, now));
       if (samples_.size() == samples_max) {
         for (size_t i = 0; i < samples_max / 2; ++i) samples_[i] = samples_[2 * i];
         samples_.resize(samples_max / 2);
-        step_seconds_ *= 2;
+        thinned *= 2;
       }
-      stopping_.wait_for(lock, std::chrono::duration<double>(step_seconds_), [&] { return stop_; });
+      std::unique_lock lock(mutex_);
+      if (!last) stopping_.wait_for(lock, std::chrono::duration<double>(thinned * step_after(now)), [&] { return stop_; });
     }
   } catch (const ClientError&) {
-    // The load will meet the same error and say so.
+    // The load will meet the same error and report it.
   }
 }
 

@@ -1,4 +1,5 @@
-// Looks at serverStatus now and then while a load runs.
+// Samples serverStatus while a load runs: often at first, and then less and less, so that loads of a second and of a day have
+// a curve each.
 #pragma once
 
 #include <condition_variable>
@@ -20,23 +21,28 @@ struct Sample {
   int64_t queued = 0;        // records waiting to be encoded
 };
 
+class Client;
+
 class ServerWatch {
  public:
-  ServerWatch(const std::string& uri, const Measured& measured, double step_seconds = 0.5);
+  // Begins with a sample, for 0 seconds. `measured` must outlive the watch.
+  ServerWatch(const std::string& uri, const Measured& measured);
   ~ServerWatch();
 
-  // Ends the watch; the samples, at most a thousand however long it took.
+  // Takes a last sample and ends the watch. Returns the samples in order of
+  // time, at most a thousand however long it took; none when the server can't
+  // be reached.
   std::vector<Sample> stop();
 
  private:
-  void work(std::string uri);
+  void work(const std::string& uri);
+  Sample sample(Client& client, double seconds) const;
 
   const Measured& measured_;
-  double step_seconds_;
   std::mutex mutex_;
   std::condition_variable stopping_;
-  bool stop_ = false;
-  std::vector<Sample> samples_;
+  bool stop_ = false;            // under mutex_
+  std::vector<Sample> samples_;  // the thread's, until it has ended
   std::thread thread_;
 };
 

@@ -1,45 +1,54 @@
-// One page that needs nothing but itself: figures as tables, plots as SVG.
+// The replay report as a page: figures as tables, bars and plots.
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <functional>
+#include <tuple>
 
 #include "bson/path.h"
 #include "datasets/replay/progress.h"
 #include "datasets/report/figures.h"
+#include "datasets/report/page.h"
 #include "datasets/report/plot.h"
 #include "datasets/report/report.h"
 
 namespace datasets::report {
 namespace {
 
-std::vector<std::pair<double, double>> series(bson::DocumentView report, const char* field, bool rate) {
+// A report's samples of one field over time.
+std::vector<std::pair<double, double>> samples_of(bson::DocumentView report, const char* field) {
   std::vector<std::pair<double, double>> points;
   const bson::ValueView samples = bson::value_at(report, "samples");
   if (!samples.is_array()) return points;
-  double last_x = 0, last_y = 0;
   for (const bson::Element& sample : samples.as_document()) {
-    const double x = number(sample.as_document(), "seconds"), y = number(sample.as_document(), field);
-    if (!rate)
-      points.emplace_back(x, y);
-    else if (x - last_x > 0.05)
-      points.emplace_back(x, (y - last_y) / (x - last_x));
-    last_x = x;
-    last_y = y;
+    points.emplace_back(number(sample.as_document(), "seconds"), number(sample.as_document(), field));
   }
   return points;
 }
 
+// How fast the values grow: the mean over windows long enough that one batch more or less makes no peak.
+std::vector<std::pair<double, double>> growth_of(const std::vector<std::pair<double, double>>& points) {
+  std::vector<std::pair<double, double>> out;
+  if (points.empty()) return out;
+  const double window = std::max(0.05, points.back().first / 200);
+  auto [last_x, last_y] = std::pair(0.0, 0.0);
+  for (const auto& [x, y] : points) {
+    if (x - last_x < window) continue;
+    out.emplace_back(x, (y - last_y) / (x - last_x));
+    std::tie(last_x, last_y) = std::pair(x, y);
+  }
+  return out;
+}
+
 std::string plot_of(const std::string& title, bson::DocumentView report, const bson::Document* beside, const char* field,
-                    bool rate, const std::function<std::string(double)>& say) {
-  auto name = [](bson::DocumentView from, const char* otherwise) {
+                    bool growth, Unit unit) {
+  auto curve = [&](bson::DocumentView from, const char* otherwise) {
     const std::string label = text(from, "label");
-    return label.empty() ? std::string(otherwise) : label;
+    const auto points = samples_of(from, field);
+    return Curve{label.empty() ? std::string(otherwise) : label, growth ? growth_of(points) : points};
   };
-  std::vector<Curve> curves{{name(report, "this run"), series(report, field, rate)}};
-  if (beside) curves.push_back({name(*beside, "the other"), series(*beside, field, rate)});
-  const std::string drawn =
-      plot(curves, {.say_x = [](double seconds) { return fmt::format("{:.3g} s", seconds); }, .say_y = say});
+  std::vector<Curve> curves{curve(report, "this run")};
+  if (beside) curves.push_back(curve(*beside, "the other"));
+  const std::string drawn = plot(curves, {.x = {.unit = Unit::seconds}, .y = {.unit = unit}});
   return drawn.empty() ? drawn : "<h2>" + escaped(title) + "</h2>" + drawn;
 }
 
@@ -98,7 +107,7 @@ std::string card(const std::string& value, const std::string& name) {
 std::string tables(bson::DocumentView report, const bson::Document* beside) {
   std::string out;
   for (const Section& section : sections(report, beside)) {
-    out += "<h2>" + escaped(section.title) + "</h2><table>";
+    out += "<h2>" + escaped(section.title) + "</h2><table class=\"figures\">";
     if (beside) {
       out += "<tr><th></th><th>" + escaped(text(report, "label")) + "</th><th>" + escaped(text(*beside, "label")) +
              "</th><th></th></tr>";
@@ -119,11 +128,7 @@ std::string as_html(bson::DocumentView report, const bson::Document* beside) {
   using replay::bytes_text;
   using replay::grouped;
   auto count = [&](const char* path) { return grouped(static_cast<uint64_t>(std::max(0.0, number(report, path)))); };
-  std::string out =
-      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width\"><title>Replay report</title><style>";
-  out += page_style;
-  out += "</style><h1>Replay of " + escaped(text(report, "source")) + "</h1>";
+  std::string out = "<h1>Replay of " + escaped(text(report, "source")) + "</h1>";
   out += "<p class=\"about\">" + escaped(text(report, "kind")) + ", " + escaped(text(report, "order")) + " order, trace " +
          escaped(text(report, "trace")) + "</p>";
   out += "<div class=\"cards\">" + card(count("documents"), "documents") + card(count("verified"), "read back byte for byte") +
@@ -131,15 +136,14 @@ std::string as_html(bson::DocumentView report, const bson::Document* beside) {
          card(fmt::format("{:.1f}x", number(report, "ratios.file")), "smaller") +
          card(count("insertsPerSecond"), "inserts a second") + "</div>";
   out += size_bars(report, beside);
-  const auto say_count = [](double value) { return grouped(static_cast<uint64_t>(std::max(0.0, value))); };
-  out += plot_of("Inserts a second", report, beside, "documents", true, say_count);
+  out += plot_of("Inserts a second", report, beside, "documents", true, Unit::number);
   out += latency_bars(report, beside);
-  out += plot_of("Resident memory of the server", report, beside, "residentBytes", false, bytes_text);
-  out += plot_of("Stored bytes", report, beside, "storedBytes", false, bytes_text);
-  out += plot_of("Records waiting to be encoded", report, nullptr, "queued", false, say_count);
+  out += plot_of("Resident memory of the server", report, beside, "residentBytes", false, Unit::bytes);
+  out += plot_of("Stored bytes", report, beside, "storedBytes", false, Unit::bytes);
+  out += plot_of("Records waiting to be encoded", report, nullptr, "queued", false, Unit::number);
   out += hops_bars(report);
   out += tables(report, beside);
-  return out + "</html>\n";
+  return page("Replay report", out);
 }
 
 }  // namespace datasets::report

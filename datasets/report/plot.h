@@ -1,17 +1,12 @@
-// What report pages are drawn with: SVG bars and curves, a style, escaping. No
-// script and nothing fetched, so that a page needs nothing but itself.
+// Bars and curves of a report page, as pieces of HTML. Bars are drawn by the page's style; curves are JSON that the page's
+// script (page/plots.js) draws.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace datasets::report {
-
-extern const char* const page_style;  // CSS
-
-std::string escaped(const std::string& text);
 
 struct Bar {
   std::string name;
@@ -28,15 +23,20 @@ struct Curve {
   std::vector<std::pair<double, double>> points;
 };
 
-using Say = std::function<std::string(double)>;  // how an axis writes a number
+// How an axis writes its numbers.
+enum class Unit { number, seconds, bytes };
 
-struct Axes {
-  std::string x = {}, y = {};  // what they show; may be empty
-  bool log_x = false;          // decades; x > 0
-  Say say_x = {}, say_y = {};  // empty: three digits
+struct Axis {
+  std::string label = {};  // what the axis shows; may be empty
+  Unit unit = Unit::number;
+  bool log = false;  // decades, without the points that have none; only for x
 };
 
-// Curves over x, y from zero. Empty where there is nothing to show.
+struct Axes {
+  Axis x = {}, y = {};
+};
+
+// Curves over x; both axes begin at zero, unless x is logarithmic. Empty where no point has a value above zero.
 std::string plot(const std::vector<Curve>& curves, const Axes& axes);
 
 }  // namespace datasets::report
