@@ -1,7 +1,6 @@
 """Branches as clients see them: names with an `@`, and every command on them."""
 import random
 import threading
-import time
 
 import pymongo
 import pytest
@@ -10,6 +9,7 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from tests.branches.conftest import by_id, check_collection, fails, log_of
 from tests.support.palimpsest import Server
+from tests.support.waiting import wait_until
 
 ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, BAD_VALUE, QUERY_PLAN_KILLED, MAX_TIME_MS_EXPIRED = 20, 26, 48, 2, 175, 50
 
@@ -370,10 +370,7 @@ def test_branches_survive_the_process(tmp_path):
             server.start()
             assert server.client()["shop"].list_collection_names() == []
             left = lambda: [one.name for one in (tmp_path / ended).glob("versions-*") if one.name != "versions-databases.wt"]
-            end = time.monotonic() + 20
-            while left() and time.monotonic() < end:
-                time.sleep(0.05)
-            assert not left()
+            wait_until(lambda: not left(), left)
 
 
 def test_commits_and_what_they_show(shop):

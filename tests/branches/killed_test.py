@@ -2,7 +2,6 @@
 import random
 import threading
 
-import pymongo
 from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.branches.conftest import check_collection
@@ -13,7 +12,7 @@ ROUNDS = 3
 
 class Client:
     def __init__(self, server):
-        self.client = pymongo.MongoClient(server.uri, serverSelectionTimeoutMS=500, retryWrites=False, retryReads=False)
+        self.client = server.client_until_killed()
 
     def __getitem__(self, ref):
         return self.client["shop" if ref == "main" else f"shop@{ref}"]

@@ -6,11 +6,11 @@ import signal
 import threading
 import time
 
-import pymongo
 import pytest
 from pymongo.errors import PyMongoError
 
 from tests.support.palimpsest import Server
+from tests.support.waiting import wait_until
 
 
 class Workload:
@@ -27,8 +27,7 @@ class Workload:
     def write(self, writer):
         generator = random.Random(self.seed * 100 + writer)
         words = [f"w{generator.randrange(10**6)}" for _ in range(400)]
-        # Closing a client whose server is gone waits as long as selecting one.
-        client = self.server.client(retryWrites=False, serverSelectionTimeoutMS=500)
+        client = self.server.client_until_killed()
         done, count = self.acknowledged[writer], 0
         pages = client.crash.pages
         while not self.stop.is_set():
@@ -54,8 +53,10 @@ class Workload:
         client.close()
 
     def run(self, seconds):
+        """Kills the server when some writes were acknowledged, so many seconds later."""
         threads = [threading.Thread(target=self.write, args=(writer,)) for writer in range(4)]
         [thread.start() for thread in threads]
+        wait_until(lambda: sum(map(len, self.acknowledged)) > 40)
         time.sleep(seconds)
         self.server.kill()
         self.stop.set()
@@ -89,7 +90,7 @@ def test_what_was_acknowledged_survives_kill(seed):
             client.crash.pages.drop()
             client.crash.pages.create_index("text", name="t", sparse=True) if seed % 2 else None
             client.close()
-            workload.run(random.Random(seed + round_number).uniform(0.5, 2.0))
+            workload.run(random.Random(seed + round_number).uniform(0.3, 1.8))
             server.start()
             client = server.client()
             total += workload.check(client)
@@ -118,7 +119,7 @@ def test_a_second_server_on_the_same_directory_is_refused():
     with Server() as server:
         second = Server(dbpath=server.dbpath)
         second.start(wait=False)
-        assert second.process.wait(30) == 100
+        assert second.ended() == 100
         assert "DBPathInUse" in second.tail()
         assert server.client().admin.command("ping")["ok"] == 1
         shutil.rmtree(second.directory, ignore_errors=True)
@@ -131,7 +132,7 @@ def test_a_directory_of_another_version_is_refused():
         marker = server.dbpath / "palimpsest.json"
         marker.write_text(re.sub(r'"version": \d+', '"version": 999', marker.read_text()))
         server.start(wait=False)
-        assert server.process.wait(30) not in (0, -signal.SIGSEGV, -signal.SIGABRT)
+        assert server.ended() not in (0, -signal.SIGSEGV, -signal.SIGABRT)
         assert "999" in server.tail()
 
 
@@ -141,4 +142,4 @@ def test_a_foreign_directory_is_refused():
         server.stop()
         (server.dbpath / "palimpsest.json").unlink()
         server.start(wait=False)
-        assert server.process.wait(30) not in (0, -signal.SIGSEGV, -signal.SIGABRT)
+        assert server.ended() not in (0, -signal.SIGSEGV, -signal.SIGABRT)

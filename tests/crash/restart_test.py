@@ -8,6 +8,7 @@ import pymongo
 import pytest
 
 from tests.support.palimpsest import Server
+from tests.support.waiting import wait_until
 
 PARAMETERS = ("--setParameter", "enableTestCommands=1")
 
@@ -21,17 +22,16 @@ def restart(server, reason="a test", forked=False):
     with server.client() as client:
         before = image(client)
         client.admin.command("restartInPlace", reason=reason)
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
+
+    def new_image():
         assert forked or server.process.poll() is None, server.tail()
         try:
             with server.client(serverSelectionTimeoutMS=500) as client:
-                if image(client) != before:
-                    return
+                return image(client) != before
         except pymongo.errors.PyMongoError:
-            pass
-        time.sleep(0.02)
-    raise AssertionError(f"no new image:\n{server.tail()}")
+            return False
+
+    wait_until(new_image, lambda: f"no new image:\n{server.tail()}")
 
 
 def test_the_same_process_serves_its_data_again_and_ends_in_order():
@@ -63,8 +63,7 @@ def test_a_log_file_is_gone_on_with_and_nothing_leaks():
         first = len(os.listdir(f"/proc/{server.process.pid}/fd"))
         for _ in range(3):
             restart(server)
-        time.sleep(0.3)
-        assert len(os.listdir(f"/proc/{server.process.pid}/fd")) <= first + 2
+        wait_until(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) <= first + 2)
         assert log.read_text().count("Waiting for connections") == 5
         assert len(list(log.parent.glob("mongod.log*"))) == 1
         assert server.stop() == 0
@@ -76,7 +75,7 @@ def test_a_server_that_wants_to_start_anew_for_ever_ends_and_says_why():
             restart(server)
         with server.client() as client:
             client.admin.command("restartInPlace")
-        assert server.process.wait(30) == 100
+        assert server.ended() == 100
         assert "started anew 5 times within 60 s" in server.tail()
         assert (server.dbpath / "mongod.lock").read_text() == ""
 
@@ -88,7 +87,7 @@ def test_told_to_end_while_it_starts_anew_it_ends(delay):
             client.admin.command("restartInPlace")
         time.sleep(delay)
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(30) == 0
+        assert server.ended() == 0
 
 
 def test_in_the_background_it_stays_there():
@@ -96,7 +95,7 @@ def test_in_the_background_it_stays_there():
         assert server.stop() == 0
         server.arguments = [*PARAMETERS, "--fork", "--logpath", str(server.directory / "fork.log")]
         server.start(wait=False)
-        assert server.process.wait(30) == 0
+        assert server.ended() == 0
         pid = int((server.dbpath / "mongod.lock").read_text())
         try:
             with server.client() as client:
@@ -107,10 +106,7 @@ def test_in_the_background_it_stays_there():
                 assert client.t.c.count_documents({}) == 1
         finally:
             os.kill(pid, signal.SIGTERM)
-        end = time.monotonic() + 30
-        while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < end:
-            time.sleep(0.05)
-        assert not pathlib.Path(f"/proc/{pid}").exists()
+        wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists())
 
 
 def test_without_test_commands_there_is_no_such_command():

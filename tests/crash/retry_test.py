@@ -5,11 +5,11 @@ import time
 import uuid
 
 import bson
-import pymongo
 import pytest
 
 from tests.drivers.replica_set_test import direct, raw
 from tests.support.palimpsest import Server
+from tests.support.waiting import wait_until
 
 
 class Writer(threading.Thread):
@@ -74,7 +74,8 @@ def test_a_write_cut_off_by_kill_is_sent_again_and_runs_once(seed):
                     fresh.append(new)
                 writers = fresh
             [w.start() for w in writers]
-            time.sleep(random.Random(seed * 10 + round_number).uniform(0.3, 1.2))
+            wait_until(lambda: sum(w.answered for w in writers) > 20 * (round_number + 1))
+            time.sleep(random.Random(seed * 10 + round_number).uniform(0.2, 1.1))
             server.kill()
             [w.join() for w in writers]
             server.start()
@@ -95,10 +96,7 @@ def test_a_write_cut_off_by_kill_is_sent_again_and_runs_once(seed):
 
 
 def wait_for_primary(server):
-    deadline = time.monotonic() + 20
-    while not raw(server.port, {"hello": 1, "$db": "admin"})["isWritablePrimary"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: raw(server.port, {"hello": 1, "$db": "admin"})["isWritablePrimary"], server.tail)
 
 
 def check(server, writers):

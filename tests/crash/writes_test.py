@@ -10,6 +10,7 @@ from pymongo.write_concern import WriteConcern
 
 from tests.support.palimpsest import Server
 from tests.support.revisions import words
+from tests.support.waiting import wait_until
 
 CONCERNS = [WriteConcern(w=1, j=True), WriteConcern()]  # the default: what a stand-alone server acknowledges is in the log
 GROUPS = 4
@@ -19,10 +20,10 @@ CAPPED_BYTES = 1 << 20
 class Writer(threading.Thread):
     """Documents of its own. `expected` is what was acknowledged; `unclear` what a document may be instead, by the statement without an answer."""
 
-    def __init__(self, server, number, expected):
+    def __init__(self, server, number, expected, seed):
         super().__init__()
         self.server, self.number, self.expected = server, number, expected
-        self.random = random.Random(time.time_ns() + number)
+        self.random = random.Random(seed)
         self.unclear = {}     # _id -> document or None
         self.answered = 0
         self.failures = []
@@ -87,7 +88,7 @@ class Writer(threading.Thread):
 
     def run(self):
         concern = CONCERNS[self.number % len(CONCERNS)]
-        with self.server.client(retryWrites=False, serverSelectionTimeoutMS=500) as client:
+        with self.server.client_until_killed() as client:
             pages = client.crash.get_collection("pages", write_concern=concern)
             try:
                 while True:
@@ -105,7 +106,7 @@ class CappedWriter(threading.Thread):
 
     def run(self):
         generator = random.Random(self.acknowledged)
-        with self.server.client(retryWrites=False, serverSelectionTimeoutMS=500) as client:
+        with self.server.client_until_killed() as client:
             try:
                 while True:
                     client.crash.capped.insert_one({"_id": self.acknowledged + 1, "text": words(generator, 3000)})
@@ -123,7 +124,7 @@ class IndexBuilder(threading.Thread):
         self.built = 0
 
     def run(self):
-        with self.server.client(retryWrites=False, serverSelectionTimeoutMS=500) as client:
+        with self.server.client_until_killed() as client:
             try:
                 while True:
                     for keys, name in (([("group", 1), ("n", -1)], "group"), ([("text", 1)], "text")):
@@ -178,11 +179,12 @@ def test_writes_of_every_kind_survive_kill_as_acknowledged(seed):
             client.crash.pages.drop_index("writer_1")
         expected, counted, answered, built = [{} for _ in range(4)], 0, 0, 0
         for _ in range(4):
-            writers = [Writer(server, number, expected[number]) for number in range(4)]
+            writers = [Writer(server, number, expected[number], generator.getrandbits(40)) for number in range(4)]
             capped, builder = CappedWriter(server, counted), IndexBuilder(server)
             threads = [*writers, capped, builder]
             [thread.start() for thread in threads]
-            time.sleep(generator.uniform(1, 3))
+            wait_until(lambda: sum(writer.answered for writer in writers) > 20 and builder.built > 0 and capped.acknowledged > counted + 3)
+            time.sleep(generator.uniform(0.5, 2.5))
             server.kill()
             [thread.join() for thread in threads]
             server.start()

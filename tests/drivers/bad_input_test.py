@@ -1,5 +1,4 @@
 """Bytes nobody should send, and a disk that fills up: a clear error each, the server up, nothing lost."""
-import os
 import random
 import socket
 import struct
@@ -138,7 +137,7 @@ def test_a_full_disk_refuses_and_keeps_what_was_acknowledged(tmp_path):
             acknowledged = 0
             with pytest.raises(PyMongoError) as error:
                 for number in range(5000):
-                    client.full.c.insert_one({"_id": number, "noise": os.urandom(200_000)})
+                    client.full.c.insert_one({"_id": number, "noise": random.randbytes(200_000)})
                     acknowledged += 1
             assert getattr(error.value, "code", None) == 14031, error.value
             assert small.running()

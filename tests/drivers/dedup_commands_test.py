@@ -1,13 +1,13 @@
 """What dedup tells about itself, with real documents: chains, advice, explain, counters."""
 import random
 import threading
-import time
 
 import pytest
 from pymongo.errors import ExecutionTimeout, OperationFailure
 
 from tests.support.palimpsest import Server
 from tests.support.revisions import revisions, settle, words
+from tests.support.waiting import wait_until
 
 
 def chain(db, name, key, **options):
@@ -70,12 +70,11 @@ def test_a_source_that_was_taken_for_being_cached_is_said_to_be():
         settle(client)
         for name in names:
             client[name].c.insert_one({"_id": 3, "text": text})
-        cached, end = 0, time.monotonic() + 30
-        while cached < 9 and time.monotonic() < end:
-            found = [chain(client[name], "c", 2)["document"] for name in names]
-            cached = sum(one.get("base", {}).get("why", {}).get("choice") == "cached" for one in found)
-            time.sleep(0.1)
-        assert cached >= 9, found
+
+        def found():
+            return [chain(client[name], "c", 2)["document"] for name in names]
+
+        wait_until(lambda: sum(one.get("base", {}).get("why", {}).get("choice") == "cached" for one in found()) >= 9, found, pause=0.1)
 
 
 def test_the_asked_document_and_what_a_read_of_it_takes_agree(db):
@@ -172,12 +171,14 @@ def test_advice_can_be_stopped(db):
 
     asking = threading.Thread(target=ask)
     asking.start()
-    end = time.monotonic() + 30
-    while not failed and time.monotonic() < end:
+
+    def killed():
         for operation in db.client.admin.command("currentOp")["inprog"]:
             if "dedupAdvise" in operation.get("command", {}):
                 db.client.admin.command("killOp", op=operation["opid"])
-        time.sleep(0.005)
+        return failed
+
+    wait_until(killed, pause=0.005)
     asking.join()
     assert failed[0].code == 11601
 
@@ -229,9 +230,6 @@ def test_a_shorter_pause_of_the_ttl_monitor_counts_at_once(db):
     before = admin.command("setParameter", 1, ttlMonitorSleepSecs=1)["was"]
     try:
         start = passes()
-        deadline = time.monotonic() + 20
-        while passes() == start:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        wait_until(lambda: passes() > start, pause=0.1)
     finally:
         admin.command("setParameter", 1, ttlMonitorSleepSecs=before)

@@ -1,11 +1,10 @@
 """How members of a replica set see each other, and who is let into one."""
-import time
-
 import bson
 import pymongo
 import pytest
 
 from tests.support.palimpsest import Server
+from tests.support.waiting import wait_until
 
 SET = ("--replSet", "rs")
 OTHER = {"_id", "name", "health", "state", "stateStr", "uptime", "optime", "optimeDurable", "optimeDate", "optimeDurableDate", "lastAppliedWallTime",
@@ -34,26 +33,21 @@ def status(server):
         return client.admin.command("replSetGetStatus")
 
 
-def wait_states(server, wanted, seconds=40):
-    """Until the members are in these states in the eyes of `server`; its status."""
-    end, seen = time.monotonic() + seconds, None
-    while time.monotonic() < end:
+def wait_states(server, wanted):
+    """Waits until the members are in these states in the eyes of `server`. Returns its status."""
+    seen = None
+
+    def there():
+        nonlocal seen
         try:
             now = status(server)
             seen = [member["stateStr"] for member in now["members"]]
-            if sorted(seen) == sorted(wanted):
-                return now
+            return now if sorted(seen) == sorted(wanted) else None
         except pymongo.errors.PyMongoError as error:
             seen = error
-        time.sleep(0.1)
-    raise AssertionError(f"{seen} instead of {wanted}\n{server.tail()}")
+            return None
 
-
-def until(holds, seconds=20):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    return wait_until(there, lambda: f"{seen} instead of {wanted}\n{server.tail()}", pause=0.1)
 
 
 def refusal(server, document):
@@ -81,12 +75,12 @@ def test_the_status_of_three_members_from_each_ones_view(three):
             assert set(member) == fields
             assert member["health"] == 1 and member["configVersion"] == 1
         source = ("", -1) if server is three[0] else (host(three[0]), 0)
-        until(lambda: (now := status(server)) and (now["syncSourceHost"], now["syncSourceId"]) == source)
+        wait_until(lambda: (now := status(server)) and (now["syncSourceHost"], now["syncSourceId"]) == source)
 
     # The optimes follow, which is what printSecondaryReplicationInfo shows the lag from.
     with direct(three[0]) as client:
         client.t.c.insert_one({"a": 1})
-    until(lambda: len({(member["optime"]["ts"], member.get("optimeDurable", member["optime"])["ts"], member["optimeDate"])
+    wait_until(lambda: len({(member["optime"]["ts"], member.get("optimeDurable", member["optime"])["ts"], member["optimeDate"])
                        for member in status(three[0])["members"]}) == 1)
 
     three[2].kill()

@@ -5,11 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 
 from tests.support.palimpsest import ROOT, Server
+from tests.support.waiting import wait_until
 
 SHELL = ROOT / "build" / "mongosh" / "node_modules" / ".bin" / "mongosh"
 
@@ -104,10 +104,11 @@ def test_members_are_added_looked_at_and_removed():
     with Server("--replSet", "rs0") as one, Server("--replSet", "rs0") as two, Server("--replSet", "rs0") as three:
         hosts = [f"127.0.0.1:{server.port}" for server in (one, two, three)]
 
-        def states(wanted, seconds=40):
-            end = time.monotonic() + seconds
-            while (seen := shell(one, "rs.status().members.map(m => m.stateStr)", direct)) != wanted:
-                assert time.monotonic() < end, f"{seen}\n{one.tail()}"
+        def states(wanted):
+            def seen():
+                return shell(one, "rs.status().members.map(m => m.stateStr)", direct)
+
+            wait_until(lambda: seen() == wanted, lambda: f"{seen()}\n{one.tail()}")
 
         shell(one, f"rs.initiate({{_id: 'rs0', members: [{{_id: 0, host: '{hosts[0]}'}}]}})", direct)
         states(["PRIMARY"])

@@ -10,6 +10,8 @@ import pytest
 from pymongo import ASCENDING, DESCENDING, DeleteOne, InsertOne, ReplaceOne, UpdateMany, UpdateOne
 from pymongo.errors import BulkWriteError, CollectionInvalid, DuplicateKeyError, ExecutionTimeout, OperationFailure
 
+from tests.support.revisions import settle
+
 
 def test_the_driver_takes_it_for_a_standalone(server):
     client = server.client()
@@ -262,11 +264,7 @@ def test_similar_documents_cost_almost_nothing(server):
             text[generator.randrange(len(text))] = generator.choice(words)
         originals[version] = " ".join(text)
         client.revisions.pages.insert_one({"_id": version, "text": originals[version]})
-    for _ in range(600):
-        dedup = client.admin.command("serverStatus")["dedup"]
-        if dedup["queue"]["records"] == 0 and dedup["writeBack"]["records"] == 0:
-            break
-        threading.Event().wait(0.1)
+    settle(client)
     stats = client.revisions.command("collStats", "pages")["dedup"]
     assert stats["logicalBytes"] > 10 * stats["storedBytes"], stats
     assert {d["_id"]: d["text"] for d in client.revisions.pages.find()} == originals

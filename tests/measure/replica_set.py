@@ -87,10 +87,10 @@ def faults(count, seed):
                         time.sleep(pause)
                         network.heal()
                     if dice.random() < 0.5:  # else the next one comes on top
-                        three.wait_settled(seconds=60)
+                        three.wait_settled()
                     if (number + 1) % 10 == 0:
                         print(f"{number + 1} faults, {len(load.acknowledged)} writes, longest gap {load.gap:.1f} s", file=sys.stderr, flush=True)
-                three.wait_settled(seconds=60)
+                three.wait_settled()
             seconds = time.monotonic() - began
             three.check_nobody_failed()
             three.check_same()

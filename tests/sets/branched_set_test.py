@@ -13,6 +13,7 @@ from pymongo.write_concern import WriteConcern
 
 from tests.support.palimpsest import Server
 from tests.support.replica_set import SCALE, Member
+from tests.support.waiting import DEADLINE, wait_until
 
 
 def named(name, ref):
@@ -342,16 +343,14 @@ def test_what_the_primary_sweeps_and_purges_is_gone_everywhere(three):
     for round in range(6):
         dev.c.update_many({}, {"$inc": {"n": 100}})
         dev.command("commit", 1, message=f"more {round}")
-    while "sweep" not in entries_of(client, "gone", since):
-        time.sleep(0.1)
+    wait_until(lambda: "sweep" in entries_of(client, "gone", since), three.tails, pause=0.1)
     for member in three.members:
         member.command("setParameter", 1, branchSweepSleepSecs=3600)
     check_same(three, "gone")
     assert dev.command({"purge": "c", "id": 7})["versions"] > 2
     for member in three.members:
         for ref in ("gone", "gone@dev", "gone@kept"):
-            while member.direct[ref].c.find_one({"_id": 7}):
-                time.sleep(0.02)
+            wait_until(lambda: member.direct[ref].c.find_one({"_id": 7}) is None, member.tail)
     check_same(three, "gone")
     # And after that they go on alike.
     dev.c.insert_one({"_id": 7, "n": "again"})
@@ -473,11 +472,16 @@ class Histories:
     def __exit__(self, *error):
         self._over.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(DEADLINE)
+
+    def wait_for_more(self, count=5):
+        """Waits until so many more commits were acknowledged."""
+        enough = len(self.commits) + count
+        wait_until(lambda: len(self.commits) >= enough, lambda: f"{self.errors[:3]}\n{self.members.tails()}")
 
     def _go(self, number):
         own = random.Random(random.getrandbits(40))
-        with pymongo.MongoClient(self.members.uri, serverSelectionTimeoutMS=20000, heartbeatFrequencyMS=500, socketTimeoutMS=10000) as client:
+        with pymongo.MongoClient(self.members.uri, serverSelectionTimeoutMS=DEADLINE * 1000, heartbeatFrequencyMS=500, socketTimeoutMS=30000) as client:
             while not self._over.is_set():
                 try:
                     self._step(client, number, own)
@@ -533,13 +537,13 @@ def test_primaries_are_killed_while_histories_are_made(three):
     client.killed.command("createBranch", "dev")
     with Histories(three, "killed", 4) as histories:
         for round in range(int(3 * SCALE)):
-            time.sleep(1.5)
+            histories.wait_for_more()
             victim = three.primary() if round % 3 != 2 else three.secondaries()[0]
             victim.kill()
-            time.sleep(2.5)
+            histories.wait_for_more()  # the others go on
             victim.start()
             three.wait_settled()
-        time.sleep(0.5)
+        histories.wait_for_more()
     assert not histories.errors, histories.errors[:3]
     said = check_same(three, "killed")
     assert len(histories.commits) > 10
@@ -583,15 +587,13 @@ def test_concerns_hold_for_branches(three):
     for _ in range(3):
         assert three.primary().direct["concerns@dev"].command(statement)["n"] == 1
     assert client["concerns@dev"].c.find_one({"_id": 2})["n"] == 1
-    held = three.secondaries()
-    for member in held:
-        member.hold()
+    held = three.secondaries()[0]
+    held.hold()  # the other two are a majority, and keep their primary
     try:
-        late = three.primary().direct.concerns.command("createTag", "late", writeConcern={"w": 2, "wtimeout": 100})
+        late = three.primary().direct.concerns.command("createTag", "late", writeConcern={"w": 3, "wtimeout": 100})
         assert late.get("writeConcernError", {}).get("code") == 64, late
     finally:
-        for member in held:
-            member.let_go()
+        held.let_go()
     three.wait_settled()
     check_same(three, "concerns")
 
@@ -604,8 +606,7 @@ def test_a_server_with_branches_becomes_a_set_and_one_again(tmp_path):
         assert server.stop() == 0
     with Member(dbpath=tmp_path) as member, Member() as other:
         member.command("replSetInitiate", {"_id": "rs0", "members": [{"_id": 0, "host": member.name}, {"_id": 1, "host": other.name}]})
-        while [member.state(), other.state()] != ["PRIMARY", "SECONDARY"]:
-            time.sleep(0.05)
+        wait_until(lambda: [member.state(), other.state()] == ["PRIMARY", "SECONDARY"], member.tail)
         assert refs_of(member.direct, "shop") == before
         member.direct["shop@here"].command("commit", 1)
         member.direct["shop"].command("merge", "here", resolve="theirs", writeConcern={"w": 2})

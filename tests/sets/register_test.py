@@ -10,6 +10,7 @@ from pymongo.read_concern import ReadConcern
 
 from tests.support.linearizability import INFINITY, Operation, linearizable
 from tests.support.replica_set import SCALE, ReplicaSet
+from tests.support.waiting import DEADLINE, wait_until
 
 
 def test_the_checker_tells_good_histories_from_bad_ones():
@@ -35,6 +36,7 @@ class Registers:
         self.set = replica_set
         self.history = {}
         self.added, self.seen = [], []      # of the growing set: (value, acknowledged at); (begun, contents)
+        self.answered = 0
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._key = 0
@@ -47,7 +49,12 @@ class Registers:
 
     def __exit__(self, *error):
         self._stop.set()
-        [thread.join(60) for thread in self._threads]
+        [thread.join(DEADLINE) for thread in self._threads]
+
+    def wait_for_more(self, count=20):
+        """Waits until so many more operations were answered."""
+        enough = self.answered + count
+        wait_until(lambda: self.answered >= enough, self.set.tails)
 
     def _next_key(self):
         with self._lock:
@@ -78,6 +85,7 @@ class Registers:
                     else:
                         contents = {d["_id"] for d in grown.find({}, {"_id": 1}).batch_size(1_000_000)}
                         self.seen.append((called, contents))
+                    self.answered += 1
                     continue
                 if kind == "read":
                     found = registers.find_one({"_id": key})
@@ -94,6 +102,7 @@ class Registers:
                     changed = registers.find_one_and_update({"_id": key, "v": expected}, {"$set": {"v": mine}}, return_document=ReturnDocument.AFTER)
                     operation = ("cas", mine, expected, changed is not None)
                 returned = time.monotonic()
+                self.answered += 1
             except PyMongoError:
                 if kind in ("read", "grow") or (kind == "cas" and expected is None):
                     continue
@@ -115,12 +124,12 @@ def test_one_order_explains_what_clients_saw_through_faults():
     with ReplicaSet(3) as three:
         with Registers(three) as registers:
             for fault in range(int(3 * SCALE)):
-                time.sleep(1)
+                registers.wait_for_more()
                 primary = three.primary()
                 kind = ["hold", "kill", "step"][fault % 3]
                 if kind == "kill":
                     primary.kill()
-                    time.sleep(1.5 + dice.random())
+                    time.sleep(1.5 + dice.random())  # the others may elect another, or not yet
                     primary.start()
                 elif kind == "hold":
                     primary.hold()
@@ -132,8 +141,7 @@ def test_one_order_explains_what_clients_saw_through_faults():
                     except PyMongoError:
                         pass  # nobody could take over just now
             three.wait_settled()
-            time.sleep(0.5)
+            wait_until(lambda: len(registers.history) > 3 and len(registers.added) > 10 and registers.seen, three.tails)
         registers.check()
-        assert len(registers.history) > 3 and len(registers.added) > 10 and registers.seen
         three.check_same()
         three.check_nobody_failed()

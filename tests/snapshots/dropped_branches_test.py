@@ -1,11 +1,10 @@
 """Databases that had branches, once they are dropped: snapshots go on showing what they did, until they are dropped too."""
-import time
-
 import pymongo
 
 from tests.branches.conftest import by_id, fails
 from tests.snapshots.conftest import Shop, snapshots
 from tests.support.palimpsest import Server
+from tests.support.waiting import wait_until
 
 NAMESPACE_NOT_FOUND, ILLEGAL_OPERATION = 26, 20
 
@@ -52,10 +51,7 @@ def files(server):
 
 
 def wait_for_files(server, due):
-    deadline = time.monotonic() + 60
-    while files(server) != due:
-        assert time.monotonic() < deadline, files(server) ^ due
-        time.sleep(0.1)
+    wait_until(lambda: files(server) == due, lambda: files(server) ^ due, pause=0.1)
 
 
 def test_what_was_dropped_is_shown_until_its_snapshots_are_dropped():

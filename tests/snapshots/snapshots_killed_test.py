@@ -6,6 +6,7 @@ import pymongo
 from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.support.palimpsest import Server
+from tests.support.waiting import wait_until
 
 ROUNDS = 4
 
@@ -14,10 +15,10 @@ def contents(database):
     return {one["_id"]: one for one in database.c.find()}
 
 
-def work(uri, seed, state, stop):
+def work(server, seed, state, stop):
     """One document collection, one writer: `state` is what was acknowledged, and what may have happened beyond it."""
     draw = random.Random(seed)
-    client = pymongo.MongoClient(uri, serverSelectionTimeoutMS=500, retryWrites=False, retryReads=False)
+    client = server.client_until_killed()
     try:
         while not stop.is_set():
             key, kind = draw.randrange(80), draw.randrange(20)
@@ -52,9 +53,10 @@ def test_killed_in_the_middle():
         state = {"now": {}, "maybe": {}, "snapshots": {}}
         for round in range(ROUNDS):
             stop = threading.Event()
-            thread = threading.Thread(target=work, args=(server.uri, round, state, stop))
+            thread = threading.Thread(target=work, args=(server, round, state, stop))
             thread.start()
-            thread.join(2 + round / 2)
+            wait_until(lambda: len(state["snapshots"]) > round)
+            thread.join(1 + round / 2)
             server.kill()
             stop.set()
             thread.join()

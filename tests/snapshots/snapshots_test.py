@@ -13,6 +13,7 @@ from pymongo.errors import OperationFailure
 
 from tests.branches.conftest import by_id, fails
 from tests.snapshots.conftest import snapshots
+from tests.support.waiting import wait_until
 
 BAD_VALUE, ILLEGAL_OPERATION, NAMESPACE_NOT_FOUND, NAMESPACE_EXISTS, INVALID_OPTIONS = 2, 20, 26, 48, 72
 QUERY_PLAN_KILLED, SNAPSHOT_TOO_OLD, UNKNOWN_FIELD = 175, 239, 40415
@@ -222,7 +223,7 @@ def test_names(shop):
     for unknown in ["s999", "other", "s0"]:
         fails(NAMESPACE_NOT_FOUND, lambda: shop[unknown].c.find_one())
         fails(NAMESPACE_NOT_FOUND, lambda: shop.client.admin.command("dropSnapshot", unknown))
-    time.sleep(1.1)
+    time.sleep(1.1)  # the next second, which a name by time shows
     shop.now.c.insert_one({"_id": 2})
     later = datetime.datetime.now(datetime.timezone.utc)
     assert list(shop[later.strftime("%Y%m%dT%H%M%SZ")].c.find()) == [{"_id": 1}]
@@ -250,13 +251,8 @@ def test_dropped_snapshots_give_their_space_back(shop):
         assert shop[name].c.count_documents({"n": {"$lt": 1000 * number + 50}}) == 50
     for name in names[1:]:
         shop.client.admin.command("dropSnapshot", name)
-    deadline = time.monotonic() + 60
-    while True:
-        stats = now.command("collStats", "c")
-        if now.command("validate", "c", full=True)["valid"] and shop.client.admin.command("serverStatus")["snapshots"]["waitToBeSwept"] == 0:
-            break
-        assert time.monotonic() < deadline, stats
-        time.sleep(0.2)
+    wait_until(lambda: now.command("validate", "c", full=True)["valid"]
+               and shop.client.admin.command("serverStatus")["snapshots"]["waitToBeSwept"] == 0, lambda: now.command("collStats", "c"))
     report = now.command("validate", "c", full=True)
     assert report["valid"] and not report["errors"], report
 
@@ -320,10 +316,14 @@ def test_progress_across_snapshots(shop):
     endless = [{"$lookup": {"from": "c", "pipeline": [], "as": f"of{i}"}} for i in range(4)] + [{"$unwind": f"$of{i}"} for i in range(4)] + [{"$count": "n"}]
     with concurrent.futures.ThreadPoolExecutor() as pool:
         running = pool.submit(lambda: list(now.c.aggregate([{"$acrossSnapshots": {"pipeline": endless}}], comment="endless")))
-        deadline = time.monotonic() + 60
-        while not (found := progress(comment="endless")) or found[1] == 0:
-            assert not running.done() and time.monotonic() < deadline, found
-            time.sleep(0.02)
+
+
+        def reading():
+            assert not running.done()
+            shown = progress(comment="endless")
+            return shown if shown and shown[1] else None
+
+        found = wait_until(reading)
         assert found[:3] == ("Reading snapshots: 1/3 33%", 1, 3) and found[3]["planSummary"] == "ACROSS_SNAPSHOTS"
         shop.client.admin.command("killOp", 1, op=found[3]["opid"])
         fails(11601, running.result)
@@ -338,20 +338,23 @@ def test_snapshots_by_schedule(server, shop):
         parameters.command("setParameter", 1, snapshotEvery="1s", snapshotKeepNewest=2)
         assert parameters.command("getParameter", 1, snapshotEvery=1)["snapshotEvery"] == "1s"
         kept = shop.declare("kept")
-        deadline = time.monotonic() + 60
-        while len(seen := [one["snapshot"] for one in snapshots(shop.client)]) < 3 or kept in seen[-2:] or int(seen[-1][1:]) < 4:
-            assert time.monotonic() < deadline, seen
-            time.sleep(0.2)
-        assert kept in seen
+
+        def made():
+            seen = [one["snapshot"] for one in snapshots(shop.client)]
+            return seen if len(seen) >= 3 and kept not in seen[-2:] and int(seen[-1][1:]) >= 4 else None
+
+        assert kept in wait_until(made)
     finally:
         parameters.command("setParameter", 1, snapshotEvery="", snapshotKeepNewest=0)
     parameters.command("setParameter", 1, snapshotEveryTransactions=5)
     try:
         count = len(snapshots(shop.client))
-        deadline = time.monotonic() + 60
-        while len(snapshots(shop.client)) <= count:
-            assert time.monotonic() < deadline
+
+        def made_one_more():
             shop.now.c.update_one({"_id": 1}, {"$inc": {"n": 1}})
+            return len(snapshots(shop.client)) > count
+
+        wait_until(made_one_more, pause=0)
     finally:
         parameters.command("setParameter", 1, snapshotEveryTransactions=0)
 

@@ -7,7 +7,11 @@ import socket
 import struct
 import subprocess
 import tempfile
-import time
+
+import bson
+import pymongo
+
+from tests.support.waiting import DEADLINE, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("PALIMPSEST_BIN", ROOT / "build" / "release" / "bin"))
@@ -21,15 +25,13 @@ def free_port():
 
 def raw_command(host, port, command, sequence=None):
     """The reply to a command that is sent as it stands: a driver would put in sessions and numbers of its own."""
-    with socket.create_connection((host, port)) as connection:
+    with socket.create_connection((host, port), timeout=DEADLINE) as connection:
         send_raw(connection, command, sequence)
         return receive_raw(connection)
 
 
 def send_raw(connection, command, sequence=None):
     """`sequence`: a field's name and the bytes of its documents, which go beside the body, as drivers send many."""
-    import bson
-
     sections = b"\0" + bson.encode(command)
     if sequence:
         name, documents = sequence
@@ -39,8 +41,6 @@ def send_raw(connection, command, sequence=None):
 
 
 def receive_raw(connection):
-    import bson
-
     data = b""
     while len(data) < 4 or len(data) < struct.unpack("<i", data[:4])[0]:
         part = connection.recv(65536)
@@ -82,22 +82,26 @@ class Server:
             self.wait_listening()
         return self
 
-    def wait_listening(self, seconds=60):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+    def wait_listening(self):
+        def listens():
             if self.process.poll() is not None:
                 raise RuntimeError(f"the server left with {self.process.returncode}:\n{self.tail()}")
             try:
                 socket.create_connection((self.host, self.port), timeout=1).close()
-                return
+                return True
             except OSError:
-                time.sleep(0.02)
-        raise RuntimeError(f"the server does not listen:\n{self.tail()}")
+                return False
 
-    def stop(self, seconds=60):
+        wait_until(listens, lambda: f"the server does not listen:\n{self.tail()}")
+
+    def stop(self):
         """SIGTERM; returns the exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(seconds)
+        return self.ended()
+
+    def ended(self):
+        """Waits until the process ends by itself. Returns its exit code."""
+        return self.process.wait(DEADLINE)
 
     def kill(self):
         self.process.kill()
@@ -110,19 +114,26 @@ class Server:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def client(self, **options):
-        import pymongo
+        return pymongo.MongoClient(self.uri, **{"serverSelectionTimeoutMS": DEADLINE * 1000, **options})
 
-        return pymongo.MongoClient(self.uri, **{"serverSelectionTimeoutMS": 20000, **options})
+    def client_until_killed(self, **options):
+        """A client without retries that waits for the server at first and, once the server is gone, gives up at once."""
+        client = self.client(serverSelectionTimeoutMS=500, retryWrites=False, retryReads=False, **options)
 
-    def initiate(self, seconds=60):
+        def answers():
+            try:
+                return client.admin.command("ping")
+            except pymongo.errors.PyMongoError:
+                return not self.running()
+
+        wait_until(answers, self.tail)
+        return client
+
+    def initiate(self):
         """Makes a set of this one member, which was started with `--replSet rs0`, and waits until it is primary."""
         with self.client(directConnection=True) as client:
             client.admin.command("replSetInitiate", {"_id": "rs0", "members": [{"_id": 0, "host": f"{self.host}:{self.port}"}]})
-            end = time.monotonic() + seconds
-            while not client.admin.command("hello")["isWritablePrimary"]:
-                if time.monotonic() > end:
-                    raise RuntimeError(f"no primary:\n{self.tail()}")
-                time.sleep(0.02)
+            wait_until(lambda: client.admin.command("hello")["isWritablePrimary"], lambda: f"no primary:\n{self.tail()}")
 
     def __enter__(self):
         return self.start()

@@ -12,14 +12,13 @@ from pymongo.errors import OperationFailure, PyMongoError
 from pymongo.read_preferences import ReadPreference
 
 from tests.support.palimpsest import Server
+from tests.support.waiting import DEADLINE, wait_until
 
 STATES = {0: "STARTUP", 1: "PRIMARY", 2: "SECONDARY", 3: "RECOVERING", 5: "STARTUP2", 7: "ARBITER", 9: "ROLLBACK", 10: "REMOVED"}
 
 # How much longer than usual the tests with faults go on: 1 in a usual run.
 SCALE = float(os.environ.get("PALIMPSEST_SETS_SCALE", "1"))
 
-# Fail-overs take one to two of these, seconds.
-ELECTION_TIMEOUT = 1.6
 
 
 class Member(Server):
@@ -39,8 +38,8 @@ class Member(Server):
     def direct(self):
         """A client of this member alone, that reads whatever the member is."""
         if self._direct is None:
-            self._direct = pymongo.MongoClient(self.host, self.port, directConnection=True, serverSelectionTimeoutMS=3000, socketTimeoutMS=20000,
-                                               connectTimeoutMS=2000, retryWrites=False, read_preference=ReadPreference.SECONDARY_PREFERRED)
+            self._direct = pymongo.MongoClient(self.host, self.port, directConnection=True, serverSelectionTimeoutMS=10000, socketTimeoutMS=60000,
+                                               connectTimeoutMS=10000, retryWrites=False, read_preference=ReadPreference.SECONDARY_PREFERRED)
         return self._direct
 
     def command(self, name, value=1, database="admin", **more):
@@ -134,7 +133,7 @@ class ReplicaSet:
 
     def client(self, **options):
         """A driver's client of the set, closed with it."""
-        client = pymongo.MongoClient(self.uri, **{"serverSelectionTimeoutMS": 20000, "heartbeatFrequencyMS": 500, **options})
+        client = pymongo.MongoClient(self.uri, **{"serverSelectionTimeoutMS": DEADLINE * 1000, "heartbeatFrequencyMS": 500, **options})
         self._clients.append(client)
         return client
 
@@ -163,39 +162,31 @@ class ReplicaSet:
     def states(self):
         return [member.state() for member in self.members]
 
-    def primary(self, seconds=20):
+    def primary(self):
         """Waits for one. Of two that both think so the one in the later term."""
-        end = time.monotonic() + seconds
-        while True:
-            leading = [member for member in self.members if member.state() == "PRIMARY"]
-            if leading:
-                return max(leading, key=lambda member: member.command("replSetGetStatus")["term"])
-            if time.monotonic() > end:
-                raise AssertionError(f"no primary: {self.states()}\n{self.tails()}")
-            time.sleep(0.05)
+        leading = wait_until(lambda: [member for member in self.members if member.state() == "PRIMARY"],
+                             lambda: f"no primary: {self.states()}\n{self.tails()}")
+        return max(leading, key=lambda member: member.command("replSetGetStatus")["term"])
 
     def secondaries(self):
         return [member for member in self.members if member.state() == "SECONDARY"]
 
-    def wait_settled(self, members=None, seconds=40):
-        """One primary, all others secondaries or arbiters."""
+    def wait_settled(self, members=None):
+        """Waits for one primary, with all others secondaries or arbiters. Returns it."""
         members = members or self.members
-        end = time.monotonic() + seconds
-        while True:
+
+        def settled():
             states = [member.state() for member in members]
             if states.count("PRIMARY") == 1 and set(states) <= {"PRIMARY", "SECONDARY", "ARBITER"}:
                 return members[states.index("PRIMARY")]
-            if time.monotonic() > end:
-                raise AssertionError(f"not settled: {states}\n{self.tails()}")
-            time.sleep(0.05)
+            return None
 
-    def _wait_votes(self, others, seconds=40):
-        """Until the first member, which leads, has let so many others vote: who joins votes when it has caught up."""
-        end = time.monotonic() + seconds
-        while sum('"change":"votes"' in line for line in self.members[0].log_lines(7100034)) < others:
-            if time.monotonic() > end:
-                raise AssertionError(f"not all vote\n{self.tails()}")
-            time.sleep(0.05)
+        return wait_until(settled, lambda: f"not settled: {self.states()}\n{self.tails()}")
+
+    def _wait_votes(self, others):
+        """Until the members that led have let so many others vote: who joins votes when it has caught up."""
+        wait_until(lambda: sum('"change":"votes"' in line for member in self.members for line in member.log_lines(7100034)) >= others,
+                   lambda: f"not all vote\n{self.tails()}")
 
     def config(self):
         return self.primary().command("replSetGetConfig")["config"]
@@ -207,21 +198,18 @@ class ReplicaSet:
         config["version"] += 1
         self.primary().command("replSetReconfig", config)
 
-    def wait_same_place(self, members=None, seconds=30):
+    def wait_same_place(self, members=None):
         """Until all have applied what the primary has written."""
-        end = time.monotonic() + seconds
         members = [member for member in members or self.members if member.running() and not member.held]
-        while True:
+
+        def places():
             try:
-                places = {member.name: str(member.command("replSetGetStatus")["optimes"]["appliedOpTime"]) for member in members
-                          if member.state() != "ARBITER"}
-                if len(set(places.values())) == 1:
-                    return
+                return {member.name: str(member.command("replSetGetStatus")["optimes"]["appliedOpTime"]) for member in members
+                        if member.state() != "ARBITER"}
             except PyMongoError as error:
-                places = repr(error)
-            if time.monotonic() > end:
-                raise AssertionError(f"they differ: {places} {self.states()}\n{self.tails()}")
-            time.sleep(0.02)
+                return {"error": repr(error), "places": None}
+
+        wait_until(lambda: len(set(places().values())) == 1, lambda: f"they differ: {places()} {self.states()}\n{self.tails()}")
 
     def check_same(self):
         """Every member that runs has the same databases, valid ones, and the same log where logs overlap."""
@@ -303,10 +291,15 @@ class Load:
     def __exit__(self, *error):
         self._stop.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(DEADLINE)
+
+    def wait_for_more(self, count=20):
+        """Waits until so many more documents were acknowledged: the set takes writes."""
+        enough = len(self.acknowledged) + count
+        wait_until(lambda: len(self.acknowledged) >= enough, lambda: f"{self.errors} {self.set.states()}\n{self.set.tails()}")
 
     def _write(self, writer):
-        client = pymongo.MongoClient(self.set.uri, serverSelectionTimeoutMS=20000, heartbeatFrequencyMS=500, socketTimeoutMS=10000)
+        client = pymongo.MongoClient(self.set.uri, serverSelectionTimeoutMS=DEADLINE * 1000, heartbeatFrequencyMS=500, socketTimeoutMS=30000)
         inserts, counters = client[self.name].inserts, client[self.name].counters
         counter = f"counter-{writer}"
         number = 0

@@ -1,6 +1,7 @@
 """Documents with many versions, and waiting until dedup is done with them."""
 import random
-import time
+
+from tests.support.waiting import wait_until
 
 
 def words(rng, length):
@@ -23,12 +24,14 @@ def revisions(seed, pages, count, length=1500, first=0):
     return documents
 
 
-def settle(client, seconds=60):
-    """Until everything is encoded and written back."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        dedup = client.admin.command("serverStatus")["dedup"]
-        if dedup["queue"]["records"] == dedup["queue"]["collectionsBehind"] == dedup["writeBack"]["records"] == 0:
-            return dedup
-        time.sleep(0.1)
-    raise AssertionError(f"it doesn't settle: {dedup['queue']} {dedup['writeBack']}")
+def settle(client):
+    """Waits until everything is encoded and written back. Returns the section `dedup` of serverStatus."""
+    def figures():
+        return client.admin.command("serverStatus")["dedup"]
+
+    def settled():
+        dedup = figures()
+        idle = dedup["queue"]["records"] == dedup["queue"]["collectionsBehind"] == dedup["writeBack"]["records"] == 0
+        return dedup if idle else None
+
+    return wait_until(settled, lambda: figures(), pause=0.1)

@@ -16,6 +16,7 @@ from pymongo.errors import OperationFailure
 
 from tests.support.palimpsest import Server
 from tests.support.replica_set import ReplicaSet
+from tests.support.waiting import wait_until
 from tests.tools.conversations import Restore, dump
 
 RAW = CodecOptions(RawBSONDocument)
@@ -265,7 +266,8 @@ def test_a_dump_with_the_oplog_is_the_state_at_its_end(tmp_path):
                     time.sleep(turn * 0.5)  # some documents are changed or removed before the dump reads them
 
                 def done():
-                    time.sleep(0.5)
+                    enough = database.c.count_documents({"changed": {"$exists": True}}) + 60
+                    wait_until(lambda: writing[0].done() or database.c.count_documents({"changed": {"$exists": True}}) >= enough)
                     stop.set()
                     writing[0].result()
 

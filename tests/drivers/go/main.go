@@ -41,7 +41,7 @@ func ask(what string) {
 }
 
 func until(what string, holds func() bool) {
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(120 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
 		check(time.Now().Before(end), "never: ", what)
 	}
 }
@@ -133,10 +133,14 @@ func whileWriting(name string, change func(primary string)) string {
 		}
 		writing <- nil
 	}()
-	time.Sleep(300 * time.Millisecond)
+	more := func() {
+		enough := count.Load() + 15
+		until("writes go on", func() bool { return len(writing) > 0 || count.Load() >= enough })
+	}
+	more()
 	change(before)
 	until("another primary is seen", func() bool { return len(writing) > 0 || primary() != before })
-	time.Sleep(500 * time.Millisecond)
+	more()
 	stop.Store(true)
 	sound(<-writing)
 	found, err := target.CountDocuments(ctx, bson.D{})
@@ -150,7 +154,7 @@ func whileWriting(name string, change func(primary string)) string {
 }
 
 func main() {
-	client, err := mongo.Connect(options.Client().ApplyURI(os.Args[1]).SetServerSelectionTimeout(30 * time.Second).
+	client, err := mongo.Connect(options.Client().ApplyURI(os.Args[1]).SetServerSelectionTimeout(120 * time.Second).
 		SetHeartbeatInterval(500 * time.Millisecond).SetServerMonitor(&event.ServerMonitor{TopologyDescriptionChanged: changed}))
 	sound(err)
 	until("three members are found from one", whole)
@@ -213,7 +217,7 @@ func main() {
 
 	// Writes go on while the primary changes.
 	whileWriting("stepped", func(string) {
-		sound(client.Database("admin").RunCommand(ctx, bson.D{{Key: "replSetStepDown", Value: 5}, {Key: "secondaryCatchUpPeriodSecs", Value: 5}}).Err())
+		sound(client.Database("admin").RunCommand(ctx, bson.D{{Key: "replSetStepDown", Value: 20}, {Key: "secondaryCatchUpPeriodSecs", Value: 20}}).Err())
 	})
 	until("all are back", whole)
 	killed := whileWriting("killed", func(primary string) { ask("kill " + primary) })

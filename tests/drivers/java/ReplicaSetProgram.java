@@ -32,7 +32,7 @@ public class ReplicaSetProgram {
   }
 
   static void until(String what, Condition condition) throws Exception {
-    for (long end = System.nanoTime() + 30_000_000_000L; !condition.holds(); Thread.sleep(20)) check(System.nanoTime() < end, "never: " + what);
+    for (long end = System.nanoTime() + 120_000_000_000L; !condition.holds(); Thread.sleep(20)) check(System.nanoTime() < end, "never: " + what);
   }
 
   static List<String> of(ServerType type) {
@@ -83,10 +83,14 @@ public class ReplicaSetProgram {
         count.incrementAndGet();
       }
     });
-    Thread.sleep(300);
+    Work more = () -> {
+      int enough = count.get() + 15;
+      until("writes go on", () -> writing.isDone() || count.get() >= enough);
+    };
+    more.run();
     change.run();
     until("another primary is seen", () -> writing.isDone() || !primary().equals(before));
-    Thread.sleep(500);
+    more.run();
     stop.set(true);
     writing.get();
     pool.shutdown();
@@ -101,7 +105,7 @@ public class ReplicaSetProgram {
     MongoClientSettings settings = MongoClientSettings.builder()
         .applyConnectionString(new ConnectionString(arguments[0]))
         .applyToServerSettings(each -> each.heartbeatFrequency(500, TimeUnit.MILLISECONDS))
-        .applyToClusterSettings(each -> each.serverSelectionTimeout(30, TimeUnit.SECONDS).addClusterListener(new ClusterListener() {
+        .applyToClusterSettings(each -> each.serverSelectionTimeout(120, TimeUnit.SECONDS).addClusterListener(new ClusterListener() {
           @Override public void clusterDescriptionChanged(ClusterDescriptionChangedEvent event) { changed(event); }
         }))
         .build();
@@ -152,19 +156,19 @@ public class ReplicaSetProgram {
       ask("pause " + paused);
       int late = refused(() -> coll("concern").withWriteConcern(WriteConcern.W3.withWTimeout(300, TimeUnit.MILLISECONDS)).insertOne(id(4)));
       check(late == 64, "three of two: " + late);
-      coll("concern").withWriteConcern(WriteConcern.MAJORITY.withWTimeout(10, TimeUnit.SECONDS)).insertOne(id(5));
+      coll("concern").withWriteConcern(WriteConcern.MAJORITY.withWTimeout(120, TimeUnit.SECONDS)).insertOne(id(5));
       ask("continue " + paused);
       until("all are back", ReplicaSetProgram::whole);
 
       // Writes go on while the primary changes.
       MongoDatabase admin = client.getDatabase("admin");
-      whileWriting("stepped", () -> admin.runCommand(new Document("replSetStepDown", 5).append("secondaryCatchUpPeriodSecs", 5)));
+      whileWriting("stepped", () -> admin.runCommand(new Document("replSetStepDown", 20).append("secondaryCatchUpPeriodSecs", 20)));
       until("all are back", ReplicaSetProgram::whole);
       String leader = primary();
       String killed = whileWriting("killed", () -> ask("kill " + leader));
       ask("start " + killed);
       until("all are back", ReplicaSetProgram::whole);
-      coll("concern").withWriteConcern(WriteConcern.W3.withWTimeout(20, TimeUnit.SECONDS)).insertOne(id(6));
+      coll("concern").withWriteConcern(WriteConcern.W3.withWTimeout(120, TimeUnit.SECONDS)).insertOne(id(6));
     }
     System.out.println("passed");
     System.exit(0);

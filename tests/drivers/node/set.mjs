@@ -13,7 +13,7 @@ async function ask(what) {
   assert.equal((await answers.next()).value, 'done', what);
 }
 
-async function until(what, holds, seconds = 30) {
+async function until(what, holds, seconds = 120) {
   for (const end = Date.now() + seconds * 1000; !(await holds()); await sleep(20)) assert(Date.now() < end, 'never: ' + what);
 }
 
@@ -26,7 +26,7 @@ async function fails(work) {
   assert.fail('nothing was refused');
 }
 
-const client = new MongoClient(process.argv[2], {serverSelectionTimeoutMS: 30000, heartbeatFrequencyMS: 500});
+const client = new MongoClient(process.argv[2], {serverSelectionTimeoutMS: 120000, heartbeatFrequencyMS: 500});
 let members = new Map();  // address -> type, as monitoring tells
 const primaries = [];
 client.on('topologyDescriptionChanged', event => {
@@ -79,7 +79,7 @@ await ask('pause ' + paused);
 const late = await fails(() => db.collection('concern').insertOne({_id: 4}, {writeConcern: {w: 3, wtimeoutMS: 300}}));
 assert.equal(late.code, 64);
 assert.equal(late.result?.writeConcernError?.errInfo?.wtimeout ?? late.errInfo?.wtimeout ?? true, true);
-await db.collection('concern').insertOne({_id: 5}, {writeConcern: {w: 'majority', wtimeoutMS: 10000}});
+await db.collection('concern').insertOne({_id: 5}, {writeConcern: {w: 'majority', wtimeoutMS: 120000}});
 await ask('continue ' + paused);
 await until('all are back', whole);
 
@@ -106,10 +106,11 @@ async function whileWriting(collection, change) {
     }
   })();
   writing.catch(() => {});
-  await sleep(300);
+  const more = () => { const enough = count + 15; return Promise.race([writing, until('writes go on', () => count >= enough)]); };
+  await more();
   await change(before);
   await Promise.race([writing, until('another primary is seen', () => primaries.at(-1) !== before)]);
-  await sleep(500);
+  await more();
   stop = true;
   await writing;
   assert.equal(await target.countDocuments(), count + 1);
@@ -118,12 +119,12 @@ async function whileWriting(collection, change) {
   assert(count > 20, `only ${count} writes`);
   return before;
 }
-await whileWriting('stepped', () => client.db('admin').command({replSetStepDown: 5, secondaryCatchUpPeriodSecs: 5}));
+await whileWriting('stepped', () => client.db('admin').command({replSetStepDown: 20, secondaryCatchUpPeriodSecs: 20}));
 await until('all are back', whole);
 const killed = await whileWriting('killed', primary => ask('kill ' + primary));
 await ask('start ' + killed);
 await until('all are back', whole);
-await db.collection('concern').insertOne({_id: 6}, {writeConcern: {w: 3, wtimeoutMS: 20000}});
+await db.collection('concern').insertOne({_id: 6}, {writeConcern: {w: 3, wtimeoutMS: 120000}});
 await client.close();
 console.log('passed');
 process.exit(0);
