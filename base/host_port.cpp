@@ -16,6 +16,7 @@ std::optional<HostPort> parse_host_port(std::string_view text) {
   }
   uint16_t port = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (host.find_first_of("[]") != host.npos) return std::nullopt;
   if (host.empty() || error != std::errc() || end != digits.data() + digits.size() || port == 0) return std::nullopt;
   return HostPort{std::string(host), port};
 }

@@ -11,8 +11,9 @@ TEST_CASE("a host and its port are taken apart") {
 }
 
 TEST_CASE("what is no host with a port has none") {
-  for (const char* text : {"", ":", "host", "host:", ":27017", "host:0", "host:65536", "host:27o17", "host:+1", "host:-1",
-                           "host: 1", "[::1]", "[::1:5", "[]:5", "::1:5", "a:b:5"}) {
+  for (const char* text :
+       {"",        ":",     "host",   "host:", ":27017", "host:0", "host:65536", "host:27o17", "host:+1", "host:-1",
+        "host: 1", "[::1]", "[::1:5", "[]:5",  "::1:5",  "a:b:5",  "[[::1]:5",   "[::1]]:5",   "a]:5",    "[]x[]:5"}) {
     INFO(text);
     CHECK_FALSE(parse_host_port(text));
   }

@@ -1,6 +1,7 @@
 #include "bson/key_id.h"
 
 #include "bson/key_types.h"
+#include "bson/keystring.h"
 
 namespace bson {
 
@@ -30,7 +31,10 @@ std::optional<Document> id_of_key(BytesView key) {
   reader.next(false, "_id", out);
   if (!reader.ok() || reader.read() != key.size()) return std::nullopt;
   Document id = out.done();
-  return is_told(id.view().first().type()) ? std::optional(std::move(id)) : std::nullopt;
+  const Element value = id.view().first();
+  // A damaged key can say a value otherwise than its own key does, as a number in more bytes than it needs.
+  if (!is_told(value.type()) || KeyString().append(value).bytes() != key) return std::nullopt;
+  return id;
 }
 
 }  // namespace bson

@@ -64,6 +64,10 @@ TEST_CASE("a key that says less than its _id was, or nothing, is not read") {
   CHECK_FALSE(id_of_key(""));
   CHECK_FALSE(id_of_key("\x01"));
   CHECK_FALSE(id_of_key(key_of(json("{_id: {a: 1}}"))));
+  const Bytes one = key_of(json("{_id: 1}"));
+  REQUIRE(one == "\x3e\x02");
+  CHECK_FALSE(id_of_key(Bytes("\x3f\0\x02", 3)));      // the same number, in two bytes
+  CHECK_FALSE(id_of_key(Bytes("\x50\x01\x05\0", 4)));  // a byte that needs no escape
   CHECK_FALSE(id_of_key(key_of(json("{_id: {$numberDecimal: '1.1'}}"))));
   CHECK(id_of_key(key_of(json("{_id: {$numberDecimal: '5.0'}}")))->view().find("_id").as_int32() == 5);
 }

@@ -176,7 +176,7 @@ template <class Insert, class Copied>
   constexpr size_t block = 32;
   if (bytes <= block && to_end - to >= static_cast<ptrdiff_t>(block) && from_end - from >= static_cast<ptrdiff_t>(block)) {
     std::memcpy(to, from, block);
-  } else {
+  } else if (bytes > 0) {  // an empty content may have no address
     std::memcpy(to, from, bytes);
   }
   return to + bytes;
