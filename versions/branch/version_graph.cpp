@@ -4,6 +4,7 @@
 
 #include "base/varint.h"
 #include "storage/touch.h"
+#include "versions/branch/graph_rows.h"
 
 namespace versions {
 
@@ -13,15 +14,6 @@ constexpr std::string_view policy_key = "#retention";
 constexpr std::string_view before_unique_key = "#unique";
 constexpr std::string_view made_root_prefix = "#root";
 constexpr std::string_view proof_key = "#proof";
-
-// A row's first byte.
-char row_version(const Commit& commit) {
-  const char kept = commit.digests == DigestKind::sums ? 1 : 3;
-  return static_cast<char>(kept + commit.dropped);
-}
-bool dropped_row(BytesView row) {
-  return row.at(0) == 2 || row.at(0) == 4;
-}
 
 Table open_table(storage::Engine& engine, uint32_t database, const std::string& kind) {
   return engine.open_table("versions-db" + std::to_string(database) + "-" + kind, {});
@@ -48,81 +40,6 @@ Bytes made_root_key(storage::CollectionId collection, CommitNumber commit) {
   base::append_be64(key, static_cast<uint64_t>(collection));
   base::append_be64(key, commit);
   return key;
-}
-
-void append_bytes(Bytes& out, BytesView bytes) {
-  base::append_varint(out, bytes.size());
-  out.append(bytes);
-}
-
-class Reader {
- public:
-  explicit Reader(BytesView bytes) : bytes_(bytes) {}
-  uint64_t number() {
-    const auto taken = base::take_varint(bytes_);
-    if (!taken) fail();
-    return *taken;
-  }
-  BytesView bytes(uint64_t count) {
-    if (count > bytes_.size()) fail();
-    const BytesView taken = bytes_.substr(0, count);
-    bytes_.remove_prefix(count);
-    return taken;
-  }
-  BytesView bytes() { return bytes(number()); }
-  Hash hash() { return merkle::read_hash(bytes(sizeof(Hash)).data()); }
-  [[noreturn]] static void fail() {
-    throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of the version graph can't be read");
-  }
-
- private:
-  BytesView bytes_;
-};
-
-Bytes write_commit(const Commit& commit) {
-  Bytes out(1, row_version(commit));
-  out.append(view(commit.id));
-  base::append_varint(out, commit.parents.size());
-  for (const CommitNumber parent : commit.parents) base::append_varint(out, commit.number - parent);
-  base::append_varint(out, base::zigzag(commit.time_ms));
-  append_bytes(out, commit.metadata);
-  base::append_varint(out, commit.collections.size());
-  for (const CollectionState& one : commit.collections) {
-    base::append_varint(out, one.collection);
-    append_bytes(out, one.label);
-    base::append_varint(out, commit.number - one.state);
-    out.append(view(one.digest));
-  }
-  return out;
-}
-
-Commit read_commit(CommitNumber number, BytesView bytes) {
-  Reader reader(bytes);
-  const char version = reader.bytes(1)[0];
-  if (version < 1 || version > 4) Reader::fail();
-  Commit commit{.number = number, .digests = version < 3 ? DigestKind::sums : DigestKind::roots, .dropped = dropped_row(bytes)};
-  commit.id = reader.hash();
-  for (uint64_t left = reader.number(); left > 0; --left) commit.parents.push_back(number - reader.number());
-  commit.time_ms = base::unzigzag(reader.number());
-  commit.metadata = reader.bytes();
-  for (uint64_t left = reader.number(); left > 0; --left) {
-    CollectionState one;
-    one.collection = static_cast<storage::CollectionId>(reader.number());
-    one.label = reader.bytes();
-    one.state = number - reader.number();
-    one.digest = reader.hash();
-    commit.collections.push_back(std::move(one));
-  }
-  return commit;
-}
-
-Branch read_branch(BytesView name, BytesView bytes) {
-  Reader reader(bytes);
-  Branch branch{.name = Bytes(name)};
-  branch.id = static_cast<BranchId>(reader.number());
-  branch.head = reader.number();
-  branch.segment = static_cast<Segment>(reader.number());
-  return branch;
 }
 
 int hex_digit(char c) {
@@ -170,10 +87,7 @@ std::vector<Branch> VersionGraph::branches(Transaction& transaction) const {
 }
 
 void VersionGraph::put_branch(Transaction& transaction, const Branch& branch) {
-  Bytes row;
-  base::append_varint(row, static_cast<uint32_t>(branch.id));
-  base::append_varint(row, branch.head);
-  base::append_varint(row, branch.segment);
+  const Bytes row = write_branch(branch);
   tell_changing(transaction, branch.name, row);
   branches_.put(transaction, branch_key(branch.name), row);
 }
@@ -197,14 +111,14 @@ Branch VersionGraph::branch_of_row(BytesView name, BytesView row) {
 std::optional<CommitNumber> VersionGraph::tag(Transaction& transaction, const std::string& name) const {
   const auto row = branches_.get(transaction, tag_key(name));
   if (!row) return std::nullopt;
-  return Reader(*row).number();
+  return RowReader(*row).number();
 }
 
 std::vector<std::pair<std::string, CommitNumber>> VersionGraph::tags(Transaction& transaction) const {
   std::vector<std::pair<std::string, CommitNumber>> all;
   TableCursor cursor = branches_.cursor(transaction);
   for (bool on = cursor.seek("t"); on && cursor.key().starts_with('t'); on = cursor.next()) {
-    all.emplace_back(cursor.key().substr(1), Reader(cursor.value()).number());
+    all.emplace_back(cursor.key().substr(1), RowReader(cursor.value()).number());
   }
   return all;
 }
@@ -226,7 +140,7 @@ void VersionGraph::claim_name(Transaction& transaction, const std::string& name)
 
 uint32_t VersionGraph::take(Transaction& transaction, BytesView counter, uint32_t first) {
   const auto row = branches_.get(transaction, counter);
-  const auto taken = row ? static_cast<uint32_t>(Reader(*row).number()) : first;
+  const auto taken = row ? static_cast<uint32_t>(RowReader(*row).number()) : first;
   Bytes next;
   base::append_varint(next, uint64_t{taken} + 1);
   branches_.put(transaction, counter, next);
@@ -252,7 +166,7 @@ std::optional<VersionGraph::MadeRoot> VersionGraph::made_root(Transaction& trans
                                                               CommitNumber commit) const {
   const auto row = branches_.get(transaction, made_root_key(collection, commit));
   if (!row) return std::nullopt;
-  Reader reader(*row);
+  RowReader reader(*row);
   return MadeRoot{reader.hash(), Bytes(row->substr(sizeof(Hash)))};
 }
 
@@ -269,7 +183,7 @@ std::vector<Hash> VersionGraph::roots(Transaction& transaction) const {
   std::vector<Hash> roots;
   TableCursor made = branches_.cursor(transaction);
   for (bool on = made.seek(made_root_prefix); on && made.key().starts_with(made_root_prefix); on = made.next())
-    roots.push_back(Reader(made.value()).hash());
+    roots.push_back(RowReader(made.value()).hash());
   TableCursor cursor = commits_.cursor(transaction);
   while (cursor.next()) {
     const Commit commit = read_commit(base::load_be64(cursor.key().data()), cursor.value());
@@ -383,12 +297,12 @@ void VersionGraph::note_proof(Transaction& transaction, const Commit& commit) {
 
 std::optional<CommitNumber> VersionGraph::proof_of_first(Transaction& transaction) const {
   const auto row = branches_.get(transaction, proof_key);
-  return row ? std::optional(Reader(*row).number()) : std::nullopt;
+  return row ? std::optional(RowReader(*row).number()) : std::nullopt;
 }
 
 CommitNumber VersionGraph::before_unique(Transaction& transaction) const {
   const auto row = branches_.get(transaction, before_unique_key);
-  return row ? Reader(*row).number() : 0;
+  return row ? RowReader(*row).number() : 0;
 }
 
 void VersionGraph::put_before_unique(Transaction& transaction) {
@@ -401,7 +315,7 @@ RetentionPolicy VersionGraph::policy(Transaction& transaction) const {
   RetentionPolicy policy;
   const auto row = branches_.get(transaction, policy_key);
   if (!row) return policy;
-  Reader reader(*row);
+  RowReader reader(*row);
   if (const uint64_t newest = reader.number(); newest > 0) policy.newest = newest;
   if (const uint64_t age = reader.number(); age > 0) policy.age_ms = static_cast<int64_t>(age);
   return policy;
@@ -483,7 +397,7 @@ void Log::wait_for(CommitNumber number) {
   const Bytes key = number_key(number);
   // The parent mostly lies just before.
   const bool on = at_ == number + 1 ? cursor_.previous() : cursor_.seek_back(key);
-  if (!on || (cursor_.key() != key && !cursor_.seek_back(key)) || cursor_.key() != key) Reader::fail();
+  if (!on || (cursor_.key() != key && !cursor_.seek_back(key)) || cursor_.key() != key) RowReader::fail();
   at_ = number;
   Commit commit = read_commit(number, cursor_.value());
   waiting_.emplace(std::pair(commit.time_ms, commit.id), std::move(commit));

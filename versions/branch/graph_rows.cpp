@@ -1,0 +1,109 @@
+#include "versions/branch/graph_rows.h"
+
+#include "base/varint.h"
+
+namespace versions {
+
+namespace {
+
+// A row's first byte.
+char row_version(const Commit& commit) {
+  const char kept = commit.digests == DigestKind::sums ? 1 : 3;
+  return static_cast<char>(kept + commit.dropped);
+}
+
+uint64_t at_most(uint64_t number, uint64_t most) {
+  if (number > most) RowReader::fail();
+  return number;
+}
+
+}  // namespace
+
+uint64_t RowReader::number() {
+  const auto taken = base::take_varint(bytes_);
+  if (!taken) fail();
+  return *taken;
+}
+
+BytesView RowReader::bytes(uint64_t count) {
+  if (count > bytes_.size()) fail();
+  const BytesView taken = bytes_.substr(0, count);
+  bytes_.remove_prefix(count);
+  return taken;
+}
+
+void RowReader::fail() {
+  throw base::OperationError(base::ErrorCode::data_corruption_detected, "a row of the version graph can't be read");
+}
+
+void append_bytes(Bytes& out, BytesView bytes) {
+  base::append_varint(out, bytes.size());
+  out.append(bytes);
+}
+
+bool dropped_row(BytesView row) {
+  if (row.empty()) RowReader::fail();
+  return row[0] == 2 || row[0] == 4;
+}
+
+Bytes write_commit(const Commit& commit) {
+  Bytes out(1, row_version(commit));
+  out.append(view(commit.id));
+  base::append_varint(out, commit.parents.size());
+  for (const CommitNumber parent : commit.parents) base::append_varint(out, commit.number - parent);
+  base::append_varint(out, base::zigzag(commit.time_ms));
+  append_bytes(out, commit.metadata);
+  base::append_varint(out, commit.collections.size());
+  for (const CollectionState& one : commit.collections) {
+    base::append_varint(out, one.collection);
+    append_bytes(out, one.label);
+    base::append_varint(out, commit.number - one.state);
+    out.append(view(one.digest));
+  }
+  return out;
+}
+
+Commit read_commit(CommitNumber number, BytesView row) {
+  RowReader reader(row);
+  const char version = reader.bytes(1)[0];
+  if (version < 1 || version > 4) RowReader::fail();
+  Commit commit{.number = number, .digests = version < 3 ? DigestKind::sums : DigestKind::roots, .dropped = dropped_row(row)};
+  commit.id = reader.hash();
+  for (uint64_t left = reader.number(); left > 0; --left) {
+    // Parents have lower numbers: whoever follows them arrives.
+    const uint64_t distance = at_most(reader.number(), number);
+    if (distance == 0) RowReader::fail();
+    commit.parents.push_back(number - distance);
+  }
+  commit.time_ms = base::unzigzag(reader.number());
+  commit.metadata = reader.bytes();
+  for (uint64_t left = reader.number(); left > 0; --left) {
+    CollectionState one;
+    one.collection = static_cast<storage::CollectionId>(at_most(reader.number(), UINT32_MAX));
+    one.label = reader.bytes();
+    one.state = number - at_most(reader.number(), number);
+    one.digest = reader.hash();
+    commit.collections.push_back(std::move(one));
+  }
+  if (!reader.at_end()) RowReader::fail();
+  return commit;
+}
+
+Bytes write_branch(const Branch& branch) {
+  Bytes row;
+  base::append_varint(row, static_cast<uint32_t>(branch.id));
+  base::append_varint(row, branch.head);
+  base::append_varint(row, branch.segment);
+  return row;
+}
+
+Branch read_branch(BytesView name, BytesView row) {
+  RowReader reader(row);
+  Branch branch{.name = Bytes(name)};
+  branch.id = static_cast<BranchId>(at_most(reader.number(), UINT32_MAX));
+  branch.head = reader.number();
+  branch.segment = static_cast<Segment>(at_most(reader.number(), UINT32_MAX));
+  return branch;
+}
+
+}  // namespace versions

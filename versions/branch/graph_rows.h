@@ -1,0 +1,36 @@
+// Rows of the version graph as bytes: docs/formats/branches.md.
+//
+// What can't be read throws DataCorruptionDetected.
+#pragma once
+
+#include "versions/branch/version_graph.h"
+
+namespace versions {
+
+// Takes a row apart from its front.
+class RowReader {
+ public:
+  explicit RowReader(BytesView bytes) : bytes_(bytes) {}
+  uint64_t number();  // a varint
+  BytesView bytes(uint64_t count);
+  BytesView bytes() { return bytes(number()); }
+  Hash hash() { return merkle::read_hash(bytes(sizeof(Hash)).data()); }
+  bool at_end() const { return bytes_.empty(); }
+  [[noreturn]] static void fail();
+
+ private:
+  BytesView bytes_;
+};
+
+// Its length before it, as RowReader::bytes reads it.
+void append_bytes(Bytes& out, BytesView bytes);
+
+Bytes write_commit(const Commit& commit);
+Commit read_commit(CommitNumber number, BytesView row);
+// Whether a commit's row is that of a dropped one.
+bool dropped_row(BytesView row);
+
+Bytes write_branch(const Branch& branch);
+Branch read_branch(BytesView name, BytesView row);
+
+}  // namespace versions
