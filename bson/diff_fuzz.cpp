@@ -1,16 +1,32 @@
-// Two documents, one behind the other: the second as a diff of the first, and the diff between them.
+// Two documents, one behind the other: the second as a diff of the first, and the diff between them. What applies is a document,
+// and the diff of two documents leads from the one to the other byte for byte.
+#include "base/fuzz_target.h"
 #include "bson/diff.h"
+#include "bson/json.h"
 #include "bson/validate.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const base::BytesView bytes(reinterpret_cast<const char*>(data), size);
-  const auto first = bson::validate(bytes);
-  if (!first.ok()) return 0;
-  const auto second = bson::validate(bytes.substr(first.value().size()));
-  if (!second.ok()) return 0;
+namespace {
+
+bool run(base::BytesView input) {
+  const auto first = bson::validate(input);
+  if (!first.ok()) return false;
+  const auto second = bson::validate(input.substr(first.value().size()));
+  if (!second.ok()) return false;
   const auto applied = bson::diff::apply(first.value(), second.value());
   if (applied.ok()) base::check(bson::validate(applied.value().bytes(), {.bytes_max = size_t{1} << 30}).ok());
   const auto diff = bson::diff::compute(first.value(), second.value());
   if (diff) base::check(bson::diff::apply(first.value(), *diff).value().bytes() == second.value().bytes());
-  return 0;
+  return true;
 }
+
+std::vector<base::Bytes> seeds() {
+  const auto before = bson::json("{_id: 1, a: {b: 1, c: [1, 2, 3, {d: 4}]}, text: 'a text that stays', gone: true}");
+  const auto after = bson::json("{_id: 1, a: {b: 2, c: [1, 5, {d: 4}]}, text: 'a text that stays', come: null}");
+  const auto diff = bson::diff::compute(before.view(), after.view());
+  base::check(diff.has_value());
+  return {before.bytes() + after.bytes(), before.bytes() + diff->bytes()};
+}
+
+const base::FuzzTarget target("diff", run, seeds);
+
+}  // namespace

@@ -20,10 +20,6 @@ constexpr uint8_t count_follows = 15;
 
 constexpr uint32_t hop_bases_max = 32;
 
-uint32_t checksum(BytesView page) {
-  return static_cast<uint32_t>(base::hash64(page.substr(4), format));
-}
-
 // Differences wrap: any two names have one.
 void append_distance(Bytes& out, uint64_t from, uint64_t to) {
   append_varint(out, base::zigzag(static_cast<int64_t>(to - from)));
@@ -96,6 +92,10 @@ class Reader {
 
 }  // namespace
 
+uint32_t metadata_page_checksum(BytesView page) {
+  return static_cast<uint32_t>(base::hash64(page.substr(4), format));
+}
+
 MetadataPageWriter::MetadataPageWriter(size_t slots) : out_(4, '\0') {
   append_varint(out_, slots);
 }
@@ -137,7 +137,7 @@ void MetadataPageWriter::add(const ContentId& id, const Placement& placement, bo
 
 Bytes MetadataPageWriter::finish() {
   write_skipped();
-  base::store_le(out_.data(), checksum(out_));
+  base::store_le(out_.data(), metadata_page_checksum(out_));
   return std::move(out_);
 }
 
@@ -155,7 +155,7 @@ Bytes write_metadata_page(const MetadataSlots& slots) {
 }
 
 std::optional<MetadataSlots> read_metadata_page(BytesView bytes) {
-  if (bytes.size() < 4 || base::load_le<uint32_t>(bytes.data()) != checksum(bytes)) return std::nullopt;
+  if (bytes.size() < 4 || base::load_le<uint32_t>(bytes.data()) != metadata_page_checksum(bytes)) return std::nullopt;
   Reader reader(bytes.substr(4));
   const uint64_t count = reader.number();
   if (count > metadata_slots_max) return std::nullopt;

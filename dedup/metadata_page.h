@@ -46,6 +46,8 @@ class MetadataPageWriter {
 Bytes write_metadata_page(const MetadataSlots& slots);
 // nullopt: damaged. Never trusts a length.
 std::optional<MetadataSlots> read_metadata_page(BytesView bytes);
+// What a page begins with, of the rest of it.
+uint32_t metadata_page_checksum(BytesView page);
 // About the length of such an entry.
 size_t metadata_entry_bytes(size_t features, size_t hop_bases);
 
