@@ -20,26 +20,37 @@ std::string trimmed(const std::string& text) {
   throw std::runtime_error("line " + std::to_string(line) + ": " + why);
 }
 
-std::string mismatch_value(const std::string& path, const bson::ValueView& expected, const bson::ValueView& actual);
+// Where the command begins behind the database's name, in which {{name}} may stand.
+size_t document_start(const std::string& command) {
+  size_t at = command.find('{');
+  while (at != std::string::npos && command.compare(at, 2, "{{") == 0) at = command.find('{', at + 2);
+  return at;
+}
 
-std::string mismatch_fields(const std::string& path, bson::DocumentView expected, bson::DocumentView actual) {
+std::string mismatch_value(const std::string& path, const bson::ValueView& expected, const bson::ValueView& actual, Kept* kept);
+
+std::string mismatch_fields(const std::string& path, bson::DocumentView expected, bson::DocumentView actual, Kept* kept) {
   auto have = actual.begin();
   for (const bson::Element& want : expected) {
     if (want.name == "...") return {};
     const std::string here = path.empty() ? std::string(want.name) : path + "." + std::string(want.name);
     if (have == actual.end()) return here + ": missing";
     if (have->name != want.name) return here + ": found field \"" + std::string(have->name) + "\" instead";
-    if (std::string why = mismatch_value(here, want, *have); !why.empty()) return why;
+    if (std::string why = mismatch_value(here, want, *have, kept); !why.empty()) return why;
     ++have;
   }
   if (have != actual.end()) return path + ": unexpected field \"" + std::string(have->name) + "\"";
   return {};
 }
 
-std::string mismatch_value(const std::string& path, const bson::ValueView& expected, const bson::ValueView& actual) {
+std::string mismatch_value(const std::string& path, const bson::ValueView& expected, const bson::ValueView& actual, Kept* kept) {
   if (expected.is_string()) {
     const std::string_view text = expected.as_string();
     if (text == "*") return {};
+    if (text.starts_with("*=")) {
+      if (kept) (*kept)[std::string(text.substr(2))] = bson::to_json(actual);
+      return {};
+    }
     if (text.size() > 1 && text.front() == '*') {
       if (bson::type_name(actual.type()) == text.substr(1)) return {};
       return path + ": expected a value of type " + std::string(text.substr(1)) + ", got " + bson::to_json(actual);
@@ -51,7 +62,8 @@ std::string mismatch_value(const std::string& path, const bson::ValueView& expec
     }
   }
   const bool nested = expected.is_object() || expected.is_array();
-  if (nested && expected.type() == actual.type()) return mismatch_fields(path, expected.as_document(), actual.as_document());
+  if (nested && expected.type() == actual.type())
+    return mismatch_fields(path, expected.as_document(), actual.as_document(), kept);
   if (bson::canonical_rank(expected.type()) == bson::canonical_rank(actual.type()) && bson::equal(expected, actual)) return {};
   return path + ": expected " + bson::to_json(expected) + ", got " + bson::to_json(actual);
 }
@@ -92,7 +104,7 @@ std::vector<Case> parse_cases(const std::string& text) {
       exchange.line = block_line;
       exchange.command = trimmed(block);
       if (exchange.command.empty()) fail(number, "---- without a command before it");
-      const size_t brace = exchange.command.find('{');
+      const size_t brace = document_start(exchange.command);
       if (brace == std::string::npos) fail(block_line, "a command is a document");
       exchange.db = trimmed(exchange.command.substr(0, brace));
       exchange.command.erase(0, brace);
@@ -116,8 +128,26 @@ std::vector<Case> parse_cases(const std::string& text) {
   return cases;
 }
 
-std::string mismatch(bson::DocumentView expected, bson::DocumentView actual) {
-  return mismatch_fields("", expected, actual);
+std::string mismatch(bson::DocumentView expected, bson::DocumentView actual, Kept* kept) {
+  return mismatch_fields("", expected, actual, kept);
+}
+
+std::string with_kept(const std::string& text, const Kept& kept) {
+  std::string out;
+  size_t at = 0;
+  for (size_t open = text.find("{{"); open != std::string::npos; open = text.find("{{", at)) {
+    const size_t close = text.find("}}", open);
+    if (close == std::string::npos) throw std::runtime_error("{{ without }}");
+    const auto found = kept.find(text.substr(open + 2, close - open - 2));
+    if (found == kept.end()) throw std::runtime_error("nothing was kept under " + text.substr(open, close + 2 - open));
+    const std::string& value = found->second;
+    const bool whole = open > 0 && text[open - 1] == '"' && close + 2 < text.size() && text[close + 2] == '"';
+    const bool is_text = value.size() >= 2 && value.front() == '"';
+    out += text.substr(at, open - at - (whole ? 1 : 0));
+    out += is_text && !whole ? value.substr(1, value.size() - 2) : value;
+    at = close + 2 + (whole ? 1 : 0);
+  }
+  return out + text.substr(at);
 }
 
 }  // namespace tests

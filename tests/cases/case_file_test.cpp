@@ -19,6 +19,9 @@ TEST_CASE("A case file is sentences, commands and replies") {
   CHECK(cases[0].exchanges[1].command == "{a: 1,\n b: 2}");
   CHECK(cases[0].exchanges[1].reply == "{ok: 0,\n code: 59}");
   CHECK(cases[1].exchanges[0].line == 14);
+  const auto kept = parse_cases("## kept\n$db@{{id}} {find: 'c'}\n----\n{ok: 1}\n");
+  CHECK(kept[0].exchanges[0].db == "$db@{{id}}");
+  CHECK(kept[0].exchanges[0].command == "{find: 'c'}");
 }
 
 TEST_CASE("A case that asks for nothing is refused") {
@@ -45,4 +48,18 @@ TEST_CASE("Wildcards allow what they say and no more") {
   CHECK_FALSE(mismatch(json("{a: '/E11000/'}"), json("{a: 'duplicate'}")).empty());
   CHECK(mismatch(json("{a: 1, '...': 1}"), json("{a: 1, b: 2}")).empty());
   CHECK_FALSE(mismatch(json("{a: 1, '...': 1}"), json("{b: 2}")).empty());
+}
+
+TEST_CASE("A value of a reply is kept, and put into later commands and replies") {
+  tests::Kept kept;
+  CHECK(tests::mismatch(json("{id: '*=id', n: {at: '*=at', size: '*=size'}}"),
+                        json("{id: '3f9a', n: {at: Timestamp(1, 2), size: 7}}"), &kept)
+            .empty());
+  CHECK(json(tests::with_kept(R"({a: "{{id}}", b: "shop@{{id}}~1", c: "{{at}}", d: "{{size}} pages"})", kept)).bytes() ==
+        json("{a: '3f9a', b: 'shop@3f9a~1', c: Timestamp(1, 2), d: '7 pages'}").bytes());
+  CHECK(tests::with_kept("{a: 1}", kept) == "{a: 1}");
+  CHECK_THROWS(tests::with_kept("{a: '{{other}}'}", kept));
+  CHECK_THROWS(tests::with_kept("{a: '{{id'}", kept));
+  CHECK_FALSE(tests::mismatch(json("{id: '*=id'}"), json("{other: 1}"), &kept).empty());
+  CHECK(tests::mismatch(json("{id: '*=id'}"), json("{id: 1}")).empty());
 }

@@ -47,13 +47,15 @@ bson::Document send(mongoc_client_t* client, const std::string& db, const bson::
 
 // Empty: the case holds.
 std::string run(mongoc_client_t* client, const tests::Case& each, const std::string& own_db) {
+  tests::Kept kept;
   for (const tests::Exchange& exchange : each.exchanges) {
     const std::string where = "line " + std::to_string(exchange.line) + ": ";
     try {
-      const bson::Document command = bson::json(with_db(exchange.command, own_db));
-      const bson::Document expected = bson::json(with_db(exchange.reply, own_db));
-      const bson::Document actual = send(client, exchange.db.empty() ? own_db : with_db(exchange.db, own_db), command);
-      if (const std::string why = tests::mismatch(expected, actual); !why.empty()) {
+      const auto read = [&](const std::string& text) { return tests::with_kept(with_db(text, own_db), kept); };
+      const bson::Document command = bson::json(read(exchange.command));
+      const bson::Document expected = bson::json(read(exchange.reply));
+      const bson::Document actual = send(client, exchange.db.empty() ? own_db : read(exchange.db), command);
+      if (const std::string why = tests::mismatch(expected, actual, &kept); !why.empty()) {
         return where + why + "\n      command " + bson::to_json(command) + "\n      reply   " + bson::to_json(actual);
       }
     } catch (const std::exception& error) {
