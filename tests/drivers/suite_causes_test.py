@@ -39,8 +39,8 @@ def test_a_failed_clean_up_is_a_failure_and_what_is_listed_is_read(tmp_path, mon
     found = pymongo_suite.read_outcomes(outcomes)
     assert {test: one["outcome"] for test, one in found.items()} == {"a": "failed", "b": "failed", "c": "skipped"}
     assert pymongo_suite.read_outcomes(tmp_path / "none") == {}
-    document = tmp_path / "compatibility.md"
-    monkeypatch.setattr(pymongo_suite, "LISTED", document)
+    listed = tmp_path / "listed.json"
+    monkeypatch.setattr(pymongo_suite, "LISTED", listed)
     assert pymongo_suite.listed_failures() == {}
-    document.write_text("## Drivers\n\n### pymongo\n\n| cause | failed |\n|---|---|\n| views | 3 | \n| other | 12 | text |\n\n### Another\n\n| x | 5 |\n")
+    listed.write_text(json.dumps({"causes": [{"cause": "views", "failed": 3, "what": ""}, {"cause": "other", "failed": 12, "what": "text"}]}))
     assert pymongo_suite.listed_failures() == {"views": 3, "other": 12}
