@@ -8,7 +8,7 @@
 #include "bson/json.h"
 #include "replication/performer.h"
 #include "replication/schema_changes.h"
-#include "storage/names.h"
+#include "storage/engine/names.h"
 
 namespace replication {
 

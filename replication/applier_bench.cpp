@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "replication/applier.h"
 #include "replication/log_reader.h"
-#include "storage/temporary_engine.h"
+#include "storage/testing/temporary_engine.h"
 
 using namespace replication;
 using storage::TemporaryDirectory;

@@ -8,8 +8,8 @@
 #include "base/random.h"
 #include "bson/json.h"
 #include "replication/test_support.h"
-#include "storage/index_options.h"
-#include "storage/temporary_engine.h"
+#include "storage/indexes/index_options.h"
+#include "storage/testing/temporary_engine.h"
 
 using namespace replication;
 using namespace replication::test;

@@ -5,7 +5,7 @@
 #include "bson/diff.h"
 #include "bson/json.h"
 #include "replication/performer.h"
-#include "storage/names.h"
+#include "storage/engine/names.h"
 
 namespace replication {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "replication/log_record.h"
 #include "replication/oplog.h"
-#include "storage/branch_changes.h"
-#include "storage/catalog.h"
+#include "storage/collections/branch_changes.h"
+#include "storage/collections/catalog.h"
 
 namespace replication {
 

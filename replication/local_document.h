@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "bson/document.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 
 namespace replication {
 

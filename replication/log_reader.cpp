@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "storage/catalog.h"
+#include "storage/collections/catalog.h"
 
 namespace replication {
 

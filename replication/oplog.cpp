@@ -10,7 +10,7 @@
 #include "bson/builder.h"
 #include "bson/validate.h"
 #include "replication/oplog_state.h"
-#include "storage/catalog.h"
+#include "storage/collections/catalog.h"
 
 namespace replication {
 namespace {

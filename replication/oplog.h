@@ -14,8 +14,8 @@
 #include <memory>
 
 #include "replication/entry.h"
-#include "storage/collection.h"
-#include "storage/engine.h"
+#include "storage/collections/collection.h"
+#include "storage/engine/engine.h"
 
 namespace replication {
 

@@ -2,7 +2,7 @@
 // tailing readers see as local.oplog.rs.
 #include "bson/builder.h"
 #include "replication/oplog_state.h"
-#include "storage/catalog.h"
+#include "storage/collections/catalog.h"
 
 namespace replication {
 namespace {

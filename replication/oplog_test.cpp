@@ -9,7 +9,7 @@
 #include "bson/diff.h"
 #include "bson/json.h"
 #include "replication/committer.h"
-#include "storage/temporary_engine.h"
+#include "storage/testing/temporary_engine.h"
 
 using namespace replication;
 using bson::json;

@@ -4,7 +4,7 @@
 #include <compare>
 
 #include "bson/types.h"
-#include "storage/record_id.h"
+#include "storage/engine/record_id.h"
 
 namespace replication {
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "replication/oplog.h"
-#include "storage/collection.h"
+#include "storage/collections/collection.h"
 
 namespace replication {
 

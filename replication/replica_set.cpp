@@ -11,7 +11,7 @@
 #include "bson/json.h"
 #include "replication/local_document.h"
 #include "replication/member_ids.h"
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 
 namespace replication {
 

@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "storage/catalog.h"
-#include "storage/names.h"
-#include "storage/transaction.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/names.h"
+#include "storage/engine/transaction.h"
 
 namespace replication {
 namespace {

@@ -1,7 +1,7 @@
 #include "replication/schema_changes.h"
 
-#include "storage/index_options.h"
-#include "storage/names.h"
+#include "storage/engine/names.h"
+#include "storage/indexes/index_options.h"
 
 namespace replication {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "replication/log_record.h"
-#include "storage/branch_changes.h"
-#include "storage/catalog.h"
+#include "storage/collections/branch_changes.h"
+#include "storage/collections/catalog.h"
 
 namespace replication {
 

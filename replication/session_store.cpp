@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "bson/builder.h"
 #include "replication/committer.h"
-#include "storage/catalog.h"
+#include "storage/collections/catalog.h"
 
 namespace replication {
 

@@ -9,7 +9,7 @@
 #include "bson/json.h"
 #include "replication/committer.h"
 #include "replication/session_store.h"
-#include "storage/temporary_engine.h"
+#include "storage/testing/temporary_engine.h"
 
 using namespace replication;
 using storage::Engine;

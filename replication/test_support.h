@@ -9,7 +9,7 @@
 #include "bson/json.h"
 #include "replication/applier.h"
 #include "replication/log_reader.h"
-#include "storage/temporary_engine.h"
+#include "storage/testing/temporary_engine.h"
 
 namespace replication::test {
 

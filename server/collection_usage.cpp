@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/spin_lock.h"
-#include "storage/catalog.h"
+#include "storage/collections/catalog.h"
 
 namespace server {
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "server/parameters.h"
-#include "storage/dedup_service.h"
+#include "storage/background/dedup_service.h"
 
 namespace server {
 

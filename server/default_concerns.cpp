@@ -7,9 +7,9 @@
 #include "base/log.h"
 #include "server/arguments.h"
 #include "server/generic_arguments.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
-#include "storage/transaction.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/transaction.h"
 
 namespace server {
 

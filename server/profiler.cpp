@@ -11,10 +11,10 @@
 #include "server/profile_entry.h"
 #include "server/query/matcher.h"
 #include "server/services.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
-#include "storage/names.h"
-#include "storage/transaction.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/names.h"
+#include "storage/engine/transaction.h"
 
 namespace server {
 

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "server/operation.h"
 #include "server/services.h"
-#include "storage/names.h"
+#include "storage/engine/names.h"
 #include "versions/database/databases.h"
 
 namespace server {

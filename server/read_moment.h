@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "storage/record_id.h"
+#include "storage/engine/record_id.h"
 
 namespace storage {
 struct Snapshot;

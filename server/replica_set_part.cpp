@@ -25,10 +25,10 @@
 #include "server/status_sections.h"
 #include "server/topology.h"
 #include "server/write/output.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
-#include "storage/names.h"
-#include "storage/replace_directory.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/names.h"
+#include "storage/upkeep/replace_directory.h"
 
 namespace server {
 

@@ -12,8 +12,8 @@
 #include "server/session_registry.h"
 #include "server/status_sections.h"
 #include "server/write/statements.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 

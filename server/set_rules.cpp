@@ -14,8 +14,8 @@
 #include "server/topology.h"
 #include "server/write/retry.h"
 #include "server/write/target.h"
-#include "storage/engine.h"
-#include "storage/transaction.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/transaction.h"
 #include "versions/past/past.h"
 
 namespace server {

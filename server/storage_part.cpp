@@ -24,9 +24,9 @@
 #include "server/write/output.h"
 #include "server/write/snapshot_keeper.h"
 #include "server/write/ttl_monitor.h"
-#include "storage/dedup_service.h"
-#include "storage/engine.h"
-#include "storage/replace_directory.h"
+#include "storage/background/dedup_service.h"
+#include "storage/engine/engine.h"
+#include "storage/upkeep/replace_directory.h"
 #include "versions/database/databases.h"
 #include "versions/past/past.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 #include "versions/branch/branches.h"
 
 namespace bench::branches {

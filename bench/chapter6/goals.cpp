@@ -16,7 +16,7 @@
 #include "dedup/delta_dictionary.h"
 #include "dedup/entropy.h"
 #include "dedup/sketch.h"
-#include "storage/dedup_service.h"
+#include "storage/background/dedup_service.h"
 
 namespace bench::chapter6 {
 namespace {

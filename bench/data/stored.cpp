@@ -6,8 +6,8 @@
 #include "bson/path.h"
 #include "datasets/replay/data_directory.h"
 #include "datasets/version_key.h"
-#include "storage/dedup_service.h"
-#include "storage/store_tables.h"
+#include "storage/background/dedup_service.h"
+#include "storage/contents/store_tables.h"
 
 namespace bench {
 namespace {

@@ -8,7 +8,7 @@
 #include "bench/data/workload.h"
 #include "bson/builder.h"
 #include "bson/document.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace bench {
 

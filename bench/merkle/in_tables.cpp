@@ -11,7 +11,7 @@
 #include "bench/merkle/figures.h"
 #include "bench/peers/programs.h"
 #include "datasets/input/subprocess.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace bench::merkle {
 namespace {

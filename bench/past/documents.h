@@ -9,8 +9,8 @@
 
 #include "base/random.h"
 #include "bson/document.h"
-#include "storage/engine.h"
-#include "storage/stored_collection.h"
+#include "storage/collections/stored_collection.h"
+#include "storage/engine/engine.h"
 #include "versions/database/past_views.h"
 
 namespace bench::past {

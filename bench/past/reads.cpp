@@ -8,7 +8,7 @@
 #include "bench/measure/cpu_clock.h"
 #include "bench/past/documents.h"
 #include "bench/past/figures.h"
-#include "storage/row_past.h"
+#include "storage/contents/row_past.h"
 
 namespace bench::past {
 

@@ -9,8 +9,8 @@
 #include "bench/measure/cpu_clock.h"
 #include "bench/past/figures.h"
 #include "bench/past/overwrites.h"
-#include "storage/engine.h"
-#include "storage/internals.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/internals.h"
 #include "versions/past/maplog.h"
 
 namespace bench::past {

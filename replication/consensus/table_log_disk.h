@@ -9,7 +9,7 @@
 #pragma once
 
 #include "replication/consensus/log_disk.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace replication::consensus {
 

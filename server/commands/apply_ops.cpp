@@ -15,8 +15,8 @@
 #include "server/write/namespaces.h"
 #include "server/write/replay.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

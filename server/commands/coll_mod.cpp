@@ -8,9 +8,9 @@
 #include "server/commands/collection_options.h"
 #include "server/operation.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
-#include "storage/index_options.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/indexes/index_options.h"
 
 namespace server {
 namespace {

@@ -10,8 +10,8 @@
 #include "server/write/detailed_error.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 #include "versions/branch/tree_kind.h"
 
 namespace server {

@@ -6,10 +6,10 @@
 #include "server/commands/storage_sizes.h"
 #include "server/operation.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/dedup_service.h"
-#include "storage/engine.h"
-#include "storage/store_tables.h"
+#include "storage/background/dedup_service.h"
+#include "storage/collections/catalog.h"
+#include "storage/contents/store_tables.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

@@ -13,7 +13,7 @@
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
 #include "server/services.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

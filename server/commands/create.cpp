@@ -11,9 +11,9 @@
 #include "server/write/capped_copy.h"
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
-#include "storage/engine_option.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/engine_option.h"
 
 namespace server {
 namespace {

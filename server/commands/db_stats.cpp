@@ -7,9 +7,9 @@
 #include "server/commands/storage_sizes.h"
 #include "server/operation.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/dedup_service.h"
-#include "storage/engine.h"
+#include "storage/background/dedup_service.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

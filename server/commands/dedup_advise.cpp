@@ -15,9 +15,9 @@
 #include "server/commands/scale.h"
 #include "server/operation.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
-#include "storage/transaction.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/transaction.h"
 
 namespace server {
 namespace {

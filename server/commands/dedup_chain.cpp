@@ -10,11 +10,11 @@
 #include "server/commands/scale.h"
 #include "server/operation.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/chain_view.h"
-#include "storage/dedup_service.h"
-#include "storage/engine.h"
-#include "storage/transaction.h"
+#include "storage/background/dedup_service.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/transaction.h"
+#include "storage/upkeep/chain_view.h"
 
 namespace server {
 namespace {

@@ -16,8 +16,8 @@
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
 #include "server/services.h"
-#include "storage/engine.h"
-#include "storage/transaction.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/transaction.h"
 
 namespace server {
 namespace {

@@ -8,7 +8,7 @@
 #include "server/query/fitting_int.h"
 #include "server/query/reader.h"
 #include "server/services.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

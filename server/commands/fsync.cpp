@@ -4,7 +4,7 @@
 #include "server/command.h"
 #include "server/operation.h"
 #include "server/write/target.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

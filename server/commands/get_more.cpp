@@ -12,7 +12,7 @@
 #include "server/query/cursor_registry.h"
 #include "server/services.h"
 #include "server/set_rules.h"
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 
 namespace server {
 namespace {

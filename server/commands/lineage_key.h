@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bson/document.h"
-#include "storage/record_id.h"
+#include "storage/engine/record_id.h"
 
 namespace server {
 

@@ -3,7 +3,7 @@
 #include "server/commands/list_cursor.h"
 #include "server/operation.h"
 #include "server/write/target.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

@@ -8,8 +8,8 @@
 #include "server/query/matcher.h"
 #include "server/services.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 #include "versions/database/databases.h"
 
 namespace server {

@@ -4,8 +4,8 @@
 #include "server/commands/list_cursor.h"
 #include "server/operation.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

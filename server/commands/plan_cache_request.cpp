@@ -5,8 +5,8 @@
 #include "server/query/matcher.h"
 #include "server/query/query_shape.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

@@ -5,7 +5,7 @@
 #include "bson/json.h"
 #include "server/commands/test_server.h"
 #include "server/services.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

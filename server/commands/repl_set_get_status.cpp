@@ -5,7 +5,7 @@
 #include "server/operation.h"
 #include "server/peers/members.h"
 #include "server/services.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

@@ -4,8 +4,8 @@
 #include "server/operation.h"
 #include "server/peers/members.h"
 #include "server/services.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

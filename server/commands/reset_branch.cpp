@@ -5,7 +5,7 @@
 #include "server/write/batch.h"
 #include "server/write/keep_for_log.h"
 #include "server/write/target.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

@@ -8,7 +8,7 @@
 #include "server/operation.h"
 #include "server/services.h"
 #include "server/write/target.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 #include "versions/database/databases.h"
 #include "versions/past/past.h"
 

@@ -3,7 +3,7 @@
 #include "server/commands/scale.h"
 #include "server/operation.h"
 #include "server/write/target.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

@@ -1,7 +1,7 @@
 #include "server/commands/storage_sizes.h"
 
-#include "storage/engine.h"
-#include "storage/store_tables.h"
+#include "storage/contents/store_tables.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "storage/collection.h"
+#include "storage/collections/collection.h"
 
 namespace server {
 

@@ -6,7 +6,7 @@
 
 #include "bson/document.h"
 #include "server/assembly.h"
-#include "storage/temporary_engine.h"
+#include "storage/testing/temporary_engine.h"
 
 namespace server {
 

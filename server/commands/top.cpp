@@ -5,7 +5,7 @@
 #include "server/operation.h"
 #include "server/services.h"
 #include "server/write/target.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

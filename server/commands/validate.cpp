@@ -6,10 +6,10 @@
 #include "server/operation.h"
 #include "server/services.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
-#include "storage/names.h"
-#include "storage/repair.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/names.h"
+#include "storage/upkeep/repair.h"
 #include "versions/database/databases.h"
 
 namespace server {

@@ -13,7 +13,7 @@
 #include "server/parameters.h"
 #include "server/services.h"
 #include "server/write/ttl_monitor.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "storage/backup.h"
+#include "storage/upkeep/backup.h"
 
 namespace server::peers {
 

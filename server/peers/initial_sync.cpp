@@ -13,9 +13,9 @@
 #include "base/log.h"
 #include "bson/validate.h"
 #include "server/peers/backup_host.h"
-#include "storage/directory.h"
-#include "storage/engine_files.h"
-#include "storage/replace_directory.h"
+#include "storage/engine/directory.h"
+#include "storage/engine/engine_files.h"
+#include "storage/upkeep/replace_directory.h"
 
 namespace server::peers {
 namespace {

@@ -1,7 +1,8 @@
 // Initial sync: this member takes a copy of another's data directory.
 //
 //   source? -> begin -> files -> read … read -> end     into <dbpath>/_sync, each part checked, each file synced
-//           -> own term and vote -> the marker          the next start puts the copy in place (storage/replace_directory.h)
+//           -> own term and vote -> the marker          the next start puts the copy in place
+//           (storage/upkeep/replace_directory.h)
 //
 // A connection that breaks is taken up where it broke, for the source keeps the
 // backup for some minutes. Where it hasn't, the attempt has failed, and another

@@ -16,8 +16,8 @@
 #include "server/peers/backup_host.h"
 #include "server/peers/peer_client.h"
 #include "server/wire/listener.h"
-#include "storage/replace_directory.h"
-#include "storage/temporary_engine.h"
+#include "storage/testing/temporary_engine.h"
+#include "storage/upkeep/replace_directory.h"
 
 using namespace server;
 using namespace server::peers;

@@ -11,7 +11,7 @@
 #include "server/query/text.h"
 #include "server/reply_size.h"
 #include "server/services.h"
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 
 namespace server::query {
 

@@ -7,7 +7,7 @@
 #include "server/query/plan/index_filters.h"
 #include "server/query/plan/planner.h"
 #include "server/services.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server::query {
 

@@ -19,8 +19,8 @@
 #include "bson/builder.h"
 #include "bson/document.h"
 #include "bson/value.h"
-#include "storage/collection.h"
-#include "storage/transaction.h"
+#include "storage/collections/collection.h"
+#include "storage/engine/transaction.h"
 
 namespace server {
 class OperationContext;

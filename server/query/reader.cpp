@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "server/operation.h"
 #include "server/services.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 
 namespace server::query {
 

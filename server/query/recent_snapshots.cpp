@@ -1,7 +1,7 @@
 #include "server/query/recent_snapshots.h"
 
-#include "storage/engine.h"
-#include "storage/transaction.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/transaction.h"
 
 namespace server::query {
 

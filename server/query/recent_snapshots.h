@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "storage/record_id.h"
+#include "storage/engine/record_id.h"
 
 namespace storage {
 class Engine;

@@ -23,8 +23,8 @@
 #include "server/session_registry.h"
 #include "server/status_sections.h"
 #include "server/topology.h"
-#include "storage/engine.h"
-#include "storage/temporary_engine.h"
+#include "storage/engine/engine.h"
+#include "storage/testing/temporary_engine.h"
 
 namespace server::query {
 

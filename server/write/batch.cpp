@@ -2,7 +2,7 @@
 
 #include "server/operation.h"
 #include "server/write/target.h"
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 
 namespace server::write {
 

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "server/operation.h"
 #include "server/write/target.h"
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 
 namespace server::write {
 

@@ -9,7 +9,7 @@
 #include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/keep_for_log.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server::write {
 

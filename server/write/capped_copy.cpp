@@ -11,8 +11,8 @@
 #include "server/write/namespaces.h"
 #include "server/write/replacement.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 #include "versions/database/databases.h"
 
 namespace server::write {

@@ -11,8 +11,8 @@
 #include "server/write/document_writer.h"
 #include "server/write/target.h"
 #include "server/write/update/update_path.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 
 namespace server::write {
 

@@ -16,7 +16,7 @@
 
 #include "bson/document.h"
 #include "bson/value.h"
-#include "storage/record_id.h"
+#include "storage/engine/record_id.h"
 
 namespace storage {
 class Transaction;

@@ -7,7 +7,7 @@
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
 #include "server/write/target.h"
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 
 namespace server::write {
 

@@ -7,7 +7,7 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "storage/collection.h"
+#include "storage/collections/collection.h"
 
 namespace server {
 class OperationContext;

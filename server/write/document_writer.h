@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "bson/document.h"
-#include "storage/collection.h"
-#include "storage/transaction.h"
+#include "storage/collections/collection.h"
+#include "storage/engine/transaction.h"
 
 namespace server {
 class OperationContext;

@@ -8,7 +8,7 @@
 #include "server/write/retry.h"
 #include "server/write/storable.h"
 #include "server/write/target.h"
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 
 namespace server::write {
 

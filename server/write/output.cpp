@@ -17,8 +17,8 @@
 #include "server/write/storable.h"
 #include "server/write/target.h"
 #include "server/write/update/update.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 #include "versions/database/databases.h"
 
 namespace server::write {

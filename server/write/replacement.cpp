@@ -9,7 +9,7 @@
 #include "server/write/copy.h"
 #include "server/write/keep_for_log.h"
 #include "server/write/namespaces.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server::write {
 

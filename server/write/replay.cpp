@@ -13,9 +13,9 @@
 #include "server/write/statements.h"
 #include "server/write/storable.h"
 #include "server/write/target.h"
-#include "storage/catalog.h"
-#include "storage/duplicate_key.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/indexes/duplicate_key.h"
 
 namespace server::write {
 

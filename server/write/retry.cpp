@@ -5,7 +5,7 @@
 #include "server/fail_points.h"
 #include "server/operation.h"
 #include "server/services.h"
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 
 namespace server::write {
 

@@ -10,7 +10,7 @@
 #include "replication/coordinator.h"
 #include "server/parameters.h"
 #include "server/services.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 #include "versions/database/databases.h"
 
 namespace server::write {

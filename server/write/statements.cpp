@@ -12,7 +12,7 @@
 #include "server/write/storable.h"
 #include "server/write/target.h"
 #include "server/write/update/update.h"
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 
 namespace server::write {
 

@@ -4,8 +4,8 @@
 #include "server/operation.h"
 #include "server/services.h"
 #include "server/write/namespaces.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 #include "versions/database/databases.h"
 
 namespace server::write {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "server/schema_hold.h"
-#include "storage/collection.h"
+#include "storage/collections/collection.h"
 
 namespace server {
 class OperationContext;

@@ -8,8 +8,8 @@
 #include "server/services.h"
 #include "server/write/namespaces.h"
 #include "server/write/statements.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 
 namespace server::write {
 

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "server/write/detailed_error.h"
-#include "storage/duplicate_key.h"
+#include "storage/indexes/duplicate_key.h"
 
 namespace server::write {
 

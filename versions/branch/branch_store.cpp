@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/varint.h"
-#include "storage/engine.h"
-#include "storage/touch.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/touch.h"
 #include "versions/branch/bitmap_store.h"
 #include "versions/branch/scans.h"
 #include "versions/branch/tuple_oriented.h"

@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "storage/record_store.h"
+#include "storage/contents/record_store.h"
 #include "versions/branch/commit_history.h"
 #include "versions/branch/document_hash.h"
 #include "versions/branch/state_past.h"

@@ -16,7 +16,7 @@
 #include <mutex>
 
 #include "base/lru.h"
-#include "storage/table.h"
+#include "storage/engine/table.h"
 #include "versions/branch/record_set.h"
 
 namespace versions {

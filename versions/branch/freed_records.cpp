@@ -1,6 +1,6 @@
 // What of a BranchStore goes from history: records that nothing reaches, and documents that are to be forgotten.
 #include "base/varint.h"
-#include "storage/touch.h"
+#include "storage/engine/touch.h"
 #include "versions/branch/branch_store.h"
 #include "versions/branch/scans.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "storage/record_id.h"
+#include "storage/engine/record_id.h"
 
 namespace versions {
 

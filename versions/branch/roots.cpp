@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 #include "versions/merkle/bucket_tree.h"
 #include "versions/merkle/trie_node.h"
 

@@ -4,7 +4,7 @@
 // rows of `pending` don't.
 #pragma once
 
-#include "storage/record_store.h"
+#include "storage/contents/record_store.h"
 #include "versions/branch/record_set.h"
 
 namespace versions {

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "bson/builder.h"
-#include "storage/dedup_service.h"
-#include "storage/temporary_engine.h"
+#include "storage/background/dedup_service.h"
+#include "storage/testing/temporary_engine.h"
 #include "versions/branch/branches.h"
 
 namespace versions::test {

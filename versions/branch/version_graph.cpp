@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/varint.h"
-#include "storage/touch.h"
+#include "storage/engine/touch.h"
 #include "versions/branch/graph_rows.h"
 
 namespace versions {

@@ -15,7 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 #include "versions/branch/branch_store.h"
 #include "versions/branch/retention.h"
 

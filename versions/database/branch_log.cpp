@@ -3,7 +3,7 @@
 
 #include "bson/diff.h"
 #include "bson/keystring.h"
-#include "storage/names.h"
+#include "storage/engine/names.h"
 #include "versions/database/branched_database.h"
 #include "versions/database/log_fields.h"
 

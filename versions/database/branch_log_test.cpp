@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 #include "bson/json.h"
-#include "storage/temporary_engine.h"
+#include "storage/testing/temporary_engine.h"
 #include "versions/database/databases.h"
 
 using namespace versions;

@@ -7,9 +7,9 @@
 
 #include "bson/builder.h"
 #include "bson/keystring.h"
-#include "storage/engine.h"
-#include "storage/index_keys.h"
-#include "storage/names.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/names.h"
+#include "storage/indexes/index_keys.h"
 #include "versions/database/log_fields.h"
 #include "versions/database/unique_keys.h"
 

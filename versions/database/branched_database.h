@@ -9,7 +9,7 @@
 #include <map>
 #include <shared_mutex>
 
-#include "storage/branch_changes.h"
+#include "storage/collections/branch_changes.h"
 #include "versions/branch/commit_proof.h"
 #include "versions/branch/verification.h"
 #include "versions/database/branches_past.h"

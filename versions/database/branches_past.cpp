@@ -3,7 +3,7 @@
 #include <mutex>
 #include <set>
 
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 #include "versions/database/collection_view.h"
 
 namespace versions {

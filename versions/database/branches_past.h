@@ -8,7 +8,7 @@
 // Thread-safe; transactions are not.
 #pragma once
 
-#include "storage/declared_snapshots.h"
+#include "storage/contents/declared_snapshots.h"
 #include "versions/branch/version_graph.h"
 #include "versions/past/past_collection.h"
 

@@ -5,10 +5,10 @@
 
 #include "base/random.h"
 #include "bson/json.h"
-#include "storage/dedup_service.h"
-#include "storage/stored_collection.h"
-#include "storage/temporary_engine.h"
-#include "storage/test_support.h"
+#include "storage/background/dedup_service.h"
+#include "storage/collections/stored_collection.h"
+#include "storage/testing/temporary_engine.h"
+#include "storage/testing/test_support.h"
 #include "versions/database/databases.h"
 
 using namespace versions;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "bson/keystring.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 #include "versions/database/unique_keys.h"
 
 namespace versions {

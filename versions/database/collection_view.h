@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "base/lru.h"
-#include "storage/stored_collection.h"
+#include "storage/collections/stored_collection.h"
 #include "versions/branch/version_graph.h"
 
 namespace versions {

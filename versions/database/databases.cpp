@@ -4,10 +4,10 @@
 #include <set>
 
 #include "base/varint.h"
-#include "storage/drop_now.h"
-#include "storage/engine.h"
-#include "storage/names.h"
-#include "storage/past_catalog.h"
+#include "storage/collections/past_catalog.h"
+#include "storage/engine/drop_now.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/names.h"
 #include "versions/database/log_fields.h"
 
 namespace versions {

@@ -7,8 +7,8 @@
 
 #include "base/random.h"
 #include "bson/json.h"
-#include "storage/dedup_service.h"
-#include "storage/names.h"
+#include "storage/background/dedup_service.h"
+#include "storage/engine/names.h"
 #include "versions/database/test_shop.h"
 
 using namespace versions;

@@ -1,5 +1,5 @@
 // BranchedDatabase: what a repair asks about `_id` entries, which are of versions.
-#include "storage/repair.h"
+#include "storage/upkeep/repair.h"
 #include "versions/database/branched_database.h"
 
 namespace versions {

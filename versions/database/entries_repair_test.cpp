@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 
 #include "bson/json.h"
-#include "storage/record_store_state.h"
-#include "storage/repair.h"
-#include "storage/stored_collection.h"
+#include "storage/collections/stored_collection.h"
+#include "storage/contents/record_store_state.h"
+#include "storage/upkeep/repair.h"
 #include "versions/database/test_shop.h"
 
 using namespace versions;

@@ -1,7 +1,7 @@
 #include "versions/database/open_merges.h"
 
 #include "base/varint.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace versions {
 

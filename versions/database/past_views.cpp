@@ -1,8 +1,8 @@
 #include "versions/database/past_views.h"
 
-#include "storage/catalog.h"
-#include "storage/engine.h"
-#include "storage/names.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/names.h"
 
 namespace versions {
 

@@ -1,7 +1,7 @@
 // A document that goes from all that there is of it, with branches or without.
 #include "bson/keystring.h"
-#include "storage/engine.h"
-#include "storage/names.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/names.h"
 #include "versions/database/databases.h"
 #include "versions/database/log_fields.h"
 

@@ -1,5 +1,5 @@
 // Declared snapshots, and the log: it has them as commands of the database admin.
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 #include "versions/database/databases.h"
 #include "versions/database/log_fields.h"
 

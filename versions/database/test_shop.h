@@ -1,7 +1,7 @@
 // For tests: the database `shop` on a directory that goes away, with one collection, and branches once somebody asks for them.
 #pragma once
 
-#include "storage/temporary_engine.h"
+#include "storage/testing/temporary_engine.h"
 #include "versions/database/databases.h"
 
 namespace versions::test {

@@ -8,10 +8,10 @@
 
 #include "base/random.h"
 #include "bson/json.h"
-#include "storage/dedup_service.h"
-#include "storage/duplicate_key.h"
-#include "storage/repair.h"
-#include "storage/stored_collection.h"
+#include "storage/background/dedup_service.h"
+#include "storage/collections/stored_collection.h"
+#include "storage/indexes/duplicate_key.h"
+#include "storage/upkeep/repair.h"
 #include "versions/database/test_shop.h"
 
 using namespace versions;

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 
-#include "storage/table.h"
+#include "storage/engine/table.h"
 #include "versions/merkle/node.h"
 
 namespace versions::merkle {

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "storage/temporary_engine.h"
+#include "storage/testing/temporary_engine.h"
 #include "versions/merkle/test_support.h"
 
 using namespace versions::merkle;

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "base/random.h"
-#include "storage/engine.h"
-#include "storage/internals.h"
-#include "storage/temporary_engine.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/internals.h"
+#include "storage/testing/temporary_engine.h"
 
 using namespace versions::past;
 using storage::Engine;

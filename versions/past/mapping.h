@@ -5,7 +5,7 @@
 // its generation, the stamp that it was written with, so a mapping says also from when on it held.
 #pragma once
 
-#include "storage/record_id.h"
+#include "storage/engine/record_id.h"
 
 namespace versions::past {
 

@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "base/varint.h"
-#include "storage/engine.h"
-#include "storage/kept_contents.h"
-#include "storage/past_catalog.h"
-#include "storage/stored_collection.h"
+#include "storage/collections/past_catalog.h"
+#include "storage/collections/stored_collection.h"
+#include "storage/contents/kept_contents.h"
+#include "storage/engine/engine.h"
 
 namespace versions::past {
 

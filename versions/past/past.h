@@ -14,7 +14,7 @@
 #include <shared_mutex>
 #include <tuple>
 
-#include "storage/pre_states.h"
+#include "storage/contents/pre_states.h"
 #include "versions/past/maplog.h"
 #include "versions/past/saved_entries.h"
 #include "versions/past/saved_states.h"

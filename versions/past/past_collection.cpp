@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "bson/keystring.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 #include "versions/past/past_cursors.h"
 
 namespace versions::past {

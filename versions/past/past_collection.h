@@ -8,7 +8,7 @@
 
 #include <mutex>
 
-#include "storage/stored_collection.h"
+#include "storage/collections/stored_collection.h"
 #include "versions/past/past.h"
 
 namespace versions::past {

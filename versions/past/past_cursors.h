@@ -1,7 +1,7 @@
 // Cursors over a collection as a declared snapshot shows it: two sides, merged.
 #pragma once
 
-#include "storage/kept_contents.h"
+#include "storage/contents/kept_contents.h"
 #include "versions/past/past_collection.h"
 
 namespace versions::past {

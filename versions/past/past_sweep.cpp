@@ -4,9 +4,9 @@
 #include <map>
 #include <thread>
 
-#include "storage/engine.h"
-#include "storage/past_catalog.h"
-#include "storage/stored_collection.h"
+#include "storage/collections/past_catalog.h"
+#include "storage/collections/stored_collection.h"
+#include "storage/engine/engine.h"
 #include "versions/past/past.h"
 
 namespace versions::past {

@@ -15,10 +15,10 @@
 #include "base/random.h"
 #include "bson/builder.h"
 #include "bson/keystring.h"
-#include "storage/dedup_service.h"
-#include "storage/engine.h"
-#include "storage/temporary_engine.h"
-#include "storage/test_support.h"
+#include "storage/background/dedup_service.h"
+#include "storage/engine/engine.h"
+#include "storage/testing/temporary_engine.h"
+#include "storage/testing/test_support.h"
 #include "versions/past/test_support.h"
 
 using namespace versions::past;

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "storage/engine.h"
-#include "storage/stored_collection.h"
+#include "storage/collections/stored_collection.h"
+#include "storage/engine/engine.h"
 #include "versions/past/past.h"
 
 namespace versions::past {

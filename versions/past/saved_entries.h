@@ -10,7 +10,7 @@
 
 #include <memory>
 
-#include "storage/stored_index.h"
+#include "storage/indexes/stored_index.h"
 
 namespace versions::past {
 

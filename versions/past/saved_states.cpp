@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/varint.h"
-#include "storage/declared_snapshots.h"
-#include "storage/engine.h"
+#include "storage/contents/declared_snapshots.h"
+#include "storage/engine/engine.h"
 
 namespace versions::past {
 namespace {

@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "storage/table.h"
+#include "storage/engine/table.h"
 #include "versions/past/mapping.h"
 
 namespace versions::past {

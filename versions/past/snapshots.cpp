@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/validate.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace versions::past {
 

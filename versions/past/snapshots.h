@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/declared_snapshots.h"
-#include "storage/table.h"
+#include "storage/contents/declared_snapshots.h"
+#include "storage/engine/table.h"
 #include "versions/past/mapping.h"
 
 namespace versions::past {

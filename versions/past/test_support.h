@@ -6,9 +6,9 @@
 #include <string>
 
 #include "bson/builder.h"
-#include "storage/engine.h"
-#include "storage/temporary_engine.h"
-#include "storage/test_support.h"
+#include "storage/engine/engine.h"
+#include "storage/testing/temporary_engine.h"
+#include "storage/testing/test_support.h"
 #include "versions/database/past_views.h"
 #include "versions/past/past.h"
 

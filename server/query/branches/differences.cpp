@@ -6,8 +6,8 @@
 #include "bson/builder.h"
 #include "server/operation.h"
 #include "server/services.h"
-#include "storage/engine.h"
-#include "storage/names.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/names.h"
 
 namespace server::query {
 

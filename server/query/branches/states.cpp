@@ -5,7 +5,7 @@
 #include "bson/keystring.h"
 #include "server/operation.h"
 #include "server/services.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 #include "versions/database/databases.h"
 
 namespace server::query {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "storage/transaction.h"
+#include "storage/engine/transaction.h"
 #include "versions/database/branched_database.h"
 
 namespace server {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bson/document.h"
-#include "storage/index.h"
+#include "storage/indexes/index.h"
 
 namespace server::query::exec {
 

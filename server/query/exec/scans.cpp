@@ -7,7 +7,7 @@
 #include "server/query/exec/key_document.h"
 #include "server/query/fitting_int.h"
 #include "server/query/text.h"
-#include "storage/told_values.h"
+#include "storage/collections/told_values.h"
 
 namespace server::query::exec {
 

@@ -14,7 +14,7 @@
 #include "bson/builder.h"
 #include "bson/document.h"
 #include "server/query/executor.h"
-#include "storage/collection.h"
+#include "storage/collections/collection.h"
 
 namespace server::query::match {
 class Node;

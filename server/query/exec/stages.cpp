@@ -1,6 +1,6 @@
 #include "server/query/exec/stages.h"
 
-#include "storage/index_keys.h"
+#include "storage/indexes/index_keys.h"
 
 namespace server::query::exec {
 

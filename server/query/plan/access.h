@@ -8,7 +8,7 @@
 #include "server/query/match/node.h"
 #include "server/query/plan/interval.h"
 #include "server/query/sort_pattern.h"
-#include "storage/collection.h"
+#include "storage/collections/collection.h"
 
 namespace server::query::plan {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "server/query/plan/bounds.h"
-#include "storage/told_values.h"
+#include "storage/collections/told_values.h"
 
 namespace server::query::plan {
 

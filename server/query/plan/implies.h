@@ -5,7 +5,7 @@
 
 #include "server/query/matcher.h"
 #include "server/query/plan/access.h"
-#include "storage/index.h"
+#include "storage/indexes/index.h"
 
 namespace server::query::plan {
 

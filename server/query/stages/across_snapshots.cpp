@@ -9,8 +9,8 @@
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 #include "server/services.h"
-#include "storage/catalog.h"
-#include "storage/engine.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
 #include "versions/database/databases.h"
 #include "versions/past/past.h"
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "server/operation.h"
 #include "server/services.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server::query {
 namespace {

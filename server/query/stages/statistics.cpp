@@ -9,7 +9,7 @@
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 #include "server/services.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace server::query {
 

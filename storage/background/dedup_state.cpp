@@ -1,0 +1,160 @@
+#include "storage/background/dedup_state.h"
+
+#include "base/random.h"
+#include "storage/engine/engine.h"
+
+namespace storage {
+
+using base::append_le;
+using base::append_varint;
+using base::take_varint;
+
+namespace {
+
+constexpr char version = 1;
+constexpr char collection_version = 2;
+constexpr BytesView run_key = "r";
+
+void append_be32(Bytes& out, uint32_t value) {
+  append_le(out, __builtin_bswap32(value));
+}
+uint32_t load_be32(const char* from) {
+  return __builtin_bswap32(base::load_le<uint32_t>(from));
+}
+
+Bytes collection_key(CollectionId collection) {
+  Bytes key(1, 'c');
+  append_be32(key, collection);
+  return key;
+}
+
+std::optional<DatabaseState> parse_database(BytesView bytes) {
+  if (bytes.empty() || bytes[0] != version) return std::nullopt;
+  bytes.remove_prefix(1);
+  const auto number = take_varint(bytes);
+  if (!number || *number > UINT32_MAX || bytes.size() != 8) return std::nullopt;
+  return DatabaseState{static_cast<uint32_t>(*number), base::load_le<uint64_t>(bytes.data())};
+}
+
+}  // namespace
+
+DedupState::DedupState(Engine& engine) : engine_(engine), table_(engine.open_table("dedup_state", {.allocation_bytes = 512})) {}
+
+std::optional<CollectionState> DedupState::collection(CollectionId collection) const {
+  Transaction transaction(engine_, Transaction::Mode::read);
+  auto bytes = table_.get(transaction, collection_key(collection));
+  if (!bytes || bytes->empty() || (*bytes)[0] != collection_version) return std::nullopt;
+  bytes->remove_prefix(1);
+  const auto encoded = take_varint(*bytes);
+  const auto missed_from = encoded ? take_varint(*bytes) : std::nullopt;
+  const auto seen = missed_from ? take_varint(*bytes) : std::nullopt;
+  const auto counts = seen ? read_counts(*bytes) : std::nullopt;
+  if (!counts || *encoded > INT64_MAX) return std::nullopt;
+  return CollectionState{static_cast<RecordId>(*encoded), *missed_from - 1, *seen, *counts};
+}
+
+void DedupState::put(Transaction& transaction, CollectionId collection, const CollectionState& state) const {
+  Bytes value(1, collection_version);
+  append_varint(value, static_cast<uint64_t>(state.encoded));
+  append_varint(value, state.missed_from + 1);  // 0: nothing
+  append_varint(value, state.seen);
+  value += write_counts(state.counts);
+  table_.put(transaction, collection_key(collection), value);
+}
+
+void DedupState::remove(Transaction& transaction, CollectionId collection) const {
+  table_.remove(transaction, collection_key(collection));
+}
+
+bool DedupState::begin_run() const {
+  return in_transaction(engine_, [&](Transaction& transaction) {
+    const bool unfinished = table_.get(transaction, run_key).has_value();
+    if (!unfinished) table_.put(transaction, run_key, BytesView());
+    return unfinished;
+  });
+}
+
+void DedupState::end_run() const {
+  in_transaction(engine_, [&](Transaction& transaction) { table_.remove(transaction, run_key); });
+}
+
+DatabaseState DedupState::database(const std::string& name) const {
+  const Bytes key = "d" + name;
+  return in_transaction(engine_, [&](Transaction& transaction) {
+    uint32_t number = 1;
+    {
+      TableCursor cursor = table_.cursor(transaction);
+      for (bool on = cursor.seek("d"); on && cursor.key().starts_with('d'); on = cursor.next()) {
+        const auto state = parse_database(cursor.value());
+        if (!state) continue;
+        if (cursor.key() == key) return *state;
+        number = std::max(number, state->number + 1);
+      }
+    }
+    const DatabaseState made{number, base::entropy64()};
+    Bytes value(1, version);
+    append_varint(value, made.number);
+    append_le(value, made.seed);
+    table_.put(transaction, key, value);
+    return made;
+  });
+}
+
+// --- metadata pages
+
+Table MetadataPages::open_table(Engine& engine) {
+  return engine.open_table("feature_metadata", {.leaf_page_bytes = 64 << 10, .allocation_bytes = 512});
+}
+
+Bytes MetadataPages::key(uint32_t page) const {
+  Bytes key;
+  append_be32(key, database_);
+  append_be32(key, page);
+  return key;
+}
+
+std::optional<Bytes> MetadataPages::read_page(uint32_t page) {
+  if (const auto changed = changes_.find(page); changed != changes_.end()) return changed->second;
+  Transaction transaction(engine_, Transaction::Mode::read);
+  const auto bytes = table_.get(transaction, key(page));
+  return bytes ? std::optional<Bytes>(*bytes) : std::nullopt;
+}
+
+void MetadataPages::write_page(uint32_t page, BytesView bytes) {
+  changes_[page] = Bytes(bytes);
+}
+void MetadataPages::erase_page(uint32_t page) {
+  changes_[page] = std::nullopt;
+}
+
+std::vector<uint32_t> MetadataPages::pages() {
+  std::map<uint32_t, bool> found;
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    TableCursor cursor = table_.cursor(transaction);
+    const Bytes first = key(0);
+    for (bool on = cursor.seek(first); on; on = cursor.next()) {
+      const BytesView at = cursor.key();
+      if (at.size() != 8 || at.substr(0, 4) != BytesView(first).substr(0, 4)) break;
+      found[load_be32(at.data() + 4)] = true;
+    }
+  }
+  for (const auto& [page, bytes] : changes_) found[page] = bytes.has_value();
+  std::vector<uint32_t> pages;
+  for (const auto& [page, there] : found) {
+    if (there) pages.push_back(page);
+  }
+  return pages;
+}
+
+void MetadataPages::write(Transaction& transaction) {
+  for (const auto& [page, bytes] : changes_) {
+    if (bytes) {
+      table_.put(transaction, key(page), *bytes);
+    } else {
+      table_.remove(transaction, key(page));
+    }
+  }
+}
+
+}  // namespace storage

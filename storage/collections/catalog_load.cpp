@@ -1,0 +1,113 @@
+#include <charconv>
+
+#include "base/log.h"
+#include "storage/collections/stored_catalog.h"
+#include "storage/contents/store_tables.h"
+#include "storage/engine/internals.h"
+
+namespace storage {
+namespace {
+
+// "records-17", "index-17-2" -> 17; 0 for tables that belong to no collection.
+CollectionId owner_of(const std::string& table) {
+  for (const std::string_view kind : {"records-", "packed-", "heads-", "chains-", "index-"}) {
+    if (!table.starts_with(kind)) continue;
+    CollectionId id = 0;
+    std::from_chars(table.data() + kind.size(), table.data() + table.size(), id);
+    return id;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Catalog> load_catalog(Engine& engine) {
+  return std::make_unique<StoredCatalog>(engine);
+}
+
+StoredCatalog::StoredCatalog(Engine& engine) : engine_(engine), table_(engine.open_table("catalog", {.allocation_bytes = 512})) {
+  load();
+}
+
+void StoredCatalog::load() {
+  CatalogContents contents;
+  StoredCounts counts;
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    contents = read_catalog(transaction, table_);
+    counts = load_counts(transaction, engine_.internals().counts);
+  }
+  engine_.raise_stamp(counts.newest);
+  next_collection_ = contents.next_collection;
+  for (CollectionEntry& entry : contents.collections) {
+    // An index whose building was cut short is no index.
+    if (std::erase_if(entry.indexes, [](const IndexEntry& index) { return !index.ready; }) > 0) {
+      in_transaction(engine_, [&](Transaction& transaction) { write_entry(transaction, table_, entry); });
+    }
+    const CollectionId id = entry.id;
+    auto& count = counts.collections[id];
+    if (!count) count = std::make_shared<Counts>();
+    Shared collection = make(std::move(entry), count);
+    by_name_.emplace(collection->ns(), collection);
+    by_id_.emplace(id, std::move(collection));
+  }
+  for (const auto& flag : contents.multikey) {
+    const auto found = by_id_.find(flag.collection);
+    if (found == by_id_.end() || flag.field >= 32) continue;
+    for (const auto& index : *static_cast<StoredCollection&>(*found->second).stored_indexes()) {
+      if (index->number() == flag.index) index->add_multikey_fields(uint32_t{1} << flag.field);
+    }
+  }
+  load_past();
+  remove_orphans();
+}
+
+void StoredCatalog::load_past() {
+  std::vector<CollectionEntry> entries;
+  {
+    const PastCatalog& past = *engine_.internals().past_catalog;
+    Transaction transaction(engine_, Transaction::Mode::read);
+    for (const CollectionId id : past.collections(transaction)) {
+      if (!by_id_.contains(id)) entries.push_back(*past.newest(transaction, id));
+    }
+  }
+  for (CollectionEntry& entry : entries) {
+    std::erase_if(entry.indexes, [](const IndexEntry& index) { return !index.ready; });
+    // Directories of before don't say it, and then it went with the collection's entry.
+    for (IndexEntry& index : entry.indexes) index.multikey_fields = index.multikey_fields.value_or(~uint32_t{0});
+    const CollectionId id = entry.id;
+    const Shared collection = make(std::move(entry), std::make_shared<Counts>());
+    collection->set_dropped();
+    past_.emplace(id, collection);
+  }
+}
+
+StoredCatalog::Shared StoredCatalog::make(CollectionEntry entry, std::shared_ptr<Counts> counts) {
+  auto indexes = std::make_shared<StoredIndexes>();
+  for (const IndexEntry& index : entry.indexes) indexes->push_back(make_index(entry.id, index));
+  auto collection = std::make_shared<StoredCollection>(engine_, table_, std::move(entry), std::move(counts));
+  collection->set_indexes(std::move(indexes));
+  return collection;
+}
+
+// Tables of collections and indexes that were dropped, or never finished, when the process ended.
+void StoredCatalog::remove_orphans() {
+  for (const std::string& table : engine_.table_names()) {
+    const CollectionId owner = owner_of(table);
+    if (owner == 0) continue;
+    const auto found = by_id_.find(owner);
+    bool used = found != by_id_.end();
+    if (used && table.starts_with("index-")) {
+      used = false;
+      for (const auto& index : *static_cast<StoredCollection&>(*found->second).stored_indexes()) {
+        used = used || index->table().name() == table;
+      }
+    }
+    if (used || past_shows(table, owner)) continue;
+    base::log(base::Severity::info, base::LogComponent::storage, 22442, "Removing a table that belongs to nothing",
+              base::Attributes().add("table", table));
+    engine_.internals().tables.drop_now(table);
+  }
+}
+
+}  // namespace storage

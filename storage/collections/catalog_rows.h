@@ -1,0 +1,59 @@
+// The catalog's table: what it keeps of each collection.
+//
+//   0 (4, BE)                                    -> {nextCollection}
+//   collection (4, BE)                           -> {id, ns, uuid, options, …, indexes: [{number, spec, ready, …}], nextIndex}
+//   collection (4), index (4), field (2), all BE -> nothing: an array was met on that field
+//
+// The rows of multikey fields stand apart because plain writes add them, and
+// may not meet each other or a change of the schema on one row.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "storage/collections/collection.h"
+
+namespace storage {
+
+struct IndexEntry {
+  uint32_t number = 0;
+  bson::Document spec;
+  bool ready = true;
+  std::optional<uint32_t> multikey_fields = {};  // as StoredIndex has them; in the past catalog alone
+  bool types = true;  // entries have the types of their values; not in indexes from before there were any
+};
+
+struct CollectionEntry {
+  CollectionId id = 0;
+  std::string ns;
+  Bytes uuid;  // 16 bytes
+  CollectionOptions options;
+  std::vector<IndexEntry> indexes;
+  uint32_t next_index = 1;
+};
+
+Bytes catalog_key(CollectionId collection);
+Bytes multikey_key(CollectionId collection, uint32_t index, uint32_t field);
+
+bson::Document encode_entry(const CollectionEntry& entry);
+// Throws DataCorruptionDetected.
+CollectionEntry decode_entry(BytesView row);
+
+struct CatalogContents {
+  CollectionId next_collection = 1;
+  std::vector<CollectionEntry> collections;
+  struct Multikey {
+    CollectionId collection;
+    uint32_t index;
+    uint32_t field;
+  };
+  std::vector<Multikey> multikey;
+};
+CatalogContents read_catalog(Transaction& transaction, const Table& table);
+
+void write_next_collection(Transaction& transaction, const Table& table, CollectionId next);
+void write_entry(Transaction& transaction, const Table& table, const CollectionEntry& entry);
+void remove_entry(Transaction& transaction, const Table& table, CollectionId collection);
+void remove_multikey(Transaction& transaction, const Table& table, CollectionId collection, uint32_t index);
+
+}  // namespace storage

@@ -1,0 +1,341 @@
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "bson/json.h"
+#include "storage/engine/internals.h"
+#include "storage/indexes/duplicate_key.h"
+#include "storage/testing/temporary_engine.h"
+
+using namespace storage;
+using base::ErrorCode;
+using bson::json;
+
+namespace {
+
+ErrorCode code_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const base::OperationError& error) {
+    return error.code();
+  }
+  return ErrorCode::ok;
+}
+
+IndexSpec spec(const std::string& text) {
+  return parse_index_spec(json(text));
+}
+
+std::vector<std::string> names(const Catalog& catalog, std::string_view db) {
+  std::vector<std::string> found;
+  for (const auto& collection : catalog.collections(db)) found.push_back(collection->ns());
+  return found;
+}
+
+struct Log final : SchemaSink {
+  void schema_changed(Transaction&, std::string_view db, BytesView, bson::DocumentView command) override {
+    lines.push_back(std::string(db) + " " + std::string(command.first().name));
+  }
+  std::vector<std::string> lines;
+};
+
+}  // namespace
+
+TEST_CASE("collections come, are found, renamed and go, and the catalog remembers over reopening") {
+  TemporaryDirectory directory;
+  Bytes uuid;
+  {
+    Engine engine(test_options(directory.path()));
+    Catalog& catalog = engine.catalog();
+    CollectionOptions options;
+    options.document = json("{capped: true, size: 4096, max: 3}");
+    options.capped = true;
+    options.capped_bytes = 4096;
+    options.capped_records = 3;
+    uuid = catalog.create("shop.log", options)->uuid_bytes();
+    catalog.create("shop.orders", {});
+    catalog.create("shop-b.orders", {});
+    catalog.create("shop.a.b", {});
+    CHECK(code_of([&] { catalog.create("shop.orders", {}); }) == ErrorCode::namespace_exists);
+    CHECK(catalog.databases() == std::vector<std::string>{"shop", "shop-b"});
+    CHECK(names(catalog, "shop") == std::vector<std::string>{"shop.a.b", "shop.log", "shop.orders"});
+    catalog.rename("shop.orders", "archive.orders", false);
+    CHECK(catalog.open("archive.orders")->ns() == "archive.orders");
+    CHECK_FALSE(catalog.open("shop.orders"));
+    CHECK(code_of([&] { catalog.rename("shop.a.b", "shop.log", false); }) == ErrorCode::namespace_exists);
+    CHECK(code_of([&] { catalog.rename("shop.none", "shop.more", false); }) == ErrorCode::namespace_not_found);
+    CHECK(code_of([&] { catalog.rename("shop.a.b", "shop.$x", false); }) == ErrorCode::invalid_namespace);
+    catalog.rename("shop.a.b", "archive.orders", true);
+    CHECK(catalog.drop("shop-b.orders"));
+    CHECK_FALSE(catalog.drop("shop-b.orders"));
+  }
+  Engine engine(test_options(directory.path()));
+  Catalog& catalog = engine.catalog();
+  CHECK(catalog.databases() == std::vector<std::string>{"archive", "shop"});
+  CHECK(names(catalog, "shop") == std::vector<std::string>{"shop.log"});
+  const auto log = catalog.open("shop.log");
+  CHECK(log->uuid_bytes() == uuid);
+  CHECK(log->options().capped);
+  CHECK(log->options().capped_bytes == 4096);
+  CHECK(log->options().capped_records == 3);
+  CHECK(bson::to_json(log->options().document) == bson::to_json(json("{capped: true, size: 4096, max: 3}")));
+  CHECK(catalog.open(log->id()) == log);
+  CHECK(catalog.drop_database("shop"));
+  CHECK_FALSE(catalog.drop_database("shop"));
+  CHECK(log->dropped());
+  CHECK(catalog.databases() == std::vector<std::string>{"archive"});
+}
+
+TEST_CASE("bad names are refused") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  for (const std::string ns : {"", "shop", "shop.", ".orders", "sh op.x", "shop/.x", "a\"b.x", "a$.x", "shop..x", "shop.x.",
+                               "shop.a$b", "shop.system.secret"}) {
+    INFO(ns);
+    CHECK(code_of([&] { engine.catalog().create(ns, {}); }) == ErrorCode::invalid_namespace);
+  }
+  CHECK(code_of([&] { engine.catalog().create(std::string(64, 'd') + ".x", {}); }) == ErrorCode::invalid_namespace);
+  CHECK(code_of([&] { engine.catalog().create(std::string(63, 'd') + ".x", {}); }) == ErrorCode::ok);
+  CHECK(code_of([&] { engine.catalog().create("shop." + std::string(251, 'c'), {}); }) == ErrorCode::invalid_namespace);
+  CHECK(code_of([&] { engine.catalog().create("shop." + std::string(250, 'c'), {}); }) == ErrorCode::ok);
+  CHECK(code_of([&] { engine.catalog().create(std::string("shop.a\0b", 8), {}); }) == ErrorCode::invalid_namespace);
+  CHECK(code_of([&] { engine.catalog().create("Shop.x", {}); }) == static_cast<ErrorCode>(13297));
+  CHECK(code_of([&] { engine.catalog().create("shop.system.views", {}); }) == ErrorCode::ok);
+  CHECK(code_of([&] { engine.catalog().rename("shop.system.views", "SHOP.x", false); }) == static_cast<ErrorCode>(13297));
+}
+
+TEST_CASE("a member's own collections don't keep the set from a database whose name differs in case") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  Catalog& catalog = engine.catalog();
+  catalog.create("Shop.system.profile", {});
+  CHECK(code_of([&] { catalog.create("shop.orders", {}); }) == ErrorCode::ok);
+  CHECK(code_of([&] { catalog.create("Stock.system.profile", {}); }) == ErrorCode::ok);
+  CHECK(code_of([&] { catalog.rename("shop.orders", "stock.orders", false); }) == ErrorCode::ok);
+  CHECK(code_of([&] { catalog.create("STOCK.system.profile", {}); }) == static_cast<ErrorCode>(13297));
+  CHECK(code_of([&] { catalog.create("Stock.orders", {}); }) == static_cast<ErrorCode>(13297));
+}
+
+TEST_CASE("indexes that are there already, nearly or wholly") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  Catalog& catalog = engine.catalog();
+  const auto collection = catalog.create("shop.orders", {});
+  const auto create = [&](const std::string& text) { return code_of([&] { catalog.create_indexes(collection, {spec(text)}); }); };
+  CHECK(create("{key: {a: 1}, name: 'a_1'}") == ErrorCode::ok);
+  const auto again =
+      catalog.create_indexes(collection, {spec("{key: {a: 1}, name: 'a_1'}"), spec("{key: {_id: 1}, name: 'other'}")});
+  CHECK(again.before == 2);
+  CHECK(again.after == 2);
+  CHECK(create("{key: {b: 1}, name: 'a_1'}") == ErrorCode::index_key_specs_conflict);
+  CHECK(create("{key: {a: 1}, name: 'a_1', unique: true}") == ErrorCode::index_key_specs_conflict);
+  CHECK(create("{key: {a: 1}, name: 'a_1', expireAfterSeconds: 5}") == ErrorCode::index_options_conflict);
+  CHECK(create("{key: {a: 1}, name: 'mine'}") == ErrorCode::index_options_conflict);
+  CHECK(create("{key: {a: 1}, name: 'unique', unique: true}") == ErrorCode::ok);
+  CHECK(create("{key: {a: -1}, name: 'a_-1'}") == ErrorCode::ok);
+  CHECK(collection->indexes().size() == 4);
+  CHECK(code_of([&] { catalog.drop_index(collection, "_id_"); }) == ErrorCode::invalid_options);
+  CHECK(code_of([&] { catalog.drop_index(collection, "none"); }) == ErrorCode::index_not_found);
+  catalog.drop_index(collection, "a_1");
+  CHECK(create("{key: {a: 1}, name: 'a_1', hidden: true}") == ErrorCode::ok);
+  catalog.alter_index(collection, spec("{key: {a: 1}, name: 'a_1', expireAfterSeconds: 60}"));
+  CHECK(collection->index("a_1")->spec().expire_after_seconds == 60);
+  CHECK_FALSE(collection->index("a_1")->spec().hidden);
+  for (int i = 0; i < 60; ++i)
+    CHECK(create("{key: {f" + std::to_string(i) + ": 1}, name: 'f" + std::to_string(i) + "'}") == ErrorCode::ok);
+  CHECK(create("{key: {more: 1}, name: 'more'}") == ErrorCode::cannot_create_index);
+}
+
+TEST_CASE("how a collection is deduplicated changes as a whole, at once and for good") {
+  TemporaryDirectory directory;
+  {
+    Engine engine(test_options(directory.path()));
+    Catalog& catalog = engine.catalog();
+    CollectionOptions options;
+    options.document = json("{capped: true, size: 4096, dedup: {enabled: false, key: 'a'}}");
+    options.capped = true;
+    options.capped_bytes = 4096;
+    const auto collection = catalog.create("shop.orders", options);
+    const CollectionOptions& held = collection->options();
+    CHECK_FALSE(held.dedup.enabled);
+    std::atomic<bool> stop = false;
+    std::thread reading([&] {
+      while (!stop) (void)collection->options().dedup.key.size();
+    });
+    for (int i = 0; i < 50; ++i)
+      catalog.alter_option(collection, "dedup", json("{profile: 'archive', key: 'b" + std::to_string(i) + "'}"));
+    stop = true;
+    reading.join();
+    CHECK(held.dedup.key == "a");  // who has them keeps them
+    CHECK(collection->options().dedup.enabled);
+    CHECK(collection->options().dedup.key == "b49");
+    catalog.drop("shop.orders");
+    CHECK(code_of([&] { catalog.alter_option(collection, "dedup", json("{}")); }) == ErrorCode::namespace_not_found);
+    catalog.alter_option(catalog.create("shop.lists", options), "dedup", json("{profile: 'archive'}"));
+  }
+  Engine engine(test_options(directory.path()));
+  const auto collection = engine.catalog().open("shop.lists");
+  CHECK(collection->options().dedup.enabled);
+  CHECK(collection->options().dedup.profile == "archive");
+  CHECK(collection->options().capped);
+  CHECK(bson::to_json(collection->options().document) ==
+        bson::to_json(json("{capped: true, size: 4096, dedup: {profile: 'archive'}}")));
+}
+
+TEST_CASE("an index may be looked up while another thread changes the list") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  Catalog& catalog = engine.catalog();
+  const auto collection = catalog.create("shop.orders", {});
+  catalog.create_indexes(collection, {spec("{key: {a: 1}, name: 'a_1'}")});
+  std::atomic<bool> stop = false;
+  std::thread changing([&] {
+    for (int i = 0; i < 300; ++i) {
+      catalog.alter_index(collection, spec("{key: {a: 1}, name: 'a_1', expireAfterSeconds: " + std::to_string(i + 1) + "}"));
+    }
+    stop = true;
+  });
+  int missing = 0;
+  while (!stop) missing += collection->index("a_1") == nullptr || collection->index("none") != nullptr;
+  changing.join();
+  CHECK(missing == 0);
+}
+
+TEST_CASE("an index that can't be built leaves nothing behind") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  Catalog& catalog = engine.catalog();
+  const auto collection = catalog.create("shop.orders", {});
+  in_transaction(engine, [&](Transaction& t) {
+    collection->insert(t, json("{_id: 1, a: 1, b: [1], c: [2]}"));
+    collection->insert(t, json("{_id: 2, a: 1}"));
+  });
+  const auto tables = engine.table_names();
+  CHECK(code_of([&] {
+          catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}"), spec("{key: {a: 1}, name: 'a', unique: true}")});
+        }) == ErrorCode::duplicate_key);
+  CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {b: 1, c: 1}, name: 'bc'}")}); }) ==
+        static_cast<ErrorCode>(171));
+  const auto stop = [] { throw base::OperationError(ErrorCode::interrupted, "operation was interrupted"); };
+  CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")}, stop); }) == ErrorCode::interrupted);
+  CHECK(collection->indexes().size() == 1);
+  CHECK(engine.table_names() == tables);
+  CHECK(catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")}).after == 2);
+  CHECK(catalog.validate(collection, true).valid);
+}
+
+TEST_CASE("each change of the schema is told within its transaction") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  Log log;
+  engine.catalog().set_schema_sink(&log);
+  const auto collection = engine.catalog().open_or_create("shop.orders");
+  engine.catalog().create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")});
+  engine.catalog().alter_index(collection, spec("{key: {x: 1}, name: 'x', hidden: true}"));
+  engine.catalog().alter_option(collection, "dedup", json("{enabled: false}"));
+  engine.catalog().drop_index(collection, "x");
+  engine.catalog().rename("shop.orders", "shop.old", false);
+  engine.catalog().create("shop.new", {});
+  engine.catalog().drop("shop.new");
+  engine.catalog().drop_database("shop");
+  CHECK(log.lines == std::vector<std::string>{"shop create", "shop createIndexes", "shop collMod", "shop collMod",
+                                              "shop dropIndexes", "shop renameCollection", "shop create", "shop drop",
+                                              "shop drop", "shop dropDatabase"});
+}
+
+TEST_CASE("tables of what was dropped or never finished are gone after the next start") {
+  TemporaryDirectory directory, copy;
+  size_t tables = 0;
+  {
+    Engine engine(test_options(directory.path()));
+    engine.catalog().create("shop.keep", {});
+    tables = engine.table_names().size();
+    engine.catalog().create("shop.gone", {});
+    engine.internals().page_compressors.add(77);  // before any table of a collection
+    engine.open_table("records-77");
+    engine.open_table("index-1-9");
+    Transaction reader(engine, Transaction::Mode::read);
+    engine.catalog().open("shop.gone")->scan(reader, Direction::forward)->next();
+    engine.catalog().drop("shop.gone");
+    directory.copy_to(copy);
+  }
+  Engine engine(test_options(copy.path()));
+  CHECK(engine.table_names().size() == tables);
+  CHECK(names(engine.catalog(), "shop") == std::vector<std::string>{"shop.keep"});
+}
+
+TEST_CASE("counts and stamps are exact after the loss of the process") {
+  TemporaryDirectory directory, copy;
+  Engine engine(test_options(directory.path()));
+  const auto collection = engine.catalog().create("shop.orders", {});
+  std::vector<std::thread> writers;
+  for (int t = 0; t < 3; ++t) {
+    writers.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        in_transaction(engine, [&](Transaction& transaction) {
+          const auto document = json("{_id: " + std::to_string(t * 1000 + i) + "}");
+          const Stored stored = collection->insert(transaction, document);
+          if (i % 5 == 0) collection->remove(transaction, stored.id, document);
+        });
+      }
+    });
+  }
+  for (auto& writer : writers) writer.join();
+  const Stamp last = engine.last_stamp();
+  directory.copy_to(copy);
+  Engine second(test_options(copy.path()));
+  const auto recovered = second.catalog().open("shop.orders");
+  CHECK(recovered->record_count() == 120);
+  CHECK(recovered->logical_bytes() == 120 * 14);
+  CHECK(second.last_stamp() + 1 >= last);  // the newest write may have been one that left no record
+}
+
+TEST_CASE("a capped collection keeps the newest within its bounds, indexes included") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  CollectionOptions options;
+  options.document = json("{capped: true, size: 2000, max: 10}");
+  options.capped = true;
+  options.capped_bytes = 2000;
+  options.capped_records = 10;
+  const auto collection = engine.catalog().create("shop.log", options);
+  const auto insert = [&](int id, size_t bytes) {
+    in_transaction(engine, [&](Transaction& t) {
+      collection->insert(t, json("{_id: " + std::to_string(id) + ", pad: '" + std::string(bytes, 'x') + "'}"));
+    });
+  };
+  for (int i = 0; i < 300; ++i) insert(i, 10);
+  CHECK(collection->record_count() == 10);
+  insert(1000, 1700);
+  CHECK(collection->logical_bytes() <= 2000);
+  insert(1001, 5000);
+  CHECK(collection->record_count() == 1);
+  CHECK(engine.catalog().validate(collection, false).valid);
+  Transaction reader(engine, Transaction::Mode::read);
+  const auto scan = collection->scan(reader, Direction::forward);
+  REQUIRE(scan->next());
+  CHECK(scan->document()["_id"].to_int64() == 1001);
+}
+
+TEST_CASE("a scan whose place in a capped collection was overwritten says so") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  CollectionOptions options;
+  options.capped = true;
+  options.capped_bytes = 100000;
+  options.capped_records = 3;
+  const auto collection = engine.catalog().create("shop.log", options);
+  const auto insert = [&](int id) {
+    in_transaction(engine, [&](Transaction& t) { collection->insert(t, json("{_id: " + std::to_string(id) + "}")); });
+  };
+  for (int i = 0; i < 3; ++i) insert(i);
+  auto transaction = std::make_unique<Transaction>(engine, Transaction::Mode::read);
+  const auto scan = collection->scan(*transaction, Direction::forward);
+  REQUIRE(scan->next());
+  scan->save();
+  for (int i = 3; i < 9; ++i) insert(i);
+  transaction = std::make_unique<Transaction>(engine, Transaction::Mode::read);
+  CHECK(code_of([&] { scan->restore(*transaction); }) == ErrorCode::capped_position_lost);
+}

@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include "storage/collections/stored_catalog.h"
+#include "storage/engine/internals.h"
+
+namespace storage {
+namespace {
+
+constexpr size_t records_per_batch = 1000;   // read in one transaction
+constexpr size_t sort_bytes_max = 32 << 20;  // keys of all indexes, sorted before they are written
+constexpr size_t entries_per_transaction = 2000;
+
+struct Entry {
+  Bytes key;
+  RecordId record;
+  Bytes types;
+  bool operator<(const Entry& other) const {
+    const int order = key.compare(other.key);
+    return order != 0 ? order < 0 : record < other.record;
+  }
+};
+
+// Keys come in the records' order; written in their own they fill pages one after the other.
+class Build {
+ public:
+  Build(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes, const std::function<void()>& interrupted)
+      : engine_(engine),
+        collection_(collection),
+        indexes_(indexes),
+        interrupted_(interrupted),
+        entries_(indexes.size()),
+        multikey_(indexes.size()) {}
+
+  void run() {
+    RecordId last = 0;
+    while (read_batch(last)) {
+      if (interrupted_) interrupted_();
+      engine_.internals().space.require_room();
+      if (bytes_ >= sort_bytes_max) write();
+    }
+    write();
+  }
+
+ private:
+  // False when there are no more. A batch has its own snapshot; the schema lock keeps writers away.
+  bool read_batch(RecordId& last) {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    RecordCursor cursor = collection_.records().cursor(transaction);
+    if (last != 0) cursor.seek_after(last);
+    IndexKeys keys;
+    for (size_t n = 0; n < records_per_batch; ++n) {
+      if (!cursor.next()) return false;
+      last = cursor.id();
+      const bson::DocumentView document(cursor.content());
+      for (size_t i = 0; i < indexes_.size(); ++i) {
+        indexes_[i]->keys_of(document, keys);
+        multikey_[i] |= keys.multikey_fields;
+        for (size_t k = 0; k < keys.keys.size(); ++k) {
+          bytes_ += keys.keys[k].size() + sizeof(Entry);
+          entries_[i].push_back({std::move(keys.keys[k]), last, Bytes(keys.types_at(k))});
+        }
+      }
+      if (bytes_ >= sort_bytes_max) break;
+    }
+    return true;
+  }
+
+  void write() {
+    for (size_t i = 0; i < indexes_.size(); ++i) {
+      collection_.note_multikey(*indexes_[i], multikey_[i]);
+      std::sort(entries_[i].begin(), entries_[i].end());
+      for (size_t at = 0; at < entries_[i].size(); at += entries_per_transaction) {
+        if (interrupted_) interrupted_();
+        write_some(*indexes_[i], entries_[i], at, std::min(at + entries_per_transaction, entries_[i].size()));
+      }
+      entries_[i].clear();
+    }
+    bytes_ = 0;
+  }
+
+  void write_some(StoredIndex& index, const std::vector<Entry>& entries, size_t from, size_t to) {
+    in_transaction(engine_, [&](Transaction& transaction) {
+      for (size_t i = from; i < to; ++i) {
+        if (index.shared()) {
+          index.add_version(transaction, entries[i].key, entries[i].record);
+          continue;
+        }
+        if (index.insert(transaction, entries[i].key, entries[i].record, entries[i].types)) continue;
+        const auto document = collection_.find(transaction, entries[i].record, nullptr);
+        index.duplicate(collection_.ns(), document ? document->view() : bson::DocumentView(), entries[i].key);
+      }
+    });
+  }
+
+  Engine& engine_;
+  StoredCollection& collection_;
+  const StoredIndexes& indexes_;
+  const std::function<void()>& interrupted_;
+  std::vector<std::vector<Entry>> entries_;
+  std::vector<uint32_t> multikey_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes,
+                   const std::function<void()>& interrupted) {
+  Build(engine, collection, indexes, interrupted).run();
+}
+
+}  // namespace storage

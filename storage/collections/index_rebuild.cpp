@@ -1,0 +1,85 @@
+#include <algorithm>
+
+#include "storage/collections/stored_catalog.h"
+#include "storage/engine/internals.h"
+#include "storage/engine/names.h"
+
+namespace storage {
+
+using base::ErrorCode;
+using base::OperationError;
+
+namespace {
+
+// A collection's entry while its indexes are rebuilt: each has a successor, which isn't ready yet.
+CollectionEntry with_successors(const CollectionEntry& before) {
+  CollectionEntry entry = before;
+  for (const IndexEntry& index : before.indexes) entry.indexes.push_back({entry.next_index++, index.spec, false});
+  return entry;
+}
+
+// And when that is done.
+CollectionEntry successors_alone(const CollectionEntry& begun) {
+  CollectionEntry entry = begun;
+  std::erase_if(entry.indexes, [](const IndexEntry& index) { return index.ready; });
+  for (IndexEntry& index : entry.indexes) index.ready = true;
+  return entry;
+}
+
+// What a snapshot shows beside the current documents it finds under the numbers that the indexes have now.
+[[noreturn]] void refuse_snapshots() {
+  throw OperationError(ErrorCode::illegal_operation, "indexes can't be rebuilt while there are declared snapshots");
+}
+
+}  // namespace
+
+void StoredCatalog::rebuild_indexes(const std::shared_ptr<Collection>& given, const std::function<void()>& interrupted) {
+  const Shared collection = stored(given);
+  const auto check_views = [&] {
+    if (ViewSource* const views = views_) views->check_alone(database_of(given->ns()), "rebuilding indexes");
+  };
+  check_views();
+  std::unique_lock schema(collection->schema_mutex());
+  check_views();  // it may have got branches since
+  if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "collection was dropped: " + collection->ns());
+  if (!engine_.internals().snapshots.all().empty()) refuse_snapshots();
+  engine_.internals().space.require_room();
+
+  const CollectionEntry begun = with_successors(collection->entry());
+  {
+    std::lock_guard ddl(ddl_mutex_);
+    in_transaction(engine_, [&](Transaction& transaction) { write_entry(transaction, table_, begun); });
+  }
+  auto built = std::make_shared<StoredIndexes>();
+  try {
+    for (const IndexEntry& index : begun.indexes) {
+      if (!index.ready) built->push_back(make_index(begun.id, index));
+    }
+    build_indexes(engine_, *collection, *built, interrupted);
+    take_over(collection, begun, built);
+  } catch (...) {
+    abandon_indexes(collection, begun, *built);
+    throw;
+  }
+}
+
+void StoredCatalog::take_over(const Shared& collection, const CollectionEntry& begun,
+                              const std::shared_ptr<StoredIndexes>& built) {
+  const CollectionEntry entry = successors_alone(begun);
+  const auto before = collection->stored_indexes();
+  {
+    std::lock_guard ddl(ddl_mutex_);
+    in_transaction(engine_, [&](Transaction& transaction) {
+      // One may have been declared since: those that come after this stamp show the new indexes.
+      if (engine_.internals().snapshots.newest_before(transaction.next_stamp()) != 0) refuse_snapshots();
+      write_entry(transaction, table_, entry);
+      for (const auto& index : *before) remove_multikey(transaction, table_, entry.id, index->number());
+    });
+  }
+  collection->set_entry(entry);
+  for (const auto& index : *built) index->set_ready();
+  collection->set_indexes(built);
+  for (const auto& index : *before) drop_index_table(*collection, *index);
+}
+
+}  // namespace storage

@@ -1,0 +1,507 @@
+#include "storage/collections/stored_catalog.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "base/random.h"
+#include "bson/builder.h"
+#include "storage/background/dedup_service.h"
+#include "storage/contents/store_tables.h"
+#include "storage/engine/internals.h"
+#include "storage/engine/names.h"
+
+namespace storage {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+Bytes random_uuid() {
+  Bytes uuid;
+  base::append_le(uuid, base::entropy64());
+  base::append_le(uuid, base::entropy64());
+  uuid[6] = static_cast<char>((uuid[6] & 0x0f) | 0x40);
+  uuid[8] = static_cast<char>((uuid[8] & 0x3f) | 0x80);
+  return uuid;
+}
+
+bson::Document id_index_spec() {
+  bson::Builder spec;
+  {
+    bson::Builder key = spec.object("key");
+    key.append("_id", 1);
+  }
+  spec.append("name", "_id_");
+  return parse_index_spec(spec.done()).document;
+}
+
+bson::Document create_command(const CollectionEntry& entry) {
+  bson::Builder command;
+  command.append("create", collection_of(entry.ns)).append_all(entry.options.document.view());
+  command.append("idIndex", entry.indexes.front().spec);
+  return command.done();
+}
+
+OperationError exists(std::string_view ns, const char* where = ".") {
+  return {ErrorCode::namespace_exists, "Collection " + std::string(ns) + " already exists" + where};
+}
+
+OperationError exists_elsewhere(std::string_view ns) {
+  return exists(ns, ", with other options, on other branches or in commits");
+}
+
+bool has_ref(std::string_view ns) {
+  return database_of(ns).find('@') != ns.npos;
+}
+
+void check_own(std::string_view ns) {
+  if (has_ref(ns))
+    throw OperationError(ErrorCode::illegal_operation,
+                         "a capped collection has no branches, so there can't be " + std::string(ns));
+}
+
+bool same_but_for_case(std::string_view a, std::string_view b) {
+  return a != b && std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                              [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+}  // namespace
+
+std::shared_ptr<Collection> StoredCatalog::open(std::string_view ns) const {
+  {
+    std::shared_lock lock(mutex_);
+    const auto found = by_name_.find(ns);
+    if (found != by_name_.end()) return found->second;
+  }
+  ViewSource* const views = views_;
+  return views && has_ref(ns) ? views->open(ns) : nullptr;
+}
+
+std::shared_ptr<Collection> StoredCatalog::find(std::string_view ns) const {
+  auto collection = open(ns);
+  ViewSource* const views = views_;
+  return collection && views && !views->has(database_of(ns), *collection) ? nullptr : collection;
+}
+
+std::shared_ptr<Collection> StoredCatalog::open(CollectionId id) const {
+  std::shared_lock lock(mutex_);
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Collection> StoredCatalog::dropped(CollectionId id) const {
+  std::shared_lock lock(mutex_);
+  for (const Shared& collection : dropped_) {
+    if (collection->id() == id && tables_there(*collection)) return collection;
+  }
+  return nullptr;
+}
+
+bool StoredCatalog::tables_there(const StoredCollection& collection) const {
+  const std::vector<std::string> names = store_table_names(collection.id());
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::filesystem::exists(engine_.options().path + "/" + name + ".wt");
+  });
+}
+
+StoredCatalog::Shared StoredCatalog::stored(std::string_view ns) const {
+  return std::dynamic_pointer_cast<StoredCollection>(open(ns));
+}
+
+StoredCatalog::Shared StoredCatalog::stored(const std::shared_ptr<Collection>& collection) {
+  const std::shared_ptr<Collection> home = collection->home();
+  Shared stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection);
+  if (!stored || collection->read_only()) {
+    const std::string why(collection->read_only_because());
+    throw OperationError(ErrorCode::illegal_operation,
+                         "cannot change the schema of " + collection->ns() + (why.empty() ? "" : ": " + why));
+  }
+  return stored;
+}
+
+std::vector<StoredCatalog::Shared> StoredCatalog::stored_of(std::string_view db) const {
+  std::vector<Shared> found;
+  for (const auto& collection : collections(db)) {
+    if (auto stored = std::dynamic_pointer_cast<StoredCollection>(collection)) found.push_back(std::move(stored));
+  }
+  return found;
+}
+
+bool StoredCatalog::lock_all(const std::vector<Shared>& collections, Held& held) {
+  held.clear();
+  for (const Shared& collection : collections) {
+    std::unique_lock lock(collection->schema_mutex(), std::try_to_lock);
+    if (!lock) {
+      held.clear();
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      return false;
+    }
+    held.push_back(std::move(lock));
+  }
+  return true;
+}
+
+// The profiler's collection doesn't count: it is this member's own. Another one may create what it stands in the way of here.
+void StoredCatalog::check_new_name(std::string_view ns) const {
+  check_namespace(ns);
+  const std::string_view db = database_of(ns);
+  std::shared_lock lock(mutex_);
+  for (const auto& [there, collection] : by_name_) {
+    const std::string_view other = database_of(there);
+    if (!same_but_for_case(other, db) || collection_of(there) == "system.profile") continue;
+    throw OperationError(13297, "db already exists with different case already have: [" + std::string(other) +
+                                    "] trying to create [" + std::string(db) + "]");
+  }
+}
+
+void StoredCatalog::write_over(Transaction& transaction, const StoredCollection& collection, const CollectionEntry& entry) {
+  write_entry(transaction, table_, entry);
+  const CollectionEntry before = collection.entry();
+  save_before(transaction, collection, &before);
+}
+
+void StoredCatalog::log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command) {
+  if (sink_ && !is_own(collection.ns()))
+    sink_->schema_changed(transaction, database_of(collection.ns()), collection.uuid_bytes(), command);
+}
+
+std::shared_ptr<Collection> StoredCatalog::create(std::string_view ns, const CollectionOptions& options, BytesView uuid) {
+  ViewSource* const views = views_;
+  if (!views || !uuid.empty() || (!has_ref(ns) && !views->has_views(database_of(ns)))) return create_stored(ns, options, uuid);
+  return options.capped ? create_capped(*views, ns, options) : create_on_branch(*views, ns, options);
+}
+
+// Such have no versions: of all the views of a database the one has them that its own name stands for.
+std::shared_ptr<Collection> StoredCatalog::create_capped(ViewSource& views, std::string_view ns,
+                                                         const CollectionOptions& options) {
+  check_own(ns);
+  const auto there = open(ns);
+  if (there && !views.has(database_of(ns), *there)) throw exists_elsewhere(ns);
+  return create_stored(ns, options, {});
+}
+
+// One of the name is there already, it may be, for another branch.
+std::shared_ptr<Collection> StoredCatalog::create_on_branch(ViewSource& views, std::string_view ns,
+                                                            const CollectionOptions& options) {
+  const std::string home = has_ref(ns) ? views.home(ns) : std::string(ns);
+  for (;;) {
+    const auto there = open(home);
+    const Shared collection = there ? stored(there) : create_stored(home, options, {});
+    std::shared_lock schema(collection->schema_mutex());
+    if (collection->dropped()) continue;
+    if (collection->options().capped && !views.has(database_of(ns), *collection)) {
+      throw OperationError(ErrorCode::illegal_operation,
+                           "there is no " + std::string(ns) + " beside " + home + ", a capped collection, which has no branches");
+    }
+    const bool as_it_is = options.document.empty() || options.document.bytes() == collection->options().document.bytes();
+    if (!as_it_is && !views.has(database_of(ns), *collection)) throw exists_elsewhere(ns);
+    if (!views.make(database_of(ns), *collection)) throw exists(ns);
+    return open(ns);
+  }
+}
+
+StoredCatalog::Shared StoredCatalog::create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid) {
+  ViewSource* const views = views_;
+  std::lock_guard ddl(ddl_mutex_);
+  check_new_name(ns);
+  if (open(ns)) throw exists(ns);
+  engine_.internals().space.require_room();
+  CollectionEntry entry{.id = next_collection_,
+                        .ns = std::string(ns),
+                        .uuid = uuid.empty() ? random_uuid() : Bytes(uuid),
+                        .options = options,
+                        .indexes = {},
+                        .next_index = 2};
+  entry.options.dedup = read_dedup_options(entry.options.document);
+  entry.indexes.push_back({1, id_index_spec(), true});
+  const Shared collection = make(entry, std::make_shared<Counts>());
+  try {
+    in_transaction(engine_, [&](Transaction& transaction) {
+      write_next_collection(transaction, table_, entry.id + 1);
+      write_entry(transaction, table_, entry);
+      log(transaction, *collection, create_command(entry));
+      save_before(transaction, *collection, nullptr);
+    });
+  } catch (...) {
+    next_collection_ = entry.id + 1;
+    collection->set_dropped();
+    gone(collection);
+    throw;
+  }
+  next_collection_ = entry.id + 1;
+  if (views) views->created(*collection);
+  std::unique_lock lock(mutex_);
+  by_name_.emplace(entry.ns, collection);
+  by_id_.emplace(entry.id, collection);
+  return collection;
+}
+
+std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns) {
+  for (;;) {
+    if (auto collection = find(ns)) return collection;
+    try {
+      return create(ns, {});
+    } catch (const OperationError& error) {
+      // Somebody else made it in between.
+      if (error.code() != ErrorCode::namespace_exists) throw;
+    }
+  }
+}
+
+// Within the transaction that changes it, once the log has been told. What is this member's own has no past.
+void StoredCatalog::save_before(Transaction& transaction, const StoredCollection& collection,
+                                const CollectionEntry* before) const {
+  if (is_own(collection.ns())) return;
+  Engine::Internals& internals = engine_.internals();
+  const Stamp stamp = sink_ ? transaction.newest_stamp() : transaction.next_stamp();
+  if (internals.snapshots.newest_before(stamp) == 0) return;
+  std::optional<CollectionEntry> told;
+  if (before) {
+    // What is known of their keys goes with an index: arrays that snapshots show were met by now.
+    told = *before;
+    for (const auto& index : *collection.stored_indexes()) {
+      for (IndexEntry& one : told->indexes) {
+        if (one.number == index->number()) one.multikey_fields = index->multikey_fields();
+      }
+    }
+  }
+  internals.past_catalog->save(transaction, collection.id(), told ? &*told : nullptr, internals.snapshots.position_before(stamp));
+}
+
+// Within the transaction: nothing of it is left in the tables everyone shares.
+void StoredCatalog::forget(Transaction& transaction, const StoredCollection& collection) {
+  remove_entry(transaction, table_, collection.id());
+  remove_counts(transaction, engine_.internals().counts, collection.id());
+  const CollectionEntry entry = collection.entry();
+  save_before(transaction, collection, &entry);
+}
+
+// After the commit: nobody finds it any more, and its tables go when the last cursor has left.
+void StoredCatalog::gone(const Shared& collection) {
+  bool shown = false;
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    shown = engine_.internals().past_catalog->newest(transaction, collection->id()).has_value();
+  }
+  {
+    std::unique_lock lock(mutex_);
+    const auto found = by_name_.find(collection->ns());
+    if (found != by_name_.end() && found->second == collection) by_name_.erase(found);
+    by_id_.erase(collection->id());
+    if (shown) past_.emplace(collection->id(), collection);  // at once: it is read as of snapshots meanwhile
+    std::erase_if(dropped_, [&](const Shared& earlier) { return !tables_there(*earlier); });
+    if (engine_.options().replicated) dropped_.push_back(collection);  // else its tables go at once
+  }
+  collection->set_dropped();
+  if (engine_.internals().dedup) engine_.dedup().dropped(collection);
+  if (!shown) {
+    for (const std::string& table : store_table_names(collection->id())) engine_.drop_table(table);
+  }
+  const auto indexes = collection->stored_indexes();
+  for (const auto& index : *indexes) drop_index_table(*collection, *index);
+}
+
+void StoredCatalog::drop_index_table(const StoredCollection& collection, StoredIndex& index) {
+  index.set_dropped();
+  {
+    Transaction transaction(engine_, Transaction::Mode::read);
+    if (engine_.internals().past_catalog->tells_of_index(transaction, collection.id(), index.number())) return;
+  }
+  engine_.drop_table(index.table().name());
+}
+
+bool StoredCatalog::drop(std::string_view ns, bool from_branch) {
+  ViewSource* const views = views_;
+  for (;;) {
+    const std::string home = views && has_ref(ns) ? views->home(ns) : std::string(ns);
+    const Shared collection = stored(home);
+    if (!collection) {
+      if (open(ns)) throw OperationError(ErrorCode::illegal_operation, "cannot drop " + std::string(ns));
+      return false;
+    }
+    std::unique_lock schema(collection->schema_mutex());
+    std::lock_guard ddl(ddl_mutex_);
+    if (stored(home) != collection) continue;  // dropped or renamed while this waited
+    const bool capped = collection->options().capped;
+    if (capped && views && !views->has(database_of(ns), *collection)) return false;
+    const bool has_views = !capped && views && views->has_views(database_of(home));
+    if (!has_views && !from_branch) return false;
+    const bool was_there = !has_views || !from_branch || views->drop(database_of(ns), *collection);
+    if (has_views && views->anybody_has(database_of(home), *collection)) return from_branch && was_there;
+    bson::Builder command;
+    command.append("drop", collection_of(home));
+    const bson::Document document = command.done();
+    in_transaction(engine_, [&](Transaction& transaction) {
+      log(transaction, *collection, document);
+      forget(transaction, *collection);
+    });
+    if (has_views) views->gone(*collection);  // uses it until then
+    gone(collection);
+    return was_there;
+  }
+}
+
+bool StoredCatalog::drop_database(std::string_view db) {
+  ViewSource* const views = views_;
+  if (views && has_ref(db)) views->check_alone(db, "dropping a database by the name of one of its refs");
+  for (;;) {
+    const std::vector<Shared> all = stored_of(db);
+    if (all.empty()) return false;
+    Held schemas;
+    if (!lock_all(all, schemas)) continue;
+    std::lock_guard ddl(ddl_mutex_);
+    if (stored_of(db) != all) continue;
+    in_transaction(engine_, [&](Transaction& transaction) {
+      transaction.expect_stamps(all.size() + 1);
+      for (const Shared& collection : all) {
+        bson::Builder command;
+        command.append("drop", collection_of(collection->ns()));
+        log(transaction, *collection, command.done());
+        forget(transaction, *collection);
+      }
+      bson::Builder command;
+      command.append("dropDatabase", 1);
+      if (views) views->dropping(transaction, db);
+      const bool others_have_it = std::any_of(all.begin(), all.end(), [](const Shared& one) { return !is_own(one->ns()); });
+      if (sink_ && others_have_it) sink_->schema_changed(transaction, db, {}, command.done());
+    });
+    if (views) views->dropped(db);  // uses them until then
+    for (const Shared& collection : all) gone(collection);
+    return true;
+  }
+}
+
+void StoredCatalog::rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first) {
+  if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
+  for (;;) {
+    const Shared source = stored(from), target = stored(to);
+    const bool versioned = !(source && source->options().capped && (!target || target->options().capped));
+    const auto check_views = [&] {
+      ViewSource* const views = views_;
+      if (!views) return;
+      if (!versioned) return check_own(to);
+      views->check_alone(database_of(from), "renaming a collection");
+      views->check_alone(database_of(to), "renaming a collection");
+    };
+    check_views();
+    if (!source)
+      throw OperationError(ErrorCode::namespace_not_found, "Source collection " + std::string(from) + " does not exist");
+    if (!target && open(to)) throw OperationError(ErrorCode::illegal_operation, "cannot replace " + std::string(to));
+    if (target && !drop_target) throw OperationError(ErrorCode::namespace_exists, "target namespace exists");
+    Held schemas;
+    std::vector<Shared> both{source};
+    if (target) both.push_back(target);
+    if (!lock_all(both, schemas)) continue;
+    if (first) {
+      // From here on both keep their names, since a change of them takes their locks.
+      if (stored(from) != source || stored(to) != target) continue;
+      first(source.get(), target.get());
+    }
+    std::lock_guard ddl(ddl_mutex_);
+    if (stored(from) != source || stored(to) != target) continue;
+    check_views();  // it may have got branches since
+    check_new_name(to);
+    CollectionEntry entry = source->entry();
+    entry.ns = to;
+    bson::Builder command;
+    command.append("renameCollection", from).append("to", to).append("stayTemp", false);
+    if (target) command.append("dropTarget", bson::Binary{4, target->uuid_bytes()});
+    const bson::Document document = command.done();
+    in_transaction(engine_, [&](Transaction& transaction) {
+      log(transaction, *source, document);
+      if (target) forget(transaction, *target);
+      write_over(transaction, *source, entry);
+    });
+    if (target) gone(target);
+    std::unique_lock lock(mutex_);
+    by_name_.erase(by_name_.find(from));
+    source->set_entry(entry);
+    by_name_[entry.ns] = source;
+    return;
+  }
+}
+
+void StoredCatalog::alter_option(const std::shared_ptr<Collection>& given, std::string_view name, bson::DocumentView value) {
+  const Shared collection = stored(given);
+  std::unique_lock schema(collection->schema_mutex());
+  if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
+  std::lock_guard ddl(ddl_mutex_);
+  CollectionEntry entry = collection->entry();
+  bson::Builder options;
+  for (const auto& field : entry.options.document) {
+    if (field.name != name) options.append_element(field);
+  }
+  options.append(name, value);
+  entry.options.document = options.done();
+  entry.options.dedup = read_dedup_options(entry.options.document);
+  bson::Builder command;
+  command.append("collMod", collection_of(entry.ns)).append(name, value);
+  const bson::Document document = command.done();
+  in_transaction(engine_, [&](Transaction& transaction) {
+    log(transaction, *collection, document);
+    write_over(transaction, *collection, entry);
+  });
+  collection->set_entry(entry);
+  collection->set_options(entry.options);
+}
+
+std::vector<std::string> StoredCatalog::databases() const {
+  std::shared_lock lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [ns, collection] : by_name_) names.emplace_back(database_of(ns));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::vector<std::shared_ptr<Collection>> StoredCatalog::collections(std::string_view db) const {
+  if (ViewSource* const views = views_; views && has_ref(db)) return views->collections(db);
+  const std::string prefix = std::string(db) + ".";
+  std::vector<std::shared_ptr<Collection>> found;
+  std::shared_lock lock(mutex_);
+  for (auto at = by_name_.lower_bound(prefix); at != by_name_.end() && at->first.starts_with(prefix); ++at)
+    found.push_back(at->second);
+  return found;
+}
+
+std::vector<std::shared_ptr<Collection>> StoredCatalog::found(std::string_view db) const {
+  auto all = collections(db);
+  if (ViewSource* const views = views_) std::erase_if(all, [&](const auto& one) { return !views->has(db, *one); });
+  return all;
+}
+
+ValidateReport StoredCatalog::validate(const std::shared_ptr<Collection>& collection, bool full,
+                                       const std::function<void()>& interrupted) {
+  const std::shared_ptr<Collection> home = collection->home();
+  if (auto stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection))
+    return validate_collection(engine_, *stored, full, interrupted);
+  return validate_by_scan(engine_, *collection, interrupted);
+}
+
+void StoredCatalog::alone(std::string_view db, const std::function<void(const std::vector<Shared>&)>& work) {
+  for (;;) {
+    const std::vector<Shared> all = stored_of(db);
+    Held schemas;
+    if (!lock_all(all, schemas)) continue;
+    std::lock_guard ddl(ddl_mutex_);
+    if (stored_of(db) != all) continue;
+    return work(all);
+  }
+}
+
+void StoredCatalog::attach(std::shared_ptr<Collection> collection) {
+  std::unique_lock lock(mutex_);
+  by_id_[collection->id()] = collection;
+  by_name_[collection->ns()] = std::move(collection);
+}
+
+void StoredCatalog::detach(std::string_view ns) {
+  std::unique_lock lock(mutex_);
+  const auto found = by_name_.find(ns);
+  if (found == by_name_.end() || dynamic_cast<StoredCollection*>(found->second.get())) return;
+  by_id_.erase(found->second->id());
+  by_name_.erase(found);
+}
+
+}  // namespace storage

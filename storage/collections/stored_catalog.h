@@ -1,0 +1,130 @@
+// The catalog as it is kept in the table `catalog`.
+//
+// Order of locks: schema locks of collections, then ddl_mutex_, then mutex_. Who
+// needs several schema locks tries for all and lets go of all, since readers may
+// hold one while they wait for another.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "storage/collections/catalog.h"
+#include "storage/collections/stored_collection.h"
+
+namespace storage {
+
+class StoredCatalog final : public Catalog {
+ public:
+  // Reads what is stored; takes away what a crash left half made.
+  explicit StoredCatalog(Engine& engine);
+
+  std::shared_ptr<Collection> open(std::string_view ns) const override;
+  std::shared_ptr<Collection> find(std::string_view ns) const override;
+  std::shared_ptr<Collection> open(CollectionId id) const override;
+  std::shared_ptr<Collection> dropped(CollectionId id) const override;
+  std::shared_ptr<Collection> create(std::string_view ns, const CollectionOptions& options, BytesView uuid = {}) override;
+  std::shared_ptr<Collection> open_or_create(std::string_view ns) override;
+  bool drop(std::string_view ns) override { return drop(ns, true); }
+  bool drop_unowned(std::string_view ns) override { return drop(ns, false); }
+  bool drop_database(std::string_view db) override;
+  void rename(std::string_view from, std::string_view to, bool drop_target, const BeforeRename& first) override;
+
+  CreateIndexesResult create_indexes(const std::shared_ptr<Collection>& collection, const std::vector<IndexSpec>& specs,
+                                     const std::function<void()>& interrupted) override;
+  void rebuild_indexes(const std::shared_ptr<Collection>& collection, const std::function<void()>& interrupted) override;
+  void drop_index(const std::shared_ptr<Collection>& collection, std::string_view name) override;
+  void alter_index(const std::shared_ptr<Collection>& collection, const IndexSpec& spec) override;
+  void alter_option(const std::shared_ptr<Collection>& collection, std::string_view name, bson::DocumentView value) override;
+
+  std::vector<std::string> databases() const override;
+  std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const override;
+  std::vector<std::shared_ptr<Collection>> found(std::string_view db) const override;
+  ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full,
+                          const std::function<void()>& interrupted) override;
+
+  void alone(std::string_view db,
+             const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) override;
+  void set_view_source(ViewSource* views) override { views_ = views; }
+  std::map<CollectionId, CollectionEntry> entries_as_of(Transaction& transaction, Stamp snapshot) const override;
+  std::shared_ptr<StoredCollection> stored(CollectionId id) const override;
+  std::shared_ptr<StoredIndex> index_as_of(const StoredCollection& collection, const IndexEntry& entry) override;
+  void forget_past() override;
+  void set_predicate_compiler(PredicateCompiler compiler) override;
+  void set_schema_sink(SchemaSink* sink) override { sink_ = sink; }
+  void attach(std::shared_ptr<Collection> collection) override;
+  void detach(std::string_view ns) override;
+
+ private:
+  using Held = std::vector<std::unique_lock<std::shared_mutex>>;
+  using Shared = std::shared_ptr<StoredCollection>;
+
+  // catalog_load.cpp
+  void load();
+  void load_past();
+  Shared make(CollectionEntry entry, std::shared_ptr<Counts> counts);
+  void remove_orphans();
+
+  // stored_catalog.cpp
+  Shared stored(std::string_view ns) const;  // nullptr: none, or attached
+  static Shared stored(
+      const std::shared_ptr<Collection>& collection);  // of a view: what it is a view of; throws for an attached one
+  std::vector<Shared> stored_of(std::string_view db) const;
+  static bool lock_all(const std::vector<Shared>& collections, Held& held);
+  void check_new_name(std::string_view ns) const;
+  bool drop(std::string_view ns, bool from_branch);
+  Shared create_stored(std::string_view ns, const CollectionOptions& options, BytesView uuid);
+  std::shared_ptr<Collection> create_capped(ViewSource& views, std::string_view ns, const CollectionOptions& options);
+  std::shared_ptr<Collection> create_on_branch(ViewSource& views, std::string_view ns, const CollectionOptions& options);
+  void forget(Transaction& transaction, const StoredCollection& collection);
+  void gone(const Shared& collection);
+  void drop_index_table(const StoredCollection& collection, StoredIndex& index);
+  bool past_shows(const std::string& table, CollectionId owner) const;
+  void save_before(Transaction& transaction, const StoredCollection& collection, const CollectionEntry* before) const;
+  void write_over(Transaction& transaction, const StoredCollection& collection, const CollectionEntry& entry);
+  bool tables_there(const StoredCollection& collection) const;
+  void log(Transaction& transaction, const StoredCollection& collection, bson::DocumentView command);
+
+  // index_changes.cpp
+  std::shared_ptr<StoredIndex> make_index(CollectionId collection, const IndexEntry& entry);
+  std::shared_ptr<StoredIndex> describe_index(CollectionId collection,
+                                              const IndexEntry& entry);  // whether its table is there or not
+  std::shared_ptr<const DocumentPredicate> compile(const IndexSpec& spec) const;
+  std::unique_lock<std::shared_mutex> changing_indexes(const StoredCollection& collection) const;
+  void finish_indexes(const Shared& collection, const CollectionEntry& entry, const StoredIndexes& built);
+  void abandon_indexes(const Shared& collection, const CollectionEntry& before, const StoredIndexes& begun);
+
+  // index_rebuild.cpp
+  void take_over(const Shared& collection, const CollectionEntry& begun, const std::shared_ptr<StoredIndexes>& built);
+
+  Engine& engine_;
+  Table table_;
+  std::mutex ddl_mutex_;  // one change of the schema at a time
+  CollectionId next_collection_ = 1;
+  SchemaSink* sink_ = nullptr;
+  std::atomic<ViewSource*> views_{nullptr};
+  PredicateCompiler compiler_;
+
+  mutable std::shared_mutex mutex_;  // of the maps
+  std::map<std::string, std::shared_ptr<Collection>, std::less<>> by_name_;
+  std::unordered_map<CollectionId, std::shared_ptr<Collection>> by_id_;
+  std::vector<Shared> dropped_;                    // their tables may still be there
+  std::unordered_map<CollectionId, Shared> past_;  // dropped, but declared snapshots show them
+};
+
+// Puts every record's keys into the indexes. Throws DuplicateKey and what index_keys throws; the caller takes
+// back what was begun.
+void build_indexes(Engine& engine, StoredCollection& collection, const StoredIndexes& indexes,
+                   const std::function<void()>& interrupted);
+
+// Which of `specs` are not there yet. Throws IndexOptionsConflict (85), IndexKeySpecsConflict (86).
+std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const std::vector<IndexSpec>& specs);
+
+ValidateReport validate_collection(Engine& engine, StoredCollection& collection, bool full,
+                                   const std::function<void()>& interrupted);
+
+// For a collection that is kept elsewhere: reads every document.
+ValidateReport validate_by_scan(Engine& engine, Collection& collection, const std::function<void()>& interrupted);
+
+}  // namespace storage

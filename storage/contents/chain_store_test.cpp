@@ -1,0 +1,411 @@
+// Random histories of similar documents, with everything that happens in the
+// background in between, against a map.
+#include "storage/contents/chain_store.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <thread>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "dedup/memory_pages.h"
+#include "storage/background/dedup_service.h"
+#include "storage/background/table_packer.h"
+#include "storage/background/write_back_flusher.h"
+#include "storage/contents/chain_check.h"
+#include "storage/contents/record_store_state.h"
+#include "storage/testing/temporary_engine.h"
+
+using namespace storage;
+
+namespace {
+
+Bytes text(base::Random& random, size_t bytes) {
+  Bytes out;
+  while (out.size() < bytes) {
+    for (uint64_t letters = 2 + random.below(9); letters > 0; --letters) out.push_back(static_cast<char>('a' + random.below(26)));
+    out.push_back(' ');
+  }
+  return out;
+}
+
+Bytes edited(base::Random& random, Bytes from) {
+  for (uint64_t edits = 1 + random.below(4); edits > 0; --edits) {
+    const size_t at = random.below(from.size() + 1);
+    const size_t removed = std::min<size_t>(from.size() - at, random.below(40));
+    from.replace(at, removed, text(random, random.below(60)));
+  }
+  return from;
+}
+
+EngineOptions quiet(const std::string& path) {
+  EngineOptions options = test_options(path);
+  options.dedup.enabled = false;  // the test does the background's work itself
+  return options;
+}
+
+class History {
+ public:
+  explicit History(uint64_t seed) : random_(seed) { open(); }
+
+  void step() {
+    const uint64_t dice = random_.below(100);
+    if (dice < 40 || model_.empty()) return insert();
+    if (dice < 50) return update();
+    if (dice < 58) return remove();
+    if (dice < 70) return encode();
+    if (dice < 82) return flush();
+    if (dice < 92) return read();
+    if (dice < 95) return splice();
+    if (dice < 97) return pack();
+    if (dice < 98) return reopen();
+    if (dice < 99) return crash_copy();
+    check(*store_, *engine_);
+  }
+
+  void finish() {
+    encode();
+    while (!waiting_.empty()) flush();
+    read_all(*store_, *engine_);
+    splice();
+    read_all(*store_, *engine_);
+    check(*store_, *engine_);
+    counts_are_right();
+    // With everything gone nothing is left behind, whoever was based on whom.
+    while (!model_.empty()) remove();
+    check(*store_, *engine_);
+    counts_are_right();
+    const StoreCounts counts = store_->state().chains.counters().get();
+    CHECK(counts.chain_rows == 0);
+    CHECK(counts.heads == 0);
+    CHECK(counts.records == 0);
+  }
+
+  uint64_t written() const { return figures_.written; }
+  uint64_t stale() const { return figures_.stale; }
+  uint64_t wrong() const { return figures_.wrong; }
+  uint64_t spliced() const { return spliced_; }
+  size_t retained() const { return retained_; }
+
+ private:
+  struct Current {
+    Stamp generation;
+    Bytes content;
+  };
+
+  void open() {
+    collection_.reset();
+    engine_.reset();
+    engine_ = std::make_unique<Engine>(quiet(directory_.path()));
+    collection_ = engine_->catalog().open_or_create("test.histories");
+    store_ = &collection_->records();
+    encoder_ = std::make_unique<dedup::Encoder>(options(), 42, pages_);
+    engine_->dedup().drain();  // it has taken up what it knows of the collection
+    if (opened_) {
+      Transaction transaction(*engine_, Transaction::Mode::read);
+      StoreCounts counts = check_chains(store_->state().chains, transaction, false).counts;
+      counts += counts_before_;
+      counts -= counts_before_.of_rows();
+      store_->state().chains.counters().set(counts);
+    }
+    opened_ = true;
+  }
+  dedup::Options options() const {
+    auto chosen = dedup::Options::of(dedup::Profile::balanced);
+    chosen.hop_distance = 4;  // so that hop bases are re-encoded often
+    return chosen;
+  }
+
+  RecordId any() {
+    auto at = model_.begin();
+    std::advance(at, static_cast<long>(random_.below(model_.size())));
+    return at->first;
+  }
+
+  Bytes next_content() {
+    if (model_.empty() || random_.below(12) == 0) return text(random_, 300 + random_.below(3000));
+    return edited(random_, model_[any()].content);
+  }
+
+  void insert() {
+    const Bytes content = next_content();
+    Current made{0, content};
+    const RecordId record = in_transaction(*engine_, [&](Transaction& transaction) {
+      made.generation = transaction.next_stamp();
+      return store_->insert(transaction, content, made.generation);
+    });
+    model_[record] = made;
+    queue_.push_back({collection_->id(), record, made.generation});
+  }
+
+  void update() {
+    const RecordId record = any();
+    const Bytes content = random_.below(6) == 0 ? text(random_, 500) : edited(random_, model_[record].content);
+    Stamp generation = 0;
+    const Superseded before = in_transaction(*engine_, [&](Transaction& transaction) {
+      generation = transaction.next_stamp();
+      return store_->update(transaction, record, content, generation);
+    });
+    Current& now = model_[record];
+    REQUIRE(before.bytes == now.content);
+    REQUIRE(before.generation == now.generation);
+    encoder_->forget({collection_->id(), record, now.generation});
+    now = {generation, content};
+    queue_.push_back({collection_->id(), record, generation});
+  }
+
+  void remove() {
+    const RecordId record = any();
+    const Superseded before =
+        in_transaction(*engine_, [&](Transaction& transaction) { return store_->remove(transaction, record); });
+    REQUIRE(before.bytes == model_[record].content);
+    encoder_->forget({collection_->id(), record, before.generation});
+    model_.erase(record);
+  }
+
+  void encode() {
+    struct Source : dedup::RecordSource {
+      History& history;
+      explicit Source(History& h) : history(h) {}
+      std::optional<Bytes> fetch(const dedup::ContentId& id) override {
+        Transaction transaction(*history.engine_, Transaction::Mode::read);
+        return history.store_->find(transaction, id.record, id.generation);
+      }
+    } source(*this);
+    for (const auto& id : queue_) {
+      const auto now = model_.find(id.record);
+      if (now == model_.end() || now->second.generation != id.generation) continue;
+      auto encoding = encoder_->encode(id, now->second.content, source);
+      for (auto& backward : encoding.write_backs) waiting_.push_back(std::move(backward));
+    }
+    queue_.clear();
+  }
+
+  void flush() {
+    std::vector<dedup::Backward> batch;
+    for (uint64_t count = 1 + random_.below(8); count > 0 && !waiting_.empty(); --count) {
+      const size_t at = random_.below(waiting_.size());
+      if (random_.below(10) != 0) batch.push_back(waiting_[at]);  // the others are lost
+      waiting_.erase(waiting_.begin() + static_cast<long>(at));
+    }
+    flush_write_backs(
+        *engine_, batch, [this](CollectionId) { return std::shared_ptr<ChainStore>(collection_, &store_->state().chains); },
+        figures_);
+  }
+
+  void read() {
+    const RecordId record = any();
+    Transaction transaction(*engine_, Transaction::Mode::read);
+    REQUIRE(store_->find(transaction, record) == model_[record].content);
+    REQUIRE(store_->find(transaction, record, model_[record].generation) == model_[record].content);
+    REQUIRE(store_->find(transaction, record, model_[record].generation + 1) == std::nullopt);
+  }
+
+  void splice() {
+    for (const auto& dead : store_->state().take_dead()) {
+      spliced_ +=
+          in_transaction(*engine_, [&](Transaction& transaction) { return store_->state().chains.splice(transaction, dead); });
+    }
+  }
+
+  void pack() {
+    TablePacker packer(*engine_);
+    packer.pack(store_->state().chains, random_.below(2) == 0, [] { return false; });
+  }
+
+  void reopen() {
+    counts_before_ = store_->state().chains.counters().get();
+    open();
+  }
+
+  void crash_copy() {
+    engine_->wait_durable();
+    INFO("in a copy taken while it was open");
+    TemporaryDirectory copy;
+    directory_.copy_to(copy);
+    std::filesystem::remove(copy.path() + "/WiredTiger.lock");
+    Engine engine(quiet(copy.path()));
+    const auto collection = engine.catalog().open("test.histories");
+    REQUIRE(collection);
+    read_all(collection->records(), engine);
+    check(collection->records(), engine);
+  }
+
+  void read_all(RecordStore& store, Engine& engine) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    for (const auto direction : {Direction::forward, Direction::backward}) {
+      auto cursor = store.cursor(transaction, direction);
+      size_t count = 0;
+      RecordId last = direction == Direction::forward ? 0 : record_id_max;
+      while (cursor.next()) {
+        REQUIRE((direction == Direction::forward ? last < cursor.id() : last > cursor.id()));
+        last = cursor.id();
+        REQUIRE(model_.count(cursor.id()) == 1);
+        INFO("record " << cursor.id());
+        REQUIRE(cursor.generation() == model_[cursor.id()].generation);
+        REQUIRE((cursor.content() == model_[cursor.id()].content));
+        ++count;
+      }
+      REQUIRE(count == model_.size());
+    }
+  }
+
+  void check(RecordStore& store, Engine& engine) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    const ChainReport report = check_chains(store.state().chains, transaction, true);
+    for (const auto& problem : report.problems) UNSCOPED_INFO("record " << problem.record << ": " << problem.what);
+    REQUIRE(report.problem_count == 0);
+    retained_ = std::max(retained_, static_cast<size_t>(report.counts.dead));
+  }
+
+  void counts_are_right() {
+    engine_->dedup().drain();  // it splices what the last reads met
+    Transaction transaction(*engine_, Transaction::Mode::read);
+    StoreCounts scanned = check_chains(store_->state().chains, transaction, false).counts;
+    StoreCounts kept = store_->state().chains.counters().get();
+    kept = kept.of_rows();
+    INFO("scanned " << base::to_hex(write_counts(scanned)) << ", kept " << base::to_hex(write_counts(kept)));
+    REQUIRE((scanned == kept));
+  }
+
+  base::Random random_;
+  TemporaryDirectory directory_;
+  dedup::MemoryPages pages_;
+  std::unique_ptr<Engine> engine_;
+  std::shared_ptr<Collection> collection_;
+  RecordStore* store_ = nullptr;
+  std::unique_ptr<dedup::Encoder> encoder_;
+  std::map<RecordId, Current> model_;
+  std::vector<dedup::ContentId> queue_;
+  std::vector<dedup::Backward> waiting_;
+  WriteBackFigures figures_;
+  uint64_t spliced_ = 0;
+  size_t retained_ = 0;
+  StoreCounts counts_before_;
+  bool opened_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("any history of writes and background work reads back as a map does") {
+  uint64_t written = 0, spliced = 0, stale = 0;
+  size_t retained = 0;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    INFO("seed " << seed);
+    History history(seed);
+    for (int i = 0; i < 400; ++i) history.step();
+    history.finish();
+    CHECK(history.wrong() == 0);
+    written += history.written();
+    spliced += history.spliced();
+    stale += history.stale();
+    retained = std::max(retained, history.retained());
+  }
+  // The histories must have met what they are about.
+  CHECK(written > 100);
+  CHECK(stale > 0);
+  CHECK(spliced > 0);
+  CHECK(retained > 0);
+}
+
+TEST_CASE("a collection dropped while its deltas are written back stays until they are counted") {
+  TemporaryDirectory directory;
+  Engine engine(quiet(directory.path()));
+  base::Random random(1);
+  const Bytes older = text(random, 1000), newer = edited(random, older);
+  auto collection = engine.catalog().create("test.going", {});
+  const std::weak_ptr<Collection> watched = collection;
+  RecordStore& records = collection->records();
+  dedup::Backward backward;
+  backward.target.collection = backward.base.collection = collection->id();
+  in_transaction(engine, [&](Transaction& transaction) {
+    backward.target.generation = transaction.next_stamp();
+    backward.target.record = records.insert(transaction, older, backward.target.generation);
+    backward.base.generation = transaction.next_stamp();
+    backward.base.record = records.insert(transaction, newer, backward.base.generation);
+  });
+  backward.target_placement.chain = backward.base_placement.chain = backward.target.record;
+  backward.delta = *dedup::encode(newer, older, {});
+  WriteBackFigures figures;
+  const auto first_then_dropped = [&, asked = 0](CollectionId) mutable -> std::shared_ptr<ChainStore> {
+    if (asked++ == 0) return {collection, &records.state().chains};
+    if (collection) engine.catalog().drop("test.going");
+    collection.reset();
+    return nullptr;
+  };
+  flush_write_backs(engine, {backward, backward}, first_then_dropped, figures);
+  CHECK(figures.written + figures.stale + figures.conflicts == 2);
+  CHECK(watched.expired());
+}
+
+TEST_CASE("reads refuse contents and chains that are longer than they may be, until they may") {
+  TemporaryDirectory directory;
+  Engine engine(quiet(directory.path()));
+  const ChainStore chains(engine, 7, "balanced");
+  const auto set = [&](const std::function<void(dedup::Options&)>& change) {
+    dedup::Options options = engine.dedup().options();
+    change(options);
+    engine.dedup().set_options(options);
+  };
+  const auto refusal = [&](RecordId record) -> std::string {
+    Transaction transaction(engine, Transaction::Mode::read);
+    const auto place = find_row(chains.tables(), transaction, record).value();
+    try {
+      chains.content_of(transaction, record, place.row);
+      return "";
+    } catch (const base::OperationError& error) {
+      CHECK(error.code() == base::ErrorCode::data_corruption_detected);
+      return error.what();
+    }
+  };
+  // All of one content, each a delta of the next.
+  const auto put_chain = [&](RecordId first, RecordId last, BytesView content) {
+    const Bytes same = *dedup::encode(content, content);
+    const uint32_t checksum = base::checksum32(content);
+    for (RecordId record = first; record <= last;) {
+      in_transaction(engine, [&](Transaction& transaction) {
+        for (const RecordId end = std::min(last, record + 20'000); record <= end; ++record) {
+          const ChainKey key{first, {record, 1}};
+          const Bytes row = record == last ? raw_row(1, checksum, content) : stub_row(record, 1, first);
+          chains.tables().records.put(transaction, record_key(record), row);
+          if (record == last) continue;
+          chains.tables().chains.put(transaction, chain_key(key),
+                                     chain_row(key, {.form = ChainRow::Form::delta,
+                                                     .dead = false,
+                                                     .references = 1,
+                                                     .length = content.size(),
+                                                     .checksum = checksum,
+                                                     .base = {first, {record + 1, 1}},
+                                                     .payload = same}));
+        }
+      });
+    }
+  };
+
+  base::Random random(3);
+  put_chain(1, 2, text(random, 18 << 20));
+  CHECK(refusal(1).empty());
+  set([](dedup::Options& options) { options.decode_content_bytes_max = 17 << 20; });
+  CHECK_THAT(refusal(1), Catch::Contains("longer than allowed"));
+  set([](dedup::Options& options) { options.decode_content_bytes_max = 32 << 20; });
+  CHECK(refusal(1).empty());
+
+  put_chain(10, 10 + (256 << 10) + 1, "a content");
+  CHECK(refusal(10).empty());
+  set([](dedup::Options& options) { options.decode_hops_max = 256 << 10; });
+  CHECK_THAT(refusal(10), Catch::Contains("too many hops"));
+  CHECK(refusal(11).empty());
+  CHECK_THROWS_AS(set([](dedup::Options& options) { options.decode_bytes_max = 1 << 30; }), base::OperationError);
+}
+
+TEST_CASE("counts that were kept before chain tables were packed are read") {
+  const StoreCounts counts{.records = 3, .logical_bytes = 700, .thinned_packed_bytes = 5, .unsettled_bytes = -2};
+  Bytes bytes = write_counts(counts);
+  CHECK(read_counts(bytes) == counts);
+  bytes[0] = '\1';
+  CHECK_FALSE(read_counts(bytes));
+  bytes.pop_back();
+  StoreCounts before = counts;
+  before.unsettled_bytes = 0;
+  CHECK(read_counts(bytes) == before);
+}

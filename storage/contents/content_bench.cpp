@@ -1,0 +1,154 @@
+// Reads of any version of a 64 KB document out of a chain of several hundred.
+//
+//   storage_benchmarks --benchmark_filter=read
+//
+// Each version is read again and again and its quickest read counts (CPU time of
+// the thread: the machine is shared); p50, p99 and worst are over the versions.
+// `disk` counts blocks read from the files by one read after a restart.
+#include <benchmark/benchmark.h>
+#include <time.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/random.h"
+#include "storage/background/dedup_service.h"
+#include "storage/contents/record_store_state.h"
+#include "storage/engine/internals.h"
+#include "storage/testing/temporary_engine.h"
+
+using namespace storage;
+
+namespace {
+
+double cpu_us() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
+}
+
+Bytes words(base::Random& random, size_t bytes) {
+  Bytes out;
+  while (out.size() < bytes) {
+    for (uint64_t letters = 2 + random.below(9); letters > 0; --letters) out.push_back(static_cast<char>('a' + random.below(26)));
+    out.push_back(' ');
+  }
+  return out;
+}
+
+// One document's life: a few words change from version to version.
+std::vector<Bytes> versions(size_t count, size_t bytes) {
+  base::Random random(1);
+  std::vector<Bytes> all;
+  Bytes text = words(random, bytes);
+  for (size_t i = 0; i < count; ++i) {
+    for (uint64_t edits = 1 + random.below(3); edits > 0; --edits) {
+      const size_t at = random.below(text.size() - 64);
+      text.replace(at, random.below(40), words(random, random.below(40)));
+    }
+    bson::Builder out;
+    out.append("_id", static_cast<int64_t>(i)).append("text", text);
+    all.push_back(out.done().bytes());
+  }
+  return all;
+}
+
+EngineOptions bench_options(const std::string& path, const std::string& profile) {
+  EngineOptions options;
+  options.path = path;
+  options.cache_bytes = 256 << 20;
+  options.dedup.profile = profile;
+  return options;
+}
+
+int64_t blocks_read(Engine& engine) {
+  bson::Builder out;
+  append_engine_statistics(engine.internals().connection, out);
+  const bson::Document stats = out.done();
+  return stats["block-manager"].as_document()["blocks read"].to_int64();
+}
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  return values[std::min(values.size() - 1, static_cast<size_t>(q * static_cast<double>(values.size())))];
+}
+
+// Hop bases of other reads: none are kept, all are forgotten before each read, all are kept.
+enum HopBases : int64_t { none, forgotten, kept };
+
+void read_versions(benchmark::State& state, const char* profile) {
+  const auto count = static_cast<size_t>(state.range(0));
+  const auto contents = versions(count, static_cast<size_t>(state.range(1)));
+  TemporaryDirectory directory;
+  std::vector<RecordId> records;
+  {
+    Engine engine(bench_options(directory.path(), profile));
+    const auto collection = engine.catalog().create("bench.documents", {});
+    for (const auto& content : contents) {
+      records.push_back(
+          in_transaction(engine, [&](Transaction& t) { return collection->insert(t, bson::DocumentView(content)).id; }));
+    }
+    engine.dedup().drain(true);
+  }
+  std::vector<double> disk;
+  for (size_t i = 0; i < 8; ++i) {
+    Engine engine(bench_options(directory.path(), profile));
+    const auto collection = engine.catalog().open("bench.documents");
+    engine.dedup().drain();
+    const int64_t before = blocks_read(engine);
+    Transaction transaction(engine, Transaction::Mode::read);
+    collection->find(transaction, records[i * (count - 1) / 7], nullptr);
+    disk.push_back(static_cast<double>(blocks_read(engine) - before));
+  }
+
+  Engine engine(bench_options(directory.path(), profile));
+  const auto collection = engine.catalog().open("bench.documents");
+  engine.dedup().drain();
+  const auto hop_bases = static_cast<HopBases>(state.range(2));
+  dedup::HopBaseCache& cache = engine.internals().hop_bases;
+  const size_t cache_bytes = dedup::Options{}.hop_base_cache_bytes;
+  if (hop_bases == none) cache.set_bytes_max(0);
+  std::vector<double> best(count, 1e9), hops(count);
+  for (auto _ : state) {
+    for (size_t i = 0; i < count; ++i) {
+      if (hop_bases == forgotten) {
+        cache.set_bytes_max(0);
+        cache.set_bytes_max(cache_bytes);
+      }
+      const double start = cpu_us();
+      ReadInfo info;
+      Transaction transaction(engine, Transaction::Mode::read);
+      const auto found = collection->records().find(transaction, records[i], &info);
+      best[i] = std::min(best[i], cpu_us() - start);
+      hops[i] = info.hops;
+      if (!found || *found != contents[i]) state.SkipWithError("a version reads as something else");
+    }
+  }
+  double hops_sum = 0;
+  for (const double one : hops) hops_sum += one;
+  state.counters["latest_hops"] = hops.back();
+  state.counters["hops_mean"] = hops_sum / static_cast<double>(count);
+  state.counters["hops_max"] = quantile(hops, 1);
+  state.counters["p50_us"] = quantile(best, 0.5);
+  state.counters["p99_us"] = quantile(best, 0.99);
+  state.counters["worst_us"] = quantile(best, 1);
+  state.counters["disk_max"] = quantile(disk, 1);
+}
+
+void read_versions_balanced(benchmark::State& state) {
+  read_versions(state, "balanced");
+}
+void read_versions_archive(benchmark::State& state) {
+  read_versions(state, "archive");
+}
+
+BENCHMARK(read_versions_balanced)
+    ->ArgNames({"versions", "bytes", "hop_bases"})
+    ->ArgsProduct({{500}, {65536, 8192}, {none, forgotten, kept}})
+    ->Iterations(30);
+BENCHMARK(read_versions_archive)
+    ->ArgNames({"versions", "bytes", "hop_bases"})
+    ->ArgsProduct({{500}, {65536}, {none, forgotten, kept}})
+    ->Iterations(30);
+
+}  // namespace

@@ -1,0 +1,84 @@
+#include "storage/contents/declared_snapshots.h"
+
+#include <algorithm>
+
+namespace storage {
+namespace {
+
+constexpr size_t ever_max = 4096;  // beyond those that are left
+
+void insert(std::vector<Stamp>& sorted, Stamp stamp) {
+  const auto at = std::lower_bound(sorted.begin(), sorted.end(), stamp);
+  if (at == sorted.end() || *at != stamp) sorted.insert(at, stamp);
+}
+
+Stamp last_below(const std::vector<Stamp>& sorted, Stamp stamp) {
+  const auto after = std::lower_bound(sorted.begin(), sorted.end(), stamp);
+  return after == sorted.begin() ? 0 : *std::prev(after);
+}
+
+}  // namespace
+
+Stamp DeclaredSnapshots::look(Stamp write) const {
+  std::lock_guard lock(mutex_);
+  return last_below(left_, write);
+}
+
+Stamp DeclaredSnapshots::position_before(Stamp write) const {
+  std::lock_guard lock(mutex_);
+  return last_below(ever_, write);
+}
+
+Stamp DeclaredSnapshots::declare(const std::function<Stamp()>& take) {
+  struct Declaring {
+    std::atomic<int>& count;
+    explicit Declaring(std::atomic<int>& of) : count(of) { ++count; }
+    ~Declaring() { --count; }
+  };
+  const Declaring declaring(declaring_);
+  std::lock_guard lock(mutex_);
+  const Stamp snapshot = take();
+  insert(left_, snapshot);
+  insert(ever_, snapshot);
+  newest_ = left_.back();
+  if (ever_.size() > left_.size() + ever_max) {
+    // Writers from before the newest half are long through.
+    const auto half = ever_.begin() + static_cast<std::ptrdiff_t>(ever_.size() / 2);
+    ever_.erase(
+        std::remove_if(ever_.begin(), half, [&](Stamp one) { return !std::binary_search(left_.begin(), left_.end(), one); }),
+        half);
+  }
+  return snapshot;
+}
+
+void DeclaredSnapshots::add(Stamp snapshot) {
+  std::lock_guard lock(mutex_);
+  insert(left_, snapshot);
+  insert(ever_, snapshot);
+  newest_ = left_.back();
+}
+
+void DeclaredSnapshots::add_dropped(Stamp snapshot) {
+  std::lock_guard lock(mutex_);
+  insert(ever_, snapshot);
+}
+
+void DeclaredSnapshots::remove(Stamp snapshot) {
+  std::lock_guard lock(mutex_);
+  std::erase(left_, snapshot);
+  newest_ = left_.empty() ? 0 : left_.back();
+}
+
+std::vector<Stamp> DeclaredSnapshots::all() const {
+  std::lock_guard lock(mutex_);
+  return left_;
+}
+
+void DeclaredSnapshots::clear() {
+  std::lock_guard lock(mutex_);
+  left_.clear();
+  ever_.clear();
+  newest_ = 0;
+}
+
+}  // namespace storage

@@ -1,0 +1,67 @@
+// Inside a RecordStore; for the folder alone.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "storage/contents/chain_store.h"
+#include "storage/contents/read_marks.h"
+#include "storage/contents/record_store.h"
+
+namespace storage {
+
+struct RecordStore::State {
+  State(Engine& the_engine, CollectionId collection, const std::string& profile);
+
+  Engine& engine;
+  ChainStore chains;
+  std::atomic<RecordId> next_id{record_id_min};
+
+  // What reads met, for counters and for the garbage collector.
+  void note_read(const ReadInfo& info, uint64_t micros, std::vector<ContentReader::Dead> dead);
+  bool has_dead();
+  std::vector<ContentReader::Dead> take_dead();
+
+  base::Histogram hops;
+  base::Histogram decode_micros;
+  std::atomic<uint32_t> hops_max{0};
+
+  // Between clients and the dedup worker.
+  std::atomic<bool> tracked{false};  // the worker knows the collection
+  // From here on it reads by itself, and nothing need be queued; `not_behind`: everything is queued.
+  static constexpr RecordId not_behind = INT64_MAX;
+  std::atomic<RecordId> behind_from{not_behind};
+  bool behind() const { return behind_from.load(std::memory_order_relaxed) != not_behind; }
+  void fall_behind(RecordId record) {
+    RecordId before = behind_from.load(std::memory_order_relaxed);
+    while (record < before && !behind_from.compare_exchange_weak(before, record, std::memory_order_relaxed)) {
+    }
+  }
+
+  // Updates from here on were neither queued nor will they be met by reading on: a pass over all records looks for them.
+  static constexpr Stamp none_missed = UINT64_MAX;
+  std::atomic<Stamp> missed_from{none_missed};
+  void miss(Stamp generation) {
+    Stamp before = missed_from.load(std::memory_order_relaxed);
+    while (generation < before && !missed_from.compare_exchange_weak(before, generation, std::memory_order_relaxed)) {
+    }
+  }
+
+  // What is read one by one: a scan passes over everything, and tells nothing about what is wanted again.
+  ReadMarks reads;
+  ReadHints demoted_reads;                        // heads that are kept as deltas of others
+  std::atomic<uint64_t> demoted{0}, promoted{0};  // heads, since the start
+
+  // RecordStore::generation_not_after of the row.
+  std::optional<Stamp> generation_not_after(RecordId record, const RecordRow& row, Stamp newest) const;
+
+  // `reader`: of a scan, which reads many; nullptr: one alone.
+  Bytes content_of(Transaction& transaction, RecordId record, const RecordRow& row, ReadInfo* info,
+                   ContentReader* reader = nullptr);
+
+ private:
+  std::mutex mutex_;
+  std::vector<ContentReader::Dead> dead_;  // bounded: a later read finds it again
+};
+
+}  // namespace storage

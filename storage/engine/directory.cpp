@@ -1,0 +1,115 @@
+#include "storage/engine/directory.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace storage {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ErrorCode;
+using base::OperationError;
+
+constexpr char format_name[] = "palimpsest";
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw OperationError(ErrorCode::unsupported_format, why);
+}
+
+[[noreturn]] void cannot(const std::string& doing) {
+  const int error = errno;
+  throw OperationError(error == ENOSPC ? ErrorCode::out_of_disk_space : ErrorCode::internal_error,
+                       "cannot " + doing + ": " + std::strerror(error));
+}
+
+// Log, lock and pid files may lie there before the first start.
+bool harmless(const fs::path& file) {
+  const std::string name = file.filename();
+  if (name.starts_with(".") || name == "lost+found") return true;
+  for (const char* extension : {".log", ".lock", ".pid", ".conf", ".yaml", ".txt"}) {
+    if (file.extension() == extension) return true;
+  }
+  return false;
+}
+
+void check_unclaimed(const std::string& path) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename();
+    if (harmless(entry.path())) continue;
+    if (name == "WiredTiger" || name.starts_with("WiredTiger.") || name == "storage.bson") {
+      refuse("the directory " + path + " holds another server's WiredTiger files (there is no " + directory_file +
+             "); restore its data through a dump, or choose an empty directory");
+    }
+    refuse("the directory " + path + " is not empty and not a Palimpsest data directory: it holds '" + name + "' but no " +
+           directory_file);
+  }
+}
+
+// The number behind "name": nothing where the text is not what this program writes.
+std::optional<int> number_field(const std::string& text, const std::string& name) {
+  const size_t at = text.find("\"" + name + "\":");
+  if (at == text.npos) return std::nullopt;
+  int number = 0;
+  std::istringstream in(text.substr(at + name.size() + 3));
+  return in >> number ? std::optional(number) : std::nullopt;
+}
+
+void check_marker(const std::string& path, const fs::path& marker) {
+  std::ifstream in(marker);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const auto version = number_field(text, "version");
+  if (text.find("\"format\": \"" + std::string(format_name) + "\"") == text.npos || !version) {
+    refuse("the file " + marker.string() + " is damaged: it does not name this program's format");
+  }
+  if (*version != directory_version) {
+    refuse("the data directory " + path + " has format version " + std::to_string(*version) + "; this program reads version " +
+           std::to_string(directory_version));
+  }
+}
+
+}  // namespace
+
+void write_file(const std::string& directory, const std::string& name, const std::string& text) {
+  const std::string path = directory + "/" + name;
+  const std::string draft = path + ".new";
+  const int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) cannot("create " + draft);
+  const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
+  ::close(file);
+  if (!written) cannot("write " + draft);
+  if (::rename(draft.c_str(), path.c_str()) != 0) cannot("create " + path);
+  const int parent = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (parent >= 0) {
+    ::fsync(parent);
+    ::close(parent);
+  }
+}
+
+void prepare_directory(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error || !fs::is_directory(path)) {
+    throw OperationError(ErrorCode::internal_error, "cannot create the data directory " + path + ": " + error.message());
+  }
+  const fs::path marker = fs::path(path) / directory_file;
+  if (fs::exists(marker)) {
+    check_marker(path, marker);
+  } else {
+    check_unclaimed(path);
+    write_file(path, directory_file,
+               "{\"format\": \"" + std::string(format_name) + "\", \"version\": " + std::to_string(directory_version) + "}\n");
+  }
+  fs::create_directories(fs::path(path) / "journal", error);
+  if (error) throw OperationError(ErrorCode::internal_error, "cannot create the journal in " + path + ": " + error.message());
+}
+
+}  // namespace storage

@@ -1,0 +1,235 @@
+#include "storage/engine/engine.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <future>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "storage/background/dedup_service.h"
+#include "storage/collections/catalog.h"
+#include "storage/contents/store_tables.h"
+#include "storage/engine/directory.h"
+#include "storage/engine/internals.h"
+
+namespace storage {
+namespace {
+
+// session_max: a thousand connections may all be inside a transaction. The journal's files are small
+// because a restart replays, and a backup copies, whole ones. What changes again and again is written by the next checkpoint:
+// a page counts as changed with all that lies in it, so what is spread over many pages soon changes much of the cache.
+std::string connection_configuration(const EngineOptions& options, uint64_t journal_file_bytes, PageCompressors& compressors) {
+  return "create,session_max=4000,statistics=(fast),cache_size=" + std::to_string(options.cache_bytes) +
+         ",eviction=(threads_min=1,threads_max=4),eviction_dirty_target=50,eviction_dirty_trigger=75,eviction_updates_target=50,"
+         "eviction_updates_trigger=75" +
+         ",log=(enabled=true,path=journal,file_max=" + std::to_string(journal_file_bytes) +
+         ",remove=true,prealloc=true,compressor=" + options.journal_compressor + ")" +
+         ",transaction_sync=(enabled=true,method=none)"
+         ",builtin_extension_config={zstd={compression_level=3}}"
+         ",file_manager=(close_idle_time=600,close_handle_minimum=2000,close_scan_interval=30)" +
+         compressors.registering();
+}
+
+std::string prepared(const EngineOptions& options) {
+  prepare_directory(options.path);
+  return options.path;
+}
+
+constexpr char counts_table[] = "counts";
+// 0 -> stamp (8, BE): everything stamped up to there is in the newest checkpoint.
+constexpr char log_state_table[] = "log_state";
+const Bytes log_state_key(1, '\0');
+constexpr uint64_t transaction_share_max = 20;  // of the cache: what one transaction may write at least
+
+}  // namespace
+
+Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given)
+    : engine(the_engine),
+      options(given),
+      space(prepared(given)),
+      page_compressors(given.path, page_layout(given.dedup.profile).settled_level),
+      connection(given.path, connection_configuration(given, space.journal_file_bytes(), page_compressors)),
+      stamps(base::system_clock()),
+      sessions(connection),
+      stable(given.replicated ? std::make_unique<StableCommits>(connection) : nullptr),
+      tables(connection, sessions, !given.replicated),
+      log_state(given.replicated ? tables.open(log_state_table, {.allocation_bytes = 512, .always_journaled = true}) : Table()),
+      journal(connection, given.journal_commit_ms),
+      checkpointer(connection, space, given.checkpoint_seconds, [this](const auto& take) { around_checkpoint(take); }),
+      counts(tables.open(counts_table, {.allocation_bytes = 512})) {}
+
+Engine::Internals::~Internals() = default;
+
+// Noted when it is true: a crash in between leaves an older note, which is as true.
+void Engine::Internals::around_checkpoint(const std::function<void()>& take) {
+  if (!stable) return take();
+  const std::lock_guard lock(checkpoint_mutex);
+  const StableCommits::Point point = stable->advance();
+  take();
+  tables.checkpointed(point.commit);
+  if (point.stamp <= checkpointed_stamp) return;
+  Bytes row;
+  base::append_be64(row, point.stamp);
+  in_transaction(engine, [&](Transaction& transaction) { log_state.put(transaction, log_state_key, row); });
+  checkpointed_stamp = point.stamp;
+}
+
+void Engine::Internals::load_log_state() {
+  if (!stable) return;
+  Transaction transaction(engine, Transaction::Mode::read);
+  const auto row = log_state.get(transaction, log_state_key);
+  if (!row || row->size() != sizeof(Stamp)) return;
+  recovered_stamp = base::load_be64(row->data());
+  checkpointed_stamp = recovered_stamp;
+  stable->agree(recovered_stamp);
+}
+
+void Engine::Internals::conflict(const Transaction::Session& session) const {
+  WT_SESSION* raw = session.session.get();
+  const char* reason = raw->get_rollback_reason(raw);
+  const bool cache = reason && std::string_view(reason).find("conflict") == std::string_view::npos;
+  if (cache && session.written_bytes > options.cache_bytes / transaction_share_max) {
+    throw base::OperationError(313, "Transaction is too large and will not fit in the storage engine cache");
+  }
+}
+
+Engine::Engine(const EngineOptions& options) : internals_(std::make_unique<Internals>(*this, options)) {
+  internals_->tables.when_gone([this](const std::string& table) { internals_->page_compressors.table_gone(table); });
+  internals_->load_log_state();
+  internals_->past_catalog = std::make_unique<PastCatalog>(*this);
+  internals_->catalog = load_catalog(*this);
+  internals_->dedup = std::make_unique<DedupService>(*this);
+  internals_->dedup->start();
+}
+
+Engine::~Engine() {
+  internals_->dedup->stop();
+  internals_->dedup.reset();
+  internals_->catalog.reset();
+  internals_->tables.stop();
+  internals_->checkpointer.stop();
+  internals_->journal.stop();
+  if (internals_->stable) internals_->stable->advance();
+}
+
+Catalog& Engine::catalog() {
+  return *internals_->catalog;
+}
+DedupService& Engine::dedup() {
+  return *internals_->dedup;
+}
+const EngineOptions& Engine::options() const {
+  return internals_->options;
+}
+
+Table Engine::open_table(const std::string& name, const TableOptions& options) {
+  return internals_->tables.open(name, options);
+}
+std::vector<std::string> Engine::table_names() const {
+  return internals_->tables.names();
+}
+void Engine::drop_table(const std::string& name) {
+  internals_->tables.drop(name, internals_->stable ? internals_->stable->last() : 0);
+}
+int64_t Engine::file_bytes(const std::string& table) const {
+  return internals_->tables.file_bytes(table);
+}
+int64_t Engine::reusable_bytes(const std::string& table) const {
+  return internals_->tables.reusable_bytes(table);
+}
+void Engine::compact(const std::string& table) {
+  internals_->tables.compact(table);
+  // WiredTiger gives a file's end back when it checkpoints a table that was changed. One that has just lost its
+  // last rows is changed no more, and would keep all its space. What changes it writes a page, which may be all of a small one.
+  constexpr int64_t worth_bytes = 1 << 20;
+  for (int tries = 0; tries < 2 && reusable_bytes(table) > std::max(worth_bytes, file_bytes(table) / 2); ++tries) {
+    try {
+      in_transaction(*this, [&](Transaction& transaction) {
+        const Table touched(table);
+        // Seen by nobody, gone with the transaction. Not behind the last row: the engine splits the last entry of a page that
+        // grows, and would go on filling what is in front of it until whoever inserts had to write it.
+        const Bytes key(1, '\0');
+        if (touched.insert(transaction, key, BytesView())) touched.remove(transaction, key);
+      });
+    } catch (const base::OperationError& error) {
+      if (error.code() == base::ErrorCode::out_of_disk_space) return;  // what was moved is moved
+      throw;
+    }
+    checkpoint();
+  }
+}
+void Engine::checkpoint() {
+  internals_->checkpointer.checkpoint();
+}
+
+// A file's end is cut off by the checkpoint after the one that left it free, if the table takes part in that: a forced one writes
+// the root of each, and nothing else of what has not changed.
+void Engine::trim_files() {
+  const wt::Session session = internals_->connection.open_session();
+  wt::check(session->checkpoint(session.get(), "force=true"), "taking a checkpoint of all tables");
+}
+
+void Engine::when_durable(std::function<void()> done) {
+  internals_->journal.when_durable(std::move(done));
+}
+
+void Engine::wait_durable() {
+  // Shared: the flusher may still be inside set_value when this thread goes on.
+  const auto durable = std::make_shared<std::promise<void>>();
+  when_durable([durable] { durable->set_value(); });
+  durable->get_future().wait();
+}
+
+DeclaredSnapshots& Engine::declared_snapshots() {
+  return internals_->snapshots;
+}
+PastCatalog& Engine::past_catalog() {
+  return *internals_->past_catalog;
+}
+void Engine::set_pre_states(PreStates* keeper) {
+  internals_->pre_states = keeper;
+}
+
+Stamp Engine::all_committed() const {
+  return internals_->stamps.all_committed();
+}
+uint64_t Engine::stamped_transactions() const {
+  return internals_->stamps.transactions();
+}
+Stamp Engine::last_stamp() const {
+  return internals_->stamps.last();
+}
+void Engine::raise_stamp(Stamp at_least) {
+  internals_->stamps.raise(at_least);
+}
+
+void Engine::set_agreed(Stamp upto) {
+  internals_->stable->agree(upto);
+  // At once: what was overwritten before the stable point is kept for nobody, and would go to the history file.
+  internals_->stable->advance();
+}
+std::shared_ptr<const Snapshot> Engine::keep_snapshot() {
+  Internals& internals = *internals_;
+  const StableCommits::Point point = internals.stable->keep();
+  return {new Snapshot{point.commit, point.stamp}, [&internals](const Snapshot* snapshot) {
+            internals.stable->let_go(snapshot->commit);
+            delete snapshot;
+          }};
+}
+
+Stamp Engine::recovered_stamp() const {
+  return internals_->recovered_stamp;
+}
+Stamp Engine::checkpointed_stamp() const {
+  return internals_->checkpointed_stamp;
+}
+void Engine::on_settled(std::function<void()> told) {
+  internals_->settled = std::move(told);
+}
+
+void Engine::append_stats(bson::Builder& out) const {
+  append_engine_statistics(internals_->connection, out);
+}
+
+}  // namespace storage

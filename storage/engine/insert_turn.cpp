@@ -1,0 +1,25 @@
+#include "storage/engine/insert_turn.h"
+
+#include <chrono>
+
+namespace storage {
+
+constexpr auto wait_max = std::chrono::milliseconds(100);
+
+bool InsertTurn::take(const Transaction& transaction) {
+  std::unique_lock lock(mutex_);
+  if (holder_ == &transaction) return false;
+  if (!given_back_.wait_for(lock, wait_max, [this] { return holder_ == nullptr; })) throw WriteConflict();
+  holder_ = &transaction;
+  return true;
+}
+
+void InsertTurn::give_back() {
+  {
+    const std::lock_guard lock(mutex_);
+    holder_ = nullptr;
+  }
+  given_back_.notify_one();
+}
+
+}  // namespace storage

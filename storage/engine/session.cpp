@@ -1,0 +1,115 @@
+#include "storage/engine/session.h"
+
+namespace storage {
+
+// Entries of the map stay where they are, and none goes while a transaction is open.
+Transaction::Session::TableCursors& Transaction::Session::touch(const std::string& table) {
+  TableCursors& cursors = tables[table];
+  if (!cursors.touched) {
+    cursors.touched = true;
+    touched_.push_back(&cursors);
+  }
+  return cursors;
+}
+
+void Transaction::Session::reset_cursors() {
+  for (TableCursors* cursors : touched_) {
+    if (cursors->strict) cursors->strict->reset(cursors->strict.get());
+    if (cursors->overwrite) cursors->overwrite->reset(cursors->overwrite.get());
+    cursors->touched = false;
+  }
+  touched_.clear();
+}
+
+void Transaction::Session::let_go_of_pages() {
+  reset_cursors();
+  for (const Lent& lent : lent_) {
+    LentCursor& to = *lent.to;
+    if (to.on_row) to.parked = wt::get_key(to.cursor.get());
+    to.on_row = false;
+    to.cursor->reset(to.cursor.get());
+  }
+}
+
+WT_CURSOR* Transaction::Session::strict(const std::string& table) {
+  TableCursors& cursors = touch(table);
+  if (!cursors.strict) cursors.strict = wt::open_cursor(session.get(), uri(table), "overwrite=false");
+  return cursors.strict.get();
+}
+
+WT_CURSOR* Transaction::Session::overwrite(const std::string& table) {
+  TableCursors& cursors = touch(table);
+  if (!cursors.overwrite) cursors.overwrite = wt::open_cursor(session.get(), uri(table));
+  return cursors.overwrite.get();
+}
+
+void Transaction::Session::lend_walker(const std::string& table, LentCursor& to) {
+  TableCursors& cursors = tables[table];
+  if (cursors.walkers.empty()) {
+    to.cursor = wt::open_cursor(session.get(), uri(table));
+  } else {
+    to.cursor = std::move(cursors.walkers.back());
+    cursors.walkers.pop_back();
+  }
+  to.session = this;
+  lent_.push_back({&to, &cursors});
+}
+
+void Transaction::Session::take_back(LentCursor& lent) {
+  // The last one lent is usually the first to come back.
+  for (auto at = lent_.rbegin(); at != lent_.rend(); ++at) {
+    if (at->to != &lent) continue;
+    lent.cursor->reset(lent.cursor.get());
+    at->from->walkers.push_back(std::move(lent.cursor));
+    lent.session = nullptr;
+    lent_.erase(std::next(at).base());
+    return;
+  }
+}
+
+void Transaction::Session::take_back_all() {
+  while (!lent_.empty()) take_back(*lent_.back().to);
+}
+
+Transaction::Session* SessionPool::take() {
+  std::lock_guard lock(mutex_);
+  if (idle_.empty()) {
+    const auto slot = static_cast<uint32_t>(all_.size());
+    all_.push_back(std::make_unique<Transaction::Session>(*this, slot, connection_.open_session()));
+    all_.back()->drops_seen = dropped_.size();
+    idle_.reserve(all_.size());
+    return all_.back().get();
+  }
+  Transaction::Session* session = idle_.back();
+  idle_.pop_back();
+  return session;
+}
+
+void SessionPool::let_go(Transaction::Session& session) {
+  for (; session.drops_seen < dropped_.size(); ++session.drops_seen) session.close_cursors(dropped_[session.drops_seen]);
+}
+
+void SessionPool::give_back(Transaction::Session* session) {
+  session->written_bytes = 0;
+  session->reset_cursors();
+  if (session->tables.size() > tables_max) session->tables.clear();
+  std::lock_guard lock(mutex_);
+  let_go(*session);
+  idle_.push_back(session);
+}
+
+void SessionPool::forget_table(const std::string& table) {
+  std::lock_guard lock(mutex_);
+  // With nobody at work nobody has to be told later, and the list starts again.
+  if (idle_.size() == all_.size()) {
+    for (auto& session : all_) {
+      let_go(*session);
+      session->drops_seen = 0;
+    }
+    dropped_.clear();
+  }
+  dropped_.push_back(table);
+  for (Transaction::Session* session : idle_) let_go(*session);
+}
+
+}  // namespace storage

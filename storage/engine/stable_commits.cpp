@@ -1,0 +1,108 @@
+#include "storage/engine/stable_commits.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/spin_lock.h"
+
+namespace storage {
+namespace {
+
+void set_timestamps(wt::Connection& connection, uint64_t oldest, uint64_t stable) {
+  char text[80] = "oldest_timestamp=";
+  char* at = std::to_chars(text + std::strlen(text), text + sizeof text, oldest, 16).ptr;
+  constexpr std::string_view second = ",stable_timestamp=";
+  at = std::copy(second.begin(), second.end(), at);
+  *std::to_chars(at, text + sizeof text - 1, stable, 16).ptr = '\0';
+  wt::check(connection.get()->set_timestamp(connection.get(), text), "moving the stable timestamp");
+}
+
+uint64_t recovered(wt::Connection& connection) {
+  char hex[2 * sizeof(uint64_t) + 1] = "";
+  if (connection.get()->query_timestamp(connection.get(), hex, "get=recovery") != 0) return 0;
+  uint64_t commit = 0;
+  std::from_chars(hex, hex + std::strlen(hex), commit, 16);
+  return commit;
+}
+
+}  // namespace
+
+// Without a stable timestamp a checkpoint would hold everything: there is one from the start.
+StableCommits::StableCommits(wt::Connection& connection)
+    : connection_(connection), last_(std::max<uint64_t>(1, recovered(connection))), stable_(last_) {
+  tell_engine();
+}
+
+void StableCommits::tell_engine() {
+  set_timestamps(connection_, kept_.empty() ? stable_ : std::min(stable_, *kept_.begin()), stable_);
+}
+
+uint64_t StableCommits::begin(Stamp newest) {
+  const auto lock = base::spin_lock(mutex_);
+  unstable_.push_back({++last_, newest, false});
+  return last_;
+}
+
+void StableCommits::over(uint64_t commit, bool made) {
+  const auto lock = base::spin_lock(mutex_);
+  const auto at = std::lower_bound(unstable_.begin(), unstable_.end(), commit,
+                                   [](const Unstable& one, uint64_t number) { return one.commit < number; });
+  base::check(at != unstable_.end() && at->commit == commit, "a commit that was begun is over once");
+  if (!made) {
+    unstable_.erase(at);
+    return;
+  }
+  at->made = true;
+  // Background work in a row becomes stable together.
+  const auto is_work = [](const Unstable& one) { return one.made && one.newest == 0; };
+  if (is_work(*at) && at != unstable_.begin() && is_work(*std::prev(at))) unstable_.erase(std::prev(at));
+}
+
+void StableCommits::agree(Stamp upto) {
+  const auto lock = base::spin_lock(mutex_);
+  agreed_ = std::max(agreed_, upto);
+}
+
+StableCommits::Point StableCommits::advance() {
+  const auto lock = base::spin_lock(mutex_);
+  uint64_t stable = stable_;
+  while (!unstable_.empty() && unstable_.front().made && unstable_.front().newest <= agreed_) {
+    stable = unstable_.front().commit;
+    unstable_.pop_front();
+  }
+  if (stable != stable_) {
+    stable_ = stable;
+    tell_engine();
+  }
+  return point();
+}
+
+StableCommits::Point StableCommits::point() const {
+  Point point{stable_, agreed_};
+  for (const Unstable& waits : unstable_) {
+    if (waits.newest != 0) point.stamp = std::min(point.stamp, waits.newest - 1);
+  }
+  return point;
+}
+
+StableCommits::Point StableCommits::keep() {
+  const auto lock = base::spin_lock(mutex_);
+  const Point kept = point();
+  kept_.insert(kept.commit);
+  return kept;
+}
+
+void StableCommits::let_go(uint64_t commit) {
+  const auto lock = base::spin_lock(mutex_);
+  kept_.erase(kept_.find(commit));
+  tell_engine();
+}
+
+uint64_t StableCommits::last() const {
+  const auto lock = base::spin_lock(mutex_);
+  return last_;
+}
+
+}  // namespace storage

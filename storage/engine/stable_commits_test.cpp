@@ -1,0 +1,236 @@
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "storage/engine/internals.h"
+#include "storage/engine/transaction.h"
+#include "storage/testing/temporary_engine.h"
+
+using namespace storage;
+
+namespace {
+
+EngineOptions member_options(const std::string& path) {
+  EngineOptions options = test_options(path);
+  options.replicated = true;
+  return options;
+}
+
+Stamp put(Engine& engine, const Table& table, const std::string& key, const std::string& value, bool stamped = true) {
+  return in_transaction(engine, [&](Transaction& transaction) {
+    table.put(transaction, key, value);
+    return stamped ? transaction.next_stamp() : Stamp{0};
+  });
+}
+
+std::string content(Engine& engine, const Table& table) {
+  Transaction transaction(engine, Transaction::Mode::read);
+  std::string all;
+  auto cursor = table.cursor(transaction);
+  while (cursor.next()) all.append(cursor.key()).append("=").append(cursor.value()).append(" ");
+  return all;
+}
+
+bool has_file(const std::string& path, const std::string& table) {
+  return std::filesystem::exists(path + "/" + table + ".wt");
+}
+
+}  // namespace
+
+TEST_CASE("a member's directory opens with what the set had agreed on, after a crash and after a stop") {
+  const bool crash = GENERATE(true, false);
+  const TemporaryDirectory directory, copy;
+  std::string path = directory.path();
+  Stamp second = 0;
+  {
+    Engine engine(member_options(path));
+    const Table table = engine.open_table("t");
+    const Table own = engine.open_table("own", {.always_journaled = true});
+    put(engine, table, "a", "1");
+    second = put(engine, table, "b", "2");
+    put(engine, table, "c", "work", false);
+    engine.set_agreed(second);
+    const Stamp third = put(engine, table, "a", "3");
+    put(engine, table, "d", "work on what is not agreed on", false);
+    put(engine, own, "mine", "4");
+    engine.checkpoint();
+    CHECK(engine.checkpointed_stamp() == second);
+    put(engine, own, "mine", "5");
+    CHECK(content(engine, table) == "a=3 b=2 c=work d=work on what is not agreed on ");
+    if (crash) {
+      engine.wait_durable();
+      directory.copy_to(copy);
+      path = copy.path();
+    }
+    CHECK(third > second);
+  }
+  {
+    Engine engine(member_options(path));
+    CHECK(engine.recovered_stamp() == second);
+    const Table table = engine.open_table("t");
+    CHECK(content(engine, table) == "a=1 b=2 c=work ");
+    CHECK(content(engine, engine.open_table("own", {.always_journaled = true})) == "mine=5 ");
+    // And goes on: the same places are written again.
+    engine.set_agreed(put(engine, table, "a", "6"));
+    put(engine, table, "e", "work", false);
+    engine.checkpoint();
+  }
+  Engine engine(member_options(path));
+  CHECK(content(engine, engine.open_table("t")) == "a=6 b=2 c=work e=work ");
+}
+
+TEST_CASE("what is agreed on may be stamped out of the order it was committed in") {
+  const TemporaryDirectory directory;
+  Engine engine(member_options(directory.path()));
+  const Table table = engine.open_table("t");
+  Stamp early = 0, late = 0;
+  {
+    Transaction first(engine, Transaction::Mode::write), then(engine, Transaction::Mode::write);
+    table.put(first, "early", "1");
+    early = first.next_stamp();
+    table.put(then, "late", "2");
+    late = then.next_stamp();
+    then.commit();
+    first.commit();
+  }
+  engine.set_agreed(early);
+  engine.checkpoint();  // holds neither: the one agreed on was committed behind the other
+  CHECK(engine.checkpointed_stamp() < early);
+  engine.set_agreed(late);
+  engine.checkpoint();
+  CHECK(engine.checkpointed_stamp() == late);
+}
+
+TEST_CASE("a commit that is being made holds the stable point back, and nobody else") {
+  const TemporaryDirectory directory;
+  Engine engine(member_options(directory.path()));
+  StableCommits& commits = *engine.internals().stable;
+  engine.set_agreed(1000);
+  const auto before = commits.advance();
+  const uint64_t first = commits.begin(7), second = commits.begin(0), third = commits.begin(9), fourth = commits.begin(0),
+                 fifth = commits.begin(0);
+  CHECK(first == before.commit + 1);
+  CHECK(fifth == first + 4);
+  commits.over(second, true);
+  commits.over(fifth, true);
+  commits.over(fourth, true);
+  auto point = commits.advance();
+  CHECK(point.commit == before.commit);
+  CHECK(point.stamp == 6);  // up to the first's
+  commits.over(first, true);
+  point = commits.advance();
+  CHECK(point.commit == second);
+  CHECK(point.stamp == 8);
+  commits.over(third, false);  // came to nothing
+  point = commits.advance();
+  CHECK(point.commit == fifth);
+  CHECK(point.stamp == 1000);
+}
+
+TEST_CASE("writers side by side become stable whole, in whatever order they are made") {
+  const TemporaryDirectory directory;
+  Engine engine(member_options(directory.path()));
+  const Table table = engine.open_table("t");
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (int i = 0; !stop; ++i) {
+        in_transaction(engine, [&](Transaction& transaction) {
+          table.put(transaction, "a" + std::to_string(writer), std::to_string(i));
+          table.put(transaction, "b" + std::to_string(writer), std::to_string(i));
+          if (i % 3) transaction.next_stamp();
+        });
+        engine.set_agreed(engine.all_committed() - 1);
+      }
+    });
+  }
+  const auto is_whole = [&](Transaction& transaction, int writer) {
+    const auto read = [&](const char* half) {
+      return std::string(table.get(transaction, half + std::to_string(writer)).value_or(""));
+    };
+    return read("a") == read("b");
+  };
+  for (int i = 0; i < 200; ++i) {
+    const auto kept = engine.keep_snapshot();
+    Transaction transaction(engine, *kept);
+    for (int writer = 0; writer < 4; ++writer) CHECK(is_whole(transaction, writer));
+    if (i % 50 == 0) engine.checkpoint();
+  }
+  stop = true;
+  for (auto& writer : writers) writer.join();
+  const TemporaryDirectory copy;
+  engine.checkpoint();
+  directory.copy_to(copy);
+  Engine recovered(member_options(copy.path()));
+  Transaction transaction(recovered, Transaction::Mode::read);
+  for (int writer = 0; writer < 4; ++writer) CHECK(is_whole(transaction, writer));
+}
+
+TEST_CASE("a kept snapshot is read as it was, and what was stable is in it") {
+  const TemporaryDirectory directory;
+  Engine engine(member_options(directory.path()));
+  const Table table = engine.open_table("t");
+  engine.set_agreed(put(engine, table, "a", "1"));
+  put(engine, table, "b", "not agreed on");
+  const auto kept = engine.keep_snapshot();
+  const auto as_of = [&](const Snapshot& snapshot) {
+    Transaction transaction(engine, snapshot);
+    return std::string(table.get(transaction, "a").value_or("none")) + (table.get(transaction, "b") ? " b" : "");
+  };
+  CHECK(as_of(*kept) == "1");
+  for (int i = 2; i < 50; ++i) {
+    engine.set_agreed(put(engine, table, "a", std::to_string(i)));
+    if (i % 20 == 0) engine.checkpoint();
+  }
+  CHECK(as_of(*kept) == "1");
+  const auto later = engine.keep_snapshot();
+  CHECK(later->stamp > kept->stamp);
+  CHECK(as_of(*later) == "49 b");
+}
+
+TEST_CASE("a dropped table's file stays until a checkpoint holds the drop") {
+  const TemporaryDirectory directory;
+  Engine engine(member_options(directory.path()));
+  const Table table = engine.open_table("t"), other = engine.open_table("u");
+  put(engine, table, "a", "1");
+  const Stamp drop = put(engine, other, "t", "dropped");
+  engine.drop_table("t");
+  engine.checkpoint();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  CHECK(has_file(directory.path(), "t"));
+  engine.set_agreed(drop);
+  engine.checkpoint();
+  for (int waited = 0; waited < 200 && has_file(directory.path(), "t"); ++waited)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK_FALSE(has_file(directory.path(), "t"));
+}
+
+TEST_CASE("a directory becomes a member's, and a lone server's again") {
+  const TemporaryDirectory directory, copy;
+  {
+    Engine engine(test_options(directory.path()));
+    put(engine, engine.open_table("t"), "a", "1");
+  }
+  {
+    Engine engine(member_options(directory.path()));
+    const Table table = engine.open_table("t");
+    CHECK(content(engine, table) == "a=1 ");
+    engine.set_agreed(put(engine, table, "a", "2"));
+    put(engine, table, "b", "not agreed on");
+  }
+  {
+    Engine engine(test_options(directory.path()));
+    const Table table = engine.open_table("t");
+    CHECK(content(engine, table) == "a=2 ");
+    put(engine, table, "a", "3");
+    engine.wait_durable();
+    directory.copy_to(copy);
+  }
+  Engine engine(test_options(copy.path()));
+  CHECK(content(engine, engine.open_table("t")) == "a=3 ");
+}

@@ -1,0 +1,186 @@
+#include "storage/engine/table.h"
+
+#include "storage/engine/internals.h"
+#include "storage/engine/session.h"
+
+namespace storage {
+namespace {
+
+[[noreturn]] void failed(Transaction& transaction, int result, const char* doing, const std::string& table) {
+  if (result == WT_ROLLBACK) transaction.engine().internals().conflict(transaction.session());
+  wt::fail(result, std::string(doing) + " table " + table);
+}
+
+// Near a full disk only small rows are still taken: what it needs to drop and delete.
+constexpr size_t small_row_bytes = 512;
+
+void count_bytes(Transaction& transaction, size_t bytes) {
+  DiskSpace& space = transaction.engine().internals().space;
+  transaction.session().written_bytes += bytes;
+  space.wrote(bytes);
+  if (bytes > small_row_bytes) {
+    space.require_room();
+  } else {
+    space.require_any();
+  }
+}
+
+}  // namespace
+
+std::optional<BytesView> Table::get(Transaction& transaction, BytesView key) const {
+  WT_CURSOR* cursor = transaction.session().strict(name_);
+  wt::set_key(cursor, key);
+  const int result = cursor->search(cursor);
+  if (result == WT_NOTFOUND) return std::nullopt;
+  if (result != 0) failed(transaction, result, "reading", name_);
+  return wt::get_value(cursor);
+}
+
+void Table::put(Transaction& transaction, BytesView key, BytesView value) const {
+  base::check(transaction.writes(), "write in a read transaction");
+  count_bytes(transaction, key.size() + value.size());
+  WT_CURSOR* cursor = transaction.session().overwrite(name_);
+  wt::set_key(cursor, key);
+  wt::set_value(cursor, value);
+  if (const int result = cursor->insert(cursor); result != 0) failed(transaction, result, "writing", name_);
+}
+
+bool Table::insert(Transaction& transaction, BytesView key, BytesView value) const {
+  base::check(transaction.writes(), "write in a read transaction");
+  count_bytes(transaction, key.size() + value.size());
+  WT_CURSOR* cursor = transaction.session().strict(name_);
+  wt::set_key(cursor, key);
+  wt::set_value(cursor, value);
+  const int result = cursor->insert(cursor);
+  if (result == WT_DUPLICATE_KEY) return false;
+  if (result != 0) failed(transaction, result, "writing", name_);
+  return true;
+}
+
+bool Table::remove(Transaction& transaction, BytesView key) const {
+  base::check(transaction.writes(), "write in a read transaction");
+  WT_CURSOR* cursor = transaction.session().strict(name_);
+  wt::set_key(cursor, key);
+  const int result = cursor->remove(cursor);
+  if (result == WT_NOTFOUND) return false;
+  if (result != 0) failed(transaction, result, "writing", name_);
+  return true;
+}
+
+void Table::truncate(Transaction& transaction, BytesView from, BytesView to) const {
+  base::check(transaction.writes(), "write in a read transaction");
+  Transaction::Session& session = transaction.session();
+  TableCursor first = cursor(transaction);
+  TableCursor last = cursor(transaction);
+  if (!first.seek(from) || !last.seek_back(to) || first.key() > last.key()) return;
+  const int result = session.session->truncate(session.session.get(), nullptr, first.raw(), last.raw(), nullptr);
+  if (result != 0) failed(transaction, result, "truncating", name_);
+}
+
+struct TableCursor::State {
+  State(Transaction& of, const std::string& name) : transaction(of), table(name) {
+    transaction.session().lend_walker(table, lent);
+  }
+  ~State() {
+    if (lent.session) lent.session->take_back(lent);
+  }
+
+  Transaction& transaction;  // only while `lent` is
+  const std::string table;
+  LentCursor lent;
+
+  WT_CURSOR* at() const {
+    base::check(lent.session != nullptr, "cursor used after its transaction");
+    return lent.cursor.get();
+  }
+  bool stands(int result) {
+    lent.on_row = result == 0;
+    if (result == 0) return true;
+    if (result != WT_NOTFOUND) failed(transaction, result, "reading", table);
+    return false;
+  }
+  // On the row found at or around `key`, after a step in the wanted direction where it lies on the other side.
+  bool seek(BytesView key, int wanted) {
+    WT_CURSOR* cursor = at();
+    lent.parked.reset();
+    wt::set_key(cursor, key);
+    int exact = 0;
+    if (!stands(cursor->search_near(cursor, &exact))) return false;
+    if (wanted > 0 && exact < 0) return stands(cursor->next(cursor));
+    if (wanted < 0 && exact > 0) return stands(cursor->prev(cursor));
+    return true;
+  }
+  bool step(int (*to)(WT_CURSOR*), int wanted) {
+    if (!lent.parked) return stands(to(at()));
+    const Bytes from = std::move(*lent.parked);
+    if (!seek(from, wanted)) return false;
+    return wt::get_key(at()) == from ? stands(to(at())) : true;
+  }
+  // The engine's cursor, on its row.
+  WT_CURSOR* on_row() {
+    if (!lent.parked) return at();
+    const Bytes row = std::move(*lent.parked);
+    base::check(seek(row, +1) && wt::get_key(at()) == row, "the row a cursor let go of is there in its transaction");
+    return at();
+  }
+};
+
+TableCursor Table::cursor(Transaction& transaction) const {
+  return TableCursor(std::make_unique<TableCursor::State>(transaction, name_));
+}
+
+TableCursor::TableCursor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TableCursor::TableCursor(TableCursor&&) noexcept = default;
+TableCursor& TableCursor::operator=(TableCursor&&) noexcept = default;
+TableCursor::~TableCursor() = default;
+
+bool TableCursor::seek(BytesView key) {
+  return state_->seek(key, +1);
+}
+bool TableCursor::seek_back(BytesView key) {
+  return state_->seek(key, -1);
+}
+bool TableCursor::next() {
+  return state_->step(state_->at()->next, +1);
+}
+bool TableCursor::previous() {
+  return state_->step(state_->at()->prev, -1);
+}
+void TableCursor::reset() {
+  state_->lent.on_row = false;
+  state_->lent.parked.reset();
+  state_->at()->reset(state_->at());
+}
+BytesView TableCursor::key() const {
+  WT_CURSOR* const cursor = state_->at();
+  return state_->lent.parked ? BytesView(*state_->lent.parked) : wt::get_key(cursor);
+}
+BytesView TableCursor::value() const {
+  return wt::get_value(state_->on_row());
+}
+WT_CURSOR* TableCursor::raw() const {
+  return state_->on_row();
+}
+
+// | bytes that follow, 1 | big-endian, without leading zeros |
+void append_record_key(Bytes& out, RecordId id) {
+  const auto number = static_cast<uint64_t>(id);
+  const int bytes = number == 0 ? 0 : (71 - std::countl_zero(number)) / 8;
+  out.push_back(static_cast<char>(bytes));
+  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) out.push_back(static_cast<char>(number >> shift));
+}
+
+Bytes record_key(RecordId id) {
+  Bytes key;
+  append_record_key(key, id);
+  return key;
+}
+
+RecordId record_from_key(BytesView key) {
+  uint64_t number = 0;
+  const size_t end = key.empty() ? 0 : std::min<size_t>(key.size(), 1 + static_cast<uint8_t>(key[0]));
+  for (size_t i = 1; i < end; ++i) number = number << 8 | static_cast<uint8_t>(key[i]);
+  return static_cast<RecordId>(number);
+}
+
+}  // namespace storage

@@ -1,0 +1,232 @@
+#include "storage/engine/tables.h"
+
+#include <cerrno>
+#include <chrono>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace storage {
+namespace {
+
+constexpr std::string_view prefix = "table:";
+
+constexpr std::string_view mark_always = "app_metadata=\"journal=always\"";
+
+std::string_view journal_setting(bool journaled) {
+  return journaled ? "log=(enabled=true)" : "log=(enabled=false)";
+}
+
+std::string configuration(const TableOptions& options, bool journaled) {
+  std::string config = "key_format=u,value_format=u,leaf_value_max=64MB,";
+  config += journal_setting(journaled || options.always_journaled);
+  if (options.always_journaled) config.append(",").append(mark_always);
+  config += ",memory_page_max=" + std::to_string(options.memory_page_bytes);
+  config += ",leaf_page_max=" + std::to_string(options.leaf_page_bytes);
+  config += ",allocation_size=" + std::to_string(options.allocation_bytes);
+  if (options.allocation_bytes < 4096) config += ",internal_page_max=4KB";
+  if (options.page_image_bytes) config += ",memory_page_image_max=" + std::to_string(options.page_image_bytes);
+  if (options.block_compressor != "none") config += ",block_compressor=" + options.block_compressor;
+  if (options.prefix_compression) config += ",prefix_compression=true";
+  return config;
+}
+
+}  // namespace
+
+Tables::Tables(wt::Connection& connection, SessionPool& sessions, bool journaled)
+    : connection_(connection), sessions_(sessions), journaled_(journaled), session_(connection.open_session()) {
+  load();
+  thread_ = std::thread([this] { run(); });
+}
+
+Tables::~Tables() {
+  stop();
+}
+
+void Tables::load() {
+  std::vector<std::string> to_alter;
+  {
+    const wt::Cursor metadata = wt::open_cursor(session_.get(), "metadata:");
+    int result = 0;
+    while ((result = metadata->next(metadata.get())) == 0) {
+      const char* key = nullptr;
+      const char* value = nullptr;
+      wt::check(metadata->get_key(metadata.get(), &key), "reading the metadata");
+      wt::check(metadata->get_value(metadata.get(), &value), "reading the metadata");
+      const std::string_view name = key, settings = value;
+      if (name.starts_with(prefix)) names_.emplace(name.substr(prefix.size()));
+      if (!name.starts_with("file:") || !name.ends_with(".wt") || name.starts_with("file:WiredTiger")) continue;
+      const bool now = settings.find(journal_setting(true)) != settings.npos;
+      const bool wanted = journaled_ || settings.find(mark_always) != settings.npos;
+      if (now != wanted) to_alter.emplace_back(name.substr(5, name.size() - 5 - 3));
+    }
+    if (result != WT_NOTFOUND) wt::fail(result, "reading the metadata");
+  }
+  if (to_alter.empty()) return;
+  base::log(base::Severity::info, base::LogComponent::storage, 22446, "Tables change the way their commits survive",
+            base::Attributes().add("tables", static_cast<int64_t>(to_alter.size())).add("journaled", journaled_));
+  for (const std::string& name : to_alter) {
+    const std::string uri = std::string(prefix) + name;
+    wt::check(session_->alter(session_.get(), uri.c_str(), std::string(journal_setting(journaled_)).c_str()),
+              "altering table " + name);
+  }
+}
+
+void Tables::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  woken_.notify_one();
+  if (!thread_.joinable()) return;
+  thread_.join();
+  // By now the last readers may have left. What still stays is found as an orphan at the next start.
+  const wt::Session session = connection_.open_session();
+  for (const std::string& name : dropping_) try_drop(session.get(), name);
+  dropping_.clear();
+}
+
+Table Tables::open(const std::string& name, const TableOptions& options) {
+  std::lock_guard lock(mutex_);
+  if (!names_.contains(name)) {
+    const std::string uri = std::string(prefix) + name;
+    wt::check(session_->create(session_.get(), uri.c_str(), configuration(options, journaled_).c_str()),
+              "creating table " + name);
+    names_.insert(name);
+  }
+  return Table(name);
+}
+
+std::vector<std::string> Tables::names() const {
+  std::lock_guard lock(mutex_);
+  return {names_.begin(), names_.end()};
+}
+
+bool Tables::exists(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  return names_.contains(name);
+}
+
+void Tables::drop(const std::string& name, uint64_t gone_in) {
+  {
+    std::lock_guard lock(mutex_);
+    if (names_.erase(name) == 0) return;
+  }
+  sessions_.forget_table(name);
+  {
+    std::lock_guard lock(mutex_);
+    if (gone_in != 0)
+      leaving_.push_back({gone_in, name});
+    else
+      dropping_.push_back(name);
+  }
+  woken_.notify_one();
+}
+
+void Tables::checkpointed(uint64_t commit) {
+  {
+    std::lock_guard lock(mutex_);
+    while (!leaving_.empty() && leaving_.front().gone_in <= commit) {
+      dropping_.push_back(std::move(leaving_.front().name));
+      leaving_.pop_front();
+    }
+  }
+  woken_.notify_one();
+}
+
+void Tables::drop_now(const std::string& name) {
+  {
+    std::lock_guard lock(mutex_);
+    names_.erase(name);
+  }
+  sessions_.forget_table(name);
+  const wt::Session session = connection_.open_session();
+  while (!try_drop(session.get(), name)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+bool Tables::try_drop(WT_SESSION* session, const std::string& name) {
+  const int result =
+      session->drop(session, (std::string(prefix) + name).c_str(), "force=true,checkpoint_wait=false,lock_wait=false");
+  if (result == EBUSY) return false;
+  if (result != 0) {
+    base::log(base::Severity::warning, base::LogComponent::storage, 22440,
+              "A dropped table could not be removed; the next start tries again",
+              base::Attributes().add("table", name).add("error", wiredtiger_strerror(result)));
+  } else if (gone_) {
+    gone_(name);
+  }
+  return true;
+}
+
+void Tables::run() {
+  base::LogContext context("TableDrops");
+  const wt::Session session = connection_.open_session();
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (dropping_.empty()) {
+      woken_.wait(lock);
+      continue;
+    }
+    std::deque<std::string> work;
+    work.swap(dropping_);
+    lock.unlock();
+    std::deque<std::string> busy;
+    for (std::string& name : work) {
+      if (!try_drop(session.get(), name)) busy.push_back(std::move(name));
+    }
+    lock.lock();
+    for (std::string& name : busy) dropping_.push_back(std::move(name));
+    if (!busy.empty()) woken_.wait_for(lock, std::chrono::milliseconds(100), [&] { return stopping_; });
+  }
+}
+
+int64_t Tables::statistic(const std::string& name, int key, const char* depth) const {
+  const wt::Session session = connection_.open_session();
+  WT_CURSOR* raw = nullptr;
+  if (session->open_cursor(session.get(), ("statistics:table:" + name).c_str(), nullptr, depth, &raw) != 0) {
+    wt::take_last_message();
+    return 0;
+  }
+  const wt::Cursor cursor(raw);
+  cursor->set_key(cursor.get(), key);
+  const char* description = nullptr;
+  const char* printed = nullptr;
+  int64_t value = 0;
+  if (cursor->search(cursor.get()) != 0 || cursor->get_value(cursor.get(), &description, &printed, &value) != 0) return 0;
+  return value;
+}
+
+int64_t Tables::file_bytes(const std::string& name) const {
+  return statistic(name, WT_STAT_DSRC_BLOCK_SIZE, "statistics=(size)");
+}
+
+int64_t Tables::reusable_bytes(const std::string& name) const {
+  return statistic(name, WT_STAT_DSRC_BLOCK_REUSE_BYTES, "statistics=(fast)");
+}
+
+void Tables::compact(const std::string& name) {
+  if (!exists(name)) return;
+  const wt::Session session = connection_.open_session();
+  const int result = session->compact(session.get(), (std::string(prefix) + name).c_str(), "timeout=0,free_space_target=1MB");
+  if (result != 0 && !exists(name)) {
+    wt::take_last_message();
+    return;  // dropped meanwhile: all its space goes back
+  }
+  if (result == EBUSY || result == WT_ROLLBACK) {
+    throw base::OperationError(base::ErrorCode::interrupted, "Compaction interrupted: the cache is under pressure; try again");
+  }
+  wt::check(result, "compacting table " + name);
+}
+
+std::string Tables::verify(const std::string& name, bool& busy) {
+  sessions_.forget_table(name);
+  const wt::Session session = connection_.open_session();
+  wt::take_last_message();
+  const int result = session->verify(session.get(), (std::string(prefix) + name).c_str(), nullptr);
+  busy = result == EBUSY;
+  if (result == 0 || busy) return {};
+  std::string message = wt::take_last_message();
+  return message.empty() ? wiredtiger_strerror(result) : message;
+}
+
+}  // namespace storage

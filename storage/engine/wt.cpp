@@ -1,0 +1,147 @@
+#include "storage/engine/wt.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "storage/engine/transaction.h"
+
+namespace storage::wt {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+thread_local std::string last_message;
+
+// As mongod ends where its storage engine can't go on.
+constexpr int exit_abrupt = 14;
+constexpr int32_t in_use = 98;  // DBPathInUse
+
+[[noreturn]] void stop_process(const std::string& what) {
+  base::log(base::Severity::fatal, base::LogComponent::storage, 22436,
+            "The storage engine cannot go on; stopping. The next start recovers what was acknowledged from the journal",
+            base::Attributes().add("error", what));
+  std::_Exit(exit_abrupt);
+}
+
+int on_error(WT_EVENT_HANDLER*, WT_SESSION*, int error, const char* message) {
+  last_message = message;
+  if (error == WT_PANIC) stop_process(message);
+  // Conflicts are answers, not events worth a line each.
+  if (error != WT_ROLLBACK && error != EBUSY) {
+    base::log(base::Severity::error, base::LogComponent::storage, 22435, "WiredTiger error",
+              base::Attributes().add("error", static_cast<int32_t>(error)).add("message", message));
+  }
+  return 0;
+}
+
+int on_message(WT_EVENT_HANDLER*, WT_SESSION*, const char* message) {
+  if (base::log_enabled(base::Severity::debug1, base::LogComponent::storage)) {
+    base::log(base::Severity::debug1, base::LogComponent::storage, 22430, "WiredTiger message",
+              base::Attributes().add("message", message));
+  }
+  return 0;
+}
+
+WT_EVENT_HANDLER handler = {on_error, on_message, nullptr, nullptr, nullptr};
+
+std::string describe(int result, std::string_view doing) {
+  std::string text = wiredtiger_strerror(result);
+  text.append(" while ").append(doing);
+  if (std::string detail = take_last_message(); !detail.empty()) text.append(": ").append(detail);
+  return text;
+}
+
+}  // namespace
+
+std::string take_last_message() {
+  return std::exchange(last_message, {});
+}
+
+void fail(int result, std::string_view doing) {
+  switch (result) {
+    case WT_ROLLBACK: throw WriteConflict();
+    case WT_PANIC: stop_process(describe(result, doing));
+    case ENOSPC:
+    case EDQUOT: throw OperationError(ErrorCode::out_of_disk_space, "No space left on device while " + std::string(doing));
+    case WT_TRY_SALVAGE:
+    case WT_ERROR:
+    case ENOENT:  // a file of the directory is missing
+      throw OperationError(ErrorCode::data_corruption_detected, describe(result, doing));
+    default: throw OperationError(ErrorCode::internal_error, describe(result, doing));
+  }
+}
+
+void check(int result, std::string_view doing) {
+  if (result != 0) [[unlikely]]
+    fail(result, doing);
+}
+
+namespace {
+
+// Where there is no turtle file WiredTiger takes its draft for it, whatever is in that: who was lost while the first one was
+// written couldn't start any more. A draft ends with the metadata file's line and what that says.
+void drop_half_a_turtle(const std::string& path) {
+  constexpr std::string_view last_key = "\nfile:WiredTiger.wt\n";
+  const std::string turtle = path + "/WiredTiger.turtle", draft = turtle + ".set";
+  std::error_code error;
+  if (std::filesystem::exists(turtle, error) || !std::filesystem::exists(draft, error)) return;
+  std::ifstream in(draft, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const size_t key = text.find(last_key);
+  if (key != std::string::npos && key + last_key.size() < text.size() && text.back() == '\n') return;
+  std::filesystem::remove(draft, error);
+}
+
+}  // namespace
+
+Connection::Connection(const std::string& path, const std::string& config) {
+  drop_half_a_turtle(path);
+  take_last_message();
+  const int result = wiredtiger_open(path.c_str(), &handler, config.c_str(), &connection_);
+  if (result == EBUSY) {
+    throw OperationError(in_use, "the data directory " + path + " is in use by another process");
+  }
+  check(result, "opening " + path);
+}
+
+Connection::~Connection() {
+  if (!connection_) return;
+  if (const int result = connection_->close(connection_, nullptr); result != 0) {
+    base::log(base::Severity::error, base::LogComponent::storage, 22437,
+              "Closing WiredTiger failed; the journal has what is missing",
+              base::Attributes().add("error", wiredtiger_strerror(result)));
+  }
+}
+
+Session Connection::open_session() const {
+  WT_SESSION* session = nullptr;
+  check(connection_->open_session(connection_, nullptr, nullptr, &session), "opening a session");
+  return Session(session);
+}
+
+Cursor open_cursor(WT_SESSION* session, const std::string& uri, const char* config) {
+  WT_CURSOR* cursor = nullptr;
+  check(session->open_cursor(session, uri.c_str(), nullptr, config, &cursor), "opening a cursor on " + uri);
+  return Cursor(cursor);
+}
+
+base::BytesView get_key(WT_CURSOR* cursor) {
+  WT_ITEM raw;
+  check(cursor->get_key(cursor, &raw), "reading a key");
+  return view(raw);
+}
+
+base::BytesView get_value(WT_CURSOR* cursor) {
+  WT_ITEM raw;
+  check(cursor->get_value(cursor, &raw), "reading a value");
+  return view(raw);
+}
+
+}  // namespace storage::wt

@@ -1,0 +1,178 @@
+// Dictionaries: what is written is read, what is damaged is refused, pages outlive restarts.
+#include "storage/format/page_compressor.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "bson/builder.h"
+#include "storage/background/dedup_service.h"
+#include "storage/engine/internals.h"
+#include "storage/testing/temporary_engine.h"
+#include "storage/testing/test_support.h"
+
+using namespace storage;
+using namespace storage::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Strangers that have phrases in common.
+std::vector<Bytes> letters(base::Random& random, size_t count) {
+  std::vector<std::string> phrases;
+  for (int i = 0; i < 50; ++i) phrases.push_back(words(random, 60));
+  std::vector<Bytes> out;
+  for (size_t i = 0; i < count; ++i) {
+    Bytes text;
+    for (int parts = 0; parts < 6; ++parts) text += phrases[random.below(phrases.size())] + words(random, 40);
+    out.push_back(text);
+  }
+  return out;
+}
+
+Bytes read_whole(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+void write_whole(const std::string& path, BytesView bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+struct Filled {
+  TemporaryDirectory directory;
+  std::vector<Bytes> texts;
+  CollectionId id = 0;
+
+  EngineOptions options() const {
+    EngineOptions options = test_options(directory.path());
+    return options;
+  }
+  std::string file() const { return directory.path() + "/pages-" + std::to_string(id) + ".dict"; }
+
+  // Enough rows for a dictionary, packed into pages that use it.
+  explicit Filled(base::Random& random) : texts(letters(random, 12000)) {
+    Engine engine(options());
+    const auto collection = engine.catalog().create("shop.letters", {});
+    id = collection->id();
+    for (size_t begin = 0; begin < texts.size(); begin += 1000) {
+      in_transaction(engine, [&](Transaction& transaction) {
+        for (size_t i = begin; i < std::min(begin + 1000, texts.size()); ++i) {
+          bson::Builder document;
+          document.append("_id", static_cast<int64_t>(i)).append("text", texts[i]);
+          collection->insert(transaction, document.done());
+        }
+      });
+    }
+    engine.dedup().drain(true);
+    REQUIRE(engine.internals().page_compressors.dictionaries(id) == 1);
+    engine.checkpoint();
+  }
+
+  void check(Engine& engine) const {
+    const auto collection = engine.catalog().open("shop.letters");
+    Transaction transaction(engine, Transaction::Mode::read);
+    const auto scan = collection->scan(transaction, Direction::forward);
+    size_t at = 0;
+    for (; scan->next(); ++at) REQUIRE(scan->document()["text"].as_string() == texts.at(at));
+    REQUIRE(at == texts.size());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Dictionaries come back from their file, and a damaged one is told") {
+  base::Random random(1);
+  std::vector<Bytes> dictionaries;
+  for (uint32_t number = 1; number <= 3; ++number) {
+    dictionaries.push_back(train_dictionary(letters(random, 500), 8 << 10, number));
+    REQUIRE(!dictionaries.back().empty());
+  }
+  const Bytes file = write_dictionaries(dictionaries);
+  REQUIRE(read_dictionaries(file).value() == dictionaries);
+  REQUIRE(read_dictionaries(write_dictionaries({})).value().empty());
+  for (int i = 0; i < 2000; ++i) {
+    Bytes damaged = file;
+    if (random.below(4) == 0) {
+      damaged.resize(random.below(file.size()));
+    } else {
+      damaged[random.below(file.size())] ^= static_cast<char>(1 + random.below(255));
+    }
+    REQUIRE(!read_dictionaries(damaged));
+  }
+}
+
+TEST_CASE("Samples that are too few make no dictionary") {
+  REQUIRE(train_dictionary({"one", "two"}, 8 << 10, 1).empty());
+}
+
+TEST_CASE("Packed pages share a dictionary and are read after a restart") {
+  base::Random random(2);
+  const Filled filled(random);
+  {
+    Engine engine(filled.options());
+    REQUIRE(engine.internals().page_compressors.dictionaries(filled.id) == 1);
+    filled.check(engine);
+    const auto collection = engine.catalog().open("shop.letters");
+    REQUIRE(engine.catalog().validate(collection, true).valid);
+  }
+}
+
+TEST_CASE("A directory without a collection's dictionaries is refused by the collection's number") {
+  base::Random random(3);
+  const Filled filled(random);
+  const Bytes whole = read_whole(filled.file());
+  const auto refused = [&] {
+    try {
+      Engine engine(filled.options());
+    } catch (const base::OperationError& error) {
+      REQUIRE(error.code() == base::ErrorCode::data_corruption_detected);
+      return std::string(error.what()).find("collection " + std::to_string(filled.id)) != std::string::npos;
+    }
+    return false;
+  };
+  fs::remove(filled.file());
+  REQUIRE(refused());
+  write_whole(filled.file(), BytesView(whole).substr(0, whole.size() / 2));
+  REQUIRE(refused());
+  write_whole(filled.file(), whole);
+  Engine engine(filled.options());
+  filled.check(engine);
+}
+
+TEST_CASE("A dictionary file that was lost while the engine runs is written again") {
+  base::Random random(4);
+  const Filled filled(random);
+  Engine engine(filled.options());
+  const Bytes whole = read_whole(filled.file());
+  fs::remove(filled.file());
+  const auto report = engine.catalog().validate(engine.catalog().open("shop.letters"), true);
+  REQUIRE(report.valid);
+  REQUIRE(!report.warnings.empty());
+  REQUIRE(read_whole(filled.file()) == whole);
+}
+
+TEST_CASE("The dictionaries of a dropped collection go with it") {
+  base::Random random(5);
+  const Filled filled(random);
+  {
+    Engine engine(filled.options());
+    filled.check(engine);
+    engine.catalog().drop("shop.letters");
+  }
+  { Engine engine(filled.options()); }  // what was still in use goes at the next start
+  REQUIRE(!fs::exists(filled.file()));
+}
+
+TEST_CASE("A copy of the open directory opens with the dictionaries that its pages need") {
+  base::Random random(6);
+  const Filled filled(random);
+  TemporaryDirectory copy;
+  {
+    Engine engine(filled.options());
+    filled.directory.copy_to(copy);
+  }
+  Engine engine(test_options(copy.path()));
+  filled.check(engine);
+}

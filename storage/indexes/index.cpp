@@ -1,0 +1,264 @@
+#include "storage/indexes/index.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "bson/builder.h"
+#include "bson/json.h"
+#include "bson/path.h"
+#include "storage/engine/engine_option.h"
+#include "storage/indexes/index_options.h"
+
+namespace storage {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+using bson::DocumentView;
+using bson::Element;
+using bson::Type;
+
+constexpr size_t fields_max = 32;
+constexpr int64_t expire_seconds_max = INT32_MAX;
+
+// Fields that belong to index types not offered here are known, so that the type is what gets refused.
+constexpr std::array<std::string_view, 24> known_fields = {"key",
+                                                           "name",
+                                                           "v",
+                                                           "unique",
+                                                           "sparse",
+                                                           "hidden",
+                                                           "expireAfterSeconds",
+                                                           "background",
+                                                           "ns",
+                                                           "dropDups",
+                                                           "collation",
+                                                           "partialFilterExpression",
+                                                           "weights",
+                                                           "default_language",
+                                                           "language_override",
+                                                           "textIndexVersion",
+                                                           "2dsphereIndexVersion",
+                                                           "bits",
+                                                           "min",
+                                                           "max",
+                                                           "wildcardProjection",
+                                                           "prepareUnique",
+                                                           "storageEngine",
+                                                           "clustered"};
+
+bool is_known(std::string_view name) {
+  return std::find(known_fields.begin(), known_fields.end(), name) != known_fields.end();
+}
+
+[[noreturn]] void cannot(const std::string& message) {
+  throw OperationError(ErrorCode::cannot_create_index, message);
+}
+
+[[noreturn]] void wrong_type(const Element& field, const std::string& wanted) {
+  throw OperationError(ErrorCode::type_mismatch, "The field '" + std::string(field.name) + "' must be " + wanted + ", but got " +
+                                                     std::string(bson::type_name(field.type())));
+}
+
+// null is as good as not given.
+bool flag(const Element& field) {
+  if (field.is_nullish()) return false;
+  if (field.type() == Type::boolean) return field.as_bool();
+  if (field.is_number()) return field.to_double() != 0;
+  throw OperationError(ErrorCode::type_mismatch,
+                       "The field '" + std::string(field.name) + "' has value " + std::string(field.name) + ": " +
+                           bson::to_shell(static_cast<bson::ValueView>(field)) + ", which is not convertible to bool");
+}
+
+void check_path(std::string_view path) {
+  if (path.empty()) cannot("Index keys cannot be an empty field.");
+  if (path.front() == '.' || path.back() == '.' || path.find("..") != path.npos) {
+    cannot("Index keys cannot contain an empty field.");
+  }
+  if (path == "$**" || path.ends_with(".$**")) cannot("Index type 'wildcard' is not supported");
+  bool first = true;
+  for (const std::string_view component : bson::split_path(path)) {
+    const bool reference = !first && (component == "$id" || component == "$ref" || component == "$db");
+    if (component.front() == '$' && !reference) cannot("Index key contains an illegal field name: field name starts with '$'.");
+    first = false;
+  }
+}
+
+IndexField parse_field(const Element& field) {
+  if (field.is_string()) {
+    const std::string type(field.as_string());
+    for (const char* known : {"text", "2d", "2dsphere", "hashed", "geoHaystack", "columnstore"}) {
+      if (type == known) cannot("Index type '" + type + "' is not supported");
+    }
+    cannot("Unknown index plugin '" + type + "'");
+  }
+  if (!field.is_number()) {
+    cannot("Values in v:2 index key pattern cannot be of type " + std::string(bson::type_name(field.type())) +
+           ". Only numbers > 0, numbers < 0, and strings are allowed.");
+  }
+  const double direction = field.to_double();
+  if (std::isnan(direction)) cannot("Values in the index key pattern cannot be NaN.");
+  if (direction == 0) cannot("Values in the index key pattern cannot be 0.");
+  check_path(field.name);
+  return {std::string(field.name), direction < 0};
+}
+
+void parse_key(const Element& key, IndexSpec& spec) {
+  if (!key.is_object()) wrong_type(key, "an object");
+  if (key.as_document().empty()) cannot("Index keys cannot be empty.");
+  for (const Element& field : key.as_document()) {
+    IndexField parsed = parse_field(field);
+    for (const IndexField& earlier : spec.fields) {
+      if (earlier.path == parsed.path) {
+        throw OperationError(ErrorCode::bad_value, "The field '" + parsed.path +
+                                                       "' appears multiple times in the index key pattern " +
+                                                       bson::to_shell(key.as_document()));
+      }
+    }
+    spec.fields.push_back(std::move(parsed));
+  }
+  if (spec.fields.size() > fields_max) throw OperationError(13103, "too many compound keys");
+  spec.key = bson::Document(key.as_document());
+}
+
+void parse_name(const Element& name, IndexSpec& spec) {
+  if (!name.is_string()) wrong_type(name, "a string");
+  spec.name = name.as_string();
+  if (spec.name.empty()) cannot("index name cannot be empty");
+  if (spec.name.find('\0') != std::string::npos) cannot("index name cannot contain NUL bytes");
+  if (spec.name == "*") throw OperationError(ErrorCode::bad_value, "The index name '*' is not valid.");
+}
+
+void parse_version(const Element& v) {
+  if (!v.is_number()) wrong_type(v, "a number");
+  const int64_t version = v.to_int64();
+  if (version != 2 && version != 1) {
+    throw OperationError(ErrorCode::cannot_create_index,
+                         "Invalid index specification; cannot create an index with v=" + std::to_string(version));
+  }
+}
+
+void parse_expiry(const Element& seconds, IndexSpec& spec) {
+  if (!seconds.is_number()) {
+    cannot("TTL index 'expireAfterSeconds' option must be numeric, but received a type of " +
+           std::string(bson::type_name(seconds.type())));
+  }
+  const double value = seconds.to_double();
+  if (value < 0) cannot("TTL index 'expireAfterSeconds' option cannot be less than 0");
+  if (std::isnan(value) || value > static_cast<double>(expire_seconds_max)) {
+    cannot("TTL index 'expireAfterSeconds' option must be within an acceptable range, try a different value");
+  }
+  spec.expire_after_seconds = seconds.to_int64();
+}
+
+void check_collation(const Element& collation) {
+  if (!collation.is_object()) wrong_type(collation, "an object");
+  const Element locale = collation.as_document().find("locale");
+  if (!locale.is_string() || locale.as_string() != "simple")
+    cannot("An index with a collation other than simple is not supported");
+}
+
+void parse_option(const Element& field, IndexSpec& spec, DocumentView whole) {
+  const std::string_view name = field.name;
+  if (name == "key") return parse_key(field, spec);
+  if (name == "name") return parse_name(field, spec);
+  if (name == "v") return parse_version(field);
+  if (name == "unique") return void(spec.unique = flag(field));
+  if (name == "sparse") return void(spec.sparse = flag(field));
+  if (name == "hidden") return void(spec.hidden = flag(field));
+  if (name == "expireAfterSeconds") return parse_expiry(field, spec);
+  if (name == "collation") return check_collation(field);
+  if (name == "partialFilterExpression") {
+    if (!field.is_object()) wrong_type(field, "an object");
+    spec.partial_filter = bson::Document(field.as_document());
+    return;
+  }
+  if (name == "storageEngine") {
+    if (!field.is_object()) wrong_type(field, "an object");
+    return check_engine_option(field.as_document());
+  }
+  if (name == "background") return void(flag(field));
+  if (name == "clustered" || name == "prepareUnique") {
+    if (flag(field)) cannot("The option '" + std::string(name) + "' is not supported for an index");
+    return;
+  }
+  if (is_known(name)) return;
+  throw OperationError(
+      ErrorCode::invalid_index_specification_option,
+      "The field '" + std::string(name) + "' is not valid for an index specification. Specification: " + bson::to_shell(whole));
+}
+
+bool is_id_pattern(const IndexSpec& spec) {
+  return spec.fields.size() == 1 && spec.fields[0].path == "_id" && !spec.fields[0].descending;
+}
+
+// {v: 2, key, name, then what was asked for}; what only says the default is left out.
+bson::Document shown(const IndexSpec& spec, DocumentView given, bool has_filter) {
+  bson::Builder out;
+  out.append("v", 2).append("key", spec.key).append("name", spec.name);
+  if (!given.find("background").is_nullish()) out.append_element(given.find("background"));
+  if (spec.unique && spec.name != "_id_") out.append("unique", true);
+  if (spec.sparse) out.append("sparse", true);
+  if (spec.expire_after_seconds) out.append("expireAfterSeconds", static_cast<int32_t>(*spec.expire_after_seconds));
+  if (has_filter) out.append("partialFilterExpression", spec.partial_filter);
+  if (spec.hidden) out.append("hidden", true);
+  return out.done();
+}
+
+void settle_id_index(IndexSpec& spec, DocumentView given) {
+  for (const Element& field : given) {
+    const bool allowed =
+        field.name == "key" || field.name == "name" || field.name == "v" || field.name == "ns" || field.name == "collation";
+    if (!allowed) {
+      throw OperationError(ErrorCode::invalid_index_specification_option,
+                           "The field '" + std::string(field.name) +
+                               "' is not valid for an _id index specification. Specification: " + bson::to_shell(given));
+    }
+  }
+  spec.name = "_id_";
+  spec.unique = true;
+}
+
+}  // namespace
+
+bson::Document without_unknown_options(DocumentView spec) {
+  bson::Builder out;
+  for (const Element& field : spec) {
+    if (is_known(field.name)) out.append_element(field);
+  }
+  return out.done();
+}
+
+IndexSpec parse_index_spec(DocumentView given) {
+  IndexSpec spec;
+  for (const char* required : {"key", "name"}) {
+    if (!given.has(required)) {
+      throw OperationError(ErrorCode::failed_to_parse,
+                           "The '" + std::string(required) + "' field is a required property of an index specification");
+    }
+  }
+  for (const Element& field : given) parse_option(field, spec, given);
+  if (given.has("wildcardProjection")) {
+    throw OperationError(ErrorCode::bad_value, "The field 'wildcardProjection' is only allowed in an 'wildcard' index");
+  }
+  const bool has_filter = given.has("partialFilterExpression");
+  if (is_id_pattern(spec)) {
+    settle_id_index(spec, given);
+  } else if (spec.name == "_id_") {
+    throw OperationError(
+        ErrorCode::bad_value,
+        "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: " +
+            bson::to_shell(spec.key));
+  }
+  if (has_filter && spec.sparse) cannot("cannot mix \"partialFilterExpression\" and \"sparse\" options");
+  if (spec.expire_after_seconds && spec.fields.size() > 1) {
+    cannot("TTL indexes are single-field indexes, compound indexes do not support TTL. Index spec: " + bson::to_shell(given));
+  }
+  if (!has_filter) spec.partial_filter = bson::Document();
+  spec.document = shown(spec, given, has_filter);
+  return spec;
+}
+
+}  // namespace storage

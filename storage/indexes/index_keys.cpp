@@ -1,0 +1,248 @@
+#include "storage/indexes/index_keys.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "base/error.h"
+#include "bson/builder.h"
+#include "bson/key_types.h"
+#include "bson/keystring.h"
+#include "bson/path.h"
+
+namespace storage {
+namespace {
+
+using bson::DocumentView;
+using bson::Element;
+using bson::Type;
+using bson::ValueView;
+
+// How far one field of the index has got on its path.
+struct Slot {
+  ValueView at;           // where it stands
+  std::string_view rest;  // of the path; empty: arrived
+  std::string_view name;  // of the field it stands on
+  size_t objects = 0;     // that were walked through, the document itself among them
+  bool open = true;       // not yet a value
+  bool found = true;
+};
+using Slots = std::vector<Slot>;
+using Emit = std::function<void(const Slots&)>;
+
+std::string_view first_component(std::string_view path) {
+  return path.substr(0, path.find('.'));
+}
+std::string_view behind(std::string_view path, std::string_view component) {
+  return component.size() == path.size() ? std::string_view() : path.substr(component.size() + 1);
+}
+
+void settle(Slot& slot, ValueView value) {
+  slot.at = value;
+  slot.open = false;
+  slot.found = value.exists();
+}
+
+// The element a number names, where the array is long enough to have it.
+ValueView positional(DocumentView array, std::string_view component) {
+  if (!bson::is_array_index(component)) return {};
+  size_t wanted = 0;
+  std::from_chars(component.data(), component.data() + component.size(), wanted);
+  ValueView hit;
+  for (const Element& element : array) {
+    if (wanted-- == 0) hit = element;
+  }
+  if (!hit.exists()) return {};
+  for (const Element& element : array) {
+    if (element.is_object() && element.as_document().has(component)) {
+      throw base::OperationError(
+          16746,
+          "Ambiguous field name found in array (do not use numeric field names in embedded elements in an array), field: '" +
+              std::string(component) + "'");
+    }
+  }
+  return hit;
+}
+
+// Walks until the slot has its value or stands on an array that has to be taken apart.
+void walk(Slot& slot, bool& multikey) {
+  for (;;) {
+    if (slot.at.is_array()) {
+      if (slot.rest.empty()) return;
+      const std::string_view component = first_component(slot.rest);
+      const ValueView element = positional(slot.at.as_document(), component);
+      if (!element.exists()) return;
+      multikey = true;
+      slot.at = element;
+      slot.name = component;
+      slot.rest = behind(slot.rest, component);
+      continue;
+    }
+    if (slot.rest.empty()) return settle(slot, slot.at);
+    if (!slot.at.is_object()) return settle(slot, {});
+    ++slot.objects;
+    const std::string_view component = first_component(slot.rest);
+    slot.at = slot.at.as_document().find(component);
+    slot.name = component;
+    slot.rest = behind(slot.rest, component);
+    if (!slot.at.exists()) return settle(slot, {});
+  }
+}
+
+class Expansion {
+ public:
+  explicit Expansion(Emit emit) : emit_(std::move(emit)) {}
+
+  void run(Slots& slots) {
+    const Slot* array = nullptr;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      Slot& slot = slots[i];
+      if (!slot.open) continue;
+      bool positional = false;
+      walk(slot, positional);
+      if (positional || slot.open) multikey_fields |= uint32_t{1} << i;
+      if (!slot.open) continue;
+      if (array && array->at.bytes().data() != slot.at.bytes().data()) {
+        throw base::OperationError(
+            171, "cannot index parallel arrays [" + std::string(slot.name) + "] [" + std::string(array->name) + "]");
+      }
+      array = &slot;
+    }
+    if (!array) return emit_(slots);
+    const DocumentView elements = array->at.as_document();
+    if (elements.empty()) return into(slots, ValueView(Type::undefined, {}));
+    for (const Element& element : elements) into(slots, element);
+  }
+
+  uint32_t multikey_fields = 0;
+
+ private:
+  // One element of the array in place of it, for every field that stands on the array.
+  void into(const Slots& slots, ValueView element) {
+    Slots next = slots;
+    for (Slot& slot : next) {
+      if (!slot.open) continue;
+      if (slot.rest.empty()) {
+        settle(slot, element);
+      } else if (element.is_object()) {
+        slot.at = element;
+      } else {
+        settle(slot, {});
+      }
+    }
+    run(next);
+  }
+
+  Emit emit_;
+};
+
+Slots start(const IndexSpec& spec, DocumentView document) {
+  Slots slots(spec.fields.size());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    slots[i].at = ValueView(Type::object, document.bytes());
+    slots[i].rest = spec.fields[i].path;
+  }
+  return slots;
+}
+
+ValueView indexed_value(const Slot& slot) {
+  return slot.found ? slot.at : ValueView(Type::null, {});
+}
+
+void append_key(const IndexSpec& spec, const Slots& slots, IndexKeys& out) {
+  if (spec.sparse && std::none_of(slots.begin(), slots.end(), [](const Slot& slot) { return slot.found; })) return;
+  bson::KeyString key;
+  bson::KeyTypes types;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    key.append(indexed_value(slots[i]), spec.fields[i].descending);
+    slots[i].found ? types.add(slots[i].at) : types.add_missing(slots[i].objects > 0 ? slots[i].objects - 1 : 0);
+  }
+  out.add(std::move(key).bytes(), types.take());
+}
+
+// Sorted, each key once. Elements of one array may be equal and of different types: either's types will do, since nobody reads
+// the value of a field that has arrays from its key.
+void put_in_order(IndexKeys& out) {
+  if (out.types.empty()) {
+    std::sort(out.keys.begin(), out.keys.end());
+    out.keys.erase(std::unique(out.keys.begin(), out.keys.end()), out.keys.end());
+    return;
+  }
+  std::vector<std::pair<Bytes, Bytes>> both;
+  for (size_t i = 0; i < out.keys.size(); ++i) both.emplace_back(std::move(out.keys[i]), std::move(out.types[i]));
+  std::sort(both.begin(), both.end());
+  out.keys.clear();
+  out.types.clear();
+  for (auto& [key, types] : both) {
+    if (out.keys.empty() || out.keys.back() != key) out.add(std::move(key), std::move(types));
+  }
+}
+
+}  // namespace
+
+void IndexKeys::add(Bytes key, Bytes its_types) {
+  if (!its_types.empty() && types.empty()) types.resize(keys.size());
+  if (!its_types.empty() || !types.empty()) types.push_back(std::move(its_types));
+  keys.push_back(std::move(key));
+}
+
+void IndexKeys::clear() {
+  keys.clear();
+  types.clear();
+  multikey_fields = 0;
+}
+
+EntryChanges entry_changes(const IndexKeys& before, const IndexKeys& after) {
+  EntryChanges changes;
+  size_t i = 0, j = 0;
+  while (i < before.keys.size() || j < after.keys.size()) {
+    const int order = i == before.keys.size() ? 1 : j == after.keys.size() ? -1 : before.keys[i].compare(after.keys[j]);
+    const bool same = order == 0 && before.types_at(i) == after.types_at(j);
+    if (order <= 0 && !same) (order < 0 ? changes.gone : changes.were).add(before.keys[i], Bytes(before.types_at(i)));
+    if (order >= 0 && !same) (order > 0 ? changes.come : changes.are).add(after.keys[j], Bytes(after.types_at(j)));
+    i += order <= 0;
+    j += order >= 0;
+  }
+  changes.come.multikey_fields = after.multikey_fields;
+  return changes;
+}
+
+void index_keys(const IndexSpec& spec, DocumentView document, IndexKeys& out) {
+  out.clear();
+  // Most indexes are on one plain field that holds no array.
+  if (spec.fields.size() == 1 && spec.fields[0].path.find('.') == std::string::npos) {
+    const Element value = document.find(spec.fields[0].path);
+    if (!value.is_array()) {
+      if (!value.exists() && spec.sparse) return;
+      bson::KeyString key;
+      bson::KeyTypes types;
+      key.append(value.exists() ? static_cast<ValueView>(value) : ValueView(Type::null, {}), spec.fields[0].descending);
+      value.exists() ? types.add(value) : types.add_missing(0);
+      out.add(std::move(key).bytes(), types.take());
+      return;
+    }
+  }
+  Slots slots = start(spec, document);
+  Expansion expansion([&](const Slots& complete) { append_key(spec, complete, out); });
+  expansion.run(slots);
+  out.multikey_fields = expansion.multikey_fields;
+  put_in_order(out);
+}
+
+bson::Document index_key_values(const IndexSpec& spec, DocumentView document, BytesView key) {
+  std::optional<bson::Document> values;
+  Slots slots = start(spec, document);
+  Expansion expansion([&](const Slots& complete) {
+    if (values) return;
+    IndexKeys one;
+    append_key(spec, complete, one);
+    if (one.keys.empty() || one.keys[0] != key) return;
+    bson::Builder builder;
+    for (size_t i = 0; i < complete.size(); ++i) builder.append(spec.fields[i].path, indexed_value(complete[i]));
+    values = builder.done();
+  });
+  expansion.run(slots);
+  return values ? std::move(*values) : bson::Document();
+}
+
+}  // namespace storage

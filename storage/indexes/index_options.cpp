@@ -1,0 +1,35 @@
+#include "storage/indexes/index_options.h"
+
+#include "bson/builder.h"
+
+namespace storage {
+namespace {
+
+bson::Builder without(bson::DocumentView document, std::string_view name) {
+  bson::Builder out;
+  for (const auto& field : document) {
+    if (field.name != name) out.append_element(field);
+  }
+  return out;
+}
+
+}  // namespace
+
+void set_expiry(IndexSpec& spec, int64_t seconds) {
+  if (spec.expire_after_seconds == seconds) return;
+  spec.expire_after_seconds = seconds;
+  bson::Builder out = without(spec.document, "expireAfterSeconds");
+  out.append("expireAfterSeconds", seconds);
+  spec.document = out.done();
+}
+
+// Shown only where it is so, as for an index made that way.
+void set_hidden(IndexSpec& spec, bool hidden) {
+  if (spec.hidden == hidden) return;
+  spec.hidden = hidden;
+  bson::Builder out = without(spec.document, "hidden");
+  if (hidden) out.append("hidden", true);
+  spec.document = out.done();
+}
+
+}  // namespace storage

@@ -1,0 +1,267 @@
+#include <catch2/catch.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "bson/json.h"
+#include "storage/background/dedup_service.h"
+#include "storage/engine/engine_files.h"
+#include "storage/testing/test_support.h"
+#include "storage/upkeep/backup.h"
+
+using namespace storage;
+using storage::test::document;
+using storage::test::edited;
+using storage::test::require_clean;
+using storage::test::words;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t read_bytes = 100'000;
+
+void copy_into(const Backup& backup, const std::string& target) {
+  for (const BackupFile& file : backup.files()) {
+    const fs::path path = fs::path(target) / file.name;
+    fs::create_directories(path.parent_path());
+    std::ofstream out(path, std::ios::binary);
+    for (uint64_t at = 0; at < file.bytes;) {
+      const Bytes part = backup.read(file.name, at, read_bytes);
+      REQUIRE(!part.empty());
+      out << part;
+      at += part.size();
+    }
+    REQUIRE(out.flush());
+  }
+}
+
+const std::vector<std::string> counted = {"shop.a", "shop.b", "shop.c"};
+
+void set_counters(Engine& engine, int64_t number) {
+  in_transaction(engine, [&](Transaction& transaction) {
+    for (const std::string& ns : counted) {
+      const auto collection = engine.catalog().open(ns);
+      std::shared_lock lock(collection->schema_mutex());
+      const auto record = collection->find_id(transaction, bson::json("{_id: 0}").find("_id"));
+      const bson::Document after = document(0, std::to_string(number));
+      if (!record) {
+        collection->insert(transaction, after);
+      } else {
+        collection->update(transaction, *record, *collection->find(transaction, *record), after);
+      }
+    }
+  });
+}
+
+int64_t counter(Engine& engine, const std::string& ns) {
+  const auto collection = engine.catalog().open(ns);
+  REQUIRE(collection);
+  Transaction transaction(engine, Transaction::Mode::read);
+  const auto record = collection->find_id(transaction, bson::json("{_id: 0}").find("_id"));
+  REQUIRE(record);
+  return std::stoll(std::string((*collection->find(transaction, *record))["text"].as_string()));
+}
+
+void write_revisions(Engine& engine, const std::string& ns, uint64_t seed, int count, int64_t from) {
+  base::Random random(seed);
+  std::string text = words(random, 6000);
+  const auto collection = engine.catalog().open_or_create(ns);
+  for (int i = 0; i < count; ++i) {
+    text = edited(random, text);
+    in_transaction(engine, [&](Transaction& transaction) { collection->insert(transaction, document(from + i, text)); });
+  }
+}
+
+int64_t deltas(Engine& engine, Collection& collection) {
+  Transaction transaction(engine, Transaction::Mode::read);
+  return check_chains(collection.records().state().chains, transaction, false).counts.stubs;
+}
+
+void validate_all(Engine& engine) {
+  for (const std::string& db : engine.catalog().databases()) {
+    for (const auto& collection : engine.catalog().collections(db)) {
+      INFO(collection->ns());
+      const ValidateReport report = engine.catalog().validate(collection, false);
+      for (const std::string& error : report.errors) FAIL_CHECK(error);
+      for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
+      CHECK(engine.catalog().validate(collection, true).valid);
+      require_clean(engine, *collection);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a copy taken while everything changes is of one moment, sound, and goes on from there") {
+  TemporaryDirectory source, target;
+  int64_t before = 0, after = 0;
+  {
+    Engine engine(test_options(source.path()));
+    for (const std::string& ns : counted) engine.catalog().create(ns, {});
+    set_counters(engine, 0);
+    write_revisions(engine, "shop.revisions", 1, 150, 0);
+    engine.dedup().drain();
+    std::atomic<int64_t> number = 0;
+    std::atomic<bool> stop = false;
+    std::thread counting([&] {
+      while (!stop) set_counters(engine, ++number);
+    });
+    std::thread inserting([&] {
+      for (int round = 1; !stop; ++round) {
+        write_revisions(engine, "shop.revisions", static_cast<uint64_t>(round), 10, round * 1000);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    });
+    std::thread coming_and_going([&] {
+      for (int round = 0; !stop; ++round) {
+        const std::string ns = "shop.gone" + std::to_string(round % 3);
+        engine.catalog().open_or_create(ns);
+        write_revisions(engine, ns, 7, 5, round * 10);
+        engine.catalog().drop(ns);
+      }
+    });
+    std::thread checkpointing([&] {
+      while (!stop) {
+        engine.checkpoint();
+        engine.compact("records-" + std::to_string(engine.catalog().open("shop.revisions")->id()));
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    {
+      before = number;
+      const Backup backup(engine);
+      after = number + 1;
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      copy_into(backup, target.path());
+      CHECK(backup.total_bytes() > 0);
+    }
+    stop = true;
+    counting.join();
+    inserting.join();
+    coming_and_going.join();
+    checkpointing.join();
+    CHECK(number > after + 1);
+    validate_all(engine);
+  }
+  {
+    Engine copy(test_options(target.path()));
+    const int64_t told = counter(copy, counted[0]);
+    CHECK(told >= before);
+    CHECK(told <= after);
+    for (const std::string& ns : counted) CHECK(counter(copy, ns) == told);
+    validate_all(copy);
+    const auto collection = copy.catalog().open("shop.revisions");
+    const int64_t deltas_before = deltas(copy, *collection);
+    write_revisions(copy, "shop.revisions", 1, 100, 1'000'000'000);
+    copy.dedup().drain();
+    require_clean(copy, *collection);
+    CHECK(deltas(copy, *collection) > deltas_before + 80);
+  }
+  Engine again(test_options(target.path()));
+  validate_all(again);
+}
+
+TEST_CASE("one backup at a time; the next can begin when it is gone") {
+  TemporaryDirectory directory;
+  Engine engine(test_options(directory.path()));
+  {
+    const Backup first(engine);
+    try {
+      const Backup second(engine);
+      FAIL("a second backup was opened");
+    } catch (const base::OperationError& error) {
+      CHECK(static_cast<int32_t>(error.code()) == Backup::already_open);
+    }
+    CHECK(std::is_sorted(first.files().begin(), first.files().end(), [](auto& a, auto& b) { return a.name < b.name; }));
+    const BackupFile& file = first.files().front();
+    CHECK(first.read(file.name, 0, file.bytes + 10).size() == file.bytes);
+    CHECK(first.read(file.name, file.bytes, 10).empty());
+    CHECK_THROWS_AS(first.read(file.name, file.bytes + 1, 1), base::OperationError);
+    CHECK_THROWS_AS(first.read("mongod.lock", 0, 1), base::OperationError);
+    CHECK_THROWS_AS(first.read("../x.wt", 0, 1), base::OperationError);
+  }
+  const Backup next(engine);
+  CHECK(!next.files().empty());
+}
+
+TEST_CASE("a copy of a set's member has what the set agreed on, and all of its own log") {
+  TemporaryDirectory source, target;
+  EngineOptions options = test_options(source.path());
+  options.replicated = true;
+  Stamp agreed = 0;
+  {
+    Engine engine(options);
+    const Table data = engine.open_table("data"), log = engine.open_table("log", {.always_journaled = true});
+    const auto put = [&](const Table& table, const std::string& key, bool stamped) {
+      return in_transaction(engine, [&](Transaction& transaction) {
+        table.put(transaction, key, "value");
+        return stamped ? transaction.next_stamp() : Stamp{0};
+      });
+    };
+    for (int i = 0; i < 10; ++i) {
+      put(log, "entry" + std::to_string(i), false);
+      const Stamp stamp = put(data, "entry" + std::to_string(i), true);
+      if (i == 5) engine.set_agreed(agreed = stamp);
+    }
+    const Backup backup(engine);
+    CHECK(backup.checkpointed_stamp() == agreed);
+    put(log, "later", false);
+    engine.set_agreed(put(data, "later", true));
+    engine.checkpoint();
+    copy_into(backup, target.path());
+  }
+  options.path = target.path();
+  Engine copy(options);
+  CHECK(copy.recovered_stamp() == agreed);
+  const auto rows = [&](const Table& table) {
+    Transaction transaction(copy, Transaction::Mode::read);
+    std::string keys;
+    auto cursor = table.cursor(transaction);
+    while (cursor.next()) keys.push_back(cursor.key().back());
+    return keys;
+  };
+  CHECK(rows(copy.open_table("data")) == "012345");
+  CHECK(rows(copy.open_table("log", {.always_journaled = true})) == "0123456789");
+}
+
+TEST_CASE("a process lost while a backup is open goes on from its newest checkpoint") {
+  TemporaryDirectory directory;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Engine engine(test_options(directory.path()));
+    engine.catalog().create("shop.a", {});
+    const Backup backup(engine);
+    write_revisions(engine, "shop.a", 3, 20, 0);
+    engine.checkpoint();
+    // Without the journal: what the checkpoint has must be enough.
+    for (const auto& file : fs::directory_iterator(directory.path() + "/journal")) fs::remove(file.path());
+    std::_Exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(status == 0);
+  CHECK_FALSE(fs::exists(directory.path() + "/WiredTiger.backup"));
+  Engine engine(test_options(directory.path()));
+  CHECK(engine.catalog().open("shop.a")->record_count() == 20);
+}
+
+TEST_CASE("only the engine's own files are copied, and no name leads out of the directory") {
+  for (const char* name : {"palimpsest.json", "pages-17.dict", "records-17.wt", "WiredTiger", "WiredTiger.backup",
+                           "WiredTigerHS.wt", "journal/WiredTigerLog.0000000003"}) {
+    CHECK(is_engine_file(name));
+  }
+  for (const char* name :
+       {"", ".", "..", "../a.wt", "/a.wt", "a/b.wt", "journal/../a.wt", "journal/a.wt", "journal/", "_sync/a.wt", ".a.wt",
+        "mongod.lock", "server.log", "WiredTiger.config", "rollback/x.wt", "a\\b.wt", "journal//WiredTigerLog.1"}) {
+    INFO(name);
+    CHECK_FALSE(is_engine_file(name));
+  }
+  CHECK_FALSE(is_engine_file(std::string("a\0b.wt", 6)));
+  CHECK_FALSE(is_engine_file(std::string(300, 'a') + ".wt"));
+}

@@ -1,0 +1,328 @@
+// Damage done on purpose, through the tables, and what a repair makes of it.
+#include "storage/upkeep/repair.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "base/random.h"
+#include "bson/json.h"
+#include "bson/keystring.h"
+#include "storage/background/dedup_service.h"
+#include "storage/contents/chain_check.h"
+#include "storage/contents/record_store_state.h"
+#include "storage/testing/temporary_engine.h"
+#include "storage/testing/test_support.h"
+
+using namespace storage;
+using namespace storage::test;
+using bson::json;
+
+namespace {
+
+// Versions of a few documents, kept as deltas, with an index over a number.
+struct Fixture {
+  TemporaryDirectory directory;
+  Engine engine{test_options(directory.path())};
+  std::shared_ptr<Collection> collection = engine.catalog().create("wiki.pages", {});
+  base::Random random{7};
+  std::map<RecordId, bson::Document> model;
+  std::map<RecordId, Stamp> generations;
+
+  explicit Fixture(int count = 60) {
+    engine.catalog().create_indexes(collection, {parse_index_spec(json("{key: {n: 1}, name: 'n'}"))});
+    std::string texts[4];
+    for (auto& text : texts) text = words(random, 2000);
+    for (int i = 0; i < count; ++i) {
+      auto& text = texts[i % 4];
+      text.replace(random.below(1900), random.below(30), words(random, 20));
+      bson::Builder made;
+      made.append("_id", i).append("n", i % 7).append("text", text);
+      const auto document = made.done();
+      const Stored stored = in_transaction(engine, [&](Transaction& t) { return collection->insert(t, document); });
+      model[stored.id] = document;
+      generations[stored.id] = stored.generation;
+    }
+    engine.dedup().drain(true);
+  }
+  const StoreTables& tables() { return collection->records().state().chains.tables(); }
+  ValidateReport validate() { return engine.catalog().validate(collection, false); }
+  RepairReport repair(const ContentCopies& copies = {}, const std::function<void()>& interrupted = nullptr) {
+    return repair_collection(engine, collection, false, copies, nullptr, interrupted);
+  }
+
+  bool reads(RecordId record) {
+    Transaction transaction(engine, Transaction::Mode::read);
+    try {
+      const auto found = collection->find(transaction, record, nullptr);
+      return found && found->bytes() == model.at(record).bytes();
+    } catch (const base::OperationError&) {
+      return false;
+    }
+  }
+  size_t unreadable() {
+    size_t count = 0;
+    for (const auto& [record, document] : model) count += !reads(record);
+    return count;
+  }
+  // Every document there is either as it was or gone, and nothing is wrong any more.
+  void require_sound(const RepairReport& report) {
+    for (const auto& error : report.after.errors) UNSCOPED_INFO(error);
+    CHECK(report.after.valid);
+    CHECK(report.after.warnings.empty());
+    const ValidateReport again = engine.catalog().validate(collection, true);
+    CHECK(again.valid);
+    CHECK(again.records == collection->record_count());
+    Transaction transaction(engine, Transaction::Mode::read);
+    const auto scan = collection->scan(transaction, Direction::forward);
+    int64_t seen = 0;
+    while (scan->next()) {
+      ++seen;
+      CHECK((scan->document().bytes() == model.at(scan->record()).bytes()));
+    }
+    CHECK(seen == collection->record_count());
+  }
+  // Flips a bit in the value of one row.
+  void damage(const Table& table, BytesView key) {
+    in_transaction(engine, [&](Transaction& t) {
+      Bytes row(*table.get(t, key));
+      row[row.size() - 1 - row.size() / 3] ^= 0x10;
+      table.put(t, key, row);
+    });
+  }
+  std::vector<Bytes> keys(const Table& table) {
+    std::vector<Bytes> all;
+    Transaction transaction(engine, Transaction::Mode::read);
+    TableCursor cursor = table.cursor(transaction);
+    while (cursor.next()) all.emplace_back(cursor.key());
+    return all;
+  }
+  int64_t lost() {
+    int64_t count = 0;
+    for (const auto& found : engine.catalog().collections("local")) {
+      if (found->ns().starts_with("local.lost_and_found.")) count += found->record_count();
+    }
+    return count;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a repair of what is sound changes nothing") {
+  Fixture f;
+  const RepairReport report = f.repair();
+  CHECK_FALSE(report.repaired());
+  CHECK(report.after.valid);
+  CHECK(f.unreadable() == 0);
+}
+
+TEST_CASE("a flipped bit in a chain costs what stands on it, and no more, where there is no copy") {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    Fixture f;
+    const auto rows = f.keys(f.tables().chains);
+    REQUIRE(rows.size() > 40);
+    f.damage(f.tables().chains, rows[base::Random(seed).below(rows.size())]);
+    const auto damaged = static_cast<int64_t>(f.unreadable());
+    REQUIRE(damaged > 0);
+    CHECK_FALSE(f.validate().valid);
+    CHECK(corrupt_records(f.engine, *f.collection, 1000).size() == static_cast<size_t>(damaged));
+    const RepairReport report = f.repair();
+    CHECK(report.removed_records == damaged);
+    CHECK(f.lost() == damaged);
+    CHECK(f.collection->record_count() == 60 - damaged);
+    f.require_sound(report);
+    CHECK_FALSE(f.repair().repaired());
+    f.engine.dedup().drain(true);
+    CHECK(f.validate().valid);
+  }
+}
+
+TEST_CASE("a content that has a copy is put back, and those based on it read again") {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    Fixture f;
+    base::Random random(seed);
+    const auto chains = f.keys(f.tables().chains);
+    for (int i = 0; i < 3; ++i) f.damage(f.tables().chains, chains[random.below(chains.size())]);
+    for (const Table* table : {&f.tables().records, &f.tables().packed}) {
+      const auto rows = f.keys(*table);
+      if (!rows.empty()) f.damage(*table, rows.back());
+    }
+    REQUIRE(f.unreadable() > 0);
+    int asked = 0;
+    const RepairReport report = f.repair([&](const Collection&, RecordId record, Stamp generation) -> std::optional<Bytes> {
+      ++asked;
+      if (f.generations[record] != generation) return std::nullopt;
+      return Bytes(f.model.at(record).bytes());
+    });
+    CHECK(asked > 0);
+    CHECK(report.restored_contents > 0);
+    CHECK(report.removed_records == 0);
+    CHECK(f.unreadable() == 0);
+    f.require_sound(report);
+  }
+}
+
+TEST_CASE("a copy that is not what was there is not believed") {
+  Fixture f;
+  f.damage(f.tables().chains, f.keys(f.tables().chains).front());
+  const RepairReport report =
+      f.repair([&](const Collection&, RecordId, Stamp) { return std::optional(Bytes(json("{_id: 1, other: 'text'}").bytes())); });
+  CHECK(report.restored_contents == 0);
+  CHECK(report.removed_records > 0);
+  f.require_sound(report);
+}
+
+TEST_CASE("counts of references, rows nothing leads to and wrong counts are put right") {
+  Fixture f;
+  in_transaction(f.engine, [&](Transaction& t) {
+    int changed = 0;
+    TableCursor cursor = f.tables().chains.cursor(t);
+    std::vector<std::pair<ChainKey, Bytes>> rows;
+    while (cursor.next()) rows.emplace_back(parse_chain_key(cursor.key()).or_throw(), Bytes(cursor.value()));
+    for (auto& [key, bytes] : rows) {
+      if (++changed % 5) continue;
+      const Bytes copy = bytes;
+      ChainRow row = parse_chain_row(copy, key).or_throw();
+      row.references += 3;
+      f.tables().chains.put(t, chain_key(key), chain_row(key, row));
+    }
+    ChainKey nobodys = rows.front().first;
+    nobodys.content.generation += 1;
+    f.tables().chains.put(t, chain_key(nobodys),
+                          chain_row(nobodys, {.form = ChainRow::Form::raw,
+                                              .dead = false,
+                                              .references = 0,
+                                              .length = 3,
+                                              .checksum = 1,
+                                              .base = {},
+                                              .payload = "abc"}));
+    std::vector<Bytes> heads;
+    TableCursor head = f.tables().heads.cursor(t);
+    while (head.next()) heads.emplace_back(head.key());
+    for (const Bytes& key : heads) f.tables().heads.remove(t, key);
+  });
+  CHECK_FALSE(f.validate().valid);
+  const RepairReport report = f.repair();
+  CHECK(report.corrected_chains > 0);
+  CHECK(report.removed_records == 0);
+  CHECK(f.unreadable() == 0);
+  f.require_sound(report);
+}
+
+TEST_CASE("wrong counts of what is stored are told of by a full validate, and are put right") {
+  Fixture f;
+  f.collection->records().state().chains.counters().add({.heads = 2, .dead = -1, .dead_bytes = 77});
+  CHECK(f.validate().warnings.empty());  // only a full one looks
+  const auto told = [&] {
+    const ValidateReport report = f.engine.catalog().validate(f.collection, true);
+    CHECK(report.valid);
+    return std::count(report.warnings.begin(), report.warnings.end(), "the counts of deltas and heads are not what there is");
+  };
+  CHECK(told() == 1);
+  f.require_sound(f.repair());
+  CHECK(told() == 0);
+}
+
+TEST_CASE("index entries that are missing are made, those that lead nowhere go") {
+  Fixture f;
+  const Table index = f.collection->index("n")->table();
+  const auto entry = [](int n, RecordId record) {
+    bson::KeyString key;
+    key.append(bson::Value(n));
+    Bytes bytes = key.bytes();
+    base::append_be64(bytes, static_cast<uint64_t>(record));
+    return bytes;
+  };
+  const RecordId first = f.model.begin()->first;
+  in_transaction(f.engine, [&](Transaction& t) {
+    index.remove(t, entry(0, first));
+    index.put(t, entry(3, 999), "");
+    index.put(t, entry(99, first), "");
+  });
+  CHECK_FALSE(f.validate().valid);
+  const RepairReport report = f.repair();
+  CHECK(report.inserted_keys == 1);
+  CHECK(report.removed_keys == 2);
+  f.require_sound(report);
+}
+
+TEST_CASE("index entries that tell other types than their documents have are put right") {
+  Fixture f;
+  const Table index = f.collection->index("n")->table();
+  const Bytes entry = f.keys(index).front();
+  in_transaction(f.engine, [&](Transaction& t) { index.put(t, entry, "\x02"); });  // a double
+  const ValidateReport damaged = f.validate();
+  CHECK_FALSE(damaged.valid);
+  REQUIRE(damaged.errors.size() == 1);
+  CHECK(damaged.errors[0].find("tells other types than the document has") != std::string::npos);
+  const RepairReport report = f.repair();
+  CHECK(report.corrected_types == 1);
+  CHECK(report.repaired());
+  CHECK(report.inserted_keys + report.removed_keys == 0);
+  f.require_sound(report);
+}
+
+TEST_CASE("a repair stops where it is told to, wherever that is, and the next one goes on") {
+  Fixture f;
+  const auto chains = f.keys(f.tables().chains);
+  for (size_t i = 0; i < chains.size(); i += 16) f.damage(f.tables().chains, chains[i]);
+  const auto entries = f.keys(f.collection->index("n")->table());
+  in_transaction(f.engine, [&](Transaction& t) {
+    for (size_t i = 0; i < entries.size(); i += 2) f.collection->index("n")->table().remove(t, entries[i]);
+  });
+  struct Told {};
+  int stopped = 0;
+  for (int patience = 0;; patience += 7) {
+    int asked = 0;
+    try {
+      const RepairReport report = f.repair({}, [&] {
+        if (++asked > patience) throw Told{};
+      });
+      f.require_sound(report);
+      break;
+    } catch (const Told&) {
+      ++stopped;
+    }
+  }
+  // Both indexes' records, at the least, were places to stop at.
+  CHECK(stopped * 7 > 2 * f.collection->record_count());
+}
+
+TEST_CASE("damage to what the past keeps in a row is told, and a repair takes it out") {
+  Fixture f(8);
+  RecordStore& store = f.collection->records();
+  const auto [record, before] = *f.model.begin();
+  const Bytes now(before.bytes());
+  Stamp snapshot = 0;
+  for (int times = 0; times < 2; ++times) {
+    in_transaction(f.engine, [&](Transaction& transaction) {
+      transaction.expect_stamps(2);
+      const Stamp declared = transaction.next_stamp();
+      if (times == 0) snapshot = declared;
+      store.update(transaction, record, now, transaction.next_stamp(), declared);
+    });
+  }
+  const auto then = [&] {
+    Transaction transaction(f.engine, Transaction::Mode::read);
+    Bytes content;
+    return store.find_not_after(transaction, record, snapshot, content);
+  };
+  CHECK(then());
+  CHECK(f.validate().valid);
+  in_transaction(f.engine, [&](Transaction& transaction) {
+    const Bytes row(*f.tables().records.get(transaction, record_key(record)));
+    const RecordRow parsed = parse_record_row(row, record).or_throw();
+    REQUIRE_FALSE(parsed.past.pre_states.empty());
+    Bytes damaged(parsed.past.pre_states);
+    damaged.back() = static_cast<char>(damaged.back() ^ 0x55);
+    f.tables().records.put(transaction, record_key(record),
+                           raw_row(parsed.generation, parsed.checksum, parsed.content, {damaged, false}));
+  });
+  CHECK_THROWS_AS(then(), base::OperationError);
+  CHECK_FALSE(f.validate().valid);
+  CHECK(f.reads(record));
+  CHECK(f.repair().corrected_chains == 1);
+  CHECK(f.validate().valid);
+  CHECK_FALSE(then());
+  CHECK(f.reads(record));
+}

@@ -1,0 +1,264 @@
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "bson/validate.h"
+#include "storage/background/dedup_service.h"
+#include "storage/collections/stored_catalog.h"
+#include "storage/contents/chain_check.h"
+#include "storage/contents/record_store_state.h"
+#include "storage/contents/store_tables.h"
+#include "storage/engine/internals.h"
+#include "storage/indexes/index_keys.h"
+
+namespace storage {
+namespace {
+
+constexpr size_t named_max = 100;  // errors of one kind that are named one by one
+constexpr int64_t check_every = 1000;
+
+// Records against indexes and back, in one snapshot.
+class Validation {
+ public:
+  Validation(Engine& engine, StoredCollection& collection, const std::function<void()>& interrupted)
+      : engine_(engine), collection_(collection), indexes_(*collection.stored_indexes()), interrupted_(interrupted) {
+    for (const auto& index : indexes_) report.indexes.push_back({index->spec().name, 0, true});
+    expected_.resize(indexes_.size());
+  }
+
+  void run(bool full) {
+    std::optional<StoreCounts> said;
+    std::optional<Transaction> begun;
+    {
+      // With clients and dedup's background standing still the counts in memory are those of the snapshot.
+      std::unique_lock<std::mutex> still;
+      if (full) still = engine_.dedup().hold();
+      begun.emplace(engine_, Transaction::Mode::read);
+      const ChainStore& chains = collection_.records().state().chains;
+      chains.tables().heads.get(*begun, record_key(0));  // the snapshot begins with the first read
+      if (full && engine_.dedup().counted(collection_)) said = chains.counters().get();
+    }
+    Transaction& transaction = *begun;
+    walk_records(transaction);
+    check_stored(transaction, said);
+    for (size_t i = 0; i < indexes_.size(); ++i) walk_index(transaction, i);
+    // The counter is read outside the snapshot: only with nobody writing it has to agree, and validate holds the schema lock.
+    report.records_said = collection_.stored_records();
+    if (report.corrupt_records == 0 && report.records_said != report.records) {
+      report.warnings.push_back("the count of records says " + std::to_string(report.records_said) + ", there are " +
+                                std::to_string(report.records));
+    }
+  }
+
+  void verify_files() {
+    if (const std::string again = engine_.internals().page_compressors.check_file(collection_.id()); !again.empty()) {
+      report.warnings.push_back(again);
+    }
+    Tables& tables = engine_.internals().tables;
+    std::vector<std::string> names = store_table_names(collection_.id());
+    for (const auto& index : indexes_) names.push_back(index->table().name());
+    bool written = false;
+    for (const std::string& name : names) {
+      if (interrupted_) interrupted_();
+      if (!tables.exists(name)) continue;
+      bool busy = false;
+      std::string problem = tables.verify(name, busy);
+      // Mostly for what was changed and isn't in the file yet.
+      if (busy && !std::exchange(written, true)) engine_.checkpoint();
+      if (busy) problem = tables.verify(name, busy);
+      if (busy) {
+        report.warnings.push_back("Could not complete validation of table:" + name +
+                                  ". This is a transient issue as the table was actively in use by other operations.");
+      } else if (!problem.empty()) {
+        error("table:" + name + ": " + problem);
+        damaged_files = true;
+      }
+    }
+  }
+
+  bool damaged_files = false;
+  ValidateReport report;
+
+ private:
+  void error(std::string what) {
+    report.valid = false;
+    if (report.errors.size() < named_max) {
+      report.errors.push_back(std::move(what));
+    } else if (report.errors.size() == named_max) {
+      report.errors.push_back("there are more errors than are named here");
+    }
+  }
+
+  void walk_records(Transaction& transaction) {
+    RecordCursor cursor = collection_.records().cursor(transaction);
+    for (;;) {
+      try {
+        if (!cursor.next()) return;
+      } catch (const base::OperationError& damage) {
+        if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+        ++report.corrupt_records;
+        return error(std::string("the records can't be walked to the end: ") + damage.what());
+      }
+      ++report.records;
+      if (interrupted_ && report.records % check_every == 0) interrupted_();
+      check_record(transaction, cursor);
+    }
+  }
+
+  // How contents are kept: deltas, their bases and the counts of who is based on whom.
+  void check_stored(Transaction& transaction, const std::optional<StoreCounts>& said) {
+    const ChainReport chains = check_chains(collection_.records().state().chains, transaction, true, interrupted_);
+    for (const auto& problem : chains.problems) error("record " + std::to_string(problem.record) + ": " + problem.what);
+    if (!said || chains.problem_count > 0) return;
+    StoreCounts difference = *said;
+    difference -= chains.counts;
+    if (difference.of_rows() != StoreCounts{}) report.warnings.push_back("the counts of deltas and heads are not what there is");
+  }
+
+  void check_record(Transaction& transaction, RecordCursor& cursor) {
+    const RecordId record = cursor.id();
+    Bytes content;
+    try {
+      content = cursor.content();
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+      ++report.corrupt_records;
+      return error("record " + std::to_string(record) + ": " + damage.what());
+    }
+    const auto document = bson::validate(content);
+    if (!document.ok() || document.value().size() != content.size()) {
+      ++report.invalid_documents;
+      return error("record " + std::to_string(record) +
+                   " is not a valid document: " + (document.ok() ? "bytes behind its end" : document.failure().message));
+    }
+    for (size_t i = 0; i < indexes_.size(); ++i) check_keys(transaction, i, record, document.value());
+  }
+
+  void check_keys(Transaction& transaction, size_t i, RecordId record, bson::DocumentView document) {
+    const StoredIndex& index = *indexes_[i];
+    try {
+      index.keys_of(document, keys_);
+    } catch (const base::OperationError& refusal) {
+      report.indexes[i].valid = false;
+      return error("record " + std::to_string(record) + " has no keys under index " + index.spec().name + ": " + refusal.what());
+    }
+    if (keys_.multikey_fields & ~index.multikey_fields()) {
+      report.indexes[i].valid = false;
+      error("record " + std::to_string(record) + " has an array under index " + index.spec().name +
+            ", which is not marked multikey");
+    }
+    expected_[i] += static_cast<int64_t>(keys_.keys.size());
+    for (size_t k = 0; k < keys_.keys.size(); ++k) {
+      const Bytes& key = keys_.keys[k];
+      if (index.has(transaction, key, record)) {
+        check_types(transaction, i, record, k);
+        continue;
+      }
+      report.indexes[i].valid = false;
+      if (report.missing_entries.size() < named_max) {
+        bson::Builder id;
+        id.append("_id", document["_id"]);
+        report.missing_entries.push_back(
+            {index.spec().name, record, key, id.done(), index_key_values(index.spec(), document, key)});
+      }
+      error("missing entry for record " + std::to_string(record) + " in index " + index.spec().name + ", key " +
+            base::to_hex(key));
+    }
+  }
+
+  void check_types(Transaction& transaction, size_t i, RecordId record, size_t k) {
+    const auto types = indexes_[i]->types(transaction, keys_.keys[k], record);
+    if (!types || *types == keys_.types_at(k)) return;
+    report.indexes[i].valid = false;
+    error("the entry for record " + std::to_string(record) + " in index " + indexes_[i]->spec().name +
+          " tells other types than the document has, key " + base::to_hex(keys_.keys[k]));
+  }
+
+  // With as many entries as keys, all of which were found, there is nothing in the index that shouldn't be.
+  void walk_index(Transaction& transaction, size_t i) {
+    const auto cursor = indexes_[i]->cursor(transaction, Direction::forward);
+    cursor->seek({});
+    int64_t& entries = report.indexes[i].keys;
+    while (cursor->next()) {
+      if (++entries % check_every == 0 && interrupted_) interrupted_();
+    }
+    if (entries != expected_[i] || !report.indexes[i].valid) find_dangling(transaction, i);
+  }
+
+  void find_dangling(Transaction& transaction, size_t i) {
+    const StoredIndex& index = *indexes_[i];
+    const auto cursor = index.cursor(transaction, Direction::forward);
+    cursor->seek({});
+    while (cursor->next()) {
+      if (entry_is_due(transaction, index, cursor->record(), cursor->key())) continue;
+      report.indexes[i].valid = false;
+      if (report.extra_entries.size() < named_max)
+        report.extra_entries.push_back({index.spec().name, cursor->record(), Bytes(cursor->key()), {}, {}});
+      error("dangling entry in index " + index.spec().name + " for record " + std::to_string(cursor->record()) + ", key " +
+            base::to_hex(cursor->key()));
+    }
+  }
+
+  bool entry_is_due(Transaction& transaction, const StoredIndex& index, RecordId record, BytesView key) {
+    std::optional<bson::Document> document;
+    try {
+      document = collection_.find(transaction, record, nullptr);
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+      return true;  // the record's own damage was told of
+    }
+    if (!document) return false;
+    try {
+      index.keys_of(document->view(), keys_);
+    } catch (const base::OperationError&) {
+      return true;  // that it has no keys was told of
+    }
+    return std::find(keys_.keys.begin(), keys_.keys.end(), key) != keys_.keys.end();
+  }
+
+  Engine& engine_;
+  StoredCollection& collection_;
+  const StoredIndexes indexes_;
+  const std::function<void()>& interrupted_;
+  std::vector<int64_t> expected_;
+  IndexKeys keys_;
+};
+
+}  // namespace
+
+ValidateReport validate_collection(Engine& engine, StoredCollection& collection, bool full,
+                                   const std::function<void()>& interrupted) {
+  std::unique_lock schema(collection.schema_mutex());
+  if (collection.dropped())
+    throw base::OperationError(base::ErrorCode::namespace_not_found,
+                               "Collection '" + collection.ns() + "' does not exist to validate.");
+  Validation validation(engine, collection, interrupted);
+  // Files first: reading on through a damaged block would stop the process.
+  if (full) validation.verify_files();
+  if (!validation.damaged_files) validation.run(full);
+  return std::move(validation.report);
+}
+
+ValidateReport validate_by_scan(Engine& engine, Collection& collection, const std::function<void()>& interrupted) {
+  ValidateReport report;
+  Transaction transaction(engine, Transaction::Mode::read);
+  const auto scan = collection.scan(transaction, Direction::forward);
+  while (scan->next()) {
+    ++report.records;
+    if (interrupted && report.records % check_every == 0) interrupted();
+    try {
+      scan->document();
+    } catch (const base::OperationError& damage) {
+      if (damage.code() != base::ErrorCode::data_corruption_detected) throw;
+      report.valid = false;
+      ++report.corrupt_records;
+      if (report.errors.size() < named_max)
+        report.errors.push_back("record " + std::to_string(scan->record()) + ": " + damage.what());
+    }
+  }
+  report.records_said = collection.record_count();
+  return report;
+}
+
+}  // namespace storage

@@ -1,0 +1,101 @@
+#include <catch2/catch.hpp>
+
+#include "bson/json.h"
+#include "bson/keystring.h"
+#include "storage/testing/temporary_engine.h"
+
+using namespace storage;
+using bson::json;
+
+namespace {
+
+struct Fixture {
+  TemporaryDirectory directory;
+  Engine engine{options(directory.path())};
+  std::shared_ptr<Collection> collection = engine.catalog().create("shop.orders", {});
+
+  static EngineOptions options(const std::string& path) {
+    EngineOptions options = test_options(path);
+    options.dedup.enabled = false;
+    return options;
+  }
+  Fixture() {
+    engine.catalog().create_indexes(collection, {parse_index_spec(json("{key: {n: 1}, name: 'n'}"))});
+    in_transaction(engine, [&](Transaction& t) {
+      for (int i = 0; i < 20; ++i)
+        collection->insert(t, json("{_id: " + std::to_string(i) + ", n: " + std::to_string(i % 5) + "}"));
+    });
+  }
+  Bytes key(int n, RecordId record) const {
+    bson::KeyString key;
+    key.append(bson::Value(n));
+    Bytes entry = key.bytes();
+    base::append_be64(entry, static_cast<uint64_t>(record));
+    return entry;
+  }
+  Table index() const { return collection->index("n")->table(); }
+  Table records() const { return Table("records-" + std::to_string(collection->id())); }
+};
+
+bool told(const ValidateReport& report, const std::string& text) {
+  for (const std::string& error : report.errors) {
+    if (error.find(text) != error.npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("validate names an index entry that is missing and one that leads nowhere") {
+  Fixture f;
+  CHECK(f.engine.catalog().validate(f.collection, true).valid);
+  in_transaction(f.engine, [&](Transaction& t) {
+    f.index().remove(t, f.key(3, 4));
+    f.index().put(t, f.key(3, 999), "");
+    f.index().put(t, f.key(9, 5), "");
+  });
+  const ValidateReport report = f.engine.catalog().validate(f.collection, false);
+  CHECK_FALSE(report.valid);
+  CHECK(told(report, "missing entry for record 4 in index n"));
+  CHECK(told(report, "dangling entry in index n for record 999"));
+  CHECK(told(report, "dangling entry in index n for record 5"));
+  CHECK(report.errors.size() == 3);
+  REQUIRE(report.missing_entries.size() == 1);
+  CHECK(report.missing_entries[0].record == 4);
+  CHECK(bson::to_shell(report.missing_entries[0].id) == "{ _id: 3 }");
+  CHECK(bson::to_shell(report.missing_entries[0].values) == "{ n: 3 }");
+  REQUIRE(report.extra_entries.size() == 2);
+  CHECK(report.extra_entries[0].record == 999);
+  CHECK(report.extra_entries[1].record == 5);
+  CHECK(report.records == 20);
+  CHECK(report.records_said == 20);
+  CHECK(report.indexes[0].valid);
+  CHECK_FALSE(report.indexes[1].valid);
+}
+
+TEST_CASE("validate names an index entry that is too short to name a record") {
+  Fixture f;
+  in_transaction(f.engine, [&](Transaction& t) { f.index().put(t, "x", ""); });
+  const ValidateReport report = f.engine.catalog().validate(f.collection, false);
+  CHECK_FALSE(report.valid);
+  CHECK(told(report, "dangling entry in index n for record 0"));
+}
+
+TEST_CASE("validate names a damaged record and goes on; a read of it is refused, no other") {
+  Fixture f;
+  in_transaction(f.engine, [&](Transaction& t) {
+    Bytes row(*f.records().get(t, record_key(7)));
+    row.back() = static_cast<char>(row.back() ^ 0x40);
+    row[row.size() / 2] = static_cast<char>(row[row.size() / 2] ^ 0x40);
+    f.records().put(t, record_key(7), row);
+    f.records().put(t, record_key(8), "?");
+  });
+  const ValidateReport report = f.engine.catalog().validate(f.collection, true);
+  CHECK_FALSE(report.valid);
+  CHECK(report.corrupt_records >= 2);
+  CHECK(told(report, "7"));
+  CHECK(told(report, "8"));
+  Transaction transaction(f.engine, Transaction::Mode::read);
+  CHECK_THROWS_AS(f.collection->find(transaction, 7), base::OperationError);
+  CHECK(f.collection->find(transaction, 9)->view()["_id"].to_int64() == 8);
+}
