@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bson/document.h"
-#include "server/assembly.h"
+#include "server/assembly/assembly.h"
 #include "storage/testing/temporary_engine.h"
 
 namespace server {

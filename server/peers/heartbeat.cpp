@@ -4,7 +4,7 @@
 
 #include "bson/builder.h"
 #include "replication/entry.h"
-#include "server/arguments.h"
+#include "server/core/arguments.h"
 
 namespace server::peers {
 

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "bson/json.h"
-#include "server/assembly.h"
+#include "server/assembly/assembly.h"
 #include "server/peers/backup_host.h"
 #include "server/peers/peer_client.h"
 #include "server/wire/listener.h"

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "bson/json.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/wire/crc32c.h"
 #include "server/wire/test_server.h"
 

@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "replication/optime.h"
-#include "server/operation.h"
-#include "server/query/text.h"
-#include "server/reply_size.h"
-#include "server/services.h"
+#include "server/core/operation.h"
+#include "server/core/reply_size.h"
+#include "server/core/services.h"
+#include "server/core/text.h"
 #include "storage/engine/transaction.h"
 
 namespace server::query {

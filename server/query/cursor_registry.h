@@ -15,9 +15,9 @@
 
 #include "bson/builder.h"
 #include "bson/document.h"
-#include "server/progress.h"
+#include "server/core/progress.h"
+#include "server/core/read_moment.h"
 #include "server/query/recent_snapshots.h"
-#include "server/read_moment.h"
 
 namespace server {
 class OperationContext;

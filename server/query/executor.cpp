@@ -1,12 +1,12 @@
 #include "server/query/executor.h"
 
 #include "base/clock.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/executor_plan.h"
 #include "server/query/plan/hint.h"
 #include "server/query/plan/index_filters.h"
 #include "server/query/plan/planner.h"
-#include "server/services.h"
 #include "storage/engine/engine.h"
 
 namespace server::query {

@@ -1,10 +1,10 @@
 #include "server/query/find_request.h"
 
 #include "base/error.h"
-#include "server/arguments.h"
-#include "server/collation.h"
-#include "server/command.h"
-#include "server/commands/collection_options.h"
+#include "server/commands/shared/collection_options.h"
+#include "server/core/arguments.h"
+#include "server/core/collation.h"
+#include "server/core/command.h"
 #include "server/query/parse_context.h"
 
 namespace server::query {

@@ -1,6 +1,6 @@
 #include "server/query/plan_notes.h"
 
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/executor.h"
 
 namespace server::query {

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/path.h"
+#include "server/core/text.h"
 #include "server/query/field_path.h"
-#include "server/query/text.h"
 
 namespace server::query::projection {
 

@@ -1,8 +1,8 @@
 #include "server/query/reader.h"
 
 #include "base/error.h"
-#include "server/operation.h"
-#include "server/services.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/engine.h"
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <memory>
+#include "server/core/schema_hold.h"
 #include "server/query/executor.h"
-#include "server/schema_hold.h"
 
 namespace server::query {
 

@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
+#include "server/core/text.h"
 #include "server/query/field_path.h"
 #include "server/query/key_values.h"
-#include "server/query/text.h"
 
 namespace server::query {
 

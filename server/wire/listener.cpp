@@ -20,11 +20,11 @@
 #include <thread>
 
 #include "base/log.h"
-#include "server/metrics.h"
-#include "server/operation.h"
-#include "server/options.h"
-#include "server/services.h"
-#include "server/topology.h"
+#include "server/core/metrics.h"
+#include "server/core/operation.h"
+#include "server/core/options.h"
+#include "server/core/services.h"
+#include "server/core/topology.h"
 #include "server/wire/reactors.h"
 #include "server/wire/session.h"
 

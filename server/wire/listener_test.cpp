@@ -9,9 +9,9 @@
 
 #include "base/random.h"
 #include "bson/json.h"
-#include "server/metrics.h"
-#include "server/operation.h"
-#include "server/topology.h"
+#include "server/core/metrics.h"
+#include "server/core/operation.h"
+#include "server/core/topology.h"
 #include "server/wire/compression.h"
 #include "server/wire/crc32c.h"
 #include "server/wire/test_server.h"

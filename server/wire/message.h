@@ -14,7 +14,7 @@
 #include <variant>
 
 #include "base/result.h"
-#include "server/command.h"
+#include "server/core/command.h"
 
 namespace server::wire {
 

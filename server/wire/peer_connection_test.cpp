@@ -5,7 +5,7 @@
 #include "bson/json.h"
 #include "replication/consensus/frame.h"
 #include "replication/consensus/tcp_transport.h"
-#include "server/metrics.h"
+#include "server/core/metrics.h"
 #include "server/wire/test_server.h"
 
 namespace server::wire {

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <mutex>
 
-#include "server/client.h"
-#include "server/dispatch.h"
+#include "server/core/client.h"
+#include "server/dispatch/dispatch.h"
 #include "server/wire/compression.h"
 
 namespace server {

@@ -11,9 +11,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "server/assembly.h"
-#include "server/command_registry.h"
-#include "server/services.h"
+#include "server/assembly/assembly.h"
+#include "server/core/command_registry.h"
+#include "server/core/services.h"
 #include "server/wire/listener.h"
 #include "server/wire/message.h"
 

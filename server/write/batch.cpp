@@ -1,6 +1,6 @@
 #include "server/write/batch.h"
 
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/write/target.h"
 #include "storage/engine/transaction.h"
 

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/write/target.h"
 #include "storage/engine/transaction.h"
 

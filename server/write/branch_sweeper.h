@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "server/passes.h"
+#include "server/core/passes.h"
 #include "versions/database/databases.h"
 
 namespace server::write {

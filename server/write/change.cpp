@@ -3,7 +3,7 @@
 #include <span>
 #include <unordered_set>
 
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/matcher.h"
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"

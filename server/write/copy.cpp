@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
 #include "server/write/target.h"

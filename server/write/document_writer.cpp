@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "replication/committer.h"
-#include "server/operation.h"
-#include "server/services.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/write/retry.h"
 #include "server/write/target.h"
 

@@ -1,8 +1,8 @@
 #include "server/write/insert.h"
 
-#include "server/metrics.h"
-#include "server/operation.h"
-#include "server/services.h"
+#include "server/core/metrics.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
 #include "server/write/retry.h"

@@ -1,8 +1,8 @@
 #include "server/write/keep_for_log.h"
 
 #include "replication/oplog.h"
-#include "server/operation.h"
-#include "server/services.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 
 namespace server::write {
 

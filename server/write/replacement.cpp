@@ -2,9 +2,9 @@
 
 #include "base/log.h"
 #include "base/random.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/branches/states.h"
-#include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/copy.h"
 #include "server/write/keep_for_log.h"

@@ -5,7 +5,7 @@
 #include "bson/compare.h"
 #include "bson/diff.h"
 #include "bson/json.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/write/batch.h"
 #include "server/write/change.h"
 #include "server/write/document_writer.h"

@@ -1,10 +1,10 @@
 #include "server/write/retry.h"
 
 #include "replication/coordinator.h"
-#include "server/command.h"
-#include "server/fail_points.h"
-#include "server/operation.h"
-#include "server/services.h"
+#include "server/core/command.h"
+#include "server/core/fail_points.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "storage/engine/transaction.h"
 
 namespace server::write {

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "bson/builder.h"
 #include "replication/coordinator.h"
-#include "server/parameters.h"
-#include "server/services.h"
+#include "server/core/parameters.h"
+#include "server/core/services.h"
 #include "storage/engine/engine.h"
 #include "versions/database/databases.h"
 

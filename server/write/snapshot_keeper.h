@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-#include "server/passes.h"
+#include "server/core/passes.h"
 #include "versions/past/past.h"
 
 namespace server::write {

@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "server/metrics.h"
-#include "server/operation.h"
+#include "server/core/metrics.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/matcher.h"
-#include "server/services.h"
 #include "server/write/batch.h"
 #include "server/write/document_writer.h"
 #include "server/write/retry.h"

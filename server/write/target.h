@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "server/schema_hold.h"
+#include "server/core/schema_hold.h"
 #include "storage/collections/collection.h"
 
 namespace server {

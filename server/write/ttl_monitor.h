@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "server/passes.h"
+#include "server/core/passes.h"
 
 namespace storage {
 class Collection;

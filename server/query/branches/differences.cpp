@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "bson/builder.h"
-#include "server/operation.h"
-#include "server/services.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/names.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bson/document.h"
-#include "server/arguments.h"
+#include "server/core/arguments.h"
 #include "server/query/branches/states.h"
 #include "server/query/matcher.h"
 #include "server/query/projection.h"

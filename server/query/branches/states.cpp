@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/keystring.h"
-#include "server/operation.h"
-#include "server/services.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "storage/engine/engine.h"
 #include "versions/database/databases.h"
 

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "bson/key_types.h"
+#include "server/core/text.h"
 #include "server/query/exec/key_document.h"
 #include "server/query/fitting_int.h"
-#include "server/query/text.h"
 #include "storage/collections/told_values.h"
 
 namespace server::query::exec {

@@ -1,5 +1,5 @@
 // The plug by which filters and projections compute expressions.
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/expressions/expression.h"
 #include "server/query/expressions/now.h"
 #include "server/query/parse_context.h"

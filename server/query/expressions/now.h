@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/clock.h"
-#include "server/operation.h"
-#include "server/services.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 
 namespace server::query {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "server/core/text.h"
 #include "server/query/match/parser.h"
-#include "server/query/text.h"
 
 namespace server::query::match {
 

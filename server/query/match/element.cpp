@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "server/core/text.h"
 #include "server/query/match/parser.h"
-#include "server/query/text.h"
 
 namespace server::query::match {
 

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "bson/compare.h"
 #include "bson/keystring.h"
-#include "server/query/text.h"
+#include "server/core/text.h"
 
 namespace server::query::plan {
 

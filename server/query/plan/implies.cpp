@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "bson/compare.h"
+#include "server/core/text.h"
 #include "server/query/match/comparison.h"
 #include "server/query/match/element.h"
 #include "server/query/plan/bounds.h"
-#include "server/query/text.h"
 
 namespace server::query::plan {
 

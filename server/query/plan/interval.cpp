@@ -5,7 +5,7 @@
 
 #include "bson/builder.h"
 #include "bson/compare.h"
-#include "server/query/text.h"
+#include "server/core/text.h"
 
 namespace server::query::plan {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/branches/states.h"
 #include "server/query/stages/place_field.h"
 #include "server/query/stages/registry.h"

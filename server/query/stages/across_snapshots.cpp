@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "replication/optime.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/place_field.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "server/services.h"
 #include "storage/collections/catalog.h"
 #include "storage/engine/engine.h"
 #include "versions/database/databases.h"

@@ -9,7 +9,7 @@
 
 #include "bson/arithmetic.h"
 #include "bson/compare.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/expressions/accumulate.h"
 #include "server/query/stages/accumulated_field.h"
 #include "server/query/stages/pipeline.h"

@@ -1,9 +1,9 @@
 // $changeStream: watching what changes isn't offered; what is answered depends on where one asks.
-#include "server/operation.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "server/services.h"
 
 namespace server::query {
 

@@ -1,5 +1,5 @@
 // $facet, $unionWith, $documents: several pipelines, or none, behind one.
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"

@@ -1,6 +1,6 @@
 // $currentOp: what the server is busy with, as documents.
-#include "server/operation.h"
-#include "server/operation_view.h"
+#include "server/core/operation.h"
+#include "server/query/operation_view.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 

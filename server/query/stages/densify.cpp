@@ -12,7 +12,7 @@
 #include "bson/compare.h"
 #include "bson/keystring.h"
 #include "bson/path.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/expressions/date_units.h"
 #include "server/query/field_path.h"
 #include "server/query/stages/expanded.h"

@@ -3,11 +3,11 @@
 
 #include "base/random.h"
 #include "bson/arithmetic.h"
+#include "server/core/text.h"
 #include "server/query/matcher.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "server/query/text.h"
 
 namespace server::query {
 

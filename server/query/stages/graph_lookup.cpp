@@ -9,7 +9,7 @@
 
 #include "bson/compare.h"
 #include "bson/path.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/expressions/expression.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/place_field.h"

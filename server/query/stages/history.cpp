@@ -1,7 +1,7 @@
 // $history: all versions that there are of one document, newest first, each with the commit that it came with.
 #include <algorithm>
 
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/branches/states.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"

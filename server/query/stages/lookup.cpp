@@ -5,7 +5,7 @@
 #include <set>
 
 #include "bson/compare.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/expressions/expression.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/place_field.h"

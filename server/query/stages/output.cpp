@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "server/operation.h"
+#include "server/core/operation.h"
+#include "server/core/reply_size.h"
 #include "server/query/stages/pipeline.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "server/reply_size.h"
 
 namespace server::query {
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "server/operation.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "server/services.h"
 #include "storage/engine/engine.h"
 
 namespace server::query {

@@ -3,9 +3,9 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
+#include "server/core/stable_api.h"
 #include "server/query/stages/search.h"
-#include "server/stable_api.h"
 
 namespace server::query {
 

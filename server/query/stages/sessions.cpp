@@ -1,9 +1,9 @@
 // $listLocalSessions: the sessions this server has seen of late.
-#include "server/operation.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/core/session_registry.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "server/services.h"
-#include "server/session_registry.h"
 
 namespace server::query {
 namespace {

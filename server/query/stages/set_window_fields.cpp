@@ -11,7 +11,7 @@
 #include "bson/arithmetic.h"
 #include "bson/compare.h"
 #include "bson/path.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/expressions/date_units.h"
 #include "server/query/sort_pattern.h"
 #include "server/query/stages/accumulated_field.h"

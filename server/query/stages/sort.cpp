@@ -2,7 +2,7 @@
 // runs on disk. With a $limit right behind it only that many are kept.
 #include <algorithm>
 
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/exec/sort_runs.h"
 #include "server/query/sort_pattern.h"
 #include "server/query/stages/pipeline.h"

@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "server/operation.h"
-#include "server/services.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "storage/engine/engine.h"
 
 namespace server::query {

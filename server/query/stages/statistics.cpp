@@ -1,14 +1,14 @@
 // $collStats and $indexStats: what is known of a collection, as documents.
 #include <unistd.h>
 
-#include "server/collection_usage.h"
-#include "server/command.h"
-#include "server/command_registry.h"
-#include "server/operation.h"
-#include "server/options.h"
+#include "server/core/collection_usage.h"
+#include "server/core/command.h"
+#include "server/core/command_registry.h"
+#include "server/core/operation.h"
+#include "server/core/options.h"
+#include "server/core/services.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "server/services.h"
 #include "storage/engine/engine.h"
 
 namespace server::query {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "server/arguments.h"
+#include "server/core/arguments.h"
 #include "server/query/field_path.h"
 #include "server/query/stages/stage.h"
 

@@ -1,5 +1,5 @@
 // $unwind: one document for each element of an array.
-#include "server/operation.h"
+#include "server/core/operation.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 

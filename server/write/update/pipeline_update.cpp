@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "server/operation.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
 #include "server/query/stages/pipeline.h"
-#include "server/services.h"
 
 namespace server::write {
 

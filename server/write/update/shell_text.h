@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "server/query/text.h"
+#include "server/core/text.h"
 
 namespace server::write {
 

@@ -1,0 +1,90 @@
+#include "server/assembly/assembly.h"
+
+#include <future>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/assembly/status.h"
+#include "server/assembly/storage_part.h"
+#include "server/core/collection_usage.h"
+#include "server/core/command_registry.h"
+#include "server/core/fail_points.h"
+#include "server/core/metrics.h"
+#include "server/core/operation.h"
+#include "server/core/parameters.h"
+#include "server/core/services.h"
+#include "server/core/session_registry.h"
+#include "server/core/status_sections.h"
+#include "server/core/topology.h"
+#include "server/dispatch/dispatch.h"
+#include "server/dispatch/profiler.h"
+#include "server/dispatch/set_rules.h"
+#include "server/query/plan/index_filters.h"
+
+namespace server {
+
+// In the order of construction: what stands below may use what stands above.
+struct Assembly::Parts {
+  explicit Parts(Options given) : options(std::move(given)) {}
+
+  Options options;
+  ServerParameters parameters;
+  StatusSections status;
+  Metrics metrics;
+  OperationRegistry operations;
+  CommandRegistry commands;
+  Topology topology;
+  SessionRegistry sessions;
+  FailPoints fail_points;
+  CollectionUsage usage;
+  Profiler profiler{options};
+  query::IndexFilters index_filters;
+  Services services{options,  base::system_clock(), parameters, status,   metrics,      operations, commands, topology,
+                    sessions, fail_points,          usage,      profiler, index_filters};
+  Dispatcher dispatcher{services};
+  std::unique_ptr<StoragePart> storage;
+};
+
+Assembly::Assembly(Options options, ProcessRequests requests) : parts_(std::make_unique<Parts>(std::move(options))) {
+  Parts& parts = *parts_;
+  parts.services.request_shutdown = std::move(requests.end);
+  parts.services.restart = std::move(requests.restart);
+  add_log_parameters(parts.parameters);
+  add_compatibility_parameters(parts.parameters);
+  parts.parameters.add_boolean("enableTestCommands", parts.fail_points.enabled, false);
+  add_status_sections(parts.services);
+  add_all_commands(parts.commands);
+  if (!parts.options.dbpath.empty()) parts.storage = std::make_unique<StoragePart>(parts.options, parts.services);
+  for (const auto& [name, value] : parts.options.set_parameters) parts.parameters.set_at_startup(name, value);
+  if (parts.storage) parts.storage->start();
+}
+
+Assembly::~Assembly() = default;
+
+void Assembly::hand_over() {
+  if (parts_->storage) parts_->storage->hand_over();
+}
+
+Services& Assembly::services() {
+  return parts_->services;
+}
+Dispatcher& Assembly::dispatcher() {
+  return parts_->dispatcher;
+}
+
+bson::Document Assembly::run(const std::string& db, bson::DocumentView command) {
+  bson::Builder body;
+  body.append_all(command).append("$db", db);
+  const bson::Document document = body.done();
+  Client client(ClientId{0}, "127.0.0.1:0", "127.0.0.1:0", false);
+  const Request request{std::string(document.view().first().name), db, document, {}};
+  Dispatcher::Reply reply = dispatcher().run(client, request, false);
+  if (!reply.acknowledgement) return std::move(reply.body);
+  const auto acknowledged = std::make_shared<std::promise<std::optional<replication::WriteConcernFailure>>>();
+  services().replica_set->when_acknowledged(reply.acknowledgement->optime, reply.acknowledgement->concern,
+                                            [acknowledged](auto failure) { acknowledged->set_value(std::move(failure)); });
+  const auto failure = acknowledged->get_future().get();
+  return failure ? with_write_concern_error(services(), reply.body, *reply.acknowledgement, *failure) : std::move(reply.body);
+}
+
+}  // namespace server

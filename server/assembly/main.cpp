@@ -1,0 +1,127 @@
+// palimpsestd: options, the process around the server, and how it ends.
+//
+//   exit codes as mongod's: 0 clean, 2 bad options, 14 crash, 48 address in
+//   use, 62 a data directory of another version, 100 everything else that keeps it from
+//   starting
+#include <unistd.h>
+
+#include <iostream>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "server/assembly/assembly.h"
+#include "server/assembly/process.h"
+#include "server/assembly/restart.h"
+#include "server/core/options.h"
+#include "server/core/services.h"
+#include "server/wire/listener.h"
+
+namespace {
+
+using base::Attributes;
+using base::LogComponent;
+using base::Severity;
+
+enum ExitCode { clean = 0, bad_options = 2, net_error = 48, need_upgrade = 62, cannot_start = 100 };
+
+int fail(int exit_code, int32_t log_id, const std::string& message, const std::string& error) {
+  base::log(Severity::error, LogComponent::control, log_id, message, Attributes().add("error", error));
+  if (!::isatty(STDERR_FILENO)) std::cerr << message << ": " << error << "\n";
+  return exit_code;
+}
+
+void say_hello(const server::Options& options) {
+  base::log(Severity::info, LogComponent::control, 4615611, "Palimpsest starting",
+            Attributes()
+                .add("pid", static_cast<int64_t>(::getpid()))
+                .add("port", options.port)
+                .add("dbPath", options.dbpath)
+                .add("architecture", "64-bit")
+                .add("version", server::palimpsest_version()));
+  base::log_startup_warning(
+      22120, "Access control is not enabled for the database. Read and write access to data and configuration is unrestricted");
+  for (const auto& address : options.bind_ip) {
+    if (address == "localhost" || address.starts_with("127.") || address == "::1" || address.starts_with("/")) continue;
+    base::log_startup_warning(22178,
+                              "This server is bound to a remote interface and access control is off: anyone who can connect can "
+                              "read and write everything",
+                              Attributes().add("address", address));
+  }
+}
+
+// From an open data directory to a closed one.
+int run(const server::Options& options, server::ProcessSignals& signals) {
+  server::Assembly assembly(options, {.end = [&signals](int exit_code) { signals.request_end(exit_code); },
+                                      .restart = [&signals](const std::string& why) { signals.request_restart(why); }});
+  server::wire::Listener listener(assembly.services(), assembly.dispatcher());
+  try {
+    listener.start();
+  } catch (const std::system_error& error) {
+    return fail(net_error, 20568, "Error setting up listener", error.what());
+  }
+  server::tell_parent_started();
+  const int exit_code = signals.wait_for_end();
+  assembly.hand_over();
+  base::log(Severity::info, LogComponent::network, 20562, "Shutdown: going to close listening sockets");
+  listener.stop();
+  return exit_code;
+}
+
+struct Ending {
+  int exit_code = clean;
+  bool restarts = false;
+};
+
+Ending serve(const server::Options& options) {
+  base::LogContext context("initandlisten");
+  say_hello(options);
+  server::ProcessSignals signals;
+  try {
+    server::DataDirectoryLock lock(options.dbpath);
+    server::PidFile pid_file(options.pid_file);
+    const int exit_code = run(options, signals);
+    base::log(Severity::info, LogComponent::control, 20565, "Now exiting");
+    if (!signals.restart_wanted())
+      base::log(Severity::info, LogComponent::control, 23138, "Shutting down", Attributes().add("exitCode", exit_code));
+    return {exit_code, signals.restart_wanted()};
+  } catch (const base::OperationError& error) {
+    if (error.code() == base::ErrorCode::bad_value)
+      return {fail(bad_options, 20574, "Error during global initialization", error.what())};
+    const bool upgrade = error.code() == base::ErrorCode::unsupported_format;
+    return {fail(upgrade ? need_upgrade : cannot_start, 20557, "DBException in initAndListen, terminating", error.what())};
+  } catch (const std::exception& error) {
+    return {fail(cannot_start, 20557, "DBException in initAndListen, terminating", error.what())};
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  server::Options options;
+  try {
+    options = server::parse_options({argv, argv + argc});
+  } catch (const server::OptionsError& error) {
+    std::cerr << error.what() << "\n";
+    return bad_options;
+  }
+  switch (options.action) {
+    case server::Options::Action::help: std::cout << server::help_text(); return clean;
+    case server::Options::Action::version: std::cout << server::version_text(); return clean;
+    case server::Options::Action::shutdown: return server::shut_down_other(options.dbpath);
+    case server::Options::Action::serve: break;
+  }
+  // What started anew is in the background already, and its log goes on.
+  const bool restarted = server::is_restarted();
+  if (options.fork && !restarted) server::fork_into_background();
+  if (restarted) options.log_append = true;
+  server::prepare_process();
+  if (const std::string problem = server::open_logging(options); !problem.empty()) {
+    std::cerr << "Failed to open log file: " << problem << "\n";
+    return cannot_start;
+  }
+  const Ending ending = serve(options);
+  if (!ending.restarts) return ending.exit_code;
+  const std::string problem = server::restart_in_place(argv);
+  return problem.empty() ? clean : fail(cannot_start, 7100031, "Can't start anew in place, terminating", problem);
+}

@@ -1,0 +1,257 @@
+#include "server/assembly/replica_set_part.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/log.h"
+#include "replication/applier.h"
+#include "replication/local_document.h"
+#include "replication/replica_set.h"
+#include "replication/session_store.h"
+#include "server/assembly/own_address.h"
+#include "server/commands/replication/handshake.h"
+#include "server/core/default_concerns.h"
+#include "server/core/operation.h"
+#include "server/core/options.h"
+#include "server/core/parameters.h"
+#include "server/core/services.h"
+#include "server/core/status_sections.h"
+#include "server/core/topology.h"
+#include "server/peers/backup_host.h"
+#include "server/peers/initial_sync.h"
+#include "server/peers/members.h"
+#include "server/peers/peer_client.h"
+#include "server/peers/quorum_check.h"
+#include "server/write/output.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/names.h"
+#include "storage/upkeep/replace_directory.h"
+
+namespace server {
+
+using base::Attributes;
+using base::LogComponent;
+using base::Severity;
+
+namespace {
+
+constexpr int64_t hand_over_ms = 5000;
+constexpr auto heartbeat_look = std::chrono::milliseconds(10);
+constexpr int64_t source_call_ms = 60'000;  // it may take a checkpoint first
+
+// A copy of another member's data has just taken this directory's place: what was promised in elections stays this member's, and
+// what the other keeps for itself goes.
+void settle_copy(const Options& options, storage::Engine& engine) {
+  const auto origin = peers::copy_origin(options.dbpath);
+  if (!origin) return;
+  replication::consensus::TableLogDisk disk(engine);
+  replication::consensus::adopt_copied_log(disk, origin->vote.term, origin->vote.vote);
+  for (const std::string& db : engine.catalog().databases()) {
+    for (const auto& collection : engine.catalog().collections(db)) {
+      const std::string ns = collection->ns();
+      if (storage::is_own(ns) && !collection->read_only() && ns != replication::set_config_ns) engine.catalog().drop(ns);
+    }
+  }
+  storage::forget_copied(options.dbpath);
+  base::log(Severity::info, LogComponent::repl, 21191, "initial sync done", Attributes().add("source", origin->source));
+}
+
+}  // namespace
+
+// In the order of construction; the other way round it ends.
+struct ReplicaSetPart::State {
+  State(const Options& given_options, Services& given_services, storage::Engine& given_engine, replication::Oplog& oplog,
+        replication::LocalCommitter& committer)
+      : options(given_options),
+        services(given_services),
+        engine(given_engine),
+        sessions(engine, oplog),
+        applier(engine, oplog, committer, sessions),
+        backups(engine, services.clock),
+        default_concerns(engine, services.clock),
+        members(member, services.clock),
+        member(engine, oplog, applier, member_options()) {}
+
+  replication::ReplicaSetOptions member_options();
+  void check_alone(const replication::SetConfig& next, replication::LogEnd own);
+  void copy(std::function<std::optional<std::string>()> source, std::function<replication::consensus::HardState()> stop_voting);
+
+  const Options& options;
+  Services& services;
+  storage::Engine& engine;
+  replication::SessionStore sessions;
+  replication::Applier applier;
+  peers::BackupHost backups;
+  DefaultConcerns default_concerns;
+
+  std::mutex sync_mutex;
+  std::unique_ptr<peers::InitialSync> sync;   // while data is copied
+  std::unique_ptr<peers::PeerClient> source;  // it talks to
+  bool ending = false;
+
+  peers::Members members;  // which `member` nudges as long as it lives
+  replication::ReplicaSet member;
+};
+
+replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
+  replication::ReplicaSetOptions out;
+  out.set_name = options.repl_set;
+  out.default_host = own_host(options);
+  out.rollback_directory = options.dbpath + "/rollback";
+  out.is_self = [this](const std::string& host) { return leads_here(host, options); };
+  out.changed = [this] {
+    services.topology.changed();
+    members.nudge();
+  };
+  out.interrupt_writers = [this] { services.operations.kill_writers(base::ErrorCode::interrupted_due_to_state_change); };
+  out.became_primary = [this] {
+    default_concerns.refresh();
+    write::drop_unfinished_output(engine, *services.databases);
+  };
+  out.check_others = [is_self = out.is_self](const replication::SetConfig& config, bool initiating) {
+    peers::check_quorum(config, initiating, is_self);
+  };
+  out.check_alone = [this](const replication::SetConfig& next, replication::LogEnd own) { check_alone(next, own); };
+  out.copy = [this](auto from, auto stop_voting) { copy(std::move(from), std::move(stop_voting)); };
+  out.restart = [this](const std::string& why) { services.restart(why); };
+  return out;
+}
+
+void ReplicaSetPart::State::check_alone(const replication::SetConfig& next, replication::LogEnd own) {
+  const replication::Standing now = member.standing();
+  // As they are now, not two seconds ago.
+  const int64_t asked_ms = services.clock.wall_ms(), until_ms = asked_ms + now.config->heartbeat_timeout_s * 1000;
+  members.nudge();
+  const auto asked_all = [&] {
+    return std::all_of(now.config->members.begin(), now.config->members.end(), [&](const auto& other) {
+      return &other == now.self || members.view(other.host).last_heartbeat_ms > asked_ms;
+    });
+  };
+  while (now.self && !asked_all() && services.clock.wall_ms() < until_ms) std::this_thread::sleep_for(heartbeat_look);
+  const auto refuse_where = [&](auto applies, const char* why) {
+    for (const auto& other : now.config->members) {
+      const peers::MemberView view = members.view(other.host);
+      if (&other == now.self || view.health != peers::MemberView::Health::up || !applies(other, view.said)) continue;
+      throw base::OperationError(base::ErrorCode::new_config_incompatible, "The member " + other.host + why);
+    }
+  };
+  refuse_where([](const auto&, const auto& said) { return said.state == replication::MemberState::primary; },
+               " is primary; reconfigure there");
+  refuse_where(
+      [&](const auto& other, const auto& said) { return !other.arbiter && next.member(other.host) && said.log_end > own; },
+      " has more of the log than this one; force the reconfiguration there");
+}
+
+void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> from,
+                                 std::function<replication::consensus::HardState()> stop_voting) {
+  peers::InitialSyncNeeds needs;
+  // The primary alone is sure to have all that this member may once have acknowledged; `from` knows it where consensus does.
+  needs.source = [this, from]() -> std::optional<std::string> {
+    if (auto leader = from()) return leader;
+    const replication::Standing standing = member.standing();
+    for (const auto& other : standing.config->members) {
+      if (members.view(other.host).said.state == replication::MemberState::primary) return other.host;
+    }
+    return std::nullopt;
+  };
+  needs.stop_voting = [stop_voting] {
+    const replication::consensus::HardState own = stop_voting();
+    return peers::OwnVote{own.term, own.vote};
+  };
+  needs.call = [this](const std::string& host, bson::DocumentView command) {
+    {
+      std::lock_guard lock(sync_mutex);
+      if (ending) throw base::OperationError(base::ErrorCode::shutdown_in_progress, "the server is shutting down");
+      if (!source || source->address() != host) source = std::make_unique<peers::PeerClient>(host);
+    }
+    return source->run("admin", command, source_call_ms);
+  };
+  // A primary that others have left behind may lack what this member has acknowledged since.
+  needs.refuse = [this](bson::DocumentView begun) -> std::string {
+    const int64_t own = member.standing().term, its = begun["term"].to_int64();
+    return its >= own ? "" : "it is in term " + std::to_string(its) + ", this member in " + std::to_string(own);
+  };
+  peers::InitialSyncOptions how;
+  how.dbpath = options.dbpath;
+  how.self = own_host(options);
+  peers::InitialSync* running = nullptr;
+  {
+    std::lock_guard lock(sync_mutex);
+    if (ending) throw base::OperationError(base::ErrorCode::shutdown_in_progress, "the server is shutting down");
+    sync = std::make_unique<peers::InitialSync>(how, std::move(needs), services.clock);
+    running = sync.get();
+  }
+  running->run();
+}
+
+ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, storage::Engine& engine, replication::Oplog& oplog,
+                               replication::LocalCommitter& committer) {
+  settle_copy(options, engine);
+  state_ = std::make_unique<State>(options, services, engine, oplog, committer);
+  State& state = *state_;
+  committer.set_term_source([&member = state.member] { return member.write_term(); });
+  services.replica_set = &state.member;
+  services.session_store = &state.sessions;
+  services.backups = &state.backups;
+  services.default_concerns = &state.default_concerns;
+  services.members = &state.members;
+  services.peer_connection = [&member = state.member](int descriptor, base::Bytes read) {
+    member.adopt_connection(descriptor, std::move(read));
+  };
+  services.status.add(
+      "repl", [&member = state.member](OperationContext&, bson::Builder& out) { append_set(out, "isWritablePrimary", member); });
+  services.status.add("opcountersRepl", [&counts = state.applier.counts()](OperationContext&, bson::Builder& out) {
+    out.append("insert", counts.inserts.get()).append("query", int64_t{0}).append("update", counts.updates.get());
+    out.append("delete", counts.removes.get()).append("getmore", int64_t{0}).append("command", counts.commands.get());
+  });
+  services.status.add(
+      "forwardLog", [&forward = state.applier.forward()](OperationContext&, bson::Builder& out) { forward.append_status(out); });
+  services.parameters.add_boolean("dedupForwardLog", state.applier.forward().enabled);
+  services.append_initial_sync = [&state](bson::Builder& out) {
+    std::lock_guard lock(state.sync_mutex);
+    if (!state.sync) return;
+    auto status = out.object("initialSyncStatus");
+    state.sync->append_status(status);
+  };
+}
+
+void ReplicaSetPart::start() {
+  state_->member.start();
+  state_->members.start();
+}
+
+void ReplicaSetPart::stop() {
+  state_->members.stop();
+  std::lock_guard lock(state_->sync_mutex);
+  state_->ending = true;
+  if (state_->sync) state_->sync->interrupt();
+  if (state_->source) state_->source->interrupt();
+}
+
+void ReplicaSetPart::keep_house() {
+  state_->backups.expire();
+  state_->default_concerns.refresh();
+}
+
+void ReplicaSetPart::hand_over() {
+  if (!state_->member.writable()) return;
+  size_t with_data = 0;
+  const replication::Standing standing = state_->member.standing();
+  for (const auto& member : standing.config->members) with_data += !member.arbiter;
+  if (with_data < 2) return;
+  try {
+    state_->member.step_down({.catch_up_ms = hand_over_ms});
+  } catch (const base::OperationError& error) {
+    base::log(Severity::info, LogComponent::repl, 7100040, "No other member could take over before the end",
+              Attributes().add("reason", error.what()));
+  }
+}
+
+ReplicaSetPart::~ReplicaSetPart() {
+  stop();
+}
+
+}  // namespace server

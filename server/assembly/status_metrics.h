@@ -1,0 +1,23 @@
+// The larger sections of serverStatus: locks, transactions and metrics.
+#pragma once
+
+#include <cstdint>
+
+#include "bson/builder.h"
+#include "server/core/metrics.h"
+
+namespace server {
+
+struct Services;
+
+// Each appends the section's fields. Thread-safe.
+
+// `begun_us`: when the server started, by the monotonic clock.
+void append_global_lock(const Services& services, int64_t begun_us, bson::Builder& out);
+// How many operations read and write now; mongod has tickets for them, here nothing limits them but threads.
+void append_concurrent(const Services& services, bson::Builder& out);
+void append_locks(const Metrics::Locks& locks, bson::Builder& out);
+void append_transactions(const Metrics::Retries& retries, bson::Builder& out);
+void append_metrics(const Services& services, bson::Builder& out);
+
+}  // namespace server

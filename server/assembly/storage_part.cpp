@@ -1,0 +1,230 @@
+#include "server/assembly/storage_part.h"
+
+#include <filesystem>
+#include <functional>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "replication/committer.h"
+#include "replication/local_document.h"
+#include "replication/oplog.h"
+#include "server/assembly/dedup_parameters.h"
+#include "server/assembly/replica_set_part.h"
+#include "server/assembly/session_care.h"
+#include "server/assembly/status_metrics.h"
+#include "server/core/operation.h"
+#include "server/core/options.h"
+#include "server/core/parameters.h"
+#include "server/core/passes.h"
+#include "server/core/services.h"
+#include "server/core/status_sections.h"
+#include "server/query/cursor_registry.h"
+#include "server/query/plan/implies.h"
+#include "server/write/branch_sweeper.h"
+#include "server/write/output.h"
+#include "server/write/snapshot_keeper.h"
+#include "server/write/ttl_monitor.h"
+#include "storage/background/dedup_service.h"
+#include "storage/engine/engine.h"
+#include "storage/upkeep/replace_directory.h"
+#include "versions/database/databases.h"
+#include "versions/past/past.h"
+
+namespace server {
+
+using base::Attributes;
+using base::LogComponent;
+using base::Severity;
+
+namespace {
+
+constexpr auto housekeeping_interval = std::chrono::seconds(4);
+
+uint64_t oplog_bytes(const Options& options) {
+  return options.oplog_mb > 0 ? static_cast<uint64_t>(options.oplog_mb) << 20 : replication::default_oplog_bytes(options.dbpath);
+}
+
+storage::EngineOptions engine_options(const Options& options) {
+  storage::EngineOptions engine;
+  engine.path = options.dbpath;
+  engine.cache_bytes = options.cache_bytes();
+  engine.block_compressor = options.block_compressor;
+  engine.journal_compressor = options.journal_compressor;
+  engine.checkpoint_seconds = options.checkpoint_s;
+  engine.journal_commit_ms = options.journal_commit_ms;
+  engine.replicated = !options.repl_set.empty();
+  engine.dedup.enabled = options.dedup;
+  engine.dedup.profile = options.dedup_profile;
+  return engine;
+}
+
+void append_oplog(const replication::OplogStats& stats, bson::Builder& out) {
+  const auto timestamp = [](storage::Stamp stamp) {
+    return bson::Timestamp{static_cast<uint32_t>(stamp >> 32), static_cast<uint32_t>(stamp)};
+  };
+  out.append("entries", stats.entries).append("logicalBytes", stats.logical_bytes).append("storedBytes", stats.stored_bytes);
+  out.append("maxBytes", stats.bytes_max).append("earliest", timestamp(stats.first)).append("latest", timestamp(stats.last));
+}
+
+void append_cursors(const query::CursorRegistry::Counts& counts, bson::Builder& out) {
+  out.append("timedOut", counts.timed_out).append("totalOpened", counts.opened);
+  auto open = out.object("open");
+  open.append("noTimeout", counts.no_timeout).append("pinned", counts.pinned).append("total", counts.open);
+}
+
+// What belongs to the server itself is counted apart.
+void append_catalog(const storage::Catalog& catalog, bson::Builder& out) {
+  int32_t collections = 0, capped = 0, internal = 0;
+  for (const std::string& db : catalog.databases()) {
+    const bool own = db == "admin" || db == "config" || db == "local";
+    for (const auto& collection : catalog.collections(db)) {
+      ++(own ? internal : collections);
+      capped += !own && collection->options().capped ? 1 : 0;
+    }
+  }
+  out.append("collections", collections)
+      .append("capped", capped)
+      .append("clustered", 0)
+      .append("timeseries", 0)
+      .append("views", 0);
+  out.append("internalCollections", internal).append("internalViews", 0);
+}
+
+}  // namespace
+
+// In the order of construction; the other way round it ends: first nobody looks
+// after things, then the cursors go, then the log, then the engine.
+struct StoragePart::State {
+  State(const Options& options, Services& given_services)
+      : services(given_services),
+        engine(engine_options(options)),
+        oplog(engine, oplog_bytes(options)),
+        committer(engine, oplog),
+        past(engine),
+        databases(engine, past, &committer) {
+    committer.set_branch_maker(&databases);
+  }
+
+  void add_sections();
+  void add_parameters();
+  void join_set(const Options& options);
+
+  Services& services;
+  storage::Engine engine;
+  replication::Oplog oplog;
+  replication::LocalCommitter committer;
+  versions::past::Past past;
+  versions::Databases databases;
+  std::unique_ptr<ReplicaSetPart> set;  // with --replSet
+  query::CursorRegistry cursors;
+  std::unique_ptr<write::TtlMonitor> ttl;
+  std::unique_ptr<write::BranchSweeper> sweeper;
+  std::unique_ptr<write::SnapshotKeeper> snapshots;
+  std::unique_ptr<Passes> housekeeping;
+  std::unique_ptr<SessionCare> session_care;
+};
+
+void StoragePart::State::add_sections() {
+  StatusSections& sections = services.status;
+  sections.add("storageEngine", [](OperationContext&, bson::Builder& out) {
+    out.append("name", "wiredTiger").append("supportsCommittedReads", true).append("readOnly", false).append("persistent", true);
+  });
+  sections.add("catalogStats", [this](OperationContext&, bson::Builder& out) { append_catalog(engine.catalog(), out); });
+  sections.add("wiredTiger", [this](OperationContext&, bson::Builder& out) {
+    engine.append_stats(out);
+    append_concurrent(services, out);
+  });
+  sections.add("dedup", [this](OperationContext&, bson::Builder& out) { engine.dedup().append_server_status(out); });
+  sections.add("oplog", [this](OperationContext&, bson::Builder& out) { append_oplog(oplog.stats(), out); });
+  sections.add("snapshots", [this](OperationContext&, bson::Builder& out) {
+    const versions::past::Snapshots& snapshots = past.snapshots();
+    out.append("declared", static_cast<int64_t>(snapshots.all().size()))
+        .append("waitToBeSwept", static_cast<int64_t>(snapshots.dropped().size()));
+    out.append("savedContents", static_cast<int64_t>(past.saved()))
+        .append("tableBytes", static_cast<int64_t>(past.tables_bytes()));
+  });
+  sections.add("cursors", [this](OperationContext&, bson::Builder& out) { append_cursors(cursors.counts(), out); });
+}
+
+void StoragePart::State::join_set(const Options& options) {
+  if (options.repl_set.empty()) {
+    if (replication::read_local(engine, "local.system.replset")) {
+      base::log_startup_warning(
+          20547,
+          "Document(s) exist in 'system.replset', but started without --replSet. Database contents may appear inconsistent with "
+          "the "
+          "writes that were visible when this node was running as part of a replica set. Restart with --replSet unless you are "
+          "doing maintenance and no other clients are connected");
+    }
+    return;
+  }
+  set = std::make_unique<ReplicaSetPart>(options, services, engine, oplog, committer);
+}
+
+void StoragePart::State::add_parameters() {
+  services.parameters.add_integer("cursorTimeoutMillis", cursors.timeout_ms, {.min = 1});
+  add_dedup_parameters(services.parameters, engine.dedup());
+}
+
+StoragePart::StoragePart(const Options& options, Services& services) {
+  base::log(Severity::info, LogComponent::storage, 22315, "Opening the data directory",
+            Attributes().add("dbPath", options.dbpath).add("cacheBytes", options.cache_bytes()));
+  storage::place_copy(options.dbpath);
+  state_ = std::make_unique<State>(options, services);
+  State& state = *state_;
+  std::error_code ignored;
+  std::filesystem::remove_all(options.dbpath + "/_tmp", ignored);  // what sorts left behind when the process was killed
+  // A server that was a member goes on in the term it left off in: terms never go back along the log.
+  state.committer.set_term_source([term = std::max<int64_t>(1, state.oplog.newest().optime.term)] { return term; });
+  state.engine.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
+  if (options.repl_set.empty()) write::drop_unfinished_output(state.engine, state.databases);  // a member does so as primary
+  services.engine = &state.engine;
+  services.databases = &state.databases;
+  services.past = &state.past;
+  services.cursors = &state.cursors;
+  services.committer = &state.committer;
+  services.oplog = &state.oplog;
+  services.when_durable = [&state](std::function<void()> done) { state.committer.when_durable(std::move(done)); };
+  services.session_ended = [&state](bson::DocumentView lsid) { state.cursors.kill_session(lsid); };
+  state.add_sections();
+  state.add_parameters();
+  state.join_set(options);
+  state.ttl = std::make_unique<write::TtlMonitor>(services);
+  state.sweeper = std::make_unique<write::BranchSweeper>(services);
+  state.snapshots = std::make_unique<write::SnapshotKeeper>(services);
+  state.session_care = std::make_unique<SessionCare>(services);
+  state.housekeeping = std::make_unique<Passes>(
+      "housekeeping", [] { return housekeeping_interval; },
+      [&state] {
+        state.cursors.expire(state.services.clock.wall_ms());
+        if (state.set) state.set->keep_house();
+      });
+  services.refresh_sessions = [&state] { state.session_care->run_pass(); };
+}
+
+void StoragePart::start() {
+  State& state = *state_;
+  if (state.set) state.set->start();
+  state.session_care->start();
+  state.ttl->start();
+  state.sweeper->start();
+  state.snapshots->start();
+  state.housekeeping->start();
+}
+
+void StoragePart::hand_over() {
+  if (state_->set) state_->set->hand_over();
+}
+
+StoragePart::~StoragePart() {
+  if (!state_) return;
+  state_->session_care.reset();
+  state_->housekeeping.reset();
+  state_->snapshots.reset();
+  state_->sweeper.reset();
+  state_->ttl.reset();
+  state_->cursors.kill_session({});
+  base::log(Severity::info, LogComponent::storage, 22317, "Closing the data directory");
+}
+
+}  // namespace server

@@ -1,0 +1,151 @@
+// collMod: changes of an index that need no rebuilding: hidden, expireAfterSeconds; of how the collection is deduplicated; of
+// commits' trees.
+#include "base/error.h"
+#include "bson/compare.h"
+#include "bson/json.h"
+#include "server/commands/shared/collection_options.h"
+#include "server/core/arguments.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/write/target.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/indexes/index_options.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+std::shared_ptr<const storage::Index> find_index(const storage::Collection& collection, const Arguments& wanted) {
+  const auto name = wanted.string("name");
+  const auto key = wanted.object("keyPattern");
+  if (!name && !key) throw OperationError(ErrorCode::invalid_options, "Must specify either index name or key pattern.");
+  if (name && key) throw OperationError(ErrorCode::invalid_options, "Cannot specify both key pattern and name.");
+  for (const auto& index : collection.indexes()) {
+    if (name ? index->spec().name == *name : bson::compare(index->spec().key, *key) == 0) return index;
+  }
+  throw OperationError(ErrorCode::index_not_found,
+                       "cannot find index " + (name ? std::string(*name) : bson::to_shell(*key)) + " for ns " + collection.ns());
+}
+
+class CollMod : public Command {
+ public:
+  std::string_view name() const override { return "collMod"; }
+  std::string_view help() const override {
+    return "Sets collection options.\nExample: { collMod: 'foo', index: {keyPattern: {a: 1}, expireAfterSeconds: 600} }\n"
+           "Example: { collMod: 'foo', index: {name: 'bar', hidden: true} }\n"
+           "Example: { collMod: 'foo', dedup: {enabled: true, profile: 'archive', key: 'page'} }\n"
+           "Example: { collMod: 'foo', commits: {tree: 'bucketTree', buckets: 1000} }";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"index",
+                                                 "dedup",
+                                                 "commits",
+                                                 "validator",
+                                                 "validationLevel",
+                                                 "validationAction",
+                                                 "viewOn",
+                                                 "pipeline",
+                                                 "expireAfterSeconds",
+                                                 "timeseries",
+                                                 "recordPreImages",
+                                                 "changeStreamPreAndPostImages",
+                                                 "cappedSize",
+                                                 "cappedMax",
+                                                 "dryRun",
+                                                 "prepareUnique",
+                                                 "isTimeseriesNamespace"};
+    return names;
+  }
+  bool writes() const override { return true; }
+  bool takes_collection() const override { return true; }
+  bool stable_api() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    const auto index = arguments.object("index");
+    const std::pair<std::string_view, std::optional<bson::Document>> wanted[] = {{"dedup", parse_dedup_options(arguments)},
+                                                                                 {"commits", parse_commits_options(arguments)}};
+    const FieldNames options = fields().value();
+    for (const auto& field : request.body) {
+      const bool other = field.name != "index" && field.name != "dedup" && field.name != "commits" &&
+                         field.name != request.command && !field.is_nullish();
+      for (std::string_view name : options) {
+        if (!other || field.name != name) continue;
+        throw OperationError(ErrorCode::command_not_supported, "collMod's option '" + std::string(name) + "' is not supported");
+      }
+    }
+    const std::string ns = request.ns();
+    storage::Catalog& catalog = write::engine_of(op).catalog();
+    const auto collection = catalog.find(ns);
+    if (!collection) {
+      write::check_writable(op, ns);
+      throw OperationError(ErrorCode::namespace_not_found, "ns does not exist");
+    }
+    write::check_writable(*collection);
+    if (index) change(catalog, collection, Arguments("collMod.index", *index), reply);
+    for (const auto& [name, value] : wanted) {
+      if (!value) continue;
+      const bson::Document before(collection->options().document);
+      if (name == "commits" && before["capped"].truthy())
+        throw OperationError(ErrorCode::invalid_options, "a capped collection can't have commits");
+      if (before[name].is_object()) reply.append(std::string(name) + "_old", before[name]);
+      reply.append(std::string(name) + "_new", *value);
+      catalog.alter_option(collection, name, *value);
+    }
+  }
+
+ private:
+  static void change(storage::Catalog& catalog, const std::shared_ptr<storage::Collection>& collection, const Arguments& wanted,
+                     bson::Builder& reply) {
+    wanted.only({"name", "keyPattern", "expireAfterSeconds", "hidden", "unique", "prepareUnique"});
+    if (wanted.any("unique").exists() || wanted.any("prepareUnique").exists()) {
+      throw OperationError(ErrorCode::command_not_supported, "converting an index to unique is not supported");
+    }
+    const auto seconds = wanted.integer("expireAfterSeconds");
+    const auto hidden = wanted.loose_boolean("hidden");
+    if (!seconds && !hidden) {
+      throw OperationError(ErrorCode::invalid_options, "no expireAfterSeconds, hidden, unique, or prepareUnique field");
+    }
+    const auto index = find_index(*collection, wanted);
+    if (index->is_id()) {
+      throw OperationError(hidden ? ErrorCode::bad_value : ErrorCode::invalid_options,
+                           hidden ? "can't hide _id index" : "the _id field does not support TTL indexes");
+    }
+    storage::IndexSpec spec = index->spec();
+    if (seconds) set_expiry(spec, *seconds, reply);
+    if (hidden) set_hidden(spec, *hidden, reply);
+    catalog.alter_index(collection, spec);
+  }
+
+  static void set_expiry(storage::IndexSpec& spec, int64_t seconds, bson::Builder& reply) {
+    if (spec.fields.size() != 1) {
+      throw OperationError(ErrorCode::invalid_options,
+                           "TTL indexes are single-field indexes, compound indexes do not support TTL");
+    }
+    if (seconds < 0 || seconds > INT32_MAX) {
+      throw OperationError(ErrorCode::invalid_options,
+                           "TTL index 'expireAfterSeconds' option must be within an acceptable range, "
+                           "try a different value");
+    }
+    if (spec.expire_after_seconds) reply.append("expireAfterSeconds_old", *spec.expire_after_seconds);
+    reply.append("expireAfterSeconds_new", seconds);
+    storage::set_expiry(spec, seconds);
+  }
+
+  static void set_hidden(storage::IndexSpec& spec, bool hidden, bson::Builder& reply) {
+    if (spec.hidden == hidden) return;
+    reply.append("hidden_old", spec.hidden).append("hidden_new", hidden);
+    storage::set_hidden(spec, hidden);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_coll_mod_command() {
+  return std::make_unique<CollMod>();
+}
+
+}  // namespace server

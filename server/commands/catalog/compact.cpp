@@ -1,0 +1,52 @@
+// compact: gives space that a collection's files no longer need back to the file system.
+#include "base/error.h"
+#include "server/commands/shared/storage_sizes.h"
+#include "server/core/arguments.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/core/scale.h"
+#include "server/write/target.h"
+#include "storage/background/dedup_service.h"
+#include "storage/collections/catalog.h"
+#include "storage/contents/store_tables.h"
+#include "storage/engine/engine.h"
+
+namespace server {
+namespace {
+
+class Compact : public Command {
+ public:
+  std::string_view name() const override { return "compact"; }
+  std::string_view help() const override { return "compact collection\n{ compact : <collection_name>, [force:<bool>] }"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"force", "freeSpaceTargetMB"};
+    return names;
+  }
+  bool writes() const override { return true; }
+  bool takes_collection() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const std::string ns = request.ns();
+    storage::Engine& engine = write::engine_of(op);
+    const auto collection = engine.catalog().find(ns);
+    if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
+    write::check_writable(*collection);
+    const int64_t before = sizes_of(engine, *collection).total();
+    engine.dedup().tidy(*collection, [&] { op.check_interrupt(); });
+    for (const auto& index : collection->indexes()) {
+      engine.compact(index->table().name());
+      op.check_interrupt();
+    }
+    engine.trim_files();
+    if (collection->dropped()) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
+    append_count(reply, "bytesFreed", std::max<int64_t>(0, before - sizes_of(engine, *collection).total()));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_compact_command() {
+  return std::make_unique<Compact>();
+}
+
+}  // namespace server

@@ -1,0 +1,172 @@
+// create: a collection with its options.
+#include <array>
+
+#include "base/error.h"
+#include "bson/json.h"
+#include "server/commands/shared/collection_options.h"
+#include "server/core/arguments.h"
+#include "server/core/collation.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/write/capped_copy.h"
+#include "server/write/namespaces.h"
+#include "server/write/target.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/engine_option.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+[[noreturn]] void invalid(const std::string& message) {
+  throw OperationError(ErrorCode::invalid_options, message);
+}
+
+// Kinds of collection that aren't offered; silently making a plain one would be worse than an error.
+void refuse_kinds(const Arguments& arguments) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kinds = {{
+      {"viewOn", "views"},
+      {"timeseries", "time-series collections"},
+      {"clusteredIndex", "clustered collections"},
+      {"encryptedFields", "encrypted collections"},
+      {"validator", "validators"},
+      {"changeStreamPreAndPostImages", "pre- and post-images of changes"},
+      {"expireAfterSeconds", "collections that expire as a whole"},
+      {"indexOptionDefaults", "defaults of index options"},
+  }};
+  for (const auto& [name, kind] : kinds) {
+    const auto value = arguments.any(name);
+    if (!value.exists()) continue;
+    if (value.is_object() && (value.as_document().empty() || value.as_document().find("enabled").type() == bson::Type::boolean)) {
+      if (value.as_document().empty() || !value.as_document().find("enabled").as_bool()) continue;
+    }
+    throw OperationError(ErrorCode::command_not_supported, std::string(kind) + " are not supported");
+  }
+  if (arguments.any("pipeline").exists()) invalid("'pipeline' requires 'viewOn' to also be specified");
+  if (arguments.loose_boolean("autoIndexId") == false) {
+    invalid("The autoIndexId option is not allowed in this version: every collection has an index on _id");
+  }
+}
+
+// mongorestore sends what listIndexes has shown. There is nothing to choose, but another index is not to be had under this name.
+void check_id_index(bson::DocumentView given) {
+  const storage::IndexSpec spec = storage::parse_index_spec(given);
+  const bson::Element first = spec.key.view().first();
+  if (spec.fields.size() == 1 && first.name == "_id" && first.is_number() && first.to_double() == 1) return;
+  throw OperationError(ErrorCode::bad_value,
+                       "The field 'key' for an _id index must be {_id: 1}, but got " + bson::to_shell(spec.key));
+}
+
+int64_t positive(const Arguments& arguments, std::string_view name, int64_t least) {
+  const auto value = arguments.integer(name);
+  if (!value || *value >= least) return value.value_or(0);
+  throw OperationError(51024, "BSON field '" + std::string(name) + "' value must be >= " + std::to_string(least) +
+                                  ", actual value '" + std::to_string(*value) + "'");
+}
+
+storage::CollectionOptions parse_options(const Arguments& arguments) {
+  storage::CollectionOptions options;
+  options.capped = arguments.loose_boolean("capped").value_or(false);
+  const bool has_size = arguments.any("size").exists();
+  const bool has_max = arguments.any("max").exists();
+  if (!options.capped && (has_size || has_max)) {
+    // Tools send {capped: false, size: 0} for a plain one.
+    const bool empty = arguments.integer("size").value_or(0) == 0 && arguments.integer("max").value_or(0) == 0;
+    if (!empty) invalid("the 'capped' field needs to be true when either the 'size' or 'max' fields are present");
+  }
+  bson::Builder shown;
+  if (options.capped) {
+    if (!has_size) invalid("the 'size' field is required when 'capped' is true");
+    const int64_t size = positive(arguments, "size", 1);
+    options.capped_bytes = write::capped_size(size);
+    shown.append("capped", true).append("size", options.capped_bytes);
+    const int64_t records = arguments.integer("max").value_or(0);
+    options.capped_records = std::max<int64_t>(0, records);
+    if (options.capped_records > 0) shown.append("max", options.capped_records);
+  }
+  if (const auto dedup = parse_dedup_options(arguments)) shown.append("dedup", *dedup);
+  if (const auto commits = parse_commits_options(arguments)) {
+    if (options.capped) invalid("a capped collection can't have commits");
+    shown.append("commits", *commits);
+  }
+  options.document = shown.done();
+  return options;
+}
+
+class Create : public Command {
+ public:
+  std::string_view name() const override { return "create"; }
+  std::string_view help() const override {
+    return "explicitly creates a collection or view\n{ create: <ns>, capped: <bool>, size: <bytes>, max: <documents>,\n"
+           "  dedup: { enabled: <bool>, profile: <string>, key: <field that versions of one thing share> },\n"
+           "  commits: { tree: 'posTree' | 'patriciaTrie' | 'bucketTree', buckets: <of a bucketTree> } }";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"capped",
+                                                 "autoIndexId",
+                                                 "idIndex",
+                                                 "size",
+                                                 "max",
+                                                 "storageEngine",
+                                                 "validator",
+                                                 "validationLevel",
+                                                 "validationAction",
+                                                 "indexOptionDefaults",
+                                                 "viewOn",
+                                                 "pipeline",
+                                                 "collation",
+                                                 "changeStreamPreAndPostImages",
+                                                 "timeseries",
+                                                 "clusteredIndex",
+                                                 "expireAfterSeconds",
+                                                 "encryptedFields",
+                                                 "temp",
+                                                 "flags",
+                                                 "dedup",
+                                                 "commits"};
+    return names;
+  }
+  bool writes() const override { return true; }
+  bool takes_collection() const override { return true; }
+  bool stable_api() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder&) override {
+    const Arguments arguments(request);
+    refuse_kinds(arguments);
+    check_collation(arguments.any("collation"));
+    if (const auto id_index = arguments.object("idIndex")) check_id_index(*id_index);
+    if (const auto engine = arguments.object("storageEngine")) storage::check_engine_option(*engine);
+    const auto options = parse_options(arguments);
+    const std::string ns = request.ns();
+    write::check_creatable(ns);
+    storage::Catalog& catalog = write::engine_of(op).catalog();
+    try {
+      catalog.create(ns, options);
+    } catch (const OperationError& error) {
+      if (error.code() != ErrorCode::namespace_exists) throw;
+      check_same(catalog, ns, options);
+    }
+  }
+
+ private:
+  // Creating what is there already, with the same options, is fine.
+  static void check_same(storage::Catalog& catalog, const std::string& ns, const storage::CollectionOptions& options) {
+    const auto existing = catalog.open(ns);
+    if (!existing || existing->options().document.bytes() == options.document.bytes()) return;
+    bson::Builder shown;
+    shown.append("uuid", bson::Binary{4, existing->uuid_bytes()}).append_all(existing->options().document);
+    throw OperationError(ErrorCode::namespace_exists,
+                         "namespace " + ns + " already exists, but with different options: " + bson::to_shell(shown.done()));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_create_command() {
+  return std::make_unique<Create>();
+}
+
+}  // namespace server

@@ -1,0 +1,112 @@
+// dropIndexes: one by name or key, several by name, or all but that on _id.
+#include "base/error.h"
+#include "bson/json.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/write/namespaces.h"
+#include "server/write/target.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+constexpr int32_t ambiguous_index_key = 181;
+
+[[noreturn]] void is_id_index() {
+  throw OperationError(ErrorCode::invalid_options, "cannot drop _id index");
+}
+
+std::string by_name(const storage::Collection& collection, std::string_view name) {
+  const auto index = collection.index(name);
+  if (!index) throw OperationError(ErrorCode::index_not_found, "index not found with name [" + std::string(name) + "]");
+  if (index->is_id()) is_id_index();
+  return std::string(name);
+}
+
+std::string by_key(const storage::Collection& collection, bson::DocumentView key) {
+  std::string found;
+  for (const auto& index : collection.indexes()) {
+    // 1 and 1.0 are one key, but the fields' order counts.
+    if (bson::to_shell(index->spec().key) != bson::to_shell(key) && index->spec().key.bytes() != key.bytes()) continue;
+    if (index->is_id()) is_id_index();
+    if (!found.empty()) {
+      throw OperationError(ambiguous_index_key,
+                           "more than one index found for key: " + bson::to_shell(key) + ", identify by name instead.");
+    }
+    found = index->spec().name;
+  }
+  if (found.empty()) throw OperationError(ErrorCode::index_not_found, "can't find index with key: " + bson::to_shell(key));
+  return found;
+}
+
+std::vector<std::string> names_of(const storage::Collection& collection, const bson::ValueView& wanted) {
+  std::vector<std::string> names;
+  if (wanted.is_string() && wanted.as_string() == "*") {
+    for (const auto& index : collection.indexes()) {
+      if (!index->is_id()) names.push_back(index->spec().name);
+    }
+  } else if (wanted.is_string()) {
+    names.push_back(by_name(collection, wanted.as_string()));
+  } else if (wanted.is_object()) {
+    names.push_back(by_key(collection, wanted.as_document()));
+  } else {
+    for (const auto& name : wanted.as_document()) {
+      if (!name.is_string()) {
+        throw OperationError(ErrorCode::type_mismatch, "BSON field 'dropIndexes.index." + std::string(name.name) +
+                                                           "' is the wrong type '" + std::string(bson::type_name(name.type())) +
+                                                           "', expected type 'string'");
+      }
+      names.push_back(by_name(collection, name.as_string()));
+    }
+  }
+  return names;
+}
+
+class DropIndexes : public Command {
+ public:
+  std::string_view name() const override { return "dropIndexes"; }
+  std::vector<std::string_view> aliases() const override { return {"deleteIndexes"}; }
+  std::string_view help() const override { return "drop indexes for a collection"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"index", "isTimeseriesNamespace"};
+    return names;
+  }
+  bool writes() const override { return true; }
+  bool takes_collection() const override { return true; }
+  bool stable_api() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const bson::Element wanted = request.body.find("index");
+    if (wanted.is_nullish()) throw OperationError(40414, "BSON field 'dropIndexes.index' is missing but a required field");
+    if (!wanted.is_string() && !wanted.is_object() && !wanted.is_array()) {
+      throw OperationError(ErrorCode::type_mismatch, "BSON field 'dropIndexes.index' is the wrong type '" +
+                                                         std::string(bson::type_name(wanted.type())) +
+                                                         "', expected types '[array, string, object']");
+    }
+    const std::string ns = request.ns();
+    write::check_writable(ns);
+    storage::Catalog& catalog = write::engine_of(op).catalog();
+    const auto collection = catalog.find(ns);
+    if (!collection) {
+      write::check_writable(op, ns);
+      throw OperationError(ErrorCode::namespace_not_found, "ns not found " + ns);
+    }
+    write::check_writable(*collection);
+    const auto before = static_cast<int32_t>(collection->indexes().size());
+    for (const auto& name : names_of(*collection, wanted)) catalog.drop_index(collection, name);
+    reply.append("nIndexesWas", before);
+    if (wanted.is_string() && wanted.as_string() == "*") reply.append("msg", "non-_id indexes dropped for collection");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_drop_indexes_command() {
+  return std::make_unique<DropIndexes>();
+}
+
+}  // namespace server

@@ -1,0 +1,10 @@
+// dropSearchIndex: there is no search engine beside this server, so it is refused (search_index.h).
+#include "server/commands/catalog/search_index.h"
+
+namespace server {
+
+std::unique_ptr<Command> make_drop_search_index_command() {
+  return std::make_unique<NamedSearchIndex>("dropSearchIndex", "removes a search index; only with Atlas");
+}
+
+}  // namespace server

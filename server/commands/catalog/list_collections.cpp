@@ -1,0 +1,64 @@
+// listCollections: the collections of a database, through a cursor.
+#include "server/commands/shared/list_cursor.h"
+#include "server/core/arguments.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/query/matcher.h"
+#include "server/write/target.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+
+namespace server {
+namespace {
+
+bson::Document describe(const storage::Collection& collection, std::string_view name, bool name_only) {
+  bson::Builder out;
+  out.append("name", name).append("type", "collection");
+  if (!name_only) {
+    out.append("options", collection.options().document);
+    {
+      auto info = out.object("info");
+      info.append("readOnly", false).append("uuid", bson::Binary{4, collection.uuid_bytes()});
+    }
+    if (const auto id_index = collection.index("_id_")) out.append("idIndex", id_index->spec().document);
+  }
+  return out.done();
+}
+
+class ListCollections : public Command {
+ public:
+  std::string_view name() const override { return "listCollections"; }
+  std::string_view help() const override { return "list collections for this db"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"cursor", "filter", "nameOnly", "authorizedCollections", "includePendingDrops"};
+    return names;
+  }
+  bool stable_api() const override { return true; }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    const bool name_only = arguments.loose_boolean("nameOnly").value_or(false);
+    arguments.loose_boolean("authorizedCollections");
+    const auto filter = arguments.object("filter").value_or(bson::DocumentView());
+    const auto matcher = query::Matcher::parse(filter, query::parse_context(op));
+    std::vector<bson::Document> documents;
+    for (const auto& collection : write::engine_of(op).catalog().found(request.db)) {
+      const std::string ns = collection->ns();
+      if (collection->dropped() || !ns.starts_with(request.db + ".")) continue;
+      const std::string_view name = std::string_view(ns).substr(request.db.size() + 1);
+      bson::Document whole = describe(*collection, name, false);
+      if (!matcher->matches(whole)) continue;
+      documents.push_back(name_only ? describe(*collection, name, true) : std::move(whole));
+    }
+    reply_list(op, request, request.db + ".$cmd.listCollections", std::move(documents), reply);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_list_collections_command() {
+  return std::make_unique<ListCollections>();
+}
+
+}  // namespace server

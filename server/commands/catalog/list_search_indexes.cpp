@@ -1,0 +1,10 @@
+// listSearchIndexes: there is no search engine beside this server, so it is refused (search_index.h).
+#include "server/commands/catalog/search_index.h"
+
+namespace server {
+
+std::unique_ptr<Command> make_list_search_indexes_command() {
+  return std::make_unique<NamedSearchIndex>("listSearchIndexes", "lists search indexes; only with Atlas");
+}
+
+}  // namespace server

@@ -1,0 +1,171 @@
+#include "server/commands/crud/explainable.h"
+#include "server/core/arguments.h"
+#include "server/core/collation.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/query/cursor_registry.h"
+#include "server/query/expressions/now.h"
+#include "server/query/stages/pipeline.h"
+#include "server/query/stages/support.h"
+#include "server/write/output.h"
+
+namespace server {
+namespace {
+
+using bson::Element;
+using bson::Value;
+
+// A running pipeline behind a cursor.
+class PipelineSource final : public query::CursorSource {
+ public:
+  PipelineSource(std::unique_ptr<query::PipelineContext> context, std::unique_ptr<query::Pipeline> pipeline)
+      : context_(std::move(context)), pipeline_(std::move(pipeline)), stage_(pipeline_->start()) {}
+
+  void begin(OperationContext& op) override {
+    context_->op = &op;
+    stage_->begin(op);
+  }
+  void end() override { stage_->end(); }
+  bool next() override { return stage_->next(); }
+  bson::DocumentView document() override { return stage_->document(); }
+
+ private:
+  std::unique_ptr<query::PipelineContext> context_;
+  std::unique_ptr<query::Pipeline> pipeline_;
+  query::StagePtr stage_;
+};
+
+constexpr std::string_view known_fields[] = {"pipeline",  "cursor", "explain", "allowDiskUse", "bypassDocumentValidation",
+                                             "collation", "hint",   "let"};
+
+class Aggregate final : public Command, public Explainable {
+ public:
+  std::string_view name() const override { return "aggregate"; }
+  std::string_view help() const override { return "Runs an aggregation pipeline over a collection."; }
+  std::optional<FieldNames> fields() const override { return known_fields; }
+  OpKind kind() const override { return OpKind::command; }
+  bool may_take_collection() const override { return true; }
+  bool takes_read_concern() const override { return true; }
+  bool takes_snapshot() const override { return true; }
+  bool takes_write_concern() const override { return true; }
+  bool stable_api() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    const bson::DocumentView stages = arguments.required_array("pipeline");
+    auto context = make_context(op, request, arguments);
+    auto pipeline = std::make_unique<query::Pipeline>(stages, *context);
+    check_source(*pipeline, *context);
+    if (arguments.boolean("explain").value_or(false)) {
+      show(*pipeline, query::Verbosity::query_planner, reply);
+      return append_explained(op, request, reply);
+    }
+
+    const std::string ns = request.db + "." + (context->collection.empty() ? "$cmd.aggregate" : context->collection);
+    const auto cursor_options = arguments.object("cursor");
+    if (!cursor_options) {
+      throw base::OperationError(base::ErrorCode::failed_to_parse,
+                                 "The 'cursor' option is required, except for aggregate with the explain argument");
+    }
+    const Arguments cursor_arguments("aggregate.cursor", *cursor_options);
+    cursor_arguments.only({"batchSize"});
+    const int64_t batch = cursor_arguments.unsigned_integer("batchSize").value_or(101);
+
+    if (!pipeline->empty() && pipeline->specs().back()->writes()) {
+      if (op.read_concern.level == "linearizable") {
+        throw base::OperationError(
+            base::ErrorCode::invalid_options,
+            std::string(pipeline->specs().back()->name()) + " cannot be used with a 'linearizable' read concern level");
+      }
+      // At once, whatever the batch size: a client need not come back for what it wants written.
+      PipelineSource(std::move(context), std::move(pipeline)).next();
+      auto nothing = reply.object("cursor");
+      nothing.array("firstBatch");
+      nothing.append("id", int64_t{0}).append("ns", ns);
+      return;
+    }
+
+    auto cursor = std::make_unique<query::Cursor>();
+    cursor->ns = ns;
+    cursor->command = bson::Document(request.body);
+    if (op.lsid.is_object()) cursor->lsid = bson::Document(op.lsid.as_document());
+    cursor->source = std::make_unique<PipelineSource>(std::move(context), std::move(pipeline));
+    cursor->plan_summary = op.plan_summary();
+    query::reply_first_batch(op, *op.services().cursors, std::move(cursor), batch, false, reply);
+  }
+
+  void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    auto context = make_context(op, request, arguments);
+    const query::Pipeline pipeline(arguments.required_array("pipeline"), *context);
+    check_source(pipeline, *context);
+    show(pipeline, verbosity, reply);
+  }
+
+ private:
+  static void show(const query::Pipeline& pipeline, query::Verbosity verbosity, bson::Builder& reply) {
+    reply.append("explainVersion", "1");
+    pipeline.explain(verbosity, reply);
+  }
+
+  static Value hint_of(const Arguments& arguments) {
+    Value hint(arguments.any("hint"));
+    if (hint.exists() && hint.type() != bson::Type::string && hint.type() != bson::Type::object) {
+      throw base::OperationError(base::ErrorCode::failed_to_parse, "Hint must be a string or an object");
+    }
+    return hint;
+  }
+
+  static std::unique_ptr<query::PipelineContext> make_context(OperationContext& op, const Request& request,
+                                                              const Arguments& arguments) {
+    auto context = std::make_unique<query::PipelineContext>(query::command_time_ms(op));
+    context->op = &op;
+    context->db = request.db;
+    context->make_sink = write::make_sink;
+    context->hint = hint_of(arguments);
+    context->allow_disk_use = arguments.boolean("allowDiskUse").value_or(true);
+    const Element target = request.body.first();
+    if (target.is_string()) {
+      context->collection = request.collection();
+    } else if (!target.is_number() || target.to_double() != 1) {
+      throw base::OperationError(base::ErrorCode::failed_to_parse,
+                                 "Invalid command format: the 'aggregate' field must specify a collection name or 1");
+    }
+    check_collation(arguments.any("collation"));
+    if (const auto let = arguments.object("let")) {
+      bson::Builder values;
+      for (const Element& variable : *let) {
+        const query::ExpressionPtr expression = query::parse_expression(variable, context->scope);
+        query::Frame frame{{}, std::vector<Value>(static_cast<size_t>(context->scope.slots()))};
+        const Value value = expression->evaluate(frame);
+        values.append(variable.name, value.exists() ? value : Value::null());
+      }
+      context->define(values.done());
+    }
+    return context;
+  }
+
+  static void check_source(const query::Pipeline& pipeline, const query::PipelineContext& context) {
+    const std::string_view source =
+        !pipeline.empty() && pipeline.specs()[0]->is_source() ? pipeline.specs()[0]->name() : std::string_view();
+    const bool own_source = source == "$documents" || source == "$listLocalSessions" || source == "$currentOp";
+    if (context.collection.empty() && !own_source) {
+      const std::string first = pipeline.empty() ? "" : std::string(pipeline.specs()[0]->name());
+      throw base::OperationError(base::ErrorCode::invalid_namespace,
+                                 "{aggregate: 1} is not valid for '" + first + "'; a collection is required.");
+    }
+    if (!context.collection.empty() && own_source) {
+      throw base::OperationError(base::ErrorCode::invalid_namespace,
+                                 "'" + std::string(source) + "' can only be run with {aggregate: 1}");
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_aggregate_command() {
+  return std::make_unique<Aggregate>();
+}
+
+}  // namespace server

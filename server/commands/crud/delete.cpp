@@ -1,0 +1,96 @@
+// delete: documents that match go.
+#include "base/error.h"
+#include "server/commands/crud/write_command.h"
+#include "server/commands/shared/collection_options.h"
+#include "server/core/arguments.h"
+#include "server/core/collation.h"
+#include "server/core/operation.h"
+#include "server/dispatch/statement.h"
+#include "server/query/find_request.h"
+#include "server/write/retry.h"
+#include "server/write/statements.h"
+#include "server/write/write_errors.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+write::Selection parse_statement(bson::DocumentView document, bson::DocumentView let) {
+  const Arguments arguments("delete.deletes", document);
+  arguments.only({"q", "limit", "hint", "collation", "sampleId"});
+  write::Selection selection;
+  selection.filter = arguments.required_object("q");
+  const bson::Element limit = arguments.any("limit");
+  if (!limit.exists()) throw OperationError(40414, "BSON field 'delete.deletes.limit' is missing but a required field");
+  if (!limit.is_number() || (limit.to_double() != 0 && limit.to_double() != 1)) {
+    throw OperationError(ErrorCode::failed_to_parse,
+                         "The limit field in delete objects must be 0 or 1. Got " +
+                             (limit.is_number() ? std::to_string(limit.to_int64()) : std::string(bson::type_name(limit.type()))));
+  }
+  selection.all = limit.to_double() == 0;
+  selection.hint = arguments.any("hint");
+  selection.let = let;
+  check_collation(arguments.any("collation"));
+  return selection;
+}
+
+class Delete : public Command {
+ public:
+  std::string_view name() const override { return "delete"; }
+  std::string_view help() const override { return "delete documents"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {
+        "deletes", "ordered", "let", "stmtIds", "collectionUUID", "runtimeConstants", "bypassDocumentValidation"};
+    return names;
+  }
+  bool writes() const override { return true; }
+  bool takes_collection() const override { return true; }
+  OpKind kind() const override { return OpKind::remove; }
+  bool stable_api() const override { return true; }
+  bool retryable() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    const bool ordered = arguments.boolean("ordered").value_or(true);
+    const bson::Document let = query::constant_let(op, arguments.object("let").value_or(bson::DocumentView()));
+    const std::vector<bson::DocumentView> given = statements_of(request, "deletes");
+    std::vector<write::Selection> statements;
+    for (const auto& document : given) statements.push_back(parse_statement(document, let));
+
+    const std::string ns = write_namespace(op, request);
+    for (const auto& statement : statements) write::check_single(op, statement.all, "limit=0");
+    if (op.retry) op.retry->read_ids(request.body, statements.size());
+    int64_t deleted = 0;
+    write::WriteErrors errors;
+    for (size_t i = 0; i < statements.size(); ++i) {
+      op.check_interrupt();
+      Statement statement(op, ns, given[i]);
+      try {
+        if (op.retry) op.retry->at(i);
+        if (op.retry && op.retry->executed()) {
+          ++deleted;
+          continue;
+        }
+        deleted += write::run_delete(op, ns, statements[i]).deleted;
+      } catch (const OperationError& error) {
+        statement.failed(error);
+        op.check_interrupt();
+        errors.add(i, error);
+        if (ordered) break;
+      }
+    }
+    reply.append("n", static_cast<int32_t>(deleted));
+    errors.append(reply);
+    if (op.retry) op.retry->append_retried(reply);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_delete_command() {
+  return std::make_unique<Delete>();
+}
+
+}  // namespace server

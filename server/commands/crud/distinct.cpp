@@ -1,0 +1,127 @@
+// distinct: the different values of a field among the documents that match.
+#include <set>
+
+#include "base/error.h"
+#include "bson/compare.h"
+#include "replication/optime.h"
+#include "server/commands/crud/explainable.h"
+#include "server/commands/shared/collection_options.h"
+#include "server/core/arguments.h"
+#include "server/core/collation.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/query/field_path.h"
+#include "server/query/find_request.h"
+#include "server/query/match/path.h"
+#include "server/query/plan_notes.h"
+#include "server/query/reader.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/transaction.h"
+
+namespace server {
+namespace {
+
+struct DistinctRequest {
+  std::string key;
+  query::Query query;
+};
+
+DistinctRequest parse_distinct(const Request& request) {
+  const Arguments arguments("distinct", request.body);
+  DistinctRequest distinct;
+  distinct.key = arguments.required_string("key");
+  if (distinct.key.find('\0') != std::string::npos) {
+    throw base::OperationError(31032, "Key field cannot contain an embedded null byte");
+  }
+  query::check_field_path(distinct.key);
+  distinct.query.ns = request.ns();
+  distinct.query.filter = bson::Document(arguments.object("query").value_or(bson::DocumentView()));
+  distinct.query.hint = query::checked_hint(arguments.any("hint"));
+  check_collation(arguments.any("collation"));
+  distinct.query.distinct = distinct.key;
+  bson::Builder projection;  // what is read of a document, where an index has it
+  if (distinct.key != "_id") projection.append("_id", 0);
+  distinct.query.projection = projection.append(distinct.key, 1).done();
+  return distinct;
+}
+
+// Values in the order in which they were met first, each once.
+class Values {
+ public:
+  explicit Values(std::string_view key) : path_(key) {}
+
+  void add_from(bson::DocumentView document) {
+    path_.walk(document, query::match::LeafArray::whole, [&](const bson::ValueView& value, std::string_view) {
+      if (!value.is_array()) {
+        add(value);
+      } else {
+        for (const bson::Element& element : value.as_document()) add(element);
+      }
+      return false;
+    });
+  }
+
+  void append(bson::Builder& reply) const {
+    auto array = reply.array("values");
+    for (const bson::Value* value : in_order_) array.append(*value);
+  }
+
+ private:
+  void add(const bson::ValueView& value) {
+    if (!value.exists() || seen_.contains(value)) return;
+    bytes_ += value.bytes().size() + 16;
+    if (bytes_ > bson::document_bytes_max) throw base::OperationError(17217, "distinct too big, 16mb cap");
+    in_order_.push_back(&*seen_.insert(bson::Value(value)).first);
+  }
+
+  const query::match::Path path_;
+  std::set<bson::Value, bson::ValueLess> seen_;
+  std::vector<const bson::Value*> in_order_;
+  size_t bytes_ = 0;
+};
+
+class Distinct : public Command, public Explainable {
+ public:
+  std::string_view name() const override { return "distinct"; }
+  std::string_view help() const override { return "{ distinct : 'collection name' , key : 'a.b' , query : {} }"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"key", "query", "collation", "hint", "queryOptions", "collectionUUID"};
+    return names;
+  }
+  bool takes_collection() const override { return true; }
+  bool takes_read_concern() const override { return true; }
+  bool takes_snapshot() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const DistinctRequest distinct = parse_distinct(request);
+    check_collection_uuid(op, request.body.find("collectionUUID"), distinct.query.ns);
+    query::Reader reader(op, query::open_collection(op, distinct.query.ns), distinct.query.ns, distinct.query);
+    query::note_plan(op, reader.executor());
+    Values values(distinct.key);
+    while (reader.next()) values.add_from(reader.document());
+    const query::ExecutionStats stats = reader.executor().stats();
+    op.counts.keys_examined = stats.keys_examined;
+    op.counts.docs_examined = stats.docs_examined;
+    query::note_execution(op, reader.executor());
+    values.append(reply);
+    if (op.moment) reply.append("atClusterTime", replication::timestamp_of(op.moment->stamp));
+  }
+
+  void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
+    DistinctRequest distinct = parse_distinct(request);
+    distinct.query.keep_trials = true;
+    query::Reader reader(op, op.services().engine->catalog().open(distinct.query.ns), distinct.query.ns, distinct.query);
+    while (verbosity != query::Verbosity::query_planner && reader.next()) (void)reader.document();  // decoding is counted
+    reply.append("explainVersion", "1");
+    reader.executor().explain(reply, verbosity);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_distinct_command() {
+  return std::make_unique<Distinct>();
+}
+
+}  // namespace server

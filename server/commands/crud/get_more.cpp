@@ -1,0 +1,164 @@
+// getMore: the next batch of a cursor.
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "replication/optime.h"
+#include "server/core/arguments.h"
+#include "server/core/command.h"
+#include "server/core/fail_points.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/dispatch/fail_command.h"
+#include "server/dispatch/set_rules.h"
+#include "server/query/cursor_registry.h"
+#include "storage/engine/transaction.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+using std::chrono::milliseconds;
+
+constexpr milliseconds await_default{1000};
+constexpr milliseconds await_step_max{20};
+
+// What the collection's name in the request says; the cursor must be of it.
+std::string requested_namespace(const Request& request) {
+  const auto collection = Arguments("getMore", request.body).required_string("collection");
+  if (collection.empty()) {
+    throw OperationError(ErrorCode::invalid_namespace, "Collection names cannot be empty");
+  }
+  return request.db + "." + std::string(collection);
+}
+
+int64_t requested_id(const Request& request) {
+  const bson::Element id = request.body.first();
+  if (id.type() != bson::Type::int64) {
+    throw OperationError(ErrorCode::type_mismatch, "BSON field 'getMore.getMore' is the wrong type '" +
+                                                       std::string(bson::type_name(id.type())) + "', expected type 'long'");
+  }
+  return id.as_int64();
+}
+
+// A cursor out of the registry: back when its batch is done, gone when that failed.
+class CheckedOut {
+ public:
+  CheckedOut(query::CursorRegistry& registry, std::unique_ptr<query::Cursor> cursor)
+      : registry_(registry), cursor_(std::move(cursor)), id_(cursor_->id) {}
+  ~CheckedOut() {
+    if (!cursor_) return;
+    cursor_.reset();
+    registry_.finish(id_);
+  }
+  query::Cursor& operator*() { return *cursor_; }
+  query::Cursor* operator->() { return cursor_.get(); }
+  bool check_in(int64_t now_ms) { return registry_.check_in(std::move(cursor_), now_ms); }
+
+ private:
+  query::CursorRegistry& registry_;
+  std::unique_ptr<query::Cursor> cursor_;
+  const int64_t id_;
+};
+
+class GetMore : public Command {
+ public:
+  std::string_view name() const override { return "getMore"; }
+  std::string_view help() const override { return "retrieve more results from an existing cursor"; }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"collection", "batchSize", "term", "lastKnownCommittedOpTime"};
+    return names;
+  }
+  OpKind kind() const override { return OpKind::get_more; }
+  bool stable_api() const override { return true; }
+  // Drivers name it with every command of a snapshot session; the cursor has its own.
+  bool takes_snapshot() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    query::CursorRegistry& registry = *op.services().cursors;
+    const int64_t id = requested_id(request);
+    const std::string ns = requested_namespace(request);
+    const auto batch_size = Arguments("getMore", request.body).unsigned_integer("batchSize");
+    CheckedOut cursor(registry, registry.check_out(id, ns, op));
+    const bool awaits = cursor->tailable && cursor->await_data;
+    const auto patience = request.body.find("maxTimeMS");
+    if (patience.is_number() && !awaits) {
+      cursor.check_in(op.services().clock.wall_ms());
+      throw OperationError(ErrorCode::bad_value, "cannot set maxTimeMS on getMore command for a non-awaitData cursor");
+    }
+    fail_if_asked(op);
+    // What waits for documents has all the time it was given to wait, and needs no other limit.
+    if (!awaits && cursor->time_left) op.set_deadline(std::chrono::steady_clock::now() + *cursor->time_left);
+    op.set_plan_summary(cursor->plan_summary);
+    if (op.explain_wanted) op.originating = cursor->command;
+
+    auto out = reply.object("cursor");
+    bool more = false;
+    {
+      auto batch = out.array("nextBatch");
+      op.moment = cursor->moment;
+      if (cursor->agreed_only) op.read_concern.level = "majority";
+      begin_read(op);
+      cursor->source->begin(op);
+      // 0 means no limit here, other than with find.
+      const int64_t documents_max = batch_size.value_or(0) > 0 ? *batch_size : -1;
+      more = query::fill_batch(*cursor, documents_max, batch);
+      if (awaits) {
+        const milliseconds wait = patience.is_number() ? milliseconds(patience.to_int64()) : await_default;
+        more = await(op, *cursor, documents_max, wait, batch) || more;
+      }
+      query::count_batch(op, *cursor, batch.count());
+      op.counts.cursor_id = id;
+    }
+    if (op.moment) out.append("atClusterTime", replication::timestamp_of(op.moment->stamp));
+    int64_t next_id = 0;
+    if (more || cursor->tailable) {
+      cursor->source->end();
+      cursor->progress = op.progress();
+      if (cursor->time_left && op.deadline()) cursor->time_left = *op.remaining();
+      if (cursor.check_in(op.services().clock.wall_ms())) next_id = id;
+    }
+    out.append("id", next_id).append("ns", ns);
+  }
+
+ private:
+  // The fail point failGetMoreAfterCursorCheckout {errorCode, appName, …}: the cursor goes with the error.
+  static void fail_if_asked(OperationContext& op) {
+    FailPoints& points = op.services().fail_points;
+    if (!points.any()) return;
+    const auto data = points.strike("failGetMoreAfterCursorCheckout", [&](bson::DocumentView each) {
+      return concerns(each, op.client(), op.request(), *op.command());
+    });
+    if (!data) return;
+    const auto code = data->find("errorCode");
+    throw OperationError(
+        code.is_number() ? static_cast<int32_t>(code.to_int64()) : static_cast<int32_t>(ErrorCode::internal_error),
+        "Hit the 'failGetMoreAfterCursorCheckout' failpoint");
+  }
+
+  // Looks again, ever less often, until something has come or time is up.
+  static bool await(OperationContext& op, query::Cursor& cursor, int64_t documents_max, milliseconds patience,
+                    bson::ArrayBuilder& batch) {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    milliseconds step{1};
+    while (batch.count() == 0) {
+      const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+      if (left <= milliseconds(0)) return false;
+      cursor.source->end();
+      op.sleep(std::min(step, left));
+      step = std::min(step * 2, await_step_max);
+      cursor.source->begin(op);
+      query::fill_batch(cursor, documents_max, batch);
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_get_more_command() {
+  return std::make_unique<GetMore>();
+}
+
+}  // namespace server

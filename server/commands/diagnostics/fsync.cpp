@@ -1,0 +1,49 @@
+// fsync and fsyncUnlock: everything to the data files. There is no lock that stops writes.
+#include "base/error.h"
+#include "server/core/arguments.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/write/target.h"
+#include "storage/engine/engine.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+class Fsync : public Command {
+ public:
+  std::string_view name() const override { return "fsync"; }
+  std::string_view help() const override { return "Flush all data to disk."; }
+  bool admin_only() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    if (Arguments(request).loose_boolean("lock").value_or(false)) {
+      throw OperationError(ErrorCode::command_not_supported, "fsync with lock: true is not supported");
+    }
+    write::engine_of(op).checkpoint();
+    reply.append("numFiles", 1);
+  }
+};
+
+class FsyncUnlock : public Command {
+ public:
+  std::string_view name() const override { return "fsyncUnlock"; }
+  bool admin_only() const override { return true; }
+
+  void run(OperationContext&, const Request&, bson::Builder&) override {
+    throw OperationError(ErrorCode::illegal_operation, "fsyncUnlock called when not locked");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_fsync_command() {
+  return std::make_unique<Fsync>();
+}
+std::unique_ptr<Command> make_fsync_unlock_command() {
+  return std::make_unique<FsyncUnlock>();
+}
+
+}  // namespace server

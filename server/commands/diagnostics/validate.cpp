@@ -1,0 +1,197 @@
+// validate: reads a collection through and compares records, checksums and indexes; repairs what it can.
+#include "base/error.h"
+#include "server/core/arguments.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/core/scale.h"
+#include "server/core/services.h"
+#include "server/write/target.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "storage/engine/names.h"
+#include "storage/upkeep/repair.h"
+#include "versions/database/databases.h"
+
+namespace server {
+namespace {
+
+using base::ErrorCode;
+using base::OperationError;
+
+void append_list(bson::Builder& reply, std::string_view name, const std::vector<std::string>& lines) {
+  auto list = reply.array(name);
+  for (const auto& line : lines) list.append(line);
+}
+
+// MongoDB shows the values of extra entries, too. From a key string alone their types can't be told: it is shown itself.
+void append_entries(bson::Builder& reply, std::string_view name,
+                    const std::vector<storage::ValidateReport::IndexEntry>& entries) {
+  auto list = reply.array(name);
+  for (const auto& entry : entries) {
+    auto one = list.object();
+    one.append("indexName", entry.index).append("recordId", static_cast<int64_t>(entry.record));
+    if (!entry.id.empty()) one.append("idKey", entry.id);
+    if (entry.values.empty())
+      one.append("keyString", bson::Binary{0, entry.key});
+    else
+      one.append("indexKey", entry.values);
+  }
+}
+
+constexpr size_t corrupt_records_max = 10'000;
+
+// What the log still has whole: contents that were replaced or deleted but that others are based on, and those of
+// capped collections.
+std::optional<storage::Bytes> copy_in_log(storage::Engine& engine, const storage::Collection& collection,
+                                          storage::Stamp generation) {
+  const auto log = engine.catalog().open("local.oplog.rs");
+  if (!log) return std::nullopt;
+  try {
+    storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+    const auto scan = log->scan(transaction, storage::Direction::forward);
+    scan->seek(static_cast<storage::RecordId>(generation));
+    if (!scan->next() || scan->record() != static_cast<storage::RecordId>(generation)) return std::nullopt;
+    const bson::DocumentView entry = scan->document();
+    const auto uuid = entry["ui"];
+    if (uuid.type() != bson::Type::binary || uuid.as_binary().bytes != collection.uuid_bytes()) return std::nullopt;
+    const auto content = entry["o"];
+    if (!content.is_object()) return std::nullopt;
+    return storage::Bytes(content.as_document().bytes());
+  } catch (const OperationError& damage) {
+    if (damage.code() != ErrorCode::data_corruption_detected) throw;
+    return std::nullopt;  // it only names what is damaged
+  }
+}
+
+void append_repair(const storage::RepairReport& repair, bson::Builder& reply) {
+  append_count(reply, "numRemovedCorruptRecords", repair.removed_records);
+  append_count(reply, "numRemovedExtraIndexEntries", repair.removed_keys);
+  append_count(reply, "numInsertedMissingIndexEntries", repair.inserted_keys);
+  append_count(reply, "numDocumentsMovedToLostAndFound", repair.moved_documents);
+  append_count(reply, "numOutdatedMissingIndexEntry", 0);
+  append_count(reply, "numRestoredContents", repair.restored_contents);
+  append_count(reply, "numCorrectedIndexEntries", repair.corrected_types);
+  append_count(reply, "numCorrectedChainEntries", repair.corrected_chains);
+}
+
+void append_report(const storage::Collection& collection, const storage::ValidateReport& report,
+                   const storage::RepairReport* repair, const std::vector<storage::RecordId>& corrupt, bson::Builder& reply) {
+  reply.append("ns", collection.ns()).append("uuid", bson::Binary{4, collection.uuid_bytes()});
+  append_count(reply, "nInvalidDocuments", report.invalid_documents);
+  reply.append("nNonCompliantDocuments", 0);
+  append_count(reply, "nrecords", report.records);
+  append_count(reply, "nIndexes", static_cast<int64_t>(report.indexes.size()));
+  {
+    auto keys = reply.object("keysPerIndex");
+    for (const auto& index : report.indexes) append_count(keys, index.name, index.keys);
+  }
+  {
+    auto details = reply.object("indexDetails");
+    for (const auto& index : report.indexes) {
+      auto detail = details.object(index.name);
+      detail.append("valid", index.valid);
+    }
+  }
+  const bool repaired = repair && repair->repaired();
+  reply.append("valid", report.valid).append("repaired", repaired);
+  std::vector<std::string> warnings = report.warnings;
+  if (repair) warnings.insert(warnings.end(), repair->warnings.begin(), repair->warnings.end());
+  append_list(reply, "warnings", warnings);
+  append_list(reply, "errors", report.errors);
+  append_entries(reply, "extraIndexEntries", report.extra_entries);
+  append_entries(reply, "missingIndexEntries", report.missing_entries);
+  {
+    auto list = reply.array("corruptRecords");
+    for (const storage::RecordId record : corrupt) list.append(static_cast<int64_t>(record));
+  }
+  if (repaired) append_repair(*repair, reply);
+  if (!report.valid) {
+    reply.append("advice",
+                 "The collection is damaged in the places that `errors` names; restore them from a backup or another member.");
+  }
+}
+
+class Validate : public Command {
+ public:
+  std::string_view name() const override { return "validate"; }
+  std::string_view help() const override {
+    return "Validate contents of a namespace by scanning its data structures for correctness.\nThis is a slow operation.\n"
+           "Add {full: true} to check the files too, {repair: true} to repair what is found, from copies where there are any.\n"
+           "{ validate: \"collection\", full: <bool>, repair: <bool> }";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {
+        "full", "background", "repair", "enforceFastCount", "checkBSONConformance", "metadata", "scandata", "fixMultikey"};
+    return names;
+  }
+  bool takes_collection() const override { return true; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    const bool full = arguments.loose_boolean("full").value_or(false);
+    const bool background = arguments.loose_boolean("background").value_or(false);
+    const bool repair = arguments.loose_boolean("repair").value_or(false);
+    const auto fix_multikey = arguments.loose_boolean("fixMultikey");
+    if (repair && background) {
+      throw OperationError(ErrorCode::invalid_options,
+                           "Running the validate command with both { background: true } and { repair: true } is not supported.");
+    }
+    if (repair && fix_multikey == false) {
+      throw OperationError(
+          ErrorCode::invalid_options,
+          "Running the validate command with both { fixMultikey: false } and { repair: true } is not supported.");
+    }
+    if (fix_multikey.value_or(false) && !repair) {
+      throw OperationError(ErrorCode::command_not_supported, "validate repairs as a whole or not at all: use {repair: true}");
+    }
+    if (background && full) {
+      throw OperationError(ErrorCode::invalid_options,
+                           "Running the validate command with both { background: true } and { full: true } is not supported.");
+    }
+    if (arguments.loose_boolean("metadata").value_or(false)) {
+      throw OperationError(ErrorCode::command_not_supported, "validate scans always: {metadata: true} is not supported");
+    }
+    const bool enforce_count = arguments.loose_boolean("enforceFastCount").value_or(false);
+    if (enforce_count && background) {
+      throw OperationError(
+          ErrorCode::invalid_options,
+          "Running the validate command with both { background: true } and { enforceFastCount: true } is not supported.");
+    }
+    const std::string ns = request.ns();
+    storage::Catalog& catalog = write::engine_of(op).catalog();
+    const auto collection = catalog.find(ns);
+    if (!collection) {
+      throw OperationError(ErrorCode::namespace_not_found, "Collection '" + ns + "' does not exist to validate.");
+    }
+    storage::Engine& engine = write::engine_of(op);
+    const auto interrupted = [&op] { op.check_interrupt(); };
+    if (repair) {
+      const auto copies = [&engine](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
+        return copy_in_log(engine, of, generation);
+      };
+      const auto database = op.services().databases ? op.services().databases->find(storage::database_of(ns)) : nullptr;
+      const auto versions = database ? database->entries_to_repair(collection->id()) : nullptr;
+      const auto report = storage::repair_collection(engine, collection, full, copies, versions.get(), interrupted);
+      return append_report(*collection, report.after, &report, {}, reply);
+    }
+    auto report = catalog.validate(collection, full, interrupted);
+    if (report.indexes.empty() && !collection->indexes().empty())
+      report.warnings.push_back("Of " + ns + " the documents were checked, and not the indexes: it can't be written to.");
+    if (enforce_count && report.records_said != report.records) {
+      report.valid = false;
+      report.errors.push_back("fast count (" + std::to_string(report.records_said) + ") does not match number of records (" +
+                              std::to_string(report.records) + ") for collection '" + ns + "'");
+    }
+    std::vector<storage::RecordId> corrupt;
+    if (report.corrupt_records > 0) corrupt = storage::corrupt_records(engine, *collection, corrupt_records_max, interrupted);
+    append_report(*collection, report, nullptr, corrupt, reply);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_validate_command() {
+  return std::make_unique<Validate>();
+}
+
+}  // namespace server

@@ -1,0 +1,33 @@
+// endSessions: clients say that they won't come back to these sessions; what
+// was opened under them is closed.
+#include "server/commands/sessions/sessions.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/core/session_registry.h"
+
+namespace server {
+namespace {
+
+class EndSessions : public Command {
+ public:
+  std::string_view name() const override { return "endSessions"; }
+  std::string_view help() const override { return "end a set of logical sessions"; }
+  bool stable_api() const override { return true; }
+  bool before_auth() const override { return true; }
+  std::optional<FieldNames> fields() const override { return FieldNames(); }
+
+  void run(OperationContext& op, const Request& request, bson::Builder&) override {
+    for (const auto& lsid : session_ids(request)) {
+      op.services().sessions.end(session_key(lsid.as_document()));
+      if (op.services().session_ended) op.services().session_ended(lsid.as_document());
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_end_sessions_command() {
+  return std::make_unique<EndSessions>();
+}
+
+}  // namespace server

@@ -1,0 +1,46 @@
+// startSession: a name for a new session, for clients that can't make one.
+#include "base/clock.h"
+#include "base/random.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/core/session_registry.h"
+
+namespace server {
+namespace {
+
+// Random, version 4 (RFC 4122).
+bson::Bytes random_uuid() {
+  bson::Bytes uuid;
+  base::append_le(uuid, base::entropy64());
+  base::append_le(uuid, base::entropy64());
+  uuid[6] = static_cast<char>((uuid[6] & 0x0f) | 0x40);
+  uuid[8] = static_cast<char>((uuid[8] & 0x3f) | 0x80);
+  return uuid;
+}
+
+class StartSession : public Command {
+ public:
+  std::string_view name() const override { return "startSession"; }
+  std::string_view help() const override { return "start a logical session"; }
+  bool stable_api() const override { return true; }
+  std::optional<FieldNames> fields() const override { return FieldNames(); }
+
+  void run(OperationContext& op, const Request&, bson::Builder& reply) override {
+    const bson::Bytes uuid = random_uuid();
+    bson::Builder id;
+    id.append("id", bson::Binary{4, uuid});
+    const bson::Document lsid = id.done();
+    SessionRegistry& sessions = op.services().sessions;
+    sessions.use(session_key(lsid), op.services().clock.wall_ms());
+    reply.append("id", lsid).append("timeoutMinutes", static_cast<int32_t>(sessions.timeout_minutes.load()));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_start_session_command() {
+  return std::make_unique<StartSession>();
+}
+
+}  // namespace server

@@ -1,0 +1,76 @@
+#include "server/commands/shared/branches.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+#include "server/write/target.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+
+std::string database_of(const Request& request) {
+  return std::string(versions::split_name(request.db).database);
+}
+
+namespace {
+
+[[noreturn]] void refuse_snapshot(const Request& request) {
+  throw OperationError(ErrorCode::illegal_operation, request.command + " isn't possible in " + request.db +
+                                                         ": a snapshot is read-only, and has no branches of its own");
+}
+
+}  // namespace
+
+versions::Ref ref_of(const Request& request) {
+  const versions::DatabaseName name = versions::split_name(request.db);
+  if (name.ref && name.ref->find('@') != name.ref->npos) refuse_snapshot(request);  // a branch in one
+  return query::ref_of_name(request.db);
+}
+
+versions::Ref ref_of(std::string_view argument) {
+  return versions::parse_ref(argument);
+}
+
+std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const Request& request) {
+  write::engine_of(op);
+  if (op.services().databases->names_snapshot(request.db)) refuse_snapshot(request);
+  return query::branched_database(op, request.db);
+}
+
+versions::Databases::Begun branched_from(OperationContext& op, const Request& request, const versions::Ref& ref,
+                                         const versions::CommitInfo& first) {
+  if (ref.name != versions::BranchedDatabase::main || !ref.steps.empty()) return {branched(op, request)};
+  write::engine_of(op);
+  auto begun = op.services().databases->find_or_begin(database_of(request), first);
+  op.last_write = std::max(op.last_write, begun.logged);
+  return begun;
+}
+
+void check_nothing_lost(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& branch,
+                        bool force) {
+  const versions::Place place = database.place(transaction, {.name = branch});
+  if (force || !place.branch || !database.has_pending(transaction, place.branch->id)) return;
+  throw OperationError(ErrorCode::illegal_operation,
+                       "branch '" + branch + "' has changes that are not committed; with force: true they are lost");
+}
+
+versions::CommitInfo commit_info(OperationContext& op, const Arguments& arguments, std::string_view message) {
+  bson::Builder metadata;
+  metadata.append("message", arguments.string("message").value_or(message));
+  if (const auto author = arguments.string("author")) metadata.append("author", *author);
+  return {op.services().clock.wall_ms(), metadata.done().bytes()};
+}
+
+bson::Document describe_name(storage::Transaction& transaction, versions::BranchedDatabase& database, const std::string& name,
+                             versions::CommitNumber at) {
+  const auto commit = database.branches().graph().commit(transaction, at);
+  bson::Builder out;
+  out.append("name", name).append("database", database.name() + "@" + versions::escaped(name));
+  out.append("commit", hex(commit->id)).append("time", bson::Date{commit->time_ms});
+  return out.done();
+}
+
+}  // namespace server

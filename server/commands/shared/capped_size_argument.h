@@ -1,0 +1,18 @@
+// `size` of the commands that make capped collections out of others.
+#pragma once
+
+#include "base/error.h"
+#include "server/core/command.h"
+
+namespace server {
+
+// In bytes. What isn't a number counts as 0, as it does with MongoDB. Throws InvalidOptions (72) for none at all.
+inline int64_t capped_size_argument(const Request& request) {
+  const auto size = request.body.find("size");
+  const int64_t bytes = size.is_number() ? size.to_int64() : 0;
+  if (bytes <= 0)
+    throw base::OperationError(base::ErrorCode::invalid_options, "Capped collection size must be greater than zero");
+  return bytes;
+}
+
+}  // namespace server

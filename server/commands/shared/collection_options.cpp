@@ -1,0 +1,95 @@
+#include "server/commands/shared/collection_options.h"
+
+#include <string>
+
+#include "base/error.h"
+#include "bson/builder.h"
+#include "bson/path.h"
+#include "server/core/arguments.h"
+#include "server/core/operation.h"
+#include "server/write/detailed_error.h"
+#include "server/write/namespaces.h"
+#include "server/write/target.h"
+#include "storage/collections/catalog.h"
+#include "storage/engine/engine.h"
+#include "versions/branch/tree_kind.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+
+namespace {
+
+// A plain path to a field: no operators, no empty component.
+void check_lineage_key(std::string_view key) {
+  for (const std::string_view component : bson::split_path(key)) {
+    if (!component.empty() && component.front() != '$' && component.find('\0') == component.npos) continue;
+    throw OperationError(ErrorCode::bad_value, "'dedup.key' must be the path of a field, got '" + std::string(key) + "'");
+  }
+}
+
+}  // namespace
+
+std::optional<bson::Document> parse_dedup_options(const Arguments& arguments) {
+  const auto given = arguments.object("dedup");
+  if (!given) return std::nullopt;
+  const Arguments fields(arguments.dotted("dedup"), *given);
+  fields.only({"enabled", "profile", "key"});
+  bson::Builder shown;
+  if (const auto enabled = fields.boolean("enabled")) shown.append("enabled", *enabled);
+  if (const auto profile = fields.string("profile")) {
+    if (*profile != "balanced" && *profile != "thesis" && *profile != "archive") {
+      throw OperationError(ErrorCode::bad_value,
+                           "'dedup.profile' must be 'balanced', 'thesis' or 'archive', got '" + std::string(*profile) + "'");
+    }
+    shown.append("profile", *profile);
+  }
+  if (const auto key = fields.string("key")) {
+    check_lineage_key(*key);
+    shown.append("key", *key);
+  }
+  return shown.done();
+}
+
+std::optional<bson::Document> parse_commits_options(const Arguments& arguments) {
+  const auto given = arguments.object("commits");
+  if (!given) return std::nullopt;
+  const Arguments fields(arguments.dotted("commits"), *given);
+  fields.only({"tree", "buckets"});
+  bson::Builder shown;
+  if (const auto tree = fields.string("tree")) shown.append("tree", *tree);
+  if (const auto buckets = fields.integer("buckets")) shown.append("buckets", *buckets);
+  bson::Document commits = shown.done();
+  versions::read_tree_kind(commits);
+  return commits;
+}
+
+void check_uuid(const bson::ValueView& uuid) {
+  if (uuid.is_nullish()) return;
+  if (uuid.type() == bson::Type::binary && uuid.as_binary().subtype == 4 && uuid.as_binary().bytes.size() == 16) return;
+  throw OperationError(ErrorCode::invalid_uuid, "uuid must be a 16-byte binary field with UUID (4) subtype");
+}
+
+void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, std::string_view ns) {
+  if (uuid.is_nullish()) return;
+  check_uuid(uuid);
+  const std::string name = name_at(op, ns);
+  storage::Catalog& catalog = write::engine_of(op).catalog();
+  const auto collection = catalog.find(name);
+  if (collection && collection->uuid_bytes() == uuid.as_binary().bytes) return;
+  bson::Builder details;
+  const std::string_view db = write::database_of(ns);
+  details.append("db", db).append("collectionUUID", uuid).append("expectedCollection", write::collection_of(ns));
+  std::optional<std::string> actual;
+  for (const auto& other : catalog.found(write::database_of(name))) {
+    if (other->uuid_bytes() == uuid.as_binary().bytes) actual = write::collection_of(other->ns());
+  }
+  if (actual)
+    details.append("actualCollection", *actual);
+  else
+    details.append_null("actualCollection");
+  throw write::DetailedError(static_cast<ErrorCode>(361), "Collection UUID does not match that specified", details.done());
+}
+
+}  // namespace server

@@ -1,0 +1,43 @@
+// listBranches: the branches of a database, by name.
+#include "server/commands/shared/branches.h"
+#include "server/commands/shared/list_cursor.h"
+#include "server/core/operation.h"
+#include "server/write/target.h"
+#include "storage/engine/engine.h"
+
+namespace server {
+namespace {
+
+class ListBranches : public Command {
+ public:
+  std::string_view name() const override { return "listBranches"; }
+  std::string_view help() const override {
+    return "the branches of the database\n{ listBranches: 1, cursor: { batchSize: <int> } }";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"cursor"};
+    return names;
+  }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const auto database = branched(op, request);
+    std::vector<bson::Document> documents;
+    {
+      storage::Transaction transaction(write::engine_of(op), storage::Transaction::Mode::read);
+      for (const versions::Branch& branch : database->branches().graph().branches(transaction)) {
+        op.check_interrupt();
+        documents.push_back(describe_name(transaction, *database, branch.name, branch.head));
+      }
+    }
+    reply_list(op, request, request.db + ".$cmd.listBranches", std::move(documents), reply);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_list_branches_command() {
+  return std::make_unique<ListBranches>();
+}
+
+}  // namespace server

@@ -1,0 +1,130 @@
+// log: the commits that a state comes from, newest first.
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "server/commands/shared/branches.h"
+#include "server/commands/shared/id_argument.h"
+#include "server/commands/shared/list_cursor.h"
+#include "server/core/arguments.h"
+#include "server/core/operation.h"
+#include "server/query/cursor_registry.h"
+
+namespace server {
+namespace {
+
+// Tells of commits whether they changed one document.
+class Touching {
+ public:
+  Touching(OperationContext& op, const query::States& states, bson::DocumentView what) {
+    const Arguments arguments("log.touching", what);
+    arguments.only({"coll", "_id"});
+    collection_ = query::Versioned(op, states, arguments.required_string("coll"));
+    key_ = query::key_of_id(id_argument(arguments));
+  }
+
+  // Against all parents: a merge that took one side's document as it is didn't.
+  bool changed_by(const query::States& states, const versions::Commit& commit) {
+    if (!collection_) return false;
+    const storage::RecordId now = shown(states, commit);
+    if (commit.parents.empty()) return now != 0;
+    return std::all_of(commit.parents.begin(), commit.parents.end(), [&](versions::CommitNumber parent) {
+      return shown(states, *states.branches().graph().commit(states.transaction(), parent)) != now;
+    });
+  }
+
+ private:
+  storage::RecordId shown(const query::States& states, const versions::Commit& commit) {
+    const versions::CollectionState* state = commit.state_of(collection_.collection->id());
+    if (!state || state->state == 0) return 0;
+    if (const auto known = known_.find(state->state); known != known_.end()) return known->second;
+    // Commits come newest first: what was found lately is what is asked for again.
+    if (known_.size() == known_max) known_.clear();
+    return known_[state->state] = collection_.store().find(states.transaction(), versions::View{.state = state->state}, key_);
+  }
+
+  static constexpr size_t known_max = 4096;
+  query::Versioned collection_;
+  base::Bytes key_;
+  std::unordered_map<versions::State, storage::RecordId> known_;
+};
+
+// Reads as it is asked. Commits never change, so one snapshot serves all batches.
+class LogSource : public query::CursorSource {
+ public:
+  LogSource(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database, const versions::Ref& from, int64_t limit,
+            std::optional<bson::DocumentView> touching)
+      : op_(&op),
+        states_(op, std::move(database)),
+        log_(states_.branches().graph(), states_.transaction(), states_.place(from).commit),
+        first_(states_.branches().graph().first(states_.transaction())),
+        proof_(states_.branches().graph().proof_of_first(states_.transaction())),
+        left_(limit) {
+    if (touching) touching_.emplace(op, states_, *touching);
+  }
+  void begin(OperationContext& op) override { op_ = &op; }
+  void end() override { op_ = nullptr; }
+  bool next() override {
+    if (left_-- == 0) return false;
+    versions::Commit commit;
+    for (bool told = false; !told;) {
+      op_->check_interrupt();
+      if (!log_.next()) return false;
+      commit = log_.commit();
+      if (commit.number == first_ && first_told_) continue;
+      if (commit.number == proof_) {
+        first_told_ = true;
+        commit.parents.clear();
+      }
+      told = !touching_ || touching_->changed_by(states_, commit);
+    }
+    document_ = describe(states_.transaction(), states_.branches().graph(), commit);
+    return true;
+  }
+  bson::DocumentView document() override { return document_; }
+
+ private:
+  OperationContext* op_;  // nullptr between batches
+  query::States states_;
+  versions::Log log_;
+  // A database's first `commit` makes two: what the documents came with, and its child, which proves them. They are told of as
+  // one.
+  const versions::CommitNumber first_;
+  const std::optional<versions::CommitNumber> proof_;
+  bool first_told_ = false;
+  std::optional<Touching> touching_;
+  int64_t left_;  // negative: no limit
+  bson::Document document_;
+};
+
+class LogCommand : public Command {
+ public:
+  std::string_view name() const override { return "log"; }
+  std::string_view help() const override {
+    return "the commits of the branch, tag or commit that the database's name says, newest first\n"
+           "{ log: 1, limit: <int>, touching: { coll: <string>, _id: <any; those that changed this document alone> }, cursor: { "
+           "batchSize: <int> } }";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"limit", "touching", "cursor"};
+    return names;
+  }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const auto database = branched(op, request);
+    const Arguments arguments(request);
+    const int64_t limit = arguments.unsigned_integer("limit").value_or(0);
+    auto source =
+        std::make_unique<LogSource>(op, database, ref_of(request), limit == 0 ? -1 : limit, arguments.object("touching"));
+    reply_source(op, request, request.db + ".$cmd.log", std::move(source), reply);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_log_command() {
+  return std::make_unique<LogCommand>();
+}
+
+}  // namespace server

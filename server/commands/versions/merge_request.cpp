@@ -1,0 +1,253 @@
+#include "server/commands/versions/merge_request.h"
+
+#include "base/error.h"
+#include "server/commands/shared/branches.h"
+#include "server/core/operation.h"
+#include "server/core/scale.h"
+#include "server/write/detailed_error.h"
+#include "server/write/storable.h"
+#include "server/write/update/pipeline_update.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+using versions::BranchedDatabase;
+
+namespace {
+
+constexpr size_t conflicts_shown = 1000;
+// What of the command's arguments is kept with a merge that stops.
+constexpr std::string_view kept_arguments[] = {"into", "branch", "mode", "resolve", "paths", "collections", "message", "author"};
+
+template <class Value>
+std::optional<Value> choice(const Arguments& arguments, std::string_view name,
+                            std::initializer_list<std::pair<std::string_view, Value>> values) {
+  const auto given = arguments.string(name);
+  if (!given) return std::nullopt;
+  std::string known;
+  for (const auto& [word, value] : values) {
+    if (*given == word) return value;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  throw OperationError(ErrorCode::bad_value,
+                       "'" + std::string(*given) + "' is no " + std::string(name) + " of a merge: " + known);
+}
+
+versions::PathRule path_rule(const bson::Element& given) {
+  using Kind = versions::PathRule::Kind;
+  if (given.is_object()) {
+    const Arguments arguments("merge.paths." + std::string(given.name), given.as_document());
+    arguments.only({"byKey"});
+    return {Kind::by_key, std::string(arguments.required_string("byKey"))};
+  }
+  static constexpr std::pair<std::string_view, Kind> kinds[] = {
+      {"sum", Kind::sum},       {"max", Kind::max},   {"min", Kind::min},      {"union", Kind::union_},
+      {"append", Kind::append}, {"ours", Kind::ours}, {"theirs", Kind::theirs}};
+  for (const auto& [word, kind] : kinds) {
+    if (given.is_string() && given.as_string() == word) return {kind};
+  }
+  throw OperationError(ErrorCode::bad_value, "the rule of path '" + std::string(given.name) +
+                                                 "' is none of sum, max, min, union, append, ours, theirs, {byKey: <field>}");
+}
+
+bson::Document variables_of(const versions::Sides& sides) {
+  bson::Builder variables;
+  const auto add = [&](std::string_view name, const std::optional<base::BytesView>& side) {
+    if (side)
+      variables.append(name, bson::DocumentView(*side));
+    else
+      variables.append_null(name);
+  };
+  add("base", sides.base), add("ours", sides.ours), add("theirs", sides.theirs);
+  return variables.done();
+}
+
+// Of our document; where that isn't there, of one with nothing but its _id.
+versions::Resolver by_pipeline(OperationContext& op, bson::Document stages) {
+  {
+    const bson::Document nobody = variables_of({});
+    write::compile_pipeline_update(stages, {nobody.view()}, op);  // refused now, not at the first conflict
+  }
+  return [&op, stages = std::move(stages)](const versions::Sides& sides) -> versions::Resolution {
+    const bson::Document variables = variables_of(sides);
+    const bson::DocumentView any(sides.ours ? *sides.ours : sides.theirs ? *sides.theirs : *sides.base);
+    bson::Builder id;
+    id.append("_id", static_cast<bson::ValueView>(any.find("_id")));
+    const bson::Document only_id = id.done();
+    bson::Document after =
+        write::compile_pipeline_update(stages, {variables.view()}, op)->apply(sides.ours ? any : only_id.view());
+    if (!after.view().find("_id").identical(any.find("_id"))) {
+      throw OperationError(ErrorCode::immutable_field, "the pipeline that resolves conflicts changes the _id of a document");
+    }
+    if (auto moved = write::with_id_first(after)) after = std::move(*moved);
+    return {versions::Resolution::Kind::written, std::move(after).bytes()};
+  };
+}
+
+}  // namespace
+
+std::string_view name_of(versions::Branches::Bring kind) {
+  using Bring = versions::Branches::Bring;
+  return kind == Bring::merge ? "merge" : kind == Bring::cherry_pick ? "cherryPick" : "revert";
+}
+
+MergeRequest::Terms MergeRequest::terms(OperationContext& op, const Arguments& arguments, Terms terms) {
+  using Mode = versions::MergeMode;
+  using versions::Prefer;
+  const auto mode = choice<Mode>(arguments, "mode",
+                                 {{"fieldTouched", Mode::field_touched},
+                                  {"fieldDivergent", Mode::field_divergent},
+                                  {"documentTouched", Mode::document_touched},
+                                  {"documentDivergent", Mode::document_divergent}});
+  if (mode) terms.rules.mode = *mode;
+  enum class Resolve { fail, ours, theirs, manual };
+  if (arguments.any("resolve").is_array()) {
+    terms.rules.prefer = Prefer::neither;
+    terms.manual = false;
+    terms.rules.decide = by_pipeline(op, bson::Document(*arguments.array("resolve")));
+  } else if (const auto resolve = choice<Resolve>(
+                 arguments, "resolve",
+                 {{"fail", Resolve::fail}, {"ours", Resolve::ours}, {"theirs", Resolve::theirs}, {"manual", Resolve::manual}})) {
+    terms.rules.prefer = *resolve == Resolve::ours     ? Prefer::ours
+                         : *resolve == Resolve::theirs ? Prefer::theirs
+                                                       : Prefer::neither;
+    terms.manual = *resolve == Resolve::manual;
+    terms.rules.decide = {};
+  }
+  if (const auto paths = arguments.object("paths")) {
+    terms.rules.paths.clear();
+    for (const auto& rule : *paths) terms.rules.paths[std::string(rule.name)] = path_rule(rule);
+  }
+  if (!terms.rules.paths.empty() &&
+      (terms.rules.mode == Mode::document_touched || terms.rules.mode == Mode::document_divergent)) {
+    throw OperationError(ErrorCode::bad_value, "rules of paths are for the modes fieldTouched and fieldDivergent");
+  }
+  return terms;
+}
+
+MergeRequest::MergeRequest(OperationContext& op, Bring kind, std::string from, const Arguments& arguments)
+    : from_(std::move(from)) {
+  request_.kind = kind;
+  request_.interrupted = [&op] { op.check_interrupt(); };
+  const Terms all = terms(op, arguments, {});
+  request_.resolve = versions::resolver(all.rules);
+  manual_ = all.manual;
+  if (const auto collections = arguments.object("collections")) {
+    for (const auto& one : *collections) {
+      const std::string name(one.name);
+      if (!one.is_object())
+        throw OperationError(ErrorCode::type_mismatch, "how collection '" + name + "' is merged must be an object");
+      const Arguments own(std::string(name_of(kind)) + ".collections." + name, one.as_document());
+      own.only({"mode", "resolve", "paths"});
+      const Terms of = terms(op, own, all);
+      request_.of_collection[name] = versions::resolver(of.rules);
+      manual_of_[name] = of.manual;
+    }
+  }
+  enum class Into { head, both, new_branch };
+  const Into into = choice<Into>(arguments, "into", {{"head", Into::head}, {"both", Into::both}, {"new", Into::new_branch}})
+                        .value_or(Into::head);
+  const auto branch = arguments.string("branch");
+  if (branch.has_value() != (into == Into::new_branch))
+    throw OperationError(ErrorCode::bad_value, "'branch' names the new branch of into: \"new\", and goes with that");
+  if (branch) new_branch_ = *branch;
+  both_ = into == Into::both;
+  bson::Builder kept;
+  for (const std::string_view name : kept_arguments) {
+    if (const auto given = arguments.any(name); given.exists()) kept.append_element(given);
+  }
+  arguments_ = kept.done();
+}
+
+bson::Document MergeRequest::write() const {
+  bson::Builder out;
+  out.append("kind", name_of(kind())).append("from", from_).append_all(arguments_);
+  return out.done();
+}
+
+MergeRequest MergeRequest::read(OperationContext& op, bson::DocumentView kept) {
+  const Arguments arguments("merge", kept);
+  const std::string_view name = arguments.required_string("kind");
+  const Bring kind = name == name_of(Bring::merge)         ? Bring::merge
+                     : name == name_of(Bring::cherry_pick) ? Bring::cherry_pick
+                                                           : Bring::revert;
+  return MergeRequest(op, kind, std::string(arguments.required_string("from")), arguments);
+}
+
+std::string MergeRequest::description() const {
+  return std::string(kind() == Bring::merge ? "merge" : kind() == Bring::cherry_pick ? "cherry-pick" : "revert") + " of " + from_;
+}
+
+versions::CommitInfo MergeRequest::info(OperationContext& op, storage::Transaction& transaction, BranchedDatabase& database,
+                                        const Arguments& now) const {
+  const Arguments kept("merge", arguments_);
+  const auto commit = database.branches().graph().commit(transaction, request_.from);
+  const Arguments of_commit("commit", bson::DocumentView(commit->metadata));
+  std::optional<std::string> message, author;
+  if (kind() == Bring::merge)
+    message = description();
+  else
+    message = (kind() == Bring::revert ? "revert of " : "") + std::string(of_commit.string("message").value_or(""));
+  if (kind() == Bring::cherry_pick) author = of_commit.string("author");
+  for (const Arguments& said : {kept, now}) {
+    if (const auto given = said.string("message")) message = *given;
+    if (const auto given = said.string("author")) author = *given;
+  }
+  bson::Builder out;
+  out.append("message", *message);
+  if (author) out.append("author", *author);
+  const bson::Document all = out.done();
+  return commit_info(op, Arguments("commit", all), "");
+}
+
+void MergeRequest::find(storage::Transaction& transaction, const BranchedDatabase& database) {
+  const versions::Place place = database.place(transaction, ref_of(from_));
+  request_.from = place.commit;
+  if (both_ && !place.branch)
+    throw OperationError(ErrorCode::bad_value, "'" + from_ + "' is no branch, which into: \"both\" is about");
+  if (both_) request_.with = place.branch->name;
+}
+
+void MergeRequest::go_on(versions::CommitNumber from) {
+  request_.from = from;
+  request_.goes_on = true;
+  if (both_) request_.with = ref_of(from_).name;
+}
+
+versions::Branch MergeRequest::into(storage::Transaction& transaction, BranchedDatabase& database,
+                                    const versions::Ref& ref) const {
+  return new_branch_.empty() ? database.branch(transaction, ref) : database.create(transaction, new_branch_, ref);
+}
+
+bool MergeRequest::manual(const std::string& collection) const {
+  const auto own = manual_of_.find(collection);
+  return own == manual_of_.end() ? manual_ : own->second;
+}
+
+void append_conflict(const BranchedDatabase::Conflict& one, bson::Builder& out) {
+  out.append("collection", one.collection).append_all(one.id);
+  if (!one.index.empty()) out.append("index", one.index).append("key", one.key).append("other", one.other);
+  if (one.paths.empty()) return;
+  auto paths = out.array("paths");
+  for (const std::string& path : one.paths) paths.append(path);
+}
+
+void append_conflicts(const std::vector<BranchedDatabase::Conflict>& conflicts, bson::Builder& out) {
+  append_count(out, "conflictCount", static_cast<int64_t>(conflicts.size()));
+  auto list = out.array("conflicts");
+  for (size_t i = 0; i < std::min(conflicts.size(), conflicts_shown); ++i) {
+    bson::Builder shown = list.object();
+    append_conflict(conflicts[i], shown);
+  }
+}
+
+void fail_with_conflicts(const std::string& what, const std::vector<BranchedDatabase::Conflict>& conflicts) {
+  bson::Builder details;
+  append_conflicts(conflicts, details);
+  throw write::DetailedError(ErrorCode::operation_failed,
+                             what + " meets " + std::to_string(conflicts.size()) + " conflicts; nothing was merged",
+                             details.done());
+}
+
+}  // namespace server

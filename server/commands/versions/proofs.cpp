@@ -1,0 +1,112 @@
+// getProof and verify: what a commit's id says of a document, and whether what is stored of a commit is what its id says.
+#include "bson/key_id.h"
+#include "server/commands/shared/branches.h"
+#include "server/commands/shared/id_argument.h"
+#include "server/core/arguments.h"
+#include "server/core/operation.h"
+#include "server/core/scale.h"
+
+namespace server {
+namespace {
+
+class GetProof : public Command {
+ public:
+  std::string_view name() const override { return "getProof"; }
+  std::string_view help() const override {
+    return "that a document was in the commit that the database's name says, or wasn't, for who has the commit's id alone\n"
+           "{ getProof: 1, coll: <string>, _id: <any> }\nOf a branch its last commit is meant. tools/verify_proof checks it.";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"coll", "_id", "id"};
+    return names;
+  }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const Arguments arguments(request);
+    const std::string_view collection = arguments.required_string("coll");
+    const bson::ValueView id = id_argument(arguments);
+    const query::States states(op, branched(op, request));
+    const versions::CommitNumber commit = states.place(ref_of(request)).commit;
+    const versions::CommitProof proof = states.database().prove(states.transaction(), commit, collection, id);
+    reply.append("commit", hex(states.branches().graph().commit(states.transaction(), commit)->id))
+        .append("collection", collection)
+        .append("_id", id);
+    reply.append("present", proof.hash.has_value());
+    if (proof.hash) {
+      reply.append("hash", hex(*proof.hash));
+      if (!proof.has_document) reply.append("purged", true);
+    }
+    reply.append("proof", bson::Binary{0, proof.bytes});
+  }
+};
+
+class Verify : public Command {
+ public:
+  std::string_view name() const override { return "verify"; }
+  std::string_view help() const override {
+    return "whether what is stored of the commit that the database's name says is what its id says\n"
+           "{ verify: 1, deep: <bool; reads every node and document of it> }\nOf a branch its last commit is meant.";
+  }
+  std::optional<FieldNames> fields() const override {
+    static constexpr std::string_view names[] = {"deep"};
+    return names;
+  }
+  OnSecondary on_secondary() const override { return OnSecondary::opted_in; }
+
+  void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
+    const bool deep = Arguments(request).boolean("deep").value_or(false);
+    const query::States states(op, branched(op, request));
+    const versions::CommitNumber commit = states.place(ref_of(request)).commit;
+    const auto verified = states.database().verify(states.transaction(), commit, deep, damage_max, [&] { op.check_interrupt(); });
+    reply.append("commit", hex(states.branches().graph().commit(states.transaction(), commit)->id))
+        .append("valid", verified.damaged == 0)
+        .append("deep", deep);
+    append_collections(verified, deep, reply);
+    append_count(reply, "damageCount", static_cast<int64_t>(verified.damaged));
+    auto list = reply.array("damage");
+    for (const versions::Damage& one : verified.damage) {
+      bson::Builder out = list.object();
+      if (one.collection) out.append("collection", verified.names[*one.collection]);
+      if (one.node) out.append("node", hex(*one.node));
+      if (!one.key.empty()) append_id(one.key, out);
+      out.append("what", one.what);
+    }
+  }
+
+ private:
+  static constexpr size_t damage_max = 1000;  // told one by one
+
+  static void append_collections(const versions::BranchedDatabase::Verified& verified, bool deep, bson::Builder& reply) {
+    auto list = reply.array("collections");
+    for (size_t i = 0; i < verified.names.size(); ++i) {
+      const versions::Verification::Collection& one = verified.collections[i];
+      bson::Builder out = list.object();
+      out.append("name", verified.names[i]).append("said", one.said);
+      if (!one.said) continue;
+      out.append("root", hex(one.root));
+      append_count(out, "nodes", static_cast<int64_t>(one.nodes));
+      if (!deep) continue;
+      append_count(out, "documents", static_cast<int64_t>(one.documents));
+      append_count(out, "purged", static_cast<int64_t>(one.purged));
+    }
+  }
+
+  static void append_id(base::BytesView key, bson::Builder& out) {
+    if (const auto id = bson::id_of_key(key))
+      out.append_all(*id);
+    else
+      out.append("key", base::to_hex(key));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_get_proof_command() {
+  return std::make_unique<GetProof>();
+}
+std::unique_ptr<Command> make_verify_command() {
+  return std::make_unique<Verify>();
+}
+
+}  // namespace server

@@ -1,0 +1,17 @@
+#include "server/core/client.h"
+
+namespace server {
+
+std::optional<ClientMetadata> Client::metadata() const {
+  std::lock_guard lock(mutex_);
+  return metadata_;
+}
+
+bool Client::set_metadata(ClientMetadata metadata) {
+  std::lock_guard lock(mutex_);
+  if (metadata_) return false;
+  metadata_ = std::move(metadata);
+  return true;
+}
+
+}  // namespace server

@@ -1,0 +1,186 @@
+#include "server/core/operation.h"
+
+#include "server/core/command.h"
+#include "server/core/fail_points.h"
+#include "server/core/services.h"
+#include "server/write/retry.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::OperationError;
+
+namespace {
+
+// Whether the time is up, or a test says so.
+bool passed(OperationContext::Time deadline, FailPoints& points) {
+  if (points.strikes("maxTimeNeverTimeOut")) return false;
+  return points.strikes("maxTimeAlwaysTimeOut") || std::chrono::steady_clock::now() >= deadline;
+}
+
+}  // namespace
+
+OperationContext::OperationContext(Services& services, Client& client, const Request& request, const Command* command)
+    : services_(services), client_(client), request_(request), command_(command), started_(std::chrono::steady_clock::now()) {
+  services_.operations.add(*this);
+}
+
+OperationContext::~OperationContext() {
+  services_.operations.remove(*this);
+}
+
+void OperationContext::hold_primary() {
+  replication::Coordinator* set = services_.replica_set;
+  if (!set || primary_.owns_lock()) return;
+  primary_ = set->hold_primary();
+  holds_primary_ = true;
+}
+
+int64_t OperationContext::elapsed_us() const {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_).count();
+}
+
+std::optional<std::chrono::milliseconds> OperationContext::remaining() const {
+  if (!deadline_) return std::nullopt;
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - std::chrono::steady_clock::now());
+  return std::max(left, std::chrono::milliseconds(0));
+}
+
+void OperationContext::kill(ErrorCode code) {
+  std::lock_guard lock(mutex_);
+  int32_t none = 0;
+  kill_code_.compare_exchange_strong(none, static_cast<int32_t>(code));
+  woken_.notify_all();
+}
+
+void OperationContext::check_killed() const {
+  if (const int32_t code = kill_code_.load(std::memory_order_relaxed)) [[unlikely]] {
+    const auto why = static_cast<ErrorCode>(code);
+    std::string message = "operation was interrupted";
+    if (why == ErrorCode::interrupted_at_shutdown) message = "interrupted at shutdown";
+    if (why == ErrorCode::interrupted_due_to_state_change)
+      message = "operation was interrupted due to a replica set state change";
+    if (code == 279) message = "operation was interrupted because a client disconnected";
+    throw OperationError(why, message);
+  }
+}
+
+void OperationContext::check_interrupt() const {
+  check_killed();
+  if (deadline_ && passed(*deadline_, services_.fail_points)) [[unlikely]] {
+    throw OperationError(ErrorCode::max_time_ms_expired, "operation exceeded time limit");
+  }
+}
+
+void OperationContext::sleep(std::chrono::milliseconds duration) {
+  const auto until = std::chrono::steady_clock::now() + duration;
+  wait_until(deadline_ ? std::min(until, *deadline_) : until);
+  check_interrupt();
+}
+
+void OperationContext::block(std::chrono::milliseconds duration) {
+  wait_until(std::chrono::steady_clock::now() + duration);
+  check_killed();
+}
+
+void OperationContext::wait_until(Time end) {
+  std::unique_lock lock(mutex_);
+  woken_.wait_until(lock, end, [this] { return killed(); });
+}
+
+void OperationContext::set_plan_summary(std::string text) {
+  std::lock_guard lock(mutex_);
+  plan_summary_ = std::move(text);
+}
+
+std::string OperationContext::plan_summary() const {
+  std::lock_guard lock(mutex_);
+  return plan_summary_;
+}
+
+void OperationContext::set_progress(Progress progress) {
+  std::lock_guard lock(mutex_);
+  progress_ = std::move(progress);
+}
+
+Progress OperationContext::progress() const {
+  std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+void OperationRegistry::add(OperationContext& op) {
+  std::lock_guard lock(mutex_);
+  running_.push_front(&op);
+  op.place_ = running_.begin();
+  if (last_id_ == INT32_MAX) last_id_ = 0;
+  op.id_ = ++last_id_;
+}
+
+void OperationRegistry::remove(OperationContext& op) {
+  std::lock_guard lock(mutex_);
+  running_.erase(op.place_);
+}
+
+bool OperationRegistry::kill(int32_t id, ErrorCode code) {
+  std::lock_guard lock(mutex_);
+  for (OperationContext* op : running_) {
+    if (op->id() == id) return op->kill(code), true;
+  }
+  return false;
+}
+
+void OperationRegistry::kill_all(ErrorCode code) {
+  std::lock_guard lock(mutex_);
+  for (OperationContext* op : running_) op->kill(code);
+}
+
+void OperationRegistry::kill_client(ClientId client, ErrorCode code) {
+  std::lock_guard lock(mutex_);
+  for (OperationContext* op : running_) {
+    if (op->client().id() == client) op->kill(code);
+  }
+}
+
+void OperationRegistry::kill_writers(ErrorCode code) {
+  std::lock_guard lock(mutex_);
+  for (OperationContext* op : running_) {
+    if (op->holds_primary_.load(std::memory_order_relaxed)) op->kill(code);
+  }
+}
+
+void OperationRegistry::kill_session(const bson::ValueView& session_id, int32_t but) {
+  std::lock_guard lock(mutex_);
+  for (OperationContext* op : running_) {
+    // Read from the request: op->lsid belongs to the thread that runs it.
+    const auto lsid = op->request().body.find("lsid");
+    if (!lsid.is_object() || op->id() == but) continue;
+    if (!session_id.exists() || lsid.as_document().find("id").identical(session_id)) op->kill(ErrorCode::interrupted);
+  }
+}
+
+size_t OperationRegistry::size() const {
+  std::lock_guard lock(mutex_);
+  return running_.size();
+}
+
+void OperationRegistry::visit(const std::function<void(const OperationContext&)>& visitor) const {
+  std::lock_guard lock(mutex_);
+  for (const OperationContext* op : running_) visitor(*op);
+}
+
+void OperationRegistry::add_client(const Client& client) {
+  std::lock_guard lock(mutex_);
+  clients_[client.id()] = &client;
+}
+
+void OperationRegistry::remove_client(const Client& client) {
+  std::lock_guard lock(mutex_);
+  clients_.erase(client.id());
+}
+
+void OperationRegistry::visit_clients(const std::function<void(const Client&)>& visitor) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, client] : clients_) visitor(*client);
+}
+
+}  // namespace server

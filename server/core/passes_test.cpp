@@ -1,0 +1,70 @@
+#include "server/core/passes.h"
+
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "bson/json.h"
+#include "server/commands/test_server.h"
+
+namespace server {
+namespace {
+
+using bson::json;
+using std::chrono::milliseconds;
+
+TEST_CASE("passes come round until they are ended") {
+  std::atomic<int> count = 0;
+  std::promise<void> third;
+  {
+    Passes passes(
+        "test", [] { return milliseconds(1); },
+        [&] {
+          if (++count == 3) third.set_value();
+        });
+    CHECK(count == 0);
+    passes.start();
+    third.get_future().wait();
+  }
+  const int at_end = count;
+  std::this_thread::sleep_for(milliseconds(10));
+  CHECK(count == at_end);
+}
+
+// What ends an operation that would run for an hour.
+std::optional<base::ErrorCode> end_of_operation(Passes& passes, Services& services, const std::function<void()>& begun) {
+  Passes::Operation operation(passes, services, "test", json("{sweep: 1}"));
+  begun();
+  try {
+    operation.context().sleep(std::chrono::hours(1));
+  } catch (const base::OperationError& error) {
+    return error.code();
+  }
+  return std::nullopt;
+}
+
+TEST_CASE("ending passes interrupts the operation that runs, and one that begins after") {
+  TestServer server;
+  std::promise<void> runs;
+  std::optional<base::ErrorCode> running, late;
+  {
+    Passes passes(
+        "test", [] { return milliseconds(1); },
+        [&] {
+          running = end_of_operation(passes, server.services(), [&] { runs.set_value(); });
+          late = end_of_operation(passes, server.services(), [] {});
+        });
+    passes.start();
+    runs.get_future().wait();
+  }
+  CHECK(running == base::ErrorCode::interrupted_at_shutdown);
+  CHECK(late == base::ErrorCode::interrupted_at_shutdown);
+}
+
+}  // namespace
+}  // namespace server

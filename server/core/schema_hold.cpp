@@ -1,0 +1,55 @@
+#include "server/core/schema_hold.h"
+
+#include <chrono>
+
+#include "server/core/metrics.h"
+#include "server/core/operation.h"
+#include "server/core/services.h"
+
+namespace server {
+namespace {
+
+// One thread writes it, others only look.
+void add(std::atomic<int32_t>& value, int32_t amount) {
+  value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+}
+
+void wait(OperationContext& op, std::shared_lock<std::shared_mutex>& lock, bool reads, Metrics::Locks::Mode& counted) {
+  std::atomic<int32_t>& waiting = reads ? op.locks.waiting_to_read : op.locks.waiting_to_write;
+  add(waiting, 1);
+  const auto begun = std::chrono::steady_clock::now();
+  lock.lock();
+  counted.waited.add();
+  counted.waited_us.add(std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun).count());
+  add(waiting, -1);
+}
+
+}  // namespace
+
+SchemaHold::SchemaHold(OperationContext& op, std::shared_mutex& mutex, Intent intent)
+    : op_(&op), intent_(intent), lock_(mutex, std::try_to_lock) {
+  const bool reads = intent == Intent::read;
+  Metrics::Locks& locks = op.services().metrics.locks;
+  Metrics::Locks::Mode& counted = reads ? locks.read : locks.write;
+  if (!lock_) wait(op, lock_, reads, counted);
+  counted.acquired.add();
+  add(reads ? op.locks.reading : op.locks.writing, 1);
+}
+
+SchemaHold& SchemaHold::operator=(SchemaHold&& other) noexcept {
+  if (this == &other) return *this;
+  release();
+  op_ = std::exchange(other.op_, nullptr);
+  intent_ = other.intent_;
+  lock_ = std::move(other.lock_);
+  return *this;
+}
+
+void SchemaHold::release() {
+  if (!op_) return;
+  add(intent_ == Intent::read ? op_->locks.reading : op_->locks.writing, -1);
+  op_ = nullptr;
+  lock_.unlock();
+}
+
+}  // namespace server

@@ -1,0 +1,214 @@
+#include "server/dispatch/dispatch.h"
+
+#include <new>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "bson/json.h"
+#include "replication/committer.h"
+#include "server/core/client.h"
+#include "server/core/command_registry.h"
+#include "server/core/fail_points.h"
+#include "server/core/generic_arguments.h"
+#include "server/core/metrics.h"
+#include "server/core/names.h"
+#include "server/core/operation.h"
+#include "server/core/options.h"
+#include "server/core/reply_size.h"
+#include "server/core/services.h"
+#include "server/core/session_registry.h"
+#include "server/dispatch/fail_command.h"
+#include "server/dispatch/operation_counts.h"
+#include "server/dispatch/profiler.h"
+#include "server/dispatch/set_rules.h"
+#include "server/write/retry.h"
+#include "server/write/write_errors.h"
+
+namespace server {
+
+using base::ErrorCode;
+using base::LogComponent;
+using base::OperationError;
+using base::Severity;
+
+namespace {
+
+constexpr size_t logged_field_bytes_max = 2048;
+
+bson::Document error_reply(ErrorCode code, const std::string& message, bson::DocumentView details) {
+  bson::Builder reply;
+  reply.append("ok", 0.0)
+      .append("errmsg", message)
+      .append("code", static_cast<int32_t>(code))
+      .append("codeName", base::code_name(code));
+  reply.append_all(details);
+  return reply.done();
+}
+
+// The command as a line can bear it: long fields by their size alone.
+std::string command_json(const Request& request) {
+  std::string text = "{";
+  for (const auto& field : request.body) {
+    if (text.size() > 1) text += ',';
+    text += base::json_quote(field.name) + ":";
+    if (field.bytes().size() > logged_field_bytes_max) {
+      text += base::json_quote("<" + std::to_string(field.bytes().size()) + " bytes>");
+    } else {
+      text += bson::to_json(field);
+    }
+  }
+  return text + "}";
+}
+
+void add_count(base::Attributes& attributes, std::string_view name, int64_t value) {
+  if (value >= 0) attributes.add(name, value);
+}
+
+// j: true in a writeConcern, before anything is checked.
+bool wants_journal(const Request& request) {
+  const auto concern = request.body.find("writeConcern");
+  return concern.is_object() && concern.as_document().find("j").truthy();
+}
+
+}  // namespace
+
+int64_t Dispatcher::await_topology_ms(const Client& client, const Request& request) const {
+  const Command* command = services_.commands.find(request.command);
+  const int64_t ms = command ? command->await_topology_ms(services_, request) : 0;
+  // What is to fail does so before it waits.
+  if (ms > 0 && services_.fail_points.any() && would_fail(services_.fail_points, client, request, *command)) return 0;
+  return ms;
+}
+
+Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool exhaust_allowed, bson::Bytes memory) {
+  base::LogContext context(client.description());
+  Command* command = services_.commands.find(request.command);
+  OperationContext op(services_, client, request, command);
+  op.exhaust_allowed = exhaust_allowed;
+  op.explain_wanted = services_.profiler.watches(request.db);
+  Reply reply;
+  ErrorCode code = ErrorCode::ok;
+  std::string message;
+  bson::Document details;
+  CommandFault fault;
+  bool began = false;
+  try {
+    bson::Builder body(std::move(memory));
+    run_checked(op, command, fault, began, body);
+    body.append("ok", 1.0);
+    append_times(op, body);
+    reply.body = body.done();
+    check_document_size(reply.body.size(), reply_bytes_max);
+    reply.ok = true;
+    reply.acknowledgement = acknowledgement(op, *command);
+    reply.await_durable = !services_.replica_set && op.write_concern.journal && wants_journal(request);
+    reply.next_invocation = std::move(op.next_invocation);
+  } catch (const OperationError& error) {
+    code = error.code();
+    message = error.what();
+    bson::Builder more;
+    write::append_error_details(error, more);
+    details = more.done();
+  } catch (const std::bad_alloc&) {
+    code = ErrorCode::exceeded_memory_limit;
+    message = "out of memory";
+  } catch (const std::exception& error) {
+    code = ErrorCode::internal_error;
+    message = error.what();
+    base::log(Severity::error, LogComponent::command, 9200001, "Command failed unexpectedly",
+              base::Attributes().add("command", request.command).add("error", error.what()));
+  }
+  if (!reply.ok) {
+    services_.metrics.asserts.user.add();
+    bson::Builder more;
+    more.append_all(details);
+    if (!fault.labels)
+      append_labels(op, command, code, more);
+    else if (!fault.labels->view().as_document().empty())
+      more.append_array("errorLabels", fault.labels->view().as_document());
+    append_topology(services_, code, more);
+    append_times(op, more);
+    reply.body = error_reply(code, message, more.done());
+    if (began) reply.acknowledgement = acknowledgement_of_failure(op, *command, code);
+    if (base::log_enabled(Severity::debug1, LogComponent::command)) {
+      base::log(Severity::debug1, LogComponent::command, 21962, "Assertion while executing command",
+                base::Attributes().add("command", request.command).add("db", request.db).add("error", message));
+    }
+  }
+  if (reply.ok) reply.body = fail_after(op, *command, std::move(reply.body));
+  reply.close_connection = op.close_connection;
+  const int64_t us = op.elapsed_us();
+  count_operation(op, command, code, us);
+  op.retry.reset();
+  const bool shown = !command || !command->sensitive(request);
+  const OperationEnd end{
+      command, {}, shown ? request.body : bson::DocumentView(), code, message, static_cast<int64_t>(reply.body.size()), us};
+  log_slow(op, command, reply, us / 1000, services_.profiler.finish(op, end));
+  return reply;
+}
+
+void Dispatcher::run_checked(OperationContext& op, Command* command, CommandFault& fault, bool& began, bson::Builder& reply) {
+  const Request& request = op.request();
+  if (!command) throw OperationError(ErrorCode::command_not_found, "no such command: '" + request.command + "'");
+  if (!valid_database_name(request.db))
+    throw OperationError(ErrorCode::invalid_namespace, "Invalid database name: '" + request.db + "'");
+  if (request.body.find("help").truthy()) {
+    reply.append("help", "help for: " + std::string(command->name()) + " " + std::string(command->help()));
+    return;
+  }
+  if (command->admin_only() && request.db != "admin") {
+    throw OperationError(ErrorCode::unauthorized, std::string(command->name()) + " may only be run against the admin database.");
+  }
+  apply_generic_arguments(op, *command);
+  check_known_fields(*command, request, op.api.strict);
+  if (command->takes_collection()) request.collection();
+  fail_before(op, *command, fault);
+  op.check_interrupt();
+  if (op.lsid.is_object()) services_.sessions.use(session_key(op.lsid.as_document()), services_.clock.wall_ms());
+  learn_cluster_time(op);
+  check_member(op, *command);
+  await_read_concern(op);
+  begin_read(op);
+  begin_retryable(op, *command);
+  if (command->writes() && replication::has_history(request.db)) op.hold_primary();
+  began = true;
+  command->run(op, request, reply);
+}
+
+void Dispatcher::log_slow(const OperationContext& op, const Command* command, const Reply& reply, int64_t elapsed_ms,
+                          bool wanted) const {
+  const bool verbose = base::log_enabled(Severity::debug1, LogComponent::command);
+  // An awaited hello or a blocking getMore isn't slow, it was asked to wait.
+  const bool slow = wanted && (!command || command->await_topology_ms(services_, op.request()) == 0);
+  if (!verbose && !slow) return;
+  base::Attributes attributes;
+  attributes.add("type", "command").add("ns", shown_namespace(op.request(), command));
+  if (const auto metadata = op.client().metadata(); metadata && !metadata->app_name.empty())
+    attributes.add("appName", metadata->app_name);
+  if (command && command->sensitive(op.request())) {
+    attributes.add("command", op.request().command);
+  } else {
+    attributes.json("command", command_json(op.request()));
+  }
+  if (const auto summary = op.plan_summary(); !summary.empty()) attributes.add("planSummary", summary);
+  if (op.counts.cursor_id != 0) attributes.add("cursorid", op.counts.cursor_id);
+  add_count(attributes, "keysExamined", op.counts.keys_examined);
+  add_count(attributes, "docsExamined", op.counts.docs_examined);
+  add_count(attributes, "nMatched", op.counts.matched);
+  add_count(attributes, "nModified", op.counts.modified);
+  add_count(attributes, "ninserted", op.counts.inserted);
+  add_count(attributes, "ndeleted", op.counts.deleted);
+  if (op.counts.write_conflicts > 0) attributes.add("writeConflicts", op.counts.write_conflicts);
+  add_count(attributes, "nreturned", op.counts.returned);
+  attributes.add("reslen", static_cast<int64_t>(reply.body.size()));
+  if (!reply.ok) {
+    attributes.add("ok", 0)
+        .add("errMsg", reply.body.find("errmsg").as_string())
+        .add("errName", reply.body.find("codeName").as_string());
+    attributes.add("errCode", reply.body.find("code").as_int32());
+  }
+  attributes.add("remote", op.client().remote()).add("protocol", "op_msg").add("durationMillis", elapsed_ms);
+  base::log(Severity::info, LogComponent::command, 51803, "Slow query", attributes);
+}
+
+}  // namespace server

@@ -1,0 +1,121 @@
+#include "server/query/operation_view.h"
+
+#include <unistd.h>
+
+#include <set>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/core/command.h"
+#include "server/core/operation.h"
+#include "server/core/options.h"
+#include "server/core/services.h"
+#include "server/query/cursor_registry.h"
+
+namespace server {
+namespace {
+
+constexpr size_t command_bytes_max = 1024;  // longer ones are shown by their size
+
+void append_command(bson::Builder& out, const OperationContext& op, bool whole) {
+  auto shown = out.object("command");
+  const Request& request = op.request();
+  if (op.command() && op.command()->sensitive(request)) {
+    shown.append(request.command, 1);
+    return;
+  }
+  for (const auto& field : request.body) {
+    if (whole || field.bytes().size() <= command_bytes_max)
+      shown.append_element(field);
+    else
+      shown.append(field.name, "<" + std::to_string(field.bytes().size()) + " bytes>");
+  }
+}
+
+void append_progress(bson::Builder& out, const Progress& progress) {
+  if (progress.total == 0) return;
+  const std::string done = std::to_string(progress.done) + "/" + std::to_string(progress.total);
+  out.append("msg", progress.what + ": " + done + " " + std::to_string(progress.done * 100 / progress.total) + "%");
+  out.object("progress").append("done", progress.done).append("total", progress.total);
+}
+
+bson::Builder begin(const Client& client, const std::string& host, bool active, int64_t now_ms) {
+  bson::Builder out;
+  out.append("type", "op").append("host", host).append("desc", client.description());
+  out.append("connectionId", static_cast<int32_t>(client.id())).append("client", client.remote());
+  if (const auto metadata = client.metadata()) {
+    if (!metadata->app_name.empty()) out.append("appName", metadata->app_name);
+    out.append("clientMetadata", metadata->document);
+  }
+  out.append("isFromUserConnection", client.id() != ClientId{0});
+  out.append("active", active).append("currentOpTime", base::iso_date(now_ms));
+  return out;
+}
+
+void append_locks(bson::Builder& out, const OperationContext::Locks& held) {
+  const auto some = [](const std::atomic<int32_t>& count) { return count.load(std::memory_order_relaxed) > 0; };
+  const bool reads = some(held.reading), writes = some(held.writing);
+  {
+    auto locks = out.object("locks");
+    if (reads || writes) locks.append("Collection", writes ? "w" : "r");
+  }
+  out.append("waitingForLock", some(held.waiting_to_read) || some(held.waiting_to_write));
+}
+
+bson::Document describe(const OperationContext& op, const std::string& host, bool whole) {
+  const Request& request = op.request();
+  const int64_t us = op.elapsed_us();
+  bson::Builder out = begin(op.client(), host, true, op.services().clock.wall_ms());
+  out.append("opid", op.id());
+  if (const auto lsid = request.body.find("lsid"); lsid.is_object()) out.append("lsid", lsid.as_document());
+  out.append("secs_running", us / 1'000'000).append("microsecs_running", us).append("op", kind_name(op.command()));
+  out.append("ns", shown_namespace(request, op.command()));
+  append_command(out, op, whole);
+  if (const auto summary = op.plan_summary(); !summary.empty()) out.append("planSummary", summary);
+  append_progress(out, op.progress());
+  append_locks(out, op.locks);
+  if (op.killed()) out.append("killPending", true);
+  return out.done();
+}
+
+bson::Document describe(const query::CursorRegistry::Waiting& cursor, const std::string& host) {
+  bson::Builder out;
+  out.append("type", "idleCursor").append("host", host).append("ns", cursor.ns);
+  if (!cursor.lsid.empty()) out.append("lsid", cursor.lsid);
+  if (!cursor.plan_summary.empty()) out.append("planSummary", cursor.plan_summary);
+  append_progress(out, cursor.progress);
+  {
+    auto shown = out.object("cursor");
+    shown.append("cursorId", cursor.id)
+        .append("createdDate", bson::Date{cursor.created_ms})
+        .append("lastAccessDate", bson::Date{cursor.used_ms});
+    shown.append("noCursorTimeout", cursor.no_timeout).append("tailable", cursor.tailable).append("awaitData", cursor.await_data);
+    shown.append("originatingCommand", cursor.command);
+  }
+  return out.done();
+}
+
+}  // namespace
+
+std::vector<bson::Document> view_operations(Services& services, const OperationViewOptions& options) {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  const std::string host = std::string(name) + ":" + std::to_string(services.options.port);
+  std::vector<bson::Document> found;
+  std::set<ClientId> busy;
+  services.operations.visit([&](const OperationContext& running) {
+    found.push_back(describe(running, host, options.whole_commands));
+    busy.insert(running.client().id());
+  });
+  if (options.idle_connections) {
+    services.operations.visit_clients([&](const Client& client) {
+      if (!busy.contains(client.id())) found.push_back(begin(client, host, false, services.clock.wall_ms()).done());
+    });
+  }
+  if (options.idle_cursors && services.cursors) {
+    for (const auto& cursor : services.cursors->waiting()) found.push_back(describe(cursor, host));
+  }
+  return found;
+}
+
+}  // namespace server
