@@ -9,6 +9,7 @@
 #include "replication/performer.h"
 #include "replication/schema_changes.h"
 #include "storage/engine/names.h"
+#include "storage/store.h"
 
 namespace replication {
 
@@ -187,20 +188,20 @@ class Applier::Batch {
   std::unordered_map<Bytes, const LogRecord::Item*> sessions_;
 };
 
-Applier::Applier(storage::Engine& engine, Oplog& oplog, LocalCommitter& committer, SessionStore& sessions)
-    : engine_(engine), oplog_(oplog), committer_(committer), sessions_(sessions), forward_(oplog) {}
+Applier::Applier(storage::Store& store, Oplog& oplog, LocalCommitter& committer, SessionStore& sessions)
+    : store_(store), oplog_(oplog), committer_(committer), sessions_(sessions), forward_(oplog) {}
 
 // One look decides for the whole record, which was one transaction here too.
 bool Applier::passed(const LogRecord& record) {
-  return record.first() <= engine_.last_stamp() && oplog_.passed(record.first());
+  return record.first() <= store_.engine().last_stamp() && oplog_.passed(record.first());
 }
 
 // Its contents are bases for what follows all the same. Where one can't be told any more, its collection being gone, say, no
 // recent content is sure to be its document's newest.
 void Applier::pass_over(const LogRecord& record) {
   if (record.changes_schema()) return forward_.applied(record);
-  Targets targets(engine_.catalog());
-  Transaction transaction(engine_, Transaction::Mode::read);
+  Targets targets(store_.catalog());
+  Transaction transaction(store_, Transaction::Mode::read);
   for (const LogRecord::Item& item : record.entries) {
     try {
       Bytes content;
@@ -229,8 +230,8 @@ void Applier::apply(const std::vector<LogRecord>& records) {
       bytes += records[end].body->size();
       ++end;
     }
-    Targets targets(engine_.catalog());
-    storage::in_transaction(engine_, [&](Transaction& transaction) {
+    Targets targets(store_.catalog());
+    storage::in_transaction(store_, [&](Transaction& transaction) {
       Batch batch(*this, transaction, targets);
       for (size_t i = at; i < end; ++i) batch.apply(records[i]);
       batch.save_sessions();
@@ -258,7 +259,7 @@ void Applier::apply_schema(const LogRecord& record) {
     std::deque<Bytes> contents;
     const LogRecord whole = with_contents(record, contents);
     LocalCommitter::MadeAgain made_again(committer_, whole);
-    change_schema(engine_.catalog(), committer_.branch_maker(), whole);
+    change_schema(store_.catalog(), committer_.branch_maker(), whole);
     made_again.require_all();
     forward_.applied(whole);
   } catch (const OperationError& error) {
@@ -271,8 +272,8 @@ void Applier::apply_schema(const LogRecord& record) {
 LogRecord Applier::with_contents(const LogRecord& record, std::deque<Bytes>& contents) {
   LogRecord made = record;
   const std::string db(storage::database_of(record.entries.back().entry.ns));
-  Targets targets(engine_.catalog());
-  Transaction transaction(engine_, Transaction::Mode::read);
+  Targets targets(store_.catalog());
+  Transaction transaction(store_, Transaction::Mode::read);
   for (LogRecord::Item& item : made.entries) {
     if (item.entry.form != Entry::Form::delta) continue;
     storage::Collection& home = targets.find(db + "." + std::string(storage::collection_of(item.entry.ns)));

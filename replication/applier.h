@@ -18,6 +18,10 @@
 #include "replication/log_record.h"
 #include "replication/session_store.h"
 
+namespace storage {
+class Store;
+}
+
 namespace replication {
 
 // Entries that other members made first, by what they do.
@@ -28,7 +32,7 @@ struct AppliedCounts {
 // Used by one thread at a time. Partial indexes need the catalog's predicate compiler.
 class Applier {
  public:
-  Applier(storage::Engine& engine, Oplog& oplog, LocalCommitter& committer, SessionStore& sessions);
+  Applier(storage::Store& store, Oplog& oplog, LocalCommitter& committer, SessionStore& sessions);
 
   // In their order, which is the log's. What it throws means that this member isn't as the others are, or can't go on: it must
   // stop. The message names entry, namespace and _id; records before the failing one may have been applied.
@@ -45,7 +49,7 @@ class Applier {
   LogRecord with_contents(const LogRecord& record, std::deque<Bytes>& contents);
   void count(const LogRecord& record);
 
-  storage::Engine& engine_;
+  storage::Store& store_;
   Oplog& oplog_;
   LocalCommitter& committer_;
   SessionStore& sessions_;

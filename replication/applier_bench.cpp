@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "replication/applier.h"
 #include "replication/log_reader.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace replication;
 using storage::TemporaryDirectory;
@@ -19,19 +19,19 @@ namespace {
 
 struct Member {
   explicit Member(const std::string& path)
-      : engine(options(path)),
-        oplog(engine, 1 << 30),
-        committer(engine, oplog),
-        sessions(engine, oplog),
-        applier(engine, oplog, committer, sessions) {}
-  static storage::EngineOptions options(const std::string& path) {
-    storage::EngineOptions options;
+      : store(options(path)),
+        oplog(store, 1 << 30),
+        committer(store, oplog),
+        sessions(store, oplog),
+        applier(store, oplog, committer, sessions) {}
+  static storage::StoreOptions options(const std::string& path) {
+    storage::StoreOptions options;
     options.path = path;
     options.replicated = true;
     options.dedup.enabled = false;
     return options;
   }
-  storage::Engine engine;
+  storage::Store store;
   Oplog oplog;
   LocalCommitter committer;
   SessionStore sessions;
@@ -61,12 +61,12 @@ void apply(benchmark::State& state) {
     TemporaryDirectory at_a, at_b;
     Member a(at_a.path()), b(at_b.path());
     base::Random random(1);
-    const auto collection = a.engine.catalog().create("bench.c", {});
+    const auto collection = a.store.catalog().create("bench.c", {});
     std::vector<bson::Document> all;
     for (size_t i = 0; i < documents; ++i) all.push_back(document(random, static_cast<int64_t>(i), document_bytes));
     double start = cpu_us();
     for (size_t at = 0; at < documents; at += per_transaction) {
-      storage::in_transaction(a.engine, [&](Transaction& transaction) {
+      storage::in_transaction(a.store, [&](Transaction& transaction) {
         transaction.expect_stamps(per_transaction);
         for (size_t i = at; i < std::min(documents, at + per_transaction); ++i)
           a.committer.insert(transaction, *collection, all[i]);
@@ -74,11 +74,11 @@ void apply(benchmark::State& state) {
     }
     const double inserting = cpu_us() - start;
     start = cpu_us();
-    LogReader reader(a.engine, a.oplog);
+    LogReader reader(a.store, a.oplog);
     std::vector<Bytes> wire;
     size_t bytes = 0;
     for (storage::Stamp from = 1;;) {
-      const auto records = reader.read(from, a.engine.all_committed(), 4 << 20);
+      const auto records = reader.read(from, a.store.engine().all_committed(), 4 << 20);
       if (records.empty()) break;
       for (const LogRecord& record : records) bytes += wire.emplace_back(encode(record)).size();
       from = records.back().last() + 1;

@@ -9,14 +9,14 @@
 #include "bson/json.h"
 #include "replication/test_support.h"
 #include "storage/indexes/index_options.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace replication;
 using namespace replication::test;
 using bson::json;
 using storage::Direction;
-using storage::Engine;
 using storage::Stamp;
+using storage::Store;
 using storage::TemporaryDirectory;
 using storage::Transaction;
 
@@ -25,7 +25,7 @@ namespace {
 // Does to a member what users do.
 class User {
  public:
-  User(Member& member, uint64_t seed) : member_(member), random_(seed), catalog_(member.engine.catalog()) {}
+  User(Member& member, uint64_t seed) : member_(member), random_(seed), catalog_(member.store.catalog()) {}
 
   void act() {
     try {
@@ -209,9 +209,9 @@ TEST_CASE("writers who come at the same time leave a log that gives the same eve
   capped.capped = true;
   capped.capped_bytes = 64000;
   capped.capped_records = 1500;
-  const auto last = a.engine.catalog().create("shop.last", capped);
-  const auto things = a.engine.catalog().create("shop.things", {});
-  a.engine.catalog().create_indexes(things, {storage::parse_index_spec(json("{key: {n: 1}, name: 'n_1', unique: true}"))});
+  const auto last = a.store.catalog().create("shop.last", capped);
+  const auto things = a.store.catalog().create("shop.things", {});
+  a.store.catalog().create_indexes(things, {storage::parse_index_spec(json("{key: {n: 1}, name: 'n_1', unique: true}"))});
   std::vector<std::thread> writers;
   for (int t = 0; t < 4; ++t) {
     writers.emplace_back([&, t] {
@@ -276,7 +276,7 @@ TEST_CASE("after a restart what a checkpoint held is passed over and the rest ma
       Member b(at_b.path());
       b.applier.apply(records);  // all of it, as far as it isn't there yet
       require_same(a, b);
-      if (held > 0) b.engine.set_agreed(records[held].last());
+      if (held > 0) b.store.engine().set_agreed(records[held].last());
     }
     Member b(at_b.path());
     b.applier.apply(records);
@@ -292,7 +292,7 @@ TEST_CASE("a retry after a fail-over finds what was executed") {
   const auto write = [&](Member& member, int64_t number, int32_t statement) {
     const auto history = member.sessions.check_out(session, number, [] {});
     if (history->executed(statement)) return false;
-    const auto collection = member.engine.catalog().open_or_create("t.c");
+    const auto collection = member.store.catalog().open_or_create("t.c");
     member.write([&](Transaction& transaction) {
       history->begin();
       const SessionWrite as = history->next(statement);
@@ -314,13 +314,13 @@ TEST_CASE("a retry after a fail-over finds what was executed") {
   CHECK_FALSE(write(b, 2, 0));
   CHECK(write(b, 2, 1));
   b.sessions.check_out(session, 2, [] {});
-  CHECK(b.engine.catalog().open("t.c")->record_count() == 4);
+  CHECK(b.store.catalog().open("t.c")->record_count() == 4);
 }
 
 TEST_CASE("a session that is forgotten is forgotten on all members") {
   TemporaryDirectory at_a, at_b;
   Member a(at_a.path()), b(at_b.path());
-  const auto collection = a.engine.catalog().create("t.c", {});
+  const auto collection = a.store.catalog().create("t.c", {});
   for (const char name : {'x', 'y', 'x'}) {
     const Bytes session(SessionWrite::id_bytes, name);
     auto history = a.sessions.check_out(session, 1, [] {});
@@ -337,14 +337,14 @@ TEST_CASE("a session that is forgotten is forgotten on all members") {
     if (name == 'y') CHECK(a.sessions.expire(a.committer, INT64_MAX, [](BytesView) { return false; }) == 2);
   }
   b.applier.apply(sent(a.records()));  // in one batch, the writes before and behind
-  CHECK(b.engine.catalog().open(session_records_ns)->record_count() == 1);
+  CHECK(b.store.catalog().open(session_records_ns)->record_count() == 1);
   require_same(a, b);
 }
 
 TEST_CASE("an entry that doesn't fit what is here is named and changes nothing") {
   TemporaryDirectory at_a, at_b;
   Member a(at_a.path()), b(at_b.path());
-  const auto collection = a.engine.catalog().create("shop.orders", {});
+  const auto collection = a.store.catalog().create("shop.orders", {});
   storage::RecordId record = 0;
   a.write([&](Transaction& t) {
     record = a.committer.insert(t, *collection, json("{_id: 7, a: 1, pad: 'ppppppppppppppppppppppppppppppppppppppppppp'}")).id;
@@ -372,7 +372,7 @@ TEST_CASE("an entry that doesn't fit what is here is named and changes nothing")
   CHECK(missing.find("Timestamp(") != std::string::npos);
   CHECK_FALSE(b.oplog.passed(records[2].first()));
   CHECK(message({records[1]}).empty());
-  const auto other = b.engine.catalog().open("shop.orders");
+  const auto other = b.store.catalog().open("shop.orders");
   b.write([&](Transaction& t) {
     other->remove(t, *other->find_id(t, json("{_id: 7}")["_id"]), *other->find(t, *other->find_id(t, json("{_id: 7}")["_id"])));
   });
@@ -389,7 +389,7 @@ bson::Document big(int id, const std::string& what) {
 }
 
 void replace(Member& member, const std::string& ns, const bson::Document& after) {
-  const auto collection = member.engine.catalog().open(ns);
+  const auto collection = member.store.catalog().open(ns);
   member.write([&](Transaction& t) {
     const auto record = collection->find_id(t, after["_id"]);
     member.committer.update(t, *collection, *record, *collection->find(t, *record), after, UpdateForm::replacement);
@@ -398,7 +398,7 @@ void replace(Member& member, const std::string& ns, const bson::Document& after)
 
 // `member` leads from here on: is its next content of this document a delta, and do others make the same of it?
 void require_warm(Member& member, Member& other, const bson::Document& after) {
-  const Stamp from = member.engine.all_committed();
+  const Stamp from = member.store.engine().all_committed();
   member.applier.forward().lead();
   replace(member, "t.c", after);
   const int64_t deltas = member.applier.forward().figures().deltas.get();
@@ -413,12 +413,12 @@ void require_warm(Member& member, Member& other, const bson::Document& after) {
 TEST_CASE("whoever takes over makes deltas of what it had before a schema changed, or went by again") {
   TemporaryDirectory at_a, at_b;
   Member a(at_a.path()), b(at_b.path());
-  const auto collection = a.engine.catalog().create("t.c", {});
+  const auto collection = a.store.catalog().create("t.c", {});
   a.write([&](Transaction& t) { a.committer.insert(t, *collection, big(1, "first")); });
   replace(a, "t.c", big(1, "second"));
   std::vector<LogRecord> records;
   SECTION("another collection is made") {
-    a.engine.catalog().create("t.other", {});
+    a.store.catalog().create("t.other", {});
     records = sent(a, a.records());
     b.applier.apply(records);
   }
@@ -435,11 +435,11 @@ TEST_CASE("what goes by of a collection that is gone leaves no base behind that 
   TemporaryDirectory at_a, at_b;
   Member a(at_a.path()), b(at_b.path());
   for (const char* ns : {"t.c", "t.gone"}) {
-    const auto collection = a.engine.catalog().create(ns, {});
+    const auto collection = a.store.catalog().create(ns, {});
     a.write([&](Transaction& t) { a.committer.insert(t, *collection, big(1, "first")); });
     replace(a, ns, big(1, "second"));
   }
-  a.engine.catalog().drop("t.gone");
+  a.store.catalog().drop("t.gone");
   const auto records = sent(a, a.records());
   b.applier.apply(records);
   b.applier.apply(records);
@@ -451,7 +451,7 @@ TEST_CASE("what goes by of a collection that is gone leaves no base behind that 
 TEST_CASE("a batch that runs into another writer is made again, and its deltas with it") {
   TemporaryDirectory at_a, at_b;
   Member a(at_a.path()), b(at_b.path());
-  const auto collection = a.engine.catalog().create("t.c", {});
+  const auto collection = a.store.catalog().create("t.c", {});
   a.write([&](Transaction& t) { a.committer.insert(t, *collection, json("{_id: 9}")); });
   b.applier.apply(sent(a, a.records()));
   const Stamp from = a.records().back().last() + 1;
@@ -462,8 +462,8 @@ TEST_CASE("a batch that runs into another writer is made again, and its deltas w
   const auto records = sent(a, a.records(from));
   std::thread applies;
   {
-    Transaction other(b.engine, Transaction::Mode::write);
-    const auto here = b.engine.catalog().open("t.c");
+    Transaction other(b.store, Transaction::Mode::write);
+    const auto here = b.store.catalog().open("t.c");
     const auto record = here->find_id(other, json("{_id: 9}")["_id"]);
     here->update(other, *record, json("{_id: 9}"), json("{_id: 9, c: 1}"));
     applies = std::thread([&] { b.applier.apply(records); });

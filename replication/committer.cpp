@@ -6,6 +6,7 @@
 #include "bson/json.h"
 #include "replication/performer.h"
 #include "storage/engine/names.h"
+#include "storage/store.h"
 
 namespace replication {
 namespace {
@@ -38,16 +39,16 @@ bool has_history(std::string_view ns) {
   return !storage::is_own(ns);
 }
 
-LocalCommitter::LocalCommitter(storage::Engine& engine, Oplog& oplog) : engine_(engine), oplog_(oplog) {
-  engine_.catalog().set_schema_sink(this);
+LocalCommitter::LocalCommitter(storage::Store& store, Oplog& oplog) : store_(store), oplog_(oplog) {
+  store_.catalog().set_schema_sink(this);
 }
 
 LocalCommitter::~LocalCommitter() {
-  engine_.catalog().set_schema_sink(nullptr);
+  store_.catalog().set_schema_sink(nullptr);
 }
 
 void LocalCommitter::when_durable(std::function<void()> done) {
-  engine_.when_durable(std::move(done));
+  store_.engine().when_durable(std::move(done));
 }
 
 Entry LocalCommitter::entry_of(char op, std::string_view ns, BytesView uuid, const SessionWrite* session) const {
@@ -138,7 +139,7 @@ uint64_t LocalCommitter::document_changed(storage::Transaction& transaction, std
 
 // Members agree on a transaction as one record.
 uint64_t LocalCommitter::documents_bytes_max() const {
-  return engine_.options().replicated ? log_record_bytes_max / 2 : UINT64_MAX;
+  return store_.options().replicated ? log_record_bytes_max / 2 : UINT64_MAX;
 }
 
 void LocalCommitter::content_lost(storage::Transaction& transaction, storage::CollectionId collection, storage::RecordId record,

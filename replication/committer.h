@@ -12,6 +12,10 @@
 #include "storage/collections/branch_changes.h"
 #include "storage/collections/catalog.h"
 
+namespace storage {
+class Store;
+}
+
 namespace replication {
 
 enum class UpdateForm {
@@ -47,7 +51,7 @@ bool has_history(std::string_view ns);
 // Listens to the catalog for as long as it lives: changes of the schema need no call of their own.
 class LocalCommitter final : public Committer, public storage::BranchLog, private storage::SchemaSink {
  public:
-  LocalCommitter(storage::Engine& engine, Oplog& oplog);
+  LocalCommitter(storage::Store& store, Oplog& oplog);
   ~LocalCommitter() override;
 
   // Which term an entry is written in; throws where this member may not write. Before the first write; else it is 1.
@@ -98,7 +102,7 @@ class LocalCommitter final : public Committer, public storage::BranchLog, privat
   // An entry of `op` as every one begins.
   Entry entry_of(char op, std::string_view ns, BytesView uuid, const SessionWrite* session) const;
 
-  storage::Engine& engine_;
+  storage::Store& store_;
   Oplog& oplog_;
   std::function<int64_t()> term_;
   storage::BranchMaker* branch_maker_ = nullptr;

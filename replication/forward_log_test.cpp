@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "replication/test_support.h"
+#include "storage/store.h"
 
 using namespace replication;
 using namespace replication::test;
@@ -27,7 +28,7 @@ struct Pair {
   Stamp from = 1;
 
   std::shared_ptr<storage::Collection> collection(const std::string& ns = "wiki.pages") {
-    return a.engine.catalog().open_or_create(ns);
+    return a.store.catalog().open_or_create(ns);
   }
 
   void insert(Transaction& transaction, const std::string& id, const std::string& text, const std::string& ns = "wiki.pages") {
@@ -189,9 +190,9 @@ TEST_CASE("bases are of the same collection, and none is left behind a command")
   set.b.applier.apply(records);
   for (const bool drops : {false, true}) {
     if (drops)
-      set.a.engine.catalog().drop("wiki.pages");
+      set.a.store.catalog().drop("wiki.pages");
     else
-      set.a.engine.catalog().rename("wiki.pages", "wiki.other", true);
+      set.a.store.catalog().rename("wiki.pages", "wiki.other", true);
     set.insert("b", edited(first, 3));
     records = set.next();
     CHECK_FALSE(is_delta(records.back().entries.front().entry));
@@ -261,7 +262,7 @@ TEST_CASE("a member that takes over goes on with what it has applied") {
   set.insert("a", first);
   set.follow();
   set.b.applier.forward().lead();
-  const auto there = set.b.engine.catalog().open("wiki.pages");
+  const auto there = set.b.store.catalog().open("wiki.pages");
   set.b.write([&](Transaction& transaction) { set.b.committer.insert(transaction, *there, document("b", edited(first, 2))); });
   const auto records = sent(set.b, set.b.records(set.from));
   CHECK(is_delta(only(records)));

@@ -1,4 +1,5 @@
 #include "replication/local_document.h"
+#include "storage/store.h"
 
 #include <shared_mutex>
 
@@ -6,11 +7,11 @@ namespace replication {
 
 using storage::Transaction;
 
-std::optional<bson::Document> read_local(storage::Engine& engine, std::string_view ns) {
-  const auto collection = engine.catalog().open(ns);
+std::optional<bson::Document> read_local(storage::Store& store, std::string_view ns) {
+  const auto collection = store.catalog().open(ns);
   if (!collection) return std::nullopt;
   const std::shared_lock schema(collection->schema_mutex());
-  Transaction transaction(engine, Transaction::Mode::read);
+  Transaction transaction(store, Transaction::Mode::read);
   const auto scan = collection->scan(transaction, storage::Direction::forward);
   if (!scan->next()) return std::nullopt;
   return bson::Document(scan->document());
@@ -28,10 +29,10 @@ void put_local(Transaction& transaction, storage::Collection& collection, bson::
   collection.update(transaction, record, before, document);
 }
 
-void write_local(storage::Engine& engine, std::string_view ns, bson::DocumentView document) {
-  const auto collection = engine.catalog().open_or_create(ns);
+void write_local(storage::Store& store, std::string_view ns, bson::DocumentView document) {
+  const auto collection = store.catalog().open_or_create(ns);
   const std::shared_lock schema(collection->schema_mutex());
-  storage::in_transaction(engine, [&](Transaction& transaction) { put_local(transaction, *collection, document); });
+  storage::in_transaction(store, [&](Transaction& transaction) { put_local(transaction, *collection, document); });
 }
 
 }  // namespace replication

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "replication/log_record.h"
+#include "storage/store.h"
 
 namespace replication {
 
@@ -28,9 +29,9 @@ Stamp stamp_of_context(base::BytesView context) {
   return context.size() == sizeof(Stamp) ? base::load_be64(context.data()) : 0;
 }
 
-LogPump::LogPump(storage::Engine& engine, Oplog& oplog, ForwardLog& forward, Propose propose, Placed placed)
-    : engine_(engine),
-      reader_(engine, oplog),
+LogPump::LogPump(storage::Store& store, Oplog& oplog, ForwardLog& forward, Propose propose, Placed placed)
+    : store_(store),
+      reader_(store, oplog),
       forward_(forward),
       propose_(std::move(propose)),
       placed_(std::move(placed)),
@@ -71,7 +72,7 @@ void LogPump::stop_leading() {
 }
 
 bool LogPump::drain(std::chrono::steady_clock::time_point until) {
-  const Stamp below = engine_.all_committed();
+  const Stamp below = store_.engine().all_committed();
   std::unique_lock lock(mutex_);
   work_ = true;
   woken_.notify_one();
@@ -80,7 +81,7 @@ bool LogPump::drain(std::chrono::steady_clock::time_point until) {
 }
 
 bool LogPump::left_over() {
-  const Stamp from = proposed_stamp() + 1, below = engine_.all_committed();
+  const Stamp from = proposed_stamp() + 1, below = store_.engine().all_committed();
   return from < below && !reader_.read(from, below, 1).empty();
 }
 
@@ -111,7 +112,7 @@ void LogPump::run() {
 bool LogPump::pump_some(std::unique_lock<std::mutex>& lock) {
   const Stamp from = proposed_stamp_ + 1;
   lock.unlock();
-  const Stamp below = engine_.all_committed();
+  const Stamp below = store_.engine().all_committed();
   std::vector<LogRecord> records;
   if (from < below) records = reader_.read(from, below, read_bytes);
   lock.lock();

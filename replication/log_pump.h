@@ -15,6 +15,10 @@
 #include "replication/forward_log.h"
 #include "replication/log_reader.h"
 
+namespace storage {
+class Store;
+}
+
 namespace replication {
 
 // Thread-safe.
@@ -24,7 +28,7 @@ class LogPump {
   // Told, in order, of each record that has its place.
   using Placed = std::function<void(consensus::Position place, const LogRecord& record)>;
 
-  LogPump(storage::Engine& engine, Oplog& oplog, ForwardLog& forward, Propose propose, Placed placed);
+  LogPump(storage::Store& store, Oplog& oplog, ForwardLog& forward, Propose propose, Placed placed);
   ~LogPump();
 
   // From here on what is stamped above `after` is proposed, in this term.
@@ -44,7 +48,7 @@ class LogPump {
   void run();
   bool pump_some(std::unique_lock<std::mutex>& lock);
 
-  storage::Engine& engine_;
+  storage::Store& store_;
   LogReader reader_;
   ForwardLog& forward_;
   const Propose propose_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/collections/catalog.h"
+#include "storage/store.h"
 
 namespace replication {
 
@@ -23,8 +24,8 @@ namespace {
 
 storage::Collection& LogReader::collection_of(Stamp stamp, const Entry& entry) {
   if (last_ && last_->id() == entry.collection) return *last_;
-  last_ = engine_.catalog().open(entry.collection);
-  if (!last_) last_ = engine_.catalog().dropped(entry.collection);
+  last_ = store_.catalog().open(entry.collection);
+  if (!last_) last_ = store_.catalog().dropped(entry.collection);
   if (!last_) missing(stamp, entry);
   return *last_;
 }
@@ -41,7 +42,7 @@ std::vector<LogRecord> LogReader::read(Stamp from, Stamp below, size_t bytes_max
   LogRecordBuilder builder;
   Stamp current = 0;
   size_t bytes = 0;
-  storage::Transaction transaction(engine_, storage::Transaction::Mode::read);
+  storage::Transaction transaction(store_, storage::Transaction::Mode::read);
   below = std::min(below, transaction.visible_below());
   storage::TableCursor rows = oplog_.rows(transaction);
   for (bool on = rows.seek(entry_key(std::max<Stamp>(from, 1))); on; on = rows.next()) {

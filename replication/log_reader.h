@@ -8,12 +8,16 @@
 #include "replication/log_record.h"
 #include "replication/oplog.h"
 
+namespace storage {
+class Store;
+}
+
 namespace replication {
 
 // Not thread-safe.
 class LogReader {
  public:
-  LogReader(storage::Engine& engine, Oplog& oplog) : engine_(engine), oplog_(oplog) {}
+  LogReader(storage::Store& store, Oplog& oplog) : store_(store), oplog_(oplog) {}
 
   // The transactions whose stamps are in [from, below), oldest first; stops once it has `bytes_max`. Both ends lie between
   // transactions; `below` is no more than Engine::all_committed. What was dropped since can be read until the set has agreed on
@@ -24,7 +28,7 @@ class LogReader {
   void add(storage::Transaction& transaction, storage::Stamp stamp, const Entry& entry, LogRecordBuilder& builder);
   storage::Collection& collection_of(storage::Stamp stamp, const Entry& entry);
 
-  storage::Engine& engine_;
+  storage::Store& store_;
   Oplog& oplog_;
   std::shared_ptr<storage::Collection> last_;  // entries of one collection come in runs
 };

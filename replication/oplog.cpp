@@ -11,6 +11,7 @@
 #include "bson/validate.h"
 #include "replication/oplog_state.h"
 #include "storage/collections/catalog.h"
+#include "storage/store.h"
 
 namespace replication {
 namespace {
@@ -42,16 +43,17 @@ uint64_t default_oplog_bytes(const std::string& path) {
   return std::clamp(uint64_t{figures.f_bavail} * figures.f_frsize / 20, bytes_least, bytes_most);
 }
 
-Oplog::State::State(storage::Engine& the_engine, uint64_t max)
-    : engine(the_engine),
-      table(engine.open_table("oplog", {.block_compressor = engine.options().block_compressor, .leaf_page_bytes = 64 << 10})),
+Oplog::State::State(storage::Store& the_store, uint64_t max)
+    : store(the_store),
+      table(store.engine().open_table("oplog",
+                                      {.block_compressor = store.options().block_compressor, .leaf_page_bytes = 64 << 10})),
       bytes_max(static_cast<int64_t>(max)),
       step_bytes(std::max(step_bytes_min, bytes_max / steps_wanted)) {}
 
 void Oplog::State::load() {
   bool fresh = true;
   {
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     if (const auto row = table.get(transaction, entry_key(state_key))) {
       const auto document = bson::validate(*row).or_throw();
       uuid = document["uuid"].as_binary().bytes;
@@ -66,7 +68,7 @@ void Oplog::State::load() {
     storage::TableCursor cursor = table.cursor(transaction);
     if (cursor.previous()) {
       const Stamp last = stamp_from_key(cursor.key());
-      engine.raise_stamp(last);
+      store.engine().raise_stamp(last);
       const BytesView value = cursor.value();
       if (const auto entry = decode(value); last != state_key && entry.ok())
         newest = {{last, entry.value().term}, entry.value().wall_ms};
@@ -90,13 +92,13 @@ void Oplog::State::save() {
     }
   }
   const bson::Document document = out.done();
-  storage::in_transaction(engine,
+  storage::in_transaction(store,
                           [&](Transaction& transaction) { table.put(transaction, entry_key(state_key), document.bytes()); });
 }
 
 void Oplog::State::count_new() {
   for (bool more = true; more;) {
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     const Stamp end = transaction.visible_below();
     storage::TableCursor cursor = table.cursor(transaction);
     int rows = 0;
@@ -126,7 +128,7 @@ bool Oplog::State::cut_oldest() {
   for (const Step& step : steps) stored += step.stored_bytes;
   if (stored <= bytes_max || steps.size() < 2) return false;
   try {
-    Transaction transaction(engine, Transaction::Mode::write);
+    Transaction transaction(store, Transaction::Mode::write);
     table.truncate(transaction, entry_key(state_key + 1), entry_key(steps.front().end));
     transaction.commit();
   } catch (const storage::WriteConflict&) {
@@ -159,7 +161,7 @@ OplogStats Oplog::State::stats() {
     }
   }
   stats.bytes_max = bytes_max;
-  Transaction transaction(engine, Transaction::Mode::read);
+  Transaction transaction(store, Transaction::Mode::read);
   storage::TableCursor cursor = table.cursor(transaction);
   if (cursor.seek(entry_key(state_key + 1))) stats.first = stamp_from_key(cursor.key());
   if (cursor.seek_back(entry_key(transaction.visible_below() - 1)) && stats.first != 0) stats.last = stamp_from_key(cursor.key());
@@ -209,16 +211,16 @@ void Oplog::State::stop() {
   }
 }
 
-Oplog::Oplog(storage::Engine& engine, uint64_t bytes_max) : state_(std::make_shared<State>(engine, bytes_max)) {
+Oplog::Oplog(storage::Store& store, uint64_t bytes_max) : state_(std::make_shared<State>(store, bytes_max)) {
   state_->load();
   state_->shown = make_oplog_collection(state_);
-  engine.catalog().attach(state_->shown);
+  store.catalog().attach(state_->shown);
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }
 
 Oplog::~Oplog() {
   state_->stop();
-  state_->engine.catalog().detach(oplog_ns);
+  state_->store.catalog().detach(oplog_ns);
   state_->shown.reset();
 }
 
@@ -232,13 +234,13 @@ void Oplog::append(Transaction& transaction, Stamp stamp, const Entry& entry) {
 }
 
 std::optional<bson::Document> Oplog::find(Stamp stamp) {
-  Transaction transaction(state_->engine, Transaction::Mode::read);
+  Transaction transaction(state_->store, Transaction::Mode::read);
   return state_->shown->find(transaction, static_cast<storage::RecordId>(stamp), nullptr);
 }
 
 std::optional<Bytes> Oplog::row(Stamp stamp) {
   if (stamp == state_key) return std::nullopt;
-  Transaction transaction(state_->engine, Transaction::Mode::read);
+  Transaction transaction(state_->store, Transaction::Mode::read);
   const auto row = state_->table.get(transaction, entry_key(stamp));
   return row ? std::optional<Bytes>(*row) : std::nullopt;
 }
@@ -248,14 +250,14 @@ storage::TableCursor Oplog::rows(Transaction& transaction) const {
 }
 
 bool Oplog::passed(Stamp stamp) {
-  Transaction transaction(state_->engine, Transaction::Mode::read);
+  Transaction transaction(state_->store, Transaction::Mode::read);
   storage::TableCursor cursor = rows(transaction);
   if (cursor.seek(entry_key(stamp)) && stamp_from_key(cursor.key()) == stamp) return true;
   return cursor.seek(entry_key(state_key + 1)) && stamp < stamp_from_key(cursor.key());
 }
 
 Oplog::Position Oplog::newest() const {
-  const Stamp readable = state_->engine.all_committed() - 1;
+  const Stamp readable = state_->store.engine().all_committed() - 1;
   const std::lock_guard lock(state_->newest_mutex);
   Position position = state_->newest;
   if (position.optime.ts > readable) position.optime.ts = readable;

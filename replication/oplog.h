@@ -15,7 +15,7 @@
 
 #include "replication/entry.h"
 #include "storage/collections/collection.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace replication {
 
@@ -36,7 +36,7 @@ uint64_t default_oplog_bytes(const std::string& path);
 // Thread-safe. The engine's stamps go on above the newest entry once it is open.
 class Oplog {
  public:
-  Oplog(storage::Engine& engine, uint64_t bytes_max);
+  Oplog(storage::Store& store, uint64_t bytes_max);
   ~Oplog();
   Oplog(const Oplog&) = delete;
   Oplog& operator=(const Oplog&) = delete;

@@ -3,6 +3,7 @@
 #include "bson/builder.h"
 #include "replication/oplog_state.h"
 #include "storage/collections/catalog.h"
+#include "storage/store.h"
 
 namespace replication {
 namespace {
@@ -17,7 +18,7 @@ using storage::Transaction;
 // The entry's content is read from where it stands. Remembers the collection: entries of one come in runs.
 class Contents {
  public:
-  explicit Contents(storage::Engine& engine) : engine_(engine) {}
+  explicit Contents(storage::Store& store) : store_(store) {}
 
   // An entry whose content went with its dropped collection isn't shown: what replays the log comes to
   // the drop anyway.
@@ -46,11 +47,11 @@ class Contents {
 
  private:
   std::shared_ptr<storage::Collection> collection_of(const Entry& entry) {
-    if (!last_ || last_->id() != entry.collection || last_->dropped()) last_ = engine_.catalog().open(entry.collection);
+    if (!last_ || last_->id() != entry.collection || last_->dropped()) last_ = store_.catalog().open(entry.collection);
     return last_;
   }
 
-  storage::Engine& engine_;
+  storage::Store& store_;
   std::shared_ptr<storage::Collection> last_;
 };
 
@@ -61,7 +62,7 @@ Entry decoded(BytesView value) {
 class OplogScan final : public storage::CollectionScan {
  public:
   OplogScan(std::shared_ptr<Oplog::State> state, Transaction& transaction, Direction direction)
-      : state_(std::move(state)), forward_(direction == Direction::forward), contents_(state_->engine) {
+      : state_(std::move(state)), forward_(direction == Direction::forward), contents_(state_->store) {
     open(transaction);
   }
 
@@ -165,7 +166,7 @@ class OplogCollection final : public storage::Collection {
     if (!row) return std::nullopt;
     const Bytes value(*row);
     const Entry entry = decoded(value);
-    Contents contents(state_->engine);
+    Contents contents(state_->store);
     if (!contents.available(entry)) return std::nullopt;
     return contents.read(transaction, stamp, entry);
   }

@@ -8,10 +8,14 @@
 
 #include "replication/oplog.h"
 
+namespace storage {
+class Store;
+}
+
 namespace replication {
 
 struct Oplog::State {
-  State(storage::Engine& engine, uint64_t bytes_max);
+  State(storage::Store& store, uint64_t bytes_max);
 
   // A stretch of the log: what is counted, and taken away, as one.
   struct Step {
@@ -31,7 +35,7 @@ struct Oplog::State {
   void run();
   void stop();
 
-  storage::Engine& engine;
+  storage::Store& store;
   const storage::Table table;
   const int64_t bytes_max;
   const int64_t step_bytes;

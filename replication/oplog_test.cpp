@@ -9,12 +9,12 @@
 #include "bson/diff.h"
 #include "bson/json.h"
 #include "replication/committer.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace replication;
 using bson::json;
 using storage::Direction;
-using storage::Engine;
+using storage::Store;
 using storage::TemporaryDirectory;
 using storage::Transaction;
 
@@ -24,20 +24,20 @@ constexpr uint64_t plenty = 100 << 20;
 
 struct Node {
   explicit Node(const std::string& path, uint64_t oplog_bytes = plenty)
-      : engine(options(path)), oplog(engine, oplog_bytes), committer(engine, oplog) {}
-  static storage::EngineOptions options(const std::string& path) {
-    storage::EngineOptions options = storage::test_options(path);
+      : store(options(path)), oplog(store, oplog_bytes), committer(store, oplog) {}
+  static storage::StoreOptions options(const std::string& path) {
+    storage::StoreOptions options = storage::test_options(path);
     options.dedup.enabled = false;
     return options;
   }
-  Engine engine;
+  Store store;
   Oplog oplog;
   LocalCommitter committer;
 };
 
-std::vector<bson::Document> read_log(Engine& engine, Direction direction = Direction::forward) {
-  Transaction transaction(engine, Transaction::Mode::read);
-  const auto scan = engine.catalog().open(oplog_ns)->scan(transaction, direction);
+std::vector<bson::Document> read_log(Store& store, Direction direction = Direction::forward) {
+  Transaction transaction(store, Transaction::Mode::read);
+  const auto scan = store.catalog().open(oplog_ns)->scan(transaction, direction);
   std::vector<bson::Document> entries;
   while (scan->next()) entries.emplace_back(scan->document());
   return entries;
@@ -67,10 +67,10 @@ Contents replay(const std::vector<bson::Document>& log) {
   return contents;
 }
 
-Contents read_collections(Engine& engine, const std::string& db) {
+Contents read_collections(Store& store, const std::string& db) {
   Contents contents;
-  for (const auto& collection : engine.catalog().collections(db)) {
-    Transaction transaction(engine, Transaction::Mode::read);
+  for (const auto& collection : store.catalog().collections(db)) {
+    Transaction transaction(store, Transaction::Mode::read);
     const auto scan = collection->scan(transaction, Direction::forward);
     auto& documents = contents[collection->ns()];
     while (scan->next()) documents.emplace(id_text(scan->document()), bson::Document(scan->document()));
@@ -94,17 +94,17 @@ bool same(const Contents& a, const Contents& b) {
 TEST_CASE("entries look as MongoDB writes them") {
   TemporaryDirectory directory;
   Node node(directory.path());
-  const auto collection = node.engine.catalog().create("shop.orders", {});
+  const auto collection = node.store.catalog().create("shop.orders", {});
   const auto before = json("{_id: 7, a: 1, pad: 'pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp'}");
   const auto after = json("{_id: 7, a: 2, pad: 'pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp'}");
   storage::RecordId record = 0;
-  storage::in_transaction(node.engine, [&](Transaction& t) { record = node.committer.insert(t, *collection, before).id; });
-  storage::in_transaction(node.engine, [&](Transaction& t) { node.committer.update(t, *collection, record, before, after); });
-  storage::in_transaction(node.engine, [&](Transaction& t) {
+  storage::in_transaction(node.store, [&](Transaction& t) { record = node.committer.insert(t, *collection, before).id; });
+  storage::in_transaction(node.store, [&](Transaction& t) { node.committer.update(t, *collection, record, before, after); });
+  storage::in_transaction(node.store, [&](Transaction& t) {
     node.committer.update(t, *collection, record, after, json("{_id: 7}"), UpdateForm::replacement);
   });
-  storage::in_transaction(node.engine, [&](Transaction& t) { node.committer.remove(t, *collection, record, json("{_id: 7}")); });
-  const auto log = read_log(node.engine);
+  storage::in_transaction(node.store, [&](Transaction& t) { node.committer.remove(t, *collection, record, json("{_id: 7}")); });
+  const auto log = read_log(node.store);
   REQUIRE(log.size() == 5);
   const auto names = [](const bson::Document& entry) {
     std::string all;
@@ -126,7 +126,7 @@ TEST_CASE("entries look as MongoDB writes them") {
   CHECK(bson::to_json(log[3]["o"].as_document()) == bson::to_json(json("{_id: 7}")));
   CHECK(log[4]["op"].as_string() == "d");
   CHECK(bson::to_json(log[4]["o"].as_document()) == bson::to_json(json("{_id: 7}")));
-  auto backward = read_log(node.engine, Direction::backward);
+  auto backward = read_log(node.store, Direction::backward);
   std::reverse(backward.begin(), backward.end());
   REQUIRE(backward.size() == log.size());
   for (size_t i = 0; i < log.size(); ++i) CHECK(backward[i].bytes() == log[i].bytes());
@@ -137,13 +137,13 @@ TEST_CASE("replaying the log gives the data, whatever happened to it, also after
   base::Random random(5);
   for (int round = 0; round < 3; ++round) {
     Node node(directory.path());
-    storage::Catalog& catalog = node.engine.catalog();
+    storage::Catalog& catalog = node.store.catalog();
     for (int i = 0; i < 300; ++i) {
       const auto collection = catalog.open_or_create("shop.c" + std::to_string(random.below(3)));
       const std::string id = std::to_string(random.below(30));
       const auto document = json("{_id: " + id + ", n: " + std::to_string(random.below(1000)) + ", pad: '" +
                                  std::string(random.below(200), 'p') + "'}");
-      storage::in_transaction(node.engine, [&](Transaction& t) {
+      storage::in_transaction(node.store, [&](Transaction& t) {
         const auto record = collection->find_id(t, document["_id"]);
         if (!record) {
           node.committer.insert(t, *collection, document);
@@ -159,25 +159,25 @@ TEST_CASE("replaying the log gives the data, whatever happened to it, also after
       });
       if (random.below(60) == 0) catalog.drop(collection->ns());
     }
-    CHECK(same(replay(read_log(node.engine)), read_collections(node.engine, "shop")));
+    CHECK(same(replay(read_log(node.store)), read_collections(node.store, "shop")));
     if (round == 2) directory.copy_to(copy);
   }
   Node recovered(copy.path());
-  CHECK(same(replay(read_log(recovered.engine)), read_collections(recovered.engine, "shop")));
-  CHECK(recovered.engine.last_stamp() >= recovered.oplog.stats().last);
+  CHECK(same(replay(read_log(recovered.store)), read_collections(recovered.store, "shop")));
+  CHECK(recovered.store.engine().last_stamp() >= recovered.oplog.stats().last);
 }
 
 TEST_CASE("a tailing reader sees every entry once and in order, however many write") {
   TemporaryDirectory directory;
   Node node(directory.path());
-  const auto collection = node.engine.catalog().create("shop.orders", {});
+  const auto collection = node.store.catalog().create("shop.orders", {});
   constexpr int threads = 3, documents = 150;
   std::atomic<int> running{threads};
   std::vector<std::thread> writers;
   for (int t = 0; t < threads; ++t) {
     writers.emplace_back([&, t] {
       for (int i = 0; i < documents; ++i) {
-        storage::in_transaction(node.engine, [&](Transaction& transaction) {
+        storage::in_transaction(node.store, [&](Transaction& transaction) {
           node.committer.insert(transaction, *collection, json("{_id: " + std::to_string(t * 1000 + i) + "}"));
         });
       }
@@ -187,8 +187,8 @@ TEST_CASE("a tailing reader sees every entry once and in order, however many wri
   std::vector<std::string> seen;
   storage::RecordId last = 0;
   bool ordered = true;
-  auto transaction = std::make_unique<Transaction>(node.engine, Transaction::Mode::read);
-  const auto tail = node.engine.catalog().open(oplog_ns)->scan(*transaction, Direction::forward);
+  auto transaction = std::make_unique<Transaction>(node.store, Transaction::Mode::read);
+  const auto tail = node.store.catalog().open(oplog_ns)->scan(*transaction, Direction::forward);
   for (bool again = true; again;) {
     again = running > 0;
     while (tail->next()) {
@@ -197,7 +197,7 @@ TEST_CASE("a tailing reader sees every entry once and in order, however many wri
       if (tail->document()["op"].as_string() == "i") seen.push_back(id_text(tail->document()["o"].as_document()));
     }
     tail->save();
-    transaction = std::make_unique<Transaction>(node.engine, Transaction::Mode::read);
+    transaction = std::make_unique<Transaction>(node.store, Transaction::Mode::read);
     tail->restore(*transaction);
   }
   while (tail->next()) seen.push_back(id_text(tail->document()["o"].as_document()));
@@ -211,14 +211,14 @@ TEST_CASE("a tailing reader sees every entry once and in order, however many wri
 TEST_CASE("a scan of the log may begin at a stamp") {
   TemporaryDirectory directory;
   Node node(directory.path());
-  const auto collection = node.engine.catalog().create("shop.orders", {});
+  const auto collection = node.store.catalog().create("shop.orders", {});
   std::vector<storage::Stamp> stamps;
   for (int i = 0; i < 10; ++i) {
-    storage::in_transaction(node.engine, [&](Transaction& t) {
+    storage::in_transaction(node.store, [&](Transaction& t) {
       stamps.push_back(node.committer.insert(t, *collection, json("{_id: " + std::to_string(i) + "}")).generation);
     });
   }
-  Transaction transaction(node.engine, Transaction::Mode::read);
+  Transaction transaction(node.store, Transaction::Mode::read);
   for (const Direction direction : {Direction::forward, Direction::backward}) {
     const auto scan = node.oplog.collection()->scan(transaction, direction);
     scan->seek(static_cast<storage::RecordId>(stamps[4]));
@@ -243,14 +243,14 @@ TEST_CASE("the log is cut at its oldest end when it outgrows its size, and who s
     storage::CollectionOptions capped;  // its entries carry their documents
     capped.capped = true;
     capped.capped_bytes = 10000;
-    const auto collection = node.engine.catalog().create("shop.log", capped);
-    auto transaction = std::make_unique<Transaction>(node.engine, Transaction::Mode::read);
+    const auto collection = node.store.catalog().create("shop.log", capped);
+    auto transaction = std::make_unique<Transaction>(node.store, Transaction::Mode::read);
     const auto tail = node.oplog.collection()->scan(*transaction, Direction::forward);
     REQUIRE(tail->next());
     tail->save();
     transaction.reset();
     for (int i = 0; i < 3000; ++i) {
-      storage::in_transaction(node.engine, [&](Transaction& t) {
+      storage::in_transaction(node.store, [&](Transaction& t) {
         node.committer.insert(t, *collection, json("{_id: " + std::to_string(i) + ", pad: '" + std::string(1000, 'p') + "'}"));
       });
       if (i % 500 == 0) node.oplog.tend();
@@ -261,8 +261,8 @@ TEST_CASE("the log is cut at its oldest end when it outgrows its size, and who s
     CHECK(stats.stored_bytes > 500 << 10);
     CHECK(stats.logical_bytes > stats.entries * 500);
     entries = stats.entries;
-    CHECK(static_cast<int64_t>(read_log(node.engine).size()) == entries);
-    transaction = std::make_unique<Transaction>(node.engine, Transaction::Mode::read);
+    CHECK(static_cast<int64_t>(read_log(node.store).size()) == entries);
+    transaction = std::make_unique<Transaction>(node.store, Transaction::Mode::read);
     CHECK_THROWS_AS(tail->restore(*transaction), base::OperationError);
   }
   Node node(directory.path(), 1 << 20);
@@ -272,20 +272,20 @@ TEST_CASE("the log is cut at its oldest end when it outgrows its size, and who s
 TEST_CASE("the log's own documents are counted as they are shown") {
   TemporaryDirectory directory;
   Node node(directory.path());
-  const auto collection = node.engine.catalog().create("shop.orders", {});
-  storage::in_transaction(node.engine, [&](Transaction& t) {
+  const auto collection = node.store.catalog().create("shop.orders", {});
+  storage::in_transaction(node.store, [&](Transaction& t) {
     const auto document = json("{_id: ObjectId('0123456789abcdef01234567'), a: 1}");
     const auto stored = node.committer.insert(t, *collection, document);
     node.committer.remove(t, *collection, stored.id, document);
   });
-  storage::in_transaction(node.engine, [&](Transaction& t) {
+  storage::in_transaction(node.store, [&](Transaction& t) {
     node.committer.insert(t, *collection, json("{_id: ObjectId('0123456789abcdef01234568'), a: 1}"));
   });
   int64_t bytes = 0;
-  for (const auto& entry : read_log(node.engine)) bytes += static_cast<int64_t>(entry.size());
+  for (const auto& entry : read_log(node.store)) bytes += static_cast<int64_t>(entry.size());
   CHECK(node.oplog.stats().logical_bytes == bytes);
   CHECK(node.oplog.stats().entries == 4);
-  CHECK(node.engine.catalog().databases() == std::vector<std::string>{"local", "shop"});
+  CHECK(node.store.catalog().databases() == std::vector<std::string>{"local", "shop"});
 }
 
 TEST_CASE("a damaged entry is reported, never trusted") {

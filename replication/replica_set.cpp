@@ -12,6 +12,7 @@
 #include "replication/local_document.h"
 #include "replication/member_ids.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 
 namespace replication {
 
@@ -68,9 +69,9 @@ std::string_view state_name(MemberState state) {
   return "UNKNOWN";
 }
 
-ReplicaSet::ReplicaSet(storage::Engine& engine, Oplog& oplog, Applier& applier, ReplicaSetOptions options)
-    : engine_(engine), oplog_(oplog), applier_(applier), options_(std::move(options)), disk_(engine), since_us_(now_us()) {
-  const auto document = read_local(engine_, set_config_ns);
+ReplicaSet::ReplicaSet(storage::Store& store, Oplog& oplog, Applier& applier, ReplicaSetOptions options)
+    : store_(store), oplog_(oplog), applier_(applier), options_(std::move(options)), disk_(store), since_us_(now_us()) {
+  const auto document = read_local(store_, set_config_ns);
   if (!document) return;
   SetConfig config = parse_set_config(*document);
   if (config.name != options_.set_name) {
@@ -88,7 +89,7 @@ ReplicaSet::~ReplicaSet() {
   }
   woken_.notify_all();
   if (duty_thread_.joinable()) duty_thread_.join();
-  engine_.on_settled(nullptr);
+  store_.engine().on_settled(nullptr);
   if (transport_) transport_->set_receiver(nullptr);
   if (pump_) pump_->stop_leading();
   if (node_) node_->stop();
@@ -277,9 +278,9 @@ storage::Stamp ReplicaSet::write_config(const SetConfig& config, std::string_vie
   bson::Builder o;
   o.append("msg", why).append("config", document);
   const bson::Document entry_document = o.done();
-  const auto collection = engine_.catalog().open_or_create(set_config_ns);
+  const auto collection = store_.catalog().open_or_create(set_config_ns);
   const std::shared_lock schema(collection->schema_mutex());
-  return storage::in_transaction(engine_, [&](storage::Transaction& transaction) {
+  return storage::in_transaction(store_, [&](storage::Transaction& transaction) {
     put_local(transaction, *collection, document);
     return append_message(transaction, entry_document);
   });
@@ -390,7 +391,7 @@ void ReplicaSet::go_on_alone(const std::shared_ptr<const SetConfig>& now, const 
     batch.meta.members.index = image.last + 1;  // what the log has up to there changes it no more
     batch.meta.members.voters = {consensus_id(next.members[find_self(next)])};
     disk_.write({batch});
-    write_local(engine_, set_config_ns, next.document());
+    write_local(store_, set_config_ns, next.document());
   } catch (...) {
     start_over(why);
     throw;
@@ -413,7 +414,7 @@ void ReplicaSet::learn_config(const SetConfig& config, const std::string& from) 
   const bool copies = self && !self->arbiter && (joins || consensus::is_arbiter(node_id_));
   base::log(Severity::info, LogComponent::repl, 7100036, "Another member told of the configuration",
             Attributes().add("member", from));
-  if (!copies) write_local(engine_, set_config_ns, config.document());  // a copy brings its own
+  if (!copies) write_local(store_, set_config_ns, config.document());  // a copy brings its own
   adopt(config);
   if (copies) {
     become(MemberState::startup2);
@@ -484,9 +485,8 @@ void ReplicaSet::when_acknowledged(OpTime optime, const WriteConcern& concern,
 
 storage::Stamp ReplicaSet::write_noop(storage::Stamp at_least, bson::DocumentView message) {
   const auto lock = hold_primary();
-  engine_.raise_stamp(at_least);
-  return storage::in_transaction(engine_,
-                                 [&](storage::Transaction& transaction) { return append_message(transaction, message); });
+  store_.engine().raise_stamp(at_least);
+  return storage::in_transaction(store_, [&](storage::Transaction& transaction) { return append_message(transaction, message); });
 }
 
 void ReplicaSet::when_read_stands(OpTime read_at, std::function<void(std::optional<WriteConcernFailure>)> done) {

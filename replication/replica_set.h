@@ -33,6 +33,10 @@
 #include "replication/oplog.h"
 #include "replication/write_acks.h"
 
+namespace storage {
+class Store;
+}
+
 namespace replication {
 
 // What the server does for its member.
@@ -61,7 +65,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
  public:
   // Reads the configuration that is there. Throws InvalidReplicaSetConfig for one of another name. The engine is in its
   // replicated mode.
-  ReplicaSet(storage::Engine& engine, Oplog& oplog, Applier& applier, ReplicaSetOptions options);
+  ReplicaSet(storage::Store& store, Oplog& oplog, Applier& applier, ReplicaSetOptions options);
   ~ReplicaSet() override;
   void start();
 
@@ -164,7 +168,7 @@ class ReplicaSet final : public Coordinator, private consensus::NodeOwner {
   void answer_all_reads(bool leads);
   void set_electable(bool electable);
 
-  storage::Engine& engine_;
+  storage::Store& store_;
   Oplog& oplog_;
   Applier& applier_;
   const ReplicaSetOptions options_;

@@ -8,6 +8,7 @@
 #include "replication/member_ids.h"
 #include "replication/replica_set.h"
 #include "replication/rollback_files.h"
+#include "storage/store.h"
 
 namespace replication {
 
@@ -133,7 +134,7 @@ void ReplicaSet::take_over() {
     config = *config_;
   }
   const Stamp newest = oplog_.newest().optime.ts;
-  engine_.raise_stamp(newest);
+  store_.engine().raise_stamp(newest);
   config.term = static_cast<int64_t>(term);
   pump_->lead(term, newest);
   const Stamp written = write_config(config, "new primary");
@@ -192,7 +193,7 @@ void ReplicaSet::roll_back(const std::string& why) {
     kept = committed_.optime.ts;
   }
   try {
-    const int64_t documents = write_rollback_files(engine_, oplog_, kept, options_.rollback_directory);
+    const int64_t documents = write_rollback_files(store_, oplog_, kept, options_.rollback_directory);
     base::log(Severity::warning, LogComponent::repl, 21612, "Rolled back writes were kept",
               Attributes().add("documents", documents).add("directory", options_.rollback_directory));
   } catch (const OperationError& error) {
@@ -246,7 +247,7 @@ bool ReplicaSet::others_may_join(const consensus::Membership& members) {
   std::vector<consensus::EntryPtr> brought_by;
   if (node_->entries(members.index, members.index + 1, 1, brought_by) != consensus::Lookup::found) return false;
   if (brought_by.front()->kind != consensus::EntryKind::data) return true;
-  engine_.checkpoint();
+  store_.engine().checkpoint();
   shorten_log();
   return false;
 }
@@ -390,7 +391,7 @@ void ReplicaSet::advance_time(int64_t now) {
   const Stamp newest = oplog_.newest().optime.ts;
   const bool quiet = newest == advance_seen_;
   if (!quiet) advance_seen_ = newest, advance_seen_us_ = now;
-  const bool behind = quiet && std::max(engine_.last_stamp(), known_time()) > newest;
+  const bool behind = quiet && std::max(store_.engine().last_stamp(), known_time()) > newest;
   if (!behind && now - advance_seen_us_ < noop_every_us) return;
   bson::Builder message;
   message.append("msg", "periodic noop");
@@ -403,7 +404,7 @@ void ReplicaSet::renew_agreed() {
     std::lock_guard lock(apply_mutex_);
     agreed = committed_.optime.ts;
   }
-  engine_.set_agreed(agreed);
+  store_.engine().set_agreed(agreed);
 }
 
 // Of the places everybody in reach is past the newest is enough.
@@ -436,7 +437,7 @@ void ReplicaSet::answer_all_reads(bool leads) {
 
 // What a checkpoint has is not replayed again; members that lag are waited for within bounds.
 void ReplicaSet::shorten_log() {
-  const Stamp held = engine_.checkpointed_stamp();
+  const Stamp held = store_.engine().checkpointed_stamp();
   const consensus::LogMeta meta = node_->log_meta();
   const consensus::CoreStatus status = node_->status();
   Index upto = newest_index_with(held, meta.compacted.index, status.applied, [this](Index at) {
@@ -445,7 +446,7 @@ void ReplicaSet::shorten_log() {
       throw OperationError(ErrorCode::internal_error, "an entry of the log is gone");
     return found.front();
   });
-  if (engine_.file_bytes(consensus::log_table) < log_bytes_kept) {
+  if (store_.engine().file_bytes(consensus::log_table) < log_bytes_kept) {
     for (const PeerProgress& one : node_->progress()) upto = std::min(upto, one.matched);
     if (status.standing.role != Role::leader) return;
   }

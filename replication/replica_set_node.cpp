@@ -10,6 +10,7 @@
 #include "replication/local_document.h"
 #include "replication/member_ids.h"
 #include "replication/replica_set.h"
+#include "storage/store.h"
 
 namespace replication {
 
@@ -71,7 +72,7 @@ void ReplicaSet::begin_node() {
       static_cast<uint32_t>(std::max(election_ticks_min, config_->election_timeout_ms / options.tick_ms));
   {
     const auto image = disk_.load();
-    options.core.applied = newest_index_with(engine_.recovered_stamp(), image->meta.compacted.index, image->last,
+    options.core.applied = newest_index_with(store_.engine().recovered_stamp(), image->meta.compacted.index, image->last,
                                              [this](Index at) { return disk_.read(at, at + 1, 1).front(); });
   }
   options.core.rank = election_rank(*config_, self);
@@ -83,19 +84,19 @@ void ReplicaSet::begin_node() {
     committed_ = {newest.optime, newest.wall_ms};
   }
   acks_.committed(newest.optime.ts);
-  engine_.set_agreed(newest.optime.ts);
+  store_.engine().set_agreed(newest.optime.ts);
   base::log(Severity::info, LogComponent::repl, 7100030, "Joining the set",
             Attributes().add("member", self.host).add("appliedIndex", static_cast<int64_t>(options.core.applied)));
   node_ = std::make_unique<consensus::RaftNode>(options, disk_, *transport_, static_cast<consensus::NodeOwner&>(*this));
   term_ = static_cast<int64_t>(node_->status().standing.term);
   pump_ = std::make_unique<LogPump>(
-      engine_, oplog_, applier_.forward(),
+      store_, oplog_, applier_.forward(),
       [this](base::BytesView data, base::BytesView context) { return node_->propose(data, context); },
       [this](consensus::Position place, const LogRecord& record) {
         std::lock_guard lock(mutex_);
         places_.push_back({place.index, newest_of(record)});
       });
-  engine_.on_settled([pump = pump_.get()] { pump->wake(); });
+  store_.engine().on_settled([pump = pump_.get()] { pump->wake(); });
   apply_thread_ = std::thread([this] { apply_loop(); });
   transport_->set_receiver(node_.get());
   node_->start();
@@ -261,7 +262,7 @@ void ReplicaSet::apply(const std::vector<EntryPtr>& entries) {
     if (last) committed_ = *last;
   }
   if (agreed != 0) {
-    engine_.set_agreed(agreed);
+    store_.engine().set_agreed(agreed);
     acks_.committed(agreed);
   }
   node_->applied(entries.back()->index);
@@ -304,7 +305,7 @@ void ReplicaSet::adopt_logged_configs(const std::vector<LogRecord>& records, boo
       const auto config = logged.entry.o.find("config");
       if (!config.is_object()) continue;
       if (!in_use) {
-        write_local(engine_, set_config_ns, config.as_document());
+        write_local(store_, set_config_ns, config.as_document());
         continue;
       }
       std::lock_guard lock(mutex_);

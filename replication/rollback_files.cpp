@@ -16,6 +16,7 @@
 #include "storage/collections/catalog.h"
 #include "storage/engine/names.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 
 namespace replication {
 namespace {
@@ -64,11 +65,11 @@ std::shared_ptr<storage::Collection> open(storage::Catalog& catalog, const std::
 
 }  // namespace
 
-int64_t write_rollback_files(storage::Engine& engine, Oplog& oplog, storage::Stamp kept, const std::string& directory) {
+int64_t write_rollback_files(storage::Store& store, Oplog& oplog, storage::Stamp kept, const std::string& directory) {
   // Which documents: by the collection's name, since the entries' newest tell where it is now.
   std::map<std::string, std::set<Bytes>> changed;
   {
-    storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+    storage::Transaction transaction(store, storage::Transaction::Mode::read);
     const auto scan = oplog.collection()->scan(transaction, storage::Direction::forward);
     scan->seek(static_cast<storage::RecordId>(kept + 1));
     while (scan->next()) {
@@ -83,10 +84,10 @@ int64_t write_rollback_files(storage::Engine& engine, Oplog& oplog, storage::Sta
   }
   int64_t documents = 0;
   for (const auto& [ns, ids] : changed) {
-    const auto collection = open(engine.catalog(), ns);
+    const auto collection = open(store.catalog(), ns);
     if (!collection) continue;
     const std::shared_lock schema(collection->schema_mutex());
-    storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+    storage::Transaction transaction(store, storage::Transaction::Mode::read);
     Bytes file;
     for (const Bytes& id : ids) {
       const auto record = collection->find_id(transaction, bson::DocumentView(id)["_id"]);

@@ -7,10 +7,14 @@
 
 #include "replication/oplog.h"
 
+namespace storage {
+class Store;
+}
+
 namespace replication {
 
 // Every document that an entry stamped above `kept` inserted or changed, as it is now. Returns how many. Throws OutOfDiskSpace,
 // InternalError for a directory that can't be written.
-int64_t write_rollback_files(storage::Engine& engine, Oplog& oplog, storage::Stamp kept, const std::string& directory);
+int64_t write_rollback_files(storage::Store& store, Oplog& oplog, storage::Stamp kept, const std::string& directory);
 
 }  // namespace replication

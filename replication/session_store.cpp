@@ -7,6 +7,7 @@
 #include "bson/builder.h"
 #include "replication/committer.h"
 #include "storage/collections/catalog.h"
+#include "storage/store.h"
 
 namespace replication {
 
@@ -22,8 +23,8 @@ constexpr int64_t no_number = -1;
 constexpr auto wait_step = std::chrono::milliseconds(20);
 
 // Rewritten all the time and never alike for long: nothing for dedup.
-std::shared_ptr<storage::Collection> open_or_create(storage::Engine& engine, std::string_view ns) {
-  if (auto collection = engine.catalog().open(ns)) return collection;
+std::shared_ptr<storage::Collection> open_or_create(storage::Store& store, std::string_view ns) {
+  if (auto collection = store.catalog().open(ns)) return collection;
   bson::Builder document;
   {
     auto dedup = document.object("dedup");
@@ -33,10 +34,10 @@ std::shared_ptr<storage::Collection> open_or_create(storage::Engine& engine, std
   options.document = document.done();
   options.dedup = storage::read_dedup_options(options.document);
   try {
-    return engine.catalog().create(ns, options);
+    return store.catalog().create(ns, options);
   } catch (const OperationError& error) {
     if (error.code() != ErrorCode::namespace_exists) throw;
-    return engine.catalog().open_or_create(ns);
+    return store.catalog().open_or_create(ns);
   }
 }
 
@@ -70,11 +71,11 @@ void put_image(Transaction& transaction, storage::Collection& images, const Sess
   put(transaction, images, out.done(), stamp);
 }
 
-std::optional<bson::Document> get(storage::Engine& engine, std::string_view ns, BytesView session) {
-  const auto collection = engine.catalog().open(ns);
+std::optional<bson::Document> get(storage::Store& store, std::string_view ns, BytesView session) {
+  const auto collection = store.catalog().open(ns);
   if (!collection) return std::nullopt;
   const std::shared_lock schema(collection->schema_mutex());
-  Transaction transaction(engine, Transaction::Mode::read);
+  Transaction transaction(store, Transaction::Mode::read);
   const bson::Document id = lsid_document(session);
   const auto record = collection->find_id(transaction, bson::ValueView(bson::Type::object, id.view().bytes()));
   return record ? collection->find(transaction, *record) : std::nullopt;
@@ -150,7 +151,7 @@ void SessionHistory::save(Transaction& transaction) {
 }
 
 std::optional<bson::Document> SessionHistory::image(Stamp stamp) const {
-  const auto kept = get(store_.engine_, images_ns, state_->id);
+  const auto kept = get(store_.store_, images_ns, state_->id);
   if (!kept || kept->find("ts").type() != bson::Type::timestamp || stamp_of(kept->find("ts").as_timestamp()) != stamp)
     return std::nullopt;
   return bson::Document(kept->find("image").as_document());
@@ -195,7 +196,7 @@ std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64
                         std::shared_lock<std::shared_mutex>& schema) {
     do {
       schema = {};
-      collection = open_or_create(engine_, ns);
+      collection = open_or_create(store_, ns);
       schema = std::shared_lock(collection->schema_mutex());
     } while (collection->dropped());
   };
@@ -206,7 +207,7 @@ std::unique_ptr<SessionHistory> SessionStore::check_out(BytesView session, int64
 
 // Back along the log from the newest write.
 void SessionStore::load(SessionHistory::State& state) {
-  const auto record = get(engine_, records_ns, state.id);
+  const auto record = get(store_, records_ns, state.id);
   state.executed.clear();
   state.incomplete = false;
   state.last = no_optime;
@@ -253,9 +254,9 @@ void SessionStore::give_back(SessionHistory::State& state) {
 
 int64_t SessionStore::expire(Committer& committer, int64_t wall_ms, const std::function<bool(BytesView session)>& alive) {
   std::vector<Bytes> old;
-  if (const auto records = engine_.catalog().open(records_ns)) {
+  if (const auto records = store_.catalog().open(records_ns)) {
     const std::shared_lock schema(records->schema_mutex());
-    Transaction transaction(engine_, Transaction::Mode::read);
+    Transaction transaction(store_, Transaction::Mode::read);
     const auto scan = records->scan(transaction, storage::Direction::forward);
     while (scan->next()) {
       const auto document = scan->document();
@@ -275,10 +276,10 @@ int64_t SessionStore::expire(Committer& committer, int64_t wall_ms, const std::f
     }
     const bson::Document id = lsid_document(session);
     for (const std::string_view ns : {records_ns, images_ns}) {
-      const auto collection = engine_.catalog().open(ns);
+      const auto collection = store_.catalog().open(ns);
       if (!collection) continue;
       const std::shared_lock schema(collection->schema_mutex());
-      storage::in_transaction(engine_, [&](Transaction& transaction) {
+      storage::in_transaction(store_, [&](Transaction& transaction) {
         const auto record = collection->find_id(transaction, bson::ValueView(bson::Type::object, id.view().bytes()));
         const auto document = record ? collection->find(transaction, *record) : std::nullopt;
         // Used again since it was looked at: it stays.

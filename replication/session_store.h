@@ -23,6 +23,10 @@
 
 #include "replication/oplog.h"
 
+namespace storage {
+class Store;
+}
+
 namespace replication {
 
 class Committer;
@@ -72,7 +76,7 @@ class SessionHistory {
 // Thread-safe.
 class SessionStore {
  public:
-  SessionStore(storage::Engine& engine, Oplog& oplog) : engine_(engine), oplog_(oplog) {}
+  SessionStore(storage::Store& store, Oplog& oplog) : store_(store), oplog_(oplog) {}
 
   // `session`: SessionWrite::id_bytes. Waits while another operation has it; `interrupted` is asked meanwhile and may
   // throw. Throws TransactionTooOld when a later number has been seen.
@@ -93,7 +97,7 @@ class SessionStore {
   void load(SessionHistory::State& state);
   void give_back(SessionHistory::State& state);
 
-  storage::Engine& engine_;
+  storage::Store& store_;
   Oplog& oplog_;
   std::mutex mutex_;
   std::condition_variable given_back_;

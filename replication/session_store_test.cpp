@@ -9,10 +9,10 @@
 #include "bson/json.h"
 #include "replication/committer.h"
 #include "replication/session_store.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace replication;
-using storage::Engine;
+using storage::Store;
 using storage::TemporaryDirectory;
 using storage::Transaction;
 
@@ -20,7 +20,7 @@ namespace {
 
 struct Member {
   explicit Member(const std::string& path, uint64_t oplog_bytes = 100 << 20)
-      : engine(storage::test_options(path)), oplog(engine, oplog_bytes), committer(engine, oplog), sessions(engine, oplog) {}
+      : store(storage::test_options(path)), oplog(store, oplog_bytes), committer(store, oplog), sessions(store, oplog) {}
 
   std::unique_ptr<SessionHistory> check_out(const Bytes& session, int64_t number) {
     return sessions.check_out(session, number, [] {});
@@ -28,9 +28,9 @@ struct Member {
   // Each statement inserts a document; those that were executed before are left out. Returns how many were.
   int run(const Bytes& session, int64_t number, const std::vector<int32_t>& statements, bool commit = true) {
     const auto history = check_out(session, number);
-    const auto collection = engine.catalog().open_or_create("t.c");
+    const auto collection = store.catalog().open_or_create("t.c");
     int known = 0;
-    Transaction transaction(engine, Transaction::Mode::write);
+    Transaction transaction(store, Transaction::Mode::write);
     history->begin();
     for (const int32_t statement : statements) {
       if (history->executed(statement)) {
@@ -48,7 +48,7 @@ struct Member {
     return known;
   }
 
-  Engine engine;
+  Store store;
   Oplog oplog;
   LocalCommitter committer;
   SessionStore sessions;
@@ -147,15 +147,15 @@ TEST_CASE("where the log was cut, what is not known to have run is not run") {
   {
     Member member(directory.path(), 1 << 20);
     member.run(session_named('a'), 1, {0});
-    const auto collection = member.engine.catalog().open_or_create("t.filler");
+    const auto collection = member.store.catalog().open_or_create("t.filler");
     for (int i = 0; i < 40; ++i) {  // removed contents stand in the log: it outgrows its size
       bson::Builder document;
       document.append("_id", i).append("text", std::string(100'000, static_cast<char>('a' + i % 26)));
       const bson::Document filler = document.done();
       const auto stored = storage::in_transaction(
-          member.engine, [&](Transaction& transaction) { return member.committer.insert(transaction, *collection, filler); });
+          member.store, [&](Transaction& transaction) { return member.committer.insert(transaction, *collection, filler); });
       storage::in_transaction(
-          member.engine, [&](Transaction& transaction) { member.committer.remove(transaction, *collection, stored.id, filler); });
+          member.store, [&](Transaction& transaction) { member.committer.remove(transaction, *collection, stored.id, filler); });
       if (i % 10 == 0) member.oplog.tend();
     }
     member.oplog.tend();
@@ -194,6 +194,6 @@ TEST_CASE("records of sessions that ended go, others stay") {
   const auto b_lives = [](BytesView session) { return session[0] == 'b'; };
   CHECK(member.sessions.expire(member.committer, 0, b_lives) == 0);
   CHECK(member.sessions.expire(member.committer, INT64_MAX, b_lives) == 1);
-  CHECK(member.engine.catalog().open("config.transactions")->record_count() == 1);
+  CHECK(member.store.catalog().open("config.transactions")->record_count() == 1);
   CHECK(member.run(session_named('b'), 1, {0}) == 1);
 }

@@ -9,30 +9,31 @@
 #include "bson/json.h"
 #include "replication/applier.h"
 #include "replication/log_reader.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
+#include "storage/upkeep/validate.h"
 
 namespace replication::test {
 
 struct Member {
   explicit Member(const std::string& path, uint64_t oplog_bytes = 100 << 20)
-      : engine(options(path)),
-        oplog(engine, oplog_bytes),
-        committer(engine, oplog),
-        sessions(engine, oplog),
-        applier(engine, oplog, committer, sessions),
-        reader(engine, oplog) {}
-  static storage::EngineOptions options(const std::string& path) {
-    storage::EngineOptions options = storage::test_options(path);
+      : store(options(path)),
+        oplog(store, oplog_bytes),
+        committer(store, oplog),
+        sessions(store, oplog),
+        applier(store, oplog, committer, sessions),
+        reader(store, oplog) {}
+  static storage::StoreOptions options(const std::string& path) {
+    storage::StoreOptions options = storage::test_options(path);
     options.replicated = true;
     return options;
   }
 
   std::vector<LogRecord> records(storage::Stamp from = 1, size_t bytes_max = SIZE_MAX) {
-    return reader.read(from, engine.all_committed(), bytes_max);
+    return reader.read(from, store.engine().all_committed(), bytes_max);
   }
-  void write(const std::function<void(storage::Transaction&)>& work) { storage::in_transaction(engine, work); }
+  void write(const std::function<void(storage::Transaction&)>& work) { storage::in_transaction(store, work); }
 
-  storage::Engine engine;
+  storage::Store store;
   Oplog oplog;
   LocalCommitter committer;
   SessionStore sessions;
@@ -72,8 +73,8 @@ inline std::string id_text(bson::DocumentView document) {
   return bson::to_json(static_cast<bson::ValueView>(document["_id"]));
 }
 
-inline std::vector<std::string> documents_of(storage::Engine& engine, storage::Collection& collection) {
-  storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+inline std::vector<std::string> documents_of(storage::Store& store, storage::Collection& collection) {
+  storage::Transaction transaction(store, storage::Transaction::Mode::read);
   std::vector<std::string> documents;
   const auto scan = collection.scan(transaction, storage::Direction::forward);
   while (scan->next()) documents.push_back(id_text(scan->document()) + " " + bson::to_json(scan->document()));
@@ -84,7 +85,7 @@ inline std::vector<std::string> documents_of(storage::Engine& engine, storage::C
 // Everything users can tell members apart by.
 inline std::vector<std::string> picture(Member& member) {
   std::vector<std::string> all;
-  storage::Catalog& catalog = member.engine.catalog();
+  storage::Catalog& catalog = member.store.catalog();
   for (const std::string& db : catalog.databases()) {
     if (db == "local") continue;
     for (const auto& collection : catalog.collections(db)) {
@@ -92,10 +93,10 @@ inline std::vector<std::string> picture(Member& member) {
                     bson::to_json(collection->options().document) + " " + std::to_string(collection->options().capped_bytes) +
                     " " + std::to_string(collection->record_count()) + " " + std::to_string(collection->logical_bytes()));
       for (const auto& index : collection->indexes()) all.push_back("  index " + bson::to_json(index->spec().document));
-      for (std::string& document : documents_of(member.engine, *collection)) all.push_back("  " + document);
+      for (std::string& document : documents_of(member.store, *collection)) all.push_back("  " + document);
     }
   }
-  for (std::string& entry : documents_of(member.engine, *member.oplog.collection())) all.push_back(std::move(entry));
+  for (std::string& entry : documents_of(member.store, *member.oplog.collection())) all.push_back(std::move(entry));
   return all;
 }
 
@@ -110,10 +111,10 @@ inline void require_same(Member& a, Member& b) {
 }
 
 inline void require_valid(Member& member) {
-  for (const std::string& db : member.engine.catalog().databases()) {
-    for (const auto& collection : member.engine.catalog().collections(db)) {
+  for (const std::string& db : member.store.catalog().databases()) {
+    for (const auto& collection : member.store.catalog().collections(db)) {
       if (collection->read_only()) continue;
-      const auto report = member.engine.catalog().validate(collection, true);
+      const auto report = storage::validate_collection(member.store, collection, true);
       for (const auto& error : report.errors) UNSCOPED_INFO(error);
       REQUIRE(report.valid);
     }

@@ -35,7 +35,7 @@ void run_beside_git(const Settings& settings, Report& report) {
       const CpuWatch watch;
       size_t checkouts = 0;
       for (size_t i = 0; i < data.commits.size(); i += 10, ++checkouts) {
-        storage::Transaction transaction(data.repository.engine(), storage::Transaction::Mode::read);
+        storage::Transaction transaction(data.repository.disk(), storage::Transaction::Mode::read);
         data.repository.store().scan(transaction, data.repository.branches().view(transaction, data.commits[i], 0))->next();
       }
       const double checkout = watch.seconds() * 1e3 / static_cast<double>(checkouts);

@@ -43,20 +43,20 @@ base::Bytes with_column(base::BytesView record, size_t column, int64_t value) {
 
 Repository::Repository(const std::string& folder, Layout layout) : layout_(layout), folder_(folder) {
   std::filesystem::create_directories(folder);
-  storage::EngineOptions options;
+  storage::StoreOptions options;
   options.path = folder;
   options.cache_bytes = 512 << 20;
   options.dedup.enabled = false;  // versions are kept as deltas where they are written
-  engine_ = std::make_unique<storage::Engine>(options);
-  collection_ = engine_->catalog().create("bench.records", {});
+  disk_ = std::make_unique<storage::Store>(options);
+  collection_ = disk_->catalog().create("bench.records", {});
   forget();
-  storage::in_transaction(*engine_, [&](storage::Transaction& transaction) { branches_->begin(transaction, {0}, {}); });
+  storage::in_transaction(*disk_, [&](storage::Transaction& transaction) { branches_->begin(transaction, {0}, {}); });
 }
 
 void Repository::forget() {
   branches_ = std::make_unique<Branches>(
-      *engine_, 1, layout_,
-      std::vector<Branches::Collection>{{"records", {*engine_, collection_->id(), collection_->records(), nullptr}}});
+      *disk_, 1, layout_,
+      std::vector<Branches::Collection>{{"records", {*disk_, collection_->id(), collection_->records(), nullptr}}});
 }
 
 View Repository::view(storage::Transaction& transaction, const std::string& branch) {
@@ -64,17 +64,17 @@ View Repository::view(storage::Transaction& transaction, const std::string& bran
 }
 
 std::shared_ptr<const Commit> Repository::commit(const std::string& branch) {
-  return storage::in_transaction(*engine_,
+  return storage::in_transaction(*disk_,
                                  [&](storage::Transaction& transaction) { return branches_->commit(transaction, branch, {}); });
 }
 
 uint64_t Repository::settled_bytes() {
-  engine_->checkpoint();
-  for (const std::string& table : engine_->table_names()) engine_->compact(table);
-  engine_->checkpoint();
+  disk_->engine().checkpoint();
+  for (const std::string& table : disk_->engine().table_names()) disk_->engine().compact(table);
+  disk_->engine().checkpoint();
   uint64_t bytes = 0;
-  for (const std::string& table : engine_->table_names()) {
-    bytes += static_cast<uint64_t>(engine_->file_bytes(table) - engine_->reusable_bytes(table));
+  for (const std::string& table : disk_->engine().table_names()) {
+    bytes += static_cast<uint64_t>(disk_->engine().file_bytes(table) - disk_->engine().reusable_bytes(table));
   }
   return bytes;
 }
@@ -82,7 +82,8 @@ uint64_t Repository::settled_bytes() {
 uint64_t Repository::table_bytes(const std::string& kind) {
   uint64_t bytes = 0;
   for (const std::string& table : store().table_names()) {
-    if (table.ends_with("-" + kind)) bytes += static_cast<uint64_t>(engine_->file_bytes(table) - engine_->reusable_bytes(table));
+    if (table.ends_with("-" + kind))
+      bytes += static_cast<uint64_t>(disk_->engine().file_bytes(table) - disk_->engine().reusable_bytes(table));
   }
   return bytes;
 }
@@ -113,7 +114,7 @@ void Dataset::operate(Line& line, size_t operations) {
     const auto random = random_;
     const int64_t next_key = next_key_;
     uint64_t bytes = 0;
-    storage::in_transaction(repository.engine(), [&](storage::Transaction& transaction) {
+    storage::in_transaction(repository.disk(), [&](storage::Transaction& transaction) {
       random_ = random;  // the same again after a conflict
       next_key_ = next_key;
       added.clear();
@@ -152,7 +153,7 @@ void Dataset::commit(Line& line) {
 
 Dataset::Line& Dataset::fork(const Line& from) {
   auto line = std::make_unique<Line>(Line{.name = "b" + std::to_string(lines_.size()), .keys = from.keys});
-  storage::in_transaction(repository.engine(), [&](storage::Transaction& transaction) {
+  storage::in_transaction(repository.disk(), [&](storage::Transaction& transaction) {
     repository.branches().create(transaction, line->name, from.name);
   });
   return *lines_.emplace_back(std::move(line));
@@ -161,7 +162,7 @@ Dataset::Line& Dataset::fork(const Line& from) {
 void Dataset::merge(Line& into, const Line& from, bool three_way) {
   commit(into);
   const CpuWatch watch;
-  const Merged merged = storage::in_transaction(repository.engine(), [&](storage::Transaction& transaction) {
+  const Merged merged = storage::in_transaction(repository.disk(), [&](storage::Transaction& transaction) {
     const CommitNumber theirs = repository.branches().head(transaction, from.name).head;
     return repository.branches().merge(transaction, into.name, theirs,
                                        three_way ? fields(Prefer::theirs) : whole_documents(Prefer::theirs), {});

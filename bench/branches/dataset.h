@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/branch/branches.h"
 
 namespace bench::branches {
@@ -31,7 +31,7 @@ class Repository {
  public:
   Repository(const std::string& folder, versions::Layout layout);
 
-  storage::Engine& engine() { return *engine_; }
+  storage::Store& disk() { return *disk_; }
   versions::Branches& branches() { return *branches_; }
   versions::BranchStore& store() { return branches_->store(0); }
   versions::View view(storage::Transaction& transaction, const std::string& branch);
@@ -43,7 +43,7 @@ class Repository {
   uint64_t table_bytes(const std::string& kind);
 
  private:
-  std::unique_ptr<storage::Engine> engine_;
+  std::unique_ptr<storage::Store> disk_;
   std::shared_ptr<storage::Collection> collection_;
   versions::Layout layout_;
   std::string folder_;

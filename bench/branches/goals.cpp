@@ -40,7 +40,7 @@ class Things {
   template <class Each>
   void write(int64_t first, int64_t last, Each&& each, const std::string& branch = "main") {
     for (int64_t begin = first; begin <= last; begin += 100) {
-      storage::in_transaction(repository.engine(), [&](storage::Transaction& transaction) {
+      storage::in_transaction(repository.disk(), [&](storage::Transaction& transaction) {
         const View view = repository.view(transaction, branch);
         for (int64_t id = begin; id <= std::min(last, begin + 99); ++id) each(transaction, view, id);
       });
@@ -61,11 +61,11 @@ class Things {
         branch);
   }
   CommitNumber head(const std::string& branch) {
-    storage::Transaction transaction(repository.engine(), storage::Transaction::Mode::read);
+    storage::Transaction transaction(repository.disk(), storage::Transaction::Mode::read);
     return repository.branches().head(transaction, branch).head;
   }
   void create(const std::string& name, const std::string& from) {
-    storage::in_transaction(repository.engine(),
+    storage::in_transaction(repository.disk(),
                             [&](storage::Transaction& transaction) { repository.branches().create(transaction, name, from); });
   }
 
@@ -83,7 +83,7 @@ double commit_of_ten_ms(Things& things, size_t documents, size_t calls) {
     things.change("main", first, first + 9);
     const CpuWatch watch;
     things.repository.commit("main");
-    things.repository.engine().wait_durable();
+    things.repository.disk().engine().wait_durable();
     all.push_back(watch.seconds() * 1e3);
   }
   return median(std::move(all));
@@ -168,14 +168,14 @@ void run_goals(const Settings& settings, Report& report) {
     // --- reads of the past
     std::vector<CommitNumber> past;
     const double log_ms = median_ms(5, [&](size_t) {
-      storage::Transaction transaction(repository.engine(), storage::Transaction::Mode::read);
+      storage::Transaction transaction(repository.disk(), storage::Transaction::Mode::read);
       past.clear();
       Log log(repository.branches().graph(), transaction, repository.branches().head(transaction, "main").head);
       while (log.next()) past.push_back(log.commit().number);
     });
     base::Random random(21);
     const auto read_past = [&](size_t i) {
-      storage::Transaction transaction(repository.engine(), storage::Transaction::Mode::read);
+      storage::Transaction transaction(repository.disk(), storage::Transaction::Mode::read);
       const View view = repository.branches().view(transaction, past[i * 37 % past.size()], 0);
       repository.store().get(transaction, view, key_of_id(static_cast<int64_t>(1 + random.below(documents))));
     };
@@ -192,7 +192,7 @@ void run_goals(const Settings& settings, Report& report) {
     }
     size_t versions = 0;
     const double history_ms = median_ms(20, [&](size_t) {
-      storage::Transaction transaction(repository.engine(), storage::Transaction::Mode::read);
+      storage::Transaction transaction(repository.disk(), storage::Transaction::Mode::read);
       versions = 0;
       for (const Version& version : repository.store().history(transaction, key_of_id(1)))
         versions += repository.store().content(transaction, version.record).has_value();
@@ -200,7 +200,7 @@ void run_goals(const Settings& settings, Report& report) {
 
     // --- differences
     const auto diff = [&](CommitNumber a, CommitNumber b) {
-      storage::Transaction transaction(repository.engine(), storage::Transaction::Mode::read);
+      storage::Transaction transaction(repository.disk(), storage::Transaction::Mode::read);
       const Difference difference = repository.store().diff(transaction, repository.branches().view(transaction, a, 0),
                                                             repository.branches().view(transaction, b, 0));
       for (const RecordSet* side : {&difference.only_a, &difference.only_b}) {
@@ -229,7 +229,7 @@ void run_goals(const Settings& settings, Report& report) {
     uint64_t merged_bytes = 0;
     std::vector<double> merge_times;
     for (int i = 0; i < settings.rounds; ++i) {
-      storage::Transaction transaction(repository.engine(), storage::Transaction::Mode::write);
+      storage::Transaction transaction(repository.disk(), storage::Transaction::Mode::write);
       const CommitNumber theirs = repository.branches().head(transaction, "right").head;
       const CpuWatch watch;
       merged_bytes = repository.branches().merge(transaction, "left", theirs, fields(Prefer::neither), {}).changed_bytes;

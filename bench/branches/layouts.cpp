@@ -29,7 +29,7 @@ double checkout_ms(Dataset& data) {
   data.repository.forget();
   const CpuWatch watch;
   for (size_t i = 0; i < count; ++i) {
-    storage::Transaction transaction(data.repository.engine(), storage::Transaction::Mode::read);
+    storage::Transaction transaction(data.repository.disk(), storage::Transaction::Mode::read);
     const CommitNumber commit = data.commits[random.below(data.commits.size())];
     data.repository.store().scan(transaction, data.repository.branches().view(transaction, commit, 0))->next();
   }
@@ -43,12 +43,12 @@ double table_wise_growth(Dataset& data, bool one_column) {
   base::Random random(4);
   std::vector<RecordId> records;
   {
-    storage::Transaction transaction(repository.engine(), storage::Transaction::Mode::read);
+    storage::Transaction transaction(repository.disk(), storage::Transaction::Mode::read);
     const auto scan = repository.store().scan(transaction, repository.view(transaction, data.scanned));
     while (scan->next()) records.push_back(scan->record());
   }
   for (size_t begin = 0; begin < records.size(); begin += 100) {
-    storage::in_transaction(repository.engine(), [&](storage::Transaction& transaction) {
+    storage::in_transaction(repository.disk(), [&](storage::Transaction& transaction) {
       const View view = repository.view(transaction, data.scanned);
       for (size_t i = begin; i < std::min(records.size(), begin + 100); ++i) {
         const base::Bytes old = *repository.store().content(transaction, records[i]);
@@ -124,7 +124,7 @@ void run_layouts(const Settings& settings, Report& report) {
                                                                                   .operations = settings.operations,
                                                                                   .branches = branches,
                                                                                   .commit_every = settings.commit_every}));
-        sets.back()->repository.engine().checkpoint();
+        sets.back()->repository.disk().engine().checkpoint();
         all.emplace_back();
       }
       run_queries(sets, settings.rounds, row_name, all);

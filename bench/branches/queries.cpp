@@ -25,7 +25,7 @@ void count(Found& found, base::BytesView record) {
 Found run_query(Dataset& data, size_t query) {
   Repository& repository = data.repository;
   BranchStore& store = repository.store();
-  storage::Transaction transaction(repository.engine(), storage::Transaction::Mode::read);
+  storage::Transaction transaction(repository.disk(), storage::Transaction::Mode::read);
   const View one = repository.view(transaction, data.scanned), other = repository.view(transaction, data.compared);
   Found found;
   switch (query) {

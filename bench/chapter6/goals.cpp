@@ -276,7 +276,7 @@ struct Read {
 
 Read read(Stored& stored, const std::vector<storage::RecordId>& ids, size_t version) {
   storage::Collection& collection = *stored.collections().front();
-  storage::Transaction transaction(stored.engine(), storage::Transaction::Mode::read);
+  storage::Transaction transaction(stored.store(), storage::Transaction::Mode::read);
   storage::ReadInfo info;
   const CpuWatch watch;
   const auto document = collection.find(transaction, ids[version], &info);
@@ -287,7 +287,7 @@ Read read(Stored& stored, const std::vector<storage::RecordId>& ids, size_t vers
 
 uint64_t blocks_read(Stored& stored) {
   bson::Builder out;
-  stored.engine().append_stats(out);
+  stored.store().engine().append_stats(out);
   const bson::Document stats = out.done();
   const bson::Element manager = stats.find("block-manager");
   return manager.exists() ? static_cast<uint64_t>(manager.as_document()["blocks read"].to_int64()) : 0;
@@ -304,7 +304,7 @@ void read_goals(Suite& suite) {
   stored.settle();
   std::vector<storage::RecordId> ids;
   {
-    storage::Transaction transaction(stored.engine(), storage::Transaction::Mode::read);
+    storage::Transaction transaction(stored.store(), storage::Transaction::Mode::read);
     for (const auto scan = stored.collections().front()->scan(transaction, storage::Direction::forward); scan->next();)
       ids.push_back(scan->record());
   }

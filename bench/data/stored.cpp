@@ -8,6 +8,7 @@
 #include "datasets/version_key.h"
 #include "storage/background/dedup_service.h"
 #include "storage/contents/store_tables.h"
+#include "storage/store.h"
 
 namespace bench {
 namespace {
@@ -33,15 +34,15 @@ Stored::Stored(const std::string& folder, const StoredOptions& options) : folder
 Stored::~Stored() = default;
 
 void Stored::open() {
-  storage::EngineOptions options;
+  storage::StoreOptions options;
   options.path = folder_;
   options.cache_bytes = options_.cache_bytes;
   options.block_compressor = options_.block_compressor;
   options.dedup.enabled = options_.dedup;
   options.dedup.profile = options_.profile;
   options.dedup.write_back_bytes = options_.write_back_bytes;
-  engine_ = std::make_unique<storage::Engine>(options);
-  collections_ = engine_->catalog().collections("bench");
+  store_ = std::make_unique<storage::Store>(options);
+  collections_ = store_->catalog().collections("bench");
 }
 
 storage::CollectionOptions Stored::collection_options(const Workload& workload, const std::string& collection) const {
@@ -59,14 +60,14 @@ void Stored::load(const Workload& workload, size_t first, size_t last) {
   constexpr size_t batch = 100;
   collections_.clear();
   for (const std::string& name : workload.collections) {
-    if (!engine_->catalog().open("bench." + name)) engine_->catalog().create("bench." + name, collection_options(workload, name));
-    collections_.push_back(engine_->catalog().open("bench." + name));
+    if (!store_->catalog().open("bench." + name)) store_->catalog().create("bench." + name, collection_options(workload, name));
+    collections_.push_back(store_->catalog().open("bench." + name));
   }
   const WallWatch watch;
   last = std::min(last, workload.records.size());
   for (size_t begin = first; begin < last; begin += batch) {
     const size_t end = std::min(begin + batch, last);
-    storage::in_transaction(*engine_, [&](storage::Transaction& transaction) {
+    storage::in_transaction(*store_, [&](storage::Transaction& transaction) {
       for (size_t i = begin; i < end; ++i) {
         collections_[workload.records[i].collection]->insert(transaction, bson::DocumentView(workload.records[i].document));
       }
@@ -80,17 +81,17 @@ void Stored::load(const Workload& workload, size_t first, size_t last) {
 // until that gives nothing back any more, as the replay does.
 void Stored::settle() {
   const WallWatch watch;
-  engine_->dedup().drain();
-  for (const auto& collection : collections_) engine_->dedup().tidy(*collection);  // first: it demotes before it packs
-  engine_->dedup().drain(true);
-  engine_->checkpoint();
+  store_->dedup().drain();
+  for (const auto& collection : collections_) store_->dedup().tidy(*collection);  // first: it demotes before it packs
+  store_->dedup().drain(true);
+  store_->engine().checkpoint();
   uint64_t before = UINT64_MAX;
   for (int round = 0; round < 8; ++round) {
     for (const auto& collection : collections_) {
-      engine_->dedup().tidy(*collection);
-      for (const auto& index : collection->indexes()) engine_->compact(index->table().name());
+      store_->dedup().tidy(*collection);
+      for (const auto& index : collection->indexes()) store_->engine().compact(index->table().name());
     }
-    engine_->trim_files();
+    store_->engine().trim_files();
     const uint64_t now = datasets::replay::measure(folder_).data_bytes;
     if (now + now / 200 >= before) break;
     before = now;
@@ -100,7 +101,7 @@ void Stored::settle() {
 
 bson::Document Stored::status() const {
   bson::Builder out;
-  engine_->dedup().append_server_status(out);
+  store_->dedup().append_server_status(out);
   return out.done();
 }
 
@@ -123,10 +124,10 @@ StoredSizes Stored::sizes() {
 
 int64_t Stored::reopen() {
   collections_.clear();
-  engine_.reset();
+  store_.reset();
   open();
   // The index comes back with the first content that is looked for.
-  engine_->dedup().drain();
+  store_->dedup().drain();
   return static_cast<int64_t>(number(status(), "databases.bench.rebuildMillis"));
 }
 

@@ -8,7 +8,7 @@
 #include "bench/data/workload.h"
 #include "bson/builder.h"
 #include "bson/document.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace bench {
 
@@ -49,7 +49,7 @@ class Stored {
   // Closes and opens the directory again; returns milliseconds that rebuilding the feature indexes took.
   int64_t reopen();
 
-  storage::Engine& engine() { return *engine_; }
+  storage::Store& store() { return *store_; }
   const std::vector<std::shared_ptr<storage::Collection>>& collections() const { return collections_; }
   bson::Document status() const;  // serverStatus().dedup
 
@@ -61,7 +61,7 @@ class Stored {
   StoredOptions options_;
   uint64_t logical_bytes_ = 0;
   double load_seconds_ = 0, settle_seconds_ = 0;
-  std::unique_ptr<storage::Engine> engine_;
+  std::unique_ptr<storage::Store> store_;
   std::vector<std::shared_ptr<storage::Collection>> collections_;
 };
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "bench/measure/cpu_clock.h"
 #include "bson/builder.h"
+#include "storage/store.h"
 
 namespace bench::past {
 namespace {
@@ -16,11 +17,11 @@ constexpr size_t content_bytes = 1'000;
 Documents::Documents(const std::string& path, size_t count) : path_(path), random_(7) {
   std::filesystem::create_directories(path_);
   open();
-  engine_->catalog().create("bench.documents", {});
-  collection_ = engine_->catalog().stored(engine_->catalog().open("bench.documents")->id());
+  store_->catalog().create("bench.documents", {});
+  collection_ = store_->catalog().stored(store_->catalog().open("bench.documents")->id());
   std::string text(content_bytes, '\0');
   for (size_t begin = 0; begin < count; begin += batch) {
-    storage::in_transaction(*engine_, [&](storage::Transaction& transaction) {
+    storage::in_transaction(*store_, [&](storage::Transaction& transaction) {
       transaction.expect_stamps(batch);
       for (size_t i = begin; i < std::min(count, begin + batch); ++i) {
         for (char& c : text) c = static_cast<char>('a' + random_.below(26));
@@ -34,11 +35,11 @@ Documents::Documents(const std::string& path, size_t count) : path_(path), rando
 }
 
 void Documents::open() {
-  storage::EngineOptions options;
+  storage::StoreOptions options;
   options.path = path_;
   options.cache_bytes = 512ull << 20;
   options.dedup.enabled = false;
-  engine_.emplace(options);
+  store_.emplace(options);
   attach_past(true);
 }
 
@@ -47,17 +48,17 @@ void Documents::reopen() {
   collection_.reset();
   views_.reset();
   past_.reset();
-  engine_->checkpoint();
-  engine_.reset();
+  store_->engine().checkpoint();
+  store_.reset();
   open();
-  collection_ = engine_->catalog().stored(id);
+  collection_ = store_->catalog().stored(id);
 }
 
 void Documents::attach_past(bool attached) {
   views_.reset();
   past_.reset();
   if (!attached) return;
-  past_.emplace(*engine_);
+  past_.emplace(*store_);
   views_.emplace(*past_);
 }
 
@@ -67,7 +68,7 @@ double Documents::update() {
 
 double Documents::update(const std::function<size_t()>& pick) {
   const CpuWatch watch;
-  storage::in_transaction(*engine_, [&](storage::Transaction& transaction) {
+  storage::in_transaction(*store_, [&](storage::Transaction& transaction) {
     transaction.expect_stamps(batch);
     for (size_t i = 0; i < batch; ++i) {
       const size_t at = pick();
@@ -97,7 +98,7 @@ std::shared_ptr<storage::Collection> Documents::as_of(const vp::DeclaredSnapshot
 }
 
 double Documents::find(storage::Collection& collection, size_t reads) {
-  storage::Transaction transaction(*engine_, storage::Transaction::Mode::read);
+  storage::Transaction transaction(*store_, storage::Transaction::Mode::read);
   const CpuWatch watch;
   for (size_t i = 0; i < reads; ++i) {
     bson::Builder key;
@@ -117,7 +118,7 @@ double Documents::find_us(storage::Collection& collection, int rounds) {
 }
 
 double Documents::scan_ms(storage::Collection& collection, int rounds) {
-  storage::Transaction transaction(*engine_, storage::Transaction::Mode::read);
+  storage::Transaction transaction(*store_, storage::Transaction::Mode::read);
   return 1e3 * median_cpu_seconds(static_cast<size_t>(rounds), [&](size_t) {
            auto scan = collection.scan(transaction, storage::Direction::forward);
            size_t count = 0;
@@ -127,19 +128,19 @@ double Documents::scan_ms(storage::Collection& collection, int rounds) {
 }
 
 int64_t Documents::file_bytes() {
-  engine_->checkpoint();
+  store_->engine().checkpoint();
   int64_t all = 0;
-  for (const std::string& table : engine_->table_names()) {
+  for (const std::string& table : store_->engine().table_names()) {
     if (table.starts_with("past-") || table.starts_with("chains-") || table.starts_with("records-") ||
         table.starts_with("packed-"))
-      all += engine_->file_bytes(table) - engine_->reusable_bytes(table);
+      all += store_->engine().file_bytes(table) - store_->engine().reusable_bytes(table);
   }
   return all;
 }
 
 uint64_t Documents::blocks_read() const {
   bson::Builder out;
-  engine_->append_stats(out);
+  store_->engine().append_stats(out);
   const bson::Document stats = out.done();
   const bson::Element manager = stats.find("block-manager");
   return manager.exists() ? static_cast<uint64_t>(manager.as_document()["blocks read"].to_int64()) : 0;

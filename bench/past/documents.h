@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "bson/document.h"
 #include "storage/collections/stored_collection.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/database/past_views.h"
 
 namespace bench::past {
@@ -38,7 +38,7 @@ class Documents {
   vp::Past& past() { return *past_; }
   storage::CollectionId id() const { return collection_->id(); }
   size_t size() const { return documents_.size(); }
-  storage::Engine& engine() { return *engine_; }
+  storage::Store& store() { return *store_; }
 
   // CPU seconds of finding so many documents by their _id, at random.
   double find(storage::Collection& collection, size_t reads);
@@ -52,7 +52,7 @@ class Documents {
 
   const std::string path_;
   base::Random random_;
-  std::optional<storage::Engine> engine_;
+  std::optional<storage::Store> store_;
   std::optional<vp::Past> past_;
   std::optional<versions::PastViews> views_;
   std::shared_ptr<storage::StoredCollection> collection_;

@@ -9,6 +9,7 @@
 #include "bench/past/documents.h"
 #include "bench/past/figures.h"
 #include "storage/contents/row_past.h"
+#include "storage/store.h"
 
 namespace bench::past {
 
@@ -38,7 +39,7 @@ Undeclared run_undeclared(const Settings& settings) {
   constexpr size_t asked = 1'000'000;
   uint64_t shown = 0;
   const CpuWatch watch;
-  for (size_t i = 1; i <= asked; ++i) shown += documents.engine().declared_snapshots().newest_before(i);
+  for (size_t i = 1; i <= asked; ++i) shown += documents.store().declared_snapshots().newest_before(i);
   const double asking_ns = watch.seconds() * 1e9 / asked;
   base::check(shown == 0, "none is declared");
   return {median(without), median(with), median(std::move(ratios)) - 1, asking_ns};

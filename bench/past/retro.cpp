@@ -28,7 +28,7 @@ vp::DeclaredSnapshot make_history(Documents& documents, const Skew& skew) {
 }
 
 vp::PageTable page_table(Documents& documents, const vp::DeclaredSnapshot& snapshot) {
-  storage::Transaction transaction(documents.engine(), storage::Transaction::Mode::read);
+  storage::Transaction transaction(documents.store(), storage::Transaction::Mode::read);
   return documents.past().log(documents.id()).page_table(transaction, snapshot.stamp);
 }
 
@@ -45,7 +45,7 @@ Cold cold(Documents& documents, size_t reads, const vp::DeclaredSnapshot* snapsh
   const CpuWatch watch;
   Cold query;
   if (snapshot) {
-    storage::Transaction transaction(documents.engine(), storage::Transaction::Mode::read);
+    storage::Transaction transaction(documents.store(), storage::Transaction::Mode::read);
     documents.past().rows(transaction, documents.id(), snapshot->stamp);
     query.of_them_metadata = documents.blocks_read() - before;
   }

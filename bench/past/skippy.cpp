@@ -165,7 +165,6 @@ class Engine {
     storage::EngineOptions options;
     options.path = path_;
     options.cache_bytes = 512 << 20;
-    options.dedup.enabled = false;
     engine_ = std::make_unique<storage::Engine>(options);
   }
   storage::Engine& operator*() { return *engine_; }

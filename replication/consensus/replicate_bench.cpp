@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "replication/consensus/table_log_disk.h"
 #include "replication/consensus/test_support.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "replication/consensus/log_rows.h"
 #include "replication/consensus/log_store.h"
 #include "replication/consensus/test_support.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace replication::consensus;
 using base::Random;

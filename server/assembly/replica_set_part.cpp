@@ -26,8 +26,8 @@
 #include "server/peers/quorum_check.h"
 #include "server/write/output.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/names.h"
+#include "storage/store.h"
 #include "storage/upkeep/replace_directory.h"
 
 namespace server {
@@ -44,15 +44,15 @@ constexpr int64_t source_call_ms = 60'000;  // it may take a checkpoint first
 
 // A copy of another member's data has just taken this directory's place: what was promised in elections stays this member's, and
 // what the other keeps for itself goes.
-void settle_copy(const Options& options, storage::Engine& engine) {
+void settle_copy(const Options& options, storage::Store& store) {
   const auto origin = peers::copy_origin(options.dbpath);
   if (!origin) return;
-  replication::consensus::TableLogDisk disk(engine);
+  replication::consensus::TableLogDisk disk(store);
   replication::consensus::adopt_copied_log(disk, origin->vote.term, origin->vote.vote);
-  for (const std::string& db : engine.catalog().databases()) {
-    for (const auto& collection : engine.catalog().collections(db)) {
+  for (const std::string& db : store.catalog().databases()) {
+    for (const auto& collection : store.catalog().collections(db)) {
       const std::string ns = collection->ns();
-      if (storage::is_own(ns) && !collection->read_only() && ns != replication::set_config_ns) engine.catalog().drop(ns);
+      if (storage::is_own(ns) && !collection->read_only() && ns != replication::set_config_ns) store.catalog().drop(ns);
     }
   }
   storage::forget_copied(options.dbpath);
@@ -63,17 +63,17 @@ void settle_copy(const Options& options, storage::Engine& engine) {
 
 // In the order of construction; the other way round it ends.
 struct ReplicaSetPart::State {
-  State(const Options& given_options, Services& given_services, storage::Engine& given_engine, replication::Oplog& oplog,
+  State(const Options& given_options, Services& given_services, storage::Store& given_store, replication::Oplog& oplog,
         replication::LocalCommitter& committer)
       : options(given_options),
         services(given_services),
-        engine(given_engine),
-        sessions(engine, oplog),
-        applier(engine, oplog, committer, sessions),
-        backups(engine, services.clock),
-        default_concerns(engine, services.clock),
+        store(given_store),
+        sessions(store, oplog),
+        applier(store, oplog, committer, sessions),
+        backups(store, services.clock),
+        default_concerns(store, services.clock),
         members(member, services.clock),
-        member(engine, oplog, applier, member_options()) {}
+        member(store, oplog, applier, member_options()) {}
 
   replication::ReplicaSetOptions member_options();
   void check_alone(const replication::SetConfig& next, replication::LogEnd own);
@@ -81,7 +81,7 @@ struct ReplicaSetPart::State {
 
   const Options& options;
   Services& services;
-  storage::Engine& engine;
+  storage::Store& store;
   replication::SessionStore sessions;
   replication::Applier applier;
   peers::BackupHost backups;
@@ -109,7 +109,7 @@ replication::ReplicaSetOptions ReplicaSetPart::State::member_options() {
   out.interrupt_writers = [this] { services.operations.kill_writers(base::ErrorCode::interrupted_due_to_state_change); };
   out.became_primary = [this] {
     default_concerns.refresh();
-    write::drop_unfinished_output(engine, *services.databases);
+    write::drop_unfinished_output(store, *services.databases);
   };
   out.check_others = [is_self = out.is_self](const replication::SetConfig& config, bool initiating) {
     peers::check_quorum(config, initiating, is_self);
@@ -187,10 +187,10 @@ void ReplicaSetPart::State::copy(std::function<std::optional<std::string>()> fro
   running->run();
 }
 
-ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, storage::Engine& engine, replication::Oplog& oplog,
+ReplicaSetPart::ReplicaSetPart(const Options& options, Services& services, storage::Store& store, replication::Oplog& oplog,
                                replication::LocalCommitter& committer) {
-  settle_copy(options, engine);
-  state_ = std::make_unique<State>(options, services, engine, oplog, committer);
+  settle_copy(options, store);
+  state_ = std::make_unique<State>(options, services, store, oplog, committer);
   State& state = *state_;
   committer.set_term_source([&member = state.member] { return member.write_term(); });
   services.replica_set = &state.member;

@@ -8,7 +8,7 @@ class LocalCommitter;
 class Oplog;
 }  // namespace replication
 namespace storage {
-class Engine;
+class Store;
 }
 
 namespace server {
@@ -20,7 +20,7 @@ class ReplicaSetPart {
  public:
   // Lends the member, its sessions and its backups to `services`. The engine is in its replicated mode. Throws as ReplicaSet
   // does.
-  ReplicaSetPart(const Options& options, Services& services, storage::Engine& engine, replication::Oplog& oplog,
+  ReplicaSetPart(const Options& options, Services& services, storage::Store& store, replication::Oplog& oplog,
                  replication::LocalCommitter& committer);
   ~ReplicaSetPart();
   ReplicaSetPart(const ReplicaSetPart&) = delete;

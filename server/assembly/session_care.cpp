@@ -13,7 +13,7 @@
 #include "server/core/status_sections.h"
 #include "server/write/statements.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 
@@ -30,7 +30,7 @@ bson::Document id_filter(const bson::Bytes& key) {
 
 // With the index by which old sessions of others go.
 void make_collection(Services& services) {
-  storage::Catalog& catalog = services.engine->catalog();
+  storage::Catalog& catalog = services.store->catalog();
   const auto collection = catalog.open_or_create(sessions_ns);
   if (collection->index("lsidTTLIndex")) return;
   bson::Builder spec;

@@ -25,7 +25,7 @@
 #include "server/write/snapshot_keeper.h"
 #include "server/write/ttl_monitor.h"
 #include "storage/background/dedup_service.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "storage/upkeep/replace_directory.h"
 #include "versions/database/databases.h"
 #include "versions/past/past.h"
@@ -44,18 +44,18 @@ uint64_t oplog_bytes(const Options& options) {
   return options.oplog_mb > 0 ? static_cast<uint64_t>(options.oplog_mb) << 20 : replication::default_oplog_bytes(options.dbpath);
 }
 
-storage::EngineOptions engine_options(const Options& options) {
-  storage::EngineOptions engine;
-  engine.path = options.dbpath;
-  engine.cache_bytes = options.cache_bytes();
-  engine.block_compressor = options.block_compressor;
-  engine.journal_compressor = options.journal_compressor;
-  engine.checkpoint_seconds = options.checkpoint_s;
-  engine.journal_commit_ms = options.journal_commit_ms;
-  engine.replicated = !options.repl_set.empty();
-  engine.dedup.enabled = options.dedup;
-  engine.dedup.profile = options.dedup_profile;
-  return engine;
+storage::StoreOptions engine_options(const Options& options) {
+  storage::StoreOptions store;
+  store.path = options.dbpath;
+  store.cache_bytes = options.cache_bytes();
+  store.block_compressor = options.block_compressor;
+  store.journal_compressor = options.journal_compressor;
+  store.checkpoint_seconds = options.checkpoint_s;
+  store.journal_commit_ms = options.journal_commit_ms;
+  store.replicated = !options.repl_set.empty();
+  store.dedup.enabled = options.dedup;
+  store.dedup.profile = options.dedup_profile;
+  return store;
 }
 
 void append_oplog(const replication::OplogStats& stats, bson::Builder& out) {
@@ -97,11 +97,11 @@ void append_catalog(const storage::Catalog& catalog, bson::Builder& out) {
 struct StoragePart::State {
   State(const Options& options, Services& given_services)
       : services(given_services),
-        engine(engine_options(options)),
-        oplog(engine, oplog_bytes(options)),
-        committer(engine, oplog),
-        past(engine),
-        databases(engine, past, &committer) {
+        store(engine_options(options)),
+        oplog(store, oplog_bytes(options)),
+        committer(store, oplog),
+        past(store),
+        databases(store, past, &committer) {
     committer.set_branch_maker(&databases);
   }
 
@@ -110,7 +110,7 @@ struct StoragePart::State {
   void join_set(const Options& options);
 
   Services& services;
-  storage::Engine engine;
+  storage::Store store;
   replication::Oplog oplog;
   replication::LocalCommitter committer;
   versions::past::Past past;
@@ -129,12 +129,12 @@ void StoragePart::State::add_sections() {
   sections.add("storageEngine", [](OperationContext&, bson::Builder& out) {
     out.append("name", "wiredTiger").append("supportsCommittedReads", true).append("readOnly", false).append("persistent", true);
   });
-  sections.add("catalogStats", [this](OperationContext&, bson::Builder& out) { append_catalog(engine.catalog(), out); });
+  sections.add("catalogStats", [this](OperationContext&, bson::Builder& out) { append_catalog(store.catalog(), out); });
   sections.add("wiredTiger", [this](OperationContext&, bson::Builder& out) {
-    engine.append_stats(out);
+    store.engine().append_stats(out);
     append_concurrent(services, out);
   });
-  sections.add("dedup", [this](OperationContext&, bson::Builder& out) { engine.dedup().append_server_status(out); });
+  sections.add("dedup", [this](OperationContext&, bson::Builder& out) { store.dedup().append_server_status(out); });
   sections.add("oplog", [this](OperationContext&, bson::Builder& out) { append_oplog(oplog.stats(), out); });
   sections.add("snapshots", [this](OperationContext&, bson::Builder& out) {
     const versions::past::Snapshots& snapshots = past.snapshots();
@@ -148,7 +148,7 @@ void StoragePart::State::add_sections() {
 
 void StoragePart::State::join_set(const Options& options) {
   if (options.repl_set.empty()) {
-    if (replication::read_local(engine, "local.system.replset")) {
+    if (replication::read_local(store, "local.system.replset")) {
       base::log_startup_warning(
           20547,
           "Document(s) exist in 'system.replset', but started without --replSet. Database contents may appear inconsistent with "
@@ -158,12 +158,12 @@ void StoragePart::State::join_set(const Options& options) {
     }
     return;
   }
-  set = std::make_unique<ReplicaSetPart>(options, services, engine, oplog, committer);
+  set = std::make_unique<ReplicaSetPart>(options, services, store, oplog, committer);
 }
 
 void StoragePart::State::add_parameters() {
   services.parameters.add_integer("cursorTimeoutMillis", cursors.timeout_ms, {.min = 1});
-  add_dedup_parameters(services.parameters, engine.dedup());
+  add_dedup_parameters(services.parameters, store.dedup());
 }
 
 StoragePart::StoragePart(const Options& options, Services& services) {
@@ -176,9 +176,9 @@ StoragePart::StoragePart(const Options& options, Services& services) {
   std::filesystem::remove_all(options.dbpath + "/_tmp", ignored);  // what sorts left behind when the process was killed
   // A server that was a member goes on in the term it left off in: terms never go back along the log.
   state.committer.set_term_source([term = std::max<int64_t>(1, state.oplog.newest().optime.term)] { return term; });
-  state.engine.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
-  if (options.repl_set.empty()) write::drop_unfinished_output(state.engine, state.databases);  // a member does so as primary
-  services.engine = &state.engine;
+  state.store.catalog().set_predicate_compiler(query::plan::compile_partial_filter);
+  if (options.repl_set.empty()) write::drop_unfinished_output(state.store, state.databases);  // a member does so as primary
+  services.store = &state.store;
   services.databases = &state.databases;
   services.past = &state.past;
   services.cursors = &state.cursors;

@@ -6,7 +6,7 @@
 
 #include "bson/document.h"
 #include "server/assembly/assembly.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 namespace server {
 

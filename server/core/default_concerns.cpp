@@ -8,8 +8,8 @@
 #include "server/core/arguments.h"
 #include "server/core/generic_arguments.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 
 namespace server {
 
@@ -40,12 +40,12 @@ WriteConcern default_write_concern(bson::DocumentView given) {
 
 namespace {
 
-ConcernDefaults read(storage::Engine& engine) {
+ConcernDefaults read(storage::Store& store) {
   ConcernDefaults found;
-  const auto collection = engine.catalog().open(settings_ns);
+  const auto collection = store.catalog().open(settings_ns);
   if (!collection) return found;
   const std::shared_lock schema(collection->schema_mutex());
-  storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+  storage::Transaction transaction(store, storage::Transaction::Mode::read);
   bson::Builder id;
   id.append("_id", default_concerns_id);
   const auto record = collection->find_id(transaction, id.done()["_id"]);
@@ -64,8 +64,8 @@ ConcernDefaults read(storage::Engine& engine) {
 
 }  // namespace
 
-DefaultConcerns::DefaultConcerns(storage::Engine& engine, base::Clock& clock)
-    : engine_(engine), clock_(clock), current_(std::make_shared<const ConcernDefaults>()) {
+DefaultConcerns::DefaultConcerns(storage::Store& store, base::Clock& clock)
+    : store_(store), clock_(clock), current_(std::make_shared<const ConcernDefaults>()) {
   refresh();
 }
 
@@ -77,7 +77,7 @@ std::shared_ptr<const ConcernDefaults> DefaultConcerns::current() const {
 void DefaultConcerns::refresh() {
   ConcernDefaults found;
   try {
-    found = read(engine_);
+    found = read(store_);
   } catch (const OperationError& error) {
     base::log(base::Severity::warning, base::LogComponent::command, 7100041,
               "The default concerns in config.settings can't be used", base::Attributes().add("error", error.what()));

@@ -16,7 +16,7 @@ namespace base {
 class Clock;
 }
 namespace storage {
-class Engine;
+class Store;
 }
 
 namespace server {
@@ -34,14 +34,14 @@ struct ConcernDefaults {
 // Thread-safe.
 class DefaultConcerns {
  public:
-  DefaultConcerns(storage::Engine& engine, base::Clock& clock);
+  DefaultConcerns(storage::Store& store, base::Clock& clock);
   // Never nullptr.
   std::shared_ptr<const ConcernDefaults> current() const;
   // From config.settings. What stands there and is no such document is left alone, with a warning; the former defaults stay.
   void refresh();
 
  private:
-  storage::Engine& engine_;
+  storage::Store& store_;
   base::Clock& clock_;
   mutable std::mutex mutex_;
   std::shared_ptr<const ConcernDefaults> current_;

@@ -148,9 +148,9 @@ std::vector<Setting> storage_settings() {
   return {
       {"storage.dbPath", "dbpath", Kind::text, "directory for datafiles - defaults to /data/db",
        [](Options& o, const S& v) { o.dbpath = v; }},
-      {"storage.engine", "storageEngine", Kind::text, "what storage engine to use: wiredTiger",
+      {"storage.engine", "storageEngine", Kind::text, "what storage store to use: wiredTiger",
        [](Options&, const S& v) {
-         if (v != "wiredTiger") bad("Cannot start server with an unknown storage engine: " + v);
+         if (v != "wiredTiger") bad("Cannot start server with an unknown storage store: " + v);
        }},
       {"storage.wiredTiger.engineConfig.cacheSizeGB", "wiredTigerCacheSizeGB", Kind::real,
        "maximum amount of memory to allocate for cache; defaults to 1/2 of physical RAM less 1 GB",

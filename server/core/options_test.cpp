@@ -101,7 +101,7 @@ TEST_CASE("what isn't understood is refused as mongod refuses it") {
   CHECK(refusal({"--directoryperdb"}).starts_with("--directoryperdb: a directory per database is not supported"));
   CHECK(refusal({"--replSet", "rs0/db1,db2"}).find("seeds") != std::string::npos);
   CHECK(parse_options({"palimpsestd", "--replSet", "rs0"}).repl_set == "rs0");
-  CHECK(refusal({"--storageEngine", "mmapv1"}) == "Cannot start server with an unknown storage engine: mmapv1");
+  CHECK(refusal({"--storageEngine", "mmapv1"}) == "Cannot start server with an unknown storage store: mmapv1");
   CHECK(refusal({"--networkMessageCompressors", "lzo"}).find("lzo") != std::string::npos);
   CHECK(refusal({"--setParameter", "novalue"}) == "Illegal option assignment: \"novalue\"");
   CHECK(refusal({"--fork"}) == "--fork has to be used with --logpath or --syslog");

@@ -16,7 +16,7 @@ namespace bson {
 class Builder;
 }
 namespace storage {
-class Engine;
+class Store;
 }
 namespace versions {
 class Databases;
@@ -71,7 +71,7 @@ struct Services {
   Profiler& profiler;
   query::IndexFilters& index_filters;
 
-  storage::Engine* engine = nullptr;
+  storage::Store* store = nullptr;
   versions::Databases* databases = nullptr;  // those that have branches
   versions::past::Past* past = nullptr;      // declared snapshots, and what they show
   query::CursorRegistry* cursors = nullptr;

@@ -6,8 +6,8 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/write/retry.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/names.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -72,8 +72,8 @@ void count_ends(const OperationContext& op, const Command& command, base::ErrorC
 // The collection that the name stands for, as whoever looked it up has found it.
 uint32_t collection_of(const OperationContext& op, std::string_view db, std::string_view name) {
   if (op.counts.collection >= 0) return static_cast<uint32_t>(op.counts.collection);
-  if (!op.services().engine) return 0;
-  return collection_named(op.services().engine->catalog(), std::string(db) + "." + std::string(name));
+  if (!op.services().store) return 0;
+  return collection_named(op.services().store->catalog(), std::string(db) + "." + std::string(name));
 }
 
 void count_use(const OperationContext& op, std::string_view db, std::string_view name, const CollectionUsage::Use& use) {
@@ -81,7 +81,7 @@ void count_use(const OperationContext& op, std::string_view db, std::string_view
   if (collection == OperationContext::Counts::not_there) return;
   CollectionUsage& usage = op.services().usage;
   if (!usage.record(db, name, collection, use)) return;
-  usage.forget([&](std::string_view ns) { return collection_named(op.services().engine->catalog(), ns); });
+  usage.forget([&](std::string_view ns) { return collection_named(op.services().store->catalog(), ns); });
 }
 
 void count_use(const OperationContext& op, const Command& command, Latency latency, int64_t us) {

@@ -12,9 +12,9 @@
 #include "server/dispatch/profile_entry.h"
 #include "server/query/matcher.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/names.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 
 namespace server {
 
@@ -54,7 +54,7 @@ storage::CollectionOptions collection_options() {
 // down.
 bool concerns_data(const OperationContext& op, const OperationEnd& end) {
   const Command* command = end.command;
-  if (!command || !op.services().engine) return false;
+  if (!command || !op.services().store) return false;
   if (!end.ns.empty()) return storage::collection_of(end.ns) != collection_name;
   if (by_statement(command->kind())) return false;
   const Request& request = op.request();
@@ -78,10 +78,10 @@ bool matches(const OperationContext& op, bson::DocumentView filter, bson::Docume
 
 void write_entry(OperationContext& op, std::string_view db, bson::DocumentView entry) {
   if (entry.size() > entry_bytes_max) return;  // it would push everything else out
-  storage::Engine& engine = *op.services().engine;
+  storage::Store& store = *op.services().store;
   const std::string ns = profile_ns(db);
   for (;;) {
-    const auto collection = engine.catalog().find(ns);
+    const auto collection = store.catalog().find(ns);
     if (!collection) {
       Profiler::make_collection(op.services(), db);
       continue;
@@ -91,7 +91,7 @@ void write_entry(OperationContext& op, std::string_view db, bson::DocumentView e
     bson::Builder with_id;  // every document stored here has one; those of MongoDB's profiler have none
     with_id.append("_id", bson::ObjectId::generate()).append_all(entry);
     const bson::Document document = with_id.done();
-    storage::in_transaction(engine, [&](storage::Transaction& transaction) { collection->insert(transaction, document); });
+    storage::in_transaction(store, [&](storage::Transaction& transaction) { collection->insert(transaction, document); });
     return;
   }
 }
@@ -124,7 +124,7 @@ void Profiler::forget(std::string_view db) {
 }
 
 void Profiler::make_collection(Services& services, std::string_view db) {
-  storage::Catalog& catalog = services.engine->catalog();
+  storage::Catalog& catalog = services.store->catalog();
   const std::string ns = profile_ns(db);
   auto collection = catalog.find(ns);
   if (!collection) {

@@ -14,8 +14,8 @@
 #include "server/query/cursor_registry.h"
 #include "server/write/retry.h"
 #include "server/write/target.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 #include "versions/past/past.h"
 
 namespace server {
@@ -32,13 +32,13 @@ constexpr int64_t drift_seconds_max = 365LL * 24 * 60 * 60;  // maxAcceptableLog
 constexpr auto wait_step_min = std::chrono::milliseconds(1), wait_step_max = std::chrono::milliseconds(10);
 
 Stamp cluster_time(const Services& services) {
-  const Stamp own = services.engine->last_stamp();
+  const Stamp own = services.store->engine().last_stamp();
   return services.replica_set ? std::max(own, services.replica_set->known_time()) : own;
 }
 
 // Is everything up to `time` here to be read?
 bool reached(const Services& services, Stamp time) {
-  if (services.replica_set->writable()) return services.engine->all_committed() > time;
+  if (services.replica_set->writable()) return services.store->engine().all_committed() > time;
   return services.oplog->newest().optime.ts >= time;
 }
 
@@ -79,7 +79,7 @@ void check_has_come(const OperationContext& op, std::string_view name, Stamp wan
 
 // What a read was answered at not long ago, or a declared snapshot that the majority has.
 ReadMoment moment_at(OperationContext& op, Stamp time) {
-  write::engine_of(op);
+  write::store_of(op);
   const Services& services = op.services();
   if (auto kept = services.cursors->snapshots.find(time)) return {time, std::move(kept)};
   check_has_come(op, "atClusterTime", time);
@@ -130,8 +130,8 @@ void learn_cluster_time(OperationContext& op) {
   const Stamp given_time = replication::stamp_of(told);
   op.services().replica_set->learn_time(given_time);
   // What a secondary has is what the log brought it; on the primary the log goes on from there.
-  storage::Engine& engine = *op.services().engine;
-  if (op.services().replica_set->writable() && given_time > engine.last_stamp()) engine.raise_stamp(given_time);
+  storage::Store& store = *op.services().store;
+  if (op.services().replica_set->writable() && given_time > store.engine().last_stamp()) store.engine().raise_stamp(given_time);
 }
 
 void begin_read(OperationContext& op) {
@@ -171,7 +171,7 @@ void await_read_concern(OperationContext& op) {
   }
   const bool snapshot = concern.level == "snapshot";
   const auto take = [&] {
-    auto newest = op.services().cursors->snapshots.newest(*op.services().engine, op.services().clock.wall_ms());
+    auto newest = op.services().cursors->snapshots.newest(*op.services().store, op.services().clock.wall_ms());
     op.moment = ReadMoment{newest->stamp, std::move(newest)};
   };
   if (snapshot) take();

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "storage/store.h"
 
 namespace server::peers {
 
@@ -29,7 +30,7 @@ BackupHost::Lent BackupHost::begin(const std::string& asker) {
   replaced = {};
   Lent made;
   try {
-    made.backup = std::make_shared<const storage::Backup>(engine_);
+    made.backup = std::make_shared<const storage::Backup>(store_.engine());
   } catch (const OperationError& error) {
     std::lock_guard lock(mutex_);
     opening_ = false;

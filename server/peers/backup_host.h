@@ -12,6 +12,10 @@
 #include "base/clock.h"
 #include "storage/upkeep/backup.h"
 
+namespace storage {
+class Store;
+}
+
 namespace server::peers {
 
 // Thread-safe. Must be gone before the engine.
@@ -23,7 +27,7 @@ class BackupHost {
   // … or begin anew: the backup is no longer there.
   static constexpr int32_t gone = 43;  // CursorNotFound
 
-  BackupHost(storage::Engine& engine, const base::Clock& clock) : engine_(engine), clock_(clock) {}
+  BackupHost(storage::Store& store, const base::Clock& clock) : store_(store), clock_(clock) {}
 
   struct Lent {
     int64_t id = 0;
@@ -39,7 +43,7 @@ class BackupHost {
   void expire();
 
  private:
-  storage::Engine& engine_;
+  storage::Store& store_;
   const base::Clock& clock_;
   std::mutex mutex_;
   bool opening_ = false;

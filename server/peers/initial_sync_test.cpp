@@ -16,8 +16,9 @@
 #include "server/peers/backup_host.h"
 #include "server/peers/peer_client.h"
 #include "server/wire/listener.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "storage/upkeep/replace_directory.h"
+#include "storage/upkeep/validate.h"
 
 using namespace server;
 using namespace server::peers;
@@ -120,11 +121,11 @@ void require_copied(const std::string& dbpath, int64_t documents) {
   CHECK(origin->vote.term == 7);
   CHECK(origin->vote.vote == uint64_t{1} << 62);
   CHECK(origin->source == "a:1");
-  storage::Engine engine(storage::test_options(dbpath));
-  const auto collection = engine.catalog().open("shop.orders");
+  storage::Store store(storage::test_options(dbpath));
+  const auto collection = store.catalog().open("shop.orders");
   REQUIRE(collection);
   CHECK(collection->record_count() >= documents);
-  const auto report = engine.catalog().validate(collection, true);
+  const auto report = storage::validate_collection(store, collection, true);
   for (const std::string& error : report.errors) FAIL_CHECK(error);
   CHECK(report.valid);
   storage::forget_copied(dbpath);
@@ -383,8 +384,8 @@ TEST_CASE("a backup nobody reads from ends; the same member's next one replaces 
     int64_t monotonic_us() const override { return us; }
   } clock;
   storage::TemporaryDirectory directory;
-  storage::Engine engine(storage::test_options(directory.path()));
-  BackupHost host(engine, clock);
+  storage::Store store(storage::test_options(directory.path()));
+  BackupHost host(store, clock);
   const int64_t first = host.begin("a:1").id;
   CHECK_THROWS_AS(host.begin("b:1"), OperationError);
   const int64_t second = host.begin("a:1").id;

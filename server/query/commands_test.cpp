@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "server/query/test_support.h"
+#include "storage/store.h"
 
 namespace server::query {
 namespace {
@@ -90,7 +91,7 @@ TEST_CASE("a cursor whose collection is dropped is at its end, with an error") {
   TestServer server;
   fill(server, 250);
   const std::string id = std::to_string(cursor_id(server.run("{find: 'c'}")));
-  server.engine().catalog().drop("test.c");
+  server.store().catalog().drop("test.c");
   const auto reply = server.run("{getMore: {$numberLong: '" + id + "'}, collection: 'c'}");
   CHECK(reply["code"].to_int64() == 175);
   CHECK(server.cursors().counts().open == 0);
@@ -117,7 +118,7 @@ TEST_CASE("a tailable cursor sees what is appended") {
   options.capped = true;
   options.capped_bytes = 1 << 20;
   options.document = bson::json("{capped: true, size: 1048576}");
-  server.engine().catalog().create("test.log", options);
+  server.store().catalog().create("test.log", options);
   server.insert("log", "{_id: 1}");
   const auto first = server.run("{find: 'log', tailable: true, awaitData: true}");
   const std::string id = std::to_string(cursor_id(first));

@@ -7,7 +7,7 @@
 #include "server/query/plan/hint.h"
 #include "server/query/plan/index_filters.h"
 #include "server/query/plan/planner.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server::query {
 

@@ -17,7 +17,7 @@ TestServer& filled_server() {
     auto collection = made->collection("c");
     const std::string text(400, 'x');
     for (int i = 0; i < documents; i += 100) {
-      storage::in_transaction(made->engine(), [&](storage::Transaction& transaction) {
+      storage::in_transaction(made->store(), [&](storage::Transaction& transaction) {
         for (int j = i; j < i + 100; ++j) {
           bson::Builder document;
           document.append("_id", j).append("a", j % 1000).append("b", j).append("text", text);

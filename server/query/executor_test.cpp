@@ -331,7 +331,7 @@ TEST_CASE("a long scan goes on through writes to what it reads") {
       // The one right ahead goes away while the reader rests.
       reader.end();
       const int victim = seen.back() + 1;
-      storage::in_transaction(server.engine(), [&](storage::Transaction& transaction) {
+      storage::in_transaction(server.store(), [&](storage::Transaction& transaction) {
         const bson::Document id = bson::json("{_id: " + std::to_string(victim) + "}");
         const auto record = collection->find_id(transaction, id["_id"]);
         if (record) collection->remove(transaction, *record, *collection->find(transaction, *record));

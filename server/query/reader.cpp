@@ -4,12 +4,12 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server::query {
 
 std::shared_ptr<storage::Collection> open_collection(OperationContext& op, const std::string& ns) {
-  const storage::Catalog& catalog = op.services().engine->catalog();
+  const storage::Catalog& catalog = op.services().store->catalog();
   auto collection = op.moment ? catalog.open(name_at(op, ns)) : catalog.open(ns);
   op.looked_for(collection ? collection->id() : OperationContext::Counts::not_there);
   return collection;
@@ -36,11 +36,11 @@ Reader::~Reader() {
 
 void Reader::open() {
   if (collection_) schema_ = SchemaHold(*op_, collection_->schema_mutex(), SchemaHold::Intent::read);
-  storage::Engine& engine = *op_->services().engine;
+  storage::Store& store = *op_->services().store;
   if (op_->moment && !op_->moment->is_declared())
-    transaction_ = std::make_unique<storage::Transaction>(engine, *op_->moment->snapshot);
+    transaction_ = std::make_unique<storage::Transaction>(store, *op_->moment->snapshot);
   else
-    transaction_ = std::make_unique<storage::Transaction>(engine, storage::Transaction::Mode::read);
+    transaction_ = std::make_unique<storage::Transaction>(store, storage::Transaction::Mode::read);
 }
 
 void Reader::close() {

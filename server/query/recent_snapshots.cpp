@@ -1,12 +1,12 @@
 #include "server/query/recent_snapshots.h"
 
-#include "storage/engine/engine.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 
 namespace server::query {
 
-std::shared_ptr<const storage::Snapshot> RecentSnapshots::newest(storage::Engine& engine, int64_t now_ms) {
-  std::shared_ptr<const storage::Snapshot> snapshot = engine.keep_snapshot();
+std::shared_ptr<const storage::Snapshot> RecentSnapshots::newest(storage::Store& store, int64_t now_ms) {
+  std::shared_ptr<const storage::Snapshot> snapshot = store.engine().keep_snapshot();
   std::lock_guard lock(mutex_);
   // Of two with one stamp the first stays: it has been read from.
   snapshot = kept_.try_emplace(snapshot->stamp, Kept{snapshot, now_ms}).first->second.snapshot;

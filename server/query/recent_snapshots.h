@@ -8,7 +8,7 @@
 #include "storage/engine/record_id.h"
 
 namespace storage {
-class Engine;
+class Store;
 struct Snapshot;
 }  // namespace storage
 
@@ -21,7 +21,7 @@ class RecentSnapshots {
   static constexpr size_t kept_max = 300;
 
   // The newest moment, kept from now on.
-  std::shared_ptr<const storage::Snapshot> newest(storage::Engine& engine, int64_t now_ms);
+  std::shared_ptr<const storage::Snapshot> newest(storage::Store& store, int64_t now_ms);
   // The one that was handed out with this stamp; nullptr: not kept any more, or never handed out.
   std::shared_ptr<const storage::Snapshot> find(storage::Stamp stamp) const;
   void expire(int64_t now_ms);

@@ -23,32 +23,32 @@
 #include "server/query/cursor_registry.h"
 #include "server/query/plan/implies.h"
 #include "server/query/plan/index_filters.h"
-#include "storage/engine/engine.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/store.h"
+#include "storage/testing/temporary_store.h"
 
 namespace server::query {
 
 class TestServer {
  public:
-  TestServer() : engine_(std::make_unique<storage::Engine>(options())) {
-    services_.engine = engine_.get();
+  TestServer() : store_(std::make_unique<storage::Store>(options())) {
+    services_.store = store_.get();
     services_.cursors = &cursors_;
-    engine_->catalog().set_predicate_compiler(plan::compile_partial_filter);
+    store_->catalog().set_predicate_compiler(plan::compile_partial_filter);
     add_all_commands(commands_);
   }
 
-  storage::Engine& engine() { return *engine_; }
+  storage::Store& store() { return *store_; }
   Services& services() { return services_; }
   CursorRegistry& cursors() { return cursors_; }
 
   // Made where it isn't there.
   std::shared_ptr<storage::Collection> collection(const std::string& name) {
-    return engine_->catalog().open_or_create("test." + name);
+    return store_->catalog().open_or_create("test." + name);
   }
 
   void insert(const std::string& name, bson::DocumentView document) {
     auto target = collection(name);
-    storage::in_transaction(*engine_, [&](storage::Transaction& transaction) { target->insert(transaction, document); });
+    storage::in_transaction(*store_, [&](storage::Transaction& transaction) { target->insert(transaction, document); });
   }
   void insert(const std::string& name, const char* json) { insert(name, bson::json(json)); }
 
@@ -56,7 +56,7 @@ class TestServer {
   void create_index(const std::string& name, const std::string& index_name, const char* spec) {
     bson::Builder named;
     named.append_all(bson::json(spec)).append("name", index_name);
-    engine_->catalog().create_indexes(collection(name), {storage::parse_index_spec(named.done())});
+    store_->catalog().create_indexes(collection(name), {storage::parse_index_spec(named.done())});
   }
 
   // A command on the database `test`.
@@ -81,8 +81,8 @@ class TestServer {
   };
 
  private:
-  storage::EngineOptions options() const {
-    storage::EngineOptions options = storage::test_options(directory_.path());
+  storage::StoreOptions options() const {
+    storage::StoreOptions options = storage::test_options(directory_.path());
     options.dedup.enabled = false;  // its work in the background has its own tests
     return options;
   }
@@ -95,7 +95,7 @@ class TestServer {
   OperationRegistry operations_;
   CommandRegistry commands_;
   Topology topology_;
-  std::unique_ptr<storage::Engine> engine_;
+  std::unique_ptr<storage::Store> store_;
   CursorRegistry cursors_;
   SessionRegistry sessions_;
   FailPoints fail_points_;

@@ -3,6 +3,7 @@
 #include "server/core/operation.h"
 #include "server/write/target.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 
 namespace server::write {
 
@@ -15,7 +16,7 @@ std::function<void()> on_conflict(OperationContext& op) {
 
 std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const BatchWork& work, const std::function<bool()>& full) {
   return storage::in_transaction(
-      engine_of(op),
+      store_of(op),
       [&](storage::Transaction& transaction) -> std::optional<BatchStop> {
         transaction.expect_stamps(count);
         for (size_t i = 0; i < count; ++i) {

@@ -15,6 +15,7 @@
 #include "server/core/operation.h"
 #include "server/write/target.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 
 namespace server::write {
 
@@ -37,7 +38,7 @@ std::function<void()> on_conflict(OperationContext& op);
 template <class Work>
 auto in_transaction(OperationContext& op, Work&& work) {
   return storage::in_transaction(
-      engine_of(op),
+      store_of(op),
       [&](storage::Transaction& transaction) {
         transaction.after_commit([&] { op.last_write = std::max(op.last_write, transaction.newest_stamp()); });
         return work(transaction);

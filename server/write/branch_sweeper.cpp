@@ -9,7 +9,7 @@
 #include "server/core/services.h"
 #include "server/write/batch.h"
 #include "server/write/keep_for_log.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server::write {
 
@@ -28,7 +28,7 @@ versions::Branches::Swept sweep(OperationContext& op, versions::BranchedDatabase
     all.commits += some.commits;
     all.records += some.records;
   }
-  storage::Catalog& catalog = engine_of(op).catalog();
+  storage::Catalog& catalog = store_of(op).catalog();
   for (const auto& collection : catalog.collections(database.name())) {
     op.check_interrupt();
     if (!op.services().databases->anybody_has(database.name(), *collection)) catalog.drop_unowned(collection->ns());

@@ -12,7 +12,7 @@
 #include "server/write/replacement.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/database/databases.h"
 
 namespace server::write {
@@ -42,7 +42,7 @@ storage::CollectionOptions capped_options(const storage::CollectionOptions& sour
 }
 
 std::shared_ptr<storage::Collection> find_source(OperationContext& op, const std::string& ns) {
-  storage::Catalog& catalog = engine_of(op).catalog();
+  storage::Catalog& catalog = store_of(op).catalog();
   if (auto found = catalog.find(ns)) return found;
   check_writable(op, ns);
   const std::string db(database_of(ns));
@@ -54,7 +54,7 @@ std::shared_ptr<storage::Collection> find_source(OperationContext& op, const std
 class Unfinished {
  public:
   Unfinished(OperationContext& op, std::string_view db, const storage::CollectionOptions& options)
-      : catalog_(engine_of(op).catalog()) {
+      : catalog_(store_of(op).catalog()) {
     const std::string ns = std::string(db) + "." + unfinished_name();
     collection_ = catalog_.create(ns, options);
     ns_ = ns;
@@ -102,7 +102,7 @@ void convert_to_capped(OperationContext& op, const std::string& ns, int64_t byte
   versions::Databases* const databases = op.services().databases;
   if (databases && !source->options().capped) databases->check_alone(db, "converting a collection to a capped one");
   Unfinished capped(op, db, capped_options(source->options(), bytes));
-  engine_of(op).catalog().rename(capped.ns(), ns, true, [&](storage::Collection*, storage::Collection* replaced) {
+  store_of(op).catalog().rename(capped.ns(), ns, true, [&](storage::Collection*, storage::Collection* replaced) {
     if (!replaced) throw OperationError(ErrorCode::namespace_not_found, "source collection " + ns + " does not exist");
     copy_newest(op, *replaced, capped.collection());
   });
@@ -112,7 +112,7 @@ void convert_to_capped(OperationContext& op, const std::string& ns, int64_t byte
 void clone_as_capped(OperationContext& op, const std::string& from, const std::string& to, int64_t bytes) {
   check_creatable(to);
   const auto source = find_source(op, from);
-  storage::Catalog& catalog = engine_of(op).catalog();
+  storage::Catalog& catalog = store_of(op).catalog();
   if (catalog.open(to)) {
     throw OperationError(ErrorCode::namespace_exists, "cloneCollectionAsCapped failed - destination collection " + to +
                                                           " already exists. source collection: " + from);

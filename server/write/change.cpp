@@ -12,7 +12,7 @@
 #include "server/write/target.h"
 #include "server/write/update/update_path.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server::write {
 
@@ -51,7 +51,7 @@ class Finder {
     // A sort is read to its end before the first document comes out: better to
     // ask again in the rare case that this one is gone.
     if (!selection.all && !selection.sort.empty()) query.limit = 1;
-    auto collection = engine_of(op).catalog().open(ns);
+    auto collection = store_of(op).catalog().open(ns);
     if (!collection) check_writable(op, ns);
     reader_.emplace(op, std::move(collection), std::string(ns), query);
     query::note_plan(op, reader_->executor());
@@ -101,7 +101,7 @@ class Changer {
     DocumentWriter writer(op_, target);
     op_.set_plan_summary("IDHACK");
     auto effect = storage::in_transaction(
-        engine_of(op_),
+        store_of(op_),
         [&](Transaction& transaction) -> std::optional<Effect> {
           const auto record = target->find_id(transaction, id);
           if (!record) return std::nullopt;

@@ -8,6 +8,7 @@
 #include "server/write/document_writer.h"
 #include "server/write/target.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 
 namespace server::write {
 
@@ -34,7 +35,7 @@ void copy_documents(OperationContext& op, storage::Collection& from, const std::
   const Target target = Target::held(into);
   DocumentWriter writer(op, target);
   Progress progress{.what = "copying documents", .done = 0, .total = from.record_count()};
-  storage::Transaction reading(engine_of(op), storage::Transaction::Mode::read);
+  storage::Transaction reading(store_of(op), storage::Transaction::Mode::read);
   const auto scan = from.scan(reading, storage::Direction::forward);
   for (bool more = true; more;) {
     op.check_interrupt();

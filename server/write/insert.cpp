@@ -55,7 +55,7 @@ template <class PlaceOf>
 Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::vector<bson::DocumentView>& documents,
                      size_t stamps_each, bool ordered, const PlaceOf& place_of) {
   return storage::in_transaction(
-      engine_of(op),
+      store_of(op),
       [&](storage::Transaction& transaction) {
         Attempt attempt;
         transaction.expect_stamps(documents.size() * stamps_each);

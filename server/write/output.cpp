@@ -18,7 +18,7 @@
 #include "server/write/target.h"
 #include "server/write/update/update.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/database/databases.h"
 
 namespace server::write {
@@ -64,7 +64,7 @@ void check_not_capped(const storage::Collection& target) {
 // Writes another collection, which then has the name of the one that it replaces.
 class OutSink final : public query::DocumentSink {
  public:
-  OutSink(OperationContext& op, const OutputPlan& plan) : op_(op), catalog_(engine_of(op).catalog()), target_(plan.ns()) {
+  OutSink(OperationContext& op, const OutputPlan& plan) : op_(op), catalog_(store_of(op).catalog()), target_(plan.ns()) {
     storage::CollectionOptions options;
     std::vector<storage::IndexSpec> indexes;
     if (const auto existing = catalog_.open(target_)) {
@@ -160,7 +160,7 @@ class MergeSink final : public query::DocumentSink {
  public:
   MergeSink(OperationContext& op, const OutputPlan& plan) : op_(op), plan_(plan), ns_(plan.ns()) {
     check_writable(ns_);
-    const auto collection = engine_of(op).catalog().open(ns_);
+    const auto collection = store_of(op).catalog().open(ns_);
     bool found = plan.on.size() == 1 && plan.on[0] == "_id";
     if (collection && !found) {
       for (const auto& index : collection->indexes()) found |= serves(*index, plan.on);
@@ -278,24 +278,24 @@ std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const Outpu
   if (plan.merge) return std::make_unique<MergeSink>(op, plan);
   check_writable(plan.ns());
   if (Replacement::applies(op, plan.ns())) {
-    if (const auto existing = engine_of(op).catalog().find(plan.ns())) check_not_capped(*existing);
+    if (const auto existing = store_of(op).catalog().find(plan.ns())) check_not_capped(*existing);
     return std::make_unique<BranchOutSink>(op, plan.ns());
   }
   return std::make_unique<OutSink>(op, plan);
 }
 
-void drop_unfinished_output(storage::Engine& engine, versions::Databases& databases) {
+void drop_unfinished_output(storage::Store& store, versions::Databases& databases) {
   for (const auto& database : databases.all()) {
     std::vector<versions::Branch> branches;
     {
-      storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+      storage::Transaction transaction(store, storage::Transaction::Mode::read);
       branches = database->branches().graph().branches(transaction);
     }
     for (const versions::Branch& branch : branches) {
       if (branch.name.starts_with(unfinished_prefix)) databases.drop_branch(*database, branch.name);
     }
   }
-  storage::Catalog& catalog = engine.catalog();
+  storage::Catalog& catalog = store.catalog();
   for (const std::string& db : catalog.databases()) {
     for (const auto& collection : catalog.collections(db)) {
       if (collection_of(collection->ns()).starts_with(unfinished_prefix)) catalog.drop(collection->ns());

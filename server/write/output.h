@@ -4,7 +4,7 @@
 #include "server/query/stages/output.h"
 
 namespace storage {
-class Engine;
+class Store;
 }
 namespace versions {
 class Databases;
@@ -18,6 +18,6 @@ namespace server::write {
 std::unique_ptr<query::DocumentSink> make_sink(OperationContext& op, const query::OutputPlan& plan);
 
 // At start: what $out had begun when the process ended.
-void drop_unfinished_output(storage::Engine& engine, versions::Databases& databases);
+void drop_unfinished_output(storage::Store& store, versions::Databases& databases);
 
 }  // namespace server::write

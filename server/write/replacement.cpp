@@ -9,7 +9,7 @@
 #include "server/write/copy.h"
 #include "server/write/keep_for_log.h"
 #include "server/write/namespaces.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server::write {
 
@@ -38,7 +38,7 @@ bool Replacement::applies(OperationContext& op, const std::string& ns) {
 
 Replacement::Replacement(OperationContext& op, const std::string& ns, const storage::CollectionOptions& options)
     : op_(op), database_(query::branched_database(op, database_of(ns))) {
-  storage::Catalog& catalog = engine_of(op).catalog();
+  storage::Catalog& catalog = store_of(op).catalog();
   const std::string aside = unfinished_name(), name(collection_of(ns));
   const auto there = catalog.open(database_->name() + "." + name);
   if (there && there->options().capped)
@@ -91,7 +91,7 @@ std::vector<storage::IndexSpec> secondary_indexes(const storage::Collection& col
 
 void rename_on_branch(OperationContext& op, const std::string& from, const std::string& to, bool drop_target) {
   op.hold_primary();
-  storage::Catalog& catalog = engine_of(op).catalog();
+  storage::Catalog& catalog = store_of(op).catalog();
   for (;;) {
     const auto source = catalog.find(from);
     if (!source) throw OperationError(ErrorCode::namespace_not_found, "Source collection " + from + " does not exist");

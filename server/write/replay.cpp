@@ -14,8 +14,8 @@
 #include "server/write/storable.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
 #include "storage/indexes/duplicate_key.h"
+#include "storage/store.h"
 
 namespace server::write {
 
@@ -125,7 +125,7 @@ void check_replayable(OperationContext& op, const LoggedChange& change) {
   if (change.op == 'i') need_id(change.o, "insert");
   if (change.op == 'd') need_id(change.o, "delete");
   if (change.op == 'u') check_update(change);
-  if (engine_of(op).catalog().find(change.ns)) return;
+  if (store_of(op).catalog().find(change.ns)) return;
   check_writable(op, change.ns);
   if (change.op == 'd') return;
   throw OperationError(ErrorCode::namespace_not_found,

@@ -10,7 +10,7 @@
 #include "replication/coordinator.h"
 #include "server/core/parameters.h"
 #include "server/core/services.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/database/databases.h"
 
 namespace server::write {
@@ -69,7 +69,7 @@ SnapshotKeeper::SnapshotKeeper(Services& services)
 bool SnapshotKeeper::due() {
   const int64_t every_ms = every_ms_, every_transactions = every_transactions_;
   if (every_transactions > 0) {
-    const uint64_t now = services_.engine->stamped_transactions();
+    const uint64_t now = services_.store->engine().stamped_transactions();
     // What declares one counts too.
     if (now - transactions_then_ > static_cast<uint64_t>(every_transactions)) return true;
   }
@@ -96,7 +96,7 @@ void SnapshotKeeper::declare_and_retain(OperationContext& op) {
   if (services_.replica_set) op.hold_primary();
   if (due()) {
     services_.databases->declare_snapshot({}, [&] { op.check_interrupt(); });
-    transactions_then_ = services_.engine->stamped_transactions();
+    transactions_then_ = services_.store->engine().stamped_transactions();
   }
   retain();
 }

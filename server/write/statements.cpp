@@ -121,7 +121,7 @@ class UpdateRun {
     const Target target = Target::open_or_create(op_, ns_);
     DocumentWriter writer(op_, target);
     storage::in_transaction(
-        engine_of(op_), [&](storage::Transaction& transaction) { writer.insert(transaction, document); }, on_conflict(op_));
+        store_of(op_), [&](storage::Transaction& transaction) { writer.insert(transaction, document); }, on_conflict(op_));
     outcome.upserted_id = bson::Value(document.find("_id"));
   }
 

@@ -5,15 +5,15 @@
 #include "server/core/services.h"
 #include "server/write/namespaces.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/database/databases.h"
 
 namespace server::write {
 
-storage::Engine& engine_of(OperationContext& op) {
-  storage::Engine* engine = op.services().engine;
-  if (!engine) throw base::OperationError(base::ErrorCode::illegal_operation, "this server has no storage");
-  return *engine;
+storage::Store& store_of(OperationContext& op) {
+  storage::Store* store = op.services().store;
+  if (!store) throw base::OperationError(base::ErrorCode::illegal_operation, "this server has no storage");
+  return *store;
 }
 
 void check_writable(const storage::Collection& collection) {
@@ -30,7 +30,7 @@ void check_writable(OperationContext& op, std::string_view ns) {
 }
 
 Target Target::open(OperationContext& op, std::string_view ns) {
-  storage::Catalog& catalog = engine_of(op).catalog();
+  storage::Catalog& catalog = store_of(op).catalog();
   for (;;) {
     Target target;
     target.collection_ = catalog.open(ns);
@@ -57,7 +57,7 @@ Target Target::open_or_create(OperationContext& op, std::string_view ns) {
   for (;;) {
     if (Target target = open(op, ns)) return target;
     op.check_interrupt();
-    engine_of(op).catalog().open_or_create(ns);
+    store_of(op).catalog().open_or_create(ns);
   }
 }
 

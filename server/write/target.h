@@ -7,6 +7,10 @@
 #include "server/core/schema_hold.h"
 #include "storage/collections/collection.h"
 
+namespace storage {
+class Store;
+}
+
 namespace server {
 class OperationContext;
 }
@@ -39,6 +43,6 @@ void check_writable(const storage::Collection& collection);
 void check_writable(OperationContext& op, std::string_view ns);
 
 // The engine of a server that has one; throws where it was assembled without.
-storage::Engine& engine_of(OperationContext& op);
+storage::Store& store_of(OperationContext& op);
 
 }  // namespace server::write

@@ -9,7 +9,7 @@
 #include "server/write/namespaces.h"
 #include "server/write/statements.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server::write {
 
@@ -44,7 +44,7 @@ TtlMonitor::TtlMonitor(Services& services)
 
 int64_t TtlMonitor::run_pass() {
   if (services_.replica_set && !services_.replica_set->writable()) return 0;  // the primary's deletes come through the log
-  storage::Catalog& catalog = services_.engine->catalog();
+  storage::Catalog& catalog = services_.store->catalog();
   int64_t deleted = 0;
   for (const auto& db : catalog.databases()) {
     for (const auto& collection : catalog.collections(db)) {

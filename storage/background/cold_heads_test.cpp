@@ -13,7 +13,7 @@
 #include "storage/background/dedup_service.h"
 #include "storage/contents/chain_check.h"
 #include "storage/contents/record_store_state.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "storage/testing/test_support.h"
 #include "storage/upkeep/chain_view.h"
 
@@ -28,17 +28,17 @@ bson::Document document(int64_t id, int64_t page, const std::string& text) {
   return builder.done();
 }
 
-EngineOptions options_at(const std::string& path, const std::string& profile = "archive") {
-  EngineOptions options = test_options(path);
+StoreOptions options_at(const std::string& path, const std::string& profile = "archive") {
+  StoreOptions options = test_options(path);
   options.dedup.profile = profile;
   return options;
 }
 
-void demote_cold(Engine& engine) {
-  auto options = engine.dedup().options();
+void demote_cold(Store& store) {
+  auto options = store.dedup().options();
   options.demote_after_secs = 600;
   options.demotion_worth_percent = 75;
-  engine.dedup().set_options(options);
+  store.dedup().set_options(options);
 }
 
 // Pages that have much in common, with their versions: the newest of each is a head of its own.
@@ -50,22 +50,22 @@ struct Pages {
 
   void open() {
     collection.reset();
-    engine.reset();
-    engine = std::make_unique<Engine>(options_at(directory.path(), profile));
-    if (profile == "archive") demote_cold(*engine);
-    collection = engine->catalog().open("wiki.pages");
+    store.reset();
+    store = std::make_unique<Store>(options_at(directory.path(), profile));
+    if (profile == "archive") demote_cold(*store);
+    collection = store->catalog().open("wiki.pages");
     if (collection) return;
     CollectionOptions options;
     options.document = bson::json("{dedup: " + collection_dedup + "}");
     options.dedup = read_dedup_options(options.document);
-    collection = engine->catalog().create("wiki.pages", options);
+    collection = store->catalog().create("wiki.pages", options);
   }
   RecordId insert(int64_t page) {
     std::string& text = texts[page];
     text = text.empty() ? shared + words(random, 200) : edited(random, text);
     const auto made = document(next_id++, page, text);
     const RecordId record =
-        in_transaction(*engine, [&](Transaction& transaction) { return collection->insert(transaction, made).id; });
+        in_transaction(*store, [&](Transaction& transaction) { return collection->insert(transaction, made).id; });
     model[record] = made;
     return newest[page] = record;
   }
@@ -73,11 +73,11 @@ struct Pages {
     const int64_t page = model[record]["page"].to_int64();
     const auto after =
         document(model[record]["_id"].to_int64(), page, edited(random, std::string(model[record]["text"].as_string())));
-    in_transaction(*engine, [&](Transaction& transaction) { collection->update(transaction, record, model[record], after); });
+    in_transaction(*store, [&](Transaction& transaction) { collection->update(transaction, record, model[record], after); });
     model[record] = after;
   }
   void remove(RecordId record) {
-    in_transaction(*engine, [&](Transaction& transaction) { collection->remove(transaction, record, model[record]); });
+    in_transaction(*store, [&](Transaction& transaction) { collection->remove(transaction, record, model[record]); });
     std::erase_if(newest, [&](const auto& one) { return one.second == record; });
     model.erase(record);
   }
@@ -89,11 +89,11 @@ struct Pages {
   void load(int64_t pages, int64_t versions) {
     for (int64_t version = 0; version < versions; ++version)
       for (int64_t page = 1; page <= pages; ++page) insert(page);
-    engine->dedup().drain();
+    store->dedup().drain();
   }
 
   uint32_t read(RecordId record) {
-    Transaction transaction(*engine, Transaction::Mode::read);
+    Transaction transaction(*store, Transaction::Mode::read);
     ReadInfo info;
     const auto found = collection->find(transaction, record, &info);
     REQUIRE(found);
@@ -102,7 +102,7 @@ struct Pages {
   }
   // Without anybody's noticing.
   bool is_whole(RecordId record) {
-    Transaction transaction(*engine, Transaction::Mode::read);
+    Transaction transaction(*store, Transaction::Mode::read);
     return find_row(state().chains.tables(), transaction, record)->row.form == RecordRow::Form::raw;
   }
   size_t whole_heads() {
@@ -110,9 +110,9 @@ struct Pages {
     for (const auto& [page, record] : newest) count += is_whole(record);
     return count;
   }
-  void tidy() { engine->dedup().tidy(*collection); }
-  void require_right() { require_right(*engine, *collection); }
-  void require_right(Engine& at, Collection& in) {
+  void tidy() { store->dedup().tidy(*collection); }
+  void require_right() { require_right(*store, *collection); }
+  void require_right(Store& at, Collection& in) {
     Transaction transaction(at, Transaction::Mode::read);
     auto cursor = in.records().cursor(transaction);  // a scan: nothing is promoted by it
     size_t seen = 0;
@@ -125,7 +125,7 @@ struct Pages {
   RecordStore::State& state() { return collection->records().state(); }
   int64_t figure(const char* name) {
     bson::Builder out;
-    engine->dedup().append_collection_stats(*collection, out);
+    store->dedup().append_collection_stats(*collection, out);
     return out.done()[name].to_int64();
   }
 
@@ -134,7 +134,7 @@ struct Pages {
   std::string profile;
   std::string collection_dedup;
   std::string shared;
-  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Store> store;
   std::shared_ptr<Collection> collection;
   std::map<int64_t, std::string> texts;
   std::map<RecordId, bson::Document> model;
@@ -188,7 +188,7 @@ TEST_CASE("heads that nobody reads become deltas when compact asks, and stand wh
 
   REQUIRE_FALSE(pages.is_whole(wanted));
   CHECK(pages.read(wanted) > 0);
-  pages.engine->dedup().drain();
+  pages.store->dedup().drain();
   CHECK(pages.is_whole(wanted));
   CHECK(pages.read(wanted) == 0);
   CHECK(pages.figure("promoted") == 1);
@@ -199,7 +199,7 @@ TEST_CASE("heads that nobody reads become deltas when compact asks, and stand wh
   // An old version is what it is.
   const auto old = pages.model.begin()->first;
   CHECK(pages.read(old) > 0);
-  pages.engine->dedup().drain();
+  pages.store->dedup().drain();
   CHECK_FALSE(pages.is_whole(old));
 
   // The chain of a demoted head goes on.
@@ -209,9 +209,9 @@ TEST_CASE("heads that nobody reads become deltas when compact asks, and stand wh
   REQUIRE(page);
   const RecordId demoted = pages.newest.at(page);
   const RecordId next = pages.insert(page);
-  pages.engine->dedup().drain();
+  pages.store->dedup().drain();
   CHECK(pages.is_whole(next));
-  Transaction transaction(*pages.engine, Transaction::Mode::read);
+  Transaction transaction(*pages.store, Transaction::Mode::read);
   const auto view = view_chain(*pages.collection, transaction, demoted);
   REQUIRE(view);
   CHECK(view->nodes.front().key.content.record == next);
@@ -224,7 +224,7 @@ TEST_CASE("a chain whose head was demoted says so") {
   pages.tidy();
   size_t demoted = 0;
   for (const auto& [page, record] : pages.newest) {
-    Transaction transaction(*pages.engine, Transaction::Mode::read);
+    Transaction transaction(*pages.store, Transaction::Mode::read);
     const auto view = view_chain(*pages.collection, transaction, record);
     REQUIRE(view);
     CHECK(view->nodes[view->asked].demoted == !pages.is_whole(record));
@@ -236,17 +236,17 @@ TEST_CASE("a chain whose head was demoted says so") {
 
 TEST_CASE("balanced never demotes the newest of a declared lineage") {
   Pages pages(3, "balanced");
-  auto options = pages.engine->dedup().options();
+  auto options = pages.store->dedup().options();
   CHECK(options.demote_after_secs == 0);
   options.demote_after_secs = 1;
-  pages.engine->dedup().set_options(options);
+  pages.store->dedup().set_options(options);
   pages.load(10, 3);
   pages.tidy();
   CHECK(pages.whole_heads() == 10);
   for (const auto& [page, record] : pages.newest) CHECK(pages.read(record) == 0);
   options.demote_lineages = true;
-  pages.engine->dedup().set_options(options);
-  pages.engine->dedup().drain();
+  pages.store->dedup().set_options(options);
+  pages.store->dedup().drain();
   for (int i = 0; i < 2; ++i) pages.state().reads.turn(INT64_MAX / 4 * (i + 1), 1, 10);  // long ago
   pages.tidy();
   CHECK(pages.whole_heads() < 10);
@@ -258,10 +258,10 @@ TEST_CASE("an archive under a balanced server demotes what is cold as the server
   pages.load(10, 3);
   pages.tidy();
   CHECK(pages.whole_heads() == 10);  // nobody asked for it
-  auto options = pages.engine->dedup().options();
+  auto options = pages.store->dedup().options();
   CHECK_FALSE(options.demote_lineages);  // of balanced: an archive goes by its own
   options.demote_after_secs = 600;
-  pages.engine->dedup().set_options(options);
+  pages.store->dedup().set_options(options);
   pages.load(10, 1);
   pages.tidy();
   CHECK(pages.whole_heads() < 10);
@@ -270,9 +270,9 @@ TEST_CASE("an archive under a balanced server demotes what is cold as the server
 
 TEST_CASE("what is not read for long is demoted in quiet times, what is read stays_slow") {
   Pages pages(4);
-  auto options = pages.engine->dedup().options();
+  auto options = pages.store->dedup().options();
   options.demote_after_secs = 2;
-  pages.engine->dedup().set_options(options);
+  pages.store->dedup().set_options(options);
   pages.load(10, 3);
   const RecordId wanted = pages.newest.at(2);
   for (int i = 0; i < 150 && pages.figure("demoted") < 4; ++i) {
@@ -289,7 +289,7 @@ TEST_CASE("demoted, promoted, changed, deleted, killed at any moment: all reads 
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     INFO("seed " << seed);
     Pages pages(100 + seed);
-    auto options = pages.engine->dedup().options();
+    auto options = pages.store->dedup().options();
     base::Random& random = pages.random;
     for (int step = 0; step < 400; ++step) {
       const uint64_t dice = random.below(100);
@@ -302,28 +302,28 @@ TEST_CASE("demoted, promoted, changed, deleted, killed at any moment: all reads 
       } else if (dice < 90) {
         pages.read(pages.any());
       } else if (dice < 96) {
-        if (random.below(2)) pages.engine->dedup().drain(random.below(4) == 0);
+        if (random.below(2)) pages.store->dedup().drain(random.below(4) == 0);
         if (random.below(2)) pages.tidy();
       } else if (dice < 98) {
         // As the disk would be found after kill -9.
         TemporaryDirectory copy;
         pages.directory.copy_to(copy);
         std::filesystem::remove(copy.path() + "/WiredTiger.lock");
-        Engine engine(options_at(copy.path()));
-        demote_cold(engine);
-        const auto collection = engine.catalog().open("wiki.pages");
+        Store store(options_at(copy.path()));
+        demote_cold(store);
+        const auto collection = store.catalog().open("wiki.pages");
         REQUIRE(collection);
-        pages.require_right(engine, *collection);
-        engine.dedup().drain(true);
-        engine.dedup().tidy(*collection);
-        pages.require_right(engine, *collection);
+        pages.require_right(store, *collection);
+        store.dedup().drain(true);
+        store.dedup().tidy(*collection);
+        pages.require_right(store, *collection);
       } else {
         pages.open();
         options.hop_distance = 4;
-        pages.engine->dedup().set_options(options);
+        pages.store->dedup().set_options(options);
       }
     }
-    pages.engine->dedup().drain(true);
+    pages.store->dedup().drain(true);
     pages.tidy();
     pages.require_right();
     // Every chain in the way, and the heads that stand on each other.
@@ -333,7 +333,7 @@ TEST_CASE("demoted, promoted, changed, deleted, killed at any moment: all reads 
     std::vector<RecordId> records;
     for (const auto& [record, document] : pages.model) records.push_back(record);
     for (const RecordId record : records) pages.remove(record);
-    pages.engine->dedup().drain(true);
+    pages.store->dedup().drain(true);
     pages.require_right();
     CHECK(pages.state().chains.counters().get().chain_rows == 0);
   }
@@ -349,13 +349,13 @@ TEST_CASE("an update that found the queue full is encoded in the end, over a res
       return count;
     };
     const size_t before = whole();
-    pages.engine->dedup().set_enabled(false);  // nothing is queued
+    pages.store->dedup().set_enabled(false);  // nothing is queued
     for (const auto& [record, document] : std::map(pages.model)) pages.update(record);
-    pages.engine->dedup().drain(true);
+    pages.store->dedup().drain(true);
     CHECK(whole() > 2 * before);
     if (restart) pages.open();
-    pages.engine->dedup().set_enabled(true);
-    pages.engine->dedup().drain(true);
+    pages.store->dedup().set_enabled(true);
+    pages.store->dedup().drain(true);
     INFO("restart " << restart << ", whole " << before << ", now " << whole());
     CHECK(whole() <= before + 3);
     pages.require_right();

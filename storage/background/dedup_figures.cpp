@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "storage/background/dedup_worker.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
-#include "storage/engine/internals.h"
+#include "storage/engine/engine.h"
 
 namespace storage {
 
@@ -167,13 +168,14 @@ void append_write_back(bson::Builder& out, const DedupFigures& figures) {
 
 }  // namespace
 
-void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Builder& out) {
+void append_server_figures(Contents& contents, const Catalog& catalog, const DedupWorker& worker, bson::Builder& out) {
+  Engine& engine = contents.engine;
   const DedupFigures figures = worker.figures();
   const auto queue = worker.queue_figures();
   StoreSum stored;
-  const auto names = engine.catalog().databases();
+  const auto names = catalog.databases();
   for (const auto& database : names) {
-    for (const auto& collection : engine.catalog().collections(database)) {
+    for (const auto& collection : catalog.collections(database)) {
       if (collection->read_only()) continue;
       stored.kept.push_back(collection);
       add(stored, engine, *collection);
@@ -181,7 +183,7 @@ void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Buil
   }
   add_file(stored, engine, "feature_metadata");
   out.append("enabled", worker.enabled());
-  out.append("profile", engine.options().dedup.profile);
+  out.append("profile", contents.profile);
   append(out, stored);
   append(out, sum(figures));
   {
@@ -198,7 +200,7 @@ void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Buil
     append_write_back(section, figures);
   }
   {
-    const dedup::HopBaseCache& cache = engine.internals().hop_bases;
+    const dedup::HopBaseCache& cache = contents.hop_bases;
     auto section = out.object("hopBaseCache");
     append_all(section, {{"bytes", cache.bytes()}, {"hits", cache.hits()}});
   }
@@ -228,9 +230,10 @@ void append_server_figures(Engine& engine, const DedupWorker& worker, bson::Buil
   append(section, log);
 }
 
-void append_database_figures(Engine& engine, const DedupWorker& worker, const std::string& db, bson::Builder& out) {
+void append_database_figures(Engine& engine, const Catalog& catalog, const DedupWorker& worker, const std::string& db,
+                             bson::Builder& out) {
   StoreSum stored;
-  for (const auto& collection : engine.catalog().collections(db)) {
+  for (const auto& collection : catalog.collections(db)) {
     if (collection->read_only()) continue;
     stored.kept.push_back(collection);
     add(stored, engine, *collection);

@@ -2,16 +2,21 @@
 
 #include "storage/background/dedup_figures.h"
 #include "storage/background/dedup_worker.h"
+#include "storage/contents/contents.h"
 
 namespace storage {
 
 struct DedupService::State {
-  explicit State(Engine& the_engine) : engine(the_engine), worker(the_engine, the_engine.options().dedup) {}
-  Engine& engine;
+  State(Contents& of_all, const Catalog& the_catalog, const DedupSettings& settings)
+      : contents(of_all), catalog(the_catalog), enabled_at_start(settings.enabled), worker(of_all, the_catalog, settings) {}
+  Contents& contents;
+  const Catalog& catalog;
+  const bool enabled_at_start;
   DedupWorker worker;
 };
 
-DedupService::DedupService(Engine& engine) : state_(std::make_unique<State>(engine)) {}
+DedupService::DedupService(Contents& contents, const Catalog& catalog, const DedupSettings& settings)
+    : state_(std::make_unique<State>(contents, catalog, settings)) {}
 DedupService::~DedupService() {
   stop();
 }
@@ -21,6 +26,10 @@ void DedupService::start() {
 }
 void DedupService::stop() {
   state_->worker.stop();
+}
+
+bool DedupService::listens() const {
+  return state_->enabled_at_start || enabled();
 }
 
 bool DedupService::wants(const Collection& collection, size_t bytes) const {
@@ -86,13 +95,13 @@ dedup::Sketcher DedupService::sketcher(const Collection& collection) const {
 }
 
 void DedupService::append_server_status(bson::Builder& out) const {
-  append_server_figures(state_->engine, state_->worker, out);
+  append_server_figures(state_->contents, state_->catalog, state_->worker, out);
 }
 void DedupService::append_database_stats(const std::string& db, bson::Builder& out) const {
-  append_database_figures(state_->engine, state_->worker, db, out);
+  append_database_figures(state_->contents.engine, state_->catalog, state_->worker, db, out);
 }
 void DedupService::append_collection_stats(const Collection& collection, bson::Builder& out) const {
-  append_collection_figures(state_->engine, collection, out);
+  append_collection_figures(state_->contents.engine, collection, out);
 }
 
 }  // namespace storage

@@ -14,29 +14,30 @@
 
 #include "bson/builder.h"
 #include "dedup/sketch.h"
-#include "storage/collections/collection.h"
+#include "storage/background/dedup_settings.h"
+#include "storage/collections/write_observer.h"
 
 namespace storage {
 
-class Engine;
+class Catalog;
+struct Contents;
 
 // Thread-safe.
-class DedupService {
+class DedupService final : public WriteObserver {
  public:
-  explicit DedupService(Engine& engine);
-  ~DedupService();
+  DedupService(Contents& contents, const Catalog& catalog, const DedupSettings& settings);
+  ~DedupService() override;
 
   void start();
   void stop();  // writes back what it can cheaply, keeps the place where encoding goes on
 
-  // Whether a content of this length would be kept in the queue: else it need not be copied for it.
-  bool wants(const Collection& collection, size_t bytes) const;
-  // Called after the commit. Clients never wait in either.
-  // `previous` is the generation that an update replaced, 0 for an insert; `previous_is_base`: others are based on it.
+  // Switched off at run time it keeps what comes for later; off from the start, it keeps nothing until it is switched on.
+  bool listens() const override;
+  bool wants(const Collection& collection, size_t bytes) const override;
   void written(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation, Stamp previous,
-               bool previous_is_base, std::optional<Bytes> content);
-  void removed(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation);
-  void dropped(const std::shared_ptr<Collection>& collection);
+               bool previous_is_base, std::optional<Bytes> content) override;
+  void removed(const std::shared_ptr<Collection>& collection, RecordId id, Stamp generation) override;
+  void dropped(const std::shared_ptr<Collection>& collection) override;
 
   // Until nothing is queued and nothing waits to be written back; `tidy`: and what
   // that freed is packed and given back to the file system.

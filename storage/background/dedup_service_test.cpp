@@ -1,5 +1,6 @@
 // The service on a live engine: what clients write meanwhile, restarts, drops.
 #include "storage/background/dedup_service.h"
+#include "storage/upkeep/validate.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -9,7 +10,7 @@
 #include "base/random.h"
 #include "storage/contents/chain_check.h"
 #include "storage/contents/record_store_state.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "storage/testing/test_support.h"
 
 using namespace storage;
@@ -17,30 +18,30 @@ using namespace storage::test;
 
 namespace {
 
-Stored insert(Engine& engine, Collection& collection, int64_t id, const std::string& text) {
-  return in_transaction(engine, [&](Transaction& transaction) { return collection.insert(transaction, document(id, text)); });
+Stored insert(Store& store, Collection& collection, int64_t id, const std::string& text) {
+  return in_transaction(store, [&](Transaction& transaction) { return collection.insert(transaction, document(id, text)); });
 }
 
-int64_t deltas(Engine& engine, Collection& collection) {
-  Transaction transaction(engine, Transaction::Mode::read);
+int64_t deltas(Store& store, Collection& collection) {
+  Transaction transaction(store, Transaction::Mode::read);
   return check_chains(collection.records().state().chains, transaction, false).counts.stubs;
 }
 
 // `count` revisions of `pages` texts, in turns.
-std::map<RecordId, bson::Document> insert_revisions(Engine& engine, Collection& collection, base::Random& random, int pages,
+std::map<RecordId, bson::Document> insert_revisions(Store& store, Collection& collection, base::Random& random, int pages,
                                                     int count, std::vector<std::string>& texts, int64_t& next_id) {
   std::map<RecordId, bson::Document> model;
   for (int i = 0; i < count; ++i) {
     auto& text = texts[static_cast<size_t>(i % pages)];
     text = text.empty() ? words(random, 3000) : edited(random, text);
     const int64_t id = next_id++;
-    model[insert(engine, collection, id, text).id] = document(id, text);
+    model[insert(store, collection, id, text).id] = document(id, text);
   }
   return model;
 }
 
-void require_equal(Engine& engine, Collection& collection, const std::map<RecordId, bson::Document>& model) {
-  Transaction transaction(engine, Transaction::Mode::read);
+void require_equal(Store& store, Collection& collection, const std::map<RecordId, bson::Document>& model) {
+  Transaction transaction(store, Transaction::Mode::read);
   for (const auto& [record, document] : model) {
     const auto found = collection.find(transaction, record);
     REQUIRE(found);
@@ -58,44 +59,44 @@ TEST_CASE("revisions become deltas in the background, and go on doing so after a
   std::map<RecordId, bson::Document> model;
   int64_t before = 0;
   {
-    Engine engine(test_options(directory.path()));
-    const auto collection = engine.catalog().open_or_create("wiki.pages");
-    model = insert_revisions(engine, *collection, random, 10, 200, texts, next_id);
-    engine.dedup().drain(true);
-    require_equal(engine, *collection, model);
-    require_clean(engine, *collection);
-    before = deltas(engine, *collection);
+    Store store(test_options(directory.path()));
+    const auto collection = store.catalog().open_or_create("wiki.pages");
+    model = insert_revisions(store, *collection, random, 10, 200, texts, next_id);
+    store.dedup().drain(true);
+    require_equal(store, *collection, model);
+    require_clean(store, *collection);
+    before = deltas(store, *collection);
     CHECK(before > 150);
     bson::Builder status;
-    engine.dedup().append_server_status(status);
+    store.dedup().append_server_status(status);
     const auto figures = status.done();
     CHECK(figures["records"].to_int64() == 200);
     CHECK(figures["storedBytes"].to_int64() * 4 < figures["logicalBytes"].to_int64());
     CHECK(figures["oplog"].as_document()["entries"].to_int64() == 200);
   }
-  Engine engine(test_options(directory.path()));
-  const auto collection = engine.catalog().open("wiki.pages");
-  engine.dedup().drain();
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().open("wiki.pages");
+  store.dedup().drain();
   {
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     const StoreCounts scanned = check_chains(collection->records().state().chains, transaction, false).counts;
     StoreCounts kept = collection->records().state().chains.counters().get();
     kept = kept.of_rows();
     CHECK((kept == scanned));
   }
-  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 10, 10, texts, next_id))
+  for (const auto& [record, document] : insert_revisions(store, *collection, random, 10, 10, texts, next_id))
     model[record] = document;
-  engine.dedup().drain();
-  require_equal(engine, *collection, model);
-  require_clean(engine, *collection);
+  store.dedup().drain();
+  require_equal(store, *collection, model);
+  require_clean(store, *collection);
   // The first new revision of each page met the last old one.
-  CHECK(deltas(engine, *collection) >= before + 9);
+  CHECK(deltas(store, *collection) >= before + 9);
 }
 
 TEST_CASE("however long there was nothing to do, what is written is taken up at once") {
-  const auto looked_at = [](Engine& engine) {
+  const auto looked_at = [](Store& store) {
     bson::Builder status;
-    engine.dedup().append_server_status(status);
+    store.dedup().append_server_status(status);
     return status.done()["contents"].to_int64();
   };
   // Asleep from the start on, for longer than is waited for here. A machine that has no time for the worker may fail some.
@@ -103,12 +104,12 @@ TEST_CASE("however long there was nothing to do, what is written is taken up at 
   for (int i = 0; i < 5 && !at_once; ++i) {
     TemporaryDirectory directory;
     base::Random random(9);
-    Engine engine(test_options(directory.path()));
-    const auto collection = engine.catalog().open_or_create("wiki.pages");
+    Store store(test_options(directory.path()));
+    const auto collection = store.catalog().open_or_create("wiki.pages");
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     const auto begun = std::chrono::steady_clock::now();
-    insert(engine, *collection, 1, words(random, 3000));
-    while (looked_at(engine) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    insert(store, *collection, 1, words(random, 3000));
+    while (looked_at(store) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     at_once = std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(200);
   }
   CHECK(at_once);
@@ -119,23 +120,23 @@ TEST_CASE("what came in while dedup was off, or faster than its queue, is encode
   base::Random random(4);
   std::vector<std::string> texts(5);
   int64_t next_id = 1;
-  EngineOptions options = test_options(directory.path());
+  StoreOptions options = test_options(directory.path());
   options.dedup.queue_bytes = 20'000;
-  Engine engine(options);
-  const auto collection = engine.catalog().open_or_create("wiki.pages");
-  engine.dedup().set_enabled(false);
-  auto model = insert_revisions(engine, *collection, random, 5, 100, texts, next_id);
-  engine.dedup().drain();
-  CHECK(deltas(engine, *collection) == 0);
-  engine.dedup().set_enabled(true);
-  engine.dedup().drain();
-  CHECK(deltas(engine, *collection) > 80);
-  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 5, 100, texts, next_id))
+  Store store(options);
+  const auto collection = store.catalog().open_or_create("wiki.pages");
+  store.dedup().set_enabled(false);
+  auto model = insert_revisions(store, *collection, random, 5, 100, texts, next_id);
+  store.dedup().drain();
+  CHECK(deltas(store, *collection) == 0);
+  store.dedup().set_enabled(true);
+  store.dedup().drain();
+  CHECK(deltas(store, *collection) > 80);
+  for (const auto& [record, document] : insert_revisions(store, *collection, random, 5, 100, texts, next_id))
     model[record] = document;
-  engine.dedup().drain();
-  CHECK(deltas(engine, *collection) > 170);
-  require_equal(engine, *collection, model);
-  require_clean(engine, *collection);
+  store.dedup().drain();
+  CHECK(deltas(store, *collection) > 170);
+  require_equal(store, *collection, model);
+  require_clean(store, *collection);
 }
 
 TEST_CASE("a server that began without dedup encodes what comes after it was switched on") {
@@ -143,26 +144,26 @@ TEST_CASE("a server that began without dedup encodes what comes after it was swi
   base::Random random(5);
   std::vector<std::string> texts(5);
   int64_t next_id = 1;
-  EngineOptions options = test_options(directory.path());
+  StoreOptions options = test_options(directory.path());
   options.dedup.enabled = false;
-  Engine engine(options);
-  const auto collection = engine.catalog().open_or_create("wiki.pages");
-  auto model = insert_revisions(engine, *collection, random, 5, 20, texts, next_id);
-  engine.dedup().set_enabled(true);
-  for (const auto& [record, document] : insert_revisions(engine, *collection, random, 5, 100, texts, next_id))
+  Store store(options);
+  const auto collection = store.catalog().open_or_create("wiki.pages");
+  auto model = insert_revisions(store, *collection, random, 5, 20, texts, next_id);
+  store.dedup().set_enabled(true);
+  for (const auto& [record, document] : insert_revisions(store, *collection, random, 5, 100, texts, next_id))
     model[record] = document;
-  engine.dedup().drain();
-  CHECK(deltas(engine, *collection) > 80);
-  require_equal(engine, *collection, model);
-  require_clean(engine, *collection);
+  store.dedup().drain();
+  CHECK(deltas(store, *collection) > 80);
+  require_equal(store, *collection, model);
+  require_clean(store, *collection);
 }
 
 TEST_CASE("clients that change and delete what is being written back lose nothing") {
   TemporaryDirectory directory;
-  EngineOptions options = test_options(directory.path());
+  StoreOptions options = test_options(directory.path());
   options.checkpoint_seconds = 1;
-  Engine engine(options);
-  const auto collection = engine.catalog().open_or_create("wiki.pages");
+  Store store(options);
+  const auto collection = store.catalog().open_or_create("wiki.pages");
   constexpr int clients = 3;
   std::map<RecordId, bson::Document> models[clients];
   std::vector<std::thread> threads;
@@ -182,21 +183,20 @@ TEST_CASE("clients that change and delete what is being written back lose nothin
         const uint64_t dice = random.below(10);
         if (dice < 6 || model.empty()) {
           text = edited(random, text);
-          model[insert(engine, *collection, next_id, text).id] = document(next_id, text);
+          model[insert(store, *collection, next_id, text).id] = document(next_id, text);
           ++next_id;
         } else if (dice < 8) {
           const auto at = any();
           const auto after = document(at->second["_id"].to_int64(), edited(random, text));
-          in_transaction(engine,
-                         [&](Transaction& transaction) { collection->update(transaction, at->first, at->second, after); });
+          in_transaction(store, [&](Transaction& transaction) { collection->update(transaction, at->first, at->second, after); });
           at->second = after;
         } else if (dice < 9) {
           const auto at = any();
-          in_transaction(engine, [&](Transaction& transaction) { collection->remove(transaction, at->first, at->second); });
+          in_transaction(store, [&](Transaction& transaction) { collection->remove(transaction, at->first, at->second); });
           model.erase(at);
         } else {
           const auto at = any();
-          Transaction transaction(engine, Transaction::Mode::read);
+          Transaction transaction(store, Transaction::Mode::read);
           const auto found = collection->find(transaction, at->first);
           if (!found || found->bytes() != at->second.bytes()) ++failures;
         }
@@ -205,50 +205,50 @@ TEST_CASE("clients that change and delete what is being written back lose nothin
   }
   for (auto& thread : threads) thread.join();
   CHECK(failures == 0);
-  engine.dedup().drain(true);
+  store.dedup().drain(true);
   int64_t records = 0;
   for (const auto& model : models) {
-    require_equal(engine, *collection, model);
+    require_equal(store, *collection, model);
     records += static_cast<int64_t>(model.size());
   }
   CHECK(collection->record_count() == records);
-  require_clean(engine, *collection);
-  CHECK(deltas(engine, *collection) > 200);
+  require_clean(store, *collection);
+  CHECK(deltas(store, *collection) > 200);
 }
 
 TEST_CASE("after a crash references are counted right, and what is stored is counted again") {
   TemporaryDirectory directory;
-  EngineOptions options = test_options(directory.path());
+  StoreOptions options = test_options(directory.path());
   options.checkpoint_seconds = 1;
-  Engine engine(options);
-  const auto collection = engine.catalog().open_or_create("wiki.pages");
+  Store store(options);
+  const auto collection = store.catalog().open_or_create("wiki.pages");
   base::Random random(17);
   std::vector<std::string> texts(8);
   int64_t next_id = 1;
   std::map<RecordId, bson::Document> model;
   for (int round = 0; round < 6; ++round) {
-    for (const auto& [record, one] : insert_revisions(engine, *collection, random, 8, 80, texts, next_id)) model[record] = one;
-    if (round % 2) engine.dedup().drain();
+    for (const auto& [record, one] : insert_revisions(store, *collection, random, 8, 80, texts, next_id)) model[record] = one;
+    if (round % 2) store.dedup().drain();
     // Deleted and changed contents stay for those based on them, and go with the last of these.
     for (int i = 0; i < 30; ++i) {
       auto at = model.begin();
       std::advance(at, static_cast<long>(random.below(model.size())));
       if (i % 3) {
         const auto after = document(at->second["_id"].to_int64(), edited(random, texts[static_cast<size_t>(i) % 8]));
-        in_transaction(engine, [&](Transaction& transaction) { collection->update(transaction, at->first, at->second, after); });
+        in_transaction(store, [&](Transaction& transaction) { collection->update(transaction, at->first, at->second, after); });
         at->second = after;
       } else {
-        in_transaction(engine, [&](Transaction& transaction) { collection->remove(transaction, at->first, at->second); });
+        in_transaction(store, [&](Transaction& transaction) { collection->remove(transaction, at->first, at->second); });
         model.erase(at);
       }
     }
-    if (round % 3 == 2) engine.dedup().drain();
+    if (round % 3 == 2) store.dedup().drain();
     const TemporaryDirectory copy;
     directory.copy_to(copy);
-    Engine recovered(test_options(copy.path()));
+    Store recovered(test_options(copy.path()));
     const auto found = recovered.catalog().open("wiki.pages");
     const auto require_valid = [&] {
-      const ValidateReport report = recovered.catalog().validate(found, true);
+      const ValidateReport report = validate_collection(recovered, found, true);
       CHECK(report.valid);
       for (const std::string& warning : report.warnings) {
         if (!warning.starts_with("Could not complete validation of table")) FAIL_CHECK(warning);
@@ -265,24 +265,24 @@ TEST_CASE("after a crash references are counted right, and what is stored is cou
 TEST_CASE("reads stay as short as they were set to be") {
   const auto hops_at_most = [](uint32_t hops_max, size_t bytes_max) {
     TemporaryDirectory directory;
-    Engine engine(test_options(directory.path()));
-    auto options = engine.dedup().options();
+    Store store(test_options(directory.path()));
+    auto options = store.dedup().options();
     options.hop_distance = 1000;  // from each to the next
     options.read_hops_max = hops_max;
     options.read_bytes_max = bytes_max;
-    engine.dedup().set_options(options);
-    const auto collection = engine.catalog().open_or_create("wiki.pages");
+    store.dedup().set_options(options);
+    const auto collection = store.catalog().open_or_create("wiki.pages");
     base::Random random(5);
     std::vector<std::string> texts(1);
     int64_t next_id = 1;
     std::map<RecordId, bson::Document> model;
     for (int i = 0; i < 30; ++i) {
-      for (const auto& [record, one] : insert_revisions(engine, *collection, random, 1, 10, texts, next_id)) model[record] = one;
-      engine.dedup().drain();
+      for (const auto& [record, one] : insert_revisions(store, *collection, random, 1, 10, texts, next_id)) model[record] = one;
+      store.dedup().drain();
     }
-    require_equal(engine, *collection, model);
+    require_equal(store, *collection, model);
     uint32_t most = 0;
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     for (const auto& [record, one] : model) {
       ReadInfo info;
       collection->find(transaction, record, &info);
@@ -300,35 +300,35 @@ TEST_CASE("reads stay as short as they were set to be") {
 TEST_CASE("a collection may be dropped while its contents wait to be encoded") {
   TemporaryDirectory directory;
   base::Random random(5);
-  Engine engine(test_options(directory.path()));
+  Store store(test_options(directory.path()));
   for (int round = 0; round < 3; ++round) {
     std::vector<std::string> texts(5);
     int64_t next_id = 1;
-    const auto collection = engine.catalog().open_or_create("wiki.pages");
-    insert_revisions(engine, *collection, random, 5, 60, texts, next_id);
-    if (round == 1) engine.dedup().drain();
-    engine.catalog().drop("wiki.pages");
+    const auto collection = store.catalog().open_or_create("wiki.pages");
+    insert_revisions(store, *collection, random, 5, 60, texts, next_id);
+    if (round == 1) store.dedup().drain();
+    store.catalog().drop("wiki.pages");
   }
-  engine.dedup().drain(true);
-  CHECK(engine.catalog().open("wiki.pages") == nullptr);
+  store.dedup().drain(true);
+  CHECK(store.catalog().open("wiki.pages") == nullptr);
 }
 
 TEST_CASE("figures of a database are read while its collections come and go") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
+  Store store(test_options(directory.path()));
   std::atomic<bool> stop = false;
   std::thread changing([&] {
     for (int i = 0; i < 40; ++i) {
-      engine.catalog().open_or_create("wiki.pages");
-      engine.catalog().drop("wiki.pages");
+      store.catalog().open_or_create("wiki.pages");
+      store.catalog().drop("wiki.pages");
     }
     stop = true;
   });
   while (!stop) {
     bson::Builder of_database, of_all;
-    engine.dedup().append_database_stats("wiki", of_database);
-    engine.dedup().append_server_status(of_all);
+    store.dedup().append_database_stats("wiki", of_database);
+    store.dedup().append_server_status(of_all);
   }
   changing.join();
-  CHECK_FALSE(engine.catalog().open("wiki.pages"));
+  CHECK_FALSE(store.catalog().open("wiki.pages"));
 }

@@ -14,6 +14,7 @@
 #include "storage/background/recount.h"
 #include "storage/background/table_packer.h"
 #include "storage/contents/chain_cut.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/names.h"
@@ -105,18 +106,20 @@ void add(dedup::EncoderStats& sum, const dedup::EncoderStats& one) {
   sum.size_threshold = std::max(sum.size_threshold, one.size_threshold);
 }
 
-DedupWorker::DedupWorker(Engine& engine, const DedupSettings& settings)
-    : engine_(engine),
+DedupWorker::DedupWorker(Contents& contents, const Catalog& catalog, const DedupSettings& settings)
+    : contents_(contents),
+      engine_(contents.engine),
+      catalog_(catalog),
       server_profile_(settings.profile),
-      state_(engine),
-      metadata_(MetadataPages::open_table(engine)),
+      state_(engine_),
+      metadata_(MetadataPages::open_table(engine_)),
       enabled_(settings.enabled),
       queue_(settings.queue_bytes),
       options_(options_at_start(settings)),
       write_backs_(settings.write_back_bytes),
       options_in_force_(options_) {
-  engine_.internals().read_limits.set(options_);
-  engine_.internals().hop_bases.set_bytes_max(options_.hop_base_cache_bytes);
+  contents_.read_limits.set(options_);
+  contents_.hop_bases.set_bytes_max(options_.hop_base_cache_bytes);
 }
 
 DedupWorker::~DedupWorker() {
@@ -232,8 +235,8 @@ void DedupWorker::set_options(const dedup::Options& options) {
   dedup::validate(options).or_throw();
   std::lock_guard lock(mutex_);
   options_ = options;
-  engine_.internals().read_limits.set(options);
-  engine_.internals().hop_bases.set_bytes_max(options.hop_base_cache_bytes);
+  contents_.read_limits.set(options);
+  contents_.hop_bases.set_bytes_max(options.hop_base_cache_bytes);
   options_changed_ = true;
 }
 
@@ -376,8 +379,8 @@ StoreCounts counts_at_start(const Collection& collection, StoreCounts stored) {
 // Where the last run stopped. Whatever came in since, unseen, is read through.
 void DedupWorker::load() {
   const bool crashed = state_.begin_run();
-  for (const auto& database : engine_.catalog().databases()) {
-    for (const auto& collection : engine_.catalog().collections(database)) {
+  for (const auto& database : catalog_.databases()) {
+    for (const auto& collection : catalog_.collections(database)) {
       if (collection->read_only()) continue;
       const auto stored = state_.collection(collection->id());
       auto& store = collection->records().state();
@@ -828,7 +831,7 @@ bool DedupWorker::tidy(bool now) {
   if (tidy_done_ || (!now && now_us() - tidied_us_ < quiet_us)) return false;
   const auto collections = collections_where([](Collection&) { return true; });
   std::lock_guard packing(packing_);
-  TablePacker packer(engine_, now);
+  TablePacker packer(contents_, now);
   bool any = false;
   for (const auto& collection : collections) {
     any |= packer.tidy(collection->records().state().chains, [this, now] {
@@ -848,7 +851,7 @@ bool DedupWorker::tidy(bool now) {
 void DedupWorker::tidy(Collection& collection, const std::function<void()>& interrupted) {
   demote_now(collection, interrupted);
   std::lock_guard packing(packing_);
-  TablePacker packer(engine_, true);
+  TablePacker packer(contents_, true);
   const auto ask = [&] {
     if (interrupted) interrupted();
     return false;

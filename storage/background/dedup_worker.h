@@ -27,11 +27,12 @@
 #include "storage/background/cold_pass.h"
 #include "storage/background/dead_sweep.h"
 #include "storage/background/dedup_queue.h"
+#include "storage/background/dedup_settings.h"
 #include "storage/background/dedup_state.h"
 #include "storage/background/log_estimate.h"
 #include "storage/background/write_back_flusher.h"
 #include "storage/background/write_burst.h"
-#include "storage/collections/collection.h"
+#include "storage/collections/catalog.h"
 #include "storage/engine/engine.h"
 
 namespace storage {
@@ -60,7 +61,7 @@ struct DedupFigures {
 // Thread-safe.
 class DedupWorker {
  public:
-  DedupWorker(Engine& engine, const DedupSettings& settings);
+  DedupWorker(Contents& contents, const Catalog& catalog, const DedupSettings& settings);
   ~DedupWorker();
 
   void start();
@@ -173,7 +174,9 @@ class DedupWorker {
   std::optional<dedup::Placement> successor_placement(const dedup::ContentId& id);
   void publish(bool with_open_batches);
 
+  Contents& contents_;
   Engine& engine_;
+  const Catalog& catalog_;
   const std::string server_profile_;
   DedupState state_;
   Table metadata_;

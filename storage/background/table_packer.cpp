@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "storage/contents/contents.h"
 #include "storage/engine/internals.h"
+#include "storage/format/page_compressor.h"
 
 namespace storage {
 
@@ -44,6 +46,8 @@ bool thin(int64_t left, int64_t stayed, bool asked) {
 
 }  // namespace
 
+TablePacker::TablePacker(Contents& contents, bool asked) : contents_(contents), engine_(contents.engine), asked_(asked) {}
+
 bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupted) {
   const StoreCounts counts = store.counters().get();
   bool any = false;
@@ -65,7 +69,7 @@ bool TablePacker::tidy(ChainStore& store, const std::function<bool()>& interrupt
   for (const Table* table : {&tables.records, &tables.packed, &tables.heads, &tables.chains}) {
     if (interrupted()) return any;
     std::optional<PageCompressors::Thorough> thorough;
-    if (table == &tables.chains) thorough.emplace(engine_.internals().page_compressors, store.collection());
+    if (table == &tables.chains) thorough.emplace(contents_.page_compressors, store.collection());
     any |= compact_if_worth(table->name());
     const bool settled = table == &tables.packed || table == &tables.chains;
     any |= asked_ && rewrite_if_worth(*table, interrupted, settled ? store.layout().settled_page_bytes : small_page_bytes);
@@ -123,7 +127,7 @@ bool TablePacker::settle(ChainStore& store, const std::function<bool()>& interru
     if (asked_ ? counts.unsettled_bytes <= 0 : !thin(counts.unsettled_bytes, counts.chain_bytes, asked_)) return false;
     settling = {Bytes(1, '\0'), counts.unsettled_bytes};
   }
-  const PageCompressors::Thorough thorough(engine_.internals().page_compressors, store.collection());
+  const PageCompressors::Thorough thorough(contents_.page_compressors, store.collection());
   const uint64_t batches = std::max<uint64_t>(1, engine_.options().cache_bytes / settle_share / (batch_rows * touch_every_bytes));
   for (bool more = true; more;) {
     for (uint64_t i = 0; more && i < batches; ++i) {
@@ -148,7 +152,7 @@ bool TablePacker::settle(ChainStore& store, const std::function<bool()>& interru
 // A dictionary for the pages that are about to be written, where there is none of rows like these.
 void TablePacker::learn(ChainStore& store) {
   if (!store.layout().dictionaries) return;
-  PageCompressors& compressors = engine_.internals().page_compressors;
+  PageCompressors& compressors = contents_.page_compressors;
   const int64_t bytes = store.counters().get().raw_bytes;
   const size_t known = compressors.dictionaries(store.collection());
   if (known >= dictionaries_max || bytes >> (learn_growth_bits * known) < learn_bytes_min) return;

@@ -30,7 +30,7 @@ constexpr int64_t small_page_bytes = 32 << 10;
 class TablePacker {
  public:
   // `asked`: somebody waits for the space, so less of it is worth the work.
-  explicit TablePacker(Engine& engine, bool asked = false) : engine_(engine), asked_(asked) {}
+  explicit TablePacker(Contents& contents, bool asked = false);
 
   // `interrupted` is asked between batches. True: something was done.
   bool tidy(ChainStore& store, const std::function<bool()>& interrupted);
@@ -49,6 +49,7 @@ class TablePacker {
   bool settle(ChainStore& store, const std::function<bool()>& interrupted);
   bool touch(const Table& table, Transaction& transaction, Bytes& position) const;
 
+  Contents& contents_;
   Engine& engine_;
   const bool asked_;
   uint64_t packed_ = 0;

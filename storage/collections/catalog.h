@@ -126,10 +126,6 @@ class Catalog {
   // Without those that the branch hasn't got.
   virtual std::vector<std::shared_ptr<Collection>> found(std::string_view db) const = 0;
 
-  // Takes the schema lock itself, alone: the caller holds none. `full` reads the files' structure too.
-  virtual ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full,
-                                  const std::function<void()>& interrupted = nullptr) = 0;
-
   // Runs `work` while nobody writes to the database's collections, reads in them, or changes its schema.
   virtual void alone(std::string_view db,
                      const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) = 0;

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "storage/collections/stored_catalog.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/store_tables.h"
 #include "storage/engine/internals.h"
 
@@ -21,11 +22,11 @@ CollectionId owner_of(const std::string& table) {
 
 }  // namespace
 
-std::unique_ptr<Catalog> load_catalog(Engine& engine) {
-  return std::make_unique<StoredCatalog>(engine);
-}
-
-StoredCatalog::StoredCatalog(Engine& engine) : engine_(engine), table_(engine.open_table("catalog", {.allocation_bytes = 512})) {
+StoredCatalog::StoredCatalog(Contents& contents, PastCatalog& past)
+    : services_{contents},
+      engine_(contents.engine),
+      past_catalog_(past),
+      table_(engine_.open_table("catalog", {.allocation_bytes = 512})) {
   load();
 }
 
@@ -65,7 +66,7 @@ void StoredCatalog::load() {
 void StoredCatalog::load_past() {
   std::vector<CollectionEntry> entries;
   {
-    const PastCatalog& past = *engine_.internals().past_catalog;
+    const PastCatalog& past = past_catalog_;
     Transaction transaction(engine_, Transaction::Mode::read);
     for (const CollectionId id : past.collections(transaction)) {
       if (!by_id_.contains(id)) entries.push_back(*past.newest(transaction, id));
@@ -85,7 +86,7 @@ void StoredCatalog::load_past() {
 StoredCatalog::Shared StoredCatalog::make(CollectionEntry entry, std::shared_ptr<Counts> counts) {
   auto indexes = std::make_shared<StoredIndexes>();
   for (const IndexEntry& index : entry.indexes) indexes->push_back(make_index(entry.id, index));
-  auto collection = std::make_shared<StoredCollection>(engine_, table_, std::move(entry), std::move(counts));
+  auto collection = std::make_shared<StoredCollection>(services_, table_, std::move(entry), std::move(counts));
   collection->set_indexes(std::move(indexes));
   return collection;
 }

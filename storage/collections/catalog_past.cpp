@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "storage/collections/stored_catalog.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/store_tables.h"
 #include "storage/engine/internals.h"
 
@@ -10,7 +11,7 @@ namespace storage {
 std::map<CollectionId, CollectionEntry> StoredCatalog::entries_as_of(Transaction& transaction, Stamp snapshot) const {
   std::map<CollectionId, CollectionEntry> entries;
   for (CollectionEntry& entry : read_catalog(transaction, table_).collections) entries.emplace(entry.id, std::move(entry));
-  for (auto& [id, before] : engine_.internals().past_catalog->as_of(transaction, snapshot)) {
+  for (auto& [id, before] : past_catalog_.as_of(transaction, snapshot)) {
     if (before) {
       entries.insert_or_assign(id, std::move(*before));
     } else {
@@ -44,7 +45,7 @@ std::shared_ptr<StoredIndex> StoredCatalog::index_as_of(const StoredCollection& 
 
 // Whether a declared snapshot shows what lies in the table of a collection or an index.
 bool StoredCatalog::past_shows(const std::string& table, CollectionId owner) const {
-  const PastCatalog& past = *engine_.internals().past_catalog;
+  const PastCatalog& past = past_catalog_;
   Transaction transaction(engine_, Transaction::Mode::read);
   const auto entry = past.newest(transaction, owner);
   if (!entry || !table.starts_with("index-")) return entry.has_value();
@@ -58,7 +59,7 @@ bool StoredCatalog::past_shows(const std::string& table, CollectionId owner) con
 
 void StoredCatalog::forget_past() {
   std::lock_guard ddl(ddl_mutex_);
-  const PastCatalog& past = *engine_.internals().past_catalog;
+  const PastCatalog& past = past_catalog_;
   std::map<std::string, CollectionId> tables;  // that the past alone may have held
   in_transaction(engine_, [&](Transaction& transaction) {
     tables.clear();
@@ -72,7 +73,7 @@ void StoredCatalog::forget_past() {
       const auto indexes = static_cast<StoredCollection&>(*there).stored_indexes();
       for (const auto& index : *indexes) tables.erase(index->table().name());
     });
-    past.keep_only(transaction, engine_.internals().snapshots.all());  // now: what the transaction sees was told by no later one
+    past.keep_only(transaction, services_.contents.snapshots.all());  // now: what the transaction sees was told by no later one
   });
   for (const auto& [table, owner] : tables) {
     if (past_shows(table, owner)) continue;

@@ -5,9 +5,12 @@
 #include <thread>
 
 #include "bson/json.h"
+#include "storage/contents/contents.h"
 #include "storage/engine/internals.h"
+#include "storage/format/page_compressor.h"
 #include "storage/indexes/duplicate_key.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
+#include "storage/upkeep/validate.h"
 
 using namespace storage;
 using base::ErrorCode;
@@ -47,8 +50,8 @@ TEST_CASE("collections come, are found, renamed and go, and the catalog remember
   TemporaryDirectory directory;
   Bytes uuid;
   {
-    Engine engine(test_options(directory.path()));
-    Catalog& catalog = engine.catalog();
+    Store store(test_options(directory.path()));
+    Catalog& catalog = store.catalog();
     CollectionOptions options;
     options.document = json("{capped: true, size: 4096, max: 3}");
     options.capped = true;
@@ -71,8 +74,8 @@ TEST_CASE("collections come, are found, renamed and go, and the catalog remember
     CHECK(catalog.drop("shop-b.orders"));
     CHECK_FALSE(catalog.drop("shop-b.orders"));
   }
-  Engine engine(test_options(directory.path()));
-  Catalog& catalog = engine.catalog();
+  Store store(test_options(directory.path()));
+  Catalog& catalog = store.catalog();
   CHECK(catalog.databases() == std::vector<std::string>{"archive", "shop"});
   CHECK(names(catalog, "shop") == std::vector<std::string>{"shop.log"});
   const auto log = catalog.open("shop.log");
@@ -90,26 +93,26 @@ TEST_CASE("collections come, are found, renamed and go, and the catalog remember
 
 TEST_CASE("bad names are refused") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
+  Store store(test_options(directory.path()));
   for (const std::string ns : {"", "shop", "shop.", ".orders", "sh op.x", "shop/.x", "a\"b.x", "a$.x", "shop..x", "shop.x.",
                                "shop.a$b", "shop.system.secret"}) {
     INFO(ns);
-    CHECK(code_of([&] { engine.catalog().create(ns, {}); }) == ErrorCode::invalid_namespace);
+    CHECK(code_of([&] { store.catalog().create(ns, {}); }) == ErrorCode::invalid_namespace);
   }
-  CHECK(code_of([&] { engine.catalog().create(std::string(64, 'd') + ".x", {}); }) == ErrorCode::invalid_namespace);
-  CHECK(code_of([&] { engine.catalog().create(std::string(63, 'd') + ".x", {}); }) == ErrorCode::ok);
-  CHECK(code_of([&] { engine.catalog().create("shop." + std::string(251, 'c'), {}); }) == ErrorCode::invalid_namespace);
-  CHECK(code_of([&] { engine.catalog().create("shop." + std::string(250, 'c'), {}); }) == ErrorCode::ok);
-  CHECK(code_of([&] { engine.catalog().create(std::string("shop.a\0b", 8), {}); }) == ErrorCode::invalid_namespace);
-  CHECK(code_of([&] { engine.catalog().create("Shop.x", {}); }) == static_cast<ErrorCode>(13297));
-  CHECK(code_of([&] { engine.catalog().create("shop.system.views", {}); }) == ErrorCode::ok);
-  CHECK(code_of([&] { engine.catalog().rename("shop.system.views", "SHOP.x", false); }) == static_cast<ErrorCode>(13297));
+  CHECK(code_of([&] { store.catalog().create(std::string(64, 'd') + ".x", {}); }) == ErrorCode::invalid_namespace);
+  CHECK(code_of([&] { store.catalog().create(std::string(63, 'd') + ".x", {}); }) == ErrorCode::ok);
+  CHECK(code_of([&] { store.catalog().create("shop." + std::string(251, 'c'), {}); }) == ErrorCode::invalid_namespace);
+  CHECK(code_of([&] { store.catalog().create("shop." + std::string(250, 'c'), {}); }) == ErrorCode::ok);
+  CHECK(code_of([&] { store.catalog().create(std::string("shop.a\0b", 8), {}); }) == ErrorCode::invalid_namespace);
+  CHECK(code_of([&] { store.catalog().create("Shop.x", {}); }) == static_cast<ErrorCode>(13297));
+  CHECK(code_of([&] { store.catalog().create("shop.system.views", {}); }) == ErrorCode::ok);
+  CHECK(code_of([&] { store.catalog().rename("shop.system.views", "SHOP.x", false); }) == static_cast<ErrorCode>(13297));
 }
 
 TEST_CASE("a member's own collections don't keep the set from a database whose name differs in case") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  Catalog& catalog = engine.catalog();
+  Store store(test_options(directory.path()));
+  Catalog& catalog = store.catalog();
   catalog.create("Shop.system.profile", {});
   CHECK(code_of([&] { catalog.create("shop.orders", {}); }) == ErrorCode::ok);
   CHECK(code_of([&] { catalog.create("Stock.system.profile", {}); }) == ErrorCode::ok);
@@ -120,8 +123,8 @@ TEST_CASE("a member's own collections don't keep the set from a database whose n
 
 TEST_CASE("indexes that are there already, nearly or wholly") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  Catalog& catalog = engine.catalog();
+  Store store(test_options(directory.path()));
+  Catalog& catalog = store.catalog();
   const auto collection = catalog.create("shop.orders", {});
   const auto create = [&](const std::string& text) { return code_of([&] { catalog.create_indexes(collection, {spec(text)}); }); };
   CHECK(create("{key: {a: 1}, name: 'a_1'}") == ErrorCode::ok);
@@ -151,8 +154,8 @@ TEST_CASE("indexes that are there already, nearly or wholly") {
 TEST_CASE("how a collection is deduplicated changes as a whole, at once and for good") {
   TemporaryDirectory directory;
   {
-    Engine engine(test_options(directory.path()));
-    Catalog& catalog = engine.catalog();
+    Store store(test_options(directory.path()));
+    Catalog& catalog = store.catalog();
     CollectionOptions options;
     options.document = json("{capped: true, size: 4096, dedup: {enabled: false, key: 'a'}}");
     options.capped = true;
@@ -175,8 +178,8 @@ TEST_CASE("how a collection is deduplicated changes as a whole, at once and for 
     CHECK(code_of([&] { catalog.alter_option(collection, "dedup", json("{}")); }) == ErrorCode::namespace_not_found);
     catalog.alter_option(catalog.create("shop.lists", options), "dedup", json("{profile: 'archive'}"));
   }
-  Engine engine(test_options(directory.path()));
-  const auto collection = engine.catalog().open("shop.lists");
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().open("shop.lists");
   CHECK(collection->options().dedup.enabled);
   CHECK(collection->options().dedup.profile == "archive");
   CHECK(collection->options().capped);
@@ -186,8 +189,8 @@ TEST_CASE("how a collection is deduplicated changes as a whole, at once and for 
 
 TEST_CASE("an index may be looked up while another thread changes the list") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  Catalog& catalog = engine.catalog();
+  Store store(test_options(directory.path()));
+  Catalog& catalog = store.catalog();
   const auto collection = catalog.create("shop.orders", {});
   catalog.create_indexes(collection, {spec("{key: {a: 1}, name: 'a_1'}")});
   std::atomic<bool> stop = false;
@@ -205,14 +208,14 @@ TEST_CASE("an index may be looked up while another thread changes the list") {
 
 TEST_CASE("an index that can't be built leaves nothing behind") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  Catalog& catalog = engine.catalog();
+  Store store(test_options(directory.path()));
+  Catalog& catalog = store.catalog();
   const auto collection = catalog.create("shop.orders", {});
-  in_transaction(engine, [&](Transaction& t) {
+  in_transaction(store, [&](Transaction& t) {
     collection->insert(t, json("{_id: 1, a: 1, b: [1], c: [2]}"));
     collection->insert(t, json("{_id: 2, a: 1}"));
   });
-  const auto tables = engine.table_names();
+  const auto tables = store.engine().table_names();
   CHECK(code_of([&] {
           catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}"), spec("{key: {a: 1}, name: 'a', unique: true}")});
         }) == ErrorCode::duplicate_key);
@@ -221,25 +224,25 @@ TEST_CASE("an index that can't be built leaves nothing behind") {
   const auto stop = [] { throw base::OperationError(ErrorCode::interrupted, "operation was interrupted"); };
   CHECK(code_of([&] { catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")}, stop); }) == ErrorCode::interrupted);
   CHECK(collection->indexes().size() == 1);
-  CHECK(engine.table_names() == tables);
+  CHECK(store.engine().table_names() == tables);
   CHECK(catalog.create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")}).after == 2);
-  CHECK(catalog.validate(collection, true).valid);
+  CHECK(validate_collection(store, collection, true).valid);
 }
 
 TEST_CASE("each change of the schema is told within its transaction") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
+  Store store(test_options(directory.path()));
   Log log;
-  engine.catalog().set_schema_sink(&log);
-  const auto collection = engine.catalog().open_or_create("shop.orders");
-  engine.catalog().create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")});
-  engine.catalog().alter_index(collection, spec("{key: {x: 1}, name: 'x', hidden: true}"));
-  engine.catalog().alter_option(collection, "dedup", json("{enabled: false}"));
-  engine.catalog().drop_index(collection, "x");
-  engine.catalog().rename("shop.orders", "shop.old", false);
-  engine.catalog().create("shop.new", {});
-  engine.catalog().drop("shop.new");
-  engine.catalog().drop_database("shop");
+  store.catalog().set_schema_sink(&log);
+  const auto collection = store.catalog().open_or_create("shop.orders");
+  store.catalog().create_indexes(collection, {spec("{key: {x: 1}, name: 'x'}")});
+  store.catalog().alter_index(collection, spec("{key: {x: 1}, name: 'x', hidden: true}"));
+  store.catalog().alter_option(collection, "dedup", json("{enabled: false}"));
+  store.catalog().drop_index(collection, "x");
+  store.catalog().rename("shop.orders", "shop.old", false);
+  store.catalog().create("shop.new", {});
+  store.catalog().drop("shop.new");
+  store.catalog().drop_database("shop");
   CHECK(log.lines == std::vector<std::string>{"shop create", "shop createIndexes", "shop collMod", "shop collMod",
                                               "shop dropIndexes", "shop renameCollection", "shop create", "shop drop",
                                               "shop drop", "shop dropDatabase"});
@@ -249,32 +252,32 @@ TEST_CASE("tables of what was dropped or never finished are gone after the next 
   TemporaryDirectory directory, copy;
   size_t tables = 0;
   {
-    Engine engine(test_options(directory.path()));
-    engine.catalog().create("shop.keep", {});
-    tables = engine.table_names().size();
-    engine.catalog().create("shop.gone", {});
-    engine.internals().page_compressors.add(77);  // before any table of a collection
-    engine.open_table("records-77");
-    engine.open_table("index-1-9");
-    Transaction reader(engine, Transaction::Mode::read);
-    engine.catalog().open("shop.gone")->scan(reader, Direction::forward)->next();
-    engine.catalog().drop("shop.gone");
+    Store store(test_options(directory.path()));
+    store.catalog().create("shop.keep", {});
+    tables = store.engine().table_names().size();
+    store.catalog().create("shop.gone", {});
+    store.contents().page_compressors.add(77);  // before any table of a collection
+    store.engine().open_table("records-77");
+    store.engine().open_table("index-1-9");
+    Transaction reader(store, Transaction::Mode::read);
+    store.catalog().open("shop.gone")->scan(reader, Direction::forward)->next();
+    store.catalog().drop("shop.gone");
     directory.copy_to(copy);
   }
-  Engine engine(test_options(copy.path()));
-  CHECK(engine.table_names().size() == tables);
-  CHECK(names(engine.catalog(), "shop") == std::vector<std::string>{"shop.keep"});
+  Store store(test_options(copy.path()));
+  CHECK(store.engine().table_names().size() == tables);
+  CHECK(names(store.catalog(), "shop") == std::vector<std::string>{"shop.keep"});
 }
 
 TEST_CASE("counts and stamps are exact after the loss of the process") {
   TemporaryDirectory directory, copy;
-  Engine engine(test_options(directory.path()));
-  const auto collection = engine.catalog().create("shop.orders", {});
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().create("shop.orders", {});
   std::vector<std::thread> writers;
   for (int t = 0; t < 3; ++t) {
     writers.emplace_back([&, t] {
       for (int i = 0; i < 50; ++i) {
-        in_transaction(engine, [&](Transaction& transaction) {
+        in_transaction(store, [&](Transaction& transaction) {
           const auto document = json("{_id: " + std::to_string(t * 1000 + i) + "}");
           const Stored stored = collection->insert(transaction, document);
           if (i % 5 == 0) collection->remove(transaction, stored.id, document);
@@ -283,26 +286,26 @@ TEST_CASE("counts and stamps are exact after the loss of the process") {
     });
   }
   for (auto& writer : writers) writer.join();
-  const Stamp last = engine.last_stamp();
+  const Stamp last = store.engine().last_stamp();
   directory.copy_to(copy);
-  Engine second(test_options(copy.path()));
+  Store second(test_options(copy.path()));
   const auto recovered = second.catalog().open("shop.orders");
   CHECK(recovered->record_count() == 120);
   CHECK(recovered->logical_bytes() == 120 * 14);
-  CHECK(second.last_stamp() + 1 >= last);  // the newest write may have been one that left no record
+  CHECK(second.engine().last_stamp() + 1 >= last);  // the newest write may have been one that left no record
 }
 
 TEST_CASE("a capped collection keeps the newest within its bounds, indexes included") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
+  Store store(test_options(directory.path()));
   CollectionOptions options;
   options.document = json("{capped: true, size: 2000, max: 10}");
   options.capped = true;
   options.capped_bytes = 2000;
   options.capped_records = 10;
-  const auto collection = engine.catalog().create("shop.log", options);
+  const auto collection = store.catalog().create("shop.log", options);
   const auto insert = [&](int id, size_t bytes) {
-    in_transaction(engine, [&](Transaction& t) {
+    in_transaction(store, [&](Transaction& t) {
       collection->insert(t, json("{_id: " + std::to_string(id) + ", pad: '" + std::string(bytes, 'x') + "'}"));
     });
   };
@@ -312,8 +315,8 @@ TEST_CASE("a capped collection keeps the newest within its bounds, indexes inclu
   CHECK(collection->logical_bytes() <= 2000);
   insert(1001, 5000);
   CHECK(collection->record_count() == 1);
-  CHECK(engine.catalog().validate(collection, false).valid);
-  Transaction reader(engine, Transaction::Mode::read);
+  CHECK(validate_collection(store, collection, false).valid);
+  Transaction reader(store, Transaction::Mode::read);
   const auto scan = collection->scan(reader, Direction::forward);
   REQUIRE(scan->next());
   CHECK(scan->document()["_id"].to_int64() == 1001);
@@ -321,21 +324,21 @@ TEST_CASE("a capped collection keeps the newest within its bounds, indexes inclu
 
 TEST_CASE("a scan whose place in a capped collection was overwritten says so") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
+  Store store(test_options(directory.path()));
   CollectionOptions options;
   options.capped = true;
   options.capped_bytes = 100000;
   options.capped_records = 3;
-  const auto collection = engine.catalog().create("shop.log", options);
+  const auto collection = store.catalog().create("shop.log", options);
   const auto insert = [&](int id) {
-    in_transaction(engine, [&](Transaction& t) { collection->insert(t, json("{_id: " + std::to_string(id) + "}")); });
+    in_transaction(store, [&](Transaction& t) { collection->insert(t, json("{_id: " + std::to_string(id) + "}")); });
   };
   for (int i = 0; i < 3; ++i) insert(i);
-  auto transaction = std::make_unique<Transaction>(engine, Transaction::Mode::read);
+  auto transaction = std::make_unique<Transaction>(store, Transaction::Mode::read);
   const auto scan = collection->scan(*transaction, Direction::forward);
   REQUIRE(scan->next());
   scan->save();
   for (int i = 3; i < 9; ++i) insert(i);
-  transaction = std::make_unique<Transaction>(engine, Transaction::Mode::read);
+  transaction = std::make_unique<Transaction>(store, Transaction::Mode::read);
   CHECK(code_of([&] { scan->restore(*transaction); }) == ErrorCode::capped_position_lost);
 }

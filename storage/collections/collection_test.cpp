@@ -12,7 +12,8 @@
 #include "bson/keystring.h"
 #include "storage/indexes/duplicate_key.h"
 #include "storage/indexes/index_keys.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
+#include "storage/upkeep/validate.h"
 
 using namespace storage;
 using bson::json;
@@ -51,8 +52,8 @@ bool breaks_unique(const Model& model, const IndexSpec& index, const bson::Docum
   return false;
 }
 
-void compare_all(Engine& engine, Collection& collection, const Model& model) {
-  Transaction transaction(engine, Mode::read);
+void compare_all(Store& store, Collection& collection, const Model& model) {
+  Transaction transaction(store, Mode::read);
   Model seen;
   std::map<int, RecordId> records;
   const auto scan = collection.scan(transaction, Direction::forward);
@@ -95,15 +96,15 @@ TEST_CASE("a collection and a map of documents stay the same under random work, 
                          "{key: {'b.c': 1}, name: 'bc', sparse: true}", "{key: {u: 1}, name: 'u', unique: true}",
                          "{key: {'b.0': 1}, name: 'b0'}"};
   for (int round = 0; round < 4; ++round) {
-    Engine engine(test_options(directory.path()));
-    const auto collection = engine.catalog().open_or_create("shop.things");
-    compare_all(engine, *collection, model);
+    Store store(test_options(directory.path()));
+    const auto collection = store.catalog().open_or_create("shop.things");
+    compare_all(store, *collection, model);
     for (int i = 0; i < 250; ++i) {
       const int id = static_cast<int>(random.below(80));
       const bson::Document document = random_document(random, id);
       const auto unique = collection->index("u");
       const bool refused = unique && breaks_unique(model, unique->spec(), document, id);
-      Transaction transaction(engine, Mode::write);
+      Transaction transaction(store, Mode::write);
       const auto known = model.find(id);
       try {
         if (known == model.end()) {
@@ -135,23 +136,23 @@ TEST_CASE("a collection and a map of documents stay the same under random work, 
       if (random.below(25) == 0) {
         const IndexSpec wanted = spec(specs[random.below(std::size(specs))]);
         if (collection->index(wanted.name)) {
-          engine.catalog().drop_index(collection, wanted.name);
+          store.catalog().drop_index(collection, wanted.name);
         } else {
           bool impossible = false;
           for (const auto& [other, stored] : model)
             impossible = impossible || (wanted.unique && breaks_unique(model, wanted, stored, other));
           if (impossible) {
-            CHECK_THROWS_AS(engine.catalog().create_indexes(collection, {wanted}), DuplicateKey);
+            CHECK_THROWS_AS(store.catalog().create_indexes(collection, {wanted}), DuplicateKey);
             CHECK_FALSE(collection->index(wanted.name));
           } else {
-            engine.catalog().create_indexes(collection, {wanted});
+            store.catalog().create_indexes(collection, {wanted});
           }
         }
-        compare_all(engine, *collection, model);
+        compare_all(store, *collection, model);
       }
     }
-    compare_all(engine, *collection, model);
-    const ValidateReport report = engine.catalog().validate(collection, true);
+    compare_all(store, *collection, model);
+    const ValidateReport report = validate_collection(store, collection, true);
     CHECK(report.valid);
     CHECK(report.errors.empty());
     CHECK(report.records == static_cast<int64_t>(model.size()));
@@ -160,32 +161,32 @@ TEST_CASE("a collection and a map of documents stay the same under random work, 
 
 TEST_CASE("documents of a few bytes are replaced and removed as any other") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  const auto collection = engine.catalog().create("shop.orders", {});
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().create("shop.orders", {});
   const bson::Document small = json("{_id: 1}"), large = json("{_id: 1, text: 'more than a few bytes'}");
   REQUIRE(small.view().bytes().size() < 16);  // as short as a string keeps inside itself
-  const auto id = in_transaction(engine, [&](Transaction& transaction) { return collection->insert(transaction, small).id; });
+  const auto id = in_transaction(store, [&](Transaction& transaction) { return collection->insert(transaction, small).id; });
   for (int round = 0; round < 3; ++round) {
-    in_transaction(engine, [&](Transaction& transaction) {
+    in_transaction(store, [&](Transaction& transaction) {
       CHECK(collection->update(transaction, id, small, large).before.bytes == small.view().bytes());
       CHECK(collection->update(transaction, id, large, small).before.bytes == large.view().bytes());
       CHECK(collection->update(transaction, id, small, small).before.bytes == small.view().bytes());
     });
   }
   in_transaction(
-      engine, [&](Transaction& transaction) { CHECK(collection->remove(transaction, id, small).bytes == small.view().bytes()); });
+      store, [&](Transaction& transaction) { CHECK(collection->remove(transaction, id, small).bytes == small.view().bytes()); });
   CHECK(collection->record_count() == 0);
 }
 
 TEST_CASE("a duplicate is told in MongoDB's words, with pattern and value") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  const auto collection = engine.catalog().create("shop.people", {});
-  engine.catalog().create_indexes(collection, {spec("{key: {name: 1, 'pets.name': -1}, name: 'name_1_pets', unique: true}")});
-  in_transaction(engine,
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().create("shop.people", {});
+  store.catalog().create_indexes(collection, {spec("{key: {name: 1, 'pets.name': -1}, name: 'name_1_pets', unique: true}")});
+  in_transaction(store,
                  [&](Transaction& t) { collection->insert(t, json("{_id: 1, name: 'x', pets: [{name: 'a'}, {name: 'b'}]}")); });
   try {
-    in_transaction(engine,
+    in_transaction(store,
                    [&](Transaction& t) { collection->insert(t, json("{_id: 2, name: 'x', pets: [{name: 'c'}, {name: 'b'}]}")); });
     FAIL("no error");
   } catch (const DuplicateKey& error) {
@@ -195,39 +196,39 @@ TEST_CASE("a duplicate is told in MongoDB's words, with pattern and value") {
     CHECK(bson::to_json(error.value()) == bson::to_json(json("{name: 'x', 'pets.name': 'b'}")));
   }
   CHECK(collection->record_count() == 1);
-  CHECK(engine.catalog().validate(collection, false).valid);
+  CHECK(validate_collection(store, collection, false).valid);
 }
 
 TEST_CASE("two transactions that insert the same _id: a conflict, then a duplicate") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  const auto collection = engine.catalog().create("shop.people", {});
-  Transaction first(engine, Mode::write);
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().create("shop.people", {});
+  Transaction first(store, Mode::write);
   collection->insert(first, json("{_id: 1}"));
   {
-    Transaction second(engine, Mode::write);
+    Transaction second(store, Mode::write);
     CHECK_THROWS_AS(collection->insert(second, json("{_id: 1.0}")), WriteConflict);
   }
   first.commit();
-  Transaction third(engine, Mode::write);
+  Transaction third(store, Mode::write);
   CHECK_THROWS_AS(collection->insert(third, json("{_id: 1.0}")), DuplicateKey);
 }
 
 TEST_CASE("concurrent writers of the same documents lose no update, and what readers see has its index entries") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  const auto collection = engine.catalog().create("shop.counters", {});
-  engine.catalog().create_indexes(collection, {spec("{key: {n: 1}, name: 'n'}")});
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().create("shop.counters", {});
+  store.catalog().create_indexes(collection, {spec("{key: {n: 1}, name: 'n'}")});
   constexpr int documents = 3, threads = 3, rounds = 100;
   for (int i = 0; i < documents; ++i) {
-    in_transaction(engine, [&](Transaction& t) { collection->insert(t, json("{_id: " + std::to_string(i) + ", n: 0}")); });
+    in_transaction(store, [&](Transaction& t) { collection->insert(t, json("{_id: " + std::to_string(i) + ", n: 0}")); });
   }
   std::atomic<bool> stop{false};
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {
     workers.emplace_back([&, t] {
       for (int i = 0; i < rounds; ++i) {
-        in_transaction(engine, [&](Transaction& transaction) {
+        in_transaction(store, [&](Transaction& transaction) {
           const int id = (i + t) % documents;
           const RecordId record = *collection->find_id(transaction, bson::Value(id));
           const auto before = *collection->find(transaction, record);
@@ -239,7 +240,7 @@ TEST_CASE("concurrent writers of the same documents lose no update, and what rea
   }
   std::thread reader([&] {
     while (!stop) {
-      Transaction transaction(engine, Mode::read);
+      Transaction transaction(store, Mode::read);
       const auto cursor = collection->scan(transaction, *collection->index("n"), Direction::backward);
       cursor->seek({});
       int entries = 0;
@@ -258,7 +259,7 @@ TEST_CASE("concurrent writers of the same documents lose no update, and what rea
   stop = true;
   reader.join();
   int64_t sum = 0;
-  Transaction transaction(engine, Mode::read);
+  Transaction transaction(store, Mode::read);
   const auto scan = collection->scan(transaction, Direction::forward);
   while (scan->next()) sum += scan->document()["n"].to_int64();
   CHECK(sum == threads * rounds);
@@ -266,11 +267,11 @@ TEST_CASE("concurrent writers of the same documents lose no update, and what rea
 
 TEST_CASE("an index range is walked in either direction, and goes on where it was saved") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  const auto collection = engine.catalog().create("shop.things", {});
-  engine.catalog().create_indexes(collection, {spec("{key: {n: 1}, name: 'n'}"), spec("{key: {m: 1}, name: 'm', unique: true}")});
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().create("shop.things", {});
+  store.catalog().create_indexes(collection, {spec("{key: {n: 1}, name: 'n'}"), spec("{key: {m: 1}, name: 'm', unique: true}")});
   for (int i = 0; i < 50; ++i) {
-    in_transaction(engine, [&](Transaction& t) {
+    in_transaction(store, [&](Transaction& t) {
       collection->insert(
           t, json("{_id: " + std::to_string(i) + ", n: " + std::to_string(i / 2) + ", m: " + std::to_string(i) + "}"));
     });
@@ -289,7 +290,7 @@ TEST_CASE("an index range is walked in either direction, and goes on where it wa
         if (i / scale >= 5 && i / scale <= 9) expected.push_back(i);
       }
       if (direction == Direction::backward) std::reverse(expected.begin(), expected.end());
-      auto transaction = std::make_unique<Transaction>(engine, Mode::read);
+      auto transaction = std::make_unique<Transaction>(store, Mode::read);
       const auto cursor = collection->scan(*transaction, *collection->index(name), direction);
       cursor->seek({key_of(5, false), key_of(9, true)});
       int n = 0;
@@ -297,7 +298,7 @@ TEST_CASE("an index range is walked in either direction, and goes on where it wa
         found.push_back(static_cast<int>(cursor->record()) - 1);
         if (++n % 3 == 0) {
           cursor->save();
-          transaction = std::make_unique<Transaction>(engine, Mode::read);
+          transaction = std::make_unique<Transaction>(store, Mode::read);
           cursor->restore(*transaction);
         }
       }
@@ -308,14 +309,14 @@ TEST_CASE("an index range is walked in either direction, and goes on where it wa
 
 TEST_CASE("a saved index cursor goes on behind an entry that was removed meanwhile") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  const auto collection = engine.catalog().create("shop.things", {});
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().create("shop.things", {});
   std::vector<bson::Document> documents;
   for (int i = 0; i < 6; ++i) documents.push_back(json("{_id: " + std::to_string(i) + "}"));
-  in_transaction(engine, [&](Transaction& t) {
+  in_transaction(store, [&](Transaction& t) {
     for (const auto& document : documents) collection->insert(t, document);
   });
-  auto transaction = std::make_unique<Transaction>(engine, Mode::read);
+  auto transaction = std::make_unique<Transaction>(store, Mode::read);
   const auto index = collection->index("_id_");
   const auto cursor = collection->scan(*transaction, *index, Direction::forward);
   cursor->seek({});
@@ -323,11 +324,11 @@ TEST_CASE("a saved index cursor goes on behind an entry that was removed meanwhi
   REQUIRE(cursor->next());
   cursor->save();
   transaction.reset();
-  in_transaction(engine, [&](Transaction& t) {
+  in_transaction(store, [&](Transaction& t) {
     collection->remove(t, 2, documents[1]);
     collection->remove(t, 3, documents[2]);
   });
-  transaction = std::make_unique<Transaction>(engine, Mode::read);
+  transaction = std::make_unique<Transaction>(store, Mode::read);
   cursor->restore(*transaction);
   cursor->save();  // without a step in between
   cursor->restore(*transaction);
@@ -337,19 +338,19 @@ TEST_CASE("a saved index cursor goes on behind an entry that was removed meanwhi
 
 TEST_CASE("a collection scan goes on where it was saved") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  const auto collection = engine.catalog().create("shop.things", {});
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().create("shop.things", {});
   for (int i = 0; i < 10; ++i) {
-    in_transaction(engine, [&](Transaction& t) { collection->insert(t, json("{_id: " + std::to_string(i) + "}")); });
+    in_transaction(store, [&](Transaction& t) { collection->insert(t, json("{_id: " + std::to_string(i) + "}")); });
   }
   for (const Direction direction : {Direction::forward, Direction::backward}) {
-    auto transaction = std::make_unique<Transaction>(engine, Mode::read);
+    auto transaction = std::make_unique<Transaction>(store, Mode::read);
     const auto scan = collection->scan(*transaction, direction);
     std::vector<RecordId> seen;
     while (scan->next()) {
       seen.push_back(scan->record());
       scan->save();
-      transaction = std::make_unique<Transaction>(engine, Mode::read);
+      transaction = std::make_unique<Transaction>(store, Mode::read);
       scan->restore(*transaction);
     }
     CHECK(seen.size() == 10);

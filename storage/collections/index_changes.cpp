@@ -6,6 +6,7 @@
 #include "storage/collections/stored_catalog.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/names.h"
+#include "storage/format/page_compressor.h"
 
 namespace storage {
 namespace {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "storage/collections/stored_catalog.h"
+#include "storage/contents/contents.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/names.h"
 
@@ -42,7 +43,7 @@ void StoredCatalog::rebuild_indexes(const std::shared_ptr<Collection>& given, co
   std::unique_lock schema(collection->schema_mutex());
   check_views();  // it may have got branches since
   if (collection->dropped()) throw OperationError(ErrorCode::namespace_not_found, "collection was dropped: " + collection->ns());
-  if (!engine_.internals().snapshots.all().empty()) refuse_snapshots();
+  if (!services_.contents.snapshots.all().empty()) refuse_snapshots();
   engine_.internals().space.require_room();
 
   const CollectionEntry begun = with_successors(collection->entry());
@@ -71,7 +72,7 @@ void StoredCatalog::take_over(const Shared& collection, const CollectionEntry& b
     std::lock_guard ddl(ddl_mutex_);
     in_transaction(engine_, [&](Transaction& transaction) {
       // One may have been declared since: those that come after this stamp show the new indexes.
-      if (engine_.internals().snapshots.newest_before(transaction.next_stamp()) != 0) refuse_snapshots();
+      if (services_.contents.snapshots.newest_before(transaction.next_stamp()) != 0) refuse_snapshots();
       write_entry(transaction, table_, entry);
       for (const auto& index : *before) remove_multikey(transaction, table_, entry.id, index->number());
     });

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "bson/builder.h"
-#include "storage/background/dedup_service.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/store_tables.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/names.h"
@@ -253,9 +253,9 @@ std::shared_ptr<Collection> StoredCatalog::open_or_create(std::string_view ns) {
 void StoredCatalog::save_before(Transaction& transaction, const StoredCollection& collection,
                                 const CollectionEntry* before) const {
   if (is_own(collection.ns())) return;
-  Engine::Internals& internals = engine_.internals();
+  const DeclaredSnapshots& snapshots = services_.contents.snapshots;
   const Stamp stamp = sink_ ? transaction.newest_stamp() : transaction.next_stamp();
-  if (internals.snapshots.newest_before(stamp) == 0) return;
+  if (snapshots.newest_before(stamp) == 0) return;
   std::optional<CollectionEntry> told;
   if (before) {
     // What is known of their keys goes with an index: arrays that snapshots show were met by now.
@@ -266,7 +266,7 @@ void StoredCatalog::save_before(Transaction& transaction, const StoredCollection
       }
     }
   }
-  internals.past_catalog->save(transaction, collection.id(), told ? &*told : nullptr, internals.snapshots.position_before(stamp));
+  past_catalog_.save(transaction, collection.id(), told ? &*told : nullptr, snapshots.position_before(stamp));
 }
 
 // Within the transaction: nothing of it is left in the tables everyone shares.
@@ -282,7 +282,7 @@ void StoredCatalog::gone(const Shared& collection) {
   bool shown = false;
   {
     Transaction transaction(engine_, Transaction::Mode::read);
-    shown = engine_.internals().past_catalog->newest(transaction, collection->id()).has_value();
+    shown = past_catalog_.newest(transaction, collection->id()).has_value();
   }
   {
     std::unique_lock lock(mutex_);
@@ -294,7 +294,7 @@ void StoredCatalog::gone(const Shared& collection) {
     if (engine_.options().replicated) dropped_.push_back(collection);  // else its tables go at once
   }
   collection->set_dropped();
-  if (engine_.internals().dedup) engine_.dedup().dropped(collection);
+  if (WriteObserver* const observer = services_.observer) observer->dropped(collection);
   if (!shown) {
     for (const std::string& table : store_table_names(collection->id())) engine_.drop_table(table);
   }
@@ -306,7 +306,7 @@ void StoredCatalog::drop_index_table(const StoredCollection& collection, StoredI
   index.set_dropped();
   {
     Transaction transaction(engine_, Transaction::Mode::read);
-    if (engine_.internals().past_catalog->tells_of_index(transaction, collection.id(), index.number())) return;
+    if (past_catalog_.tells_of_index(transaction, collection.id(), index.number())) return;
   }
   engine_.drop_table(index.table().name());
 }
@@ -469,14 +469,6 @@ std::vector<std::shared_ptr<Collection>> StoredCatalog::found(std::string_view d
   auto all = collections(db);
   if (ViewSource* const views = views_) std::erase_if(all, [&](const auto& one) { return !views->has(db, *one); });
   return all;
-}
-
-ValidateReport StoredCatalog::validate(const std::shared_ptr<Collection>& collection, bool full,
-                                       const std::function<void()>& interrupted) {
-  const std::shared_ptr<Collection> home = collection->home();
-  if (auto stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection))
-    return validate_collection(engine_, *stored, full, interrupted);
-  return validate_by_scan(engine_, *collection, interrupted);
 }
 
 void StoredCatalog::alone(std::string_view db, const std::function<void(const std::vector<Shared>&)>& work) {

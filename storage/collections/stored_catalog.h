@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "storage/collections/catalog.h"
+#include "storage/collections/past_catalog.h"
 #include "storage/collections/stored_collection.h"
 
 namespace storage {
@@ -18,7 +19,9 @@ namespace storage {
 class StoredCatalog final : public Catalog {
  public:
   // Reads what is stored; takes away what a crash left half made.
-  explicit StoredCatalog(Engine& engine);
+  StoredCatalog(Contents& contents, PastCatalog& past);
+  // Who is told of writes from now on; nullptr: nobody any more.
+  void set_write_observer(WriteObserver* observer) { services_.observer = observer; }
 
   std::shared_ptr<Collection> open(std::string_view ns) const override;
   std::shared_ptr<Collection> find(std::string_view ns) const override;
@@ -41,9 +44,6 @@ class StoredCatalog final : public Catalog {
   std::vector<std::string> databases() const override;
   std::vector<std::shared_ptr<Collection>> collections(std::string_view db) const override;
   std::vector<std::shared_ptr<Collection>> found(std::string_view db) const override;
-  ValidateReport validate(const std::shared_ptr<Collection>& collection, bool full,
-                          const std::function<void()>& interrupted) override;
-
   void alone(std::string_view db,
              const std::function<void(const std::vector<std::shared_ptr<StoredCollection>>&)>& work) override;
   void set_view_source(ViewSource* views) override { views_ = views; }
@@ -98,7 +98,9 @@ class StoredCatalog final : public Catalog {
   // index_rebuild.cpp
   void take_over(const Shared& collection, const CollectionEntry& begun, const std::shared_ptr<StoredIndexes>& built);
 
+  CollectionServices services_;
   Engine& engine_;
+  PastCatalog& past_catalog_;
   Table table_;
   std::mutex ddl_mutex_;  // one change of the schema at a time
   CollectionId next_collection_ = 1;
@@ -120,11 +122,5 @@ void build_indexes(Engine& engine, StoredCollection& collection, const StoredInd
 
 // Which of `specs` are not there yet. Throws IndexOptionsConflict (85), IndexKeySpecsConflict (86).
 std::vector<IndexSpec> missing_indexes(const StoredCollection& collection, const std::vector<IndexSpec>& specs);
-
-ValidateReport validate_collection(Engine& engine, StoredCollection& collection, bool full,
-                                   const std::function<void()>& interrupted);
-
-// For a collection that is kept elsewhere: reads every document.
-ValidateReport validate_by_scan(Engine& engine, Collection& collection, const std::function<void()>& interrupted);
 
 }  // namespace storage

@@ -6,15 +6,17 @@
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/keystring.h"
-#include "storage/background/dedup_service.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/pre_states.h"
 #include "storage/engine/internals.h"
 #include "storage/engine/names.h"
 
 namespace storage {
 
-StoredCollection::StoredCollection(Engine& engine, Table catalog_table, CollectionEntry entry, std::shared_ptr<Counts> counts)
-    : engine_(engine),
+StoredCollection::StoredCollection(CollectionServices& services, Table catalog_table, CollectionEntry entry,
+                                   std::shared_ptr<Counts> counts)
+    : services_(services),
+      engine_(services.contents.engine),
       catalog_table_(std::move(catalog_table)),
       id_(entry.id),
       uuid_(entry.uuid),
@@ -23,7 +25,7 @@ StoredCollection::StoredCollection(Engine& engine, Table catalog_table, Collecti
       entry_(std::move(entry)),
       indexes_(std::make_shared<StoredIndexes>()),
       counts_(std::move(counts)),
-      records_(engine, id_, entry_.options.dedup.profile),
+      records_(services.contents, id_, entry_.options.dedup.profile),
       logged_(!is_own(entry_.ns)) {}
 
 std::string StoredCollection::ns() const {
@@ -159,13 +161,13 @@ Superseded StoredCollection::take_away(Transaction& transaction, RecordId id, bs
 }
 
 Stamp StoredCollection::shown_before(Stamp write) const {
-  return logged_.load(std::memory_order_relaxed) ? engine_.internals().snapshots.newest_before(write) : 0;
+  return logged_.load(std::memory_order_relaxed) ? services_.contents.snapshots.newest_before(write) : 0;
 }
 
 void StoredCollection::save(Transaction& transaction, RecordId record, const Superseded& before, Stamp write) const {
   if (!before.tells_past()) [[likely]]
     return;
-  PreStates* const keeper = engine_.internals().pre_states;
+  PreStates* const keeper = services_.contents.pre_states;
   base::check(keeper != nullptr, "who declares snapshots keeps what they show");
   keeper->save(transaction, *this, record, before, write);
 }
@@ -183,16 +185,16 @@ void StoredCollection::correct_counts(int64_t records, int64_t bytes) {
 void StoredCollection::tell_dedup(Transaction& transaction, RecordId record, const Superseded& superseded, Stamp after,
                                   bson::DocumentView document) {
   // Switched off at run time it keeps what comes for later; off from the start, it has nothing to do until it is switched on.
-  if (!engine_.options().dedup.enabled && !engine_.dedup().enabled()) return;
+  WriteObserver* const observer = services_.observer.load(std::memory_order_relaxed);
+  if (!observer || !observer->listens()) return;
   std::optional<Bytes> content;
-  if (after && options().dedup.enabled && engine_.dedup().wants(*this, document.size())) content = document.bytes();
-  transaction.after_commit([self = shared_from_this(), record, before = superseded.generation, is_base = superseded.is_base,
-                            after, content = std::move(content)]() mutable {
-    DedupService& dedup = self->engine_.dedup();
+  if (after && options().dedup.enabled && observer->wants(*this, document.size())) content = document.bytes();
+  transaction.after_commit([self = shared_from_this(), observer, record, before = superseded.generation,
+                            is_base = superseded.is_base, after, content = std::move(content)]() mutable {
     if (after) {
-      dedup.written(self, record, after, before, is_base, std::move(content));
+      observer->written(self, record, after, before, is_base, std::move(content));
     } else {
-      dedup.removed(self, record, before);
+      observer->removed(self, record, before);
     }
   });
 }

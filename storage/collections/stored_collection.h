@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "storage/collections/catalog_rows.h"
+#include "storage/collections/write_observer.h"
 #include "storage/engine/counts.h"
 #include "storage/engine/insert_turn.h"
 #include "storage/indexes/stored_index.h"
@@ -15,7 +16,7 @@ namespace storage {
 
 class StoredCollection final : public Collection, public std::enable_shared_from_this<StoredCollection> {
  public:
-  StoredCollection(Engine& engine, Table catalog_table, CollectionEntry entry, std::shared_ptr<Counts> counts);
+  StoredCollection(CollectionServices& services, Table catalog_table, CollectionEntry entry, std::shared_ptr<Counts> counts);
 
   CollectionId id() const override { return id_; }
   std::string ns() const override;
@@ -86,6 +87,7 @@ class StoredCollection final : public Collection, public std::enable_shared_from
   Stamp shown_before(Stamp write) const;
   void save(Transaction& transaction, RecordId record, const Superseded& before, Stamp write) const;
 
+  CollectionServices& services_;
   Engine& engine_;
   const Table catalog_table_;
   const CollectionId id_;

@@ -1,5 +1,6 @@
 // Indexes from before entries had types, made here by taking the types out of their rows and out of the catalog.
 #include "storage/collections/told_values.h"
+#include "storage/upkeep/validate.h"
 
 #include <catch2/catch.hpp>
 
@@ -8,24 +9,24 @@
 #include "bson/json.h"
 #include "storage/collections/catalog_rows.h"
 #include "storage/indexes/index_options.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace storage;
 using bson::json;
 
 namespace {
 
-EngineOptions options(const std::string& path) {
-  EngineOptions options = test_options(path);
+StoreOptions options(const std::string& path) {
+  StoreOptions options = test_options(path);
   options.dedup.enabled = false;
   return options;
 }
 
 using Rows = std::vector<std::pair<Bytes, Bytes>>;
 
-Rows rows(Engine& engine, const Table& table) {
+Rows rows(Store& store, const Table& table) {
   Rows all;
-  Transaction transaction(engine, Transaction::Mode::read);
+  Transaction transaction(store, Transaction::Mode::read);
   TableCursor cursor = table.cursor(transaction);
   while (cursor.next()) all.emplace_back(cursor.key(), cursor.value());
   return all;
@@ -36,22 +37,22 @@ Bytes bare(const Index& index, BytesView value) {
   return index.spec().unique ? record_key(record_from_key(value)) : Bytes();
 }
 
-bool has_types(Engine& engine, const Index& index) {
-  const Rows all = rows(engine, index.table());
+bool has_types(Store& store, const Index& index) {
+  const Rows all = rows(store, index.table());
   return std::any_of(all.begin(), all.end(), [&](const auto& row) { return row.second != bare(index, row.second); });
 }
 
-void make_old(Engine& engine, const Collection& collection) {
+void make_old(Store& store, const Collection& collection) {
   const Table catalog("catalog");
-  in_transaction(engine, [&](Transaction& transaction) {
+  in_transaction(store, [&](Transaction& transaction) {
     for (CollectionEntry& entry : read_catalog(transaction, catalog).collections) {
       for (IndexEntry& index : entry.indexes) index.types = false;
       write_entry(transaction, catalog, entry);
     }
   });
   for (const auto& index : collection.indexes()) {
-    const Rows all = rows(engine, index->table());
-    in_transaction(engine, [&](Transaction& transaction) {
+    const Rows all = rows(store, index->table());
+    in_transaction(store, [&](Transaction& transaction) {
       for (const auto& [key, value] : all) index->table().put(transaction, key, bare(*index, value));
     });
   }
@@ -61,16 +62,16 @@ bool tells(const Collection& collection, const std::string& name) {
   return tells_values(collection, *collection.index(name));
 }
 
-void change(Engine& engine, Collection& collection, int id, const char* to) {
-  in_transaction(engine, [&](Transaction& transaction) {
+void change(Store& store, Collection& collection, int id, const char* to) {
+  in_transaction(store, [&](Transaction& transaction) {
     const auto record = collection.find_id(transaction, bson::Value(id));
     const auto before = collection.find(transaction, *record);
     collection.update(transaction, *record, before->view(), json(to));
   });
 }
 
-void require_valid(Engine& engine, const std::shared_ptr<Collection>& collection) {
-  const ValidateReport report = engine.catalog().validate(collection, false);
+void require_valid(Store& store, const std::shared_ptr<Collection>& collection) {
+  const ValidateReport report = validate_collection(store, collection, false);
   for (const auto& error : report.errors) UNSCOPED_INFO(error);
   REQUIRE(report.valid);
 }
@@ -82,51 +83,51 @@ const char* const names[] = {"_id_", "n", "u"};
 TEST_CASE("an index from before entries had types is read and written on, and tells values once it is rebuilt") {
   TemporaryDirectory directory;
   {
-    Engine engine(options(directory.path()));
-    const auto made = engine.catalog().create("shop.orders", {});
-    engine.catalog().create_indexes(made, {parse_index_spec(json("{key: {n: 1}, name: 'n'}")),
-                                           parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
-    in_transaction(engine, [&](Transaction& transaction) {
+    Store store(options(directory.path()));
+    const auto made = store.catalog().create("shop.orders", {});
+    store.catalog().create_indexes(made, {parse_index_spec(json("{key: {n: 1}, name: 'n'}")),
+                                          parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
+    in_transaction(store, [&](Transaction& transaction) {
       for (int i = 0; i < 20; ++i)
         made->insert(transaction,
                      json("{_id: " + std::to_string(i) + ", n: 1.0, u: {$numberLong: '" + std::to_string(i) + "'}}"));
     });
     for (const char* name : names) CHECK(tells(*made, name));
-    CHECK(has_types(engine, *made->index("u")));
-    make_old(engine, *made);
+    CHECK(has_types(store, *made->index("u")));
+    make_old(store, *made);
   }
   {
-    Engine engine(options(directory.path()));
-    const auto old = engine.catalog().open("shop.orders");
-    require_valid(engine, old);
-    change(engine, *old, 3, "{_id: 3, n: 1, u: 3.0}");
-    change(engine, *old, 4, "{_id: 4, n: 7.0, u: 40.0}");
-    in_transaction(engine, [&](Transaction& transaction) { old->insert(transaction, json("{_id: 20.0, n: 2.0, u: 20.0}")); });
+    Store store(options(directory.path()));
+    const auto old = store.catalog().open("shop.orders");
+    require_valid(store, old);
+    change(store, *old, 3, "{_id: 3, n: 1, u: 3.0}");
+    change(store, *old, 4, "{_id: 4, n: 7.0, u: 40.0}");
+    in_transaction(store, [&](Transaction& transaction) { old->insert(transaction, json("{_id: 20.0, n: 2.0, u: 20.0}")); });
     IndexSpec hidden = old->index("n")->spec();
     set_hidden(hidden, true);
-    engine.catalog().alter_index(old, hidden);
-    require_valid(engine, old);
+    store.catalog().alter_index(old, hidden);
+    require_valid(store, old);
   }
-  Engine engine(options(directory.path()));
-  const auto collection = engine.catalog().open("shop.orders");
-  require_valid(engine, collection);
+  Store store(options(directory.path()));
+  const auto collection = store.catalog().open("shop.orders");
+  require_valid(store, collection);
   for (const char* name : names) {
     INFO(name);
     const auto index = collection->index(name);
     CHECK_FALSE(tells(*collection, name));
-    CHECK_FALSE(has_types(engine, *index));
-    Transaction transaction(engine, Transaction::Mode::read);
+    CHECK_FALSE(has_types(store, *index));
+    Transaction transaction(store, Transaction::Mode::read);
     const auto cursor = collection->scan(transaction, *index, Direction::forward);
     cursor->seek({});
     int entries = 0;
     for (; cursor->next(); ++entries) CHECK_FALSE(dynamic_cast<const TellsTypes&>(*cursor).types());
     CHECK(entries == 21);
   }
-  engine.catalog().create_indexes(collection, {parse_index_spec(json("{key: {u: -1}, name: 'new'}"))});
+  store.catalog().create_indexes(collection, {parse_index_spec(json("{key: {u: -1}, name: 'new'}"))});
   CHECK(tells(*collection, "new"));
   CHECK_FALSE(tells(*collection, "n"));
-  engine.catalog().rebuild_indexes(collection);
+  store.catalog().rebuild_indexes(collection);
   for (const char* name : names) CHECK(tells(*collection, name));
-  CHECK(has_types(engine, *collection->index("u")));
-  require_valid(engine, collection);
+  CHECK(has_types(store, *collection->index("u")));
+  require_valid(store, collection);
 }

@@ -44,8 +44,8 @@ enum class WriteBackResult {
 class ChainStore {
  public:
   // `profile`: see page_layout.
-  ChainStore(Engine& engine, CollectionId collection, const std::string& profile)
-      : tables_(StoreTables::open(engine, collection, profile)), collection_(collection), layout_(page_layout(profile)) {}
+  ChainStore(Contents& contents, CollectionId collection, const std::string& profile)
+      : tables_(StoreTables::open(contents, collection, profile)), collection_(collection), layout_(page_layout(profile)) {}
 
   const StoreTables& tables() const { return tables_; }
   CollectionId collection() const { return collection_; }

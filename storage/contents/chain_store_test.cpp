@@ -14,7 +14,7 @@
 #include "storage/background/write_back_flusher.h"
 #include "storage/contents/chain_check.h"
 #include "storage/contents/record_store_state.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace storage;
 
@@ -38,8 +38,8 @@ Bytes edited(base::Random& random, Bytes from) {
   return from;
 }
 
-EngineOptions quiet(const std::string& path) {
-  EngineOptions options = test_options(path);
+StoreOptions quiet(const std::string& path) {
+  StoreOptions options = test_options(path);
   options.dedup.enabled = false;  // the test does the background's work itself
   return options;
 }
@@ -60,22 +60,22 @@ class History {
     if (dice < 97) return pack();
     if (dice < 98) return reopen();
     if (dice < 99) return crash_copy();
-    check(*store_, *engine_);
+    check(*record_store_, *store_);
   }
 
   void finish() {
     encode();
     while (!waiting_.empty()) flush();
-    read_all(*store_, *engine_);
+    read_all(*record_store_, *store_);
     splice();
-    read_all(*store_, *engine_);
-    check(*store_, *engine_);
+    read_all(*record_store_, *store_);
+    check(*record_store_, *store_);
     counts_are_right();
     // With everything gone nothing is left behind, whoever was based on whom.
     while (!model_.empty()) remove();
-    check(*store_, *engine_);
+    check(*record_store_, *store_);
     counts_are_right();
-    const StoreCounts counts = store_->state().chains.counters().get();
+    const StoreCounts counts = record_store_->state().chains.counters().get();
     CHECK(counts.chain_rows == 0);
     CHECK(counts.heads == 0);
     CHECK(counts.records == 0);
@@ -95,18 +95,18 @@ class History {
 
   void open() {
     collection_.reset();
-    engine_.reset();
-    engine_ = std::make_unique<Engine>(quiet(directory_.path()));
-    collection_ = engine_->catalog().open_or_create("test.histories");
-    store_ = &collection_->records();
+    store_.reset();
+    store_ = std::make_unique<Store>(quiet(directory_.path()));
+    collection_ = store_->catalog().open_or_create("test.histories");
+    record_store_ = &collection_->records();
     encoder_ = std::make_unique<dedup::Encoder>(options(), 42, pages_);
-    engine_->dedup().drain();  // it has taken up what it knows of the collection
+    store_->dedup().drain();  // it has taken up what it knows of the collection
     if (opened_) {
-      Transaction transaction(*engine_, Transaction::Mode::read);
-      StoreCounts counts = check_chains(store_->state().chains, transaction, false).counts;
+      Transaction transaction(*store_, Transaction::Mode::read);
+      StoreCounts counts = check_chains(record_store_->state().chains, transaction, false).counts;
       counts += counts_before_;
       counts -= counts_before_.of_rows();
-      store_->state().chains.counters().set(counts);
+      record_store_->state().chains.counters().set(counts);
     }
     opened_ = true;
   }
@@ -130,9 +130,9 @@ class History {
   void insert() {
     const Bytes content = next_content();
     Current made{0, content};
-    const RecordId record = in_transaction(*engine_, [&](Transaction& transaction) {
+    const RecordId record = in_transaction(*store_, [&](Transaction& transaction) {
       made.generation = transaction.next_stamp();
-      return store_->insert(transaction, content, made.generation);
+      return record_store_->insert(transaction, content, made.generation);
     });
     model_[record] = made;
     queue_.push_back({collection_->id(), record, made.generation});
@@ -142,9 +142,9 @@ class History {
     const RecordId record = any();
     const Bytes content = random_.below(6) == 0 ? text(random_, 500) : edited(random_, model_[record].content);
     Stamp generation = 0;
-    const Superseded before = in_transaction(*engine_, [&](Transaction& transaction) {
+    const Superseded before = in_transaction(*store_, [&](Transaction& transaction) {
       generation = transaction.next_stamp();
-      return store_->update(transaction, record, content, generation);
+      return record_store_->update(transaction, record, content, generation);
     });
     Current& now = model_[record];
     REQUIRE(before.bytes == now.content);
@@ -157,7 +157,7 @@ class History {
   void remove() {
     const RecordId record = any();
     const Superseded before =
-        in_transaction(*engine_, [&](Transaction& transaction) { return store_->remove(transaction, record); });
+        in_transaction(*store_, [&](Transaction& transaction) { return record_store_->remove(transaction, record); });
     REQUIRE(before.bytes == model_[record].content);
     encoder_->forget({collection_->id(), record, before.generation});
     model_.erase(record);
@@ -168,8 +168,8 @@ class History {
       History& history;
       explicit Source(History& h) : history(h) {}
       std::optional<Bytes> fetch(const dedup::ContentId& id) override {
-        Transaction transaction(*history.engine_, Transaction::Mode::read);
-        return history.store_->find(transaction, id.record, id.generation);
+        Transaction transaction(*history.store_, Transaction::Mode::read);
+        return history.record_store_->find(transaction, id.record, id.generation);
       }
     } source(*this);
     for (const auto& id : queue_) {
@@ -189,52 +189,52 @@ class History {
       waiting_.erase(waiting_.begin() + static_cast<long>(at));
     }
     flush_write_backs(
-        *engine_, batch, [this](CollectionId) { return std::shared_ptr<ChainStore>(collection_, &store_->state().chains); },
+        *store_, batch, [this](CollectionId) { return std::shared_ptr<ChainStore>(collection_, &record_store_->state().chains); },
         figures_);
   }
 
   void read() {
     const RecordId record = any();
-    Transaction transaction(*engine_, Transaction::Mode::read);
-    REQUIRE(store_->find(transaction, record) == model_[record].content);
-    REQUIRE(store_->find(transaction, record, model_[record].generation) == model_[record].content);
-    REQUIRE(store_->find(transaction, record, model_[record].generation + 1) == std::nullopt);
+    Transaction transaction(*store_, Transaction::Mode::read);
+    REQUIRE(record_store_->find(transaction, record) == model_[record].content);
+    REQUIRE(record_store_->find(transaction, record, model_[record].generation) == model_[record].content);
+    REQUIRE(record_store_->find(transaction, record, model_[record].generation + 1) == std::nullopt);
   }
 
   void splice() {
-    for (const auto& dead : store_->state().take_dead()) {
-      spliced_ +=
-          in_transaction(*engine_, [&](Transaction& transaction) { return store_->state().chains.splice(transaction, dead); });
+    for (const auto& dead : record_store_->state().take_dead()) {
+      spliced_ += in_transaction(
+          *store_, [&](Transaction& transaction) { return record_store_->state().chains.splice(transaction, dead); });
     }
   }
 
   void pack() {
-    TablePacker packer(*engine_);
-    packer.pack(store_->state().chains, random_.below(2) == 0, [] { return false; });
+    TablePacker packer(store_->contents());
+    packer.pack(record_store_->state().chains, random_.below(2) == 0, [] { return false; });
   }
 
   void reopen() {
-    counts_before_ = store_->state().chains.counters().get();
+    counts_before_ = record_store_->state().chains.counters().get();
     open();
   }
 
   void crash_copy() {
-    engine_->wait_durable();
+    store_->engine().wait_durable();
     INFO("in a copy taken while it was open");
     TemporaryDirectory copy;
     directory_.copy_to(copy);
     std::filesystem::remove(copy.path() + "/WiredTiger.lock");
-    Engine engine(quiet(copy.path()));
-    const auto collection = engine.catalog().open("test.histories");
+    Store store(quiet(copy.path()));
+    const auto collection = store.catalog().open("test.histories");
     REQUIRE(collection);
-    read_all(collection->records(), engine);
-    check(collection->records(), engine);
+    read_all(collection->records(), store);
+    check(collection->records(), store);
   }
 
-  void read_all(RecordStore& store, Engine& engine) {
-    Transaction transaction(engine, Transaction::Mode::read);
+  void read_all(RecordStore& record_store, Store& store) {
+    Transaction transaction(store, Transaction::Mode::read);
     for (const auto direction : {Direction::forward, Direction::backward}) {
-      auto cursor = store.cursor(transaction, direction);
+      auto cursor = record_store.cursor(transaction, direction);
       size_t count = 0;
       RecordId last = direction == Direction::forward ? 0 : record_id_max;
       while (cursor.next()) {
@@ -250,19 +250,19 @@ class History {
     }
   }
 
-  void check(RecordStore& store, Engine& engine) {
-    Transaction transaction(engine, Transaction::Mode::read);
-    const ChainReport report = check_chains(store.state().chains, transaction, true);
+  void check(RecordStore& record_store, Store& store) {
+    Transaction transaction(store, Transaction::Mode::read);
+    const ChainReport report = check_chains(record_store.state().chains, transaction, true);
     for (const auto& problem : report.problems) UNSCOPED_INFO("record " << problem.record << ": " << problem.what);
     REQUIRE(report.problem_count == 0);
     retained_ = std::max(retained_, static_cast<size_t>(report.counts.dead));
   }
 
   void counts_are_right() {
-    engine_->dedup().drain();  // it splices what the last reads met
-    Transaction transaction(*engine_, Transaction::Mode::read);
-    StoreCounts scanned = check_chains(store_->state().chains, transaction, false).counts;
-    StoreCounts kept = store_->state().chains.counters().get();
+    store_->dedup().drain();  // it splices what the last reads met
+    Transaction transaction(*store_, Transaction::Mode::read);
+    StoreCounts scanned = check_chains(record_store_->state().chains, transaction, false).counts;
+    StoreCounts kept = record_store_->state().chains.counters().get();
     kept = kept.of_rows();
     INFO("scanned " << base::to_hex(write_counts(scanned)) << ", kept " << base::to_hex(write_counts(kept)));
     REQUIRE((scanned == kept));
@@ -271,9 +271,9 @@ class History {
   base::Random random_;
   TemporaryDirectory directory_;
   dedup::MemoryPages pages_;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Store> store_;
   std::shared_ptr<Collection> collection_;
-  RecordStore* store_ = nullptr;
+  RecordStore* record_store_ = nullptr;
   std::unique_ptr<dedup::Encoder> encoder_;
   std::map<RecordId, Current> model_;
   std::vector<dedup::ContentId> queue_;
@@ -310,15 +310,15 @@ TEST_CASE("any history of writes and background work reads back as a map does") 
 
 TEST_CASE("a collection dropped while its deltas are written back stays until they are counted") {
   TemporaryDirectory directory;
-  Engine engine(quiet(directory.path()));
+  Store store(quiet(directory.path()));
   base::Random random(1);
   const Bytes older = text(random, 1000), newer = edited(random, older);
-  auto collection = engine.catalog().create("test.going", {});
+  auto collection = store.catalog().create("test.going", {});
   const std::weak_ptr<Collection> watched = collection;
   RecordStore& records = collection->records();
   dedup::Backward backward;
   backward.target.collection = backward.base.collection = collection->id();
-  in_transaction(engine, [&](Transaction& transaction) {
+  in_transaction(store, [&](Transaction& transaction) {
     backward.target.generation = transaction.next_stamp();
     backward.target.record = records.insert(transaction, older, backward.target.generation);
     backward.base.generation = transaction.next_stamp();
@@ -329,26 +329,26 @@ TEST_CASE("a collection dropped while its deltas are written back stays until th
   WriteBackFigures figures;
   const auto first_then_dropped = [&, asked = 0](CollectionId) mutable -> std::shared_ptr<ChainStore> {
     if (asked++ == 0) return {collection, &records.state().chains};
-    if (collection) engine.catalog().drop("test.going");
+    if (collection) store.catalog().drop("test.going");
     collection.reset();
     return nullptr;
   };
-  flush_write_backs(engine, {backward, backward}, first_then_dropped, figures);
+  flush_write_backs(store, {backward, backward}, first_then_dropped, figures);
   CHECK(figures.written + figures.stale + figures.conflicts == 2);
   CHECK(watched.expired());
 }
 
 TEST_CASE("reads refuse contents and chains that are longer than they may be, until they may") {
   TemporaryDirectory directory;
-  Engine engine(quiet(directory.path()));
-  const ChainStore chains(engine, 7, "balanced");
+  Store store(quiet(directory.path()));
+  const ChainStore chains(store.contents(), 7, "balanced");
   const auto set = [&](const std::function<void(dedup::Options&)>& change) {
-    dedup::Options options = engine.dedup().options();
+    dedup::Options options = store.dedup().options();
     change(options);
-    engine.dedup().set_options(options);
+    store.dedup().set_options(options);
   };
   const auto refusal = [&](RecordId record) -> std::string {
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     const auto place = find_row(chains.tables(), transaction, record).value();
     try {
       chains.content_of(transaction, record, place.row);
@@ -363,7 +363,7 @@ TEST_CASE("reads refuse contents and chains that are longer than they may be, un
     const Bytes same = *dedup::encode(content, content);
     const uint32_t checksum = base::checksum32(content);
     for (RecordId record = first; record <= last;) {
-      in_transaction(engine, [&](Transaction& transaction) {
+      in_transaction(store, [&](Transaction& transaction) {
         for (const RecordId end = std::min(last, record + 20'000); record <= end; ++record) {
           const ChainKey key{first, {record, 1}};
           const Bytes row = record == last ? raw_row(1, checksum, content) : stub_row(record, 1, first);

@@ -13,9 +13,10 @@
 
 #include "base/random.h"
 #include "storage/background/dedup_service.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/engine/internals.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace storage;
 
@@ -53,17 +54,17 @@ std::vector<Bytes> versions(size_t count, size_t bytes) {
   return all;
 }
 
-EngineOptions bench_options(const std::string& path, const std::string& profile) {
-  EngineOptions options;
+StoreOptions bench_options(const std::string& path, const std::string& profile) {
+  StoreOptions options;
   options.path = path;
   options.cache_bytes = 256 << 20;
   options.dedup.profile = profile;
   return options;
 }
 
-int64_t blocks_read(Engine& engine) {
+int64_t blocks_read(Store& store) {
   bson::Builder out;
-  append_engine_statistics(engine.internals().connection, out);
+  append_engine_statistics(store.engine().internals().connection, out);
   const bson::Document stats = out.done();
   return stats["block-manager"].as_document()["blocks read"].to_int64();
 }
@@ -82,30 +83,30 @@ void read_versions(benchmark::State& state, const char* profile) {
   TemporaryDirectory directory;
   std::vector<RecordId> records;
   {
-    Engine engine(bench_options(directory.path(), profile));
-    const auto collection = engine.catalog().create("bench.documents", {});
+    Store store(bench_options(directory.path(), profile));
+    const auto collection = store.catalog().create("bench.documents", {});
     for (const auto& content : contents) {
       records.push_back(
-          in_transaction(engine, [&](Transaction& t) { return collection->insert(t, bson::DocumentView(content)).id; }));
+          in_transaction(store, [&](Transaction& t) { return collection->insert(t, bson::DocumentView(content)).id; }));
     }
-    engine.dedup().drain(true);
+    store.dedup().drain(true);
   }
   std::vector<double> disk;
   for (size_t i = 0; i < 8; ++i) {
-    Engine engine(bench_options(directory.path(), profile));
-    const auto collection = engine.catalog().open("bench.documents");
-    engine.dedup().drain();
-    const int64_t before = blocks_read(engine);
-    Transaction transaction(engine, Transaction::Mode::read);
+    Store store(bench_options(directory.path(), profile));
+    const auto collection = store.catalog().open("bench.documents");
+    store.dedup().drain();
+    const int64_t before = blocks_read(store);
+    Transaction transaction(store, Transaction::Mode::read);
     collection->find(transaction, records[i * (count - 1) / 7], nullptr);
-    disk.push_back(static_cast<double>(blocks_read(engine) - before));
+    disk.push_back(static_cast<double>(blocks_read(store) - before));
   }
 
-  Engine engine(bench_options(directory.path(), profile));
-  const auto collection = engine.catalog().open("bench.documents");
-  engine.dedup().drain();
+  Store store(bench_options(directory.path(), profile));
+  const auto collection = store.catalog().open("bench.documents");
+  store.dedup().drain();
   const auto hop_bases = static_cast<HopBases>(state.range(2));
-  dedup::HopBaseCache& cache = engine.internals().hop_bases;
+  dedup::HopBaseCache& cache = store.contents().hop_bases;
   const size_t cache_bytes = dedup::Options{}.hop_base_cache_bytes;
   if (hop_bases == none) cache.set_bytes_max(0);
   std::vector<double> best(count, 1e9), hops(count);
@@ -117,7 +118,7 @@ void read_versions(benchmark::State& state, const char* profile) {
       }
       const double start = cpu_us();
       ReadInfo info;
-      Transaction transaction(engine, Transaction::Mode::read);
+      Transaction transaction(store, Transaction::Mode::read);
       const auto found = collection->records().find(transaction, records[i], &info);
       best[i] = std::min(best[i], cpu_us() - start);
       hops[i] = info.hops;

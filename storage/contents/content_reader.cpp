@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "storage/engine/internals.h"
+#include "storage/contents/contents.h"
 
 namespace storage {
 
@@ -56,8 +56,7 @@ base::Result<Bytes> ContentReader::read(const ChainKey& key, ReadInfo* info) {
 
 base::Result<Bytes> ContentReader::decode(const ChainKey& key, ReadInfo* info) {
   dedup::DecodeStats stats;
-  dedup::HopBaseCache* const cache =
-      hop_bases_ && transaction_.uses_caches() ? &transaction_.engine().internals().hop_bases : nullptr;
+  dedup::HopBaseCache* const cache = hop_bases_ && transaction_.uses_caches() ? &tables_.contents->hop_bases : nullptr;
   auto content = decode(key, stats, cache);
   if (!content && cache) {
     found_ = false;
@@ -75,7 +74,7 @@ base::Result<Bytes> ContentReader::decode(const ChainKey& key, dedup::DecodeStat
   next_ = dependent_ = key;
   dead_.clear();
   lent_ = false;
-  return dedup::decode(dedup_id(key.content), *this, transaction_.engine().internals().read_limits.get(), &stats, cache);
+  return dedup::decode(dedup_id(key.content), *this, tables_.contents->read_limits.get(), &stats, cache);
 }
 
 std::optional<std::pair<ChainKey, ChainRow>> ContentReader::find_kept(RecordId record, Stamp oldest) {

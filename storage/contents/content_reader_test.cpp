@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "storage/background/dedup_service.h"
 #include "storage/contents/record_store_state.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "storage/testing/test_support.h"
 
 using namespace storage;
@@ -14,8 +14,8 @@ using test::words;
 
 TEST_CASE("a reader passes no rows that came to the chains since its snapshot, but once") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  const auto collection = engine.catalog().create("db.things", {});
+  Store store(test_options(directory.path()));
+  const auto collection = store.catalog().create("db.things", {});
   base::Random random(1);
   std::string text = words(random, 2000);
   std::vector<RecordId> records;
@@ -26,19 +26,19 @@ TEST_CASE("a reader passes no rows that came to the chains since its snapshot, b
       made.append("_id", static_cast<int>(records.size())).append("text", text);
       const auto document = made.done();
       records.push_back(
-          in_transaction(engine, [&](Transaction& transaction) { return collection->insert(transaction, document).id; }));
+          in_transaction(store, [&](Transaction& transaction) { return collection->insert(transaction, document).id; }));
     }
-    engine.dedup().drain(true);
+    store.dedup().drain(true);
   };
   const auto skipped = [&] {
     bson::Builder out;
-    engine.append_stats(out);
+    store.engine().append_stats(out);
     return out.done()["cursor"].as_document()["Total number of entries skipped by cursor next calls"].to_int64();
   };
 
   constexpr int before = 60, later = 600;
   insert(before);
-  Transaction old(engine, Transaction::Mode::read);
+  Transaction old(store, Transaction::Mode::read);
   REQUIRE(collection->find(old, records[0], nullptr));
   insert(later);
   const int64_t begun = skipped();

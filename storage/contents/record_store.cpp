@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/prefetch.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/engine/engine.h"
 
@@ -30,8 +31,8 @@ RecordId first_unpacked(Engine& engine, const StoreTables& tables) {
 
 }  // namespace
 
-RecordStore::State::State(Engine& the_engine, CollectionId collection, const std::string& profile)
-    : engine(the_engine), chains(the_engine, collection, profile.empty() ? the_engine.options().dedup.profile : profile) {
+RecordStore::State::State(Contents& contents, CollectionId collection, const std::string& profile)
+    : engine(contents.engine), chains(contents, collection, profile.empty() ? contents.profile : profile) {
   next_id = last_id(engine, chains.tables()) + 1;
   chains.set_packed_below(first_unpacked(engine, chains.tables()));
 }
@@ -80,8 +81,8 @@ Bytes RecordStore::State::content_of(Transaction& transaction, RecordId record, 
   return content;
 }
 
-RecordStore::RecordStore(Engine& engine, CollectionId collection, const std::string& profile)
-    : state_(std::make_unique<State>(engine, collection, profile)) {}
+RecordStore::RecordStore(Contents& contents, CollectionId collection, const std::string& profile)
+    : state_(std::make_unique<State>(contents, collection, profile)) {}
 RecordStore::~RecordStore() = default;
 
 RecordId RecordStore::insert(Transaction& transaction, BytesView content, Stamp generation) {

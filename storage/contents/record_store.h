@@ -24,6 +24,8 @@
 namespace storage {
 
 class RecordCursor;
+struct Contents;
+
 struct RecordStoreStats {
   int64_t records = 0;
   int64_t logical_bytes = 0;  // of the contents that can be read
@@ -66,8 +68,8 @@ struct ReadInfo {            // how a read was answered, for explain and counter
 // Thread-safe; transactions are not.
 class RecordStore {
  public:
-  // `profile`: of the collection; empty: the engine's.
-  RecordStore(Engine& engine, CollectionId collection, const std::string& profile = {});
+  // `profile`: of the collection; empty: the store's.
+  RecordStore(Contents& contents, CollectionId collection, const std::string& profile = {});
   ~RecordStore();
 
   // `generation` comes from Transaction::next_stamp.

@@ -11,7 +11,7 @@
 namespace storage {
 
 struct RecordStore::State {
-  State(Engine& the_engine, CollectionId collection, const std::string& profile);
+  State(Contents& contents, CollectionId collection, const std::string& profile);
 
   Engine& engine;
   ChainStore chains;

@@ -9,8 +9,8 @@ using namespace storage::test;
 
 namespace {
 
-EngineOptions without_dedup(const std::string& path) {
-  EngineOptions options = test_options(path);
+StoreOptions without_dedup(const std::string& path) {
+  StoreOptions options = test_options(path);
   options.dedup.enabled = false;
   return options;
 }
@@ -23,15 +23,15 @@ TEST_CASE("versions under given ids are kept as deltas and read back whole") {
   std::vector<Bytes> versions{document(1, words(random, 1000)).bytes()};
   const auto id = [](size_t i) { return static_cast<RecordId>(i / 3 + 1) << 32 | static_cast<RecordId>(i % 3 + 1); };
   {
-    Engine engine(without_dedup(directory.path()));
-    auto collection = engine.catalog().create("test.versions", {});
+    Store store(without_dedup(directory.path()));
+    auto collection = store.catalog().create("test.versions", {});
     RecordStore& records = collection->records();
     for (int i = 1; i < 40; ++i)
       versions.push_back(
           document(1, edited(random, std::string(bson::DocumentView(versions.back())["text"].as_string()))).bytes());
     size_t whole = 0;
     for (size_t i = 0; i < versions.size(); ++i) {
-      in_transaction(engine, [&](Transaction& transaction) {
+      in_transaction(store, [&](Transaction& transaction) {
         records.insert_at(transaction, id(i), versions[i], transaction.next_stamp());
         whole += i > 0 && !records.keep_as_delta(transaction, id(i - 1), id(i));
       });
@@ -39,30 +39,30 @@ TEST_CASE("versions under given ids are kept as deltas and read back whole") {
     CHECK(whole > 0);  // a chain has an end
     CHECK(whole < 5);
     CHECK(records.state().chains.counters().get().stored_bytes() < records.stats().logical_bytes / 3);
-    in_transaction(engine, [&](Transaction& transaction) {
+    in_transaction(store, [&](Transaction& transaction) {
       records.insert_at(transaction, id(99), document(1, words(random, 1000)).bytes(), transaction.next_stamp());
       CHECK_FALSE(records.keep_as_delta(transaction, id(39), id(99)));  // nothing in common
       CHECK_FALSE(records.keep_as_delta(transaction, id(39), id(2)));   // the wrong way round
       CHECK_FALSE(records.keep_as_delta(transaction, id(77), id(99)));  // not there
     });
-    require_clean(engine, *collection);
+    require_clean(store, *collection);
   }
-  Engine engine(without_dedup(directory.path()));
-  auto collection = engine.catalog().open("test.versions");
-  Transaction transaction(engine, Transaction::Mode::read);
+  Store store(without_dedup(directory.path()));
+  auto collection = store.catalog().open("test.versions");
+  Transaction transaction(store, Transaction::Mode::read);
   for (size_t i = 0; i < versions.size(); ++i) CHECK(collection->records().find(transaction, id(i)) == versions[i]);
 }
 
 TEST_CASE("a scan reads the same as one record after the other, in either direction, however chains lie") {
   TemporaryDirectory directory;
   base::Random random(17);
-  Engine engine(without_dedup(directory.path()));
-  auto collection = engine.catalog().create("test.versions", {});
+  Store store(without_dedup(directory.path()));
+  auto collection = store.catalog().create("test.versions", {});
   RecordStore& records = collection->records();
   // Chains of one to five versions, some side by side and some across each other, and records between that are whole.
   std::vector<std::pair<RecordId, std::string>> newest;
   RecordId next = 1;
-  in_transaction(engine, [&](Transaction& transaction) {
+  in_transaction(store, [&](Transaction& transaction) {
     for (int i = 0; i < 300; ++i) {
       const bool another = newest.empty() || random.below(3) == 0;
       const size_t which = another ? newest.size() : newest.size() - 1 - random.below(std::min<size_t>(newest.size(), 4));
@@ -74,7 +74,7 @@ TEST_CASE("a scan reads the same as one record after the other, in either direct
       record = next++;
     }
   });
-  Transaction transaction(engine, Transaction::Mode::read);
+  Transaction transaction(store, Transaction::Mode::read);
   for (const Direction direction : {Direction::forward, Direction::backward}) {
     RecordCursor cursor = records.cursor(transaction, direction);
     size_t deltas = 0;
@@ -95,13 +95,13 @@ TEST_CASE("a cursor goes on from any record, wherever rows moved to") {
   const uint64_t seed = base::entropy64();
   INFO("seed " << seed);
   base::Random random(seed);
-  Engine engine(without_dedup(directory.path()));
-  auto collection = engine.catalog().create("test.moved", {});
+  Store store(without_dedup(directory.path()));
+  auto collection = store.catalog().create("test.moved", {});
   RecordStore& records = collection->records();
   ChainStore& chains = records.state().chains;
   constexpr RecordId last = 200;
   std::vector<RecordId> there;
-  in_transaction(engine, [&](Transaction& transaction) {
+  in_transaction(store, [&](Transaction& transaction) {
     for (RecordId id = 1; id <= last; ++id) {
       if (random.below(4) == 0) continue;
       records.insert_at(transaction, id, document(static_cast<int>(id), "").bytes(), transaction.next_stamp());
@@ -109,7 +109,7 @@ TEST_CASE("a cursor goes on from any record, wherever rows moved to") {
     }
   });
   const uint64_t part = random.below(4);
-  in_transaction(engine, [&](Transaction& transaction) {
+  in_transaction(store, [&](Transaction& transaction) {
     for (const RecordId id : there) {
       if (random.below(4) < part) continue;
       const Bytes row(*chains.tables().records.get(transaction, record_key(id)));
@@ -118,7 +118,7 @@ TEST_CASE("a cursor goes on from any record, wherever rows moved to") {
     }
   });
   chains.set_packed_below(static_cast<RecordId>(random.below(last)));
-  Transaction transaction(engine, Transaction::Mode::read);
+  Transaction transaction(store, Transaction::Mode::read);
   for (const Direction direction : {Direction::forward, Direction::backward}) {
     RecordCursor cursor = records.cursor(transaction, direction);
     if (direction == Direction::backward) std::reverse(there.begin(), there.end());

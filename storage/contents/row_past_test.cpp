@@ -9,10 +9,10 @@
 #include "base/random.h"
 #include "dedup/delta.h"
 #include "storage/contents/chain_check.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/kept_contents.h"
 #include "storage/contents/record_store.h"
 #include "storage/contents/record_store_state.h"
-#include "storage/engine/engine.h"
 #include "storage/testing/test_support.h"
 
 using namespace storage;
@@ -34,7 +34,8 @@ std::string letters(base::Random& random, size_t bytes) {
 class OneRecord {
  public:
   explicit OneRecord(uint64_t seed) : random_(seed), content_(letters(random_, 700)) {
-    write([&](Transaction& transaction) { id_ = store_->insert(transaction, content_, generation_ = transaction.next_stamp()); });
+    write(
+        [&](Transaction& transaction) { id_ = records_->insert(transaction, content_, generation_ = transaction.next_stamp()); });
   }
 
   void snapshot() {
@@ -48,7 +49,7 @@ class OneRecord {
   void update(const std::string& content) {
     write([&](Transaction& transaction) {
       const Stamp stamp = transaction.next_stamp();
-      note(store_->update(transaction, id_, content, stamp, newest_), stamp);
+      note(records_->update(transaction, id_, content, stamp, newest_), stamp);
       generation_ = stamp;
     });
     content_ = content;
@@ -60,13 +61,13 @@ class OneRecord {
   }
   void rewrite() { update(letters(random_, 200 + random_.below(800))); }
   void remove() {
-    write([&](Transaction& transaction) { note(store_->remove(transaction, id_, newest_), transaction.next_stamp()); });
+    write([&](Transaction& transaction) { note(records_->remove(transaction, id_, newest_), transaction.next_stamp()); });
     gone_ = true;
   }
   // The content itself is told to be nobody's, as one is that history lets go.
   void let_go() {
     write([&](Transaction& transaction) {
-      const Superseded before = store_->remove(transaction, id_, Keep(0, newest_));
+      const Superseded before = records_->remove(transaction, id_, Keep(0, newest_));
       CHECK_FALSE(before.kept);
       left_[transaction.next_stamp()] = before.left_from;
     });
@@ -76,47 +77,47 @@ class OneRecord {
 
   // What its row and its chain have, beside what was shown.
   void check() {
-    Transaction transaction(engine_, Transaction::Mode::read);
+    Transaction transaction(store_, Transaction::Mode::read);
     for (const auto& [snapshot, due] : shown_) {
       INFO("snapshot " << to_string({id_, snapshot}));
       Bytes content;
-      if (!store_->find_not_after(transaction, id_, snapshot, content)) {
+      if (!records_->find_not_after(transaction, id_, snapshot, content)) {
         const auto group = left_.lower_bound(snapshot);  // the first that left after it
         REQUIRE(group != left_.end());
-        KeptContents kept(*store_, transaction);
+        KeptContents kept(*records_, transaction);
         REQUIRE(kept.newest(id_, group->second, snapshot) == due.first);
         REQUIRE(kept.find_newest(id_, group->second, snapshot, content));
       } else {
-        REQUIRE(store_->generation_not_after(transaction, id_, snapshot, false) == due.first);
-        REQUIRE(store_->find(transaction, id_, due.first) == content);
+        REQUIRE(records_->generation_not_after(transaction, id_, snapshot, false) == due.first);
+        REQUIRE(records_->find(transaction, id_, due.first) == content);
       }
       REQUIRE(content == due.second);
     }
-    REQUIRE(store_->find(transaction, id_) == (gone_ ? std::nullopt : std::optional<Bytes>(content_)));
-    const ChainReport report = check_chains(store_->state().chains, transaction, true, nullptr);
+    REQUIRE(records_->find(transaction, id_) == (gone_ ? std::nullopt : std::optional<Bytes>(content_)));
+    const ChainReport report = check_chains(records_->state().chains, transaction, true, nullptr);
     for (const auto& problem : report.problems) UNSCOPED_INFO(problem.what);
     REQUIRE(report.problem_count == 0);
-    REQUIRE((report.counts == store_->state().chains.counters().get().of_rows()));
+    REQUIRE((report.counts == records_->state().chains.counters().get().of_rows()));
   }
   // Everything that was kept is released, as a sweep does it.
   void release_all() {
     write([&](Transaction& transaction) {
       std::vector<Stamp> kept;
-      store_->each_kept(transaction, id_, 0, [&](Stamp one) { return kept.push_back(one), true; });
-      for (const Stamp one : kept) REQUIRE_FALSE(store_->release(transaction, id_, one, id_).empty());
-      store_->drop_pre_states(transaction, id_);
+      records_->each_kept(transaction, id_, 0, [&](Stamp one) { return kept.push_back(one), true; });
+      for (const Stamp one : kept) REQUIRE_FALSE(records_->release(transaction, id_, one, id_).empty());
+      records_->drop_pre_states(transaction, id_);
     });
     left_.clear();
     shown_.clear();
   }
-  int64_t chain_rows() const { return store_->state().chains.counters().get().chain_rows; }
+  int64_t chain_rows() const { return records_->state().chains.counters().get().chain_rows; }
   size_t left() const { return left_.size(); }
   base::Random& random() { return random_; }
 
  private:
   template <class Work>
   void write(Work&& work) {
-    in_transaction(engine_, [&](Transaction& transaction) {
+    in_transaction(store_, [&](Transaction& transaction) {
       transaction.expect_stamps(2);
       work(transaction);
     });
@@ -127,8 +128,8 @@ class OneRecord {
   }
 
   TemporaryDirectory directory_;
-  Engine engine_{test_options(directory_.path())};
-  std::unique_ptr<RecordStore> store_ = std::make_unique<RecordStore>(engine_, 7);
+  Store store_{test_options(directory_.path())};
+  std::unique_ptr<RecordStore> records_ = std::make_unique<RecordStore>(store_.contents(), 7);
   base::Random random_;
   RecordId id_ = 0;
   std::string content_;

@@ -2,8 +2,8 @@
 
 #include <span>
 
+#include "storage/contents/contents.h"
 #include "storage/engine/engine.h"
-#include "storage/engine/internals.h"
 
 namespace storage {
 
@@ -36,11 +36,12 @@ PageLayout page_layout(const std::string& profile) {
   return {};
 }
 
-StoreTables StoreTables::open(Engine& engine, CollectionId collection, const std::string& profile) {
+StoreTables StoreTables::open(Contents& contents, CollectionId collection, const std::string& profile) {
+  Engine& engine = contents.engine;
   const auto names = store_table_names(collection);
   const PageLayout layout = page_layout(profile);
   std::string fresh = engine.options().block_compressor, stays = fresh;
-  PageCompressors& compressors = engine.internals().page_compressors;
+  PageCompressors& compressors = contents.page_compressors;
   compressors.add(collection);
   compressors.set_settled(collection, layout.settled_level, layout.columns);
   if (fresh == "zstd") {
@@ -59,7 +60,7 @@ StoreTables StoreTables::open(Engine& engine, CollectionId collection, const std
   const TableOptions small{
       .block_compressor = fresh, .leaf_page_bytes = 16 << 10, .allocation_bytes = 512, .prefix_compression = true};
   return {engine.open_table(names[0], growing), engine.open_table(names[1], settled), engine.open_table(names[2], small),
-          engine.open_table(names[3], settling)};
+          engine.open_table(names[3], settling), &contents};
 }
 
 StoreCounts& StoreCounts::operator+=(const StoreCounts& more) {

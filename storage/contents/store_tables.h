@@ -16,14 +16,17 @@
 
 namespace storage {
 
+struct Contents;
+
 struct StoreTables {
   Table records;
   Table packed;
   Table heads;
   Table chains;
+  Contents* contents = nullptr;
 
   // Opens or makes them. `profile`: see page_layout. Not inside a transaction.
-  static StoreTables open(Engine& engine, CollectionId collection, const std::string& profile);
+  static StoreTables open(Contents& contents, CollectionId collection, const std::string& profile);
 };
 
 // How a profile lays out the tables whose rows stay.

@@ -7,9 +7,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "storage/background/dedup_service.h"
-#include "storage/collections/catalog.h"
-#include "storage/contents/store_tables.h"
 #include "storage/engine/directory.h"
 #include "storage/engine/internals.h"
 
@@ -19,7 +16,7 @@ namespace {
 // session_max: a thousand connections may all be inside a transaction. The journal's files are small
 // because a restart replays, and a backup copies, whole ones. What changes again and again is written by the next checkpoint:
 // a page counts as changed with all that lies in it, so what is spread over many pages soon changes much of the cache.
-std::string connection_configuration(const EngineOptions& options, uint64_t journal_file_bytes, PageCompressors& compressors) {
+std::string connection_configuration(const EngineOptions& options, uint64_t journal_file_bytes, const std::string& extension) {
   return "create,session_max=4000,statistics=(fast),cache_size=" + std::to_string(options.cache_bytes) +
          ",eviction=(threads_min=1,threads_max=4),eviction_dirty_target=50,eviction_dirty_trigger=75,eviction_updates_target=50,"
          "eviction_updates_trigger=75" +
@@ -28,7 +25,7 @@ std::string connection_configuration(const EngineOptions& options, uint64_t jour
          ",transaction_sync=(enabled=true,method=none)"
          ",builtin_extension_config={zstd={compression_level=3}}"
          ",file_manager=(close_idle_time=600,close_handle_minimum=2000,close_scan_interval=30)" +
-         compressors.registering();
+         extension;
 }
 
 std::string prepared(const EngineOptions& options) {
@@ -44,12 +41,11 @@ constexpr uint64_t transaction_share_max = 20;  // of the cache: what one transa
 
 }  // namespace
 
-Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given)
+Engine::Internals::Internals(Engine& the_engine, const EngineOptions& given, const std::string& extension)
     : engine(the_engine),
       options(given),
       space(prepared(given)),
-      page_compressors(given.path, page_layout(given.dedup.profile).settled_level),
-      connection(given.path, connection_configuration(given, space.journal_file_bytes(), page_compressors)),
+      connection(given.path, connection_configuration(given, space.journal_file_bytes(), extension)),
       stamps(base::system_clock()),
       sessions(connection),
       stable(given.replicated ? std::make_unique<StableCommits>(connection) : nullptr),
@@ -94,31 +90,19 @@ void Engine::Internals::conflict(const Transaction::Session& session) const {
   }
 }
 
-Engine::Engine(const EngineOptions& options) : internals_(std::make_unique<Internals>(*this, options)) {
-  internals_->tables.when_gone([this](const std::string& table) { internals_->page_compressors.table_gone(table); });
+Engine::Engine(const EngineOptions& options, EngineExtension extension)
+    : internals_(std::make_unique<Internals>(*this, options, extension.configuration)) {
+  if (extension.table_gone) internals_->tables.when_gone(std::move(extension.table_gone));
   internals_->load_log_state();
-  internals_->past_catalog = std::make_unique<PastCatalog>(*this);
-  internals_->catalog = load_catalog(*this);
-  internals_->dedup = std::make_unique<DedupService>(*this);
-  internals_->dedup->start();
 }
 
 Engine::~Engine() {
-  internals_->dedup->stop();
-  internals_->dedup.reset();
-  internals_->catalog.reset();
   internals_->tables.stop();
   internals_->checkpointer.stop();
   internals_->journal.stop();
   if (internals_->stable) internals_->stable->advance();
 }
 
-Catalog& Engine::catalog() {
-  return *internals_->catalog;
-}
-DedupService& Engine::dedup() {
-  return *internals_->dedup;
-}
 const EngineOptions& Engine::options() const {
   return internals_->options;
 }
@@ -179,16 +163,6 @@ void Engine::wait_durable() {
   const auto durable = std::make_shared<std::promise<void>>();
   when_durable([durable] { durable->set_value(); });
   durable->get_future().wait();
-}
-
-DeclaredSnapshots& Engine::declared_snapshots() {
-  return internals_->snapshots;
-}
-PastCatalog& Engine::past_catalog() {
-  return *internals_->past_catalog;
-}
-void Engine::set_pre_states(PreStates* keeper) {
-  internals_->pre_states = keeper;
 }
 
 Stamp Engine::all_committed() const {

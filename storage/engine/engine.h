@@ -1,8 +1,8 @@
-// The engine: one data directory, opened.
+// The engine: tables and transactions over one data directory.
 //
-// Owns the WiredTiger connection, the catalog, the dedup service and the
-// background work (checkpoints, the log flusher, compaction). Everything above
-// storage reaches stored things through it.
+// It owns the WiredTiger connection and the work on all tables alike: the
+// journal's syncs, checkpoints, the order of timestamps. What the tables hold is
+// the business of the floors above (storage/store.h).
 #pragma once
 
 #include <functional>
@@ -11,24 +11,9 @@
 #include <vector>
 
 #include "bson/builder.h"
-#include "storage/collections/catalog.h"
 #include "storage/engine/table.h"
 
 namespace storage {
-
-class DeclaredSnapshots;
-class DedupService;
-class PastCatalog;
-class PreStates;
-
-struct DedupSettings {
-  bool enabled = true;
-  std::string profile = "balanced";    // balanced, thesis
-  uint64_t queue_bytes = 32ull << 20;  // contents waiting to be encoded; beyond it only their ids wait
-  uint64_t source_cache_bytes = 32ull << 20;
-  uint64_t write_back_bytes = 8ull << 20;
-  uint64_t index_bytes_max = 64ull << 20;  // feature index, per database
-};
 
 struct EngineOptions {
   std::string path;
@@ -40,20 +25,23 @@ struct EngineOptions {
   // A member of a replica set: what survives is decided by the set's log. Commits don't go through the journal (but those of
   // tables that always do), and checkpoints hold what `set_agreed` has been told of, no more.
   bool replicated = false;
-  DedupSettings dedup;
+};
+
+// What a floor above adds to the engine.
+struct EngineExtension {
+  std::string configuration;                                 // for wiredtiger_open, behind the engine's own
+  std::function<void(const std::string& table)> table_gone;  // is called once a table was dropped; nullptr: nobody asks
 };
 
 class Engine {
  public:
   // Opens or creates the directory. Throws OperationError: UnsupportedFormat
   // for a directory of another format or version, DataCorruptionDetected …
-  explicit Engine(const EngineOptions& options);
+  explicit Engine(const EngineOptions& options, EngineExtension extension = {});
   ~Engine();  // stops the background work, checkpoints, closes
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  Catalog& catalog();
-  DedupService& dedup();
   const EngineOptions& options() const;
 
   // Opens the table, making it where it isn't there. For the catalog's own use and for layers
@@ -92,12 +80,6 @@ class Engine {
   // Replicated. The newest moment that the set has agreed on, kept readable until the last holder lets go. Costs space for what
   // changes meanwhile. Not to be held beyond the engine's life.
   std::shared_ptr<const Snapshot> keep_snapshot();
-
-  // What is overwritten after a declared snapshot is kept, and told to whoever keeps the rest of it. Set before the first
-  // snapshot is declared, nullptr after the last writer.
-  DeclaredSnapshots& declared_snapshots();
-  PastCatalog& past_catalog();
-  void set_pre_states(PreStates* keeper);
 
   // Called, from any thread, after a transaction that took stamps is over: all_committed may have moved. Set before there are
   // any.

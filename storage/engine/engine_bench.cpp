@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "bson/builder.h"
 #include "storage/engine/internals.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace storage;
 
@@ -20,14 +20,14 @@ constexpr size_t log_row_bytes = 64;  // of an entry that names its document
 
 struct Bench {
   TemporaryDirectory directory;
-  Engine engine{options(directory.path())};
-  std::shared_ptr<Collection> collection = engine.catalog().create("bench.documents", {});
-  Table raw = engine.open_table("raw", {.allocation_bytes = 512});
-  Table log = engine.open_table("log", {.leaf_page_bytes = 64 << 10});
+  Store store{options(directory.path())};
+  std::shared_ptr<Collection> collection = store.catalog().create("bench.documents", {});
+  Table raw = store.engine().open_table("raw", {.allocation_bytes = 512});
+  Table log = store.engine().open_table("log", {.leaf_page_bytes = 64 << 10});
   std::atomic<int64_t> next{1};
 
-  static EngineOptions options(const std::string& path) {
-    EngineOptions options;
+  static StoreOptions options(const std::string& path) {
+    StoreOptions options;
     options.path = path;
     options.cache_bytes = 1ull << 30;
     options.dedup.enabled = false;
@@ -81,7 +81,7 @@ void insert_wiredtiger(benchmark::State& state) {
   wt::Cursor cursor;
   run(state, [&](const auto& batch) {
     if (!session) {
-      session = bench->engine.internals().connection.open_session();
+      session = bench->store.engine().internals().connection.open_session();
       cursor = wt::open_cursor(session->get(), "table:raw");
     }
     const auto per_transaction = static_cast<size_t>(state.range(0));
@@ -106,7 +106,7 @@ void insert_collection(benchmark::State& state) {
   run(state, [&](const auto& batch) {
     const auto per_transaction = static_cast<size_t>(state.range(0));
     for (size_t i = 0; i < batch.size(); i += per_transaction) {
-      in_transaction(bench->engine, [&](Transaction& transaction) {
+      in_transaction(bench->store, [&](Transaction& transaction) {
         for (size_t j = i; j < i + per_transaction; ++j) {
           const Stored stored = bench->collection->insert(transaction, bson::DocumentView(batch[j].second));
           Bytes key;

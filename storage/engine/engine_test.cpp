@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/random.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace storage;
 
@@ -27,13 +27,13 @@ base::ErrorCode code_of(const std::function<void()>& work, std::string* message 
 
 TEST_CASE("what was committed survives the loss of the process") {
   TemporaryDirectory directory, copy;
-  Engine engine(test_options(directory.path()));
-  const Table table = engine.open_table("things");
+  Store store(test_options(directory.path()));
+  const Table table = store.engine().open_table("things");
   for (int i = 0; i < 100; ++i) {
-    in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, std::to_string(i), Bytes(1000, 'x')); });
+    in_transaction(store, [&](Transaction& transaction) { table.put(transaction, std::to_string(i), Bytes(1000, 'x')); });
   }
   directory.copy_to(copy);
-  Engine second(test_options(copy.path()));
+  Store second(test_options(copy.path()));
   Transaction reader(second, Transaction::Mode::read);
   for (int i = 0; i < 100; ++i) CHECK(Table("things").get(reader, std::to_string(i)).has_value());
 }
@@ -42,9 +42,9 @@ TEST_CASE("a directory opens whose first start was lost in the midst of the engi
   TemporaryDirectory whole;
   const std::string turtle = whole.path() + "/WiredTiger.turtle";
   {
-    Engine engine(test_options(whole.path()));
-    const Table table = engine.open_table("things");
-    in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, "key", "value"); });
+    Store store(test_options(whole.path()));
+    const Table table = store.engine().open_table("things");
+    in_transaction(store, [&](Transaction& transaction) { table.put(transaction, "key", "value"); });
   }
   std::ifstream in(turtle, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
@@ -56,13 +56,13 @@ TEST_CASE("a directory opens whose first start was lost in the midst of the engi
     TemporaryDirectory lost;
     std::filesystem::copy_file(whole.path() + "/palimpsest.json", lost.path() + "/palimpsest.json");
     std::ofstream(lost.path() + "/WiredTiger.turtle.set", std::ios::binary) << text.substr(0, bytes);
-    Engine engine(test_options(lost.path()));
-    CHECK(engine.open_table("things").exists());
+    Store store(test_options(lost.path()));
+    CHECK(store.engine().open_table("things").exists());
   }
   // One that is whole takes its place.
   std::filesystem::rename(turtle, turtle + ".set");
-  Engine engine(test_options(whole.path()));
-  Transaction reader(engine, Transaction::Mode::read);
+  Store store(test_options(whole.path()));
+  Transaction reader(store, Transaction::Mode::read);
   CHECK(Table("things").get(reader, "key") == "value");
 }
 
@@ -70,15 +70,15 @@ TEST_CASE("everyone who waits for durability is called back") {
   TemporaryDirectory directory;
   std::atomic<int> called{0};
   {
-    Engine engine(test_options(directory.path()));
-    const Table table = engine.open_table("things");
+    Store store(test_options(directory.path()));
+    const Table table = store.engine().open_table("things");
     for (int i = 0; i < 50; ++i) {
-      in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, "k", std::to_string(i)); });
-      engine.when_durable([&] { ++called; });
+      in_transaction(store, [&](Transaction& transaction) { table.put(transaction, "k", std::to_string(i)); });
+      store.engine().when_durable([&] { ++called; });
     }
-    engine.wait_durable();
+    store.engine().wait_durable();
     CHECK(called == 50);
-    engine.when_durable([&] { ++called; });
+    store.engine().when_durable([&] { ++called; });
   }
   CHECK(called == 51);
 }
@@ -87,58 +87,58 @@ TEST_CASE("a directory of another version or of another server is refused and le
   std::string message;
   SECTION("newer version") {
     TemporaryDirectory directory;
-    { Engine engine(test_options(directory.path())); }
+    { Store store(test_options(directory.path())); }
     std::ofstream(directory.path() + "/palimpsest.json") << "{\"format\": \"palimpsest\", \"version\": 999}\n";
-    CHECK(code_of([&] { Engine engine(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
+    CHECK(code_of([&] { Store store(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
     CHECK(message.find("format version 999") != message.npos);
   }
   SECTION("damaged marker") {
     TemporaryDirectory directory;
     std::ofstream(directory.path() + "/palimpsest.json") << "\0\0\0";
-    CHECK(code_of([&] { Engine engine(test_options(directory.path())); }) == base::ErrorCode::unsupported_format);
+    CHECK(code_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::unsupported_format);
   }
   SECTION("another server's files") {
     TemporaryDirectory directory;
     std::ofstream(directory.path() + "/WiredTiger") << "WiredTiger";
-    CHECK(code_of([&] { Engine engine(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
+    CHECK(code_of([&] { Store store(test_options(directory.path())); }, &message) == base::ErrorCode::unsupported_format);
     CHECK(message.find("WiredTiger files") != message.npos);
     CHECK_FALSE(std::filesystem::exists(directory.path() + "/palimpsest.json"));
   }
   SECTION("somebody's letters") {
     TemporaryDirectory directory;
     std::ofstream(directory.path() + "/letter.odt") << "Dear";
-    CHECK(code_of([&] { Engine engine(test_options(directory.path())); }) == base::ErrorCode::unsupported_format);
+    CHECK(code_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::unsupported_format);
   }
   SECTION("a log file is no hindrance") {
     TemporaryDirectory directory;
     std::ofstream(directory.path() + "/server.log") << "line";
-    CHECK(code_of([&] { Engine engine(test_options(directory.path())); }) == base::ErrorCode::ok);
+    CHECK(code_of([&] { Store store(test_options(directory.path())); }) == base::ErrorCode::ok);
   }
 }
 
 TEST_CASE("a directory that is open already is refused") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  CHECK(static_cast<int>(code_of([&] { Engine second(test_options(directory.path())); })) == 98);
+  Store store(test_options(directory.path()));
+  CHECK(static_cast<int>(code_of([&] { Store second(test_options(directory.path())); })) == 98);
 }
 
 TEST_CASE("a directory with a file missing is refused, and says which") {
   TemporaryDirectory directory;
   {
-    Engine engine(test_options(directory.path()));
-    engine.catalog().create("shop.orders", {});
+    Store store(test_options(directory.path()));
+    store.catalog().create("shop.orders", {});
   }
   std::filesystem::remove(directory.path() + "/records-1.wt");
   std::string message;
-  CHECK(code_of([&] { Engine engine(test_options(directory.path())); }, &message) == base::ErrorCode::data_corruption_detected);
+  CHECK(code_of([&] { Store store(test_options(directory.path())); }, &message) == base::ErrorCode::data_corruption_detected);
   CHECK(message.find("records-1") != message.npos);
 }
 
 TEST_CASE("the engine's figures come in groups") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
+  Store store(test_options(directory.path()));
   bson::Builder out;
-  engine.append_stats(out);
+  store.engine().append_stats(out);
   const bson::Document stats = out.done();
   CHECK(stats["cache"].as_document()["bytes currently in the cache"].to_int64() > 0);
   CHECK(stats["log"].is_object());
@@ -148,69 +148,69 @@ TEST_CASE("what was changed stays in memory until the next checkpoint, as long a
   constexpr int tables = 8, rows = 512;
   constexpr int64_t changed = 4 << 20;  // of each: less than a page that would be split
   TemporaryDirectory directory;
-  EngineOptions options = test_options(directory.path());
+  StoreOptions options = test_options(directory.path());
   options.cache_bytes = 100 << 20;
-  Engine engine(options);
+  Store store(options);
   for (int round = 0; round < 3; ++round) {
     for (int number = 0; number < tables; ++number) {
-      const Table table = engine.open_table("things" + std::to_string(number));
+      const Table table = store.engine().open_table("things" + std::to_string(number));
       for (int i = 0; i < rows; ++i) {
-        in_transaction(engine,
+        in_transaction(store,
                        [&](Transaction& transaction) { table.put(transaction, std::to_string(i), Bytes(changed / rows, 'x')); });
       }
     }
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // in which the engine would write pages
   bson::Builder out;
-  engine.append_stats(out);
+  store.engine().append_stats(out);
   CHECK(out.done()["cache"].as_document()["tracked dirty bytes in the cache"].to_int64() >= tables * changed);
 }
 
 TEST_CASE("statistics count checkpoints where tools look for them") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  const auto counted = [&engine] {
+  Store store(test_options(directory.path()));
+  const auto counted = [&store] {
     bson::Builder out;
-    engine.append_stats(out);
+    store.engine().append_stats(out);
     return out.done()["transaction"].as_document()["transaction checkpoints"].to_int64();
   };
   const int64_t before = counted();
-  engine.checkpoint();
+  store.engine().checkpoint();
   CHECK(counted() > before);
 }
 
 TEST_CASE("a table that was dropped, before or meanwhile, is compacted as nothing") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
+  Store store(test_options(directory.path()));
   for (int round = 0; round < 20; ++round) {
     const std::string name = "things" + std::to_string(round);
-    const Table table = engine.open_table(name);
-    in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, "a", Bytes(100'000, 'x')); });
-    std::thread dropper([&] { engine.drop_table(name); });
-    for (int i = 0; i < 10; ++i) CHECK_NOTHROW(engine.compact(name));
+    const Table table = store.engine().open_table(name);
+    in_transaction(store, [&](Transaction& transaction) { table.put(transaction, "a", Bytes(100'000, 'x')); });
+    std::thread dropper([&] { store.engine().drop_table(name); });
+    for (int i = 0; i < 10; ++i) CHECK_NOTHROW(store.engine().compact(name));
     dropper.join();
-    CHECK_NOTHROW(engine.compact(name));
+    CHECK_NOTHROW(store.engine().compact(name));
   }
 }
 
 TEST_CASE("a table that lost all its rows gives its file back") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
-  const Table table = engine.open_table("things");
+  Store store(test_options(directory.path()));
+  const Table table = store.engine().open_table("things");
   base::Random random(7);
   for (int i = 0; i < 200; ++i) {
     Bytes noise(50'000, ' ');
     for (char& c : noise) c = static_cast<char>(random());
-    in_transaction(engine, [&](Transaction& transaction) { table.put(transaction, record_key(i + 1), noise); });
+    in_transaction(store, [&](Transaction& transaction) { table.put(transaction, record_key(i + 1), noise); });
   }
-  engine.checkpoint();
-  REQUIRE(engine.file_bytes("things") > 8'000'000);
-  in_transaction(engine, [&](Transaction& transaction) {
+  store.engine().checkpoint();
+  REQUIRE(store.engine().file_bytes("things") > 8'000'000);
+  in_transaction(store, [&](Transaction& transaction) {
     for (int i = 0; i < 200; ++i) table.remove(transaction, record_key(i + 1));
   });
-  for (int i = 0; i < 3; ++i) engine.checkpoint();
-  engine.compact("things");
-  CHECK(engine.file_bytes("things") < 1'000'000);
-  Transaction transaction(engine, Transaction::Mode::read);
+  for (int i = 0; i < 3; ++i) store.engine().checkpoint();
+  store.engine().compact("things");
+  CHECK(store.engine().file_bytes("things") < 1'000'000);
+  Transaction transaction(store, Transaction::Mode::read);
   CHECK_FALSE(table.cursor(transaction).next());
 }

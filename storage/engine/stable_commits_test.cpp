@@ -8,7 +8,7 @@
 
 #include "storage/engine/internals.h"
 #include "storage/engine/transaction.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace storage;
 

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "storage/engine/transaction.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace storage;
 

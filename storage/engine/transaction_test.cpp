@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "storage/engine/session.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace storage;
 using Mode = Transaction::Mode;

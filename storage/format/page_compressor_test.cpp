@@ -1,5 +1,7 @@
 // Dictionaries: what is written is read, what is damaged is refused, pages outlive restarts.
 #include "storage/format/page_compressor.h"
+#include "storage/contents/contents.h"
+#include "storage/upkeep/validate.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -10,7 +12,7 @@
 #include "bson/builder.h"
 #include "storage/background/dedup_service.h"
 #include "storage/engine/internals.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "storage/testing/test_support.h"
 
 using namespace storage;
@@ -45,19 +47,19 @@ struct Filled {
   std::vector<Bytes> texts;
   CollectionId id = 0;
 
-  EngineOptions options() const {
-    EngineOptions options = test_options(directory.path());
+  StoreOptions options() const {
+    StoreOptions options = test_options(directory.path());
     return options;
   }
   std::string file() const { return directory.path() + "/pages-" + std::to_string(id) + ".dict"; }
 
   // Enough rows for a dictionary, packed into pages that use it.
   explicit Filled(base::Random& random) : texts(letters(random, 12000)) {
-    Engine engine(options());
-    const auto collection = engine.catalog().create("shop.letters", {});
+    Store store(options());
+    const auto collection = store.catalog().create("shop.letters", {});
     id = collection->id();
     for (size_t begin = 0; begin < texts.size(); begin += 1000) {
-      in_transaction(engine, [&](Transaction& transaction) {
+      in_transaction(store, [&](Transaction& transaction) {
         for (size_t i = begin; i < std::min(begin + 1000, texts.size()); ++i) {
           bson::Builder document;
           document.append("_id", static_cast<int64_t>(i)).append("text", texts[i]);
@@ -65,14 +67,14 @@ struct Filled {
         }
       });
     }
-    engine.dedup().drain(true);
-    REQUIRE(engine.internals().page_compressors.dictionaries(id) == 1);
-    engine.checkpoint();
+    store.dedup().drain(true);
+    REQUIRE(store.contents().page_compressors.dictionaries(id) == 1);
+    store.engine().checkpoint();
   }
 
-  void check(Engine& engine) const {
-    const auto collection = engine.catalog().open("shop.letters");
-    Transaction transaction(engine, Transaction::Mode::read);
+  void check(Store& store) const {
+    const auto collection = store.catalog().open("shop.letters");
+    Transaction transaction(store, Transaction::Mode::read);
     const auto scan = collection->scan(transaction, Direction::forward);
     size_t at = 0;
     for (; scan->next(); ++at) REQUIRE(scan->document()["text"].as_string() == texts.at(at));
@@ -111,11 +113,11 @@ TEST_CASE("Packed pages share a dictionary and are read after a restart") {
   base::Random random(2);
   const Filled filled(random);
   {
-    Engine engine(filled.options());
-    REQUIRE(engine.internals().page_compressors.dictionaries(filled.id) == 1);
-    filled.check(engine);
-    const auto collection = engine.catalog().open("shop.letters");
-    REQUIRE(engine.catalog().validate(collection, true).valid);
+    Store store(filled.options());
+    REQUIRE(store.contents().page_compressors.dictionaries(filled.id) == 1);
+    filled.check(store);
+    const auto collection = store.catalog().open("shop.letters");
+    REQUIRE(validate_collection(store, collection, true).valid);
   }
 }
 
@@ -125,7 +127,7 @@ TEST_CASE("A directory without a collection's dictionaries is refused by the col
   const Bytes whole = read_whole(filled.file());
   const auto refused = [&] {
     try {
-      Engine engine(filled.options());
+      Store store(filled.options());
     } catch (const base::OperationError& error) {
       REQUIRE(error.code() == base::ErrorCode::data_corruption_detected);
       return std::string(error.what()).find("collection " + std::to_string(filled.id)) != std::string::npos;
@@ -137,17 +139,17 @@ TEST_CASE("A directory without a collection's dictionaries is refused by the col
   write_whole(filled.file(), BytesView(whole).substr(0, whole.size() / 2));
   REQUIRE(refused());
   write_whole(filled.file(), whole);
-  Engine engine(filled.options());
-  filled.check(engine);
+  Store store(filled.options());
+  filled.check(store);
 }
 
 TEST_CASE("A dictionary file that was lost while the engine runs is written again") {
   base::Random random(4);
   const Filled filled(random);
-  Engine engine(filled.options());
+  Store store(filled.options());
   const Bytes whole = read_whole(filled.file());
   fs::remove(filled.file());
-  const auto report = engine.catalog().validate(engine.catalog().open("shop.letters"), true);
+  const auto report = validate_collection(store, store.catalog().open("shop.letters"), true);
   REQUIRE(report.valid);
   REQUIRE(!report.warnings.empty());
   REQUIRE(read_whole(filled.file()) == whole);
@@ -157,11 +159,11 @@ TEST_CASE("The dictionaries of a dropped collection go with it") {
   base::Random random(5);
   const Filled filled(random);
   {
-    Engine engine(filled.options());
-    filled.check(engine);
-    engine.catalog().drop("shop.letters");
+    Store store(filled.options());
+    filled.check(store);
+    store.catalog().drop("shop.letters");
   }
-  { Engine engine(filled.options()); }  // what was still in use goes at the next start
+  { Store store(filled.options()); }  // what was still in use goes at the next start
   REQUIRE(!fs::exists(filled.file()));
 }
 
@@ -170,9 +172,9 @@ TEST_CASE("A copy of the open directory opens with the dictionaries that its pag
   const Filled filled(random);
   TemporaryDirectory copy;
   {
-    Engine engine(filled.options());
+    Store store(filled.options());
     filled.directory.copy_to(copy);
   }
-  Engine engine(test_options(copy.path()));
-  filled.check(engine);
+  Store store(test_options(copy.path()));
+  filled.check(store);
 }

@@ -9,7 +9,7 @@
 #include "storage/contents/chain_check.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/engine/engine.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 namespace storage::test {
 

@@ -13,6 +13,7 @@
 #include "storage/engine/engine_files.h"
 #include "storage/testing/test_support.h"
 #include "storage/upkeep/backup.h"
+#include "storage/upkeep/validate.h"
 
 using namespace storage;
 using storage::test::document;
@@ -43,10 +44,10 @@ void copy_into(const Backup& backup, const std::string& target) {
 
 const std::vector<std::string> counted = {"shop.a", "shop.b", "shop.c"};
 
-void set_counters(Engine& engine, int64_t number) {
-  in_transaction(engine, [&](Transaction& transaction) {
+void set_counters(Store& store, int64_t number) {
+  in_transaction(store, [&](Transaction& transaction) {
     for (const std::string& ns : counted) {
-      const auto collection = engine.catalog().open(ns);
+      const auto collection = store.catalog().open(ns);
       std::shared_lock lock(collection->schema_mutex());
       const auto record = collection->find_id(transaction, bson::json("{_id: 0}").find("_id"));
       const bson::Document after = document(0, std::to_string(number));
@@ -59,39 +60,39 @@ void set_counters(Engine& engine, int64_t number) {
   });
 }
 
-int64_t counter(Engine& engine, const std::string& ns) {
-  const auto collection = engine.catalog().open(ns);
+int64_t counter(Store& store, const std::string& ns) {
+  const auto collection = store.catalog().open(ns);
   REQUIRE(collection);
-  Transaction transaction(engine, Transaction::Mode::read);
+  Transaction transaction(store, Transaction::Mode::read);
   const auto record = collection->find_id(transaction, bson::json("{_id: 0}").find("_id"));
   REQUIRE(record);
   return std::stoll(std::string((*collection->find(transaction, *record))["text"].as_string()));
 }
 
-void write_revisions(Engine& engine, const std::string& ns, uint64_t seed, int count, int64_t from) {
+void write_revisions(Store& store, const std::string& ns, uint64_t seed, int count, int64_t from) {
   base::Random random(seed);
   std::string text = words(random, 6000);
-  const auto collection = engine.catalog().open_or_create(ns);
+  const auto collection = store.catalog().open_or_create(ns);
   for (int i = 0; i < count; ++i) {
     text = edited(random, text);
-    in_transaction(engine, [&](Transaction& transaction) { collection->insert(transaction, document(from + i, text)); });
+    in_transaction(store, [&](Transaction& transaction) { collection->insert(transaction, document(from + i, text)); });
   }
 }
 
-int64_t deltas(Engine& engine, Collection& collection) {
-  Transaction transaction(engine, Transaction::Mode::read);
+int64_t deltas(Store& store, Collection& collection) {
+  Transaction transaction(store, Transaction::Mode::read);
   return check_chains(collection.records().state().chains, transaction, false).counts.stubs;
 }
 
-void validate_all(Engine& engine) {
-  for (const std::string& db : engine.catalog().databases()) {
-    for (const auto& collection : engine.catalog().collections(db)) {
+void validate_all(Store& store) {
+  for (const std::string& db : store.catalog().databases()) {
+    for (const auto& collection : store.catalog().collections(db)) {
       INFO(collection->ns());
-      const ValidateReport report = engine.catalog().validate(collection, false);
+      const ValidateReport report = validate_collection(store, collection, false);
       for (const std::string& error : report.errors) FAIL_CHECK(error);
       for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
-      CHECK(engine.catalog().validate(collection, true).valid);
-      require_clean(engine, *collection);
+      CHECK(validate_collection(store, collection, true).valid);
+      require_clean(store, *collection);
     }
   }
 }
@@ -102,40 +103,40 @@ TEST_CASE("a copy taken while everything changes is of one moment, sound, and go
   TemporaryDirectory source, target;
   int64_t before = 0, after = 0;
   {
-    Engine engine(test_options(source.path()));
-    for (const std::string& ns : counted) engine.catalog().create(ns, {});
-    set_counters(engine, 0);
-    write_revisions(engine, "shop.revisions", 1, 150, 0);
-    engine.dedup().drain();
+    Store store(test_options(source.path()));
+    for (const std::string& ns : counted) store.catalog().create(ns, {});
+    set_counters(store, 0);
+    write_revisions(store, "shop.revisions", 1, 150, 0);
+    store.dedup().drain();
     std::atomic<int64_t> number = 0;
     std::atomic<bool> stop = false;
     std::thread counting([&] {
-      while (!stop) set_counters(engine, ++number);
+      while (!stop) set_counters(store, ++number);
     });
     std::thread inserting([&] {
       for (int round = 1; !stop; ++round) {
-        write_revisions(engine, "shop.revisions", static_cast<uint64_t>(round), 10, round * 1000);
+        write_revisions(store, "shop.revisions", static_cast<uint64_t>(round), 10, round * 1000);
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
     });
     std::thread coming_and_going([&] {
       for (int round = 0; !stop; ++round) {
         const std::string ns = "shop.gone" + std::to_string(round % 3);
-        engine.catalog().open_or_create(ns);
-        write_revisions(engine, ns, 7, 5, round * 10);
-        engine.catalog().drop(ns);
+        store.catalog().open_or_create(ns);
+        write_revisions(store, ns, 7, 5, round * 10);
+        store.catalog().drop(ns);
       }
     });
     std::thread checkpointing([&] {
       while (!stop) {
-        engine.checkpoint();
-        engine.compact("records-" + std::to_string(engine.catalog().open("shop.revisions")->id()));
+        store.engine().checkpoint();
+        store.engine().compact("records-" + std::to_string(store.catalog().open("shop.revisions")->id()));
       }
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     {
       before = number;
-      const Backup backup(engine);
+      const Backup backup(store);
       after = number + 1;
       std::this_thread::sleep_for(std::chrono::milliseconds(300));
       copy_into(backup, target.path());
@@ -147,10 +148,10 @@ TEST_CASE("a copy taken while everything changes is of one moment, sound, and go
     coming_and_going.join();
     checkpointing.join();
     CHECK(number > after + 1);
-    validate_all(engine);
+    validate_all(store);
   }
   {
-    Engine copy(test_options(target.path()));
+    Store copy(test_options(target.path()));
     const int64_t told = counter(copy, counted[0]);
     CHECK(told >= before);
     CHECK(told <= after);
@@ -163,17 +164,17 @@ TEST_CASE("a copy taken while everything changes is of one moment, sound, and go
     require_clean(copy, *collection);
     CHECK(deltas(copy, *collection) > deltas_before + 80);
   }
-  Engine again(test_options(target.path()));
+  Store again(test_options(target.path()));
   validate_all(again);
 }
 
 TEST_CASE("one backup at a time; the next can begin when it is gone") {
   TemporaryDirectory directory;
-  Engine engine(test_options(directory.path()));
+  Store store(test_options(directory.path()));
   {
-    const Backup first(engine);
+    const Backup first(store);
     try {
-      const Backup second(engine);
+      const Backup second(store);
       FAIL("a second backup was opened");
     } catch (const base::OperationError& error) {
       CHECK(static_cast<int32_t>(error.code()) == Backup::already_open);
@@ -186,20 +187,20 @@ TEST_CASE("one backup at a time; the next can begin when it is gone") {
     CHECK_THROWS_AS(first.read("mongod.lock", 0, 1), base::OperationError);
     CHECK_THROWS_AS(first.read("../x.wt", 0, 1), base::OperationError);
   }
-  const Backup next(engine);
+  const Backup next(store);
   CHECK(!next.files().empty());
 }
 
 TEST_CASE("a copy of a set's member has what the set agreed on, and all of its own log") {
   TemporaryDirectory source, target;
-  EngineOptions options = test_options(source.path());
+  StoreOptions options = test_options(source.path());
   options.replicated = true;
   Stamp agreed = 0;
   {
-    Engine engine(options);
-    const Table data = engine.open_table("data"), log = engine.open_table("log", {.always_journaled = true});
+    Store store(options);
+    const Table data = store.engine().open_table("data"), log = store.engine().open_table("log", {.always_journaled = true});
     const auto put = [&](const Table& table, const std::string& key, bool stamped) {
-      return in_transaction(engine, [&](Transaction& transaction) {
+      return in_transaction(store, [&](Transaction& transaction) {
         table.put(transaction, key, "value");
         return stamped ? transaction.next_stamp() : Stamp{0};
       });
@@ -207,18 +208,18 @@ TEST_CASE("a copy of a set's member has what the set agreed on, and all of its o
     for (int i = 0; i < 10; ++i) {
       put(log, "entry" + std::to_string(i), false);
       const Stamp stamp = put(data, "entry" + std::to_string(i), true);
-      if (i == 5) engine.set_agreed(agreed = stamp);
+      if (i == 5) store.engine().set_agreed(agreed = stamp);
     }
-    const Backup backup(engine);
+    const Backup backup(store);
     CHECK(backup.checkpointed_stamp() == agreed);
     put(log, "later", false);
-    engine.set_agreed(put(data, "later", true));
-    engine.checkpoint();
+    store.engine().set_agreed(put(data, "later", true));
+    store.engine().checkpoint();
     copy_into(backup, target.path());
   }
   options.path = target.path();
-  Engine copy(options);
-  CHECK(copy.recovered_stamp() == agreed);
+  Store copy(options);
+  CHECK(copy.engine().recovered_stamp() == agreed);
   const auto rows = [&](const Table& table) {
     Transaction transaction(copy, Transaction::Mode::read);
     std::string keys;
@@ -226,19 +227,19 @@ TEST_CASE("a copy of a set's member has what the set agreed on, and all of its o
     while (cursor.next()) keys.push_back(cursor.key().back());
     return keys;
   };
-  CHECK(rows(copy.open_table("data")) == "012345");
-  CHECK(rows(copy.open_table("log", {.always_journaled = true})) == "0123456789");
+  CHECK(rows(copy.engine().open_table("data")) == "012345");
+  CHECK(rows(copy.engine().open_table("log", {.always_journaled = true})) == "0123456789");
 }
 
 TEST_CASE("a process lost while a backup is open goes on from its newest checkpoint") {
   TemporaryDirectory directory;
   const pid_t child = ::fork();
   if (child == 0) {
-    Engine engine(test_options(directory.path()));
-    engine.catalog().create("shop.a", {});
-    const Backup backup(engine);
-    write_revisions(engine, "shop.a", 3, 20, 0);
-    engine.checkpoint();
+    Store store(test_options(directory.path()));
+    store.catalog().create("shop.a", {});
+    const Backup backup(store);
+    write_revisions(store, "shop.a", 3, 20, 0);
+    store.engine().checkpoint();
     // Without the journal: what the checkpoint has must be enough.
     for (const auto& file : fs::directory_iterator(directory.path() + "/journal")) fs::remove(file.path());
     std::_Exit(0);
@@ -247,8 +248,8 @@ TEST_CASE("a process lost while a backup is open goes on from its newest checkpo
   ::waitpid(child, &status, 0);
   REQUIRE(status == 0);
   CHECK_FALSE(fs::exists(directory.path() + "/WiredTiger.backup"));
-  Engine engine(test_options(directory.path()));
-  CHECK(engine.catalog().open("shop.a")->record_count() == 20);
+  Store store(test_options(directory.path()));
+  CHECK(store.catalog().open("shop.a")->record_count() == 20);
 }
 
 TEST_CASE("only the engine's own files are copied, and no name leads out of the directory") {

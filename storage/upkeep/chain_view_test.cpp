@@ -8,7 +8,7 @@
 #include "storage/background/dedup_service.h"
 #include "storage/contents/chain_check.h"
 #include "storage/contents/record_store_state.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "storage/testing/test_support.h"
 
 using namespace storage;
@@ -18,8 +18,8 @@ namespace {
 
 // Revisions of a few texts, some of them updated and deleted later.
 struct Wiki {
-  explicit Wiki(uint64_t seed) : random(seed), engine(test_options(directory.path())) {
-    collection = engine.catalog().open_or_create("wiki.pages");
+  explicit Wiki(uint64_t seed) : random(seed), store(test_options(directory.path())) {
+    collection = store.catalog().open_or_create("wiki.pages");
   }
 
   void revise(int count, size_t pages) {
@@ -33,23 +33,23 @@ struct Wiki {
     }
   }
   void write(int64_t id, const std::string& text) {
-    last = in_transaction(engine, [&](Transaction& t) { return collection->insert(t, document(id, text)).id; });
+    last = in_transaction(store, [&](Transaction& t) { return collection->insert(t, document(id, text)).id; });
   }
   void remove(RecordId id) {
-    in_transaction(engine, [&](Transaction& t) { collection->remove(t, id, documents[id]); });
+    in_transaction(store, [&](Transaction& t) { collection->remove(t, id, documents[id]); });
     documents.erase(id);
   }
   void update(RecordId id) {
     const std::string text = words(random, 300);
     const auto after = document(documents[id]["_id"].to_int64(), text);
-    in_transaction(engine, [&](Transaction& t) { collection->update(t, id, documents[id], after); });
+    in_transaction(store, [&](Transaction& t) { collection->update(t, id, documents[id], after); });
     documents[id] = after;
   }
-  const ChainStore& store() const { return collection->records().state().chains; }
+  const ChainStore& record_store() const { return collection->records().state().chains; }
 
   TemporaryDirectory directory;
   base::Random random;
-  Engine engine;
+  Store store;
   std::shared_ptr<Collection> collection;
   std::vector<std::string> texts;
   std::map<RecordId, bson::Document> documents;
@@ -59,8 +59,8 @@ struct Wiki {
 
 // Every view agrees with what reads count, and the chains together with what a check of everything counts.
 void check_views(Wiki& wiki) {
-  Transaction transaction(wiki.engine, Transaction::Mode::read);
-  const StoreCounts counts = check_chains(wiki.store(), transaction, true).counts;
+  Transaction transaction(wiki.store, Transaction::Mode::read);
+  const StoreCounts counts = check_chains(wiki.record_store(), transaction, true).counts;
   std::map<RecordId, ChainView> chains;
   for (const auto& [record, document] : wiki.documents) {
     const auto view = view_chain(*wiki.collection, transaction, record);
@@ -103,7 +103,7 @@ TEST_CASE("a chain is shown as reads and checks find it") {
   for (const uint64_t seed : {1, 2, 3}) {
     Wiki wiki(seed);
     wiki.revise(150, 4);
-    wiki.engine.dedup().drain();
+    wiki.store.dedup().drain();
     check_views(wiki);
     for (int i = 0; i < 20; ++i) {
       auto at = wiki.documents.lower_bound(static_cast<RecordId>(1 + wiki.random.below(140)));
@@ -114,7 +114,7 @@ TEST_CASE("a chain is shown as reads and checks find it") {
         wiki.update(at->first);
       }
     }
-    wiki.engine.dedup().drain();
+    wiki.store.dedup().drain();
     check_views(wiki);
   }
 }
@@ -122,8 +122,8 @@ TEST_CASE("a chain is shown as reads and checks find it") {
 TEST_CASE("a long chain has one head, hop bases, and few hops") {
   Wiki wiki(5);
   wiki.revise(200, 1);
-  wiki.engine.dedup().drain();
-  Transaction transaction(wiki.engine, Transaction::Mode::read);
+  wiki.store.dedup().drain();
+  Transaction transaction(wiki.store, Transaction::Mode::read);
   const auto view = view_chain(*wiki.collection, transaction, wiki.documents.begin()->first);
   REQUIRE(view);
   CHECK(view->nodes.size() > 150);
@@ -139,8 +139,8 @@ TEST_CASE("a long chain has one head, hop bases, and few hops") {
 TEST_CASE("a document like no other is a chain of one, and what isn't there has none") {
   Wiki wiki(6);
   wiki.revise(1, 1);
-  wiki.engine.dedup().drain();
-  Transaction transaction(wiki.engine, Transaction::Mode::read);
+  wiki.store.dedup().drain();
+  Transaction transaction(wiki.store, Transaction::Mode::read);
   const auto view = view_chain(*wiki.collection, transaction, wiki.last);
   REQUIRE(view);
   CHECK(view->nodes.size() == 1);
@@ -152,8 +152,8 @@ TEST_CASE("a document like no other is a chain of one, and what isn't there has 
 TEST_CASE("who looks at a chain can be interrupted") {
   Wiki wiki(7);
   wiki.revise(600, 1);
-  wiki.engine.dedup().drain();
-  Transaction transaction(wiki.engine, Transaction::Mode::read);
+  wiki.store.dedup().drain();
+  Transaction transaction(wiki.store, Transaction::Mode::read);
   const auto stop = [] { throw base::OperationError(base::ErrorCode::interrupted, "stop"); };
   CHECK_THROWS_AS(view_chain(*wiki.collection, transaction, wiki.last, stop), base::OperationError);
 }

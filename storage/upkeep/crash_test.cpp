@@ -7,7 +7,8 @@
 #include "base/random.h"
 #include "bson/builder.h"
 #include "bson/json.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
+#include "storage/upkeep/validate.h"
 
 using namespace storage;
 
@@ -15,18 +16,18 @@ namespace {
 
 // Inserts and tells of each commit through the pipe, until it is killed.
 [[noreturn]] void write_until_killed(const std::string& path, int64_t from, int pipe) {
-  EngineOptions options = test_options(path);
+  StoreOptions options = test_options(path);
   options.checkpoint_seconds = 1;
-  Engine engine(options);
-  const auto collection = engine.catalog().open_or_create("shop.orders");
+  Store store(options);
+  const auto collection = store.catalog().open_or_create("shop.orders");
   if (!collection->index("n")) {
-    engine.catalog().create_indexes(collection, {parse_index_spec(bson::json("{key: {n: 1}, name: 'n'}"))});
+    store.catalog().create_indexes(collection, {parse_index_spec(bson::json("{key: {n: 1}, name: 'n'}"))});
   }
   for (int64_t id = from;; ++id) {
     bson::Builder document;
     document.append("_id", id).append("n", id % 7).append("pad", std::string(500, static_cast<char>('a' + id % 26)));
     const bson::Document built = document.done();
-    in_transaction(engine, [&](Transaction& transaction) { collection->insert(transaction, built); });
+    in_transaction(store, [&](Transaction& transaction) { collection->insert(transaction, built); });
     if (::write(pipe, &id, sizeof id) != sizeof id) std::_Exit(1);
   }
 }
@@ -53,18 +54,18 @@ TEST_CASE("what was acknowledged before kill -9 is there afterwards, whole and c
     ::waitpid(child, nullptr, 0);
     REQUIRE(acknowledged >= stop);
 
-    Engine engine(test_options(directory.path()));
-    const auto collection = engine.catalog().open("shop.orders");
+    Store store(test_options(directory.path()));
+    const auto collection = store.catalog().open("shop.orders");
     REQUIRE(collection);
     CHECK(collection->index("n")->ready());
     // One more may have been committed and not told of.
     const int64_t found = collection->record_count();
     CHECK((found == acknowledged + 1 || found == acknowledged + 2));
-    const ValidateReport report = engine.catalog().validate(collection, false);
+    const ValidateReport report = validate_collection(store, collection, false);
     CHECK(report.valid);
     CHECK(report.records == found);
     for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
-    CHECK(engine.catalog().validate(collection, true).valid);
+    CHECK(validate_collection(store, collection, true).valid);
     next = found;
   }
 }

@@ -13,6 +13,8 @@
 #include "storage/contents/chain_check.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/engine/internals.h"
+#include "storage/store.h"
+#include "storage/upkeep/validate.h"
 
 namespace storage {
 namespace {
@@ -37,9 +39,10 @@ std::string lost_and_found(const Collection& collection) {
 
 class Repair {
  public:
-  Repair(Engine& engine, StoredCollection& collection, const ContentCopies& copies, VersionEntries* versions,
+  Repair(Store& store, StoredCollection& collection, const ContentCopies& copies, VersionEntries* versions,
          const std::function<void()>& interrupted)
-      : engine_(engine),
+      : store_(store),
+        engine_(store.engine()),
         collection_(collection),
         chains_(collection.records().state().chains),
         tables_(chains_.tables()),
@@ -274,7 +277,7 @@ class Repair {
   // --- records that can't be helped
 
   void make_lost_and_found() {
-    if (!lost_) lost_ = engine_.catalog().open_or_create(lost_and_found(collection_));
+    if (!lost_) lost_ = store_.catalog().open_or_create(lost_and_found(collection_));
   }
 
   void keep(Transaction& transaction, RecordId record, const char* why, const std::vector<std::pair<std::string, Bytes>>& parts) {
@@ -647,6 +650,7 @@ class Repair {
     collection_.correct_counts(there.records, there.logical_bytes);
   }
 
+  Store& store_;
   Engine& engine_;
   StoredCollection& collection_;
   ChainStore& chains_;
@@ -660,7 +664,7 @@ class Repair {
 
 }  // namespace
 
-RepairReport repair_collection(Engine& engine, const std::shared_ptr<Collection>& collection, bool full,
+RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
                                const ContentCopies& copies, VersionEntries* versions, const std::function<void()>& interrupted) {
   const std::shared_ptr<Collection> home = collection->home();
   const auto stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection);
@@ -672,12 +676,12 @@ RepairReport repair_collection(Engine& engine, const std::shared_ptr<Collection>
     std::unique_lock schema(stored->schema_mutex());
     if (stored->dropped())
       throw base::OperationError(ErrorCode::namespace_not_found, "Collection '" + stored->ns() + "' does not exist to validate.");
-    const auto still = engine.dedup().hold();
-    Repair repair(engine, *stored, copies, versions, interrupted);
+    const auto still = store.dedup().hold();
+    Repair repair(store, *stored, copies, versions, interrupted);
     repair.run();
     report = std::move(repair.report);
   }
-  report.after = engine.catalog().validate(collection, full, interrupted);
+  report.after = validate_collection(store, collection, full, interrupted);
   return report;
 }
 

@@ -20,6 +20,7 @@
 namespace storage {
 
 class Engine;
+class Store;
 
 // Plug: where else a content may be found whole, by name. What it gives is believed only
 // where the checksum holds.
@@ -56,7 +57,7 @@ struct RepairReport {
 
 // Throws NamespaceNotFound where it was dropped, CommandNotSupported for a collection that is kept elsewhere (the log).
 // `versions`: nullptr where the database has no branches.
-RepairReport repair_collection(Engine& engine, const std::shared_ptr<Collection>& collection, bool full,
+RepairReport repair_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
                                const ContentCopies& copies, VersionEntries* versions,
                                const std::function<void()>& interrupted = nullptr);
 

@@ -1,5 +1,6 @@
 // Damage done on purpose, through the tables, and what a repair makes of it.
 #include "storage/upkeep/repair.h"
+#include "storage/upkeep/validate.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -11,7 +12,7 @@
 #include "storage/background/dedup_service.h"
 #include "storage/contents/chain_check.h"
 #include "storage/contents/record_store_state.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "storage/testing/test_support.h"
 
 using namespace storage;
@@ -23,14 +24,14 @@ namespace {
 // Versions of a few documents, kept as deltas, with an index over a number.
 struct Fixture {
   TemporaryDirectory directory;
-  Engine engine{test_options(directory.path())};
-  std::shared_ptr<Collection> collection = engine.catalog().create("wiki.pages", {});
+  Store store{test_options(directory.path())};
+  std::shared_ptr<Collection> collection = store.catalog().create("wiki.pages", {});
   base::Random random{7};
   std::map<RecordId, bson::Document> model;
   std::map<RecordId, Stamp> generations;
 
   explicit Fixture(int count = 60) {
-    engine.catalog().create_indexes(collection, {parse_index_spec(json("{key: {n: 1}, name: 'n'}"))});
+    store.catalog().create_indexes(collection, {parse_index_spec(json("{key: {n: 1}, name: 'n'}"))});
     std::string texts[4];
     for (auto& text : texts) text = words(random, 2000);
     for (int i = 0; i < count; ++i) {
@@ -39,20 +40,20 @@ struct Fixture {
       bson::Builder made;
       made.append("_id", i).append("n", i % 7).append("text", text);
       const auto document = made.done();
-      const Stored stored = in_transaction(engine, [&](Transaction& t) { return collection->insert(t, document); });
+      const Stored stored = in_transaction(store, [&](Transaction& t) { return collection->insert(t, document); });
       model[stored.id] = document;
       generations[stored.id] = stored.generation;
     }
-    engine.dedup().drain(true);
+    store.dedup().drain(true);
   }
   const StoreTables& tables() { return collection->records().state().chains.tables(); }
-  ValidateReport validate() { return engine.catalog().validate(collection, false); }
+  ValidateReport validate() { return validate_collection(store, collection, false); }
   RepairReport repair(const ContentCopies& copies = {}, const std::function<void()>& interrupted = nullptr) {
-    return repair_collection(engine, collection, false, copies, nullptr, interrupted);
+    return repair_collection(store, collection, false, copies, nullptr, interrupted);
   }
 
   bool reads(RecordId record) {
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     try {
       const auto found = collection->find(transaction, record, nullptr);
       return found && found->bytes() == model.at(record).bytes();
@@ -70,10 +71,10 @@ struct Fixture {
     for (const auto& error : report.after.errors) UNSCOPED_INFO(error);
     CHECK(report.after.valid);
     CHECK(report.after.warnings.empty());
-    const ValidateReport again = engine.catalog().validate(collection, true);
+    const ValidateReport again = validate_collection(store, collection, true);
     CHECK(again.valid);
     CHECK(again.records == collection->record_count());
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     const auto scan = collection->scan(transaction, Direction::forward);
     int64_t seen = 0;
     while (scan->next()) {
@@ -84,7 +85,7 @@ struct Fixture {
   }
   // Flips a bit in the value of one row.
   void damage(const Table& table, BytesView key) {
-    in_transaction(engine, [&](Transaction& t) {
+    in_transaction(store, [&](Transaction& t) {
       Bytes row(*table.get(t, key));
       row[row.size() - 1 - row.size() / 3] ^= 0x10;
       table.put(t, key, row);
@@ -92,14 +93,14 @@ struct Fixture {
   }
   std::vector<Bytes> keys(const Table& table) {
     std::vector<Bytes> all;
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     TableCursor cursor = table.cursor(transaction);
     while (cursor.next()) all.emplace_back(cursor.key());
     return all;
   }
   int64_t lost() {
     int64_t count = 0;
-    for (const auto& found : engine.catalog().collections("local")) {
+    for (const auto& found : store.catalog().collections("local")) {
       if (found->ns().starts_with("local.lost_and_found.")) count += found->record_count();
     }
     return count;
@@ -125,14 +126,14 @@ TEST_CASE("a flipped bit in a chain costs what stands on it, and no more, where 
     const auto damaged = static_cast<int64_t>(f.unreadable());
     REQUIRE(damaged > 0);
     CHECK_FALSE(f.validate().valid);
-    CHECK(corrupt_records(f.engine, *f.collection, 1000).size() == static_cast<size_t>(damaged));
+    CHECK(corrupt_records(f.store, *f.collection, 1000).size() == static_cast<size_t>(damaged));
     const RepairReport report = f.repair();
     CHECK(report.removed_records == damaged);
     CHECK(f.lost() == damaged);
     CHECK(f.collection->record_count() == 60 - damaged);
     f.require_sound(report);
     CHECK_FALSE(f.repair().repaired());
-    f.engine.dedup().drain(true);
+    f.store.dedup().drain(true);
     CHECK(f.validate().valid);
   }
 }
@@ -174,7 +175,7 @@ TEST_CASE("a copy that is not what was there is not believed") {
 
 TEST_CASE("counts of references, rows nothing leads to and wrong counts are put right") {
   Fixture f;
-  in_transaction(f.engine, [&](Transaction& t) {
+  in_transaction(f.store, [&](Transaction& t) {
     int changed = 0;
     TableCursor cursor = f.tables().chains.cursor(t);
     std::vector<std::pair<ChainKey, Bytes>> rows;
@@ -214,7 +215,7 @@ TEST_CASE("wrong counts of what is stored are told of by a full validate, and ar
   f.collection->records().state().chains.counters().add({.heads = 2, .dead = -1, .dead_bytes = 77});
   CHECK(f.validate().warnings.empty());  // only a full one looks
   const auto told = [&] {
-    const ValidateReport report = f.engine.catalog().validate(f.collection, true);
+    const ValidateReport report = validate_collection(f.store, f.collection, true);
     CHECK(report.valid);
     return std::count(report.warnings.begin(), report.warnings.end(), "the counts of deltas and heads are not what there is");
   };
@@ -234,7 +235,7 @@ TEST_CASE("index entries that are missing are made, those that lead nowhere go")
     return bytes;
   };
   const RecordId first = f.model.begin()->first;
-  in_transaction(f.engine, [&](Transaction& t) {
+  in_transaction(f.store, [&](Transaction& t) {
     index.remove(t, entry(0, first));
     index.put(t, entry(3, 999), "");
     index.put(t, entry(99, first), "");
@@ -250,7 +251,7 @@ TEST_CASE("index entries that tell other types than their documents have are put
   Fixture f;
   const Table index = f.collection->index("n")->table();
   const Bytes entry = f.keys(index).front();
-  in_transaction(f.engine, [&](Transaction& t) { index.put(t, entry, "\x02"); });  // a double
+  in_transaction(f.store, [&](Transaction& t) { index.put(t, entry, "\x02"); });  // a double
   const ValidateReport damaged = f.validate();
   CHECK_FALSE(damaged.valid);
   REQUIRE(damaged.errors.size() == 1);
@@ -267,7 +268,7 @@ TEST_CASE("a repair stops where it is told to, wherever that is, and the next on
   const auto chains = f.keys(f.tables().chains);
   for (size_t i = 0; i < chains.size(); i += 16) f.damage(f.tables().chains, chains[i]);
   const auto entries = f.keys(f.collection->index("n")->table());
-  in_transaction(f.engine, [&](Transaction& t) {
+  in_transaction(f.store, [&](Transaction& t) {
     for (size_t i = 0; i < entries.size(); i += 2) f.collection->index("n")->table().remove(t, entries[i]);
   });
   struct Told {};
@@ -290,26 +291,26 @@ TEST_CASE("a repair stops where it is told to, wherever that is, and the next on
 
 TEST_CASE("damage to what the past keeps in a row is told, and a repair takes it out") {
   Fixture f(8);
-  RecordStore& store = f.collection->records();
+  RecordStore& record_store = f.collection->records();
   const auto [record, before] = *f.model.begin();
   const Bytes now(before.bytes());
   Stamp snapshot = 0;
   for (int times = 0; times < 2; ++times) {
-    in_transaction(f.engine, [&](Transaction& transaction) {
+    in_transaction(f.store, [&](Transaction& transaction) {
       transaction.expect_stamps(2);
       const Stamp declared = transaction.next_stamp();
       if (times == 0) snapshot = declared;
-      store.update(transaction, record, now, transaction.next_stamp(), declared);
+      record_store.update(transaction, record, now, transaction.next_stamp(), declared);
     });
   }
   const auto then = [&] {
-    Transaction transaction(f.engine, Transaction::Mode::read);
+    Transaction transaction(f.store, Transaction::Mode::read);
     Bytes content;
-    return store.find_not_after(transaction, record, snapshot, content);
+    return record_store.find_not_after(transaction, record, snapshot, content);
   };
   CHECK(then());
   CHECK(f.validate().valid);
-  in_transaction(f.engine, [&](Transaction& transaction) {
+  in_transaction(f.store, [&](Transaction& transaction) {
     const Bytes row(*f.tables().records.get(transaction, record_key(record)));
     const RecordRow parsed = parse_record_row(row, record).or_throw();
     REQUIRE_FALSE(parsed.past.pre_states.empty());

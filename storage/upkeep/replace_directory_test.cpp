@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "storage/testing/test_support.h"
 #include "storage/upkeep/replace_directory.h"
+#include "storage/upkeep/validate.h"
 
 using namespace storage;
 using storage::test::document;
@@ -181,14 +182,14 @@ TEST_CASE("a marker is refused where files are missing or have names of others")
 TEST_CASE("a copy opens whatever moment of its first start the process is lost at") {
   TemporaryDirectory source, member;
   {
-    Engine engine(test_options(source.path()));
-    const auto collection = engine.catalog().create("shop.a", {});
+    Store store(test_options(source.path()));
+    const auto collection = store.catalog().create("shop.a", {});
     for (int64_t id = 0; id < 200; ++id) {
-      in_transaction(engine,
+      in_transaction(store,
                      [&](Transaction& transaction) { collection->insert(transaction, document(id, std::string(500, 'x'))); });
-      if (id == 100) engine.checkpoint();
+      if (id == 100) store.engine().checkpoint();
     }
-    const Backup backup(engine);
+    const Backup backup(store);
     begin_copy(member.path());
     CopyMarker marker;
     for (const BackupFile& file : backup.files()) {
@@ -202,16 +203,16 @@ TEST_CASE("a copy opens whatever moment of its first start the process is lost a
   for (int round = 0; round < 15; ++round) {
     const pid_t child = ::fork();
     if (child == 0) {
-      Engine engine(test_options(member.path()));
+      Store store(test_options(member.path()));
       ::pause();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(random.below(60)));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
   }
-  Engine engine(test_options(member.path()));
-  const auto collection = engine.catalog().open("shop.a");
+  Store store(test_options(member.path()));
+  const auto collection = store.catalog().open("shop.a");
   REQUIRE(collection);
   CHECK(collection->record_count() == 200);
-  CHECK(engine.catalog().validate(collection, false).valid);
+  CHECK(validate_collection(store, collection, false).valid);
 }

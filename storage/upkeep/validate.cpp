@@ -1,3 +1,5 @@
+#include "storage/upkeep/validate.h"
+
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -7,10 +9,13 @@
 #include "storage/background/dedup_service.h"
 #include "storage/collections/stored_catalog.h"
 #include "storage/contents/chain_check.h"
+#include "storage/contents/contents.h"
 #include "storage/contents/record_store_state.h"
 #include "storage/contents/store_tables.h"
 #include "storage/engine/internals.h"
+#include "storage/format/page_compressor.h"
 #include "storage/indexes/index_keys.h"
+#include "storage/store.h"
 
 namespace storage {
 namespace {
@@ -21,8 +26,12 @@ constexpr int64_t check_every = 1000;
 // Records against indexes and back, in one snapshot.
 class Validation {
  public:
-  Validation(Engine& engine, StoredCollection& collection, const std::function<void()>& interrupted)
-      : engine_(engine), collection_(collection), indexes_(*collection.stored_indexes()), interrupted_(interrupted) {
+  Validation(Store& store, StoredCollection& collection, const std::function<void()>& interrupted)
+      : store_(store),
+        engine_(store.engine()),
+        collection_(collection),
+        indexes_(*collection.stored_indexes()),
+        interrupted_(interrupted) {
     for (const auto& index : indexes_) report.indexes.push_back({index->spec().name, 0, true});
     expected_.resize(indexes_.size());
   }
@@ -33,11 +42,11 @@ class Validation {
     {
       // With clients and dedup's background standing still the counts in memory are those of the snapshot.
       std::unique_lock<std::mutex> still;
-      if (full) still = engine_.dedup().hold();
+      if (full) still = store_.dedup().hold();
       begun.emplace(engine_, Transaction::Mode::read);
       const ChainStore& chains = collection_.records().state().chains;
       chains.tables().heads.get(*begun, record_key(0));  // the snapshot begins with the first read
-      if (full && engine_.dedup().counted(collection_)) said = chains.counters().get();
+      if (full && store_.dedup().counted(collection_)) said = chains.counters().get();
     }
     Transaction& transaction = *begun;
     walk_records(transaction);
@@ -52,7 +61,7 @@ class Validation {
   }
 
   void verify_files() {
-    if (const std::string again = engine_.internals().page_compressors.check_file(collection_.id()); !again.empty()) {
+    if (const std::string again = store_.contents().page_compressors.check_file(collection_.id()); !again.empty()) {
       report.warnings.push_back(again);
     }
     Tables& tables = engine_.internals().tables;
@@ -217,6 +226,7 @@ class Validation {
     return std::find(keys_.keys.begin(), keys_.keys.end(), key) != keys_.keys.end();
   }
 
+  Store& store_;
   Engine& engine_;
   StoredCollection& collection_;
   const StoredIndexes indexes_;
@@ -225,15 +235,12 @@ class Validation {
   IndexKeys keys_;
 };
 
-}  // namespace
-
-ValidateReport validate_collection(Engine& engine, StoredCollection& collection, bool full,
-                                   const std::function<void()>& interrupted) {
+ValidateReport validate_stored(Store& store, StoredCollection& collection, bool full, const std::function<void()>& interrupted) {
   std::unique_lock schema(collection.schema_mutex());
   if (collection.dropped())
     throw base::OperationError(base::ErrorCode::namespace_not_found,
                                "Collection '" + collection.ns() + "' does not exist to validate.");
-  Validation validation(engine, collection, interrupted);
+  Validation validation(store, collection, interrupted);
   // Files first: reading on through a damaged block would stop the process.
   if (full) validation.verify_files();
   if (!validation.damaged_files) validation.run(full);
@@ -259,6 +266,16 @@ ValidateReport validate_by_scan(Engine& engine, Collection& collection, const st
   }
   report.records_said = collection.record_count();
   return report;
+}
+
+}  // namespace
+
+ValidateReport validate_collection(Store& store, const std::shared_ptr<Collection>& collection, bool full,
+                                   const std::function<void()>& interrupted) {
+  const std::shared_ptr<Collection> home = collection->home();
+  if (auto stored = std::dynamic_pointer_cast<StoredCollection>(home ? home : collection))
+    return validate_stored(store, *stored, full, interrupted);
+  return validate_by_scan(store.engine(), *collection, interrupted);
 }
 
 }  // namespace storage

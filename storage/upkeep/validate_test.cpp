@@ -2,7 +2,8 @@
 
 #include "bson/json.h"
 #include "bson/keystring.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
+#include "storage/upkeep/validate.h"
 
 using namespace storage;
 using bson::json;
@@ -11,17 +12,17 @@ namespace {
 
 struct Fixture {
   TemporaryDirectory directory;
-  Engine engine{options(directory.path())};
-  std::shared_ptr<Collection> collection = engine.catalog().create("shop.orders", {});
+  Store store{options(directory.path())};
+  std::shared_ptr<Collection> collection = store.catalog().create("shop.orders", {});
 
-  static EngineOptions options(const std::string& path) {
-    EngineOptions options = test_options(path);
+  static StoreOptions options(const std::string& path) {
+    StoreOptions options = test_options(path);
     options.dedup.enabled = false;
     return options;
   }
   Fixture() {
-    engine.catalog().create_indexes(collection, {parse_index_spec(json("{key: {n: 1}, name: 'n'}"))});
-    in_transaction(engine, [&](Transaction& t) {
+    store.catalog().create_indexes(collection, {parse_index_spec(json("{key: {n: 1}, name: 'n'}"))});
+    in_transaction(store, [&](Transaction& t) {
       for (int i = 0; i < 20; ++i)
         collection->insert(t, json("{_id: " + std::to_string(i) + ", n: " + std::to_string(i % 5) + "}"));
     });
@@ -48,13 +49,13 @@ bool told(const ValidateReport& report, const std::string& text) {
 
 TEST_CASE("validate names an index entry that is missing and one that leads nowhere") {
   Fixture f;
-  CHECK(f.engine.catalog().validate(f.collection, true).valid);
-  in_transaction(f.engine, [&](Transaction& t) {
+  CHECK(validate_collection(f.store, f.collection, true).valid);
+  in_transaction(f.store, [&](Transaction& t) {
     f.index().remove(t, f.key(3, 4));
     f.index().put(t, f.key(3, 999), "");
     f.index().put(t, f.key(9, 5), "");
   });
-  const ValidateReport report = f.engine.catalog().validate(f.collection, false);
+  const ValidateReport report = validate_collection(f.store, f.collection, false);
   CHECK_FALSE(report.valid);
   CHECK(told(report, "missing entry for record 4 in index n"));
   CHECK(told(report, "dangling entry in index n for record 999"));
@@ -75,27 +76,27 @@ TEST_CASE("validate names an index entry that is missing and one that leads nowh
 
 TEST_CASE("validate names an index entry that is too short to name a record") {
   Fixture f;
-  in_transaction(f.engine, [&](Transaction& t) { f.index().put(t, "x", ""); });
-  const ValidateReport report = f.engine.catalog().validate(f.collection, false);
+  in_transaction(f.store, [&](Transaction& t) { f.index().put(t, "x", ""); });
+  const ValidateReport report = validate_collection(f.store, f.collection, false);
   CHECK_FALSE(report.valid);
   CHECK(told(report, "dangling entry in index n for record 0"));
 }
 
 TEST_CASE("validate names a damaged record and goes on; a read of it is refused, no other") {
   Fixture f;
-  in_transaction(f.engine, [&](Transaction& t) {
+  in_transaction(f.store, [&](Transaction& t) {
     Bytes row(*f.records().get(t, record_key(7)));
     row.back() = static_cast<char>(row.back() ^ 0x40);
     row[row.size() / 2] = static_cast<char>(row[row.size() / 2] ^ 0x40);
     f.records().put(t, record_key(7), row);
     f.records().put(t, record_key(8), "?");
   });
-  const ValidateReport report = f.engine.catalog().validate(f.collection, true);
+  const ValidateReport report = validate_collection(f.store, f.collection, true);
   CHECK_FALSE(report.valid);
   CHECK(report.corrupt_records >= 2);
   CHECK(told(report, "7"));
   CHECK(told(report, "8"));
-  Transaction transaction(f.engine, Transaction::Mode::read);
+  Transaction transaction(f.store, Transaction::Mode::read);
   CHECK_THROWS_AS(f.collection->find(transaction, 7), base::OperationError);
   CHECK(f.collection->find(transaction, 9)->view()["_id"].to_int64() == 8);
 }

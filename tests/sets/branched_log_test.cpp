@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "replication/test_support.h"
+#include "storage/store.h"
 #include "versions/database/databases.h"
 
 using namespace replication;
@@ -25,15 +26,14 @@ constexpr uint64_t oplog_bytes = 100 << 20;
 constexpr uint64_t short_oplog_bytes = 256 << 10;
 
 struct Branched : test::Member {
-  Branched(const std::string& path, uint64_t bytes)
-      : test::Member(path, bytes), past(engine), databases(engine, past, &committer) {
+  Branched(const std::string& path, uint64_t bytes) : test::Member(path, bytes), past(store), databases(store, past, &committer) {
     committer.set_branch_maker(&databases);
   }
 
   BranchedDatabase& shop() { return *databases.find("shop"); }
   static std::string ns(const std::string& ref) { return "shop" + (ref == "main" ? "" : "@" + ref) + ".things"; }
-  std::shared_ptr<storage::Collection> things(const std::string& ref) { return engine.catalog().open(ns(ref)); }
-  bool has_things(const std::string& ref) { return engine.catalog().find(ns(ref)) != nullptr; }
+  std::shared_ptr<storage::Collection> things(const std::string& ref) { return store.catalog().open(ns(ref)); }
+  bool has_things(const std::string& ref) { return store.catalog().find(ns(ref)) != nullptr; }
   BranchedDatabase::Lost lost() {
     return [this](Transaction& transaction, storage::CollectionId collection, storage::RecordId record, Stamp generation,
                   base::BytesView content) {
@@ -50,13 +50,13 @@ std::vector<std::string> branches_of(Branched& member) {
   std::vector<std::string> all;
   BranchedDatabase& shop = member.shop();
   const versions::VersionGraph& graph = shop.branches().graph();
-  Transaction transaction(member.engine, Transaction::Mode::read);
+  Transaction transaction(member.store, Transaction::Mode::read);
   const auto name_of = [&](versions::CommitNumber number) {
     return base::to_hex(versions::view(graph.commit(transaction, number)->id));
   };
   const auto documents = [&](const std::string& ref) {
     if (const auto things = member.things(ref)) {
-      for (std::string& document : documents_of(member.engine, *things)) all.push_back("  " + document);
+      for (std::string& document : documents_of(member.store, *things)) all.push_back("  " + document);
     }
   };
   for (const Branch& branch : graph.branches(transaction)) {
@@ -116,9 +116,9 @@ bson::Document document(const std::string& id, const std::string& text, int64_t 
 // Two members, and what one does.
 struct Pair {
   explicit Pair(uint64_t bytes = oplog_bytes) : a(at_a.path(), bytes), b(at_b.path(), bytes) {
-    a.engine.catalog().create("shop.things", {}, "0123456789abcdef");
-    a.engine.catalog().create_indexes(a.things("main"),
-                                      {storage::parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
+    a.store.catalog().create("shop.things", {}, "0123456789abcdef");
+    a.store.catalog().create_indexes(a.things("main"),
+                                     {storage::parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
     a.databases.find_or_begin("shop", info());
   }
   versions::CommitInfo info() { return {.time_ms = ++time, .metadata = "of " + std::to_string(time)}; }
@@ -126,13 +126,13 @@ struct Pair {
   // Again after conflicts, but not for ever: a transaction that is open meanwhile goes on after it.
   void change(const std::function<void(Transaction&)>& work) {
     int conflicts = 0;
-    storage::in_transaction(a.engine, work, [&] {
+    storage::in_transaction(a.store, work, [&] {
       if (++conflicts > 20) throw base::OperationError(base::ErrorCode::write_conflict, "somebody else has it");
     });
   }
   void put(Transaction& transaction, const std::string& ref, const bson::Document& after,
            UpdateForm form = UpdateForm::smallest) {
-    const auto into = a.engine.catalog().open_or_create(Branched::ns(ref));  // nobody may have had it any more
+    const auto into = a.store.catalog().open_or_create(Branched::ns(ref));  // nobody may have had it any more
     const auto record = into->find_id(transaction, after["_id"]);
     if (record)
       a.committer.update(transaction, *into, *record, *into->find(transaction, *record), after, form);
@@ -143,7 +143,7 @@ struct Pair {
     change([&](Transaction& transaction) { put(transaction, ref, after, form); });
   }
   bool remove(Transaction& transaction, const std::string& ref, const std::string& id) {
-    const auto from = a.engine.catalog().open_or_create(Branched::ns(ref));
+    const auto from = a.store.catalog().open_or_create(Branched::ns(ref));
     const auto record = from->find_id(transaction, document(id, "")["_id"]);
     if (record) a.committer.remove(transaction, *from, *record, *from->find(transaction, *record));
     return record.has_value();
@@ -238,7 +238,7 @@ class History {
 
  private:
   std::vector<Branch> branches() {
-    Transaction transaction(set_.a.engine, Transaction::Mode::read);
+    Transaction transaction(set_.a.store, Transaction::Mode::read);
     return shop_.branches().graph().branches(transaction);
   }
   std::string any() {
@@ -276,7 +276,7 @@ class History {
   // Its stamps are older than those of what is done before it is committed.
   void open() {
     if (open_) return end_open();
-    auto transaction = std::make_unique<Transaction>(set_.a.engine, Transaction::Mode::write);
+    auto transaction = std::make_unique<Transaction>(set_.a.store, Transaction::Mode::write);
     transaction->expect_stamps(20);
     const std::string ref = any();
     for (int i = 0; i < 4; ++i) {
@@ -350,7 +350,7 @@ class History {
   }
   // Who writes holds the schema lock: there is no open transaction.
   void index() {
-    storage::Catalog& catalog = set_.a.engine.catalog();
+    storage::Catalog& catalog = set_.a.store.catalog();
     const auto things = set_.a.things(any());
     if (things->index("late")) return catalog.drop_index(things, "late");
     constexpr const char* specs[] = {"{key: {n: 1}, name: 'late', unique: true}",
@@ -381,8 +381,8 @@ class History {
   void name() {
     const std::string of = other_than_main(), to = fresh_name(), at = any();
     const uint64_t kind = random_.below(8);
-    if (kind == 3) return static_cast<void>(set_.a.engine.catalog().create(Branched::ns(at), {}));
-    if (kind == 4) return static_cast<void>(set_.a.engine.catalog().drop(Branched::ns(at)));
+    if (kind == 3) return static_cast<void>(set_.a.store.catalog().create(Branched::ns(at), {}));
+    if (kind == 4) return static_cast<void>(set_.a.store.catalog().drop(Branched::ns(at)));
     if (kind == 5) return replace(at, to);
     set_.change([&](Transaction& transaction) {
       if (kind == 0)
@@ -398,8 +398,8 @@ class History {
   // As $out does.
   void replace(const std::string& on, const std::string& made_on) {
     set_.branch(made_on, on);
-    set_.a.engine.catalog().drop(Branched::ns(made_on));
-    const auto things = set_.a.engine.catalog().create(Branched::ns(made_on), {});
+    set_.a.store.catalog().drop(Branched::ns(made_on));
+    const auto things = set_.a.store.catalog().create(Branched::ns(made_on), {});
     for (int i = 0; i < 3; ++i) set_.put(made_on, any_document(random_, "d"));
     set_.change([&](Transaction& transaction) {
       const Branch from = shop_.branch(transaction, {.name = made_on});

@@ -96,7 +96,7 @@ class History {
   size_t branches() const { return branches_made_; }
 
  private:
-  storage::Engine& engine() { return repository_->engine; }
+  storage::Engine& engine() { return repository_->disk.engine(); }
   void open(int before = 0) { repository_ = std::make_unique<Repository>(directory_->path(), layout_, before); }
   CommitInfo info() {
     if (random_.below(8) == 0) tree_ = all_trees[random_.below(std::size(all_trees))];
@@ -529,9 +529,9 @@ TEST_CASE("writers of one branch meet only on the same document") {
       storage::TemporaryDirectory directory;
       Repository repository(directory.path(), layout, 12);
       const auto put = [&](Transaction& transaction, int id, int a) { repository.put(transaction, "main", document(id, a, 0)); };
-      storage::in_transaction(repository.engine, [&](Transaction& transaction) { put(transaction, 20, 1); });
+      storage::in_transaction(repository.disk, [&](Transaction& transaction) { put(transaction, 20, 1); });
 
-      Transaction one(repository.engine, Transaction::Mode::write), other(repository.engine, Transaction::Mode::write);
+      Transaction one(repository.disk, Transaction::Mode::write), other(repository.disk, Transaction::Mode::write);
       put(one, 1, 1);
       put(one, 20, 2);
       put(one, 30, 1);
@@ -544,7 +544,7 @@ TEST_CASE("writers of one branch meet only on the same document") {
       }
       one.commit();
       other.commit();
-      Transaction after(repository.engine, Transaction::Mode::read);
+      Transaction after(repository.disk, Transaction::Mode::read);
       CHECK(repository.read(after, repository.view(after, "main")).size() == 14);
     }
   }
@@ -554,20 +554,20 @@ TEST_CASE("a commit takes what it sees, and leaves to the next what was still op
   for (const Layout layout : all_layouts) {
     storage::TemporaryDirectory directory;
     Repository repository(directory.path(), layout, 12);
-    Transaction open(repository.engine, Transaction::Mode::write);
+    Transaction open(repository.disk, Transaction::Mode::write);
     repository.put(open, "main", document(1, 7, 7));
     repository.put(open, "main", document(40, 7, 7));
-    const auto first = storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    const auto first = storage::in_transaction(repository.disk, [&](Transaction& transaction) {
       repository.put(transaction, "main", document(2, 8, 8));
       repository.put(transaction, "main", document(41, 8, 8));
       return repository.branches->commit(transaction, "main", {});
     });
     open.commit();
     const auto second = storage::in_transaction(
-        repository.engine, [&](Transaction& transaction) { return repository.branches->commit(transaction, "main", {}); });
+        repository.disk, [&](Transaction& transaction) { return repository.branches->commit(transaction, "main", {}); });
     REQUIRE(first);
     REQUIRE(second);
-    Transaction transaction(repository.engine, Transaction::Mode::read);
+    Transaction transaction(repository.disk, Transaction::Mode::read);
     const Documents at_first = repository.read(transaction, repository.branches->view(transaction, first->number, 0));
     const Documents at_second = repository.read(transaction, repository.branches->view(transaction, second->number, 0));
     CHECK(at_first.at(1) == document(1, 0, 0));
@@ -583,10 +583,10 @@ TEST_CASE("a commit that meets a writer of what it folds conflicts, and so does 
   for (const Layout layout : all_layouts) {
     storage::TemporaryDirectory directory;
     Repository repository(directory.path(), layout, 12);
-    storage::in_transaction(repository.engine,
+    storage::in_transaction(repository.disk,
                             [&](Transaction& transaction) { repository.put(transaction, "main", document(20, 1, 1)); });
-    Transaction writer(repository.engine, Transaction::Mode::write);
-    Transaction committer(repository.engine, Transaction::Mode::write);
+    Transaction writer(repository.disk, Transaction::Mode::write);
+    Transaction committer(repository.disk, Transaction::Mode::write);
     repository.put(writer, "main", document(20, 2, 2));  // where it stands: the commit would show it changed
     CHECK_THROWS_AS(repository.branches->commit(committer, "main", {}), storage::WriteConflict);
   }
@@ -597,19 +597,19 @@ TEST_CASE("a commit that others are quicker than can stop those who write to its
     storage::TemporaryDirectory directory;
     Repository repository(directory.path(), layout, 12);
     const auto change = [&](const std::string& branch, int id, int value) {
-      Transaction transaction(repository.engine, Transaction::Mode::write);
+      Transaction transaction(repository.disk, Transaction::Mode::write);
       if (value < 0)
         repository.remove(transaction, branch, id);
       else
         repository.put(transaction, branch, document(id, value, 0));
       transaction.commit();
     };
-    storage::in_transaction(repository.engine,
+    storage::in_transaction(repository.disk,
                             [&](Transaction& transaction) { repository.branches->create(transaction, "dev", "main"); });
     for (const int id : {20, 21}) change("main", id, 1);
     {
       const BranchId main = storage::in_transaction(
-          repository.engine, [&](Transaction& transaction) { return repository.branches->head(transaction, "main").id; });
+          repository.disk, [&](Transaction& transaction) { return repository.branches->head(transaction, "main").id; });
       const auto changes = repository.store().stop_writers(main, Stopped::changes);
       CHECK_THROWS_AS(change("main", 20, 2), storage::WriteConflict);
       CHECK_THROWS_AS(change("main", 21, -1), storage::WriteConflict);
@@ -620,7 +620,7 @@ TEST_CASE("a commit that others are quicker than can stop those who write to its
       for (const int id : {20, 23, 3}) CHECK_THROWS_AS(change("main", id, 2), storage::WriteConflict);
       CHECK_THROWS_AS(change("main", 4, -1), storage::WriteConflict);
       change("dev", 23, 2);
-      storage::in_transaction(repository.engine,
+      storage::in_transaction(repository.disk,
                               [&](Transaction& transaction) { REQUIRE(repository.branches->commit(transaction, "main", {})); });
     }
     change("main", 20, 2);
@@ -636,7 +636,7 @@ TEST_CASE("many threads write and commit on one branch, and nothing is lost") {
     for (int thread = 0; thread < 3; ++thread) {
       threads.emplace_back([&, thread] {
         for (int i = 0; i < 60; ++i) {
-          storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+          storage::in_transaction(repository.disk, [&](Transaction& transaction) {
             repository.put(transaction, "main", document(thread * 1000 + i % 40, i, thread));
           });
         }
@@ -644,13 +644,13 @@ TEST_CASE("many threads write and commit on one branch, and nothing is lost") {
     }
     threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i)
-        storage::in_transaction(repository.engine,
+        storage::in_transaction(repository.disk,
                                 [&](Transaction& transaction) { repository.branches->commit(transaction, "main", {}); });
     });
     for (std::thread& thread : threads) thread.join();
-    storage::in_transaction(repository.engine,
+    storage::in_transaction(repository.disk,
                             [&](Transaction& transaction) { repository.branches->commit(transaction, "main", {}); });
-    Transaction transaction(repository.engine, Transaction::Mode::read);
+    Transaction transaction(repository.disk, Transaction::Mode::read);
     const Branch main = repository.branches->head(transaction, "main");
     const Documents committed = repository.read(transaction, repository.branches->view(transaction, main.head, 0));
     CHECK(committed == repository.read(transaction, repository.branches->view(transaction, main, 0)));
@@ -664,12 +664,12 @@ TEST_CASE("the first branch of a collection copies no record, and a branch none 
   for (const Layout layout : all_layouts) {
     storage::TemporaryDirectory directory;
     Repository repository(directory.path(), layout, 12);
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
       repository.branches->create(transaction, "dev", "main");
       repository.put(transaction, "dev", document(3, 9, 9));
     });
     CHECK(repository.collection->records().stats().records == 13);
-    Transaction transaction(repository.engine, Transaction::Mode::read);
+    Transaction transaction(repository.disk, Transaction::Mode::read);
     CHECK(repository.store().get(transaction, repository.view(transaction, "main"), key_of_id(3)) == document(3, 0, 0));
     CHECK(repository.store().get(transaction, repository.view(transaction, "dev"), key_of_id(3)) == document(3, 9, 9));
     CHECK(repository.store().history(transaction, key_of_id(3)).size() == 2);
@@ -680,7 +680,7 @@ TEST_CASE("branches and commits are refused by name where they are unknown, twic
   storage::TemporaryDirectory directory;
   Repository repository(directory.path(), Layout::hybrid, 12);
   Branches& branches = *repository.branches;
-  storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+  storage::in_transaction(repository.disk, [&](Transaction& transaction) {
     branches.create(transaction, "dev", "main");
     CHECK_THROWS_AS(branches.create(transaction, "dev", "main"), base::OperationError);
     CHECK_THROWS_AS(branches.head(transaction, "nobody"), base::OperationError);
@@ -700,7 +700,7 @@ TEST_CASE("a commit is found by the first digits of its id, and its log leads ba
   Repository repository(directory.path(), Layout::hybrid, 12);
   Branches& branches = *repository.branches;
   std::vector<Bytes> ids;
-  storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+  storage::in_transaction(repository.disk, [&](Transaction& transaction) {
     for (int i = 0; i < 5; ++i) {
       repository.put(transaction, "main", document(1, i + 1, 0));
       ids.push_back(base::to_hex(view(branches.commit(transaction, "main", {0, "same words"})->id)));
@@ -713,7 +713,7 @@ TEST_CASE("a commit is found by the first digits of its id, and its log leads ba
     CHECK(again->collections[0].digest ==
           branches.graph().commit(transaction, *branches.graph().find(transaction, ids[4]))->collections[0].digest);
   });
-  Transaction transaction(repository.engine, Transaction::Mode::read);
+  Transaction transaction(repository.disk, Transaction::Mode::read);
   const VersionGraph& graph = branches.graph();
   for (const Bytes& id : ids) {
     const auto number = graph.find(transaction, BytesView(id).substr(0, 9));
@@ -736,7 +736,7 @@ TEST_CASE("a commit is taken to another branch, and taken back, without what cam
     Repository repository(directory.path(), layout, 12);
     Branches& branches = *repository.branches;
     std::vector<CommitNumber> commits;
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
       branches.create(transaction, "dev", "main");
       for (int i = 1; i <= 3; ++i) {
         repository.put(transaction, "dev", document(i, i, i));
@@ -753,7 +753,7 @@ TEST_CASE("a commit is taken to another branch, and taken back, without what cam
       CHECK(branches.revert(transaction, "dev", commits[0], fields(Prefer::ours), {7, {}}).commit);
       CHECK_THROWS_AS(branches.revert(transaction, "dev", 1, fields(Prefer::ours), {7, {}}), base::OperationError);
     });
-    Transaction transaction(repository.engine, Transaction::Mode::read);
+    Transaction transaction(repository.disk, Transaction::Mode::read);
     const Documents main = repository.read(transaction, repository.view(transaction, "main")),
                     dev = repository.read(transaction, repository.view(transaction, "dev"));
     CHECK(main.at(1) == document(1, 0, 0));
@@ -770,7 +770,7 @@ TEST_CASE("tags are there by name until they are taken away, over a restart too"
   CommitNumber first = 0;
   {
     Repository repository(directory.path(), Layout::hybrid, 12);
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
       first = repository.branches->head(transaction, "main").head;
       VersionGraph& graph = repository.branches->graph();
       graph.put_tag(transaction, "v1", first);
@@ -781,7 +781,7 @@ TEST_CASE("tags are there by name until they are taken away, over a restart too"
     });
   }
   Repository repository(directory.path(), Layout::hybrid);
-  Transaction transaction(repository.engine, Transaction::Mode::read);
+  Transaction transaction(repository.disk, Transaction::Mode::read);
   const VersionGraph& graph = repository.branches->graph();
   CHECK(graph.tag(transaction, "v1") == first);
   CHECK_FALSE(graph.tag(transaction, "v2"));
@@ -797,7 +797,7 @@ TEST_CASE("who writes a document that is purged at the same time conflicts, on e
     storage::TemporaryDirectory directory;
     Repository repository(directory.path(), layout, 12);
     Branches& branches = *repository.branches;
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
       branches.create(transaction, "dev", "main");
       branches.create(transaction, "empty", "main");
       repository.put(transaction, "dev", document(1, 1, 1));
@@ -807,7 +807,7 @@ TEST_CASE("who writes a document that is purged at the same time conflicts, on e
     });
     const auto conflict = [&](const auto& write) {
       for (const bool purge_first : {true, false}) {
-        Transaction writer(repository.engine, Transaction::Mode::write), purger(repository.engine, Transaction::Mode::write);
+        Transaction writer(repository.disk, Transaction::Mode::write), purger(repository.disk, Transaction::Mode::write);
         const auto purge = [&] { branches.purge(purger, 0, key_of_id(1), {}); };
         if (purge_first) {
           purge();
@@ -837,7 +837,7 @@ TEST_CASE("a purged document is in no version of anything, and nothing else is t
     {
       Repository repository(directory.path(), layout, 12);
       Branches& branches = *repository.branches;
-      storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      storage::in_transaction(repository.disk, [&](Transaction& transaction) {
         branches.create(transaction, "dev", "main");
         for (const char* branch : {"dev", "main"}) {
           for (int i = 1; i < 4; ++i) {
@@ -852,7 +852,7 @@ TEST_CASE("a purged document is in no version of anything, and nothing else is t
         repository.put(transaction, "dev", document(1, 7, 7));  // not committed
         repository.put(transaction, "dev", document(2, 7, 7));
       });
-      storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      storage::in_transaction(repository.disk, [&](Transaction& transaction) {
         main = repository.read(transaction, repository.view(transaction, "main"));
         dev = repository.read(transaction, repository.view(transaction, "dev"));
         uint64_t lost = 0;
@@ -878,7 +878,7 @@ TEST_CASE("a purged document is in no version of anything, and nothing else is t
       while (scan->next()) ++records;
       CHECK(records > 12);
     };
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
       check(transaction);
       const Documents past = repository.read(transaction, branches.view(transaction, old, 0));
       CHECK(past.count(1) + past.count(20) == 0);

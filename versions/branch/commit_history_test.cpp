@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace versions;
 

@@ -13,7 +13,7 @@ TEST_CASE("a merge leaves open what the resolver leaves open, and then writes no
     storage::TemporaryDirectory directory;
     Repository repository(directory.path(), layout, 12);
     Branches& branches = *repository.branches;
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
       branches.create(transaction, "dev", "main");
       repository.put(transaction, "main", document(1, 1, 0));   // the same field as dev
       repository.put(transaction, "main", document(2, 1, 0));   // another field
@@ -32,7 +32,7 @@ TEST_CASE("a merge leaves open what the resolver leaves open, and then writes no
       branches.commit(transaction, "dev", {2, {}});
     });
     CommitNumber dev = 0;
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
       dev = branches.head(transaction, "dev").head;
       const Documents before = repository.read(transaction, repository.view(transaction, "main"));
       const Merged open = branches.merge(transaction, "main", dev, fields(Prefer::neither), {});
@@ -43,7 +43,7 @@ TEST_CASE("a merge leaves open what the resolver leaves open, and then writes no
       CHECK(keys == std::set<Bytes>{key_of_id(1), key_of_id(4), key_of_id(50)});
       CHECK(repository.read(transaction, repository.view(transaction, "main")) == before);
     });
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
       const Merged done = branches.merge(transaction, "main", dev, fields(Prefer::theirs), {3, {}});
       REQUIRE(done.commit);
       const Documents after = repository.read(transaction, repository.view(transaction, "main"));
@@ -63,7 +63,7 @@ TEST_CASE("a merge adopts records and copies none, and conflicts with who touche
     storage::TemporaryDirectory directory;
     Repository repository(directory.path(), layout, 12);
     Branches& branches = *repository.branches;
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
       branches.create(transaction, "dev", "main");
       repository.put(transaction, "dev", document(1, 1, 1));
       repository.put(transaction, "dev", document(60, 1, 1));
@@ -74,15 +74,15 @@ TEST_CASE("a merge adopts records and copies none, and conflicts with who touche
       return branches.merge(transaction, "main", branches.head(transaction, "dev").head, fields(Prefer::ours), {2, {}});
     };
     for (const int id : {1, 60}) {
-      Transaction writer(repository.engine, Transaction::Mode::write), merger(repository.engine, Transaction::Mode::write);
+      Transaction writer(repository.disk, Transaction::Mode::write), merger(repository.disk, Transaction::Mode::write);
       repository.put(writer, "main", document(id, 3, 3));
       CHECK_THROWS_AS(merge(merger), storage::WriteConflict);
     }
-    storage::in_transaction(repository.engine, merge);
+    storage::in_transaction(repository.disk, merge);
     CHECK(repository.collection->records().stats().records == records);
-    storage::in_transaction(repository.engine,
+    storage::in_transaction(repository.disk,
                             [&](Transaction& transaction) { repository.put(transaction, "main", document(2, 3, 3)); });
-    Transaction dirty(repository.engine, Transaction::Mode::write);
+    Transaction dirty(repository.disk, Transaction::Mode::write);
     repository.put(dirty, "dev", document(9, 9, 9));
     branches.commit(dirty, "dev", {4, {}});
     CHECK_THROWS_AS(merge(dirty), base::OperationError);  // main has something pending

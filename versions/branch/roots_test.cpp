@@ -15,7 +15,7 @@ namespace {
 struct Committed {
   explicit Committed(int documents_more = 200, TreeKind kind = {})
       : repository(directory.path(), Layout::hybrid, 12), tree(kind) {
-    storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+    storage::in_transaction(repository.disk, [&](Transaction& transaction) {
       for (int id = 1; id <= 12; ++id) documents[id] = document(id, 0, 0);
       for (int id = 20; id < 20 + documents_more; ++id) put(transaction, document(id, id, 0, "some text"));
       commit(transaction);
@@ -33,7 +33,7 @@ struct Committed {
   CommitInfo info() { return {++time_ms, "what was done", {{"things", tree}}}; }
   Branches& branches() { return *repository.branches; }
   Verification verify(bool deep) {
-    Transaction transaction(repository.engine, Transaction::Mode::read);
+    Transaction transaction(repository.disk, Transaction::Mode::read);
     return versions::verify(transaction, branches(), last->number, deep, 100, {});
   }
 
@@ -50,7 +50,7 @@ struct Committed {
 TEST_CASE("a commit proves of every document that it shows it, and of others that it doesn't") {
   const TreeKind tree = GENERATE(from_range(std::begin(all_trees), std::end(all_trees)));
   Committed committed(200, tree);
-  Transaction transaction(committed.repository.engine, Transaction::Mode::read);
+  Transaction transaction(committed.repository.disk, Transaction::Mode::read);
   CHECK(committed.last->collections[0].digest == root_of(committed.documents, tree));
   size_t longest = 0;
   for (int id = 1; id < 250; ++id) {
@@ -74,7 +74,7 @@ TEST_CASE("equal documents have equal roots, whatever their history and their se
   storage::TemporaryDirectory directory;
   Repository other(directory.path(), Layout::tuple_first);
   Hash root{};
-  storage::in_transaction(other.engine, [&](Transaction& transaction) {
+  storage::in_transaction(other.disk, [&](Transaction& transaction) {
     other.branches->create(transaction, "dev", "main");
     for (auto at = one.documents.rbegin(); at != one.documents.rend(); ++at) {
       other.put(transaction, "dev", document(at->first, 1000, 1));
@@ -97,7 +97,7 @@ TEST_CASE("what is whole is verified, and what of a commit is damaged is named")
     CHECK(whole.collections[0].nodes > 5);
     CHECK(committed.verify(false).collections[0].nodes == 1);
   }
-  storage::Engine& engine = committed.repository.engine;
+  storage::Engine& engine = committed.repository.disk.engine();
   const auto found = [&](const Verification& verification, const char* what) {
     CHECK(verification.damaged == 1);
     INFO(what);
@@ -173,7 +173,7 @@ TEST_CASE("what is whole is verified, and what of a commit is damaged is named")
 TEST_CASE("leaves are not read to find nodes that nobody has") {
   const TreeKind tree = GENERATE(from_range(std::begin(all_trees), std::end(all_trees)));
   Committed committed(200, tree);
-  storage::Engine& engine = committed.repository.engine;
+  storage::Engine& engine = committed.repository.disk.engine();
   const auto read = std::make_shared<merkle::NodeCache>(16 << 20);  // whatever is read is in it
   const Roots roots(engine, 1, read);
   storage::in_transaction(engine, [&](Transaction& transaction) {
@@ -196,7 +196,7 @@ TEST_CASE("leaves are not read to find nodes that nobody has") {
 TEST_CASE("purged documents stay in the trees of commits that showed them, and leave with the next that changes the collection") {
   Committed committed;
   const CommitNumber before = committed.last->number;
-  storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+  storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
     committed.branches().create(transaction, "dev", "main");
     committed.branches().purge(transaction, 0, key_of_id(25), {});
     committed.branches().purge(transaction, 0, key_of_id(26), {});
@@ -204,7 +204,7 @@ TEST_CASE("purged documents stay in the trees of commits that showed them, and l
     committed.documents.erase(26);
   });
   {
-    Transaction transaction(committed.repository.engine, Transaction::Mode::read);
+    Transaction transaction(committed.repository.disk, Transaction::Mode::read);
     const CommitProof proof = prove(transaction, committed.branches(), before, 0, key_of_id(25));
     CHECK(proof.hash == sha256(document(25, 7, 7)));
     CHECK_FALSE(proof.has_document);
@@ -212,7 +212,7 @@ TEST_CASE("purged documents stay in the trees of commits that showed them, and l
     CHECK(verification.damaged == 0);
     CHECK(verification.collections[0].purged == 2);
   }
-  storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+  storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
     committed.put(transaction, document(26, 1, 1));  // comes again
     committed.put(transaction, document(300, 1, 1));
     committed.commit(transaction);
@@ -221,7 +221,7 @@ TEST_CASE("purged documents stay in the trees of commits that showed them, and l
   CHECK(committed.verify(true).collections[0].purged == 0);
   CHECK(committed.verify(true).damaged == 0);
   // A merge of what doesn't know of it yet doesn't bring it back.
-  storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+  storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
     committed.repository.put(transaction, "dev", document(400, 1, 1));
     const auto dev = committed.branches().commit(transaction, "dev", {});
     const Merged merged = committed.branches().merge(transaction, "main", dev->number, fields(Prefer::ours), {});
@@ -240,16 +240,16 @@ TEST_CASE("a collection's trees become another kind with the next commit that ch
     const Hash before = committed.last->collections[0].digest;
     committed.tree = kind;
     // Nothing was written: there is nothing to commit.
-    CHECK_FALSE(storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+    CHECK_FALSE(storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
       return committed.branches().commit(transaction, "main", committed.info());
     }));
-    storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+    storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
       committed.put(transaction, document(500, static_cast<int>(committed.time_ms), 0));
       committed.commit(transaction);
     });
     const Hash root = committed.last->collections[0].digest;
     CHECK(root == root_of(committed.documents, kind));
-    Transaction transaction(committed.repository.engine, Transaction::Mode::read);
+    Transaction transaction(committed.repository.disk, Transaction::Mode::read);
     CHECK(committed.branches().roots().kind(transaction, root) == kind);
     std::set<Bytes> changed;
     committed.branches().roots().diff(transaction, before, root, [&](BytesView key, const std::optional<Hash>& hash) {
@@ -267,7 +267,7 @@ TEST_CASE("branches whose trees are of two kinds merge, in the kind that the col
   for (const TreeKind& ours : all_trees) {
     for (const TreeKind& theirs : all_trees) {
       Committed committed(60, ours);
-      storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+      storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
         committed.branches().create(transaction, "dev", "main");
         for (int id = 200; id < 240; ++id) {
           committed.repository.put(transaction, "dev", document(id, 1, 1));
@@ -288,13 +288,13 @@ TEST_CASE("branches whose trees are of two kinds merge, in the kind that the col
         CHECK(merged.commit->collections[0].digest == root_of(committed.documents, all_trees[1]));
       });
       uint64_t freed = 0;
-      storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+      storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
         while (committed.branches().sweep(transaction, {.newest = 1}, 100, {}).commits > 0) {
         }
         while (const uint64_t some = committed.branches().free_nodes(transaction, {})) freed += some;
       });
       CHECK(freed > 0);
-      committed.last = storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) {
+      committed.last = storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) {
         Branches& branches = committed.branches();
         return branches.graph().commit(transaction, branches.head(transaction, "main").head);
       });
@@ -316,7 +316,7 @@ TEST_CASE(
       Branches& branches = *repository.branches;
       size_t parts = 0;
       const auto prepare = [&](bool to_the_end) {
-        while (storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+        while (storage::in_transaction(repository.disk, [&](Transaction& transaction) {
           auto part = branches.next_part(transaction, "main", info);
           if (!part) return false;
           part->documents_max = 5;
@@ -328,10 +328,10 @@ TEST_CASE(
       };
       prepare(false);
       // Nodes of a tree that is under way are somebody's.
-      storage::in_transaction(repository.engine, [&](Transaction& transaction) { branches.free_nodes(transaction, {}); });
+      storage::in_transaction(repository.disk, [&](Transaction& transaction) { branches.free_nodes(transaction, {}); });
       prepare(true);
       CHECK(parts == 3);
-      storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      storage::in_transaction(repository.disk, [&](Transaction& transaction) {
         const auto commit = branches.commit(transaction, "main", info);
         REQUIRE(commit);
         CHECK(commit->collections[0].digest == root_of(documents, tree));
@@ -354,7 +354,7 @@ TEST_CASE("the trees that a merge, a pick or a revert begins with are made befor
       documents[3] = document(3, 9, 9);
       const CommitInfo info{.time_ms = 5, .trees = {{"things", tree}}};
       CommitNumber first = 0, dev = 0;
-      storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      storage::in_transaction(repository.disk, [&](Transaction& transaction) {
         first = branches.head(transaction, "main").head;
         branches.create(transaction, "dev", "main");
         repository.put(transaction, "dev", documents[3]);
@@ -366,7 +366,7 @@ TEST_CASE("the trees that a merge, a pick or a revert begins with are made befor
       if (kind == Bring::revert) documents[3] = document(3, 0, 0);
       size_t parts = 0;
       for (bool more = true; more;) {
-        more = storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+        more = storage::in_transaction(repository.disk, [&](Transaction& transaction) {
           auto part = branches.next_part(transaction, kind, branches.head(transaction, into).head, dev, info);
           if (!part) return false;
           part->documents_max = 5;
@@ -377,7 +377,7 @@ TEST_CASE("the trees that a merge, a pick or a revert begins with are made befor
       }
       // The first commit's tree; of a branch that has another kind of tree so far, that too.
       CHECK(parts == (kind == Bring::revert && tree != TreeKind() ? 6 : 3));
-      storage::in_transaction(repository.engine, [&](Transaction& transaction) {
+      storage::in_transaction(repository.disk, [&](Transaction& transaction) {
         const auto made = branches.graph().made_root(transaction, repository.collection->id(), first);
         REQUIRE(made);
         CHECK(made->reached.empty());
@@ -396,10 +396,10 @@ TEST_CASE("a trie refuses the commit of a document whose _id is too long for it,
   bson::Builder builder;
   builder.append("_id", std::string(2000, 'x'));
   const Bytes document = builder.done().bytes();
-  storage::in_transaction(committed.repository.engine,
+  storage::in_transaction(committed.repository.disk,
                           [&](Transaction& transaction) { committed.repository.put(transaction, "main", document); });
   const auto commit = [&] {
-    storage::in_transaction(committed.repository.engine, [&](Transaction& transaction) { committed.commit(transaction); });
+    storage::in_transaction(committed.repository.disk, [&](Transaction& transaction) { committed.commit(transaction); });
   };
   CHECK_THROWS_AS(commit(), base::OperationError);
   committed.tree = {};

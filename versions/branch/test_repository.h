@@ -1,4 +1,4 @@
-// What tests of branches have in common: an engine, a collection with a few documents, and branches over it.
+// What tests of branches have in common: a store, a collection with a few documents, and branches over it.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -6,7 +6,7 @@
 
 #include "bson/builder.h"
 #include "storage/background/dedup_service.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "versions/branch/branches.h"
 
 namespace versions::test {
@@ -42,11 +42,10 @@ inline constexpr Layout all_layouts[] = {Layout::tuple_first, Layout::tuple_firs
                                          Layout::hybrid};
 
 struct Repository {
-  Repository(const std::string& path, Layout layout, int documents_before = 0)
-      : engine(options(path)), quiet(engine.dedup().hold()) {
-    collection = engine.catalog().open("test.things");
+  Repository(const std::string& path, Layout layout, int documents_before = 0) : disk(options(path)), quiet(disk.dedup().hold()) {
+    collection = disk.catalog().open("test.things");
     const bool is_new = !collection;
-    if (is_new) collection = engine.catalog().create("test.things", {});
+    if (is_new) collection = disk.catalog().create("test.things", {});
     FirstRecords first = [this](Transaction& transaction, BytesView key) -> RecordId {
       // They were the first: their ids follow from their keys, as long as they are there.
       for (int id = 1; id <= 12; ++id) {
@@ -54,18 +53,18 @@ struct Repository {
       }
       return 0;
     };
-    branches.emplace(engine, 1, layout,
-                     std::vector<Branches::Collection>{{"things", {engine, collection->id(), collection->records(), first}}});
+    branches.emplace(disk, 1, layout,
+                     std::vector<Branches::Collection>{{"things", {disk, collection->id(), collection->records(), first}}});
     if (!is_new) return;
-    storage::in_transaction(engine, [&](Transaction& transaction) {
+    storage::in_transaction(disk, [&](Transaction& transaction) {
       RecordId newest = 0;
       for (int id = 1; id <= documents_before; ++id)
         newest = collection->records().insert(transaction, document(id, 0, 0), transaction.next_stamp());
       branches->begin(transaction, {newest}, {});
     });
   }
-  static storage::EngineOptions options(const std::string& path) {
-    storage::EngineOptions options = storage::test_options(path);
+  static storage::StoreOptions options(const std::string& path) {
+    storage::StoreOptions options = storage::test_options(path);
     options.dedup.enabled = false;
     return options;
   }
@@ -98,7 +97,7 @@ struct Repository {
     return all;
   }
 
-  storage::Engine engine;
+  storage::Store disk;
   std::unique_lock<std::mutex> quiet;  // rows that the background moves would conflict now and then
   std::shared_ptr<storage::Collection> collection;
   std::optional<Branches> branches;

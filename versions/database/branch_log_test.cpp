@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 #include "bson/json.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "versions/database/databases.h"
 
 using namespace versions;
@@ -45,17 +45,17 @@ struct Told final : storage::BranchLog {
 constexpr char uuid[] = "0123456789abcdef";
 
 struct Member {
-  Member() : engine(storage::test_options(directory.path())), past(engine), databases(engine, past, &told) {
-    engine.catalog().create("shop.things", {}, uuid);
-    engine.catalog().create_indexes(engine.catalog().open("shop.things"),
-                                    {storage::parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
+  Member() : store(storage::test_options(directory.path())), past(store), databases(store, past, &told) {
+    store.catalog().create("shop.things", {}, uuid);
+    store.catalog().create_indexes(store.catalog().open("shop.things"),
+                                   {storage::parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
   }
   BranchedDatabase& shop() { return *databases.find("shop"); }
-  void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(engine, work); }
+  void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(store, work); }
 
   // Returns the write's stamp. `given`: where it was made before.
   Stamp put(Transaction& transaction, const std::string& ns, const bson::Document& document, Stamp given = 0) {
-    const auto things = engine.catalog().open(ns);
+    const auto things = store.catalog().open(ns);
     REQUIRE(things);
     transaction.set_next_stamp(given);
     const auto record = things->find_id(transaction, document["_id"]);
@@ -63,7 +63,7 @@ struct Member {
     return things->update(transaction, *record, *things->find(transaction, *record), document).generation;
   }
   Stamp remove(Transaction& transaction, const std::string& ns, const bson::Document& id, Stamp given = 0) {
-    const auto things = engine.catalog().open(ns);
+    const auto things = store.catalog().open(ns);
     const auto record = things->find_id(transaction, id["_id"]);
     REQUIRE(record);
     const Stamp stamp = given != 0 ? given : transaction.next_stamp();
@@ -94,15 +94,15 @@ struct Member {
   }
   std::map<std::string, std::string> documents(const std::string& ns) {
     std::map<std::string, std::string> found;
-    Transaction transaction(engine, Transaction::Mode::read);
-    const auto scan = engine.catalog().open(ns)->scan(transaction, storage::Direction::forward);
+    Transaction transaction(store, Transaction::Mode::read);
+    const auto scan = store.catalog().open(ns)->scan(transaction, storage::Direction::forward);
     while (scan->next())
       found[bson::to_json(static_cast<bson::ValueView>(scan->document()["_id"]))] = bson::to_json(scan->document());
     return found;
   }
 
   storage::TemporaryDirectory directory;
-  storage::Engine engine;
+  storage::Store store;
   Told told;
   past::Past past;
   Databases databases;
@@ -110,7 +110,7 @@ struct Member {
 
 void require_same(Member& a, Member& b, const std::vector<std::string>& refs) {
   for (const std::string& ref : refs) REQUIRE(a.documents("shop" + ref + ".things") == b.documents("shop" + ref + ".things"));
-  Transaction in_a(a.engine, Transaction::Mode::read), in_b(b.engine, Transaction::Mode::read);
+  Transaction in_a(a.store, Transaction::Mode::read), in_b(b.store, Transaction::Mode::read);
   const auto branches = a.shop().branches().graph().branches(in_a);
   REQUIRE(branches.size() == b.shop().branches().graph().branches(in_b).size());
   for (const Branch& branch : branches) {
@@ -138,7 +138,7 @@ TEST_CASE("a commit made again leaves out what was open when it was made, though
   const std::string ns = "shop@dev.things";
   const bson::Document fresh = json("{_id: 11, u: 11}"), changed = json("{_id: 1, u: 100}"), gone = json("{_id: 2}"),
                        early = json("{_id: 12, u: 12}");
-  Transaction open(a.engine, Transaction::Mode::write);
+  Transaction open(a.store, Transaction::Mode::write);
   open.expect_stamps(3);
   const Stamp one = a.put(open, ns, fresh), two = a.put(open, ns, changed), three = a.remove(open, ns, gone);
   both(ns, early);  // committed though it came later
@@ -196,7 +196,7 @@ TEST_CASE("merges are made again without planning: what was adopted is adopted, 
       // The other has another option by then, or still: what the commit says doesn't hang on it.
       const char* const trees[] = {"{}", "{tree: 'patriciaTrie'}", "{tree: 'bucketTree', buckets: 9}",
                                    "{tree: 'bucketTree', buckets: 30}"};
-      a.engine.catalog().alter_option(a.engine.catalog().open("shop.things"), "commits", json(trees[random.below(4)]));
+      a.store.catalog().alter_option(a.store.catalog().open("shop.things"), "commits", json(trees[random.below(4)]));
       if (random.below(2) == 0) {
         bool more = true;
         while (more)
@@ -216,8 +216,7 @@ TEST_CASE("merges are made again without planning: what was adopted is adopted, 
       return request;
     };
     if (random.below(2) == 0) {
-      a.engine.catalog().alter_option(a.engine.catalog().open("shop.things"), "commits",
-                                      json("{tree: 'bucketTree', buckets: 20}"));
+      a.store.catalog().alter_option(a.store.catalog().open("shop.things"), "commits", json("{tree: 'bucketTree', buckets: 20}"));
       bool more = true;
       while (more)
         a.change([&](Transaction& transaction) {
@@ -232,7 +231,7 @@ TEST_CASE("merges are made again without planning: what was adopted is adopted, 
     b.follow(a);
     require_same(a, b, {"", "@dev"});
     const auto stored = [](Member& member) {
-      return dynamic_cast<storage::StoredCollection&>(*member.engine.catalog().open("shop.things")).stored_records();
+      return dynamic_cast<storage::StoredCollection&>(*member.store.catalog().open("shop.things")).stored_records();
     };
     REQUIRE(stored(a) == stored(b));
   }
@@ -262,7 +261,7 @@ TEST_CASE("the log of commits is in the same order wherever one of two lines cam
   });
   b.follow(a);
   const auto log_of = [](Member& member) {
-    Transaction transaction(member.engine, Transaction::Mode::read);
+    Transaction transaction(member.store, Transaction::Mode::read);
     Log log(member.shop().branches().graph(), transaction, member.shop().branch(transaction, {.name = "main"}).head);
     std::vector<Hash> ids;
     while (log.next()) ids.push_back(log.commit().id);

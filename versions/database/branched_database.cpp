@@ -7,9 +7,9 @@
 
 #include "bson/builder.h"
 #include "bson/keystring.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/names.h"
 #include "storage/indexes/index_keys.h"
+#include "storage/store.h"
 #include "versions/database/log_fields.h"
 #include "versions/database/unique_keys.h"
 
@@ -20,14 +20,14 @@ using base::OperationError;
 
 BranchedDatabase::BranchedDatabase(past::Past& past, storage::BranchLog* log, std::string name, uint32_t number,
                                    std::shared_ptr<merkle::NodeCache> nodes)
-    : engine_(past.engine()),
+    : store_(past.store()),
       log_(log),
       name_(std::move(name)),
       number_(number),
       past_(past),
-      branches_(engine_, number, Layout::hybrid, {}, std::move(nodes)),
+      branches_(store_, number, Layout::hybrid, {}, std::move(nodes)),
       branches_past_(past, branches_.graph(), name_, number),
-      open_merges_(engine_, number) {
+      open_merges_(store_, number) {
   branches_.graph().set_changing([this](Transaction& transaction, const std::string& branch, BytesView before) {
     branches_past_.changing(transaction, branch, before);
   });
@@ -48,7 +48,7 @@ void BranchedDatabase::close() {
 
 void BranchedDatabase::add(storage::StoredCollection& collection, int64_t holes) {
   const auto id_index = collection.stored_indexes()->front();
-  StoreParts parts{engine_, collection.id(), collection.records(),
+  StoreParts parts{store_, collection.id(), collection.records(),
                    [id_index](Transaction& transaction, BytesView key) { return id_index->find(transaction, key).value_or(0); }};
   const std::unique_lock lock(mutex_);
   auto past = std::make_unique<CollectionPast>(past_, collection);
@@ -150,7 +150,7 @@ std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::Collec
     const std::shared_lock lock(mutex_);
     const auto found = collections_.find(collection);
     if (found == collections_.end()) return nullptr;
-    Transaction transaction(engine_, Transaction::Mode::read);
+    Transaction transaction(store_, Transaction::Mode::read);
     SharedCollection& shared = found->second->shared;
     const auto listing = branches_past_.listing(transaction, shared, branch, snapshot);
     const bool has = listing ? lists(*listing)
@@ -163,13 +163,13 @@ std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::Collec
     const auto found = self->collections_.find(collection);
     if (found == self->collections_.end()) throw OperationError(ErrorCode::query_plan_killed, "the collection was dropped");
     // The same in any transaction since the snapshot can be read; the caller's may be older.
-    Transaction transaction(self->engine_, Transaction::Mode::read);
+    Transaction transaction(self->store_, Transaction::Mode::read);
     return self->branches_past_.shown(transaction, found->second->shared, branch, snapshot);
   });
 }
 
 bool BranchedDatabase::is_now(const Branch& branch) const {
-  Transaction transaction(engine_, Transaction::Mode::read);
+  Transaction transaction(store_, Transaction::Mode::read);
   const auto now = branches_.graph().branch(transaction, branch.name);
   return now && now->id == branch.id;
 }
@@ -191,7 +191,7 @@ void BranchedDatabase::check_unique(storage::CollectionId collection, const stor
   const auto held = versions_of(collection);
   SharedCollection& shared = *held;
   {
-    Transaction transaction(engine_, Transaction::Mode::read);
+    Transaction transaction(store_, Transaction::Mode::read);
     std::vector<Branch> branches = branches_.graph().branches(transaction);
     const auto ref = split_name(storage::database_of(ns)).ref;
     const std::string meant = ref ? parse_ref(*ref).name : std::string(main);
@@ -208,7 +208,7 @@ void BranchedDatabase::check_unique(storage::CollectionId collection, const stor
       checked = view.view;
     }
   }
-  storage::in_transaction(engine_, [&](Transaction& transaction) { branches_.graph().put_before_unique(transaction); });
+  storage::in_transaction(store_, [&](Transaction& transaction) { branches_.graph().put_before_unique(transaction); });
 }
 
 // `near`: a branch that has much in common with the commit.

@@ -18,6 +18,10 @@
 #include "versions/database/refs.h"
 
 namespace storage {
+class Store;
+}
+
+namespace storage {
 class VersionEntries;
 }
 
@@ -268,7 +272,7 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   };
   static std::shared_ptr<SharedCollection> shared_of(const std::shared_ptr<Versions>& versions);
 
-  storage::Engine& engine_;
+  storage::Store& store_;
   storage::BranchLog* const log_;  // nullptr: none
   const std::string name_;
   const uint32_t number_;

@@ -3,7 +3,8 @@
 #include <mutex>
 #include <set>
 
-#include "storage/engine/engine.h"
+#include "storage/contents/declared_snapshots.h"
+#include "storage/store.h"
 #include "versions/database/collection_view.h"
 
 namespace versions {
@@ -71,13 +72,17 @@ std::shared_ptr<past::ShownRecords> shown_records(std::function<RecordSet()> rea
 
 // --- a collection
 
+Stamp CollectionPast::shown_before(Stamp write) const {
+  return past_.store().declared_snapshots().newest_before(write);
+}
+
 void CollectionPast::save_content(Transaction& transaction, RecordId record, const storage::Superseded& before, Stamp write) {
   past_.save(transaction, base_, record, before, write);
 }
 
 void CollectionPast::save_pending(Transaction& transaction, BranchId branch, RecordId record, char kind, Stamp since,
                                   Stamp write) {
-  const Stamp position = past_.engine().declared_snapshots().position_before(write), from = std::max<Stamp>(since, 1);
+  const Stamp position = past_.store().declared_snapshots().position_before(write), from = std::max<Stamp>(since, 1);
   const BytesView value(&kind, 1);
   if (record == listing_at)
     return past_.states().save(transaction, number_key('l', base_.id()), branch_name(branch), from, value, position);
@@ -105,7 +110,7 @@ RecordSet CollectionPast::saved_additions(Transaction& transaction) {
 // --- branches
 
 void BranchesPast::changing(Transaction& transaction, const std::string& name, BytesView before) const {
-  const storage::DeclaredSnapshots& declared = past_.engine().declared_snapshots();
+  const storage::DeclaredSnapshots& declared = past_.store().declared_snapshots();
   const Stamp write = change_stamp(transaction);
   if (declared.newest_before(write) == 0) return;
   past_.states().save(transaction, number_key('b', database_), name, 0, before, declared.position_before(write));
@@ -176,7 +181,7 @@ RecordSet BranchesPast::shown(Transaction& transaction, SharedCollection& shared
 
 void BranchesPast::database_changing(past::Past& past, Transaction& transaction, std::string_view name,
                                      std::optional<uint32_t> number) {
-  const storage::DeclaredSnapshots& declared = past.engine().declared_snapshots();
+  const storage::DeclaredSnapshots& declared = past.store().declared_snapshots();
   const Stamp write = change_stamp(transaction);
   if (declared.newest_before(write) == 0) return;
   past.states().save(transaction, database_owner, name, 0, number ? storage::catalog_key(*number) : Bytes(),

@@ -24,7 +24,7 @@ class CollectionPast final : public StatePast {
  public:
   CollectionPast(past::Past& past, storage::StoredCollection& base) : past_(past), base_(base) {}
 
-  Stamp shown_before(Stamp write) const override { return past_.engine().declared_snapshots().newest_before(write); }
+  Stamp shown_before(Stamp write) const override;
   void save_content(Transaction& transaction, RecordId record, const storage::Superseded& before, Stamp write) override;
   void save_pending(Transaction& transaction, BranchId branch, RecordId record, char kind, Stamp since, Stamp write) override;
   RecordSet saved_additions(Transaction& transaction) override;

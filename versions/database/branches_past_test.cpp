@@ -7,15 +7,16 @@
 #include "bson/json.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/stored_collection.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "storage/testing/test_support.h"
+#include "storage/upkeep/validate.h"
 #include "versions/database/databases.h"
 
 using namespace versions;
 using past::DeclaredSnapshot;
 using storage::Collection;
 using storage::Direction;
-using storage::Engine;
+using storage::Store;
 
 namespace {
 
@@ -56,7 +57,7 @@ class History {
       case 9: return drop_snapshot();
       case 10: past_->seal(); return;
       case 11: databases_->sweep_snapshots(nullptr); return;
-      case 12: return engine_->dedup().drain();
+      case 12: return store_->dedup().drain();
       case 13: return change_index();
       case 14:
       case 15: return sweep();
@@ -89,12 +90,12 @@ class History {
         check_view("shop@" + branch + "@s" + std::to_string(number) + ".things", things);
         if (branch == "main") check_view("shop@s" + std::to_string(number) + ".things", things);
       }
-      CHECK_THROWS_AS(engine_->catalog().open("shop@none@s" + std::to_string(number) + ".things"), base::OperationError);
+      CHECK_THROWS_AS(store_->catalog().open("shop@none@s" + std::to_string(number) + ".things"), base::OperationError);
     }
     for (const auto& [branch, things] : heads_) check_view(ns_of(branch), things);
-    if (!engine_->catalog().open("shop.things")) return;  // nobody has it any more
-    storage::test::require_clean(*engine_, *collection("main"));
-    const auto report = engine_->catalog().validate(collection("main"), false);
+    if (!store_->catalog().open("shop.things")) return;  // nobody has it any more
+    storage::test::require_clean(*store_, *collection("main"));
+    const auto report = storage::validate_collection(*store_, collection("main"), false);
     for (const std::string& error : report.errors) FAIL_CHECK(error);
     for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
   }
@@ -102,11 +103,11 @@ class History {
   void drop_all() {
     while (!snapshots_.empty()) drop_snapshot();
     databases_->sweep_snapshots(nullptr);
-    const auto tables = engine_->table_names();
+    const auto tables = store_->engine().table_names();
     for (const char* table : {"past-rows", "past-chains", "past-entries", "past-catalog", "past-states", "past-purged"}) {
       if (std::find(tables.begin(), tables.end(), table) == tables.end()) continue;
       INFO(table);
-      Transaction transaction(*engine_, Transaction::Mode::read);
+      Transaction transaction(*store_, Transaction::Mode::read);
       CHECK_FALSE(storage::Table(table).cursor(transaction).next());
     }
     check_tables();
@@ -117,24 +118,24 @@ class History {
 
  private:
   void open() {
-    engine_.emplace(storage::test_options(directory_->path()));
-    past_.emplace(*engine_);
-    databases_.emplace(*engine_, *past_);
+    store_.emplace(storage::test_options(directory_->path()));
+    past_.emplace(*store_);
+    databases_.emplace(*store_, *past_);
   }
   void reopen(bool crash) {
     saved += past_->saved();
-    const Stamp last = engine_->last_stamp();
+    const Stamp last = store_->engine().last_stamp();
     auto copy = std::make_unique<storage::TemporaryDirectory>();
     if (crash) {
-      engine_->wait_durable();
+      store_->engine().wait_durable();
       directory_->copy_to(*copy);
     }
     databases_.reset();
     past_.reset();
-    engine_.reset();
+    store_.reset();
     if (crash) directory_ = std::move(copy);
     open();
-    engine_->raise_stamp(last);  // as the log does
+    store_->engine().raise_stamp(last);  // as the log does
   }
 
   // What was dropped, and no snapshot shows, left none.
@@ -143,9 +144,9 @@ class History {
     if (branched()) {
       for (const std::string& table : database().table_names()) due.insert(table);
     }
-    const auto things = std::dynamic_pointer_cast<storage::StoredCollection>(engine_->catalog().open("shop.things"));
+    const auto things = std::dynamic_pointer_cast<storage::StoredCollection>(store_->catalog().open("shop.things"));
     const std::string own = things ? std::to_string(things->id()) : std::string("none");
-    for (const std::string& table : engine_->table_names()) {
+    for (const std::string& table : store_->engine().table_names()) {
       INFO(table);
       if (table.starts_with("versions-")) CHECK(due.contains(table));
       for (const std::string kind : {"records-", "packed-", "heads-", "chains-", "index-"}) {
@@ -155,7 +156,7 @@ class History {
   }
 
   void make_collection() {
-    engine_->catalog().create("shop.things", {});
+    store_->catalog().create("shop.things", {});
     heads_["main"];
     change_index();
   }
@@ -163,7 +164,7 @@ class History {
   bool branched() { return databases_->find("shop") != nullptr; }
   static std::string ns_of(const std::string& branch) { return branch == "main" ? "shop.things" : "shop@" + branch + ".things"; }
   std::shared_ptr<Collection> collection(const std::string& branch) {
-    const auto found = engine_->catalog().open(ns_of(branch));
+    const auto found = store_->catalog().open(ns_of(branch));
     REQUIRE(found);
     return found;
   }
@@ -184,27 +185,27 @@ class History {
     snapshots_.erase(one);
   }
   void change_index() {
-    if (!engine_->catalog().open("shop.things")) return;
+    if (!store_->catalog().open("shop.things")) return;
     const auto things = collection("main");
-    if (things->index("a")) return engine_->catalog().drop_index(things, "a");
-    engine_->catalog().create_indexes(things, {storage::parse_index_spec(bson::json("{key: {a: 1}, name: 'a'}"))});
+    if (things->index("a")) return store_->catalog().drop_index(things, "a");
+    store_->catalog().create_indexes(things, {storage::parse_index_spec(bson::json("{key: {a: 1}, name: 'a'}"))});
   }
 
   // Whatever the background moves at the same time.
   template <class Work>
   void change(Work&& work) {
-    storage::in_transaction(*engine_, work);
+    storage::in_transaction(*store_, work);
   }
   static void lost(Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {}
 
   // One transaction over some documents of a branch; one in eight comes to nothing.
   void write() {
     const std::string name = any_branch();
-    const auto things = engine_->catalog().open_or_create(ns_of(name));
+    const auto things = store_->catalog().open_or_create(ns_of(name));
     heads_[name].there = true;
     Documents after = heads_[name].documents;
     try {
-      Transaction transaction(*engine_, Transaction::Mode::write);
+      Transaction transaction(*store_, Transaction::Mode::write);
       transaction.expect_stamps(8);
       for (uint64_t left = 1 + random_.below(4); left > 0; --left) {
         const int id = static_cast<int>(random_.below(ids));
@@ -255,13 +256,13 @@ class History {
   void drop_collection() {
     if (!branched()) return;
     const std::string name = any_branch();
-    CHECK(engine_->catalog().drop(ns_of(name)) == heads_[name].there);
+    CHECK(store_->catalog().drop(ns_of(name)) == heads_[name].there);
     heads_[name] = {.there = false};
   }
   void drop_database() {
-    const bool there = engine_->catalog().open("shop.things") != nullptr;
+    const bool there = store_->catalog().open("shop.things") != nullptr;
     dropped_databases += there && branched() ? 1 : 0;
-    CHECK(engine_->catalog().drop_database("shop") == there);
+    CHECK(store_->catalog().drop_database("shop") == there);
     if (!there) return;
     heads_ = {{"main", {.there = false}}};
     committed_.clear();
@@ -302,9 +303,9 @@ class History {
       request.resolve = whole_documents(Prefer::theirs);
       database().merge(transaction, name, request, {});
     });
-    Things found{.there = engine_->catalog().find(ns_of(name)) != nullptr};
+    Things found{.there = store_->catalog().find(ns_of(name)) != nullptr};
     if (found.there) {
-      Transaction transaction(*engine_, Transaction::Mode::read);
+      Transaction transaction(*store_, Transaction::Mode::read);
       const auto scan = collection(name)->scan(transaction, Direction::forward);
       while (scan->next()) take(found.documents, scan->document());
     }
@@ -313,14 +314,14 @@ class History {
   void sweep() {
     if (!branched()) return;
     change([&](Transaction& transaction) { database().sweep(transaction, {.newest = 1}, 100, lost); });
-    engine_->catalog().drop_unowned("shop.things");
+    store_->catalog().drop_unowned("shop.things");
   }
   void purge() {
-    if (!engine_->catalog().open("shop.things")) return;
+    if (!store_->catalog().open("shop.things")) return;
     const int id = static_cast<int>(random_.below(ids));
     const bson::Document key = document(id, {});
     databases_->purge("shop", "things", key["_id"], lost,
-                      [&](const auto& work) { return storage::in_transaction(*engine_, work); });
+                      [&](const auto& work) { return storage::in_transaction(*store_, work); });
     for (Branches* branches : {&heads_, &committed_}) {
       for (auto& [name, things] : *branches) things.documents.erase(id);
     }
@@ -337,12 +338,12 @@ class History {
   }
   void check_view(const std::string& ns, const Things& expected) {
     INFO(ns);
-    const auto found = engine_->catalog().find(ns);
+    const auto found = store_->catalog().find(ns);
     CHECK((found != nullptr) == expected.there);
     if (found) check_one(*found, expected.documents);
   }
   void check_one(Collection& things, const Documents& expected) {
-    Transaction transaction(*engine_, Transaction::Mode::read);
+    Transaction transaction(*store_, Transaction::Mode::read);
     for (const Direction direction : {Direction::forward, Direction::backward}) {
       Documents found;
       const auto scan = things.scan(transaction, direction);
@@ -375,7 +376,7 @@ class History {
 
   base::Random random_;
   std::unique_ptr<storage::TemporaryDirectory> directory_;
-  std::optional<Engine> engine_;
+  std::optional<Store> store_;
   std::optional<past::Past> past_;
   std::optional<Databases> databases_;
   Branches heads_, committed_;

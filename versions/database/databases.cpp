@@ -6,8 +6,8 @@
 #include "base/varint.h"
 #include "storage/collections/past_catalog.h"
 #include "storage/engine/drop_now.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/names.h"
+#include "storage/store.h"
 #include "versions/database/log_fields.h"
 
 namespace versions {
@@ -93,25 +93,24 @@ std::string home_of(std::string_view ns) {
 
 }  // namespace
 
-Databases::Databases(storage::Engine& engine, past::Past& past, storage::BranchLog* log)
-    : engine_(engine), log_(log), past_(past) {
+Databases::Databases(storage::Store& store, past::Past& past, storage::BranchLog* log) : store_(store), log_(log), past_(past) {
   load();
   remove_orphans();
-  engine_.catalog().set_view_source(this);
+  store_.catalog().set_view_source(this);
 }
 
 Databases::~Databases() {
-  engine_.catalog().set_view_source(nullptr);
+  store_.catalog().set_view_source(nullptr);
   for (const auto& [name, database] : databases_) database->forget_all_views();
 }
 
 void Databases::load() {
-  const std::vector<std::string> tables = engine_.table_names();
+  const std::vector<std::string> tables = store_.engine().table_names();
   if (std::find(tables.begin(), tables.end(), table_name) == tables.end()) return;
-  table_ = engine_.open_table(std::string(table_name), {.allocation_bytes = 512});
+  table_ = store_.engine().open_table(std::string(table_name), {.allocation_bytes = 512});
   std::map<std::string, Row> rows;
   {
-    Transaction transaction(engine_, Transaction::Mode::read);
+    Transaction transaction(store_, Transaction::Mode::read);
     storage::TableCursor cursor = table_.cursor(transaction);
     for (bool on = cursor.seek("d"); on && cursor.key().starts_with('d'); on = cursor.next()) {
       rows.emplace(cursor.key().substr(1), read_row(cursor.value()));
@@ -119,7 +118,7 @@ void Databases::load() {
   }
   for (const auto& [name, row] : rows) {
     auto database = std::make_shared<BranchedDatabase>(past_.past(), log_, name, row.number, nodes_);
-    for (const auto& one : engine_.catalog().collections(name)) {
+    for (const auto& one : store_.catalog().collections(name)) {
       auto& collection = dynamic_cast<StoredCollection&>(*one);
       if (!has_versions(collection)) continue;
       const auto holes = row.holes.find(collection.id());
@@ -134,7 +133,7 @@ void Databases::load() {
 void Databases::load_kept() {
   std::vector<KeptRow> rows, gone;
   {
-    Transaction transaction(engine_, Transaction::Mode::read);
+    Transaction transaction(store_, Transaction::Mode::read);
     storage::TableCursor cursor = table_.cursor(transaction);
     for (bool on = cursor.seek("k"); on && cursor.key().starts_with('k'); on = cursor.next()) {
       KeptRow row = read_kept(cursor.key(), cursor.value());
@@ -144,13 +143,13 @@ void Databases::load_kept() {
     }
   }
   for (const KeptRow& row : gone) {
-    storage::in_transaction(engine_,
+    storage::in_transaction(store_,
                             [&](Transaction& transaction) { table_.remove(transaction, kept_key(row.number, row.name)); });
   }
   for (const KeptRow& row : rows) {
     Kept kept{std::make_shared<BranchedDatabase>(past_.past(), log_, row.name, row.number, nodes_), {}};
     for (const storage::CollectionId id : row.collections) {
-      const auto collection = engine_.catalog().stored(id);
+      const auto collection = store_.catalog().stored(id);
       if (!collection) damaged();
       kept.database->add(*collection, 0);
       kept.database->share(*collection);
@@ -172,8 +171,8 @@ void Databases::remove_orphans() {
     const auto names = kept.database->table_names();
     used.insert(names.begin(), names.end());
   }
-  for (const std::string& table : engine_.table_names()) {
-    if (table.starts_with("versions-") && !used.contains(table)) storage::drop_now(engine_, table);
+  for (const std::string& table : store_.engine().table_names()) {
+    if (table.starts_with("versions-") && !used.contains(table)) storage::drop_now(store_, table);
   }
 }
 
@@ -210,7 +209,7 @@ std::optional<Databases::Then> Databases::snapshot_behind(std::string_view db) c
   if (!ref.steps.empty()) return std::nullopt;
   const auto database = find(name.database);
   if (database) {
-    Transaction transaction(engine_, Transaction::Mode::read);
+    Transaction transaction(store_, Transaction::Mode::read);
     try {
       database->place(transaction, ref);
       return std::nullopt;
@@ -226,7 +225,7 @@ std::optional<Databases::Then> Databases::snapshot_behind(std::string_view db) c
 PastViews::BranchThen Databases::branch_of(std::string_view db, const Then& then) const {
   const std::string name(split_name(db).database);
   auto database = find(name);
-  Transaction transaction(engine_, Transaction::Mode::read);  // behind it: what changed since is told
+  Transaction transaction(store_, Transaction::Mode::read);  // behind it: what changed since is told
   std::optional<uint32_t> number = database ? std::optional(database->number()) : std::nullopt;
   if (const auto other = BranchesPast::database(past_.past(), transaction, name, then.snapshot.stamp)) number = *other;
   const auto unknown = [&] {
@@ -263,7 +262,7 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
     throw OperationError(ErrorCode::illegal_operation, "database '" + name + "' can't have branches");
   }
   Begun begun;
-  engine_.catalog().alone(name, [&](std::vector<std::shared_ptr<StoredCollection>> collections) {
+  store_.catalog().alone(name, [&](std::vector<std::shared_ptr<StoredCollection>> collections) {
     if ((begun.database = find(name))) return;
     if (collections.empty()) throw OperationError(ErrorCode::namespace_not_found, "database '" + name + "' does not exist");
     for (const auto& collection : collections) {
@@ -273,22 +272,22 @@ Databases::Begun Databases::find_or_begin(const std::string& name, const CommitI
       }
     }
     std::erase_if(collections, [](const auto& collection) { return !has_versions(*collection); });
-    if (!table_.exists()) table_ = engine_.open_table(std::string(table_name), {.allocation_bytes = 512});
+    if (!table_.exists()) table_ = store_.engine().open_table(std::string(table_name), {.allocation_bytes = 512});
     Row row;
     {
-      Transaction transaction(engine_, Transaction::Mode::read);
+      Transaction transaction(store_, Transaction::Mode::read);
       auto next = table_.get(transaction, next_key);
       row.number = next ? static_cast<uint32_t>(take(*next)) : 1;
     }
     auto database = std::make_shared<BranchedDatabase>(past_.past(), log_, name, row.number, nodes_);
     for (const auto& collection : collections) {
-      Transaction transaction(engine_, Transaction::Mode::read);
+      Transaction transaction(store_, Transaction::Mode::read);
       auto cursor = collection->records().cursor(transaction, storage::Direction::backward);
       const int64_t newest = cursor.next() ? cursor.id() : 0;
       row.holes[collection->id()] = std::max<int64_t>(0, newest - collection->stored_records());
     }
     for (const auto& collection : collections) database->add(*collection, row.holes[collection->id()]);
-    storage::in_transaction(engine_, [&](Transaction& transaction) {
+    storage::in_transaction(store_, [&](Transaction& transaction) {
       transaction.set_next_stamp(given);
       BranchesPast::database_changing(past_.past(), transaction, name, std::nullopt);
       Bytes next;
@@ -317,8 +316,8 @@ std::shared_ptr<storage::Collection> Databases::open(std::string_view ns) {
   }
   const auto database = need(db);
   const Ref ref = parse_ref(*split_name(db).ref);
-  auto base = std::dynamic_pointer_cast<StoredCollection>(engine_.catalog().open(home_of(ns)));
-  Transaction transaction(engine_, Transaction::Mode::read);
+  auto base = std::dynamic_pointer_cast<StoredCollection>(store_.catalog().open(home_of(ns)));
+  Transaction transaction(store_, Transaction::Mode::read);
   if (!base) return database->place(transaction, ref), nullptr;
   return database->view(transaction, ref, std::string(ns), std::move(base));
 }
@@ -329,10 +328,10 @@ std::vector<std::shared_ptr<storage::Collection>> Databases::collections(std::st
   }
   const auto database = need(db);
   const Ref ref = parse_ref(*split_name(db).ref);
-  Transaction transaction(engine_, Transaction::Mode::read);
+  Transaction transaction(store_, Transaction::Mode::read);
   database->place(transaction, ref);
   std::vector<std::shared_ptr<storage::Collection>> views;
-  for (const auto& one : engine_.catalog().collections(database->name())) {
+  for (const auto& one : store_.catalog().collections(database->name())) {
     auto base = std::dynamic_pointer_cast<StoredCollection>(one);
     if (!base) continue;
     const std::string own = base->ns();
@@ -348,7 +347,7 @@ std::string Databases::home(std::string_view ns) {
   if (snapshot_behind(db))
     throw OperationError(ErrorCode::illegal_operation, "cannot write to " + std::string(ns) + ": a snapshot is read-only");
   const auto database = need(db);
-  Transaction transaction(engine_, Transaction::Mode::read);
+  Transaction transaction(store_, Transaction::Mode::read);
   if (!database->place(transaction, parse_ref(*split_name(db).ref)).branch) {
     throw OperationError(ErrorCode::illegal_operation,
                          "cannot write to " + std::string(ns) + ": only branches can be written to");
@@ -360,13 +359,13 @@ bool Databases::has(std::string_view db, const storage::Collection& collection) 
   const auto database = find(split_name(db).database);
   if (!database || snapshot_behind(db)) return true;
   if (!has_versions(collection)) return !split_name(db).ref;
-  Transaction transaction(engine_, Transaction::Mode::read);
+  Transaction transaction(store_, Transaction::Mode::read);
   return database->has(transaction, database->place(transaction, ref_of(db)), collection.id());
 }
 
 bool Databases::anybody_has(std::string_view db, const storage::Collection& collection) {
   if (!has_versions(collection)) return true;
-  Transaction transaction(engine_, Transaction::Mode::read);
+  Transaction transaction(store_, Transaction::Mode::read);
   return need(db)->anybody_has(transaction, collection.id());
 }
 
@@ -378,14 +377,14 @@ BranchedDatabase::Lost Databases::lost() const {
 }
 
 void Databases::drop_branch(BranchedDatabase& database, const std::string& name) {
-  storage::in_transaction(engine_, [&](Transaction& transaction) { database.drop(transaction, name, lost()); });
+  storage::in_transaction(store_, [&](Transaction& transaction) { database.drop(transaction, name, lost()); });
   database.forget_views(name);
 }
 
 bool Databases::change(std::string_view db, const std::function<bool(Transaction&, BranchedDatabase&, const Branch&)>& work) {
   const auto database = need(db);
   return storage::in_transaction(
-      engine_, [&](Transaction& transaction) { return work(transaction, *database, database->branch(transaction, ref_of(db))); });
+      store_, [&](Transaction& transaction) { return work(transaction, *database, database->branch(transaction, ref_of(db))); });
 }
 
 bool Databases::make(std::string_view db, const storage::Collection& collection) {
@@ -401,7 +400,8 @@ bool Databases::drop(std::string_view db, const storage::Collection& collection)
 }
 
 void Databases::gone(const storage::Collection& collection) {
-  for (const std::string& table : need(storage::database_of(collection.ns()))->remove(collection.id())) engine_.drop_table(table);
+  for (const std::string& table : need(storage::database_of(collection.ns()))->remove(collection.id()))
+    store_.engine().drop_table(table);
 }
 
 void Databases::check_alone(std::string_view db, std::string_view what) {
@@ -444,7 +444,7 @@ void Databases::dropping(Transaction& transaction, std::string_view db) {
 }
 
 bool Databases::is_told(Transaction& transaction, storage::CollectionId collection) const {
-  return engine_.past_catalog().newest(transaction, collection).has_value();
+  return store_.past_catalog().newest(transaction, collection).has_value();
 }
 
 void Databases::dropped(std::string_view db) {
@@ -452,12 +452,12 @@ void Databases::dropped(std::string_view db) {
   if (!database) return;
   std::optional<Kept> kept;
   {
-    Transaction transaction(engine_, Transaction::Mode::read);
+    Transaction transaction(store_, Transaction::Mode::read);
     const Bytes key = kept_key(database->number(), db);
     if (const auto row = table_.get(transaction, key)) {
       kept.emplace(Kept{database, {}});
       for (const storage::CollectionId id : read_kept(key, *row).collections)
-        kept->collections.push_back(engine_.catalog().stored(id));
+        kept->collections.push_back(store_.catalog().stored(id));
     }
   }
   {
@@ -468,7 +468,7 @@ void Databases::dropped(std::string_view db) {
   database->close();
   database->forget_all_views();
   if (kept) return;
-  for (const std::string& table : database->table_names()) engine_.drop_table(table);
+  for (const std::string& table : database->table_names()) store_.engine().drop_table(table);
 }
 
 std::shared_ptr<BranchedDatabase> Databases::find_kept(uint32_t number) const {
@@ -494,7 +494,7 @@ void Databases::forget_kept() {
     std::vector<std::string> tables;
     bool shown = false;
     {
-      Transaction transaction(engine_, Transaction::Mode::read);
+      Transaction transaction(store_, Transaction::Mode::read);
       std::erase_if(kept.collections, [&](const auto& collection) {
         if (is_told(transaction, collection->id())) return false;
         const auto own = kept.database->remove(collection->id());
@@ -514,9 +514,9 @@ void Databases::forget_kept() {
       const auto own = kept.database->table_names();
       tables.insert(tables.end(), own.begin(), own.end());
       storage::in_transaction(
-          engine_, [&](Transaction& transaction) { table_.remove(transaction, kept_key(number, kept.database->name())); });
+          store_, [&](Transaction& transaction) { table_.remove(transaction, kept_key(number, kept.database->name())); });
     }
-    for (const std::string& table : tables) engine_.drop_table(table);
+    for (const std::string& table : tables) store_.engine().drop_table(table);
   }
 }
 
@@ -533,7 +533,7 @@ void Databases::make_again(const std::string& db, const std::vector<storage::Bra
   if (!database) log::refuse("the database has no branches");
   const auto work = [&, lost = lost()] {
     const auto indexes = database->keep_indexes();
-    storage::in_transaction(engine_, [&](Transaction& transaction) {
+    storage::in_transaction(store_, [&](Transaction& transaction) {
       for (const storage::BranchChange& change : changes) database->make_again(transaction, change, lost);
     });
   };
@@ -547,7 +547,7 @@ void Databases::make_again(const std::string& db, const std::vector<storage::Bra
     alone = alone || forgets || name == "resetBranch";
   }
   if (!alone) return work();
-  engine_.catalog().alone(db, [&](const auto&) {
+  store_.catalog().alone(db, [&](const auto&) {
     work();
     for (const std::string& branch : views) database->forget_views(branch);
   });

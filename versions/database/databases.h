@@ -8,8 +8,13 @@
 // the first database. What names no branch, tag or commit may name a declared snapshot, of any database.
 #pragma once
 
+#include "storage/collections/catalog.h"
 #include "versions/database/branched_database.h"
 #include "versions/database/past_views.h"
+
+namespace storage {
+class Store;
+}
 
 namespace versions {
 
@@ -17,7 +22,7 @@ namespace versions {
 class Databases final : public storage::ViewSource, public storage::BranchMaker {
  public:
   // Reads what there is, and takes away what a crash left. `log`: told of every change; nullptr: nobody is.
-  Databases(storage::Engine& engine, past::Past& past, storage::BranchLog* log = nullptr);
+  Databases(storage::Store& store, past::Past& past, storage::BranchLog* log = nullptr);
   ~Databases() override;
 
   // nullptr: it has no branches.
@@ -106,7 +111,7 @@ class Databases final : public storage::ViewSource, public storage::BranchMaker 
   // False: they are about branches.
   bool make_snapshots_again(std::string_view db, const std::vector<storage::BranchChange>& changes);
 
-  storage::Engine& engine_;
+  storage::Store& store_;
   storage::BranchLog* const log_;
   PastViews past_;
   // Of all databases: nodes of trees that commits go on from.

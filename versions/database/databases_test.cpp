@@ -9,6 +9,8 @@
 #include "bson/json.h"
 #include "storage/background/dedup_service.h"
 #include "storage/engine/names.h"
+#include "storage/store.h"
+#include "storage/upkeep/validate.h"
 #include "versions/database/test_shop.h"
 
 using namespace versions;
@@ -43,10 +45,10 @@ class History {
  public:
   explicit History(uint64_t seed) : random_(seed), directory_(std::make_unique<storage::TemporaryDirectory>()) {
     open();
-    engine_->catalog().create("shop.things", {});
-    engine_->catalog().create_indexes(collection("main"),
-                                      {storage::parse_index_spec(bson::json("{key: {a: 1}, name: 'a'}")),
-                                       storage::parse_index_spec(bson::json("{key: {u: 1}, name: 'u', unique: true}"))});
+    store_->catalog().create("shop.things", {});
+    store_->catalog().create_indexes(collection("main"),
+                                     {storage::parse_index_spec(bson::json("{key: {a: 1}, name: 'a'}")),
+                                      storage::parse_index_spec(bson::json("{key: {u: 1}, name: 'u', unique: true}"))});
     heads_["main"];
     for (uint64_t left = random_.below(2) * 10; left > 0; --left) write();
     databases_->find_or_begin("shop", {});
@@ -67,21 +69,21 @@ class History {
   }
 
   void check() {
-    Transaction transaction(*engine_, Transaction::Mode::read);
+    Transaction transaction(*store_, Transaction::Mode::read);
     for (const auto& [name, shown] : heads_) check_one(transaction, name, shown);
     for (const auto& [id, shown] : commits_) check_one(transaction, id.substr(0, 20), shown);
-    const auto report = engine_->catalog().validate(collection("main"), false);
+    const auto report = storage::validate_collection(*store_, collection("main"), false);
     for (const std::string& error : report.errors) FAIL_CHECK(error);
     for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
   }
 
  private:
   void open() {
-    storage::EngineOptions options = storage::test_options(directory_->path());
-    engine_.emplace(options);
-    past_.emplace(*engine_);
-    databases_.emplace(*engine_, *past_);
-    quiet_ = engine_->dedup().hold();
+    storage::StoreOptions options = storage::test_options(directory_->path());
+    store_.emplace(options);
+    past_.emplace(*store_);
+    databases_.emplace(*store_, *past_);
+    quiet_ = store_->dedup().hold();
   }
 
   void reopen(bool crash) {
@@ -90,7 +92,7 @@ class History {
     quiet_ = {};
     databases_.reset();
     past_.reset();
-    engine_.reset();
+    store_.reset();
     if (crash) directory_ = std::move(copy);
     open();
   }
@@ -98,7 +100,7 @@ class History {
   BranchedDatabase& database() { return *databases_->find("shop"); }
   static std::string ns(const std::string& ref) { return ref == "main" ? "shop.things" : "shop@" + ref + ".things"; }
   std::shared_ptr<Collection> collection(const std::string& ref) {
-    const auto found = engine_->catalog().open(ns(ref));
+    const auto found = store_->catalog().open(ns(ref));
     REQUIRE(found);
     return found;
   }
@@ -120,7 +122,7 @@ class History {
     const bool remove = random_.below(3) == 0, keep = random_.below(10) == 0;
     bool refused = false;
     {
-      Transaction transaction(*engine_, Transaction::Mode::write);
+      Transaction transaction(*store_, Transaction::Mode::write);
       const auto record = things->find_id(transaction, after["_id"]);
       CHECK(record.has_value() == head.contains(id));
       try {
@@ -151,16 +153,16 @@ class History {
 
   void drop_collection() {
     const std::string name = branch();
-    CHECK(engine_->catalog().drop(ns(name)) == heads_[name].there);
+    CHECK(store_->catalog().drop(ns(name)) == heads_[name].there);
     heads_[name] = {.there = false};
   }
 
   void make_collection() {
     const std::string name = branch();
     if (heads_[name].there)
-      CHECK_THROWS_AS(engine_->catalog().create(ns(name), {}), base::OperationError);
+      CHECK_THROWS_AS(store_->catalog().create(ns(name), {}), base::OperationError);
     else
-      engine_->catalog().create(ns(name), {});
+      store_->catalog().create(ns(name), {});
     heads_[name].there = true;
   }
 
@@ -170,13 +172,13 @@ class History {
     std::advance(at, static_cast<long>(random_.below(commits_.size())));
     const std::string name = branch();
     storage::in_transaction(
-        *engine_, [&](Transaction& transaction) { database().reset(transaction, name, {.name = at->first}, nobody_asks); });
+        *store_, [&](Transaction& transaction) { database().reset(transaction, name, {.name = at->first}, nobody_asks); });
     heads_[name] = committed_[name] = at->second;
   }
 
   void commit() {
     const std::string name = branch();
-    storage::in_transaction(*engine_, [&](Transaction& transaction) {
+    storage::in_transaction(*store_, [&](Transaction& transaction) {
       const auto made = database().commit(transaction, name, {});
       CHECK((made || heads_[name] == committed_[name]));
       if (made) commits_[base::to_hex(view(made->id))] = heads_[name];
@@ -186,14 +188,14 @@ class History {
 
   void create() {
     const std::string name = "b" + std::to_string(next_++), from = branch();
-    storage::in_transaction(*engine_, [&](Transaction& transaction) { database().create(transaction, name, {.name = from}); });
+    storage::in_transaction(*store_, [&](Transaction& transaction) { database().create(transaction, name, {.name = from}); });
     heads_[name] = committed_[name] = committed_[from];
   }
 
   void drop() {
     const std::string name = branch();
     if (name == "main") return;
-    storage::in_transaction(*engine_, [&](Transaction& transaction) { database().drop(transaction, name, nobody_asks); });
+    storage::in_transaction(*store_, [&](Transaction& transaction) { database().drop(transaction, name, nobody_asks); });
     database().forget_views(name);
     heads_.erase(name);
     committed_.erase(name);
@@ -203,8 +205,8 @@ class History {
     const Documents& expected = shown.documents;
     const auto opened = collection(ref);
     Collection& things = *opened;
-    CHECK((engine_->catalog().find(ns(ref)) != nullptr) == shown.there);
-    CHECK(engine_->catalog().found(storage::database_of(ns(ref))).size() == (shown.there ? 1 : 0));
+    CHECK((store_->catalog().find(ns(ref)) != nullptr) == shown.there);
+    CHECK(store_->catalog().found(storage::database_of(ns(ref))).size() == (shown.there ? 1 : 0));
     for (const Direction direction : {Direction::forward, Direction::backward}) {
       Documents found;
       const auto scan = things.scan(transaction, direction);
@@ -231,7 +233,7 @@ class History {
 
   base::Random random_;
   std::unique_ptr<storage::TemporaryDirectory> directory_;
-  std::optional<storage::Engine> engine_;
+  std::optional<storage::Store> store_;
   std::optional<past::Past> past_;
   std::optional<Databases> databases_;
   std::unique_lock<std::mutex> quiet_;  // rows that the background moves would conflict now and then
@@ -254,20 +256,20 @@ TEST_CASE("collections of branches read as maps do, by every index, over restart
 
 TEST_CASE("two transactions that want one unique key of a branch conflict, and those of two branches don't") {
   test::Shop shop;
-  storage::Engine& engine = shop.engine;
+  storage::Store& store = shop.store;
   const auto things = shop.things;
-  engine.catalog().create_indexes(things, {storage::parse_index_spec(bson::json("{key: {u: 1}, name: 'u', unique: true}"))});
+  store.catalog().create_indexes(things, {storage::parse_index_spec(bson::json("{key: {u: 1}, name: 'u', unique: true}"))});
   shop.begin();
   shop.create_dev();
-  const auto dev = engine.catalog().open("shop@dev.things");
-  Transaction a(engine, Transaction::Mode::write), b(engine, Transaction::Mode::write), c(engine, Transaction::Mode::write);
+  const auto dev = store.catalog().open("shop@dev.things");
+  Transaction a(store, Transaction::Mode::write), b(store, Transaction::Mode::write), c(store, Transaction::Mode::write);
   dev->insert(a, document(1, 0, 7));
   things->insert(b, document(2, 0, 7));
   CHECK_THROWS_AS(dev->insert(c, document(3, 0, 7)), storage::WriteConflict);
   c.rollback();
   a.commit();
   b.commit();
-  Transaction later(engine, Transaction::Mode::write);
+  Transaction later(store, Transaction::Mode::write);
   CHECK_THROWS_AS(dev->insert(later, document(3, 0, 7)), base::OperationError);
   dev->insert(later, document(3, 0, 8));  // the transaction goes on
   later.commit();
@@ -294,7 +296,7 @@ struct Shop : test::Shop {
     create_dev();
   }
   void put(const std::string& ns, int id, int a) {
-    const auto things = engine.catalog().open_or_create(ns);
+    const auto things = store.catalog().open_or_create(ns);
     change([&](Transaction& transaction) {
       const bson::Document after = document(id, a, id);
       const auto record = things->find_id(transaction, after["_id"]);
@@ -314,7 +316,7 @@ struct Shop : test::Shop {
   }
   // Nothing is merged where it says that there are conflicts.
   size_t bring(Branches::Bring kind, const std::string& into, CommitNumber from) {
-    Transaction transaction(engine, Transaction::Mode::write);
+    Transaction transaction(store, Transaction::Mode::write);
     const auto merge = database->merge(transaction, into, {.kind = kind, .from = from, .resolve = resolver(MergeRules{})}, {});
     if (merge.conflicts.empty()) transaction.commit();
     return merge.conflicts.size();
@@ -324,16 +326,16 @@ struct Shop : test::Shop {
     change([&](Transaction& transaction) { head = database->place(transaction, {.name = from}).commit; });
     return bring(Branches::Bring::merge, into, head);
   }
-  bool there(const std::string& ns) { return engine.catalog().find(ns) != nullptr; }
-  int64_t count(const std::string& ns) { return engine.catalog().open(ns)->record_count(); }
+  bool there(const std::string& ns) { return store.catalog().find(ns) != nullptr; }
+  int64_t count(const std::string& ns) { return store.catalog().open(ns)->record_count(); }
 };
 
 }  // namespace
 
 TEST_CASE("a collection that is dropped on a branch is gone there, and by a merge elsewhere") {
   Shop shop(GENERATE(0, 10));
-  CHECK(shop.engine.catalog().drop("shop@dev.sold"));
-  CHECK_FALSE(shop.engine.catalog().drop("shop@dev.sold"));
+  CHECK(shop.store.catalog().drop("shop@dev.sold"));
+  CHECK_FALSE(shop.store.catalog().drop("shop@dev.sold"));
   CHECK_FALSE(shop.there("shop@dev.sold"));
   CHECK(shop.count("shop@dev.sold") == 0);
   CHECK(shop.there("shop.sold"));
@@ -359,7 +361,7 @@ TEST_CASE(
     "documents of a collection that was made anew are counted after a merge, whatever was removed before there were branches") {
   Shop shop(10);
   CHECK(shop.count("shop.sold") == 3);
-  CHECK(shop.engine.catalog().drop("shop@dev.sold"));
+  CHECK(shop.store.catalog().drop("shop@dev.sold"));
   shop.commit("dev");
   shop.put("shop@dev.sold", 7, 1);
   shop.put("shop@dev.sold", 8, 1);
@@ -382,7 +384,7 @@ TEST_CASE(
 
 TEST_CASE("dropping is removing all documents, where others change some") {
   Shop shop;
-  shop.engine.catalog().drop("shop@dev.sold");
+  shop.store.catalog().drop("shop@dev.sold");
   const CommitNumber dropped = shop.commit("dev");
   SECTION("one that was changed is a conflict") {
     shop.put("shop.sold", 2, 5);
@@ -403,7 +405,7 @@ TEST_CASE("dropping is removing all documents, where others change some") {
     CHECK(shop.count("shop@dev.sold") == 3);
   }
   SECTION("a collection that has no documents is picked, too") {
-    shop.engine.catalog().create("shop@dev.empty", {});
+    shop.store.catalog().create("shop@dev.empty", {});
     const CommitNumber made = shop.commit("dev");
     CHECK_FALSE(shop.there("shop.empty"));
     CHECK(shop.bring(Branches::Bring::cherry_pick, "main", made) == 0);
@@ -417,29 +419,29 @@ TEST_CASE("dropping is removing all documents, where others change some") {
 TEST_CASE("a collection that no branch and no commit has any more leaves no table") {
   Shop shop;
   shop.put("shop@dev.new", 1, 1);
-  const auto id = shop.engine.catalog().open("shop@dev.new")->id();
+  const auto id = shop.store.catalog().open("shop@dev.new")->id();
   const auto tables = [&] {
-    const std::vector<std::string> names = shop.engine.table_names();
+    const std::vector<std::string> names = shop.store.engine().table_names();
     return std::count_if(names.begin(), names.end(),
                          [&](const std::string& name) { return name.find("-" + std::to_string(id) + "-") != name.npos; });
   };
   CHECK(tables() > 0);
-  CHECK_FALSE(shop.engine.catalog().drop_unowned("shop.new"));
-  CHECK_FALSE(shop.engine.catalog().drop("shop.new"));  // main hasn't got it
+  CHECK_FALSE(shop.store.catalog().drop_unowned("shop.new"));
+  CHECK_FALSE(shop.store.catalog().drop("shop.new"));  // main hasn't got it
   SECTION("at once, where no commit has it") {
-    CHECK(shop.engine.catalog().drop("shop@dev.new"));
+    CHECK(shop.store.catalog().drop("shop@dev.new"));
   }
   SECTION("when its commits have gone, with those of branches that went on without it") {
     shop.commit("dev");
-    CHECK(shop.engine.catalog().drop("shop@dev.new"));
-    CHECK_FALSE(shop.engine.catalog().drop_unowned("shop.new"));
+    CHECK(shop.store.catalog().drop("shop@dev.new"));
+    CHECK_FALSE(shop.store.catalog().drop_unowned("shop.new"));
     shop.commit("dev");
     shop.change([&](Transaction& transaction) {
       CHECK(shop.database->sweep(transaction, Retention{.newest = 1}, 10, nobody_asks).commits > 0);
     });
-    CHECK(shop.engine.catalog().drop_unowned("shop.new"));
+    CHECK(shop.store.catalog().drop_unowned("shop.new"));
   }
-  CHECK_FALSE(shop.engine.catalog().open("shop@dev.new"));
+  CHECK_FALSE(shop.store.catalog().open("shop@dev.new"));
   for (int i = 0; tables() > 0 && i < 1000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK(tables() == 0);
   shop.put("shop@dev.new", 1, 1);
@@ -450,9 +452,9 @@ TEST_CASE("a collection that no branch and no commit has any more leaves no tabl
 TEST_CASE("of a collection that is gone nothing stays in memory but for who holds a view of it") {
   Shop shop;
   shop.put("shop@dev.new", 1, 1);
-  auto held = shop.engine.catalog().open("shop@dev.new");
+  auto held = shop.store.catalog().open("shop@dev.new");
   const std::weak_ptr<SharedCollection> versions = shop.database->versions_of(held->id());
-  CHECK(shop.engine.catalog().drop("shop@dev.new"));
+  CHECK(shop.store.catalog().drop("shop@dev.new"));
   CHECK(held->dropped());
   CHECK(shop.database->versions_of(held->id()) == nullptr);
   CHECK_FALSE(versions.expired());
@@ -469,7 +471,7 @@ TEST_CASE("a branch and a tag can't take one name at the same time") {
     shop.things->insert(transaction, document(1, 0, 7));
     database->commit(transaction, "main", {});
   });
-  Transaction a(shop.engine, Transaction::Mode::write), b(shop.engine, Transaction::Mode::write);
+  Transaction a(shop.store, Transaction::Mode::write), b(shop.store, Transaction::Mode::write);
   database->create(a, "v1", parse_ref("main~1"));
   database->create_tag(b, "v2", parse_ref("main"));
   CHECK_THROWS_AS(database->create_tag(b, "v1", parse_ref("main")), storage::WriteConflict);
@@ -477,20 +479,20 @@ TEST_CASE("a branch and a tag can't take one name at the same time") {
 
 TEST_CASE("a view that was opened while its branch was dropped is not that of the next branch of the name") {
   test::Shop shop;
-  storage::Engine& engine = shop.engine;
+  storage::Store& store = shop.store;
   shop.begin();
   const auto database = shop.database;
   shop.create_dev();
-  Transaction before(engine, Transaction::Mode::read);
+  Transaction before(store, Transaction::Mode::read);
   database->place(before, {.name = "dev"});
   shop.change([&](Transaction& transaction) { database->drop(transaction, "dev", nobody_asks); });
   database->forget_views("dev");
   database->view(before, {.name = "dev"}, "shop@dev.things", std::dynamic_pointer_cast<storage::StoredCollection>(shop.things));
   shop.create_dev();
-  Transaction transaction(engine, Transaction::Mode::write);
-  engine.catalog().open("shop@dev.things")->insert(transaction, document(1, 0, 7));
+  Transaction transaction(store, Transaction::Mode::write);
+  store.catalog().open("shop@dev.things")->insert(transaction, document(1, 0, 7));
   transaction.commit();
-  CHECK(engine.catalog().open("shop@dev.things")->record_count() == 1);
+  CHECK(store.catalog().open("shop@dev.things")->record_count() == 1);
 }
 
 TEST_CASE(
@@ -500,8 +502,7 @@ TEST_CASE(
   KnownViews views(10);
   const auto name = [](int i) { return "b" + std::to_string(i); };
   const auto add = [&](int i) {  // of a state: the database itself doesn't keep it
-    return views.add(name(i), name(i),
-                     std::dynamic_pointer_cast<CollectionView>(shop.engine.catalog().open("shop@main~0.things")),
+    return views.add(name(i), name(i), std::dynamic_pointer_cast<CollectionView>(shop.store.catalog().open("shop@main~0.things")),
                      [] { return true; });
   };
   const auto held = add(0);
@@ -524,8 +525,8 @@ TEST_CASE(
 TEST_CASE("a database without branches has no table of them") {
   test::Shop shop;
   CHECK_FALSE(shop.things->moves());
-  for (const std::string& table : shop.engine.table_names()) CHECK_FALSE(table.starts_with("versions-"));
-  CHECK_THROWS_AS(shop.engine.catalog().open("shop@dev.things"), base::OperationError);
+  for (const std::string& table : shop.store.engine().table_names()) CHECK_FALSE(table.starts_with("versions-"));
+  CHECK_THROWS_AS(shop.store.catalog().open("shop@dev.things"), base::OperationError);
 }
 
 TEST_CASE("who writes a document that is purged at the same time conflicts, without branches too") {
@@ -534,7 +535,7 @@ TEST_CASE("who writes a document that is purged at the same time conflicts, with
       test::Shop shop;
       const bson::Document one = document(1, 0, 7);
       if (there) shop.change([&](Transaction& transaction) { shop.things->insert(transaction, one); });
-      Transaction writer(shop.engine, Transaction::Mode::write);
+      Transaction writer(shop.store, Transaction::Mode::write);
       const auto write = [&] {
         if (there)
           shop.things->update(writer, *shop.things->find_id(writer, one["_id"]), one, document(1, 1, 7));
@@ -544,7 +545,7 @@ TEST_CASE("who writes a document that is purged at the same time conflicts, with
       uint64_t purged = 0;
       const auto purge = [&] {
         shop.databases.purge("shop", "things", one["_id"], nobody_asks, [&](const auto& work) {
-          Transaction transaction(shop.engine, Transaction::Mode::write);
+          Transaction transaction(shop.store, Transaction::Mode::write);
           purged = work(transaction);
           if (purge_first) CHECK_THROWS_AS(write(), storage::WriteConflict);
           transaction.commit();

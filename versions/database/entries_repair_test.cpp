@@ -20,8 +20,8 @@ struct Damaged : test::Shop {
     for (int id = 1; id <= 3; ++id) first[id] = insert("shop.things", id);
     begin();
     create_dev();
-    const auto dev = engine.catalog().open("shop@dev.things");
-    changed = storage::in_transaction(engine, [&](Transaction& transaction) {
+    const auto dev = Shop::store.catalog().open("shop@dev.things");
+    changed = storage::in_transaction(Shop::store, [&](Transaction& transaction) {
       return dev->update(transaction, first[1], *dev->find(transaction, first[1], nullptr), json("{_id: 1, text: 'changed'}"))
           .record;
     });
@@ -31,18 +31,19 @@ struct Damaged : test::Shop {
   }
 
   RecordId insert(const std::string& ns, int id) {
-    const auto collection = engine.catalog().open(ns);
-    return storage::in_transaction(engine, [&](Transaction& transaction) {
+    const auto collection = Shop::store.catalog().open(ns);
+    return storage::in_transaction(Shop::store, [&](Transaction& transaction) {
       return collection
           ->insert(transaction, json("{_id: " + std::to_string(id) + ", text: 'of document " + std::to_string(id) + "'}"))
           .id;
     });
   }
   CommitNumber commit(const std::string& branch) {
-    while (storage::in_transaction(engine,
+    while (storage::in_transaction(Shop::store,
                                    [&](Transaction& transaction) { return database->prepare_commit(transaction, branch); })) {
     }
-    return storage::in_transaction(engine, [&](Transaction& transaction) { return database->commit(transaction, branch, {}); })
+    return storage::in_transaction(Shop::store,
+                                   [&](Transaction& transaction) { return database->commit(transaction, branch, {}); })
         ->number;
   }
 
@@ -67,11 +68,11 @@ struct Damaged : test::Shop {
   storage::RepairReport repair() {
     const auto versions = database->entries_to_repair(things->id());
     return storage::repair_collection(
-        engine, things, false, [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
+        Shop::store, things, false, [](const storage::Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
   }
   std::map<int, RecordId> found(const std::string& ns) {
-    Transaction transaction(engine, Transaction::Mode::read);
-    const auto collection = engine.catalog().open(ns);
+    Transaction transaction(Shop::store, Transaction::Mode::read);
+    const auto collection = Shop::store.catalog().open(ns);
     std::map<int, RecordId> all;
     for (int id = 1; id <= 5; ++id) {
       bson::Builder wanted;
@@ -83,7 +84,7 @@ struct Damaged : test::Shop {
     return all;
   }
   bool proves(CommitNumber commit) {
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(Shop::store, Transaction::Mode::read);
     return database->verify(transaction, commit, true, 10, {}).damaged == 0;
   }
 
@@ -108,7 +109,7 @@ TEST_CASE("repair makes missing entries of _id, each with the commit that its ve
         std::map<int, RecordId>{{1, shop.first[1]}, {2, shop.first[2]}, {3, shop.first[3]}, {5, shop.pending}});
   CHECK(shop.found("shop@dev.things") ==
         std::map<int, RecordId>{{1, shop.changed}, {2, shop.first[2]}, {3, shop.first[3]}, {4, shop.added}});
-  Transaction transaction(shop.engine, Transaction::Mode::read);
+  Transaction transaction(shop.Shop::store, Transaction::Mode::read);
   CHECK(shop.store().history(transaction, Damaged::key_of(1)).front().commit ==
         shop.database->branch(transaction, {.name = "dev"}).head);
   CHECK(shop.store().history(transaction, Damaged::key_of(5)).front().commit == 0);

@@ -1,8 +1,8 @@
 #include "versions/database/past_views.h"
 
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/names.h"
+#include "storage/store.h"
 
 namespace versions {
 
@@ -13,8 +13,8 @@ std::shared_ptr<const PastViews::Entries> PastViews::entries(const past::Declare
   }
   auto entries = std::make_shared<Entries>();
   {
-    storage::Transaction transaction(past_.engine(), storage::Transaction::Mode::read);
-    for (auto& [id, entry] : past_.engine().catalog().entries_as_of(transaction, snapshot.stamp)) {
+    storage::Transaction transaction(past_.store(), storage::Transaction::Mode::read);
+    for (auto& [id, entry] : past_.store().catalog().entries_as_of(transaction, snapshot.stamp)) {
       if (storage::is_own(entry.ns)) continue;
       const std::string ns = entry.ns;
       entries->emplace(ns, std::move(entry));
@@ -36,7 +36,7 @@ std::shared_ptr<storage::Collection> PastViews::open(const past::DeclaredSnapsho
   const auto entries = this->entries(snapshot);
   const auto entry = entries->find(home);
   if (entry == entries->end()) return nullptr;
-  auto base = past_.engine().catalog().stored(entry->second.id);
+  auto base = past_.store().catalog().stored(entry->second.id);
   if (!base) return nullptr;  // the snapshot was dropped meanwhile
   const bool versioned = branch.shown && !entry->second.options.capped;
   const auto shown = versioned ? branch.shown(entry->second.id) : nullptr;

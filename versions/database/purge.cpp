@@ -1,7 +1,7 @@
 // A document that goes from all that there is of it, with branches or without.
 #include "bson/keystring.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/names.h"
+#include "storage/store.h"
 #include "versions/database/databases.h"
 #include "versions/database/log_fields.h"
 
@@ -16,7 +16,7 @@ uint64_t Databases::purge(const std::string& db, const std::string& collection, 
   if (db == "local") throw OperationError(ErrorCode::illegal_operation, "database 'local' has no past to purge");
   const std::string ns = db + "." + collection;
   for (;;) {
-    const auto stored = std::dynamic_pointer_cast<StoredCollection>(engine_.catalog().open(ns));
+    const auto stored = std::dynamic_pointer_cast<StoredCollection>(store_.catalog().open(ns));
     const auto database = find(db);
     if (database && !(stored && !has_versions(*stored))) {
       const auto indexes = database->keep_indexes();
@@ -57,7 +57,7 @@ void Databases::purge_again(const std::string& db, const storage::BranchChange& 
   if (!change.documents.empty()) log::refuse("documents of a purge, which has none");
   purge(db, log::text(change.command, "purge"), static_cast<bson::ValueView>(change.command.find("_id")), lost(),
         [&](const auto& work) {
-          return storage::in_transaction(engine_, [&](Transaction& transaction) {
+          return storage::in_transaction(store_, [&](Transaction& transaction) {
             transaction.set_next_stamp(change.stamp);
             return work(transaction);
           });

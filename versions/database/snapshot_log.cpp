@@ -1,5 +1,5 @@
 // Declared snapshots, and the log: it has them as commands of the database admin.
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/database/databases.h"
 #include "versions/database/log_fields.h"
 
@@ -51,7 +51,7 @@ bool Databases::make_snapshots_again(std::string_view db, const std::vector<stor
   if (db != log_database) return false;
   past::Past& past = past_.past();
   past.make();
-  storage::in_transaction(engine_, [&](Transaction& transaction) {
+  storage::in_transaction(store_, [&](Transaction& transaction) {
     for (const storage::BranchChange& change : changes) {
       const bson::DocumentView command = change.command;
       const std::string_view what = command.begin()->name;

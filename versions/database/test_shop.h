@@ -1,26 +1,26 @@
 // For tests: the database `shop` on a directory that goes away, with one collection, and branches once somebody asks for them.
 #pragma once
 
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "versions/database/databases.h"
 
 namespace versions::test {
 
 struct Shop {
   explicit Shop(const std::string& collection = "things")
-      : engine(storage::test_options(directory.path())),
-        past(engine),
-        databases(engine, past),
-        things(engine.catalog().create("shop." + collection, {})) {}
+      : store(storage::test_options(directory.path())),
+        past(store),
+        databases(store, past),
+        things(store.catalog().create("shop." + collection, {})) {}
 
-  void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(engine, work); }
+  void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(store, work); }
   void begin() { database = databases.find_or_begin("shop", {}).database; }
   void create_dev() {
     change([&](Transaction& transaction) { database->create(transaction, "dev", {.name = "main"}); });
   }
 
   storage::TemporaryDirectory directory;
-  storage::Engine engine;
+  storage::Store store;
   past::Past past;
   Databases databases;
   std::shared_ptr<storage::Collection> things;

@@ -11,7 +11,9 @@
 #include "storage/background/dedup_service.h"
 #include "storage/collections/stored_collection.h"
 #include "storage/indexes/duplicate_key.h"
+#include "storage/store.h"
 #include "storage/upkeep/repair.h"
+#include "storage/upkeep/validate.h"
 #include "versions/database/test_shop.h"
 
 using namespace versions;
@@ -49,12 +51,12 @@ class History {
  public:
   explicit History(uint64_t seed) : random_(seed), directory_(std::make_unique<storage::TemporaryDirectory>()) {
     open();
-    engine_->catalog().create("shop.things", {});
+    store_->catalog().create("shop.things", {});
     heads_["main"];
     for (int i = 0; i < 5; ++i) write();
     databases_->find_or_begin("shop", {});
     committed_["main"] = heads_["main"];
-    Transaction transaction(*engine_, Transaction::Mode::read);
+    Transaction transaction(*store_, Transaction::Mode::read);
     commits_[id_of(transaction, database().branch(transaction, {.name = "main"}).head)] = heads_["main"];
   }
 
@@ -71,10 +73,10 @@ class History {
   }
 
   void check() {
-    Transaction transaction(*engine_, Transaction::Mode::read);
+    Transaction transaction(*store_, Transaction::Mode::read);
     for (const auto& [name, documents] : heads_) check_one(transaction, *collection(name), documents);
     for (const auto& [id, documents] : commits_) check_one(transaction, *collection(id.substr(0, 20)), documents);
-    const auto report = engine_->catalog().validate(collection("main"), false);
+    const auto report = storage::validate_collection(*store_, collection("main"), false);
     for (const std::string& error : report.errors) FAIL_CHECK(error);
     for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
   }
@@ -83,10 +85,10 @@ class History {
 
  private:
   void open() {
-    engine_.emplace(storage::test_options(directory_->path()));
-    past_.emplace(*engine_);
-    databases_.emplace(*engine_, *past_);
-    quiet_ = engine_->dedup().hold();
+    store_.emplace(storage::test_options(directory_->path()));
+    past_.emplace(*store_);
+    databases_.emplace(*store_, *past_);
+    quiet_ = store_->dedup().hold();
   }
   void reopen() {
     auto copy = std::make_unique<storage::TemporaryDirectory>();
@@ -95,14 +97,14 @@ class History {
     quiet_ = {};
     databases_.reset();
     past_.reset();
-    engine_.reset();
+    store_.reset();
     if (crash) directory_ = std::move(copy);
     open();
   }
 
   BranchedDatabase& database() { return *databases_->find("shop"); }
   std::shared_ptr<Collection> collection(const std::string& ref) {
-    const auto found = engine_->catalog().open(ref == "main" ? "shop.things" : "shop@" + ref + ".things");
+    const auto found = store_->catalog().open(ref == "main" ? "shop.things" : "shop@" + ref + ".things");
     REQUIRE(found);
     return found;
   }
@@ -141,7 +143,7 @@ class History {
       values.insert(static_cast<int>(random_.below(150)));
     const bool remove = head.contains(id) && random_.below(2) == 0;
     const bool may = remove || fits(head, id, values);
-    storage::in_transaction(*engine_, [&](Transaction& transaction) {
+    storage::in_transaction(*store_, [&](Transaction& transaction) {
       const auto record = things->find_id(transaction, document(id, {})["_id"]);
       REQUIRE(record.has_value() == head.contains(id));
       try {
@@ -165,7 +167,7 @@ class History {
 
   void commit() { commit(any(heads_)->first); }
   void commit(const std::string& name) {
-    storage::in_transaction(*engine_, [&](Transaction& transaction) {
+    storage::in_transaction(*store_, [&](Transaction& transaction) {
       const auto made = database().commit(transaction, name, {});
       CHECK((made || heads_[name] == committed_[name]));
       if (made) commits_[base::to_hex(view(made->id))] = heads_[name];
@@ -177,7 +179,7 @@ class History {
   bool shows(const Documents& documents, const std::function<void(Transaction&)>& work) {
     const bool may = !index_ || unique(documents);
     try {
-      storage::in_transaction(*engine_, work);
+      storage::in_transaction(*store_, work);
       CHECK(may);
     } catch (const storage::DuplicateKey& error) {
       CHECK_FALSE(may);
@@ -200,7 +202,7 @@ class History {
   void drop() {
     const std::string name = any(heads_)->first;
     if (name == "main") return;
-    storage::in_transaction(*engine_, [&](Transaction& transaction) { database().drop(transaction, name, lost); });
+    storage::in_transaction(*store_, [&](Transaction& transaction) { database().drop(transaction, name, lost); });
     database().forget_views(name);
     heads_.erase(name);
     committed_.erase(name);
@@ -218,7 +220,7 @@ class History {
   void merge() {
     const std::string into = any(heads_)->first, from = any(heads_)->first;
     commit(into);
-    Transaction transaction(*engine_, Transaction::Mode::write);
+    Transaction transaction(*store_, Transaction::Mode::write);
     const auto merge = database().merge(
         transaction, into, {.from = database().branch(transaction, {.name = from}).head, .resolve = fields(Prefer::theirs)}, {});
     for (const auto& conflict : merge.conflicts) CHECK((index_ && conflict.index == "v"));
@@ -227,7 +229,7 @@ class History {
       return;
     }
     transaction.commit();
-    Transaction reader(*engine_, Transaction::Mode::read);
+    Transaction reader(*store_, Transaction::Mode::read);
     Documents now;
     const auto scan = collection(into)->scan(reader, storage::Direction::forward);
     while (scan->next()) put_into(now, scan->document());
@@ -241,7 +243,7 @@ class History {
     sparse_ = random_.below(6) > 0;
     const bool may = std::all_of(heads_.begin(), heads_.end(), [&](const auto& one) { return unique(one.second); });
     try {
-      engine_->catalog().create_indexes(
+      store_->catalog().create_indexes(
           collection(asked), {storage::parse_index_spec(json(sparse_ ? "{key: {v: 1}, name: 'v', unique: true, sparse: true}"
                                                                      : "{key: {v: 1}, name: 'v', unique: true}"))});
       CHECK(may);
@@ -260,7 +262,7 @@ class History {
     }
   }
   void drop_index() {
-    engine_->catalog().drop_index(collection(any(heads_)->first), "v");
+    store_->catalog().drop_index(collection(any(heads_)->first), "v");
     index_ = false;
   }
 
@@ -288,7 +290,7 @@ class History {
 
   base::Random random_;
   std::unique_ptr<storage::TemporaryDirectory> directory_;
-  std::optional<storage::Engine> engine_;
+  std::optional<storage::Store> store_;
   std::optional<past::Past> past_;
   std::optional<Databases> databases_;
   std::unique_lock<std::mutex> quiet_;  // rows that the background moves would conflict now and then
@@ -318,7 +320,7 @@ TEST_CASE("a unique index may be made at any time, and then holds on every branc
 
 TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and have every entry and no other") {
   test::Shop all;
-  storage::Engine& engine = all.engine;
+  storage::Store& store = all.store;
   all.begin();
   all.create_dev();
   const auto things = all.things;
@@ -334,13 +336,13 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
   };
   const auto write = [&](const std::string& ns, uint64_t seed) {
     base::Random random(seed);
-    const auto into = engine.catalog().open(ns);
+    const auto into = store.catalog().open(ns);
     while (!over) {
       const int id = static_cast<int>(random.below(200)), value = static_cast<int>(random.below(300));
       std::this_thread::sleep_for(std::chrono::milliseconds(1));  // who waits for the lock alone gets it in between
       const std::shared_lock schema(into->schema_mutex());
       tried([&] {
-        storage::in_transaction(engine, [&](Transaction& transaction) {
+        storage::in_transaction(store, [&](Transaction& transaction) {
           const auto record = into->find_id(transaction, document(id, {})["_id"]);
           if (!record)
             into->insert(transaction, document(id, {value}));
@@ -361,14 +363,14 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       const auto indexes = shop->keep_indexes();
       tried([&] {
-        storage::in_transaction(engine, [&](Transaction& transaction) { commit(transaction, into), commit(transaction, from); });
-        storage::in_transaction(engine, [&](Transaction& transaction) {
+        storage::in_transaction(store, [&](Transaction& transaction) { commit(transaction, into), commit(transaction, from); });
+        storage::in_transaction(store, [&](Transaction& transaction) {
           const auto merge = shop->merge(
               transaction, into, {.from = shop->branch(transaction, {.name = from}).head, .resolve = fields(Prefer::theirs)},
               {.time_ms = time++, .metadata = {}});
           if (!merge.conflicts.empty()) throw OperationError(ErrorCode::illegal_operation, "conflicts");
         });
-        storage::in_transaction(engine, [&](Transaction& transaction) { shop->sweep(transaction, {.newest = 3}, 4, lost); });
+        storage::in_transaction(store, [&](Transaction& transaction) { shop->sweep(transaction, {.newest = 3}, 4, lost); });
       });
     }
   };
@@ -380,10 +382,10 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
   for (int round = 0; round < 20; ++round) {
     const bool unique = random.below(2) == 0;
     const std::string text = std::string("{key: {v: 1}, name: 'v', ") + (unique ? "unique: true}" : "sparse: true}");
-    tried([&] { engine.catalog().create_indexes(things, {storage::parse_index_spec(json(text))}); });
-    const auto report = engine.catalog().validate(things, false);
+    tried([&] { store.catalog().create_indexes(things, {storage::parse_index_spec(json(text))}); });
+    const auto report = storage::validate_collection(store, things, false);
     for (const std::string& error : report.errors) FAIL_CHECK(error);
-    if (things->index("v")) engine.catalog().drop_index(things, "v");
+    if (things->index("v")) store.catalog().drop_index(things, "v");
   }
   over = true;
   for (std::thread& one : threads) one.join();
@@ -391,18 +393,17 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
 
 TEST_CASE("repair puts right what branches have under one key of a unique index, and takes no document away") {
   test::Shop shop;
-  storage::Engine& engine = shop.engine;
+  storage::Store& store = shop.store;
   const auto things = shop.things;
-  engine.catalog().create_indexes(things, {storage::parse_index_spec(json("{key: {v: 1}, name: 'v', unique: true}"))});
+  store.catalog().create_indexes(things, {storage::parse_index_spec(json("{key: {v: 1}, name: 'v', unique: true}"))});
   const auto insert = [&](const std::string& ns, int id, int value) {
-    return storage::in_transaction(engine, [&](Transaction& transaction) {
-      return engine.catalog().open(ns)->insert(transaction, document(id, {value})).id;
-    });
+    return storage::in_transaction(
+        store, [&](Transaction& transaction) { return store.catalog().open(ns)->insert(transaction, document(id, {value})).id; });
   };
   const RecordId first = insert("shop.things", 1, 1);
   shop.begin();
   shop.create_dev();
-  const auto dev = engine.catalog().open("shop@dev.things");
+  const auto dev = store.catalog().open("shop@dev.things");
   shop.change([&](Transaction& transaction) { dev->remove(transaction, first, *dev->find(transaction, first)); });
   const RecordId second = insert("shop@dev.things", 2, 1), third = insert("shop.things", 3, 3),
                  fourth = insert("shop@dev.things", 4, 3);
@@ -413,7 +414,7 @@ TEST_CASE("repair puts right what branches have under one key of a unique index,
     index->keys_of(document(0, {value}), keys);
     return keys.keys.front();
   };
-  storage::in_transaction(engine, [&](Transaction& transaction) {
+  storage::in_transaction(store, [&](Transaction& transaction) {
     SECTION("nothing is missing") {}
     SECTION("entries are missing") {
       index->remove(transaction, key_of(1), first);
@@ -424,16 +425,16 @@ TEST_CASE("repair puts right what branches have under one key of a unique index,
     }
     index->add_version(transaction, key_of(1), third);
   });
-  CHECK(engine.catalog().validate(things, false).errors.size() > 0);
+  CHECK(storage::validate_collection(store, things, false).errors.size() > 0);
   const auto versions = shop.database->entries_to_repair(things->id());
   const auto report = storage::repair_collection(
-      engine, things, false, [](const Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
+      store, things, false, [](const Collection&, RecordId, Stamp) { return std::nullopt; }, versions.get());
   CHECK(report.after.errors.empty());
   CHECK(report.removed_keys == 1);
   CHECK(report.moved_documents + report.removed_records == 0);
   for (const auto& [collection, records] :
        {std::pair{things, std::set{first, third}}, std::pair{dev, std::set{second, fourth}}}) {
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     const auto scan = collection->scan(transaction, *collection->index("v"), storage::Direction::forward);
     scan->seek({});
     std::set<RecordId> found;
@@ -446,7 +447,7 @@ TEST_CASE("a branch that begins with nothing is at odds with no unique index, wh
   test::Shop shop;
   const auto things = shop.things;
   const auto insert = [&](int id) {
-    return storage::in_transaction(shop.engine,
+    return storage::in_transaction(shop.store,
                                    [&](Transaction& transaction) { return things->insert(transaction, document(id, {1})).id; });
   };
   insert(1);
@@ -456,14 +457,14 @@ TEST_CASE("a branch that begins with nothing is at odds with no unique index, wh
   const auto index = storage::parse_index_spec(json("{key: {v: 1}, name: 'v', unique: true}"));
   SECTION("made before the index") {
     shop.change([&](Transaction& transaction) { shop.database->create_empty(transaction, "aside", {.name = "main"}); });
-    shop.engine.catalog().create_indexes(things, {index});
+    shop.store.catalog().create_indexes(things, {index});
   }
   SECTION("made behind it") {
-    shop.engine.catalog().create_indexes(things, {index});
+    shop.store.catalog().create_indexes(things, {index});
     CHECK_THROWS_AS(shop.create_dev(), storage::DuplicateKey);
     shop.change([&](Transaction& transaction) { shop.database->create_empty(transaction, "aside", {.name = "main"}); });
   }
-  Transaction transaction(shop.engine, Transaction::Mode::read);
+  Transaction transaction(shop.store, Transaction::Mode::read);
   const Branch aside = shop.database->branch(transaction, {.name = "aside"});
   CHECK_FALSE(shop.database->has(transaction, {aside, aside.head}, things->id()));
 }

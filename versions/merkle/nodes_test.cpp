@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "versions/merkle/test_support.h"
 
 using namespace versions::merkle;

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 #include "versions/merkle/proof.h"
 #include "versions/merkle/test_support.h"
 

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/internals.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 using namespace versions::past;
 using storage::Engine;

@@ -7,7 +7,7 @@
 #include "storage/collections/past_catalog.h"
 #include "storage/collections/stored_collection.h"
 #include "storage/contents/kept_contents.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace versions::past {
 
@@ -34,32 +34,32 @@ Bytes Past::content_key(CollectionId collection, const Mapping& mapping) {
   return key;
 }
 
-Past::Past(storage::Engine& engine) : engine_(engine), snapshots_(engine) {
-  const auto tables = engine.table_names();
+Past::Past(storage::Store& store) : store_(store), snapshots_(store) {
+  const auto tables = store.engine().table_names();
   if (std::find(tables.begin(), tables.end(), rows_name) != tables.end()) make();
-  engine.set_pre_states(this);
+  store.set_pre_states(this);
 }
 
 Past::~Past() {
-  engine_.set_pre_states(nullptr);
+  store_.set_pre_states(nullptr);
 }
 
 void Past::make() {
   if (made_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(making_);
   if (made_.load(std::memory_order_relaxed)) return;
-  engine_.past_catalog().make();
+  store_.past_catalog().make();
   snapshots_.make();
   open_tables();
   made_.store(true, std::memory_order_release);
 }
 
 void Past::open_tables() {
-  rows_ = engine_.open_table(rows_name, Maplog::table_options());
-  chains_ = engine_.open_table(chains_name, {.prefix_compression = true});
-  entries_ = SavedEntries(engine_.open_table(entries_name, {.leaf_page_bytes = 16 << 10, .prefix_compression = true}));
-  states_ = SavedStates(engine_.open_table(SavedStates::table_name, {.prefix_compression = true}));
-  purged_rows_ = engine_.open_table(purged_name, {.allocation_bytes = 512});
+  rows_ = store_.engine().open_table(rows_name, Maplog::table_options());
+  chains_ = store_.engine().open_table(chains_name, {.prefix_compression = true});
+  entries_ = SavedEntries(store_.engine().open_table(entries_name, {.leaf_page_bytes = 16 << 10, .prefix_compression = true}));
+  states_ = SavedStates(store_.engine().open_table(SavedStates::table_name, {.prefix_compression = true}));
+  purged_rows_ = store_.engine().open_table(purged_name, {.allocation_bytes = 512});
   load_purged();
 }
 
@@ -71,7 +71,7 @@ void Past::save(Transaction& transaction, const storage::StoredCollection& colle
                 const storage::Superseded& before, Stamp write) {
   if (before.left_from != 0) {
     log(collection.id())
-        .append(transaction, engine_.declared_snapshots().position_before(write), write, {record, before.left_from});
+        .append(transaction, store_.declared_snapshots().position_before(write), write, {record, before.left_from});
     if (before.left_to != record) {
       Bytes chain;
       base::append_varint(chain, static_cast<uint64_t>(before.left_to));
@@ -164,7 +164,7 @@ std::shared_ptr<const ShownRows> Past::rows(Transaction& transaction, Collection
   shown->known_below = std::max(known.below, visible);
   if (visible <= known.below) return shown;
   // What was written since was saved under the position of that time, or a later one.
-  LogScan scan(log, transaction, std::max(snapshot, engine_.declared_snapshots().position_before(known.below)), known.below);
+  LogScan scan(log, transaction, std::max(snapshot, store_.declared_snapshots().position_before(known.below)), known.below);
   for (auto run = scan.next(); !run.empty(); run = scan.next()) {
     run.each([&](const Mapping& mapping) {
       if (!known.table->find(mapping.row)) shown->newer.take({&mapping, 1});

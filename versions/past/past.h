@@ -21,6 +21,10 @@
 #include "versions/past/snapshots.h"
 
 namespace storage {
+class Store;
+}
+
+namespace storage {
 class KeptContents;
 }
 
@@ -41,11 +45,11 @@ struct ShownRows {
 
 class Past final : public storage::PreStates {
  public:
-  explicit Past(storage::Engine& engine);
+  explicit Past(storage::Store& store);
   ~Past() override;
 
   Snapshots& snapshots() { return snapshots_; }
-  storage::Engine& engine() const { return engine_; }
+  storage::Store& store() const { return store_; }
   // Before the first snapshot is declared. Not inside a transaction.
   void make();
 
@@ -118,7 +122,7 @@ class Past final : public storage::PreStates {
   uint64_t purge_row(Transaction& transaction, storage::StoredCollection& collection, const storage::StoredIndexes& indexes,
                      RecordId record, BytesView key) const;
 
-  storage::Engine& engine_;
+  storage::Store& store_;
   Snapshots snapshots_;
   std::atomic<bool> made_{false};
   std::mutex making_;

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "bson/keystring.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/past/past_cursors.h"
 
 namespace versions::past {
@@ -22,7 +22,7 @@ PastCollection::PastCollection(Past& past, std::shared_ptr<storage::StoredCollec
       options_(entry.options),
       of_branch_(std::move(of_branch)),
       was_shared_(base_->moves()) {
-  for (const storage::IndexEntry& index : entry.indexes) indexes_.push_back(past.engine().catalog().index_as_of(*base_, index));
+  for (const storage::IndexEntry& index : entry.indexes) indexes_.push_back(past.store().catalog().index_as_of(*base_, index));
 }
 
 std::shared_ptr<const storage::Index> PastCollection::index(std::string_view name) const {
@@ -193,7 +193,7 @@ PastCollection::Counted PastCollection::counted(bool with_bytes) const {
   Counted counted{.purges = past_.purges()};
   if (counted_ && counted_->purges == counted.purges && (counted_->bytes || !with_bytes)) return *counted_;
   if (with_bytes) counted.bytes = 0;
-  Transaction transaction(past_.engine(), Transaction::Mode::read);
+  Transaction transaction(past_.store(), Transaction::Mode::read);
   PastScan scan(std::const_pointer_cast<PastCollection>(shared_from_this()), transaction, Direction::forward);
   for (; scan.next(); ++counted.records) {
     if (with_bytes) *counted.bytes += static_cast<int64_t>(scan.document().size());

@@ -135,7 +135,7 @@ TEST_CASE("of a snapshot that is hardly read no page table is made") {
     return times;
   };
   const auto read = [&](size_t snapshot, int id) {
-    Transaction transaction(world.engine, Transaction::Mode::read);
+    Transaction transaction(world.store, Transaction::Mode::read);
     const bson::Document due = stranger(id, written_last(id, snapshot));
     REQUIRE(snapshots[snapshot]->find_id(transaction, due["_id"]) == records[id]);
     const auto found = snapshots[snapshot]->find(transaction, records[id]);

@@ -6,7 +6,7 @@
 
 #include "storage/collections/past_catalog.h"
 #include "storage/collections/stored_collection.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/past/past.h"
 
 namespace versions::past {
@@ -17,9 +17,9 @@ constexpr size_t batch = 256;         // contents freed in a transaction
 constexpr size_t waiting_max = 4096;  // mappings in memory
 
 // Collections that have rows in the table.
-std::vector<CollectionId> collections_in(storage::Engine& engine, const storage::Table& table) {
+std::vector<CollectionId> collections_in(storage::Store& store, const storage::Table& table) {
   std::vector<CollectionId> all;
-  Transaction transaction(engine, Transaction::Mode::read);
+  Transaction transaction(store, Transaction::Mode::read);
   storage::TableCursor cursor = table.cursor(transaction);
   for (bool on = cursor.next(); on; on = cursor.seek(storage::catalog_key(all.back() + 1))) {
     const BytesView key = cursor.key();
@@ -39,17 +39,18 @@ bool has_index(const storage::StoredCollection& collection, uint32_t number) {
 
 bool Past::untidy() const {
   if (!made_.load(std::memory_order_acquire)) return false;
-  return !snapshots_.dropped().empty() || engine_.declared_snapshots().position_before(engine_.all_committed()) != sealed_below_;
+  return !snapshots_.dropped().empty() ||
+         store_.declared_snapshots().position_before(store_.engine().all_committed()) != sealed_below_;
 }
 
 void Past::seal() {
   if (!made_.load(std::memory_order_acquire)) return;
   const std::lock_guard one_at_a_time(tidying_);
   // Whoever was stamped before this snapshot is through, and adds nothing below it.
-  const Stamp below = engine_.declared_snapshots().position_before(engine_.all_committed());
+  const Stamp below = store_.declared_snapshots().position_before(store_.engine().all_committed());
   if (below == sealed_below_) return;
-  for (const CollectionId collection : collections_in(engine_, rows_)) {
-    storage::in_transaction(engine_, [&](Transaction& transaction) { log(collection).seal(transaction, below); });
+  for (const CollectionId collection : collections_in(store_, rows_)) {
+    storage::in_transaction(store_, [&](Transaction& transaction) { log(collection).seal(transaction, below); });
   }
   sealed_below_ = below;
 }
@@ -64,19 +65,19 @@ storage::StoredIndexes Past::indexes_ever(const storage::StoredCollection& colle
     }
   };
   {
-    Transaction transaction(engine_, Transaction::Mode::read);
-    engine_.past_catalog().each_entry(transaction, note);
+    Transaction transaction(store_, Transaction::Mode::read);
+    store_.past_catalog().each_entry(transaction, note);
   }
   note(collection.entry());
   storage::StoredIndexes indexes;
-  for (const auto& [number, entry] : entries) indexes.push_back(engine_.catalog().index_as_of(collection, entry));
+  for (const auto& [number, entry] : entries) indexes.push_back(store_.catalog().index_as_of(collection, entry));
   return indexes;
 }
 
 // What left a row while snapshots from `from` to `end` were the newest, but for what `shown`, the newest before them that is
 // left, may show: contents that left together go together.
 void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, const std::function<void()>& interrupted) {
-  const auto stored = engine_.catalog().stored(collection);
+  const auto stored = store_.catalog().stored(collection);
   if (!stored) return;  // its tables went, and all that was in them
   storage::StoredIndexes indexes;
   bool more = true;
@@ -88,7 +89,7 @@ void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, 
     std::vector<Left> some;
     more = false;
     {
-      Transaction transaction(engine_, Transaction::Mode::read);
+      Transaction transaction(store_, Transaction::Mode::read);
       size_t seen = 0;
       log(collection).each(transaction, from, end, [&](SnapshotId place, const Mapping& mapping) {
         if (mapping.content <= shown || seen++ < passed) return true;
@@ -100,7 +101,7 @@ void Past::release(CollectionId collection, Stamp from, Stamp end, Stamp shown, 
     if (indexes.empty() && !some.empty()) indexes = indexes_ever(*stored);
     for (size_t i = 0; i < some.size(); i += batch) {
       if (interrupted) interrupted();
-      storage::in_transaction(engine_, [&](Transaction& transaction) {
+      storage::in_transaction(store_, [&](Transaction& transaction) {
         for (size_t at = i; at < std::min(some.size(), i + batch); ++at)
           release_group(transaction, *stored, indexes, some[at].mapping, some[at].place);
       });
@@ -143,21 +144,21 @@ std::vector<Mapping> Past::release_one(Transaction& transaction, storage::Stored
 // were dropped are swept up after: what one kept that was declared and dropped meanwhile is found by what would go.
 void Past::forget_gone(size_t swept) {
   // Within a transaction: what comes after it began stays.
-  const auto none_left = [&] { return engine_.declared_snapshots().all().empty() && snapshots_.dropped().size() == swept; };
-  for (const CollectionId collection : collections_in(engine_, rows_)) {
-    storage::in_transaction(engine_, [&](Transaction& transaction) {
-      if (engine_.catalog().stored(collection) && !none_left()) return;
+  const auto none_left = [&] { return store_.declared_snapshots().all().empty() && snapshots_.dropped().size() == swept; };
+  for (const CollectionId collection : collections_in(store_, rows_)) {
+    storage::in_transaction(store_, [&](Transaction& transaction) {
+      if (store_.catalog().stored(collection) && !none_left()) return;
       const Bytes from = storage::catalog_key(collection), to = storage::catalog_key(collection + 1);
       rows_.truncate(transaction, from, to);
       chains_.truncate(transaction, from, to);
       purged_rows_.truncate(transaction, from, to);
     });
   }
-  for (const auto& [collection, index] : entries_.indexes(engine_)) {
-    storage::in_transaction(engine_, [&](Transaction& transaction) {
-      const auto stored = engine_.catalog().stored(collection);
+  for (const auto& [collection, index] : entries_.indexes(store_)) {
+    storage::in_transaction(store_, [&](Transaction& transaction) {
+      const auto stored = store_.catalog().stored(collection);
       const bool there =
-          stored && (engine_.past_catalog().tells_of_index(transaction, collection, index) || has_index(*stored, index));
+          stored && (store_.past_catalog().tells_of_index(transaction, collection, index) || has_index(*stored, index));
       if (!there || none_left()) entries_.remove_all(transaction, collection, index);
     });
   }
@@ -169,22 +170,22 @@ void Past::sweep(const std::function<void()>& interrupted) {
   const std::vector<DeclaredSnapshot> dropped = snapshots_.dropped();
   if (dropped.empty()) return;
   // Until writers that still keep something for them are through.
-  for (const Stamp last = engine_.last_stamp(); engine_.all_committed() <= last;) {
+  for (const Stamp last = store_.engine().last_stamp(); store_.engine().all_committed() <= last;) {
     if (interrupted) interrupted();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   // Later ones are stamped behind the horizon.
-  const Stamp horizon = engine_.last_stamp() + 1;
-  const std::vector<Stamp> left = engine_.declared_snapshots().all();
+  const Stamp horizon = store_.engine().last_stamp() + 1;
+  const std::vector<Stamp> left = store_.declared_snapshots().all();
   for (const DeclaredSnapshot& one : dropped) {
     const auto next = std::upper_bound(left.begin(), left.end(), one.stamp);
     const Stamp shown = next == left.begin() ? 0 : *std::prev(next), end = next == left.end() ? horizon : *next;
-    for (const CollectionId collection : collections_in(engine_, rows_)) release(collection, one.stamp, end, shown, interrupted);
+    for (const CollectionId collection : collections_in(store_, rows_)) release(collection, one.stamp, end, shown, interrupted);
   }
-  states_.keep_only_declared(engine_);
-  engine_.catalog().forget_past();
+  states_.keep_only_declared(store_);
+  store_.catalog().forget_past();
   forget_gone(dropped.size());
-  storage::in_transaction(engine_, [&](Transaction& transaction) {
+  storage::in_transaction(store_, [&](Transaction& transaction) {
     for (const DeclaredSnapshot& one : dropped) snapshots_.swept(transaction, one.number);
   });
 }

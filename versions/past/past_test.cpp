@@ -16,14 +16,15 @@
 #include "bson/builder.h"
 #include "bson/keystring.h"
 #include "storage/background/dedup_service.h"
-#include "storage/engine/engine.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/store.h"
+#include "storage/testing/temporary_store.h"
 #include "storage/testing/test_support.h"
+#include "storage/upkeep/validate.h"
 #include "versions/past/test_support.h"
 
 using namespace versions::past;
 using namespace versions::past::test;
-using storage::Engine;
+using storage::Store;
 using storage::Transaction;
 
 namespace {
@@ -78,7 +79,7 @@ class World {
     if (is(mix_.sweep)) return past_->sweep(nullptr);
     if (is(mix_.change_index)) return change_index();
     if (is(mix_.drop_or_rename)) return drop_or_rename();
-    if (is(mix_.drain)) return engine_->dedup().drain();
+    if (is(mix_.drain)) return store_->dedup().drain();
     write();
   }
   uint64_t steps_to_do() { return 10 + random_.below(21); }
@@ -92,22 +93,22 @@ class World {
   void check() {
     check_snapshots();
     for (const auto& [name, documents] : now_.collections) {
-      const auto collection = engine_->catalog().open("db." + name);
-      storage::test::require_clean(*engine_, *collection);
-      const auto report = engine_->catalog().validate(collection, false);
+      const auto collection = store_->catalog().open("db." + name);
+      storage::test::require_clean(*store_, *collection);
+      const auto report = storage::validate_collection(*store_, collection, false);
       for (const std::string& error : report.errors) FAIL_CHECK(error);
       for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
     }
   }
   void drop_collections() {
-    for (const auto& [name, documents] : now_.collections) engine_->catalog().drop("db." + name);
+    for (const auto& [name, documents] : now_.collections) store_->catalog().drop("db." + name);
     now_ = {};
   }
   void drop_all() {
     drop_snapshots();
     for (const auto& [name, documents] : now_.collections) {
-      const auto collection = engine_->catalog().open("db." + name);
-      storage::test::require_clean(*engine_, *collection);
+      const auto collection = store_->catalog().open("db." + name);
+      storage::test::require_clean(*store_, *collection);
     }
   }
   void drop_snapshots() {
@@ -115,9 +116,9 @@ class World {
     past_->sweep(nullptr);
     for (const char* table : {"past-rows", "past-chains", "past-entries", "past-catalog"}) {
       INFO(table);
-      const auto tables = engine_->table_names();
+      const auto tables = store_->engine().table_names();
       if (std::find(tables.begin(), tables.end(), table) == tables.end()) continue;
-      Transaction transaction(*engine_, Transaction::Mode::read);
+      Transaction transaction(*store_, Transaction::Mode::read);
       CHECK_FALSE(storage::Table(table).cursor(transaction).next());
     }
   }
@@ -125,20 +126,20 @@ class World {
 
  private:
   void open() {
-    engine_.emplace(storage::test_options(directory_->path()));
-    past_.emplace(*engine_);
+    store_.emplace(storage::test_options(directory_->path()));
+    past_.emplace(*store_);
     views_.emplace(*past_);
   }
   void reopen(bool crash) {
     saved_before_ += past_->saved();
     auto copy = std::make_unique<storage::TemporaryDirectory>();
     if (crash) {
-      engine_->wait_durable();
+      store_->engine().wait_durable();
       directory_->copy_to(*copy);
     }
     views_.reset();
     past_.reset();
-    engine_.reset();
+    store_.reset();
     if (crash) directory_ = std::move(copy);
     open();
   }
@@ -163,23 +164,23 @@ class World {
   void change_index() {
     const std::string name = any_name();
     if (!now_.collections.contains(name)) return;
-    const auto collection = engine_->catalog().open("db." + name);
+    const auto collection = store_->catalog().open("db." + name);
     const std::string field = random_.below(2) ? "a" : "u";
     auto& indexes = now_.indexes[name];
-    if (indexes.erase(field)) return engine_->catalog().drop_index(collection, field);
-    engine_->catalog().create_indexes(collection, {index_on(field, field == "u")});
+    if (indexes.erase(field)) return store_->catalog().drop_index(collection, field);
+    store_->catalog().create_indexes(collection, {index_on(field, field == "u")});
     indexes.insert(field);
   }
   void drop_or_rename() {
     const std::string name = any_name(), to = any_name();
     if (!now_.collections.contains(name)) return;
     if (random_.below(2) || name == to) {
-      engine_->catalog().drop("db." + name);
+      store_->catalog().drop("db." + name);
       now_.collections.erase(name);
       now_.indexes.erase(name);
       return;
     }
-    engine_->catalog().rename("db." + name, "db." + to, true);
+    store_->catalog().rename("db." + name, "db." + to, true);
     now_.collections[to] = std::move(now_.collections[name]);
     now_.indexes[to] = now_.indexes[name];
     now_.collections.erase(name);
@@ -194,9 +195,9 @@ class World {
   // One transaction over some documents of a collection; one in eight comes to nothing.
   void write_once() {
     const std::string name = any_name();
-    const auto collection = engine_->catalog().open_or_create("db." + name);
+    const auto collection = store_->catalog().open_or_create("db." + name);
     Documents after = now_.collections[name];  // there now, if it wasn't
-    Transaction transaction(*engine_, Transaction::Mode::write);
+    Transaction transaction(*store_, Transaction::Mode::write);
     transaction.expect_stamps(8);
     for (uint64_t i = 0; i <= random_.below(4); ++i) {
       const int id = static_cast<int>(random_.below(12));
@@ -240,7 +241,7 @@ class World {
     for (const auto& [name, documents] : due.collections) {
       INFO("collection " << name);
       const auto collection = views_->open(snapshot, "db@x." + name, "db." + name);
-      Transaction transaction(*engine_, Transaction::Mode::read);
+      Transaction transaction(*store_, Transaction::Mode::read);
       check_scan(transaction, *collection, documents, storage::Direction::forward);
       check_scan(transaction, *collection, documents, storage::Direction::backward);
       std::set<std::string> indexes;
@@ -276,7 +277,7 @@ class World {
       if (random_.below(4) == 0) {
         scan->save();
         later.reset();
-        later.emplace(*engine_, Transaction::Mode::read);
+        later.emplace(*store_, Transaction::Mode::read);
         scan->restore(*later);
       }
     }
@@ -306,7 +307,7 @@ class World {
         if (random_.below(4) == 0) {
           cursor->save();
           later.reset();
-          later.emplace(*engine_, Transaction::Mode::read);
+          later.emplace(*store_, Transaction::Mode::read);
           cursor->restore(*later);
           now = &*later;
         }
@@ -328,7 +329,7 @@ class World {
   uint64_t removes_one_in_ = 3;
   uint64_t saved_before_ = 0;  // by its engines before
   std::unique_ptr<storage::TemporaryDirectory> directory_;
-  std::optional<Engine> engine_;
+  std::optional<Store> store_;
   std::optional<Past> past_;
   std::optional<versions::PastViews> views_;
   Shown now_;
@@ -389,16 +390,16 @@ TEST_CASE("every snapshot of many short histories shows what there was") {
 TEST_CASE("a snapshot lies between transactions, whatever is under way when it is declared") {
   constexpr int accounts = 40, each = 100, writers = 3, declared = 60;
   storage::TemporaryDirectory directory;
-  Engine engine(storage::test_options(directory.path()));
-  Past past(engine);
+  Store store(storage::test_options(directory.path()));
+  Past past(store);
   versions::PastViews views(past);
-  const auto collection = engine.catalog().create("bank.accounts", {});
+  const auto collection = store.catalog().create("bank.accounts", {});
   const auto account = [](int id, int64_t balance) {
     bson::Builder out;
     out.append("_id", id).append("balance", balance).append("text", std::string(200, 'x'));
     return out.done();
   };
-  storage::in_transaction(engine, [&](Transaction& transaction) {
+  storage::in_transaction(store, [&](Transaction& transaction) {
     transaction.expect_stamps(accounts);
     for (int id = 0; id < accounts; ++id) collection->insert(transaction, account(id, each));
   });
@@ -409,7 +410,7 @@ TEST_CASE("a snapshot lies between transactions, whatever is under way when it i
       base::Random random(static_cast<uint64_t>(writer) + 1);
       while (!done) {
         try {
-          Transaction transaction(engine, Transaction::Mode::write);
+          Transaction transaction(store, Transaction::Mode::write);
           transaction.expect_stamps(2);
           const int from = static_cast<int>(random.below(accounts)), to = static_cast<int>(random.below(accounts));
           if (from == to) continue;
@@ -446,7 +447,7 @@ TEST_CASE("a snapshot lies between transactions, whatever is under way when it i
   const auto read = [&](const DeclaredSnapshot& snapshot) {
     Shown shown;
     const auto then = views.open(snapshot, "bank@s.accounts", "bank.accounts");
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     auto scan = then->scan(transaction, storage::Direction::forward);
     while (scan->next()) shown[scan->document().find("_id").to_int64()] = scan->document().find("balance").to_int64();
     return shown;
@@ -475,19 +476,19 @@ TEST_CASE("a snapshot lies between transactions, whatever is under way when it i
     CHECK(read(*past.snapshots().find(number)) == shown);
   }
   CHECK(past.saved() > declared);
-  storage::test::require_clean(engine, *collection);
+  storage::test::require_clean(store, *collection);
 }
 
 TEST_CASE("a record's number that is given out again is not taken for what it was") {
   storage::TemporaryDirectory directory;
-  std::optional<Engine> engine(storage::test_options(directory.path()));
-  std::optional<Past> past(*engine);
+  std::optional<Store> store(storage::test_options(directory.path()));
+  std::optional<Past> past(*store);
   past->make();
-  engine->catalog().create("db.c", {});
+  store->catalog().create("db.c", {});
   const auto change = [&](const auto& work) {
-    storage::in_transaction(*engine, [&](Transaction& transaction) {
+    storage::in_transaction(*store, [&](Transaction& transaction) {
       transaction.expect_stamps(4);
-      work(transaction, *engine->catalog().open("db.c"));
+      work(transaction, *store->catalog().open("db.c"));
     });
   };
   storage::RecordId first = 0, again = 0;
@@ -499,12 +500,12 @@ TEST_CASE("a record's number that is given out again is not taken for what it wa
   change([&](Transaction& transaction, storage::Collection& collection) {
     collection.remove(transaction, first, document_of(1, {0, 0, "one"}));
   });
-  const Stamp last = engine->last_stamp();
+  const Stamp last = store->engine().last_stamp();
   past.reset();
-  engine.reset();
-  engine.emplace(storage::test_options(directory.path()));
-  past.emplace(*engine);
-  engine->raise_stamp(last);
+  store.reset();
+  store.emplace(storage::test_options(directory.path()));
+  past.emplace(*store);
+  store->engine().raise_stamp(last);
   change([&](Transaction& transaction, storage::Collection& collection) {
     again = collection.insert(transaction, document_of(2, {0, 0, "two"})).id;
   });
@@ -512,7 +513,7 @@ TEST_CASE("a record's number that is given out again is not taken for what it wa
 
   versions::PastViews views(*past);
   const auto then = views.open(snapshot, "db@s1.c", "db.c");
-  Transaction transaction(*engine, Transaction::Mode::read);
+  Transaction transaction(*store, Transaction::Mode::read);
   const bson::Document one = document_of(1, {}), two = document_of(2, {});
   CHECK(then->find_id(transaction, one["_id"]) == first);
   CHECK_FALSE(then->find_id(transaction, two["_id"]));
@@ -541,7 +542,7 @@ struct OneHistory : OnePast {
     const bson::Document after = document_of(1, content);
     change([&](Transaction& transaction) { collection->update(transaction, record, now, after); });
     now = after;
-    engine.dedup().drain();
+    store.dedup().drain();
   }
   void drop_all_but(const DeclaredSnapshot& last) {
     for (const DeclaredSnapshot& one : past.snapshots().all()) {
@@ -553,7 +554,7 @@ struct OneHistory : OnePast {
     shown.erase(shown.begin());
   }
   int saved_ids() {
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     SavedEntries::Cursor entries(past.entries(), transaction, collection->id(), collection->stored_indexes()->front()->number(),
                                  storage::Direction::forward);
     int count = 0;
@@ -561,7 +562,7 @@ struct OneHistory : OnePast {
     return count;
   }
   void check() {
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     for (const auto& [snapshot, due] : shown) {
       const auto then = as_of(snapshot);
       CHECK(then->find_id(transaction, due["_id"]) == record);
@@ -606,7 +607,7 @@ TEST_CASE("a document that goes when nothing of it is kept any more saves nothin
   history.past.sweep(nullptr);
   history.change([&](Transaction& transaction) { history.collection->remove(transaction, history.record, history.now); });
   CHECK(history.saved_ids() == 0);
-  Transaction transaction(history.engine, Transaction::Mode::read);
+  Transaction transaction(history.store, Transaction::Mode::read);
   CHECK_FALSE(storage::Table("chains-" + std::to_string(history.collection->id())).cursor(transaction).next());
 }
 
@@ -629,7 +630,7 @@ TEST_CASE("what a snapshot kept that came and went during a sweep is swept up af
   history.past.sweep(nullptr);
   CHECK(history.saved_ids() == 0);
   CHECK(history.collection->records().stats().records == 0);
-  Transaction transaction(history.engine, Transaction::Mode::read);
+  Transaction transaction(history.store, Transaction::Mode::read);
   CHECK_FALSE(storage::Table("chains-" + std::to_string(history.collection->id())).cursor(transaction).next());
 }
 
@@ -637,15 +638,15 @@ TEST_CASE("what stays for the past alone is not encoded a second time") {
   OneHistory history;
   for (int value = 1; value <= 3; ++value) history.save(value);
   bson::Builder status;
-  history.engine.dedup().append_server_status(status);
+  history.store.dedup().append_server_status(status);
   CHECK(status.done()["background"].as_document()["successors"].to_int64() == 0);
 }
 
 TEST_CASE("the newest snapshot at or before a time is found, though the clock went back between some") {
   base::Random random(Catch::rngSeed() + 17);
   storage::TemporaryDirectory directory;
-  Engine engine(storage::test_options(directory.path()));
-  Snapshots snapshots(engine);
+  Store store(storage::test_options(directory.path()));
+  Snapshots snapshots(store);
   snapshots.make();
   constexpr int64_t begin = 1'793'491'200;  // 2026-11-01T00:00:00Z
   std::vector<DeclaredSnapshot> due;
@@ -670,7 +671,7 @@ TEST_CASE("the newest snapshot at or before a time is found, though the clock we
       due.erase(one);
     } else {
       clock += random.below(4) == 0 ? -static_cast<int64_t>(random.below(60)) : static_cast<int64_t>(random.below(30));
-      storage::in_transaction(engine, [&](Transaction& transaction) {
+      storage::in_transaction(store, [&](Transaction& transaction) {
         transaction.expect_stamps(2);
         const DeclaredSnapshot one{number + 1, transaction.next_stamp(), (begin + clock) * 1000, {}};
         snapshots.declare_again(transaction, one);
@@ -687,13 +688,13 @@ TEST_CASE("the newest snapshot at or before a time is found, though the clock we
 TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
   constexpr int documents = 5'000;
   storage::TemporaryDirectory directory;
-  storage::EngineOptions options = storage::test_options(directory.path());
+  storage::StoreOptions options = storage::test_options(directory.path());
   options.dedup.enabled = false;
-  Engine engine(options);
-  Past past(engine);
+  Store store(options);
+  Past past(store);
   past.make();
-  const auto collection = engine.catalog().create("db.c", {});
-  engine.catalog().create_indexes(collection, {index_on("a", false)});
+  const auto collection = store.catalog().create("db.c", {});
+  store.catalog().create_indexes(collection, {index_on("a", false)});
   const auto declare = [&] {
     return past.snapshots().declare({}, [](Transaction& transaction, const DeclaredSnapshot&) { transaction.next_stamp(); });
   };
@@ -706,7 +707,7 @@ TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
   };
   const auto write = [&](int a) {
     for (int begin = 0; begin < documents; begin += 500) {
-      storage::in_transaction(engine, [&](Transaction& transaction) {
+      storage::in_transaction(store, [&](Transaction& transaction) {
         transaction.expect_stamps(500);
         for (int id = begin; id < begin + 500; ++id) {
           const bson::Document after = document(id, a);
@@ -725,7 +726,7 @@ TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
   write(2);
   int rows = 0;  // kept, or others are based on them
   const auto kept = [&] {
-    Transaction transaction(engine, Transaction::Mode::read);
+    Transaction transaction(store, Transaction::Mode::read);
     storage::TableCursor cursor = storage::Table("chains-" + std::to_string(collection->id())).cursor(transaction);
     int count = 0;
     for (rows = 0; cursor.next(); ++rows)
@@ -739,7 +740,7 @@ TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
     past.sweep(nullptr);
     past.seal();
     CHECK_FALSE(past.untidy());
-    storage::test::require_clean(engine, *collection);
+    storage::test::require_clean(store, *collection);
   };
   CHECK(kept() == 2 * documents);
   drop(second);  // the first shows the same

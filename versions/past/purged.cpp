@@ -4,13 +4,13 @@
 
 #include "base/error.h"
 #include "storage/collections/stored_collection.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/past/past.h"
 
 namespace versions::past {
 
 void Past::load_purged() {
-  Transaction transaction(engine_, Transaction::Mode::read);
+  Transaction transaction(store_, Transaction::Mode::read);
   storage::TableCursor cursor = purged_rows_.cursor(transaction);
   while (cursor.next()) {
     const BytesView key = cursor.key();

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/varint.h"
 #include "storage/contents/declared_snapshots.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace versions::past {
 namespace {
@@ -77,17 +77,17 @@ void SavedStates::each(Transaction& transaction, BytesView owners, size_t owner_
   }
 }
 
-void SavedStates::keep_only_declared(storage::Engine& engine) const {
+void SavedStates::keep_only_declared(storage::Store& store) const {
   if (!table_.exists()) return;
   for (Bytes from(1, '\0'); !from.empty();) {
     std::vector<Bytes> gone;
     {
-      Transaction transaction(engine, Transaction::Mode::read);
+      Transaction transaction(store, Transaction::Mode::read);
       // Now: what the transaction sees was told by no later one.
-      const std::vector<Stamp> snapshots = engine.declared_snapshots().all();
+      const std::vector<Stamp> snapshots = store.declared_snapshots().all();
       from = find_gone(transaction, std::move(from), snapshots, gone);
     }
-    storage::in_transaction(engine, [&](Transaction& transaction) {
+    storage::in_transaction(store, [&](Transaction& transaction) {
       for (const Bytes& key : gone) table_.remove(transaction, key);
     });
   }

@@ -13,6 +13,10 @@
 #include "storage/engine/table.h"
 #include "versions/past/mapping.h"
 
+namespace storage {
+class Store;
+}
+
 namespace versions::past {
 
 using base::Bytes;
@@ -37,7 +41,7 @@ class SavedStates {
   void each(Transaction& transaction, BytesView owners, size_t owner_bytes,
             const std::function<void(BytesView name, BytesView value)>& visit) const;
   // Takes the rows away that tell of no declared snapshot any more.
-  void keep_only_declared(storage::Engine& engine) const;
+  void keep_only_declared(storage::Store& store) const;
 
  private:
   Bytes find_gone(Transaction& transaction, Bytes from, const std::vector<Stamp>& snapshots, std::vector<Bytes>& gone) const;

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "bson/builder.h"
 #include "bson/validate.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace versions::past {
 
@@ -88,15 +88,15 @@ bool says_when(std::string_view ref) {
   return number_of(ref) || looks_like_time(ref);
 }
 
-Snapshots::Snapshots(storage::Engine& engine) : engine_(engine) {
-  const auto tables = engine.table_names();
+Snapshots::Snapshots(storage::Store& store) : store_(store) {
+  const auto tables = store.engine().table_names();
   if (std::find(tables.begin(), tables.end(), table_name) == tables.end()) return;
   make();
   reload();
 }
 
 void Snapshots::make() {
-  if (!table_.exists()) table_ = engine_.open_table(table_name, {.allocation_bytes = 512});
+  if (!table_.exists()) table_ = store_.engine().open_table(table_name, {.allocation_bytes = 512});
 }
 
 void Snapshots::reload() {
@@ -105,7 +105,7 @@ void Snapshots::reload() {
   uint64_t next = 1;
   Stamp newest = 0;
   if (table_.exists()) {
-    Transaction transaction(engine_, Transaction::Mode::read);
+    Transaction transaction(store_, Transaction::Mode::read);
     storage::TableCursor cursor = table_.cursor(transaction);
     while (cursor.next()) {
       const bson::DocumentView row = checked(cursor.value());
@@ -126,13 +126,13 @@ void Snapshots::reload() {
     }
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.stamp < b.stamp; });
-  storage::DeclaredSnapshots& declared = engine_.declared_snapshots();
+  storage::DeclaredSnapshots& declared = store_.declared_snapshots();
   std::lock_guard lock(mutex_);
   declared.clear();
   for (const DeclaredSnapshot& one : all) declared.add(one.stamp);
   for (const DeclaredSnapshot& one : dropped) declared.add_dropped(one.stamp);
   if (newest != 0) declared.add_dropped(newest);
-  engine_.raise_stamp(newest);  // writes to come are later
+  store_.engine().raise_stamp(newest);  // writes to come are later
   named_.clear();
   for (const DeclaredSnapshot& one : all) {
     if (!one.name.empty()) named_[one.name] = one.number;
@@ -182,7 +182,7 @@ void Snapshots::forget(uint64_t number) {
   std::lock_guard lock(mutex_);
   const auto one = place_of(all_, number);
   if (one == all_.end()) return;
-  engine_.declared_snapshots().remove(one->stamp);
+  store_.declared_snapshots().remove(one->stamp);
   if (const auto named = named_.find(one->name); named != named_.end() && named->second == number) named_.erase(named);
   dropped_.push_back(std::move(*one));
   const auto place = all_.erase(one) - all_.begin();
@@ -204,8 +204,8 @@ DeclaredSnapshot Snapshots::declare(const std::string& name, const Told& told, c
   {
     std::lock_guard declaring(declaring_);
     make();
-    storage::DeclaredSnapshots& declared = engine_.declared_snapshots();
-    snapshot = storage::in_transaction(engine_, [&](Transaction& transaction) {
+    storage::DeclaredSnapshots& declared = store_.declared_snapshots();
+    snapshot = storage::in_transaction(store_, [&](Transaction& transaction) {
       DeclaredSnapshot one;
       {
         std::lock_guard lock(mutex_);
@@ -221,7 +221,7 @@ DeclaredSnapshot Snapshots::declare(const std::string& name, const Told& told, c
     });
     remember(snapshot);
   }
-  while (engine_.all_committed() <= snapshot.stamp) {
+  while (store_.engine().all_committed() <= snapshot.stamp) {
     if (interrupted) interrupted();
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
@@ -229,7 +229,7 @@ DeclaredSnapshot Snapshots::declare(const std::string& name, const Told& told, c
 }
 
 void Snapshots::declare_again(Transaction& transaction, const DeclaredSnapshot& snapshot) {
-  storage::DeclaredSnapshots& declared = engine_.declared_snapshots();
+  storage::DeclaredSnapshots& declared = store_.declared_snapshots();
   declared.add(snapshot.stamp);
   transaction.after_rollback([&declared, stamp = snapshot.stamp] { declared.remove(stamp); });
   put(transaction, snapshot);
@@ -240,7 +240,7 @@ std::optional<DeclaredSnapshot> Snapshots::drop(uint64_t number, const Told& tol
   std::lock_guard declaring(declaring_);
   const auto snapshot = find(number);
   if (!snapshot) return std::nullopt;
-  storage::in_transaction(engine_, [&](Transaction& transaction) {
+  storage::in_transaction(store_, [&](Transaction& transaction) {
     drop_again(transaction, number);
     told(transaction, *snapshot);
   });

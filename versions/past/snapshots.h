@@ -18,6 +18,10 @@
 #include "storage/engine/table.h"
 #include "versions/past/mapping.h"
 
+namespace storage {
+class Store;
+}
+
 namespace versions::past {
 
 struct DeclaredSnapshot {
@@ -31,7 +35,7 @@ struct DeclaredSnapshot {
 
 class Snapshots {
  public:
-  explicit Snapshots(storage::Engine& engine);  // reads what there is
+  explicit Snapshots(storage::Store& store);  // reads what there is
   // Before the first is declared. Not inside a transaction.
   void make();
 
@@ -68,7 +72,7 @@ class Snapshots {
   void forget(uint64_t number);
   void settle_times(size_t before);
 
-  storage::Engine& engine_;
+  storage::Store& store_;
   storage::Table table_;  // once there has been one
   std::mutex declaring_;
   mutable std::mutex mutex_;

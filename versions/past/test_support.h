@@ -6,8 +6,8 @@
 #include <string>
 
 #include "bson/builder.h"
-#include "storage/engine/engine.h"
-#include "storage/testing/temporary_engine.h"
+#include "storage/store.h"
+#include "storage/testing/temporary_store.h"
 #include "storage/testing/test_support.h"
 #include "versions/database/past_views.h"
 #include "versions/past/past.h"
@@ -30,18 +30,18 @@ inline bson::Document document_of(int id, const Content& content) {
 // An engine with one collection, db.c, and its past.
 struct OnePast {
   storage::TemporaryDirectory directory;
-  storage::Engine engine{storage::test_options(directory.path())};
-  Past past{engine};
+  storage::Store store{storage::test_options(directory.path())};
+  Past past{store};
   versions::PastViews views{past};
   std::shared_ptr<storage::StoredCollection> collection;
 
   OnePast() {
     past.make();
-    engine.catalog().create("db.c", {});
-    collection = engine.catalog().stored(engine.catalog().open("db.c")->id());
+    store.catalog().create("db.c", {});
+    collection = store.catalog().stored(store.catalog().open("db.c")->id());
   }
   void change(const std::function<void(Transaction&)>& work) {
-    storage::in_transaction(engine, [&](Transaction& transaction) {
+    storage::in_transaction(store, [&](Transaction& transaction) {
       transaction.expect_stamps(4);
       work(transaction);
     });

@@ -9,8 +9,8 @@
 #include "server/core/operation.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
 #include "storage/indexes/index_options.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -78,7 +78,7 @@ class CollMod : public Command {
       }
     }
     const std::string ns = request.ns();
-    storage::Catalog& catalog = write::engine_of(op).catalog();
+    storage::Catalog& catalog = write::store_of(op).catalog();
     const auto collection = catalog.find(ns);
     if (!collection) {
       write::check_writable(op, ns);

@@ -9,7 +9,7 @@
 #include "storage/background/dedup_service.h"
 #include "storage/collections/catalog.h"
 #include "storage/contents/store_tables.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -27,19 +27,19 @@ class Compact : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string ns = request.ns();
-    storage::Engine& engine = write::engine_of(op);
-    const auto collection = engine.catalog().find(ns);
+    storage::Store& store = write::store_of(op);
+    const auto collection = store.catalog().find(ns);
     if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
     write::check_writable(*collection);
-    const int64_t before = sizes_of(engine, *collection).total();
-    engine.dedup().tidy(*collection, [&] { op.check_interrupt(); });
+    const int64_t before = sizes_of(store, *collection).total();
+    store.dedup().tidy(*collection, [&] { op.check_interrupt(); });
     for (const auto& index : collection->indexes()) {
-      engine.compact(index->table().name());
+      store.engine().compact(index->table().name());
       op.check_interrupt();
     }
-    engine.trim_files();
+    store.engine().trim_files();
     if (collection->dropped()) throw base::OperationError(base::ErrorCode::namespace_not_found, "collection does not exist");
-    append_count(reply, "bytesFreed", std::max<int64_t>(0, before - sizes_of(engine, *collection).total()));
+    append_count(reply, "bytesFreed", std::max<int64_t>(0, before - sizes_of(store, *collection).total()));
   }
 };
 

@@ -12,8 +12,8 @@
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/engine_option.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -138,11 +138,11 @@ class Create : public Command {
     refuse_kinds(arguments);
     check_collation(arguments.any("collation"));
     if (const auto id_index = arguments.object("idIndex")) check_id_index(*id_index);
-    if (const auto engine = arguments.object("storageEngine")) storage::check_engine_option(*engine);
+    if (const auto store = arguments.object("storageEngine")) storage::check_engine_option(*store);
     const auto options = parse_options(arguments);
     const std::string ns = request.ns();
     write::check_creatable(ns);
-    storage::Catalog& catalog = write::engine_of(op).catalog();
+    storage::Catalog& catalog = write::store_of(op).catalog();
     try {
       catalog.create(ns, options);
     } catch (const OperationError& error) {

@@ -7,8 +7,8 @@
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
 #include "storage/indexes/index_options.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -53,7 +53,7 @@ class CreateIndexes : public Command {
     write::check_writable(ns);
     const auto quorum = parse_commit_quorum(op, arguments.any("commitQuorum"));
     const auto specs = parse_specs(arguments);
-    storage::Catalog& catalog = write::engine_of(op).catalog();
+    storage::Catalog& catalog = write::store_of(op).catalog();
     bool created = false;
     auto collection = catalog.find(ns);
     if (!collection) {

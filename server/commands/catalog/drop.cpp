@@ -8,7 +8,7 @@
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -33,7 +33,7 @@ class Drop : public Command {
                                  "turn off profiling before dropping system.profile collection");
     }
     check_collection_uuid(op, request.body.find("collectionUUID"), ns);
-    storage::Catalog& catalog = write::engine_of(op).catalog();
+    storage::Catalog& catalog = write::store_of(op).catalog();
     const auto collection = catalog.find(ns);
     const auto indexes = collection ? static_cast<int32_t>(collection->indexes().size()) : 0;
     // Dropping what isn't there is fine, and says so by saying less.

@@ -7,7 +7,7 @@
 #include "server/dispatch/profiler.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -31,7 +31,7 @@ class DropDatabase : public Command {
     if (request.db == "admin" || request.db == "config" || request.db == "local") {
       throw OperationError(ErrorCode::illegal_operation, "Dropping the '" + request.db + "' database is prohibited.");
     }
-    if (!write::engine_of(op).catalog().drop_database(request.db)) return;
+    if (!write::store_of(op).catalog().drop_database(request.db)) return;
     op.services().profiler.forget(request.db);
     reply.append("dropped", request.db);
   }

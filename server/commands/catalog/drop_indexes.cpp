@@ -6,7 +6,7 @@
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -89,7 +89,7 @@ class DropIndexes : public Command {
     }
     const std::string ns = request.ns();
     write::check_writable(ns);
-    storage::Catalog& catalog = write::engine_of(op).catalog();
+    storage::Catalog& catalog = write::store_of(op).catalog();
     const auto collection = catalog.find(ns);
     if (!collection) {
       write::check_writable(op, ns);

@@ -6,7 +6,7 @@
 #include "server/query/matcher.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -43,7 +43,7 @@ class ListCollections : public Command {
     const auto filter = arguments.object("filter").value_or(bson::DocumentView());
     const auto matcher = query::Matcher::parse(filter, query::parse_context(op));
     std::vector<bson::Document> documents;
-    for (const auto& collection : write::engine_of(op).catalog().found(request.db)) {
+    for (const auto& collection : write::store_of(op).catalog().found(request.db)) {
       const std::string ns = collection->ns();
       if (collection->dropped() || !ns.starts_with(request.db + ".")) continue;
       const std::string_view name = std::string_view(ns).substr(request.db.size() + 1);

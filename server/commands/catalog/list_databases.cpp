@@ -9,7 +9,7 @@
 #include "server/query/matcher.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/database/databases.h"
 
 namespace server {
@@ -36,13 +36,13 @@ class ListDatabases : public Command {
     arguments.loose_boolean("authorizedDatabases");
     const auto filter = arguments.object("filter").value_or(bson::DocumentView());
     const auto matcher = query::Matcher::parse(filter, query::parse_context(op));
-    storage::Engine& engine = write::engine_of(op);
+    storage::Store& store = write::store_of(op);
     int64_t total = 0;
     {
       auto list = reply.array("databases");
-      for (const auto& db : databases(engine.catalog())) {
+      for (const auto& db : databases(store.catalog())) {
         op.check_interrupt();
-        const bson::Document shown = describe(engine, db, name_only);
+        const bson::Document shown = describe(store, db, name_only);
         if (!matcher->matches(shown)) continue;
         total += shown.find("sizeOnDisk").to_int64();
         list.append(shown);
@@ -62,9 +62,9 @@ class ListDatabases : public Command {
   }
 
   static void append_branches(OperationContext& op, const query::Matcher& matcher, bool name_only, bson::ArrayBuilder& list) {
-    storage::Engine& engine = write::engine_of(op);
-    storage::Transaction transaction(engine, storage::Transaction::Mode::read);
-    for (const auto& db : engine.catalog().databases()) {
+    storage::Store& store = write::store_of(op);
+    storage::Transaction transaction(store, storage::Transaction::Mode::read);
+    for (const auto& db : store.catalog().databases()) {
       const auto database = op.services().databases->find(db);
       if (!database) continue;
       for (const versions::Branch& branch : database->branches().graph().branches(transaction)) {
@@ -75,21 +75,21 @@ class ListDatabases : public Command {
         out.append("name", name);
         if (!name_only)
           out.append("sizeOnDisk", int64_t{0})
-              .append("empty", engine.catalog().found(name).empty());  // its files are the database's
+              .append("empty", store.catalog().found(name).empty());  // its files are the database's
         const bson::Document shown = out.done();
         if (matcher.matches(shown)) list.append(shown);
       }
     }
   }
 
-  static bson::Document describe(storage::Engine& engine, const std::string& db, bool name_only) {
+  static bson::Document describe(storage::Store& store, const std::string& db, bool name_only) {
     bson::Builder out;
     out.append("name", db);
     if (!name_only) {
       StorageSizes sizes;
       bool empty = true;
-      for (const auto& collection : engine.catalog().collections(db)) {
-        sizes += sizes_of(engine, *collection);
+      for (const auto& collection : store.catalog().collections(db)) {
+        sizes += sizes_of(store, *collection);
         empty = false;
       }
       out.append("sizeOnDisk", sizes.total()).append("empty", empty);

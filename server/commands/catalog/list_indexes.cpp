@@ -5,7 +5,7 @@
 #include "server/core/operation.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -24,7 +24,7 @@ class ListIndexes : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const std::string ns = request.ns();
-    const auto collection = write::engine_of(op).catalog().find(ns);
+    const auto collection = write::store_of(op).catalog().find(ns);
     if (!collection) throw base::OperationError(base::ErrorCode::namespace_not_found, "ns does not exist: " + ns);
     std::vector<bson::Document> documents;
     for (const auto& index : collection->indexes()) documents.push_back(index->spec().document);

@@ -5,7 +5,7 @@
 #include "server/core/services.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -27,7 +27,7 @@ class ReIndex : public Command {
                            "reIndex is only allowed on a standalone mongod instance. Cannot reIndex collection '" + ns +
                                "' while replication is active");
     }
-    storage::Catalog& catalog = write::engine_of(op).catalog();
+    storage::Catalog& catalog = write::store_of(op).catalog();
     const auto collection = catalog.find(ns);
     if (!collection) {
       write::check_writable(op, ns);

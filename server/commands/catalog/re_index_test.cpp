@@ -5,7 +5,7 @@
 #include "bson/json.h"
 #include "server/commands/test_server.h"
 #include "server/core/services.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -48,7 +48,7 @@ TEST_CASE("rebuilt indexes are there after a restart") {
       server.run(json("{insert: 'c', documents: [{_id: " + std::to_string(i) + ", a: [" + std::to_string(i) + "]}]}"));
     server.expect("{reIndex: 'c'}", "{ok: 1.0}");
     server.expect("{insert: 'c', documents: [{_id: 50, a: 50}], writeConcern: {j: true}}", "{n: 1}");
-    server.services().engine->wait_durable();
+    server.services().store->engine().wait_durable();
     server.directory().copy_to(copy);
   }
   TestServer again(copy.path());

@@ -8,7 +8,7 @@
 #include "server/write/replacement.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -42,7 +42,7 @@ class RenameCollection : public Command {
     check_name(to);
     write::check_renamable(from, to);
     if (from == to) throw OperationError(ErrorCode::illegal_operation, "Can't rename a collection to itself");
-    storage::Catalog& catalog = write::engine_of(op).catalog();
+    storage::Catalog& catalog = write::store_of(op).catalog();
     const auto source = catalog.find(from);
     const bool capped = source && source->options().capped;  // has no branches
     if (!capped && write::database_of(from) == write::database_of(to) && write::Replacement::applies(op, to))

@@ -13,7 +13,7 @@
 #include "server/query/fitting_int.h"
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -53,7 +53,7 @@ class Count : public Command, public Explainable {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const query::Query query = parse_count(request);
     check_collection_uuid(op, request.body.find("collectionUUID"), query.ns);
-    auto collection = op.services().engine->catalog().open(query.ns);
+    auto collection = op.services().store->catalog().open(query.ns);
     const int64_t count = !collection                                    ? 0
                           : query.filter.empty() && !query.hint.exists() ? limited(collection->record_count(), query)
                                                                          : scan(op, collection, query);
@@ -63,7 +63,7 @@ class Count : public Command, public Explainable {
   void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
     query::Query query = parse_count(request);
     query.keep_trials = true;
-    auto collection = op.services().engine->catalog().open(query.ns);
+    auto collection = op.services().store->catalog().open(query.ns);
     const bool by_count = collection && query.filter.empty() && !query.hint.exists();
     // A count that the collection keeps anyway walks nothing.
     query::Reader reader(op, by_count ? nullptr : collection, query.ns, query);

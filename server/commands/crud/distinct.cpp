@@ -16,8 +16,8 @@
 #include "server/query/match/path.h"
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -111,7 +111,7 @@ class Distinct : public Command, public Explainable {
   void explain(OperationContext& op, const Request& request, query::Verbosity verbosity, bson::Builder& reply) override {
     DistinctRequest distinct = parse_distinct(request);
     distinct.query.keep_trials = true;
-    query::Reader reader(op, op.services().engine->catalog().open(distinct.query.ns), distinct.query.ns, distinct.query);
+    query::Reader reader(op, op.services().store->catalog().open(distinct.query.ns), distinct.query.ns, distinct.query);
     while (verbosity != query::Verbosity::query_planner && reader.next()) (void)reader.document();  // decoding is counted
     reply.append("explainVersion", "1");
     reader.executor().explain(reply, verbosity);

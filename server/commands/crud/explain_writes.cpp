@@ -8,7 +8,7 @@
 #include "server/query/find_request.h"
 #include "server/query/fitting_int.h"
 #include "server/query/reader.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -76,7 +76,7 @@ bool explain_write(OperationContext& op, const Request& request, std::string_vie
                    bson::Builder& reply) {
   const auto write = parse_write(op, request, command);
   if (!write) return false;
-  query::Reader reader(op, op.services().engine->catalog().open(write->query.ns), write->query.ns, write->query);
+  query::Reader reader(op, op.services().store->catalog().open(write->query.ns), write->query.ns, write->query);
   int64_t matched = 0;
   for (; verbosity != query::Verbosity::query_planner && reader.next(); ++matched)
     (void)reader.document();  // decoding is counted

@@ -9,7 +9,7 @@
 #include "server/query/find_request.h"
 #include "server/query/plan_notes.h"
 #include "server/query/reader.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -100,7 +100,7 @@ class Find : public Command, public Explainable {
     query::FindRequest find = query::parse_find(op, request);
     find.query.keep_trials = true;
     find.query.tailable = false;
-    query::Reader reader(op, op.services().engine->catalog().open(find.query.ns), find.query.ns, find.query);
+    query::Reader reader(op, op.services().store->catalog().open(find.query.ns), find.query.ns, find.query);
     while (verbosity != query::Verbosity::query_planner && reader.next()) (void)reader.document();  // decoding is counted
     reply.append("explainVersion", "1");
     reader.executor().explain(reply, verbosity);

@@ -6,7 +6,7 @@
 #include "server/query/query_shape.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -50,7 +50,7 @@ std::optional<PlanCacheQuery> optional_query(const OperationContext& op, const R
 }
 
 uint32_t requested_collection(OperationContext& op, const Request& request) {
-  const auto collection = write::engine_of(op).catalog().find(request.ns());
+  const auto collection = write::store_of(op).catalog().find(request.ns());
   return collection ? collection->id() : 0;
 }
 

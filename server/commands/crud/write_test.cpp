@@ -13,7 +13,7 @@
 #include "server/core/parameters.h"
 #include "server/core/services.h"
 #include "server/write/ttl_monitor.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -214,11 +214,11 @@ TEST_CASE("a change of many large documents is several transactions, none too la
     }
     server.expect(insert.done(), R"({n: 1})");
   }
-  const storage::Stamp from = server.services().engine->all_committed();
+  const storage::Stamp from = server.services().store->engine().all_committed();
   server.expect(R"({update: "c", updates: [{q: {}, u: [{$set: {pad: {$concat: ["$pad", "q"]}, again: "$pad"}}], multi: true}]})",
                 R"({n: 24, nModified: 24})");
-  replication::LogReader reader(*server.services().engine, *server.services().oplog);
-  const auto records = reader.read(from, server.services().engine->all_committed(), SIZE_MAX);
+  replication::LogReader reader(*server.services().store, *server.services().oplog);
+  const auto records = reader.read(from, server.services().store->engine().all_committed(), SIZE_MAX);
   CHECK(records.size() >= 4);
   size_t entries = 0;
   for (const auto& record : records) {
@@ -409,7 +409,7 @@ TEST_CASE("documents go when their time has come") {
   ServerParameters parameters;  // the server has a monitor of its own, with these names
   Services services{lent.options,  lent.clock,    parameters,       lent.status, lent.metrics,  lent.operations,   lent.commands,
                     lent.topology, lent.sessions, lent.fail_points, lent.usage,  lent.profiler, lent.index_filters};
-  services.engine = lent.engine;
+  services.store = lent.store;
   services.cursors = lent.cursors;
   services.committer = lent.committer;
   write::TtlMonitor monitor(services);
@@ -425,7 +425,7 @@ TEST_CASE("what was acknowledged is there after a crash") {
     for (int i = 0; i < 20; ++i) {
       server.expect("test", "{insert: 'c', documents: [{_id: " + std::to_string(i) + "}], writeConcern: {j: true}}", R"({n: 1})");
     }
-    server.services().engine->wait_durable();
+    server.services().store->engine().wait_durable();
     server.directory().copy_to(copy);
   }
   TestServer revived(copy.path());

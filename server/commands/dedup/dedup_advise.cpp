@@ -16,8 +16,8 @@
 #include "server/core/scale.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -70,20 +70,20 @@ double share_of(const Arguments& arguments, int64_t documents) {
 // Contents by name, each in a transaction of its own.
 class Contents : public dedup::RecordSource {
  public:
-  Contents(OperationContext& op, storage::Engine& engine, storage::Collection& collection)
-      : op_(op), engine_(engine), collection_(collection) {}
+  Contents(OperationContext& op, storage::Store& store, storage::Collection& collection)
+      : op_(op), store_(store), collection_(collection) {}
 
   std::optional<base::Bytes> fetch(const dedup::ContentId& id) override {
     op_.check_interrupt();
     const std::shared_lock schema(collection_.schema_mutex());
     if (collection_.dropped()) return std::nullopt;
-    storage::Transaction transaction(engine_, storage::Transaction::Mode::read);
+    storage::Transaction transaction(store_, storage::Transaction::Mode::read);
     return collection_.records().find(transaction, id.record, id.generation);
   }
 
  private:
   OperationContext& op_;
-  storage::Engine& engine_;
+  storage::Store& store_;
   storage::Collection& collection_;
 };
 
@@ -91,9 +91,9 @@ class Study {
  public:
   Study(OperationContext& op, std::shared_ptr<storage::Collection> collection, double share)
       : op_(op),
-        engine_(write::engine_of(op)),
+        store_(write::store_of(op)),
         collection_(std::move(collection)),
-        contents_(op, engine_, *collection_),
+        contents_(op, store_, *collection_),
         advisor_(options(*collection_, share), base::entropy64(), zstd_bytes) {}
 
   void run() {
@@ -127,7 +127,7 @@ class Study {
     batch_.clear();
     const std::shared_lock schema(collection_->schema_mutex());
     if (collection_->dropped()) throw OperationError(ErrorCode::query_plan_killed, "collection dropped: " + collection_->ns());
-    storage::Transaction transaction(engine_, storage::Transaction::Mode::read);
+    storage::Transaction transaction(store_, storage::Transaction::Mode::read);
     storage::RecordCursor cursor = collection_->records().cursor(transaction);
     if (reached_ != 0) cursor.seek_after(reached_);
     for (size_t bytes = 0; batch_.size() < batch_documents && bytes < batch_bytes && cursor.next();) {
@@ -139,7 +139,7 @@ class Study {
   }
 
   OperationContext& op_;
-  storage::Engine& engine_;
+  storage::Store& store_;
   const std::shared_ptr<storage::Collection> collection_;
   Contents contents_;
   dedup::Advisor advisor_;
@@ -216,7 +216,7 @@ class DedupAdvise : public Command {
     const Arguments arguments(request);
     (void)share_of(arguments, 1);
     const std::string ns = request.ns();
-    const auto collection = write::engine_of(op).catalog().open(ns);
+    const auto collection = write::store_of(op).catalog().open(ns);
     if (!collection) throw OperationError(ErrorCode::namespace_not_found, "Collection '" + ns + "' does not exist");
     if (collection->read_only()) throw OperationError(ErrorCode::illegal_operation, "'" + ns + "' names contents, it keeps none");
     Study study(op, collection, share_of(arguments, collection->record_count()));

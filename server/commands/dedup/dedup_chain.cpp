@@ -12,8 +12,8 @@
 #include "server/write/target.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/transaction.h"
+#include "storage/store.h"
 #include "storage/upkeep/chain_view.h"
 
 namespace server {
@@ -70,7 +70,7 @@ class NodeWriter {
         collection_(collection),
         transaction_(transaction),
         view_(view),
-        sketcher_(write::engine_of(op).dedup().sketcher(collection)) {}
+        sketcher_(write::store_of(op).dedup().sketcher(collection)) {}
 
   void append(bson::Builder& out, const ChainNode& node) {
     op_.check_interrupt();
@@ -147,12 +147,12 @@ class DedupChain : public Command {
     const int64_t skip = integer_within(arguments, "skip", 0, 0, INT64_MAX);
     const int64_t limit = integer_within(arguments, "limit", limit_default, 1, limit_max);
     const std::string ns = request.ns();
-    storage::Engine& engine = write::engine_of(op);
-    const auto collection = engine.catalog().open(ns);
+    storage::Store& store = write::store_of(op);
+    const auto collection = store.catalog().open(ns);
     if (!collection) throw OperationError(ErrorCode::namespace_not_found, "Collection '" + ns + "' does not exist");
     if (collection->read_only()) throw OperationError(ErrorCode::illegal_operation, "'" + ns + "' names contents, it keeps none");
     const std::shared_lock schema(collection->schema_mutex());
-    storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+    storage::Transaction transaction(store, storage::Transaction::Mode::read);
     const auto record = collection->find_id(transaction, id);
     const auto view =
         record ? storage::view_chain(*collection, transaction, *record, [&op] { op.check_interrupt(); }) : std::nullopt;

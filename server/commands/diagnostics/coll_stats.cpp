@@ -7,7 +7,7 @@
 #include "server/write/target.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -20,7 +20,7 @@ void append_absent(const std::string& ns, int64_t scale, bson::Builder& reply) {
   append_count(reply, "scaleFactor", scale);
 }
 
-void append_indexes(const storage::Engine& engine, const storage::Collection& collection, int64_t scale, bson::Builder& reply) {
+void append_indexes(const storage::Store& store, const storage::Collection& collection, int64_t scale, bson::Builder& reply) {
   const auto indexes = collection.indexes();
   append_count(reply, "nindexes", static_cast<int64_t>(indexes.size()));
   {
@@ -29,8 +29,8 @@ void append_indexes(const storage::Engine& engine, const storage::Collection& co
       auto shown = details.object(index->spec().name);
       const auto stats = index->stats();
       append_count(shown, "accesses", stats.accesses);
-      append_count(shown, "fileBytes", engine.file_bytes(index->table().name()));
-      append_count(shown, "reusableBytes", engine.reusable_bytes(index->table().name()));
+      append_count(shown, "fileBytes", store.engine().file_bytes(index->table().name()));
+      append_count(shown, "reusableBytes", store.engine().reusable_bytes(index->table().name()));
     }
   }
   {
@@ -42,12 +42,12 @@ void append_indexes(const storage::Engine& engine, const storage::Collection& co
   int64_t total = 0;
   bson::Builder sizes;
   for (const auto& index : indexes) {
-    const int64_t bytes = engine.file_bytes(index->table().name());
+    const int64_t bytes = store.engine().file_bytes(index->table().name());
     append_count(sizes, index->spec().name, bytes / scale);
     total += bytes;
   }
   append_count(reply, "totalIndexSize", total / scale);
-  append_count(reply, "totalSize", (sizes_of(engine, collection).records_bytes + total) / scale);
+  append_count(reply, "totalSize", (sizes_of(store, collection).records_bytes + total) / scale);
   reply.append("indexSizes", sizes.done());
 }
 
@@ -67,10 +67,10 @@ class CollStats : public Command {
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const int64_t scale = scale_of(Arguments(request));
     const std::string ns = request.ns();
-    storage::Engine& engine = write::engine_of(op);
-    const auto collection = engine.catalog().find(ns);
+    storage::Store& store = write::store_of(op);
+    const auto collection = store.catalog().find(ns);
     if (!collection) return append_absent(ns, scale, reply);
-    const StorageSizes sizes = sizes_of(engine, *collection);
+    const StorageSizes sizes = sizes_of(store, *collection);
     const int64_t bytes = collection->logical_bytes();  // first: a snapshot counts both with it
     const int64_t count = collection->record_count();
     reply.append("ns", ns);
@@ -86,11 +86,11 @@ class CollStats : public Command {
       if (options.capped_records > 0) append_count(reply, "max", options.capped_records);
       append_count(reply, "maxSize", options.capped_bytes / scale);
     }
-    append_indexes(engine, *collection, scale, reply);
+    append_indexes(store, *collection, scale, reply);
     append_count(reply, "scaleFactor", scale);
     if (collection->read_only()) return;  // the log names contents, it keeps none
     auto dedup = reply.object("dedup");
-    engine.dedup().append_collection_stats(*collection, dedup);
+    store.dedup().append_collection_stats(*collection, dedup);
   }
 };
 

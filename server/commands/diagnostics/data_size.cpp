@@ -9,7 +9,7 @@
 #include "server/query/reader.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -29,7 +29,7 @@ class DataSize : public Command {
     const auto min = arguments.object("min");
     const auto max = arguments.object("max");
     const int64_t start_us = op.elapsed_us();
-    const auto collection = write::engine_of(op).catalog().find(ns);
+    const auto collection = write::store_of(op).catalog().find(ns);
     int64_t bytes = 0, count = 0;
     const bool estimate = arguments.loose_boolean("estimate").value_or(false);
     if (collection && !min && !max) {

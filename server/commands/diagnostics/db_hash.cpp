@@ -16,7 +16,7 @@
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -60,7 +60,7 @@ void append_roots(OperationContext& op, const Request& request, const std::set<s
   const query::States states(op, std::move(database));
   const auto commit = states.branches().graph().commit(states.transaction(), states.place(ref_of(request)).commit);
   bson::Builder roots;
-  for (const auto& collection : write::engine_of(op).catalog().collections(states.database().name())) {
+  for (const auto& collection : write::store_of(op).catalog().collections(states.database().name())) {
     const std::string ns = collection->ns(), name(write::collection_of(ns));
     const versions::CollectionState* state = commit->state_of(collection->id());
     const auto root = state != nullptr && is_wanted(wanted, name) ? commit->root_of(*state) : std::nullopt;
@@ -88,7 +88,7 @@ class DbHash : public Command {
         wanted.emplace(name.as_string());
       }
     }
-    const auto collections = write::engine_of(op).catalog().found(request.db);
+    const auto collections = write::store_of(op).catalog().found(request.db);
     Md5 all;
     bson::Builder hashes, uuids;
     bson::ArrayBuilder capped;

@@ -9,7 +9,7 @@
 #include "server/write/target.h"
 #include "storage/background/dedup_service.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -36,16 +36,16 @@ class DbStats : public Command {
     const Arguments arguments(request);
     const int64_t scale = scale_of(arguments);
     const bool free_storage = arguments.loose_boolean("freeStorage").value_or(false);
-    storage::Engine& engine = write::engine_of(op);
+    storage::Store& store = write::store_of(op);
     StorageSizes sizes;
     int64_t collections = 0, objects = 0, bytes = 0, indexes = 0;
-    for (const auto& collection : engine.catalog().found(request.db)) {
+    for (const auto& collection : store.catalog().found(request.db)) {
       op.check_interrupt();
       ++collections;
       bytes += collection->logical_bytes();  // first: a snapshot counts both with it
       objects += collection->record_count();
       indexes += static_cast<int64_t>(collection->indexes().size());
-      sizes += sizes_of(engine, *collection);
+      sizes += sizes_of(store, *collection);
     }
     reply.append("db", request.db);
     reply.append("collections", collections);
@@ -63,15 +63,15 @@ class DbStats : public Command {
       append_size(reply, "totalFreeStorageSize", sizes.records_free_bytes + sizes.indexes_free_bytes, scale);
     }
     reply.append("scaleFactor", scale);
-    append_file_system(engine, scale, collections, reply);
+    append_file_system(store, scale, collections, reply);
     auto dedup = reply.object("dedup");
-    engine.dedup().append_database_stats(request.db, dedup);
+    store.dedup().append_database_stats(request.db, dedup);
   }
 
  private:
-  static void append_file_system(const storage::Engine& engine, int64_t scale, int64_t collections, bson::Builder& reply) {
+  static void append_file_system(const storage::Store& store, int64_t scale, int64_t collections, bson::Builder& reply) {
     std::error_code error;
-    const auto space = std::filesystem::space(engine.options().path, error);
+    const auto space = std::filesystem::space(store.options().path, error);
     // As mongod: nothing is said about the disk of a database that isn't there.
     if (error || collections == 0) return;
     append_size(reply, "fsUsedSize", static_cast<int64_t>(space.capacity - space.free), scale);

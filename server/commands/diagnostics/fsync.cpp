@@ -4,7 +4,7 @@
 #include "server/core/command.h"
 #include "server/core/operation.h"
 #include "server/write/target.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -22,7 +22,7 @@ class Fsync : public Command {
     if (Arguments(request).loose_boolean("lock").value_or(false)) {
       throw OperationError(ErrorCode::command_not_supported, "fsync with lock: true is not supported");
     }
-    write::engine_of(op).checkpoint();
+    write::store_of(op).engine().checkpoint();
     reply.append("numFiles", 1);
   }
 };

@@ -66,7 +66,7 @@ class Profile : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const Change change = parse(op, Arguments(request));
-    write::engine_of(op);
+    write::store_of(op);
     Profiler& profiler = op.services().profiler;
     const Profiler::Settings before = profiler.settings(request.db);
     if (change.level && *change.level > 0) Profiler::make_collection(op.services(), request.db);

@@ -5,7 +5,7 @@
 #include "server/core/scale.h"
 #include "server/core/services.h"
 #include "server/write/target.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -46,7 +46,7 @@ class Top : public Command {
   bool admin_only() const override { return true; }
 
   void run(OperationContext& op, const Request&, bson::Builder& reply) override {
-    const storage::Catalog& catalog = write::engine_of(op).catalog();
+    const storage::Catalog& catalog = write::store_of(op).catalog();
     auto totals = reply.object("totals");
     totals.append("note", "all times in microseconds");
     const auto now = [&](std::string_view ns) { return collection_named(catalog, ns); };

@@ -1,4 +1,5 @@
 // validate: reads a collection through and compares records, checksums and indexes; repairs what it can.
+#include "storage/upkeep/validate.h"
 #include "base/error.h"
 #include "server/core/arguments.h"
 #include "server/core/command.h"
@@ -7,8 +8,8 @@
 #include "server/core/services.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/names.h"
+#include "storage/store.h"
 #include "storage/upkeep/repair.h"
 #include "versions/database/databases.h"
 
@@ -42,12 +43,12 @@ constexpr size_t corrupt_records_max = 10'000;
 
 // What the log still has whole: contents that were replaced or deleted but that others are based on, and those of
 // capped collections.
-std::optional<storage::Bytes> copy_in_log(storage::Engine& engine, const storage::Collection& collection,
+std::optional<storage::Bytes> copy_in_log(storage::Store& store, const storage::Collection& collection,
                                           storage::Stamp generation) {
-  const auto log = engine.catalog().open("local.oplog.rs");
+  const auto log = store.catalog().open("local.oplog.rs");
   if (!log) return std::nullopt;
   try {
-    storage::Transaction transaction(engine, storage::Transaction::Mode::read);
+    storage::Transaction transaction(store, storage::Transaction::Mode::read);
     const auto scan = log->scan(transaction, storage::Direction::forward);
     scan->seek(static_cast<storage::RecordId>(generation));
     if (!scan->next() || scan->record() != static_cast<storage::RecordId>(generation)) return std::nullopt;
@@ -158,23 +159,23 @@ class Validate : public Command {
           "Running the validate command with both { background: true } and { enforceFastCount: true } is not supported.");
     }
     const std::string ns = request.ns();
-    storage::Catalog& catalog = write::engine_of(op).catalog();
+    storage::Catalog& catalog = write::store_of(op).catalog();
     const auto collection = catalog.find(ns);
     if (!collection) {
       throw OperationError(ErrorCode::namespace_not_found, "Collection '" + ns + "' does not exist to validate.");
     }
-    storage::Engine& engine = write::engine_of(op);
+    storage::Store& store = write::store_of(op);
     const auto interrupted = [&op] { op.check_interrupt(); };
     if (repair) {
-      const auto copies = [&engine](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
-        return copy_in_log(engine, of, generation);
+      const auto copies = [&store](const storage::Collection& of, storage::RecordId, storage::Stamp generation) {
+        return copy_in_log(store, of, generation);
       };
       const auto database = op.services().databases ? op.services().databases->find(storage::database_of(ns)) : nullptr;
       const auto versions = database ? database->entries_to_repair(collection->id()) : nullptr;
-      const auto report = storage::repair_collection(engine, collection, full, copies, versions.get(), interrupted);
+      const auto report = storage::repair_collection(store, collection, full, copies, versions.get(), interrupted);
       return append_report(*collection, report.after, &report, {}, reply);
     }
-    auto report = catalog.validate(collection, full, interrupted);
+    auto report = storage::validate_collection(store, collection, full, interrupted);
     if (report.indexes.empty() && !collection->indexes().empty())
       report.warnings.push_back("Of " + ns + " the documents were checked, and not the indexes: it can't be written to.");
     if (enforce_count && report.records_said != report.records) {
@@ -183,7 +184,7 @@ class Validate : public Command {
                               std::to_string(report.records) + ") for collection '" + ns + "'");
     }
     std::vector<storage::RecordId> corrupt;
-    if (report.corrupt_records > 0) corrupt = storage::corrupt_records(engine, *collection, corrupt_records_max, interrupted);
+    if (report.corrupt_records > 0) corrupt = storage::corrupt_records(store, *collection, corrupt_records_max, interrupted);
     append_report(*collection, report, nullptr, corrupt, reply);
   }
 };

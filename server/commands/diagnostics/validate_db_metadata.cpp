@@ -6,7 +6,7 @@
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -92,7 +92,7 @@ class ValidateDBMetadata : public Command {
 
  private:
   static bool check_databases(OperationContext& op, const Asked& asked, Errors& errors) {
-    storage::Catalog& catalog = write::engine_of(op).catalog();
+    storage::Catalog& catalog = write::store_of(op).catalog();
     std::vector<std::string> databases;
     if (asked.db)
       databases.emplace_back(*asked.db);

@@ -16,7 +16,7 @@
 #include "server/write/replay.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -148,7 +148,7 @@ class Player {
     if (uuid.type() != bson::Type::binary || uuid.as_binary().subtype != 4 || uuid.as_binary().bytes.size() != 16) {
       throw OperationError(ErrorCode::invalid_uuid, "uuid must be a 16-byte binary field with UUID (4) subtype");
     }
-    const auto collection = write::engine_of(op_).catalog().find(ns);
+    const auto collection = write::store_of(op_).catalog().find(ns);
     if (collection && collection->uuid_bytes() == uuid.as_binary().bytes) return;
     throw OperationError(uuid_of_another, "Namespace '" + std::string(ns) + "' and UUID '" +
                                               base::to_hex(uuid.as_binary().bytes) + "' point to different collections");

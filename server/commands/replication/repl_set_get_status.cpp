@@ -5,7 +5,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/peers/members.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {

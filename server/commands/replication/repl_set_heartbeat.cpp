@@ -5,7 +5,7 @@
 #include "server/core/services.h"
 #include "server/peers/members.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -39,10 +39,10 @@ class ReplSetHeartbeat : public ReplicaSetCommand {
 
   // What a client has put here: anything beyond what the server keeps for itself.
   static bool has_data(const Services& services) {
-    if (!services.engine) return false;
-    for (const auto& db : services.engine->catalog().databases()) {
+    if (!services.store) return false;
+    for (const auto& db : services.store->catalog().databases()) {
       if (db == "local" || db == "config") continue;
-      if (!services.engine->catalog().collections(db).empty()) return true;
+      if (!services.store->catalog().collections(db).empty()) return true;
     }
     return false;
   }

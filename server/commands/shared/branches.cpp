@@ -35,7 +35,7 @@ versions::Ref ref_of(std::string_view argument) {
 }
 
 std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const Request& request) {
-  write::engine_of(op);
+  write::store_of(op);
   if (op.services().databases->names_snapshot(request.db)) refuse_snapshot(request);
   return query::branched_database(op, request.db);
 }
@@ -43,7 +43,7 @@ std::shared_ptr<versions::BranchedDatabase> branched(OperationContext& op, const
 versions::Databases::Begun branched_from(OperationContext& op, const Request& request, const versions::Ref& ref,
                                          const versions::CommitInfo& first) {
   if (ref.name != versions::BranchedDatabase::main || !ref.steps.empty()) return {branched(op, request)};
-  write::engine_of(op);
+  write::store_of(op);
   auto begun = op.services().databases->find_or_begin(database_of(request), first);
   op.last_write = std::max(op.last_write, begun.logged);
   return begun;

@@ -11,7 +11,7 @@
 #include "server/write/namespaces.h"
 #include "server/write/target.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/branch/tree_kind.h"
 
 namespace server {
@@ -75,7 +75,7 @@ void check_collection_uuid(OperationContext& op, const bson::ValueView& uuid, st
   if (uuid.is_nullish()) return;
   check_uuid(uuid);
   const std::string name = name_at(op, ns);
-  storage::Catalog& catalog = write::engine_of(op).catalog();
+  storage::Catalog& catalog = write::store_of(op).catalog();
   const auto collection = catalog.find(name);
   if (collection && collection->uuid_bytes() == uuid.as_binary().bytes) return;
   bson::Builder details;

@@ -1,7 +1,7 @@
 #include "server/commands/shared/storage_sizes.h"
 
 #include "storage/contents/store_tables.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 
@@ -13,15 +13,15 @@ StorageSizes& StorageSizes::operator+=(const StorageSizes& more) {
   return *this;
 }
 
-StorageSizes sizes_of(const storage::Engine& engine, const storage::Collection& collection) {
+StorageSizes sizes_of(const storage::Store& store, const storage::Collection& collection) {
   StorageSizes sizes;
   for (const auto& table : storage::store_table_names(collection.id())) {
-    sizes.records_bytes += engine.file_bytes(table);
-    sizes.records_free_bytes += engine.reusable_bytes(table);
+    sizes.records_bytes += store.engine().file_bytes(table);
+    sizes.records_free_bytes += store.engine().reusable_bytes(table);
   }
   for (const auto& index : collection.indexes()) {
-    sizes.indexes_bytes += engine.file_bytes(index->table().name());
-    sizes.indexes_free_bytes += engine.reusable_bytes(index->table().name());
+    sizes.indexes_bytes += store.engine().file_bytes(index->table().name());
+    sizes.indexes_free_bytes += store.engine().reusable_bytes(index->table().name());
   }
   return sizes;
 }

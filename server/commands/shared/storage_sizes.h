@@ -7,6 +7,10 @@
 
 #include "storage/collections/collection.h"
 
+namespace storage {
+class Store;
+}
+
 namespace server {
 
 struct StorageSizes {
@@ -19,6 +23,6 @@ struct StorageSizes {
   StorageSizes& operator+=(const StorageSizes& more);
 };
 
-StorageSizes sizes_of(const storage::Engine& engine, const storage::Collection& collection);
+StorageSizes sizes_of(const storage::Store& store, const storage::Collection& collection);
 
 }  // namespace server

@@ -5,7 +5,7 @@
 #include "server/write/batch.h"
 #include "server/write/keep_for_log.h"
 #include "server/write/target.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -28,9 +28,9 @@ class DropBranch : public Command {
     const std::string name(arguments.required_string("dropBranch"));
     const bool force = arguments.loose_boolean("force").value_or(false);
     const auto database = branched(op, request);
-    storage::Engine& engine = write::engine_of(op);
+    storage::Store& store = write::store_of(op);
     // Whoever writes to the branch is done with it first.
-    engine.catalog().alone(database->name(), [&](const auto&) {
+    store.catalog().alone(database->name(), [&](const auto&) {
       write::in_transaction(op, [&](storage::Transaction& transaction) {
         check_nothing_lost(transaction, *database, name, force);
         database->drop(transaction, name, write::keep_for_log(op));

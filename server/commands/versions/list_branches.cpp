@@ -3,7 +3,7 @@
 #include "server/commands/shared/list_cursor.h"
 #include "server/core/operation.h"
 #include "server/write/target.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -24,7 +24,7 @@ class ListBranches : public Command {
     const auto database = branched(op, request);
     std::vector<bson::Document> documents;
     {
-      storage::Transaction transaction(write::engine_of(op), storage::Transaction::Mode::read);
+      storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
       for (const versions::Branch& branch : database->branches().graph().branches(transaction)) {
         op.check_interrupt();
         documents.push_back(describe_name(transaction, *database, branch.name, branch.head));

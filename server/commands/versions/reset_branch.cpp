@@ -5,7 +5,7 @@
 #include "server/write/batch.h"
 #include "server/write/keep_for_log.h"
 #include "server/write/target.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -29,9 +29,9 @@ class ResetBranch : public Command {
     const versions::Ref to = ref_of(arguments.required_string("to"));
     const bool force = arguments.loose_boolean("force").value_or(false);
     const auto database = branched(op, request);
-    storage::Engine& engine = write::engine_of(op);
+    storage::Store& store = write::store_of(op);
     bson::Document said;
-    engine.catalog().alone(database->name(), [&](const auto&) {
+    store.catalog().alone(database->name(), [&](const auto&) {
       said = write::in_transaction(op, [&](storage::Transaction& transaction) {
         check_nothing_lost(transaction, *database, name, force);
         const auto commit = database->reset(transaction, name, to, write::keep_for_log(op));
@@ -58,8 +58,8 @@ class RenameBranch : public Command {
     const Arguments arguments(request);
     const std::string name(arguments.required_string("renameBranch")), to(arguments.required_string("to"));
     const auto database = branched(op, request);
-    storage::Engine& engine = write::engine_of(op);
-    engine.catalog().alone(database->name(), [&](const auto&) {
+    storage::Store& store = write::store_of(op);
+    store.catalog().alone(database->name(), [&](const auto&) {
       write::in_transaction(op, [&](storage::Transaction& transaction) { database->rename(transaction, name, to); });
       database->forget_views(name);
     });

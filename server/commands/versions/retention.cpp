@@ -94,7 +94,7 @@ class Purge : public Command {
     const Arguments arguments(request);
     const bson::ValueView id = id_argument(arguments);
     if (versions::split_name(request.db).ref) branched(op, request);  // it is a branch's
-    write::engine_of(op);
+    write::store_of(op);
     const uint64_t count = op.services().databases->purge(database_of(request), request.collection(), id, write::keep_for_log(op),
                                                           [&](const auto& work) { return write::in_transaction(op, work); });
     append_count(reply, "versions", static_cast<int64_t>(count));

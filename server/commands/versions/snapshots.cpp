@@ -8,7 +8,7 @@
 #include "server/core/operation.h"
 #include "server/core/services.h"
 #include "server/write/target.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/database/databases.h"
 #include "versions/past/past.h"
 
@@ -26,7 +26,7 @@ void append_snapshot(const DeclaredSnapshot& snapshot, bson::Builder& out) {
 }
 
 versions::past::Past& past_of(OperationContext& op) {
-  write::engine_of(op);
+  write::store_of(op);
   return *op.services().past;
 }
 

@@ -3,7 +3,7 @@
 #include "server/core/operation.h"
 #include "server/core/scale.h"
 #include "server/write/target.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -17,7 +17,7 @@ class Status : public Command {
 
   void run(OperationContext& op, const Request& request, bson::Builder& reply) override {
     const auto database = branched(op, request);
-    storage::Transaction transaction(write::engine_of(op), storage::Transaction::Mode::read);
+    storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
     const versions::Place place = database->place(transaction, ref_of(request));
     if (place.branch) reply.append("branch", place.branch->name);
     reply.append("commit", hex(database->branches().graph().commit(transaction, place.commit)->id))

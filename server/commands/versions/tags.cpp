@@ -5,7 +5,7 @@
 #include "server/core/operation.h"
 #include "server/write/batch.h"
 #include "server/write/target.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -67,7 +67,7 @@ class ListTags : public Command {
     const auto database = branched(op, request);
     std::vector<bson::Document> documents;
     {
-      storage::Transaction transaction(write::engine_of(op), storage::Transaction::Mode::read);
+      storage::Transaction transaction(write::store_of(op), storage::Transaction::Mode::read);
       for (const auto& [name, commit] : database->branches().graph().tags(transaction)) {
         op.check_interrupt();
         documents.push_back(describe_name(transaction, *database, name, commit));

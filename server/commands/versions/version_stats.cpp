@@ -6,8 +6,8 @@
 #include "server/core/operation.h"
 #include "server/core/scale.h"
 #include "server/core/services.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/names.h"
+#include "storage/store.h"
 
 namespace server {
 namespace {
@@ -34,7 +34,7 @@ class VersionStats : public Command {
     const auto commits = graph.counts(states.transaction());
     const versions::Place main = states.place({.name = std::string(versions::BranchedDatabase::main)});
     std::vector<OnMain> collections;
-    for (auto& one : op.services().engine->catalog().collections(database->name())) {
+    for (auto& one : op.services().store->catalog().collections(database->name())) {
       query::Versioned versioned(states, std::move(one));
       if (!versioned) continue;
       const versions::View view = states.view(*versioned.shared, main);
@@ -48,7 +48,7 @@ class VersionStats : public Command {
     append_count(reply, "commits", static_cast<int64_t>(commits.commits));
     append_count(reply, "droppedCommits", static_cast<int64_t>(commits.dropped));
     append_collections(collections, reply);
-    append_tables(*op.services().engine, *database, reply);
+    append_tables(*op.services().store, *database, reply);
     if (Arguments(request).boolean("perBranch").value_or(false)) append_branches(op, states, branches, collections, reply);
   }
 
@@ -75,11 +75,11 @@ class VersionStats : public Command {
   }
 
   // By what they are for: the last word of their names.
-  static void append_tables(storage::Engine& engine, const versions::BranchedDatabase& database, bson::Builder& reply) {
+  static void append_tables(storage::Store& store, const versions::BranchedDatabase& database, bson::Builder& reply) {
     std::map<std::string, int64_t> bytes;
     int64_t all = 0;
     for (const std::string& table : database.table_names()) {
-      const int64_t one = engine.file_bytes(table);
+      const int64_t one = store.engine().file_bytes(table);
       bytes[table.substr(table.rfind('-') + 1)] += one;
       all += one;
     }

@@ -6,8 +6,8 @@
 #include "bson/builder.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
-#include "storage/engine/engine.h"
 #include "storage/engine/names.h"
+#include "storage/store.h"
 
 namespace server::query {
 
@@ -103,7 +103,7 @@ Differences::Differences(OperationContext& op, std::shared_ptr<versions::Branche
     keys_ = keys_in(what.ids);
   }
   const std::string& db = states_.database().name();
-  for (auto& one : op.services().engine->catalog().collections(db)) {
+  for (auto& one : op.services().store->catalog().collections(db)) {
     if (!what.collection || one->ns() == db + "." + *what.collection) collections_.emplace_back(states_, std::move(one));
   }
 }

@@ -5,7 +5,7 @@
 #include "bson/keystring.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/database/databases.h"
 
 namespace server::query {
@@ -45,11 +45,11 @@ bson::Document describe(storage::Transaction& transaction, const versions::Versi
 }
 
 States::States(OperationContext& op, std::shared_ptr<versions::BranchedDatabase> database) : database_(std::move(database)) {
-  storage::Engine& engine = *op.services().engine;
+  storage::Store& store = *op.services().store;
   if (op.moment)
-    transaction_ = std::make_unique<storage::Transaction>(engine, *op.moment->snapshot);
+    transaction_ = std::make_unique<storage::Transaction>(store, *op.moment->snapshot);
   else
-    transaction_ = std::make_unique<storage::Transaction>(engine, storage::Transaction::Mode::read);
+    transaction_ = std::make_unique<storage::Transaction>(store, storage::Transaction::Mode::read);
 }
 
 versions::View States::view(const versions::SharedCollection& collection, const versions::Place& place) const {
@@ -60,7 +60,7 @@ versions::View States::view(const versions::SharedCollection& collection, const 
 }
 
 Versioned::Versioned(OperationContext& op, const States& states, std::string_view name)
-    : Versioned(states, op.services().engine->catalog().open(states.database().name() + "." + std::string(name))) {}
+    : Versioned(states, op.services().store->catalog().open(states.database().name() + "." + std::string(name))) {}
 
 Versioned::Versioned(const States& states, std::shared_ptr<storage::Collection> opened) : collection(std::move(opened)) {
   if (collection) shared = states.database().versions_of(collection->id());

@@ -30,8 +30,8 @@ bool short_unit(DateUnit unit) {
 }
 
 struct Random {
-  explicit Random(uint32_t seed) : engine(seed) {}
-  int64_t between(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine); }
+  explicit Random(uint32_t seed) : store(seed) {}
+  int64_t between(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(store); }
   // Half of them near a change of the clocks.
   bson::Date date() {
     const bson::Date any{between(at("1965-01-01").ms, at("2036-12-31").ms)};
@@ -43,7 +43,7 @@ struct Random {
   }
   TimeZone zone() { return TimeZone(zones[between(0, std::size(zones) - 1)]); }
   DateUnit unit() { return units[between(0, std::size(units) - 1)]; }
-  std::mt19937 engine;
+  std::mt19937 store;
 };
 
 int code_of(const std::function<void()>& work) {

@@ -126,7 +126,7 @@ class World {
     const bson::Document after = document(random, id);
     for (const char* name : {"indexed", "plain"}) {
       auto collection = server_.collection(name);
-      storage::in_transaction(server_.engine(), [&](storage::Transaction& transaction) {
+      storage::in_transaction(server_.store(), [&](storage::Transaction& transaction) {
         const auto record = collection->find_id(transaction, after["_id"]);
         const auto before = collection->find(transaction, *record);
         collection->update(transaction, *record, before->view(), after.view());
@@ -281,7 +281,7 @@ TEST_CASE("an array that comes while a covered query is read is shown whole") {
   const bson::Document begun = server.run("{find: 'c', batchSize: 2, " + rest + "}");
   CHECK(bson::to_json(begun["cursor"].as_document()["firstBatch"]) == R"([{"a": 3}, {"a": 4}])");
   const auto collection = server.collection("c");
-  storage::in_transaction(server.engine(), [&](storage::Transaction& transaction) {
+  storage::in_transaction(server.store(), [&](storage::Transaction& transaction) {
     const auto record = collection->find_id(transaction, bson::Value(6));
     collection->update(transaction, *record, collection->find(transaction, *record)->view(),
                        bson::json("{_id: 6, a: [6, 60], b: 1}"));

@@ -10,7 +10,7 @@
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
 #include "storage/collections/catalog.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 #include "versions/database/databases.h"
 #include "versions/past/past.h"
 
@@ -55,7 +55,7 @@ Home home_of(const PipelineContext& context) {
   const versions::Ref ref = versions::parse_ref(*name.ref);
   const auto database = context.op->services().databases->find(home);
   if (!database) return {home};
-  storage::Transaction transaction(*context.op->services().engine, storage::Transaction::Mode::read);
+  storage::Transaction transaction(*context.op->services().store, storage::Transaction::Mode::read);
   try {
     if (database->place(transaction, ref).branch) return {context.db};
   } catch (const base::OperationError& error) {
@@ -127,7 +127,7 @@ class AcrossSnapshots final : public Stage {
     if (!past_.snapshots().find(snapshot.number))
       refuse(base::ErrorCode::query_plan_killed, "snapshot dropped: '" + snapshot.text() + "'");
     try {
-      context_.op->services().engine->catalog().open(name_in(snapshot) + "." + context_.collection);
+      context_.op->services().store->catalog().open(name_in(snapshot) + "." + context_.collection);
       return true;
     } catch (const base::OperationError& error) {
       if (error.code() != base::ErrorCode::namespace_not_found) throw;
@@ -153,12 +153,12 @@ class AcrossSnapshots final : public Stage {
     shown_ = Value(out.done());
   }
   void warm(const std::string& db) {
-    const auto collection = context_.op->services().engine->catalog().open(db + "." + context_.collection);
+    const auto collection = context_.op->services().store->catalog().open(db + "." + context_.collection);
     if (!collection) return;
     std::vector<storage::Stamp> range;
     warm_below_ = std::min(snapshots_.size(), at_ + jointly);
     for (size_t i = at_; i < warm_below_; ++i) range.push_back(snapshots_[i].stamp);
-    storage::Transaction transaction(*context_.op->services().engine, storage::Transaction::Mode::read);
+    storage::Transaction transaction(*context_.op->services().store, storage::Transaction::Mode::read);
     past_.warm(transaction, collection->id(), range);
   }
 

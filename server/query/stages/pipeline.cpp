@@ -8,7 +8,7 @@
 #include "server/query/reader.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server::query {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "server/core/operation.h"
 #include "server/core/services.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server::query {
 namespace {
@@ -59,7 +59,7 @@ std::optional<bson::Document> SpillFile::read() {
 }
 
 std::string spill_directory(const OperationContext& op) {
-  const std::string directory = op.services().engine->options().path + "/_tmp";
+  const std::string directory = op.services().store->options().path + "/_tmp";
   std::error_code ignored;
   std::filesystem::create_directory(directory, ignored);
   return directory;

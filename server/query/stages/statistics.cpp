@@ -9,7 +9,7 @@
 #include "server/core/services.h"
 #include "server/query/stages/registry.h"
 #include "server/query/stages/support.h"
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace server::query {
 
@@ -24,7 +24,7 @@ std::string host(const OperationContext& op) {
 }
 
 std::shared_ptr<storage::Collection> open(const PipelineContext& context) {
-  return context.op->services().engine->catalog().find(context.db + "." + context.collection);
+  return context.op->services().store->catalog().find(context.db + "." + context.collection);
 }
 
 [[noreturn]] void not_found(const PipelineContext& context, const char* stage) {

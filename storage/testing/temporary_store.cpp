@@ -1,4 +1,4 @@
-#include "storage/testing/temporary_engine.h"
+#include "storage/testing/temporary_store.h"
 
 #include <stdlib.h>
 
@@ -66,8 +66,8 @@ void TemporaryDirectory::copy_to(const TemporaryDirectory& target) const {
   }
 }
 
-EngineOptions test_options(const std::string& path) {
-  EngineOptions options;
+StoreOptions test_options(const std::string& path) {
+  StoreOptions options;
   options.path = path;
   options.cache_bytes = 64 << 20;
   options.checkpoint_seconds = 3600;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "storage/engine/engine.h"
+#include "storage/store.h"
 
 namespace storage {
 
@@ -25,6 +25,6 @@ class TemporaryDirectory {
 };
 
 // Small caches and no waiting.
-EngineOptions test_options(const std::string& path);
+StoreOptions test_options(const std::string& path);
 
 }  // namespace storage

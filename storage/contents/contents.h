@@ -1,0 +1,32 @@
+// What the contents of all collections of a store share.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "dedup/hop_base_cache.h"
+#include "storage/contents/declared_snapshots.h"
+#include "storage/contents/read_limits.h"
+
+namespace storage {
+
+class Engine;
+class PageCompressors;
+class PreStates;
+
+// Thread-safe.
+struct Contents {
+  Contents(Engine& the_engine, PageCompressors& compressors, std::string default_profile)
+      : engine(the_engine), page_compressors(compressors), profile(std::move(default_profile)) {}
+
+  Engine& engine;
+  PageCompressors& page_compressors;
+  const std::string profile;  // of the collections that have none of their own
+  ReadLimits read_limits;
+  dedup::HopBaseCache hop_bases{dedup::Options{}.hop_base_cache_bytes};
+  DeclaredSnapshots snapshots;
+  std::atomic<PreStates*> pre_states{nullptr};  // keeps what declared snapshots show; nullptr: no snapshot was ever declared
+};
+
+}  // namespace storage
