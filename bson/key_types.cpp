@@ -29,7 +29,7 @@ bool names_count_up(DocumentView array) {
 
 }  // namespace
 
-bool tells_values(BytesView types) {
+bool has_values(BytesView types) {
   return types != BytesView(&untold, 1);
 }
 

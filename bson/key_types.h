@@ -36,12 +36,12 @@ class KeyTypes {
 };
 
 // Whether a key with these types can be read.
-bool tells_values(BytesView types);
+bool has_values(BytesView types);
 
 // Reads the values of a key, one after the other. Damaged bytes are an answer, not a crash: `ok` turns false and stays so.
 class KeyReader {
  public:
-  KeyReader(BytesView key, BytesView types) : key_(key), types_(types), ok_(tells_values(types)) {}
+  KeyReader(BytesView key, BytesView types) : key_(key), types_(types), ok_(has_values(types)) {}
 
   // Appends the next value to `out`; a missing one appends nothing and returns how many components of its path are there.
   std::optional<size_t> next(bool descending, std::string_view name, Builder& out);

@@ -1,5 +1,5 @@
 // Indexes from before entries had types, made here by taking the types out of their rows and out of the catalog.
-#include "storage/collections/told_values.h"
+#include "storage/collections/covered_values.h"
 #include "storage/upkeep/validate.h"
 
 #include <catch2/catch.hpp>
@@ -59,7 +59,7 @@ void make_old(Store& store, const Collection& collection) {
 }
 
 bool tells(const Collection& collection, const std::string& name) {
-  return tells_values(collection, *collection.index(name));
+  return entries_have_values(collection, *collection.index(name));
 }
 
 void change(Store& store, Collection& collection, int id, const char* to) {
@@ -120,7 +120,7 @@ TEST_CASE("an index from before entries had types is read and written on, and te
     const auto cursor = collection->scan(transaction, *index, Direction::forward);
     cursor->seek({});
     int entries = 0;
-    for (; cursor->next(); ++entries) CHECK_FALSE(dynamic_cast<const TellsTypes&>(*cursor).types());
+    for (; cursor->next(); ++entries) CHECK_FALSE(dynamic_cast<const EntryTypes&>(*cursor).types());
     CHECK(entries == 21);
   }
   store.catalog().create_indexes(collection, {parse_index_spec(json("{key: {u: -1}, name: 'new'}"))});

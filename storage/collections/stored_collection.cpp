@@ -1,5 +1,5 @@
 #include "storage/collections/stored_collection.h"
-#include "storage/collections/told_values.h"
+#include "storage/collections/covered_values.h"
 
 #include <algorithm>
 
@@ -328,7 +328,7 @@ void StoredCollection::change_entries(Transaction& transaction, RecordId record,
   }
 }
 
-bool tells_values(const Collection& collection, const Index& index) {
+bool entries_have_values(const Collection& collection, const Index& index) {
   const auto* stored = dynamic_cast<const StoredCollection*>(&collection);
   const auto* entries = dynamic_cast<const StoredIndex*>(&index);
   return stored && entries && !stored->moves() && entries->tells_types();

@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "bson/json.h"
-#include "storage/collections/told_values.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/touch.h"
 #include "storage/indexes/duplicate_key.h"
+#include "storage/indexes/entry_types.h"
 
 namespace storage {
 namespace {
@@ -22,7 +22,7 @@ Bytes entry_key(BytesView key, RecordId record) {
   return entry;
 }
 
-class StoredIndexCursor final : public IndexCursor, public TellsTypes {
+class StoredIndexCursor final : public IndexCursor, public EntryTypes {
  public:
   // `versions`: every row is one of a version, whatever its value says.
   StoredIndexCursor(std::shared_ptr<const StoredIndex> index, Transaction& transaction, const Table& table, Direction direction,

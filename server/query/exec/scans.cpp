@@ -7,7 +7,7 @@
 #include "server/core/text.h"
 #include "server/query/exec/key_document.h"
 #include "server/query/fitting_int.h"
-#include "storage/collections/told_values.h"
+#include "storage/collections/covered_values.h"
 
 namespace server::query::exec {
 
@@ -88,7 +88,7 @@ IndexScan::IndexScan(std::string name, CollectionPtr collection, IndexPtr index,
 
 void IndexScan::open(storage::Transaction& transaction) {
   cursor_ = collection_->scan(transaction, *index_, options_.direction);
-  told_ = dynamic_cast<const storage::TellsTypes*>(cursor_.get());
+  told_ = dynamic_cast<const storage::EntryTypes*>(cursor_.get());
 }
 
 bool IndexScan::next_range() {
@@ -134,7 +134,7 @@ void IndexScan::plan_leap(bson::BytesView types) {
 
 // Whether entries have the wanted values as the documents have them. An array that came since the plan was made has an entry for
 // each element.
-bool IndexScan::tells_values() const {
+bool IndexScan::has_values() const {
   if (!told_) return false;
   if (!index_->multikey()) [[likely]]
     return true;
@@ -146,7 +146,7 @@ bool IndexScan::tells_values() const {
 
 // The document as far as the entry tells it. False: it had to be fetched, and is gone.
 bool IndexScan::read_document(storage::Transaction& transaction) {
-  const auto types = tells_values() ? told_->types() : std::nullopt;
+  const auto types = has_values() ? told_->types() : std::nullopt;
   if (types) {
     if (options_.distinct) plan_leap(*types);
     if (auto values = read_values(index_->spec(), cursor_->key(), *types, options_.values)) {

@@ -7,7 +7,7 @@
 #include "server/query/exec/stage.h"
 
 namespace storage {
-class TellsTypes;
+class EntryTypes;
 }
 
 namespace server::query::exec {
@@ -96,7 +96,7 @@ class IndexScan : public Stage {
   void open(storage::Transaction& transaction);
   bool next_range();
   bool next_entry();
-  bool tells_values() const;
+  bool has_values() const;
   bool read_document(storage::Transaction& transaction);
   void plan_leap(bson::BytesView types);
   bool leap();
@@ -106,7 +106,7 @@ class IndexScan : public Stage {
   const Options options_;
   const IndexScanText text_;
   std::unique_ptr<storage::IndexCursor> cursor_;
-  const storage::TellsTypes* told_ = nullptr;  // the cursor, if its entries may tell their values
+  const storage::EntryTypes* told_ = nullptr;  // the cursor, if its entries may tell their values
   size_t range_ = 0;                           // the next one, counted in walking order
   bool in_range_ = false;
   std::optional<bson::Bytes> leap_;  // what the entries to be leapt over begin with

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "server/query/plan/bounds.h"
-#include "storage/collections/told_values.h"
+#include "storage/collections/covered_values.h"
 
 namespace server::query::plan {
 
@@ -59,7 +59,7 @@ std::optional<Paths> paths_read(const Access& access, const Query& query, const 
 void mark_covered(Access& access, const storage::Collection& collection, const Query& query, const SortPattern& sort,
                   const Projection* projection) {
   access.values.clear();
-  if (access.kind != Access::Kind::index || query.return_key || !storage::tells_values(collection, *access.index)) return;
+  if (access.kind != Access::Kind::index || query.return_key || !storage::entries_have_values(collection, *access.index)) return;
   const auto paths = paths_read(access, query, sort, projection);
   if (!paths) return;
   const auto& fields = access.index->spec().fields;
