@@ -100,8 +100,6 @@ class Applier::Batch {
     for (const LogRecord::Item& item : record.entries) {
       try {
         apply(item);
-      } catch (const storage::WriteConflict&) {
-        throw;
       } catch (const OperationError& error) {
         fail(item, error);
       }
@@ -207,6 +205,8 @@ void Applier::pass_over(const LogRecord& record) {
       Bytes content;
       forward_.applied(item.stamp, whole(forward_, transaction, targets, item, content));
     } catch (const OperationError&) {
+      forward_.skipped();
+    } catch (const storage::WriteConflict&) {  // the engine gave the read up
       forward_.skipped();
     }
   }

@@ -186,7 +186,7 @@ void Oplog::State::run() {
     lock.unlock();
     try {
       tend();
-    } catch (const base::OperationError& error) {
+    } catch (const std::exception& error) {
       base::log(base::Severity::warning, base::LogComponent::repl, 22443, "The oplog could not be shortened; trying again",
                 base::Attributes().add("error", error.what()));
     }
@@ -205,7 +205,7 @@ void Oplog::State::stop() {
   try {
     count_new();
     save();
-  } catch (const base::OperationError& error) {
+  } catch (const std::exception& error) {
     base::log(base::Severity::warning, base::LogComponent::repl, 22444,
               "The oplog's counts were not saved; the next start counts again", base::Attributes().add("error", error.what()));
   }

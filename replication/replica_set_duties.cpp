@@ -91,7 +91,7 @@ void ReplicaSet::duty_loop() {
       acks_.expire(now);
       if (log_begins && !starting_over_) begin_log_anew(*log_begins);
       if (copy && !starting_over_) copied = now, copy_anew();
-    } catch (const OperationError& error) {
+    } catch (const std::exception& error) {
       base::log(Severity::warning, LogComponent::repl, 7100033, "A duty of this member failed; trying again",
                 Attributes().add("error", error.what()));
     }
@@ -196,7 +196,7 @@ void ReplicaSet::roll_back(const std::string& why) {
     const int64_t documents = write_rollback_files(store_, oplog_, kept, options_.rollback_directory);
     base::log(Severity::warning, LogComponent::repl, 21612, "Rolled back writes were kept",
               Attributes().add("documents", documents).add("directory", options_.rollback_directory));
-  } catch (const OperationError& error) {
+  } catch (const std::exception& error) {
     base::log(Severity::error, LogComponent::repl, 21613, "Rolled back writes could not be kept",
               Attributes().add("error", error.what()));
   }

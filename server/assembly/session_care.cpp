@@ -59,7 +59,7 @@ SessionCare::SessionCare(Services& services)
 void SessionCare::try_pass() {
   try {
     run_pass();
-  } catch (const base::OperationError& error) {
+  } catch (const std::exception& error) {
     // The next pass tries again; the member may just have stepped down.
     base::log(base::Severity::info, base::LogComponent::control, 20711,
               "Failed to refresh session cache, will try again at the next refresh interval",

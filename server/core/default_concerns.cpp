@@ -78,7 +78,7 @@ void DefaultConcerns::refresh() {
   ConcernDefaults found;
   try {
     found = read(store_);
-  } catch (const OperationError& error) {
+  } catch (const std::exception& error) {
     base::log(base::Severity::warning, base::LogComponent::command, 7100041,
               "The default concerns in config.settings can't be used", base::Attributes().add("error", error.what()));
     return;

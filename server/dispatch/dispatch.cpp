@@ -109,6 +109,9 @@ Dispatcher::Reply Dispatcher::run(Client& client, const Request& request, bool e
     bson::Builder more;
     write::append_error_details(error, more);
     details = more.done();
+  } catch (const storage::WriteConflict& conflict) {  // of what is not run again: a read that the engine gave up, say
+    code = ErrorCode::write_conflict;
+    message = conflict.what();
   } catch (const std::bad_alloc&) {
     code = ErrorCode::exceeded_memory_limit;
     message = "out of memory";

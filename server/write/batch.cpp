@@ -22,8 +22,6 @@ std::optional<BatchStop> run_batch(OperationContext& op, size_t count, const Bat
         for (size_t i = 0; i < count; ++i) {
           try {
             work(transaction, i);
-          } catch (const storage::WriteConflict&) {
-            throw;
           } catch (const base::OperationError&) {
             op.check_interrupt();
             return BatchStop{i, std::current_exception()};

@@ -73,7 +73,7 @@ void BranchSweeper::sweep_one(versions::BranchedDatabase& database) {
     operation.context().hold_primary();
     if (sweep(operation.context(), database).commits > 0) nodes_[database.name()].owed = true;
     free_nodes_of(operation.context(), database);
-  } catch (const base::OperationError& error) {
+  } catch (const std::exception& error) {
     // The next pass tries again; the database may just have been dropped.
     base::log(base::Severity::warning, base::LogComponent::storage, 7734001, "Error dropping old commits of a database",
               base::Attributes().add("db", database.name()).add("error", error.what()));

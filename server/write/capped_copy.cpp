@@ -63,7 +63,7 @@ class Unfinished {
     if (ns_.empty()) return;
     try {
       catalog_.drop(ns_);
-    } catch (const OperationError& error) {
+    } catch (const std::exception& error) {
       base::log(base::Severity::warning, base::LogComponent::command, copy_left_behind,
                 "An unfinished capped collection could not be dropped; the next start drops it",
                 base::Attributes().add("namespace", ns_).add("error", error.what()));

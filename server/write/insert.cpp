@@ -64,8 +64,6 @@ Attempt insert_batch(OperationContext& op, DocumentWriter& writer, const std::ve
           if (op.retry) op.retry->at(place_of(attempt.done));
           try {
             writer.insert(transaction, documents[attempt.done]);
-          } catch (const storage::WriteConflict&) {
-            throw;
           } catch (const base::OperationError&) {
             // Leaves nothing behind in the transaction, so the others may go on in it.
             op.check_interrupt();

@@ -116,7 +116,7 @@ class OutSink final : public query::DocumentSink {
     if (unfinished_.empty()) return;
     try {
       catalog_.drop(unfinished_);
-    } catch (const OperationError& error) {
+    } catch (const std::exception& error) {
       base::log(base::Severity::warning, base::LogComponent::command, log_left_behind,
                 "An unfinished collection could not be dropped; the next start drops it",
                 base::Attributes().add("namespace", unfinished_).add("error", error.what()));

@@ -118,7 +118,7 @@ void SnapshotKeeper::run_pass() {
       services_.databases->sweep_snapshots([&] { op.check_interrupt(); });
       services_.past->seal();
     });
-  } catch (const base::OperationError& error) {
+  } catch (const std::exception& error) {
     base::log(base::Severity::warning, base::LogComponent::storage, 7734002, "Error looking after snapshots",
               base::Attributes().add("error", error.what()));
   }

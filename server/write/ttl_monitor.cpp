@@ -77,7 +77,7 @@ int64_t TtlMonitor::expire(const storage::Collection& collection, const storage:
     const int64_t deleted = run_delete(op, ns, selection).deleted;
     services_.metrics.ttl.deleted_documents.add(deleted);
     return deleted;
-  } catch (const base::OperationError& error) {
+  } catch (const std::exception& error) {
     // The next pass tries again; a collection may just have been dropped.
     base::log(base::Severity::warning, base::LogComponent::index, 5400703, "Error running TTL job on collection",
               base::Attributes().add("namespace", ns).add("index", spec.name).add("error", error.what()));

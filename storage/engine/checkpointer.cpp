@@ -50,7 +50,7 @@ void Checkpointer::run(int seconds) {
     lock.unlock();
     try {
       checkpoint();
-    } catch (const base::OperationError& error) {
+    } catch (const std::exception& error) {
       base::log(base::Severity::warning, base::LogComponent::storage, 22441,
                 "Checkpoint failed; the journal still has everything", base::Attributes().add("error", error.what()));
     }

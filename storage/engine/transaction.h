@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <type_traits>
@@ -18,15 +19,17 @@ namespace storage {
 
 class Engine;
 
-class WriteConflict : public base::OperationError {
+// The transaction can't go on and has to be run again. It is no OperationError: who takes one statement's error for an answer
+// must not take this one, or the retry is lost.
+class WriteConflict final : public std::exception {
  public:
   // `stamps`: how many the transaction would have needed together, where others had taken the next ones.
-  explicit WriteConflict(uint64_t stamps = 1)
-      : OperationError(base::ErrorCode::write_conflict,
-                       "Caused by :: Write conflict during plan execution and yielding is disabled. :: Please retry "
-                       "your operation or multi-document transaction."),
-        stamps_(stamps) {}
+  explicit WriteConflict(uint64_t stamps = 1) : stamps_(stamps) {}
   uint64_t stamps() const { return stamps_; }
+  const char* what() const noexcept override {
+    return "Caused by :: Write conflict during plan execution and yielding is disabled. :: Please retry your operation or "
+           "multi-document transaction.";
+  }
 
  private:
   uint64_t stamps_;
