@@ -10,7 +10,7 @@ using base::OperationError;
 
 namespace {
 
-constexpr uint64_t stamps_beside = 8;  // the generation's and commands'
+constexpr uint64_t stamps_beside = 8;  // for the generation and the log's commands
 constexpr size_t node_cache_bytes = 16 << 20;
 
 RecordSet behind(const RecordSet& set, RecordId record) {
@@ -24,7 +24,7 @@ RecordSet behind(const RecordSet& set, RecordId record) {
   return rest;
 }
 
-// Whether the id says something of each collection.
+// Whether the commit's id says something of each collection.
 bool says_all(const Commit& commit) {
   return std::all_of(commit.collections.begin(), commit.collections.end(),
                      [&](const CollectionState& one) { return commit.root_of(one).has_value(); });
@@ -75,7 +75,8 @@ bool Branches::has(Transaction& transaction, const Branch& branch, size_t collec
 }
 
 bool Branches::anybody_has(Transaction& transaction, size_t collection) {
-  if (has(transaction, head(transaction, "main"), collection)) return true;  // mostly, and of branches there can be many
+  if (has(transaction, head(transaction, "main"), collection))
+    return true;  // this is enough mostly, and there can be many branches
   const std::vector<Branch> branches = graph_.branches(transaction);
   const auto on_branch = [&](const Branch& branch) { return has(transaction, branch, collection); };
   if (std::any_of(branches.begin(), branches.end(), on_branch)) return true;
@@ -89,7 +90,8 @@ void Branches::make_collection(Transaction& transaction, const Branch& branch, s
 }
 
 void Branches::drop_collection(Transaction& transaction, const Branch& branch, size_t collection, Stamp stamp) {
-  graph_.put_branch(transaction, branch);  // a commit is behind it or before it, on every member of a set the same
+  graph_.put_branch(transaction,
+                    branch);  // so a commit comes before this or after it, and the order is the same on every member of a set
   stores_[collection]->drop(transaction, view(transaction, branch, collection), stamp);
 }
 
@@ -111,7 +113,7 @@ bool Branches::has_merged(Transaction& transaction, const Change& change, Commit
   return (here == before ? there : here) || stores_[collection]->scan(transaction, {.state = merged})->next();
 }
 
-// Of the collections that the commit knows, with the roots that commits behind it begin with.
+// The collections that the commit has, with the roots that its children begin with.
 std::vector<CollectionState> Branches::states(Transaction& transaction, CommitNumber commit, const CommitInfo& info) {
   std::vector<CollectionState> states = graph_.commit(transaction, commit)->collections;
   for (size_t i = 0; i < collections_.size(); ++i) {
@@ -126,7 +128,7 @@ CollectionState* Branches::find(std::vector<CollectionState>& states, size_t col
   return found == states.end() ? nullptr : &*found;
 }
 
-// Those that are new to a commit come in the order of their names on every machine.
+// Collections that are new to a commit come in the order of their labels, which are the same on every machine.
 CollectionState& Branches::find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known,
                                        size_t collection, const CommitInfo& info) const {
   if (CollectionState* state = find(states, collection)) return *state;
@@ -198,7 +200,7 @@ std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, 
   return std::nullopt;
 }
 
-// What comes is known once it is planned; it is of the collections that the two sides of it don't show alike.
+// The plan of a merge says what changes; it is about the collections that its two sides don't show alike.
 std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from,
                                                       const CommitInfo& info) {
   const Change change = this->change(transaction, kind, into, from);
@@ -214,7 +216,7 @@ std::optional<Branches::TreePart> Branches::next_part(Transaction& transaction, 
     if (!comes || !stores_[i]->purged_records(transaction).empty())
       continue;  // a purged collection's changes are read from its documents
     for (const CommitNumber side : {change.base, change.theirs}) {
-      if (side == 0 || graph_.dropped(transaction, side)) continue;  // a dropped one is refused with the merge
+      if (side == 0 || graph_.dropped(transaction, side)) continue;  // a dropped commit is refused with the merge
       const auto commit = graph_.commit(transaction, side);
       const CollectionState* const state = state_of(*commit, i);
       if (state && !root_known(transaction, *commit, *state)) return TreePart{.commit = side, .collection = i, .kind = tree};
@@ -260,7 +262,7 @@ void Branches::add_purged(Transaction& transaction, size_t collection, State bef
                           std::vector<DocumentHash>& changes) {
   BranchStore& store = *stores_[collection];
   for (Bytes& key : store.purged_of(transaction, before).keys) {
-    // It may have come again.
+    // The document may have been inserted again.
     if (store.find(transaction, {.state = after}, key) == 0) changes.push_back({std::move(key), std::nullopt});
   }
 }
@@ -287,7 +289,7 @@ View Branches::state_view(Transaction& transaction, CommitNumber commit, size_t 
   return {.state = state ? state->state : 0};
 }
 
-// The commit that `branch` is at next; what a collection's state is has been filled in.
+// Makes the commit that `branch` ends at from now on. The states of its collections have been filled in.
 std::shared_ptr<const Commit> Branches::put(Transaction& transaction, Branch& branch, Commit commit, const CommitInfo& info) {
   commit.time_ms = info.time_ms;
   commit.metadata = info.metadata;
@@ -304,7 +306,7 @@ std::shared_ptr<const Commit> Branches::begin(Transaction& transaction, const st
   Commit commit{.number = graph_.new_commit_number()};
   for (size_t i = 0; i < stores_.size(); ++i) {
     stores_[i]->begin(transaction, commit.number, newest[i]);
-    // What was there before is not read now: its tree is made for the commit behind it (make_part).
+    // Nothing of what was there before is read now: make_part makes its tree for the next commit.
     commit.collections.push_back({collections_[i].parts.collection, collections_[i].label, commit.number, {}});
     stores_[i]->opened(transaction, main.id, commit.number);
   }
@@ -329,7 +331,7 @@ Branch Branches::create(Transaction& transaction, const std::string& name, const
   Branch parent = head(transaction, from);
   Branch branch = add(transaction, name, parent.head);
   if (layout_ == Layout::hybrid) {
-    // The parent's head segment becomes an internal one of both (§3.4).
+    // The parent's head segment becomes an internal segment of both branches (§3.4).
     parent.segment = graph_.new_segment(transaction);
     graph_.put_branch(transaction, parent);
   }
@@ -382,7 +384,7 @@ std::shared_ptr<const Commit> Branches::commit(Transaction& transaction, const s
   }
   if (!any) return nullptr;
   erase(commit.collections, dropped);
-  // Not before: readers of the log wait for whoever has a stamp.
+  // The timestamp is taken this late because readers of the log wait for transactions that have one.
   const Stamp write = change_stamp(transaction);
   for (const auto& [i, rows] : gone) stores_[i]->save(transaction, branch.id, rows, write);
   if (held && !given) *held = Held{transaction.visible_below(), {others.begin(), others.end()}};
@@ -421,10 +423,10 @@ void Branches::check_committed(Transaction& transaction, const Branch& branch) c
 
 void Branches::advance(Transaction& transaction, const std::string& name, CommitNumber to) {
   check_committed(transaction, head(transaction, name));
-  advance_again(transaction, name, to);
+  replay_advance(transaction, name, to);
 }
 
-void Branches::advance_again(Transaction& transaction, const std::string& name, CommitNumber to) {
+void Branches::replay_advance(Transaction& transaction, const std::string& name, CommitNumber to) {
   Branch branch = head(transaction, name);
   graph_.hold(transaction, to);
   for (size_t i = 0; i < stores_.size(); ++i)
@@ -457,12 +459,13 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
     const State state = state_view(transaction, branch.head, i).state;
     if (!plans[i].adoption.empty() || has_merged(transaction, change, branch.head, i, state) != had) touched.push_back(i);
   }
-  if (touched.empty() && !change.has_two_parents) return merged;  // a merge says that the two have met, too
+  if (touched.empty() && !change.has_two_parents) return merged;  // a merge's commit also says that the two branches have met
 
   Commit commit{
       .number = graph_.new_commit_number(), .parents = {branch.head}, .collections = states(transaction, branch.head, info)};
   if (change.has_two_parents) commit.parents.push_back(change.theirs);
-  // Not before: readers of the log wait for whoever has a stamp. Who logs the merge takes one for each document.
+  // Timestamps are taken this late because readers of the log wait for transactions that have one. Logging the merge takes one
+  // for each document.
   transaction.expect_stamps(changed + stamps_beside);
   merged.generation = transaction.next_stamp();
   const size_t known = commit.collections.size();
@@ -470,7 +473,7 @@ Merged Branches::bring_in(Transaction& transaction, Branch branch, const Change&
   for (const size_t i : touched) {
     CollectionState& one = find_or_add(transaction, commit.collections, known, i, info);
     one.digest = root_changed(transaction, branch.head, one, i, info);
-    // Trees may still name what was purged: then only the documents say what changed, as they do elsewhere.
+    // Trees may still name purged documents. Then the documents alone say what changed, as they do on other members.
     const bool purged = !stores_[i]->purged_records(transaction).empty();
     std::vector<DocumentHash> changes = purged ? changes_of(transaction, i, plans[i].adoption)
                                                : merge_changes(transaction, i, change, tree_kind(info, i), plans[i]);
@@ -494,7 +497,7 @@ void Branches::write_adoption(Transaction& transaction, const Branch& branch, si
   state.digest = roots_.update(transaction, state.digest, std::move(changes));
 }
 
-// What the sides' trees say of the documents that theirs alone changed needs no reading of these.
+// If the sides' trees say what theirs alone changed, these documents need not be read.
 std::vector<DocumentHash> Branches::merge_changes(Transaction& transaction, size_t collection, const Change& change,
                                                   const TreeKind& kind, MergePlan& plan) {
   std::vector<DocumentHash> changes = std::move(plan.settled);
@@ -510,7 +513,7 @@ std::vector<DocumentHash> Branches::merge_changes(Transaction& transaction, size
   size_t at = 0;
   roots_.diff(transaction, before, root(transaction, change.theirs, collection, kind),
               [&](BytesView key, const std::optional<Hash>& theirs) {
-                // The same bytes were written again, or again after they were purged.
+                // The same bytes were written again, perhaps after they had been purged.
                 for (; at < adopted.size() && adopted[at].first < key; ++at) hash_one(adopted[at]);
                 const bool takes = at < adopted.size() && adopted[at].first == key;
                 if (takes && !theirs)
@@ -536,8 +539,8 @@ std::vector<DocumentHash> Branches::changes_of(Transaction& transaction, size_t 
   return changes;
 }
 
-std::shared_ptr<const Commit> Branches::merge_again(Transaction& transaction, const std::string& into,
-                                                    const MergedElsewhere& merged, const CommitInfo& info, Stamp generation) {
+std::shared_ptr<const Commit> Branches::replay_merge(Transaction& transaction, const std::string& into,
+                                                     const MergedElsewhere& merged, const CommitInfo& info, Stamp generation) {
   Branch branch = head(transaction, into);
   Commit commit{.number = graph_.new_commit_number(), .parents = {branch.head}};
   if (merged.has_two_parents) commit.parents.push_back(merged.theirs);
@@ -589,12 +592,12 @@ Branches::Swept Branches::sweep(Transaction& transaction, const Retention& reten
   return sweep(transaction, graph, std::move(goes), lost);
 }
 
-Branches::Swept Branches::sweep_again(Transaction& transaction, std::vector<CommitNumber> commits, const Lost& lost) {
+Branches::Swept Branches::replay_sweep(Transaction& transaction, std::vector<CommitNumber> commits, const Lost& lost) {
   std::sort(commits.begin(), commits.end());
   return sweep(transaction, graph_.graph(transaction), std::move(commits), lost);
 }
 
-// They go up.
+// The commits are in ascending order.
 Branches::Swept Branches::sweep(Transaction& transaction, const Graph& graph, std::vector<CommitNumber> goes, const Lost& lost) {
   Swept swept{.commits = goes.size()};
   if (goes.empty()) return swept;
@@ -606,7 +609,8 @@ Branches::Swept Branches::sweep(Transaction& transaction, const Graph& graph, st
   }
   for (size_t i = 0; i < stores_.size(); ++i) {
     const auto state_of = [&](CommitNumber commit) { return commit == 0 ? View{} : state_view(transaction, commit, i); };
-    // What a commit alone shows is not in any that stays: one of them is enough to leave out most.
+    // No commit that stays shows what a dropped commit alone shows: one commit that stays is enough to leave out most of the
+    // records.
     RecordSet records;
     for (size_t at = 0; at < goes.size(); ++at)
       records |= stores_[i]->diff(transaction, state_of(goes[at]), state_of(near[at])).only_a;
@@ -629,14 +633,15 @@ uint64_t Branches::free_nodes(Transaction& transaction, const std::function<void
 }
 
 uint64_t Branches::purge(Transaction& transaction, size_t collection, BytesView key, const Lost& lost) {
-  graph_.claim_branch_ids(transaction);  // there is no branch beside these by then
+  graph_.claim_branch_ids(transaction);  // no branch beside these exists by then
   std::vector<BranchId> branches;
   for (const Branch& branch : graph_.branches(transaction)) {
     branches.push_back(branch.id);
-    graph_.put_branch(transaction, branch);  // a commit is behind it or before it, on every member of a set the same
+    graph_.put_branch(transaction,
+                      branch);  // so a commit comes before this or after it, and the order is the same on every member of a set
   }
   graph_.remove_made_roots(transaction,
-                           collections_[collection].parts.collection);  // made again, they are without it on every member
+                           collections_[collection].parts.collection);  // replayed commits are without it on every member
   return stores_[collection]->purge(transaction, key, branches, [&](RecordId record, Stamp generation, BytesView content) {
     if (lost) lost(collection, record, generation, content);
   });

@@ -1,14 +1,14 @@
-// The branches of one database: its version graph, and a BranchStore a collection.
+// The branches of one database: its version graph, and a BranchStore for each collection.
 //
 //   Branches branches(engine, 1, Layout::hybrid, {{uuid, parts}});
-//   branches.begin(transaction, {newest}, info);                 // once: "main", with what is there
+//   branches.begin(transaction, {newest}, info);                 // once: makes "main" with what is there
 //   branches.create(transaction, "dev", "main");
 //   View dev = branches.view(transaction, "dev", 0);
 //   branches.store(0).insert(transaction, dev, document, stamp);
 //   branches.commit(transaction, "dev", info);
 //   branches.merge(transaction, "main", branches.head("dev"), …);
 //
-// Everything happens in the caller's transaction, and so is atomic, durable and repeatable as that is.
+// Everything happens in the caller's transaction, and so is atomic, durable and repeatable as that transaction is.
 #pragma once
 
 #include <set>
@@ -22,33 +22,33 @@ namespace versions {
 struct CommitInfo {
   int64_t time_ms = 0;
   Bytes metadata = {};
-  std::map<Bytes, TreeKind> trees = {};  // by label, of collections whose trees are to be something else than POS-Trees
+  std::map<Bytes, TreeKind> trees = {};  // by label: the collections that don't have the default tree (POS-Tree)
 };
 
-// How the collections are merged, by their places.
+// How each collection is merged. The maps go by the collections' places.
 struct MergeTerms {
   MergeTerms(Resolver resolver) : resolve(std::move(resolver)) {}
 
   Resolver resolve;
-  std::map<size_t, Resolver> of_collection = {};  // instead of it
+  std::map<size_t, Resolver> of_collection = {};  // these collections have terms of their own
   std::map<size_t, Decisions> decided = {};
-  std::function<void()> interrupted = {};  // asked now and then while the merge is planned and written; may throw
+  std::function<void()> interrupted = {};  // called now and then while the merge is planned and written; may throw
 
   CollectionTerms of(size_t collection) const;
 };
 
 struct Merged {
-  std::shared_ptr<const Commit> commit;  // nullptr: conflicts, or there was nothing new
+  std::shared_ptr<const Commit> commit;  // nullptr: there were conflicts, or nothing was new
   struct Conflict : MergePlan::Conflict {
     size_t collection = 0;
   };
-  std::vector<Conflict> conflicts;  // where there are any, nothing was written
+  std::vector<Conflict> conflicts;  // if there are any, nothing was written
   uint64_t touched_by_both = 0;
   uint64_t changed_bytes = 0;
-  // Of a commit:
-  CommitNumber theirs = 0;                                 // where it takes from
-  std::map<size_t, BranchStore::Adoption> adoptions = {};  // and what, by collection
-  Stamp generation = 0;                                    // of documents that it writes: nobody else has it
+  // The following are set if there is a commit.
+  CommitNumber theirs = 0;                                 // the commit that the changes were taken from
+  std::map<size_t, BranchStore::Adoption> adoptions = {};  // the changes, by collection
+  Stamp generation = 0;  // the generation of the documents that the merge wrote; no other write has it
 };
 
 // A merge that was decided on another member.
@@ -56,17 +56,18 @@ struct MergedElsewhere {
   CommitNumber theirs = 0;
   bool has_two_parents = true;
   std::map<size_t, BranchStore::Adoption> adoptions = {};
-  std::vector<std::pair<Bytes, Hash>> roots = {};  // by label: of all collections that its commit has
+  std::vector<std::pair<Bytes, Hash>> roots = {};  // by label: the roots of all collections that the merge's commit has
 };
 
-// Thread-safe; transactions are not. Unknown names throw BadValue. What stops a branch's writers is said in BranchStore.
+// Thread-safe; transactions are not. Unknown names throw BadValue. BranchStore says what stops a branch's writers.
 class Branches {
  public:
   struct Collection {
-    Bytes label;  // its name on every machine: the UUID
+    Bytes label;  // the collection's name on every machine: its UUID
     StoreParts parts;
   };
-  // Not inside a transaction. `database`: see VersionGraph; `nodes`: see Roots, nullptr: a cache of its own.
+  // Must not be called inside a transaction. `database`: see VersionGraph. `nodes`: see Roots; nullptr: it has a cache of its
+  // own.
   Branches(storage::Engine& engine, uint32_t database, Layout layout, std::vector<Collection> collections,
            std::shared_ptr<merkle::NodeCache> nodes = nullptr);
 
@@ -76,74 +77,75 @@ class Branches {
   BranchStore& store(size_t collection) { return *stores_[collection]; }
   const Collection& collection(size_t collection) const { return collections_[collection]; }
 
-  // One more, which all states so far have nothing of. Nobody else may use the others meanwhile; not inside a transaction.
+  // Adds a collection, of which no state has anything so far. Nobody else may use the others meanwhile. Must not be called inside
+  // a transaction.
   void add(Collection collection);
 
-  // The first commit, and "main" on it: of each collection everything up to its newest record. Nothing of that is read: its id
-  // says nothing of documents, and those of all later commits do.
+  // Makes the first commit and "main", which ends at it. The commit has every collection up to its newest record. It reads none
+  // of the records, so its id says nothing of documents; the ids of all later commits do.
   std::shared_ptr<const Commit> begin(Transaction& transaction, const std::vector<RecordId>& newest, const CommitInfo& info);
 
-  // From another branch's last commit; what is pending there stays there alone. Throws NamespaceExists.
+  // Makes a branch from another branch's last commit. What is pending there stays there alone. Throws NamespaceExists.
   Branch create(Transaction& transaction, const std::string& name, const std::string& from);
   Branch create(Transaction& transaction, const std::string& name, CommitNumber from);
-  // Its commits stay; what is pending is gone.
+  // Removes a branch and what is pending on it. Its commits stay.
   void drop(Transaction& transaction, const std::string& name);
-  // What is pending is gone, and the branch goes on from that commit.
+  // Removes what is pending, and lets the branch go on from that commit.
   void reset(Transaction& transaction, const std::string& name, CommitNumber to);
 
   Branch head(Transaction& transaction, const std::string& name) const;
   View view(Transaction& transaction, const Branch& branch, size_t collection) const;
-  // Read-only. Throws BadValue for a commit that was dropped.
+  // A read-only view. Throws BadValue for a commit that was dropped.
   View view(Transaction& transaction, CommitNumber commit, size_t collection) const;
 
-  // Of all collections, or of those at these places: what is pending in others stays so. nullptr: nothing was pending, and the
-  // last commit's id says all there is to say. `held`: of what is pending these alone; afterwards, what the commit holds. The
-  // trees of collections that change are of the kinds in `info` from now on, and so are those of collections that no id has said
-  // anything of.
+  // Commits all collections, or those at these places; what is pending in others stays pending. nullptr: nothing was pending, and
+  // the last commit's id says all there is to say. `held` restricts the commit to these of the pending writes, and afterwards
+  // contains what the commit holds. Collections that change get trees of the kinds in `info`, and so do collections whose
+  // documents no id has named yet.
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
                                        const std::set<size_t>& only = {}, std::optional<Held>* held = nullptr);
 
   enum class Bring : uint8_t { merge, cherry_pick, revert };
 
-  // A part of a tree that the branch's next commit begins with, and the last one's id doesn't say: of a first commit's documents,
-  // or the tree that it says made into one of another kind. At most so many documents, so that no transaction writes all of a
-  // large collection's tree.
+  // A part of a tree that the branch's next commit begins with, because the last commit's id doesn't name that tree. It is the
+  // tree of a first commit's documents, or an existing tree made into one of another kind. It has at most `documents_max`
+  // documents, so that no transaction writes the whole tree of a large collection.
   struct TreePart {
     CommitNumber commit = 0;
     size_t collection = 0;
     TreeKind kind = {};
-    size_t documents_max = 1 << 18;  // some 25 MB in memory
+    size_t documents_max = 1 << 18;  // takes some 25 MB in memory
   };
-  // What is to be made next; nullopt: nothing.
+  // The part that must be made next; nullopt: there is none.
   std::optional<TreePart> next_part(Transaction& transaction, const std::string& branch, const CommitInfo& info);
-  // False: it was the last one of this tree.
+  // False: it was the last part of this tree.
   bool make_part(Transaction& transaction, const TreePart& part);
-  // The same of the commit that `bring` would put behind `into`: of its tree, and of those whose difference it takes.
+  // The same for the commit that `bring` would make on `into`: the parts of its tree, and of the trees whose difference it takes.
   std::optional<TreePart> next_part(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from,
                                     const CommitInfo& info);
 
-  // Of the tree of all documents that the commit showed when it was made. Where its id doesn't say it, of one that was made of
-  // them; where there is none, one of this kind is made: it reads them all.
+  // The root of the tree of all documents that the commit showed when it was made. If the commit's id doesn't name one, it is the
+  // root of a tree that was made of these documents. If there is no such tree, this makes one of `kind`, and reads all documents.
   Hash root(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind = {});
   const Roots& roots() const { return roots_; }
 
-  // What comes to a branch lies between two commits: from `base` to `theirs`.
+  // What a merge, pick or revert applies to a branch is what changed between two commits, from `base` to `theirs`.
   struct Change {
     CommitNumber base = 0, theirs = 0;
     bool has_two_parents = false;
   };
   // Throws IllegalOperation for a pick or revert of the first commit.
   Change change(Transaction& transaction, Bring kind, CommitNumber into, CommitNumber from) const;
-  // By `kind` one of the three below.
+  // Applies a change to a branch: it is merge, cherry_pick or revert, by `kind`.
   Merged bring(Transaction& transaction, Bring kind, const std::string& into, CommitNumber from, const MergeTerms& terms,
                const CommitInfo& info);
-  // Into the branch, which gets a commit with two parents. Throws IllegalOperation where something is pending there.
+  // Merges into the branch, which gets a commit with two parents. Throws IllegalOperation if anything is pending there.
   Merged merge(Transaction& transaction, const std::string& into, CommitNumber from, const MergeTerms& terms,
                const CommitInfo& info) {
     return bring(transaction, Bring::merge, into, from, terms, info);
   }
-  // The same with what that commit changed against its first parent, or with the opposite of it, as a commit with one parent. No
-  // commit where the branch has it so already. Throw IllegalOperation for the first commit, which changed nothing.
+  // Applies what one commit changed against its first parent, or takes it back, as a commit with one parent. There is no commit
+  // if the branch has it so already. Both throw IllegalOperation for the first commit, which changed nothing.
   Merged cherry_pick(Transaction& transaction, const std::string& into, CommitNumber commit, const MergeTerms& terms,
                      const CommitInfo& info) {
     return bring(transaction, Bring::cherry_pick, into, commit, terms, info);
@@ -152,50 +154,51 @@ class Branches {
                 const CommitInfo& info) {
     return bring(transaction, Bring::revert, on, commit, terms, info);
   }
-  // What one of these, a merge too, made of the branch elsewhere. What is pending stays so.
-  std::shared_ptr<const Commit> merge_again(Transaction& transaction, const std::string& into, const MergedElsewhere& merged,
-                                            const CommitInfo& info, Stamp generation);
+  // Replays a merge, pick or revert that was made elsewhere. What is pending stays pending.
+  std::shared_ptr<const Commit> replay_merge(Transaction& transaction, const std::string& into, const MergedElsewhere& merged,
+                                             const CommitInfo& info, Stamp generation);
 
-  // Whether the branch has the collection, or the commit.
+  // Whether the branch, or the commit, has the collection.
   bool has(Transaction& transaction, const Branch& branch, size_t collection);
   bool has(Transaction& transaction, CommitNumber commit, size_t collection) const;
-  // One branch or none, one commit or none, that wasn't dropped.
+  // Whether a branch has the collection, or a commit that wasn't dropped.
   bool anybody_has(Transaction& transaction, size_t collection);
-  // On that branch from now on, with what it shows of it.
+  // The branch has the collection from now on, with what it shows of it.
   void make_collection(Transaction& transaction, const Branch& branch, size_t collection, Stamp stamp);
-  // The branch has nothing of it any more. Nobody else may write to the collection meanwhile; commits of the branch conflict.
+  // The branch has nothing of the collection any more. Nobody else may write to the collection meanwhile; commits of the branch
+  // conflict.
   void drop_collection(Transaction& transaction, const Branch& branch, size_t collection, Stamp stamp);
-  // The same, and what is pending of it on `from`, which the branch shows instead.
+  // Drops the collection from the branch, which from then on shows what is pending of it on `from`.
   void take_collection(Transaction& transaction, const Branch& branch, const Branch& from, size_t collection, Stamp stamp);
-  // It goes from the list; who reads it still may hold it.
+  // Removes the collection from the list. Readers of it may go on holding the store.
   std::unique_ptr<BranchStore> remove(size_t collection);
 
-  // The branch goes on from a commit that comes from its last one, as a merge of it into another branch does. Throws
-  // IllegalOperation where something is pending there. Whoever touches a document that this changes conflicts.
+  // Lets the branch go on from a commit that descends from its last one, as a merge of the branch into another one does. Throws
+  // IllegalOperation if anything is pending there. Another transaction that touches a document which this changes conflicts.
   void advance(Transaction& transaction, const std::string& name, CommitNumber to);
-  // The same where it was made elsewhere: what is pending stays so.
-  void advance_again(Transaction& transaction, const std::string& name, CommitNumber to);
+  // Replays an advance that was made elsewhere. What is pending stays pending.
+  void replay_advance(Transaction& transaction, const std::string& name, CommitNumber to);
 
-  // Told of each content that is stored no longer, before it goes.
+  // Called for each content that is no longer stored, before it goes.
   using Lost = std::function<void(size_t collection, RecordId, Stamp generation, BytesView content)>;
   struct Swept {
     size_t commits = 0;
     uint64_t records = 0;
     std::vector<CommitNumber> dropped = {};
   };
-  // Drops some of the commits that need not stay, the oldest, and frees what they alone showed. To be called again, each time in
-  // a transaction of its own, until there are none; others may read and write meanwhile. Who begins to use a commit that is
-  // dropped at the same time conflicts. `held` stay, as tags do.
+  // Drops some of the commits that retention lets go, the oldest first, and frees what they alone showed. The caller repeats it,
+  // each time in a transaction of its own, until no commit goes; others may read and write meanwhile. Another transaction that
+  // begins to use one of these commits at the same time conflicts. The commits `held` stay, as tagged ones do.
   Swept sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost,
               const std::vector<CommitNumber>& held = {});
-  // Those that another member dropped.
-  Swept sweep_again(Transaction& transaction, std::vector<CommitNumber> commits, const Lost& lost);
-  // Takes nodes of trees away that only dropped commits had, some at a time; returns how many. To be called again until it is 0.
-  // Costs as much as all trees have nodes.
+  // Replays a sweep: drops the commits that another member dropped.
+  Swept replay_sweep(Transaction& transaction, std::vector<CommitNumber> commits, const Lost& lost);
+  // Removes some of the nodes of trees that only dropped commits had, and returns their number. The caller repeats it until that
+  // is 0. It walks over all trees.
   uint64_t free_nodes(Transaction& transaction, const std::function<void()>& interrupted);
-  // Takes a document out of all history, branches included, and returns how many versions of it there were. Commits keep their
-  // ids and trees, which name it and its hash; it leaves the tree of a collection with the next commit that changes that.
-  // Conflicts with whoever commits on any branch.
+  // Removes a document from all history, branches included, and returns the number of its versions. Commits keep their ids and
+  // their trees, which name the document and its hash. The document leaves the collection's tree with the next commit that
+  // changes the collection. A commit on any branch at the same time conflicts.
   uint64_t purge(Transaction& transaction, size_t collection, BytesView key, const Lost& lost);
 
  private:
@@ -207,21 +210,24 @@ class Branches {
     return commit.state_of(collections_[collection].parts.collection);
   }
   TreeKind tree_kind(const CommitInfo& info, size_t collection) const;
-  std::optional<Hash> root_known(Transaction& transaction, const Commit& commit,
-                                 const CollectionState& state);  // said or made, of whatever kind
+  std::optional<Hash> root_known(
+      Transaction& transaction, const Commit& commit,
+      const CollectionState& state);  // the root that the id names, or of the tree that was made, of whatever kind
   std::optional<Hash> root_there(Transaction& transaction, CommitNumber commit, size_t collection,
-                                 const TreeKind& kind);  // said or made
+                                 const TreeKind& kind);  // the root that the id names, or of the tree that was made
   Hash root_as(Transaction& transaction, CommitNumber commit, size_t collection, const TreeKind& kind);
-  // What a commit behind this one says of the collection where it doesn't change it, and where it does. `commit` has the
-  // collection.
+  // The root that the next commit names for the collection, if it doesn't change it (root_kept) and if it does (root_changed).
+  // `commit` has the collection.
   Hash root_kept(Transaction& transaction, CommitNumber commit, size_t collection, const CommitInfo& info);
   Hash root_changed(Transaction& transaction, CommitNumber commit, const CollectionState& state, size_t collection,
                     const CommitInfo& info);
-  CollectionState* find(std::vector<CollectionState>& states, size_t collection) const;  // nullptr: not among them
-  // `known`: how many of them the commit before had.
+  CollectionState* find(std::vector<CollectionState>& states,
+                        size_t collection) const;  // nullptr: the collection isn't among them
+  // `known`: the number of states that the commit before had.
   CollectionState& find_or_add(Transaction& transaction, std::vector<CollectionState>& states, size_t known, size_t collection,
                                const CommitInfo& info) const;
-  // Of a merge: where one side alone has made or dropped it, that counts; and what has documents is there.
+  // Whether a merge's commit has the collection. If one side alone has made or dropped it, that side counts; and a collection
+  // that has documents is there.
   bool has_merged(Transaction& transaction, const Change& change, CommitNumber ours, size_t collection, State merged);
   static void erase(std::vector<CollectionState>& states, const std::vector<storage::CollectionId>& dropped);
   Merged bring_in(Transaction& transaction, Branch branch, const Change& change, const MergeTerms& terms, const CommitInfo& info);
@@ -230,9 +236,9 @@ class Branches {
   CommitNumber first_parent(Transaction& transaction, CommitNumber commit) const;
   bool segment_a_branch() const { return layout_ == Layout::hybrid || layout_ == Layout::version_first; }
 
-  // What the new state doesn't show any more of what the old one's tree names.
+  // Adds the documents that the old state's tree names and the new state no longer shows.
   void add_purged(Transaction& transaction, size_t collection, State before, State after, std::vector<DocumentHash>& changes);
-  // What it makes of the branch's tree: of a merge that was planned here; of one that was decided elsewhere.
+  // The changes of the branch's tree: by a merge that was planned here, and by one that was decided elsewhere.
   std::vector<DocumentHash> merge_changes(Transaction& transaction, size_t collection, const Change& change, const TreeKind& kind,
                                           MergePlan& plan);
   std::vector<DocumentHash> changes_of(Transaction& transaction, size_t collection, const BranchStore::Adoption& adoption);

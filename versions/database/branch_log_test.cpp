@@ -1,5 +1,5 @@
-// Changes of branches told to a log, and made again elsewhere: the same commits, by their ids, whatever is there by then that was
-// not before.
+// Changes of branches are logged and replayed on another member: it must come to the same commits, by their ids, even if it has
+// more by then than the member where they were made had.
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
@@ -12,8 +12,8 @@ using bson::json;
 
 namespace {
 
-// Everything that is told, as a list of changes; `documents` of the next command.
-struct Told final : storage::BranchLog {
+// Everything that is logged, as a list of changes. `documents` belongs to the next command.
+struct Logged final : storage::BranchLog {
   struct Document {
     std::string ns;
     std::optional<bson::Document> before, after;
@@ -45,7 +45,7 @@ struct Told final : storage::BranchLog {
 constexpr char uuid[] = "0123456789abcdef";
 
 struct Member {
-  Member() : store(storage::test_options(directory.path())), past(store), databases(store, past, &told) {
+  Member() : store(storage::test_options(directory.path())), past(store), databases(store, past, &logged) {
     store.catalog().create("shop.things", {}, uuid);
     store.catalog().create_indexes(store.catalog().open("shop.things"),
                                    {storage::parse_index_spec(json("{key: {u: 1}, name: 'u', unique: true}"))});
@@ -53,7 +53,7 @@ struct Member {
   BranchedDatabase& shop() { return *databases.find("shop"); }
   void change(const std::function<void(Transaction&)>& work) { storage::in_transaction(store, work); }
 
-  // Returns the write's stamp. `given`: where it was made before.
+  // Returns the write's timestamp. `given`: the timestamp that it had on the member where it was made.
   Stamp put(Transaction& transaction, const std::string& ns, const bson::Document& document, Stamp given = 0) {
     const auto things = store.catalog().open(ns);
     REQUIRE(things);
@@ -71,14 +71,14 @@ struct Member {
     things->remove(transaction, *record, *things->find(transaction, *record));
     return stamp;
   }
-  // What the other was told beyond what this one was.
+  // Replays what the other one logged and this one hasn't.
   void follow(const Member& other) {
-    while (told.changes.size() < other.told.changes.size()) {
-      const Told::Change& made = other.told.changes[told.changes.size()];
+    while (logged.changes.size() < other.logged.changes.size()) {
+      const Logged::Change& made = other.logged.changes[logged.changes.size()];
       std::vector<storage::BranchChange> changes{{made.command.view(), {}}};
       std::vector<bson::Document> ids;
       ids.reserve(made.documents.size());
-      for (const Told::Document& one : made.documents) {
+      for (const Logged::Document& one : made.documents) {
         if (one.after) {
           changes[0].documents.push_back({one.before ? 'u' : 'i', one.ns, one.after->view()});
         } else {
@@ -88,8 +88,8 @@ struct Member {
         }
       }
       databases.make_again("shop", changes);
-      REQUIRE(told.changes.back().command.bytes() == made.command.bytes());
-      REQUIRE(told.changes.back().documents.empty());  // the log has them already
+      REQUIRE(logged.changes.back().command.bytes() == made.command.bytes());
+      REQUIRE(logged.changes.back().documents.empty());  // the log has them already
     }
   }
   std::map<std::string, std::string> documents(const std::string& ns) {
@@ -103,7 +103,7 @@ struct Member {
 
   storage::TemporaryDirectory directory;
   storage::Store store;
-  Told told;
+  Logged logged;
   past::Past past;
   Databases databases;
 };
@@ -141,11 +141,11 @@ TEST_CASE("a commit made again leaves out what was open when it was made, though
   Transaction open(a.store, Transaction::Mode::write);
   open.expect_stamps(3);
   const Stamp one = a.put(open, ns, fresh), two = a.put(open, ns, changed), three = a.remove(open, ns, gone);
-  both(ns, early);  // committed though it came later
+  both(ns, early);  // its timestamp is later, and it commits first
   std::shared_ptr<const Commit> commit;
   a.change([&](Transaction& transaction) { commit = a.shop().commit(transaction, "dev", {.time_ms = 7, .metadata = "second"}); });
   open.commit();
-  // In the order of the log, the open one's come first.
+  // In the order of the log, the open transaction's writes come first.
   b.change([&](Transaction& transaction) {
     b.put(transaction, ns, fresh, one);
     b.put(transaction, ns, changed, two);
@@ -193,7 +193,7 @@ TEST_CASE("merges are made again without planning: what was adopted is adopted, 
           put(ns, json("{_id: " + std::to_string(id) + ", u: " + std::to_string(id) + ", " + (main ? "x" : "y") + ": " +
                        std::to_string(random.below(1000)) + "}"));
       }
-      // The other has another option by then, or still: what the commit says doesn't hang on it.
+      // The other member may have another option by then: the commit must not depend on it.
       const char* const trees[] = {"{}", "{tree: 'patriciaTrie'}", "{tree: 'bucketTree', buckets: 9}",
                                    "{tree: 'bucketTree', buckets: 30}"};
       a.store.catalog().alter_option(a.store.catalog().open("shop.things"), "commits", json(trees[random.below(4)]));
@@ -242,7 +242,7 @@ TEST_CASE("the log of commits is in the same order wherever one of two lines cam
   a.databases.find_or_begin("shop", {.time_ms = 1, .metadata = {}});
   a.change([&](Transaction& transaction) { a.shop().create(transaction, "dev", {.name = "main"}); });
   b.follow(a);
-  const size_t before = a.told.changes.size();
+  const size_t before = a.logged.changes.size();
   const std::pair<const char*, const char*> lines[] = {{"main", "shop.things"}, {"dev", "shop@dev.things"}};
   for (const auto& [branch, ns] : lines) {
     const bson::Document document = json("{_id: '" + std::string(branch) + "', u: '" + branch + "'}");
@@ -253,7 +253,7 @@ TEST_CASE("the log of commits is in the same order wherever one of two lines cam
       a.shop().commit(transaction, branch, {.time_ms = 2, .metadata = branch});
     });
   }
-  for (const size_t at : {before + 1, before}) b.databases.make_again("shop", {{a.told.changes[at].command.view(), {}}});
+  for (const size_t at : {before + 1, before}) b.databases.make_again("shop", {{a.logged.changes[at].command.view(), {}}});
   a.change([&](Transaction& transaction) {
     a.shop().merge(transaction, "main",
                    {.from = a.shop().branch(transaction, {.name = "dev"}).head, .resolve = fields(Prefer::theirs)},
@@ -286,10 +286,10 @@ TEST_CASE("a merge that is too large for the log is refused") {
                      {.from = a.shop().branch(transaction, {.name = "dev"}).head, .resolve = fields(Prefer::theirs)}, {});
     });
   };
-  a.told.bytes_max = 2;
+  a.logged.bytes_max = 2;
   CHECK_THROWS(merge());
   CHECK(a.documents("shop.things").empty());
-  a.told.bytes_max = 3;
+  a.logged.bytes_max = 3;
   merge();
   CHECK(a.documents("shop.things").size() == 3);
 }
@@ -311,7 +311,7 @@ TEST_CASE("refs are made again, and what doesn't fit is refused") {
   a.change([&](Transaction& transaction) { shop.reset(transaction, "next", {.name = "v1"}, lost); });
   a.change([&](Transaction& transaction) { shop.create(transaction, "short", {.name = "v1"}); });
   b.follow(a);
-  CHECK(b.told.lost == 1);
+  CHECK(b.logged.lost == 1);
   require_same(a, b, {"", "@next", "@short", "@v1"});
   a.change([&](Transaction& transaction) { shop.drop(transaction, "short", lost); });
   a.change([&](Transaction& transaction) { shop.drop_tag(transaction, "v1"); });
@@ -362,5 +362,5 @@ TEST_CASE("refs are made again, and what doesn't fit is refused") {
   refused("{dropBranch: 1}");
   refused("{commit: 'next', time: 1}");
   refused("{beginBranches: 1}");
-  CHECK_THROWS(b.databases.make_again("other", {{b.told.changes.back().command.view(), {}}}));
+  CHECK_THROWS(b.databases.make_again("other", {{b.logged.changes.back().command.view(), {}}}));
 }

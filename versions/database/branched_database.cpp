@@ -10,8 +10,8 @@
 #include "storage/engine/names.h"
 #include "storage/indexes/index_keys.h"
 #include "storage/store.h"
-#include "versions/database/log_fields.h"
 #include "versions/database/unique_keys.h"
+#include "versions/log/branch_change.h"
 
 namespace versions {
 
@@ -70,14 +70,11 @@ void BranchedDatabase::begin(Transaction& transaction, const CommitInfo& info) {
     newest.push_back(cursor.next() ? cursor.id() : 0);
   }
   const auto commit = branches_.begin(transaction, newest, info);
-  bson::Builder said;
-  said.append("beginBranches", 1);
-  log::append(said, *commit);
-  tell(transaction, said);
+  append_to_log(transaction, log::BeginBranches{.made = log::MadeCommit::of(*commit)}.encode());
 }
 
 void BranchedDatabase::share(storage::StoredCollection& collection) {
-  // Of main, which is the first branch. The collection owns the view, so the view doesn't own the collection.
+  // This is the view of main, which is the first branch. The collection owns the view, so the view doesn't own the collection.
   const auto lock = in_use();
   collection.share(std::make_shared<CollectionView>(shared_from_this(), shared_of(collections_.at(collection.id())), nullptr,
                                                     collection.ns(), ViewPlace{std::string(main), BranchId{1}, 0}));
@@ -127,8 +124,8 @@ std::shared_ptr<CollectionView> BranchedDatabase::view(Transaction& transaction,
   if (place.branch) where = {place.branch->name, place.branch->id, place.commit};
   auto view = std::make_shared<CollectionView>(shared_from_this(), shared, std::move(base), ns, where);
   if (!place.branch) return view;
-  // The transaction may be from before the branch was dropped, and another one have its name: then nobody would take the view
-  // away.
+  // The transaction may be older than the drop of the branch, and another branch may have its name. Then nobody would remove the
+  // view.
   return views_.add(ns, where.branch, std::move(view), [&] { return is_now(*place.branch); });
 }
 
@@ -162,7 +159,7 @@ std::shared_ptr<past::ShownRecords> BranchedDatabase::shown_then(storage::Collec
     const std::shared_lock lock(self->mutex_);
     const auto found = self->collections_.find(collection);
     if (found == self->collections_.end()) throw OperationError(ErrorCode::query_plan_killed, "the collection was dropped");
-    // The same in any transaction since the snapshot can be read; the caller's may be older.
+    // The answer is the same in any transaction that began since the snapshot can be read; the caller's may be older.
     Transaction transaction(self->store_, Transaction::Mode::read);
     return self->branches_past_.shown(transaction, found->second->shared, branch, snapshot);
   });
@@ -174,7 +171,7 @@ bool BranchedDatabase::is_now(const Branch& branch) const {
   return now && now->id == branch.id;
 }
 
-// A name means one thing.
+// A name must have one meaning.
 void BranchedDatabase::check_free(Transaction& transaction, const std::string& name) const {
   check_branch_name(name);
   const VersionGraph& graph = branches_.graph();
@@ -195,7 +192,7 @@ void BranchedDatabase::check_unique(storage::CollectionId collection, const stor
     std::vector<Branch> branches = branches_.graph().branches(transaction);
     const auto ref = split_name(storage::database_of(ns)).ref;
     const std::string meant = ref ? parse_ref(*ref).name : std::string(main);
-    // That one first; of the others those behind each other that have most in common.
+    // The branch that is meant comes first; the others stand next to branches that they have most in common with.
     const auto rank = [&](const Branch& branch) { return std::pair(branch.name != meant, branch.head); };
     std::sort(branches.begin(), branches.end(), [&](const Branch& a, const Branch& b) { return rank(a) < rank(b); });
     std::optional<View> checked;
@@ -211,7 +208,7 @@ void BranchedDatabase::check_unique(storage::CollectionId collection, const stor
   storage::in_transaction(store_, [&](Transaction& transaction) { branches_.graph().put_before_unique(transaction); });
 }
 
-// `near`: a branch that has much in common with the commit.
+// `near` is a branch that has much in common with the commit.
 void BranchedDatabase::check_unique(Transaction& transaction, CommitNumber commit, const Branch& near) {
   const VersionGraph& graph = branches_.graph();
   if (commit > graph.before_unique(transaction)) return;
@@ -242,11 +239,10 @@ Branch BranchedDatabase::create(Transaction& transaction, const std::string& nam
   const auto lock = in_use();
   Branch made =
       from.branch ? branches_.create(transaction, name, from.branch->name) : branches_.create(transaction, name, from.commit);
-  bson::Builder said;
-  said.append("createBranch", name);
-  if (from.branch) said.append("from", from.branch->name);
-  said.append("commit", log::id(*branches_.graph().commit(transaction, from.commit)));
-  tell(transaction, said);
+  append_to_log(transaction, log::CreateBranch{.branch = name,
+                                               .from = from.branch ? std::optional(from.branch->name) : std::nullopt,
+                                               .commit = commit_id(transaction, from.commit)}
+                                 .encode());
   return made;
 }
 
@@ -268,7 +264,7 @@ void BranchedDatabase::lose(Transaction& transaction, SharedCollection& shared, 
   shared.base.tell_dedup(transaction, record, {.generation = generation, .bytes = {}}, 0, {});
 }
 
-// What nobody but the branch shows is stored no longer; the store takes the records away, this what belongs to them.
+// What the branch alone shows is no longer stored. The store removes the records; this removes what belongs to them.
 void BranchedDatabase::lose_pending(Transaction& transaction, const Branch& branch, SharedCollection& shared, const Lost& lost) {
   const BranchStore::Pending pending = shared.store.pending(transaction, branch.id);
   auto cursor = shared.base.records().cursor(transaction);
@@ -296,7 +292,7 @@ bool BranchedDatabase::make_collection(Transaction& transaction, const Branch& b
   const auto lock = in_use();
   const size_t at = collection_at(collection);
   if (branches_.has(transaction, branch, at)) return false;
-  tell_collection(transaction, "makeCollection", branch, *in_order_[at]);
+  append_to_log(transaction, log::MakeCollection{.branch = branch.name, .collection = uuid_of(at)}.encode());
   branches_.make_collection(transaction, branch, at, transaction.write_stamp());
   return true;
 }
@@ -310,7 +306,7 @@ bool BranchedDatabase::drop_collection(Transaction& transaction, const Branch& b
 bool BranchedDatabase::drop_at(Transaction& transaction, const Branch& branch, size_t at, const Lost& lost) {
   if (!branches_.has(transaction, branch, at)) return false;
   lose_pending(transaction, branch, *in_order_[at], lost);
-  tell_collection(transaction, "dropCollection", branch, *in_order_[at]);
+  append_to_log(transaction, log::DropCollection{.branch = branch.name, .collection = uuid_of(at)}.encode());
   branches_.drop_collection(transaction, branch, at, transaction.write_stamp());
   return true;
 }
@@ -320,7 +316,7 @@ void BranchedDatabase::take_collection(Transaction& transaction, const Branch& b
   const auto lock = in_use();
   const size_t at = collection_at(collection);
   lose_pending(transaction, branch, *in_order_[at], lost);
-  tell_collection(transaction, "takeCollection", branch, *in_order_[at], &from);
+  append_to_log(transaction, log::TakeCollection{.branch = branch.name, .collection = uuid_of(at), .from = from.name}.encode());
   branches_.take_collection(transaction, branch, from, at, transaction.write_stamp());
 }
 
@@ -344,9 +340,7 @@ void BranchedDatabase::drop(Transaction& transaction, const std::string& name, c
   for (SharedCollection* shared : in_order_) lose_pending(transaction, *place.branch, *shared, lost);
   open_merges_.end(transaction, place.branch->id);
   branches_.drop(transaction, name);
-  bson::Builder said;
-  said.append("dropBranch", name);
-  tell(transaction, said);
+  append_to_log(transaction, log::DropBranch{.branch = name}.encode());
 }
 
 Branch BranchedDatabase::branch(Transaction& transaction, const Ref& ref) const {
@@ -366,7 +360,7 @@ std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction,
 
 std::shared_ptr<void> BranchedDatabase::stop_writers(BranchId branch, Stopped what) {
   const auto lock = in_use();
-  // A stop goes before what it stops.
+  // A stop must be destroyed before the store that it stops.
   auto stops = std::make_shared<std::vector<std::pair<std::shared_ptr<Versions>, std::shared_ptr<void>>>>();
   for (const auto& [id, versions] : collections_)
     stops->emplace_back(versions, versions->shared.store.stop_writers(branch, what));
@@ -400,18 +394,15 @@ bool BranchedDatabase::prepare_merge(Transaction& transaction, const Ref& into, 
   return part.has_value();
 }
 
-// Members of a set have the same documents, in other places: who makes as many parts of as many documents comes to the same tree.
+// Members of a set have the same documents in other places. A member that makes as many parts of as many documents comes to the
+// same tree.
 void BranchedDatabase::make_tree_part(Transaction& transaction, const Branches::TreePart& part) {
   branches_.make_part(transaction, part);
-  bson::Builder said;
-  said.append("makeTree", 1).append("commit", log::id(*branches_.graph().commit(transaction, part.commit)));
-  said.append("collection", bson::Binary{4, in_order_[part.collection]->base.uuid_bytes()})
-      .append("documents", static_cast<int32_t>(part.documents_max));
-  {
-    auto tree = said.object("tree");
-    append(tree, part.kind);
-  }
-  tell(transaction, said);
+  append_to_log(transaction, log::MakeTree{.commit = commit_id(transaction, part.commit),
+                                           .collection = uuid_of(part.collection),
+                                           .documents = static_cast<int32_t>(part.documents_max),
+                                           .tree = part.kind}
+                                 .encode());
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction, const std::string& branch,
@@ -419,15 +410,9 @@ std::shared_ptr<const Commit> BranchedDatabase::commit(Transaction& transaction,
                                                        std::optional<Held> held) {
   auto made = branches_.commit(transaction, branch, info, only, &held);
   if (!made) return nullptr;
-  bson::Builder said;
-  said.append("commit", branch);
-  if (!only.empty()) {
-    auto collections = said.array("collections");
-    for (const size_t one : only) collections.append(bson::Binary{4, in_order_[one]->base.uuid_bytes()});
-  }
-  log::append(said, *held);
-  log::append(said, *made, info);
-  tell(transaction, said);
+  log::CommitBranch entry{.branch = branch, .collections = {}, .held = *held, .made = log::MadeCommit::of(*made, info.trees)};
+  for (const size_t one : only) entry.collections.push_back(uuid_of(one));
+  append_to_log(transaction, entry.encode());
   return made;
 }
 
@@ -439,11 +424,7 @@ Branches::Lost BranchedDatabase::losing(Transaction& transaction, const Lost& lo
 
 void BranchedDatabase::set_retention(Transaction& transaction, const RetentionPolicy& policy) {
   branches_.graph().put_policy(transaction, policy);
-  bson::Builder said;
-  said.append("setRetention", 1);
-  if (policy.newest) said.append("newest", static_cast<int64_t>(*policy.newest));
-  if (policy.age_ms) said.append("ageMs", *policy.age_ms);
-  tell(transaction, said);
+  append_to_log(transaction, log::SetRetention{.policy = policy}.encode());
 }
 
 Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retention& retention, size_t commits_max,
@@ -452,7 +433,7 @@ Branches::Swept BranchedDatabase::sweep(Transaction& transaction, const Retentio
   std::vector<CommitNumber> held = open_merges_.held(transaction);
   for (const CommitNumber commit : branches_past_.held(transaction)) held.push_back(commit);
   auto swept = branches_.sweep(transaction, retention, commits_max, losing(transaction, lost), held);
-  tell_sweep(transaction, swept);
+  log_sweep(transaction, swept);
   return swept;
 }
 
@@ -464,10 +445,9 @@ uint64_t BranchedDatabase::purge(Transaction& transaction, std::string_view coll
   const size_t at = collection_at(collection);
   const uint64_t then = past_.purge(transaction, in_order_[at]->base, key.bytes());
   const uint64_t versions = then + branches_.purge(transaction, at, key.bytes(), losing(transaction, lost));
-  bson::Builder said;
-  said.append("purge", collection).append("_id", id);
-  // Made again it is told of whatever is here: when what dropped snapshots alone showed goes is each member's own matter.
-  if (versions > 0 || transaction.made_again()) tell(transaction, said);
+  // A replayed purge is logged even if it finds nothing: each member frees by itself what dropped snapshots alone showed.
+  if (versions > 0 || transaction.made_again())
+    append_to_log(transaction, log::Purge{.collection = std::string(collection), .id = bson::Value(id)}.encode());
   return versions;
 }
 
@@ -486,9 +466,7 @@ std::shared_ptr<const Commit> BranchedDatabase::reset(Transaction& transaction, 
   open_merges_.end(transaction, branch.id);
   branches_.reset(transaction, name, to);
   auto commit = branches_.graph().commit(transaction, to);
-  bson::Builder said;
-  said.append("resetBranch", name).append("commit", log::id(*commit));
-  tell(transaction, said);
+  append_to_log(transaction, log::ResetBranch{.branch = name, .commit = commit->id}.encode());
   return commit;
 }
 
@@ -499,9 +477,7 @@ void BranchedDatabase::rename(Transaction& transaction, const std::string& name,
   branches_.graph().remove_branch(transaction, name);
   branch.name = to;
   branches_.graph().put_branch(transaction, branch);
-  bson::Builder said;
-  said.append("renameBranch", name).append("to", to);
-  tell(transaction, said);
+  append_to_log(transaction, log::RenameBranch{.branch = name, .to = to}.encode());
 }
 
 std::shared_ptr<const Commit> BranchedDatabase::create_tag(Transaction& transaction, const std::string& name, const Ref& from) {
@@ -512,9 +488,7 @@ std::shared_ptr<const Commit> BranchedDatabase::create_tag(Transaction& transact
   check_free(transaction, name);
   branches_.graph().put_tag(transaction, name, of);
   auto commit = branches_.graph().commit(transaction, of);
-  bson::Builder said;
-  said.append("createTag", name).append("commit", log::id(*commit));
-  tell(transaction, said);
+  append_to_log(transaction, log::CreateTag{.tag = name, .commit = commit->id}.encode());
   return commit;
 }
 
@@ -522,9 +496,7 @@ void BranchedDatabase::drop_tag(Transaction& transaction, const std::string& nam
   if (!branches_.graph().tag(transaction, name))
     throw OperationError(ErrorCode::namespace_not_found, "database '" + name_ + "' has no tag '" + name + "'");
   branches_.graph().remove_tag(transaction, name);
-  bson::Builder said;
-  said.append("dropTag", name);
-  tell(transaction, said);
+  append_to_log(transaction, log::DropTag{.tag = name}.encode());
 }
 
 // --- merges and differences
@@ -584,23 +556,23 @@ BranchedDatabase::Merge BranchedDatabase::merge(Transaction& transaction, const 
     for (SharedCollection* shared : in_order_)
       index_merged(transaction, *shared, before, after, merged.generation, terms.interrupted, merge);
     if (!merge.conflicts.empty()) return merge;
-    tell_documents(transaction, into, merged.adoptions);
-    tell_merge(transaction, into, merged.theirs, *merge.commit, info, merged.generation);
+    log_documents(transaction, into, merged.adoptions);
+    log_merge(transaction, into, merged.theirs, *merge.commit, info, merged.generation);
   }
   if (with && with->head != after.head) {
     branches_.advance(transaction, with->name, after.head);
     index_advanced(transaction, *with, terms.interrupted, merge);
     if (!merge.conflicts.empty()) return merge;
-    tell_difference(transaction, *with, after.head);
-    tell_advance(transaction, with->name, after.head);
+    log_difference(transaction, *with, after.head);
+    log_advance(transaction, with->name, after.head);
     merge.advanced = true;
   }
   if (request.goes_on) end_merge(transaction, before);
   return merge;
 }
 
-// Both branches of a merge end at its commit: the other one has had all that it brought, and documents that were written have
-// their entries.
+// Both branches of a merge end at its commit. The other branch has had all that the merge took from it, and the documents that
+// the merge wrote have their entries.
 void BranchedDatabase::index_advanced(Transaction& transaction, const Branch& before, const std::function<void()>& interrupted,
                                       Merge& merge) {
   const Branch now = branch(transaction, {.name = before.name});
@@ -611,19 +583,15 @@ void BranchedDatabase::begin_merge(Transaction& transaction, const Branch& branc
   const auto lock = in_use();
   branches_.graph().hold(transaction, merge.from);
   open_merges_.begin(transaction, branch.id, merge);
-  bson::Builder said;
-  said.append("beginMerge", branch.name)
-      .append("commit", log::id(*branches_.graph().commit(transaction, merge.from)))
-      .append("request", merge.request);
-  tell(transaction, said);
+  append_to_log(
+      transaction,
+      log::BeginMerge{.into = branch.name, .commit = commit_id(transaction, merge.from), .request = merge.request}.encode());
 }
 
 void BranchedDatabase::end_merge(Transaction& transaction, const Branch& branch) {
   if (!open_merges_.end(transaction, branch.id))
     throw OperationError(ErrorCode::illegal_operation, "no merge is under way on branch '" + branch.name + "'");
-  bson::Builder said;
-  said.append("endMerge", branch.name);
-  tell(transaction, said);
+  append_to_log(transaction, log::EndMerge{.into = branch.name}.encode());
 }
 
 void BranchedDatabase::abort_merge(Transaction& transaction, const Branch& branch) {
@@ -633,12 +601,11 @@ void BranchedDatabase::abort_merge(Transaction& transaction, const Branch& branc
 void BranchedDatabase::decide(Transaction& transaction, const Branch& branch, const MergeSides& sides, const Decision& decision) {
   const auto lock = in_use();
   open_merges_.decide(transaction, branch.id, sides.collection, sides.key, decision);
-  bson::Builder said;
-  said.append("decide", branch.name)
-      .append("collection", bson::Binary{4, collections_.at(sides.collection)->shared.base.uuid_bytes()});
-  said.append("key", bson::Binary{0, sides.key}).append("take", static_cast<int32_t>(decision.take));
-  said.append("sides", bson::Binary{0, versions::view(decision.sides)}).append("document", bson::Binary{0, decision.document});
-  tell(transaction, said);
+  append_to_log(transaction, log::Decide{.into = branch.name,
+                                         .collection = collections_.at(sides.collection)->shared.base.uuid_bytes(),
+                                         .key = sides.key,
+                                         .decision = decision}
+                                 .encode());
 }
 
 std::map<std::string, Decisions> BranchedDatabase::decisions(Transaction& transaction, const Branch& branch) const {
@@ -673,7 +640,7 @@ std::optional<BranchedDatabase::MergeSides> BranchedDatabase::merge_sides(Transa
   return std::nullopt;
 }
 
-// What came to the branch: documents that the merge wrote have no entries yet, and unique keys may be taken.
+// Adds the entries of documents that the merge wrote, and looks whether records that are new to the branch have unique keys.
 void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after,
                                     Stamp generation, const std::function<void()>& interrupted, Merge& merge) {
   const View old = shared.view_of(transaction, before.head), now = shared.view_of(transaction, after);
@@ -681,15 +648,15 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
   const storage::StoredIndexes unique = unique_indexes(shared.base);
   const Difference difference = shared.store.diff(transaction, old, View{.state = now.state});
   auto cursor = shared.base.records().cursor(transaction);
-  // Of two that came, each may meet the other.
-  std::set<std::tuple<const storage::StoredIndex*, Bytes, RecordId, RecordId>> told;
+  // Two new records may each meet the other: the conflict is listed once.
+  std::set<std::tuple<const storage::StoredIndex*, Bytes, RecordId, RecordId>> listed;
   difference.only_b.for_each([&](RecordId record) {
     if (interrupted) interrupted();
     const bool may_be_written = segment_of(record) == before.segment;
     if (!may_be_written && unique.empty()) return;
     cursor.seek_after(record - 1);
     if (!cursor.next() || cursor.id() != record) {
-      if (shared.store.purged(transaction, record)) return;  // states go on naming it
+      if (shared.store.purged(transaction, record)) return;  // states go on naming the record
       throw OperationError(ErrorCode::data_corruption_detected, "a merged record is missing");
     }
     const bool written = may_be_written && cursor.generation() == generation;
@@ -705,7 +672,7 @@ void BranchedDatabase::index_merged(Transaction& transaction, SharedCollection& 
       for (const Bytes& key : keys.keys) {
         index->claim(transaction, key, static_cast<uint32_t>(after.id));
         each_rival(transaction, shared.store, now, *index, key, record, [&](RecordId other) {
-          if (!told.emplace(index.get(), key, std::min(record, other), std::max(record, other)).second) return true;
+          if (!listed.emplace(index.get(), key, std::min(record, other), std::max(record, other)).second) return true;
           const auto content = shared.store.content(transaction, other);
           merge.conflicts.push_back({.collection = collection_name(shared),
                                      .id = id_of(document),

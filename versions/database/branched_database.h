@@ -1,7 +1,8 @@
 // A database with branches: its collections in versions, and the names of states.
 //
-// A name is one collection, with its indexes, for all branches. Each branch, and each commit, has it or has it not: it is made on
-// a branch and dropped there as its documents are written there. What has it not shows it empty.
+// A name is one collection, with its indexes, for all branches. Each branch, and each commit, has the collection or doesn't have
+// it: a collection is made on a branch, and dropped there, as its documents are written there. A state that doesn't have it shows
+// it empty.
 #pragma once
 
 #include <deque>
@@ -29,17 +30,17 @@ namespace versions {
 
 // What a ref names.
 struct Place {
-  std::optional<Branch> branch;  // nullopt: a state that can't be written to
-  CommitNumber commit = 0;       // the branch's last, or that state
+  std::optional<Branch> branch;  // nullopt: the ref names a state that can't be written to
+  CommitNumber commit = 0;       // the branch's last commit, or that state
 };
 
-// Thread-safe; transactions are not. Names that aren't known throw NamespaceNotFound. What changes a branch or its commits tells
-// the log, in the same transaction, all that others need to make it again.
+// Thread-safe; transactions are not. Unknown names throw NamespaceNotFound. Each change of a branch or of its commits appends to
+// the log, in the same transaction, what other members need to replay it.
 class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
  public:
   static constexpr std::string_view main = "main";
 
-  // `number`: no other database has or had it. Opens or makes tables: not inside a transaction.
+  // `number` is one that no other database has or had. Opens the tables, or makes them; must not be called inside a transaction.
   // `nodes`: see Roots.
   BranchedDatabase(past::Past& past, storage::BranchLog* log, std::string name, uint32_t number,
                    std::shared_ptr<merkle::NodeCache> nodes);
@@ -49,131 +50,135 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   uint32_t number() const { return number_; }
   Branches& branches() { return branches_; }
 
-  // The collection's versions from now on; it must be shared (share()) before anyone writes to it. Nobody else may use it. Not
-  // inside a transaction.
+  // From now on the collection has versions. It must be shared (share()) before anyone writes to it, and nobody else may use it
+  // meanwhile. Must not be called inside a transaction.
   void add(storage::StoredCollection& collection, int64_t holes);
-  // Its documents so far are what every branch begins with. Once for all collections that were added.
+  // Makes the first commit, which every branch begins with: it has the collections' documents so far. Called once, for all
+  // collections that were added.
   void begin(Transaction& transaction, const CommitInfo& info);
   void share(storage::StoredCollection& collection);
 
   Place place(Transaction& transaction, const Ref& ref) const;
-  // The view of a collection that this name stands for, with everything behind the `@`.
+  // The view of a collection that the name `ns` stands for, with everything behind the `@`.
   std::shared_ptr<CollectionView> view(Transaction& transaction, const Ref& ref, const std::string& ns,
                                        std::shared_ptr<storage::StoredCollection> base);
-  // One that was asked for before, where it is the same at any time.
+  // A view that view() returned before, if it is the same at any time.
   std::shared_ptr<CollectionView> known_view(std::string_view ns) const { return views_.find(ns); }
 
-  // Held around each transaction that commits, merges, makes a branch, or sweeps or purges, from before it begins: the database's
-  // indexes are the same to its end.
+  // Must be held around each transaction that commits, merges, makes a branch, sweeps or purges, from before it begins: the
+  // database's indexes don't change until it ends.
   [[nodiscard]] std::shared_lock<std::shared_mutex> keep_indexes() { return std::shared_lock(indexes_); }
-  // Held while they change, together with the schema lock of the collection.
+  // Must be held while indexes change, together with the collection's schema lock.
   [[nodiscard]] std::unique_lock<std::shared_mutex> change_indexes() { return std::unique_lock(indexes_); }
-  // As storage::ViewSource's.
+  // As storage::ViewSource::check_unique.
   void check_unique(storage::CollectionId collection, const storage::StoredIndexes& built, std::string_view ns,
                     const std::function<void()>& interrupted);
-  // Those that it has now, or, where it was dropped, had to its end and that weren't removed.
+  // The database's collections; after it was dropped, those that it had at its end and that weren't removed since.
   std::vector<storage::CollectionId> collections() const;
-  // A branch as a declared snapshot shows it; nullopt: it wasn't there. This and the next one also when the database was dropped.
+  // A branch as a declared snapshot shows it; nullopt: it didn't exist. This and the next one work after the database was
+  // dropped, too.
   std::optional<Branch> branch_then(Transaction& transaction, const std::string& name, Stamp snapshot) const;
-  // And of a collection's records those that it showed; nullptr: no such collection.
+  // The records of a collection that the branch showed in the snapshot; nullptr: it had no such collection.
   std::shared_ptr<past::ShownRecords> shown_then(storage::CollectionId collection, const Branch& branch, Stamp snapshot);
 
-  // Told of each content that is stored no longer, before it goes.
+  // Called for each content that is no longer stored, before it goes.
   using Lost = std::function<void(Transaction&, storage::CollectionId, RecordId, Stamp generation, BytesView content)>;
 
-  // Throws DuplicateKey where that is a commit from before a unique index, and shows two documents under one of its keys; so does
-  // reset.
+  // Throws DuplicateKey if `from` is a commit from before a unique index, and shows two documents under one of its keys; so does
+  // reset().
   Branch create(Transaction& transaction, const std::string& name, const Ref& from);
-  // From there on too, with no collection at all, and so at odds with no index.
+  // Makes a branch from there that has no collection. It can't contradict any unique index.
   Branch create_empty(Transaction& transaction, const std::string& name, const Ref& from);
   // Nobody else may write to the branch. Throws IllegalOperation for main.
   void drop(Transaction& transaction, const std::string& name, const Lost& lost);
   bool has_pending(Transaction& transaction, BranchId branch);
-  // By name; throws BadValue for what is no branch.
+  // Throws BadValue if the ref names no branch.
   Branch branch(Transaction& transaction, const Ref& ref) const;
-  // Before a commit of what may be large: makes a part of a tree that it begins with, which stays if there is no commit then.
-  // False: nothing is left to be made. To be called again, each time in a transaction of its own.
+  // Must be repeated before a commit of what may be large, each time in a transaction of its own. It makes a part of a tree that
+  // the commit begins with, and that stays even if no commit follows. False: nothing is left to be made.
   bool prepare_commit(Transaction& transaction, const std::string& branch);
-  // Of all collections, or of these alone. nullptr: nothing was written since the last one, whose id says all there is to say.
+  // Commits all collections, or these alone. nullptr: nothing was written since the last commit, whose id says all there is to
+  // say.
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
                                        const std::vector<std::string>& collections = {});
-  // Until the last share goes, who writes to the branch conflicts (BranchStore::stop_writers).
+  // As long as a share of the result lives, writers to the branch conflict (BranchStore::stop_writers).
   [[nodiscard]] std::shared_ptr<void> stop_writers(BranchId branch, Stopped what);
-  // Both as with drop.
+  // For both, the same holds as for drop().
   std::shared_ptr<const Commit> reset(Transaction& transaction, const std::string& branch, const Ref& to, const Lost& lost);
   void rename(Transaction& transaction, const std::string& branch, const std::string& to);
   std::shared_ptr<const Commit> create_tag(Transaction& transaction, const std::string& name, const Ref& from);
   void drop_tag(Transaction& transaction, const std::string& name);
 
-  // What is not committed, of collections that have such: numbers of documents.
+  // What isn't committed of one collection, as numbers of documents.
   struct Changes {
     std::string collection;
     int64_t inserted = 0, modified = 0, deleted = 0;
-    bool made = false, dropped = false;  // the collection itself
+    bool made = false, dropped = false;  // of the collection itself
   };
   std::vector<Changes> changes(Transaction& transaction, const Branch& branch);
 
   // Whether the place has the collection.
   bool has(Transaction& transaction, const Place& place, storage::CollectionId collection);
   bool anybody_has(Transaction& transaction, storage::CollectionId collection);
-  // Empty, on a branch that has it not. False: it has.
+  // Makes the collection on a branch that doesn't have it; it is empty there. False: the branch has it.
   bool make_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection);
-  // With its documents there. False: the branch hasn't got it. Nobody else may write to the collection.
-  bool drop_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection, const Lost& lost);
-  // The branch's documents are those that were written on `from`, which began with none, and keeps none. Nobody else may write to
+  // Drops the collection from the branch, with its documents there. False: the branch doesn't have it. Nobody else may write to
   // the collection.
+  bool drop_collection(Transaction& transaction, const Branch& branch, storage::CollectionId collection, const Lost& lost);
+  // The branch's documents are from now on those that were written on `from`, which began with none and keeps none. Nobody else
+  // may write to the collection.
   void take_collection(Transaction& transaction, const Branch& branch, const Branch& from, storage::CollectionId collection,
                        const Lost& lost);
-  // Nobody has it, and it goes for good; who reads it still may. Returns its tables.
+  // Removes a collection for good that nobody has any more; readers of it may go on. Returns its tables.
   std::vector<std::string> remove(storage::CollectionId collection);
 
   struct Conflict {
     std::string collection;
     bson::Document id;                    // {_id: …}
-    std::vector<std::string> paths = {};  // what both sides changed; none: the document as a whole
-    // Of a unique index: two documents want the same key.
+    std::vector<std::string> paths = {};  // what both sides changed; empty: the document as a whole
+    // Set for a conflict of a unique index: two documents want the same key.
     std::string index = {};
-    bson::Document key = {}, other = {};  // {email: …}; the other one's {_id: …}
+    bson::Document key = {}, other = {};  // {email: …}, and {_id: …} of the other document
   };
   struct Merge {
-    std::shared_ptr<const Commit> commit;  // nullptr: there was nothing new, or conflicts
+    std::shared_ptr<const Commit> commit;  // nullptr: there was nothing new, or there were conflicts
     std::vector<Conflict> conflicts;
     uint64_t touched_by_both = 0;
-    bool advanced = false;  // the branch of `with`
+    bool advanced = false;  // whether the branch of `with` went on
   };
   struct MergeRequest {
     Branches::Bring kind = Branches::Bring::merge;
     CommitNumber from = 0;
-    // A branch whose last commit that is, and which goes on from the merge's commit too.
+    // A branch whose last commit is `from`, and which goes on from the merge's commit too.
     std::optional<std::string> with = {};
     Resolver resolve = {};
-    std::map<std::string, Resolver> of_collection = {};  // by name, instead of it
-    std::function<void()> interrupted = {};              // asked now and then; may throw
-    // It goes on with the merge that is under way on the branch, and ends that with its commit: what was decided there counts.
+    std::map<std::string, Resolver> of_collection = {};  // by name: these collections have resolvers of their own
+    std::function<void()> interrupted = {};              // called now and then; may throw
+    // The merge that waits on the branch goes on: its decisions count, and its commit ends it.
     bool goes_on = false;
   };
-  // Before a merge, as `prepare_commit` is before a commit; `into`: the branch, or where it will begin. Where something is
-  // pending nothing is made.
+  // As prepare_commit, before a merge. `into` is the branch, or the state where a new branch will begin. If anything is pending
+  // there, it makes nothing.
   bool prepare_merge(Transaction& transaction, const Ref& into, const MergeRequest& request);
-  // Where there are conflicts the transaction must not be committed. Throws IllegalOperation where something is pending on the
-  // branch, or another merge is under way there.
+  // If there are conflicts, the transaction must not be committed. Throws IllegalOperation if anything is pending on the branch,
+  // or if another merge waits there.
   Merge merge(Transaction& transaction, const std::string& into, const MergeRequest& request, const CommitInfo& info);
 
-  // A merge that stops at conflicts waits on the branch, which goes on as it was meanwhile. Throw IllegalOperation where there is
-  // another one, or none.
+  // A merge that stops at conflicts waits on the branch, which can be used meanwhile. begin_merge throws IllegalOperation if
+  // another merge waits there, abort_merge if none does.
   void begin_merge(Transaction& transaction, const Branch& branch, const OpenMerge& merge);
   std::optional<OpenMerge> open_merge(Transaction& transaction, const Branch& branch) const {
     return open_merges_.find(transaction, branch.id);
   }
   void abort_merge(Transaction& transaction, const Branch& branch);
-  // A document on the three sides of the merge that is under way on the branch.
+  // A document on the three sides of the merge that waits on the branch.
   struct MergeSides {
     storage::CollectionId collection = 0;
     Bytes key;
     std::optional<Bytes> base, ours, theirs;
     Sides view() const;
   };
-  // nullopt: no such collection.
+  // nullopt: there is no such collection.
   std::optional<MergeSides> merge_sides(Transaction& transaction, const Branch& branch, Branches::Bring kind, CommitNumber from,
                                         std::string_view collection, BytesView key);
   void decide(Transaction& transaction, const Branch& branch, const MergeSides& sides, const Decision& decision);
@@ -181,99 +186,100 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
 
   RetentionPolicy retention(Transaction& transaction) const { return branches_.graph().policy(transaction); }
   void set_retention(Transaction& transaction, const RetentionPolicy& policy);
-  // Drops some of the commits that need not stay (Branches::sweep), with the index entries of what they alone showed.
+  // Drops some of the commits that retention lets go (Branches::sweep), with the index entries of what they alone showed.
   Branches::Swept sweep(Transaction& transaction, const Retention& retention, size_t commits_max, const Lost& lost);
-  // Behind sweeps: takes nodes of trees away that only dropped commits had, some at a time (Branches::free_nodes).
+  // After sweeps: removes some of the nodes of trees that only dropped commits had (Branches::free_nodes).
   uint64_t free_nodes(Transaction& transaction, const std::function<void()>& interrupted);
   // What the commit's id says of a document: see versions/branch/commit_proof.h.
   CommitProof prove(Transaction& transaction, CommitNumber commit, std::string_view collection, const bson::ValueView& id);
-  // Whether the commit is what its id says: see versions/branch/verification.h. Deep, also whether the states show what no tree
-  // names.
+  // Checks whether the commit is what its id says: see versions/branch/verification.h. `deep` also checks whether the states show
+  // what no tree names.
   struct Verified : Verification {
     std::vector<std::string> names;  // of the collections
   };
   Verified verify(Transaction& transaction, CommitNumber commit, bool deep, size_t damage_max,
                   const std::function<void()>& interrupted);
-  // Takes every version of a document away, of all branches, commits and declared snapshots; returns how many there were.
+  // Removes every version of a document from all branches, commits and declared snapshots, and returns their number.
   uint64_t purge(Transaction& transaction, std::string_view collection, const bson::ValueView& id, const Lost& lost);
 
-  // For validate's repair; nullptr: no such collection. Nobody else uses that meanwhile.
+  // For validate's repair; nullptr: there is no such collection. Nobody else may use the collection meanwhile.
   std::unique_ptr<storage::VersionEntries> entries_to_repair(storage::CollectionId collection);
-  // To read it across branches; nullptr: no such collection. Good for as long as somebody holds the collection, too.
+  // For reading a collection across branches; nullptr: there is no such collection. It is valid as long as somebody holds the
+  // collection, too.
   std::shared_ptr<SharedCollection> versions_of(storage::CollectionId collection) const;
 
-  // Makes a change again that another member made. Throws DataCorruptionDetected where it doesn't fit what is here.
-  void make_again(Transaction& transaction, const storage::BranchChange& change, const Lost& lost);
+  // Replays a change that another member logged. Throws DataCorruptionDetected if it doesn't fit what is here.
+  void replay(Transaction& transaction, const storage::BranchChange& change, const Lost& lost);
 
-  // The database was dropped: waits for who is at work in it, and refuses whoever comes.
+  // Called after the database was dropped: it waits for those who work in the database, and refuses those who come later.
   void close();
-  // After a drop was committed: nobody reads or writes it any more.
+  // Called after the drop of a branch, or of the database, was committed: nobody reads or writes it any more.
   void forget_views(const std::string& branch) { views_.drop(branch); }
   void forget_all_views() { views_.clear(); }
 
   std::vector<std::string> table_names() const;
 
  private:
+  class Replay;  // branch_replay.cpp
+
   std::shared_lock<std::shared_mutex> in_use() const;
-  // With what the collections' options say of trees. Members of a set are told: who makes the commit again may have other options
-  // by then.
+  // Adds the kinds of trees that the collections' options name. They are logged, because a member that replays the commit may
+  // have other options by then.
   CommitInfo with_trees(CommitInfo info) const;
   bool is_pending(Transaction& transaction, BranchId branch) const;
   void make_tree_part(Transaction& transaction, const Branches::TreePart& part);
-  // By name, throws NamespaceNotFound.
+  // The place of a collection. Throws NamespaceNotFound.
   size_t collection_at(std::string_view name) const;
   size_t collection_at(storage::CollectionId id) const;
   void check_kept(Transaction& transaction, const Ref& ref, CommitNumber commit) const;
   void check_unique(Transaction& transaction, CommitNumber commit, const Branch& near);
-  // Before a content goes that nobody stores any more: what belongs to it goes too.
+  // Removes what belongs to a content that nobody stores any more, before it goes.
   void lose(Transaction& transaction, SharedCollection& shared, RecordId record, Stamp generation, BytesView content,
             const Lost& lost);
   static std::string collection_name(const SharedCollection& shared);
-  // The name under which the database is what the branch shows.
+  // The database's name under which it is what the branch shows.
   std::string name_of(std::string_view branch) const;
   Branch create(Transaction& transaction, const std::string& name, const Place& from);
-  // The list of collections is locked.
+  // These are called while the list of collections is locked.
   std::shared_ptr<const Commit> commit(Transaction& transaction, const std::string& branch, const CommitInfo& info,
                                        const std::set<size_t>& only, std::optional<Held> held);
   std::shared_ptr<const Commit> reset(Transaction& transaction, const std::string& branch, CommitNumber to, const Lost& lost);
   std::shared_ptr<const Commit> create_tag(Transaction& transaction, const std::string& name, CommitNumber of);
-  void merge_again(Transaction& transaction, const storage::BranchChange& change);
   void end_merge(Transaction& transaction, const Branch& branch);
   void index_advanced(Transaction& transaction, const Branch& before, const std::function<void()>& interrupted, Merge& merge);
   Branches::Lost losing(Transaction& transaction, const Lost& lost);
-  void tell_sweep(Transaction& transaction, const Branches::Swept& swept) const;
-  size_t collection_of_uuid(BytesView uuid) const;
-  void tell(Transaction& transaction, bson::Builder& command) const;
-  void tell_documents(Transaction& transaction, const std::string& into,
-                      const std::map<size_t, BranchStore::Adoption>& adoptions);
-  void tell_difference(Transaction& transaction, const Branch& before, CommitNumber now);
-  void tell_advance(Transaction& transaction, const std::string& branch, CommitNumber to) const;
-  void tell_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit,
-                  const CommitInfo& info, Stamp generation) const;
+  // branch_log.cpp has the following. `entry` is one of versions/log, encoded.
+  void append_to_log(Transaction& transaction, const bson::Document& entry) const;
+  Hash commit_id(Transaction& transaction, CommitNumber commit) const;
+  Bytes uuid_of(size_t collection) const { return in_order_[collection]->base.uuid_bytes(); }
+  void log_documents(Transaction& transaction, const std::string& into, const std::map<size_t, BranchStore::Adoption>& adoptions);
+  void log_difference(Transaction& transaction, const Branch& before, CommitNumber now);
+  void log_advance(Transaction& transaction, const std::string& branch, CommitNumber to) const;
+  void log_merge(Transaction& transaction, const std::string& into, CommitNumber theirs, const Commit& commit,
+                 const CommitInfo& info, Stamp generation) const;
+  void log_sweep(Transaction& transaction, const Branches::Swept& swept) const;
   void index_merged(Transaction& transaction, SharedCollection& shared, const Branch& before, const Branch& after,
                     Stamp generation, const std::function<void()>& interrupted, Merge& merge);
   void check_no_merge(Transaction& transaction, const Branch& branch) const;
   MergeTerms terms_of(Transaction& transaction, const Branch& into, const MergeRequest& request) const;
-  bool is_now(const Branch& branch) const;  // whatever transactions from before show
+  bool is_now(const Branch& branch) const;  // whatever transactions show that began before
   void check_free(Transaction& transaction, const std::string& name) const;
   void lose_pending(Transaction& transaction, const Branch& branch, SharedCollection& shared, const Lost& lost);
   bool drop_at(Transaction& transaction, const Branch& branch, size_t collection, const Lost& lost);
-  void tell_collection(Transaction& transaction, std::string_view command, const Branch& branch, const SharedCollection& shared,
-                       const Branch* from = nullptr) const;
 
-  // A collection. Who has a view of one that was removed goes on with it.
+  // A collection. Whoever has a view of a removed one can go on with it.
   struct Versions {
     Versions(VersionGraph& graph, BranchStore& its_store, storage::StoredCollection& base, int64_t holes,
              std::unique_ptr<CollectionPast> its_past)
         : past(std::move(its_past)), shared(graph, its_store, base, holes) {}
     const std::unique_ptr<CollectionPast> past;
-    std::unique_ptr<BranchStore> store;  // once it was removed; before, branches_ has it
+    std::unique_ptr<BranchStore> store;  // after the collection was removed; until then branches_ has it
     SharedCollection shared;
   };
   static std::shared_ptr<SharedCollection> shared_of(const std::shared_ptr<Versions>& versions);
 
   storage::Store& store_;
-  storage::BranchLog* const log_;  // nullptr: none
+  storage::BranchLog* const log_;  // nullptr: there is no log
   const std::string name_;
   const uint32_t number_;
   past::Past& past_;
@@ -281,10 +287,10 @@ class BranchedDatabase : public std::enable_shared_from_this<BranchedDatabase> {
   BranchesPast branches_past_;
   OpenMerges open_merges_;
   std::shared_mutex indexes_;
-  mutable std::shared_mutex mutex_;  // of the list of collections, there and in branches_
+  mutable std::shared_mutex mutex_;  // protects the list of collections, here and in branches_
   bool closed_ = false;
   std::map<storage::CollectionId, std::shared_ptr<Versions>> collections_;
-  std::vector<SharedCollection*> in_order_;  // as branches_ has them
+  std::vector<SharedCollection*> in_order_;  // in the order of branches_
   KnownViews views_;
 };
 

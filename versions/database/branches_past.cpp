@@ -42,7 +42,7 @@ RecordId record_of(BytesView name) {
   return static_cast<RecordId>(base::load_be64(name.data()));
 }
 
-// Of a database; nullopt: it had no branches.
+// The number of a database; nullopt: it had no branches.
 std::optional<uint32_t> number_of(BytesView value) {
   if (value.empty()) return std::nullopt;
   if (value.size() != sizeof(uint32_t)) damaged();
@@ -197,12 +197,12 @@ std::optional<std::optional<uint32_t>> BranchesPast::database(past::Past& past, 
   return found;
 }
 
-bool BranchesPast::tells_of(past::Past& past, Transaction& transaction, uint32_t number) {
-  bool told = false;
+bool BranchesPast::shown_by_any_snapshot(past::Past& past, Transaction& transaction, uint32_t number) {
+  bool shown = false;
   const BytesView owner(database_owner);
   past.states().each(transaction, owner, owner.size(),
-                     [&](BytesView, BytesView value) { told = told || number_of(value) == number; });
-  return told;
+                     [&](BytesView, BytesView value) { shown = shown || number_of(value) == number; });
+  return shown;
 }
 
 }  // namespace versions

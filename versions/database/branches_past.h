@@ -1,4 +1,4 @@
-// What declared snapshots show of a database's branches: saved when it changes, and put together again.
+// What declared snapshots show of a database's branches: it is saved when it changes, and put together when a snapshot is read.
 //
 //   past-states   'd', name                     -> number             of a database that has branches
 //                 'b' database 4, name          -> a branch's row     versions-dbN-branches
@@ -16,10 +16,10 @@ namespace versions {
 
 struct SharedCollection;
 
-// Asks for the set when it is first wanted.
+// Calls `read` when somebody first wants the set.
 std::shared_ptr<past::ShownRecords> shown_records(std::function<RecordSet()> read);
 
-// Of one collection.
+// The part of one collection.
 class CollectionPast final : public StatePast {
  public:
   CollectionPast(past::Past& past, storage::StoredCollection& base) : past_(past), base_(base) {}
@@ -28,7 +28,7 @@ class CollectionPast final : public StatePast {
   void save_content(Transaction& transaction, RecordId record, const storage::Superseded& before, Stamp write) override;
   void save_pending(Transaction& transaction, BranchId branch, RecordId record, char kind, Stamp since, Stamp write) override;
   RecordSet saved_additions(Transaction& transaction) override;
-  // Whether snapshots show the collection on some branch, by rows that were saved.
+  // Whether snapshots show the collection on some branch, by the rows that were saved.
   bool saved_listed(Transaction& transaction) const;
 
  private:
@@ -41,31 +41,32 @@ class BranchesPast {
   BranchesPast(past::Past& past, VersionGraph& graph, std::string name, uint32_t database)
       : past_(past), graph_(graph), name_(std::move(name)), database_(database) {}
 
-  // Before the row of a branch changes or goes (VersionGraph::set_changing).
+  // Called before the row of a branch changes or goes (VersionGraph::set_changing).
   void changing(Transaction& transaction, const std::string& name, BytesView before) const;
-  // By name.
+  // The branches that the snapshot shows, by name.
   std::map<std::string, Branch> branches(Transaction& transaction, Stamp snapshot) const;
   std::optional<Branch> branch(Transaction& transaction, const std::string& name, Stamp snapshot) const;
-  // Commits that branches were at in declared snapshots, and are no more; the first, where one is from before it.
+  // Commits that branches ended at in declared snapshots and no longer end at. If a snapshot is older than the first commit, the
+  // first commit is among them.
   std::vector<CommitNumber> held(Transaction& transaction) const;
-  // What had become of a collection on the branch, as it was then, since its last commit.
+  // What had happened to a collection since the branch's last commit, in the snapshot. `branch` is as it was then.
   std::optional<Listing> listing(Transaction& transaction, SharedCollection& shared, const Branch& branch, Stamp snapshot) const;
-  // The records of a collection that the branch, as it was then, shows in the snapshot.
+  // The records of a collection that the branch shows in the snapshot. `branch` is as it was then.
   RecordSet shown(Transaction& transaction, SharedCollection& shared, const Branch& branch, Stamp snapshot) const;
 
-  // Whether a database has branches: before that changes. `number`: nullopt: it has none.
+  // Called before a database gets branches or loses them. `number` is the one that it had; nullopt: it had no branches.
   static void database_changing(past::Past& past, Transaction& transaction, std::string_view name,
                                 std::optional<uint32_t> number);
-  // What the snapshot shows of that, if it is not what is now.
+  // Which number the database had in the snapshot; an inner nullopt: it had no branches. An outer nullopt: as it has now.
   static std::optional<std::optional<uint32_t>> database(past::Past& past, Transaction& transaction, std::string_view name,
                                                          Stamp snapshot);
-  // Whether some snapshot shows that there was the database of this number, by rows that were saved.
-  static bool tells_of(past::Past& past, Transaction& transaction, uint32_t number);
+  // Whether some snapshot shows the database of this number, by the rows that were saved.
+  static bool shown_by_any_snapshot(past::Past& past, Transaction& transaction, uint32_t number);
 
  private:
   past::Past& past_;
   VersionGraph& graph_;
-  const std::string name_;  // of the database
+  const std::string name_;  // the database's
   const uint32_t database_;
 };
 

@@ -93,9 +93,9 @@ class History {
       CHECK_THROWS_AS(store_->catalog().open("shop@none@s" + std::to_string(number) + ".things"), base::OperationError);
     }
     for (const auto& [branch, things] : heads_) check_view(ns_of(branch), things);
-    if (!store_->catalog().open("shop.things")) return;  // nobody has it any more
+    if (!store_->catalog().open("shop.things")) return;  // nobody has the collection any more
     storage::test::require_clean(*store_, *collection("main"));
-    const auto report = storage::validate_collection(*store_, collection("main"), false);
+    const auto report = store_->catalog().validate(collection("main"), false);
     for (const std::string& error : report.errors) FAIL_CHECK(error);
     for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
   }
@@ -138,7 +138,7 @@ class History {
     store_->engine().raise_stamp(last);  // as the log does
   }
 
-  // What was dropped, and no snapshot shows, left none.
+  // Dropped collections that no snapshot shows must have left no tables.
   void check_tables() {
     std::set<std::string> due{"versions-databases"};
     if (branched()) {
@@ -191,14 +191,14 @@ class History {
     store_->catalog().create_indexes(things, {storage::parse_index_spec(bson::json("{key: {a: 1}, name: 'a'}"))});
   }
 
-  // Whatever the background moves at the same time.
+  // Runs `work` again if the background moved the same rows.
   template <class Work>
   void change(Work&& work) {
     storage::in_transaction(*store_, work);
   }
   static void lost(Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {}
 
-  // One transaction over some documents of a branch; one in eight comes to nothing.
+  // One transaction over some documents of a branch; one in eight is rolled back.
   void write() {
     const std::string name = any_branch();
     const auto things = store_->catalog().open_or_create(ns_of(name));
@@ -231,7 +231,7 @@ class History {
       if (random_.below(8) == 0) return transaction.rollback();
       transaction.commit();
       heads_[name].documents = std::move(after);
-    } catch (const storage::WriteConflict&) {  // the background was faster
+    } catch (const storage::WriteConflict&) {  // the background had changed the row first
     }
   }
 
@@ -292,13 +292,14 @@ class History {
     heads_.erase(name);
     committed_.erase(name);
   }
-  // The other side's documents, where a branch has nothing of its own that isn't committed.
+  // Merges the other side, if the branch has nothing uncommitted.
   void merge() {
     if (!branched()) return;
     const std::string name = any_branch(), from = any_branch();
     if (name == from || heads_[name] != committed_[name]) return;
     change([&](Transaction& transaction) {
-      if (database().has_pending(transaction, database().branch(transaction, {.name = name}).id)) return;  // what came to nothing
+      if (database().has_pending(transaction, database().branch(transaction, {.name = name}).id))
+        return;  // the transaction was rolled back
       BranchedDatabase::MergeRequest request{.from = database().place(transaction, {.name = from}).commit};
       request.resolve = whole_documents(Prefer::theirs);
       database().merge(transaction, name, request, {});
@@ -381,7 +382,7 @@ class History {
   std::optional<Databases> databases_;
   Branches heads_, committed_;
   std::map<uint64_t, Branches> snapshots_;
-  uint64_t newest_ = 0, last_dropped_ = 0;  // of all snapshots; when the database was dropped last
+  uint64_t newest_ = 0, last_dropped_ = 0;  // the newest of all snapshots, and the one when the database was dropped last
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
   throw OperationError(ErrorCode::query_plan_killed, "a cursor over a branch keeps its transaction to its end");
 }
 
-// Records in the order of their ids, or the other way round.
+// Walks in the order of RecordIds, or backwards.
 class LiveScan final : public storage::CollectionScan {
  public:
   explicit LiveScan(std::unique_ptr<Scan> scan) : scan_(std::move(scan)) {}
@@ -41,7 +41,7 @@ class LiveScan final : public storage::CollectionScan {
   RecordId from_ = storage::record_id_min;
 };
 
-// States are walked forwards only: every record is looked at.
+// States can only be walked forwards, so this looks at every record.
 class BackwardScan final : public storage::CollectionScan {
  public:
   BackwardScan(Transaction& transaction, BranchStore& store, RecordStore& records, const View& view)
@@ -93,13 +93,13 @@ class LiveIndexCursor final : public storage::IndexCursor {
   std::unique_ptr<storage::IndexCursor> entries_;
 };
 
-// One index, and keys that a write brings to it or takes from it.
+// An index, and the keys that a write adds to it or removes from it.
 struct Keys {
   StoredIndex* index;
   storage::IndexKeys keys;
 };
 
-// Of all indexes but that on _id, whose entries the BranchStore has.
+// The keys of all indexes except that on _id, whose entries the BranchStore has.
 std::vector<Keys> keys_of(storage::StoredCollection& base, bson::DocumentView document) {
   std::vector<Keys> all;
   const auto indexes = base.stored_indexes();
@@ -159,7 +159,7 @@ int64_t SharedCollection::records(Transaction& transaction, const View& view) {
     }
     count = *known;
   }
-  // Bitmaps go on counting what was purged.
+  // Bitmaps go on naming what was purged.
   store.purged_records(transaction).for_each([&](RecordId record) { count -= store.shows(transaction, view, record) ? 1 : 0; });
   if (view.branch == BranchId::none) return count;
   const BranchStore::Pending pending = store.pending(transaction, view.branch);
@@ -169,7 +169,7 @@ int64_t SharedCollection::records(Transaction& transaction, const View& view) {
 int64_t SharedCollection::records_beyond(Transaction& transaction, const View& other, const View& view) {
   RecordSet beyond = store.diff(transaction, other, view).only_b;
   beyond -= store.purged_records(transaction);
-  // Those that the other one names too are in no difference; none of them is ever removed.
+  // Records that the other view names too are in no difference; none of them is ever removed.
   return static_cast<int64_t>(beyond.count()) -
          std::max<int64_t>(0, holes_in(transaction, view.state) - holes_in(transaction, other.state));
 }
@@ -212,7 +212,7 @@ View CollectionView::writable(Transaction& transaction) const {
 
 namespace {
 
-// Throws DuplicateKey where the view shows another record than `but` under one of the keys.
+// Throws DuplicateKey if the view shows a record other than `but` under one of the keys.
 void check_unique(Transaction& transaction, BranchStore& store, const View& view, const std::string& ns,
                   const std::vector<Keys>& all, bson::DocumentView document, RecordId but) {
   for (const Keys& one : all) {
@@ -289,7 +289,7 @@ storage::Superseded CollectionView::remove(Transaction& transaction, RecordId id
   const std::vector<Keys> keys = keys_of(base, before);
   storage::Superseded superseded;
   shared_.store.remove(transaction, view, key_of(before.bytes()), id, base.take_stamp(transaction), &superseded);
-  if (superseded.generation == 0) return superseded;  // somebody else goes on showing it
+  if (superseded.generation == 0) return superseded;  // another view goes on showing it
   versions::remove(transaction, keys, id);
   base.count(transaction, -1, -bytes, 0);
   base.tell_dedup(transaction, id, superseded, 0, {});
@@ -352,7 +352,7 @@ int64_t CollectionView::logical_bytes() const {
 void remove_entries(Transaction& transaction, storage::StoredCollection& base, RecordId record, bson::DocumentView document) {
   remove(transaction, keys_of(base, document), record);
   if (segment_of(record) >= first_segment) return;
-  // It was there before the first branch: unique indexes, that on _id too, have it in a form of their own.
+  // The record was there before the first branch: the unique indexes, the one on _id included, have its entry in another form.
   const auto indexes = base.stored_indexes();
   for (const auto& index : *indexes) {
     if (!index->spec().unique) continue;

@@ -4,8 +4,8 @@
 //   indexes    the collection's own: entries of all versions, filtered likewise
 //   writes     through the BranchStore: a document that others may show becomes another record
 //
-// Everything a command does to a collection it can do to a view. `shop.c` of a database that has branches answers by its view
-// of main (storage::StoredCollection::share).
+// A command can do everything to a view that it can do to a collection. In a database that has branches, `shop.c` answers by its
+// view of main (storage::StoredCollection::share).
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace versions {
 
-// What all views of one collection have in common. Thread-safe.
+// What all views of one collection share. Thread-safe.
 struct SharedCollection {
   SharedCollection(VersionGraph& the_graph, BranchStore& the_store, storage::StoredCollection& the_base, int64_t the_holes)
       : graph(the_graph), store(the_store), base(the_base), holes(the_holes) {}
@@ -26,31 +26,31 @@ struct SharedCollection {
   VersionGraph& graph;
   BranchStore& store;
   storage::StoredCollection& base;
-  const int64_t holes;  // ids below the newest that no record had when the first branch was made
+  const int64_t holes;  // RecordIds below the newest that no record had when the first branch was made
 
   View view_of(Transaction& transaction, const Branch& branch) const;
   View view_of(Transaction& transaction, CommitNumber commit) const;
   int64_t records(Transaction& transaction, const View& view);
-  // Those of them that another view doesn't show.
+  // The number of records that `view` shows and `other` doesn't.
   int64_t records_beyond(Transaction& transaction, const View& other, const View& view);
 
  private:
   int64_t holes_in(Transaction& transaction, State state);
 
   std::mutex mutex_;
-  base::Lru<State, int64_t> counted_{64 << 10};  // records of states
+  base::Lru<State, int64_t> counted_{64 << 10};  // state -> its number of records
 };
 
-// Which state a view is of.
+// The state that a view shows.
 struct ViewPlace {
-  std::string branch;            // empty: a commit
-  BranchId id = BranchId::none;  // of the branch: another one of the same name is not it
+  std::string branch;            // empty: the view is of a commit
+  BranchId id = BranchId::none;  // the branch's; another branch of the same name has another id
   CommitNumber commit = 0;
 };
 
 class CollectionView final : public storage::Collection {
  public:
-  // `database`: what `shared` refers to. `base`: nullptr where the collection itself owns the view.
+  // `database` keeps alive what `shared` refers to. `base` is nullptr if the collection itself owns the view.
   CollectionView(std::shared_ptr<void> database, std::shared_ptr<SharedCollection> shared,
                  std::shared_ptr<storage::StoredCollection> base, std::string ns, ViewPlace place);
 
@@ -81,16 +81,16 @@ class CollectionView final : public storage::Collection {
   RecordStore& records() override { return shared_.base.records(); }
   std::shared_ptr<storage::Collection> home() const override { return base_; }
   int64_t record_count() const override;
-  int64_t logical_bytes() const override;  // an estimate: the collection's documents are taken to be equally long on average
+  int64_t logical_bytes() const override;  // an estimate, which takes all documents to have the average length
   int64_t stored_records() const override { return shared_.base.stored_records(); }
   int64_t stored_bytes() const override { return shared_.base.stored_bytes(); }
 
-  // The branch is gone.
+  // Called when the branch is gone.
   void set_dropped() { dropped_.store(true, std::memory_order_release); }
 
  private:
   View view(Transaction& transaction) const;
-  View readable(Transaction& transaction) const;  // as one that has nothing pending where that is so
+  View readable(Transaction& transaction) const;  // a view without pending writes, if the branch has none
   View writable(Transaction& transaction) const;
 
   const std::shared_ptr<void> database_;
@@ -102,9 +102,10 @@ class CollectionView final : public storage::Collection {
   std::atomic<bool> dropped_{false};
 };
 
-// Entries of records that a view is about to lose for good (branches' pending additions): in the same transaction, before them.
+// Removes the index entries of records that a view is about to lose for good (a branch's pending additions). Called in the same
+// transaction, before the records go.
 void remove_entries(Transaction& transaction, storage::StoredCollection& base, RecordId record, bson::DocumentView document);
-// Entries of a record that came about beside a view's writes, as a merge's do.
+// Adds the index entries of a record that didn't come through a view's write, but by a merge for example.
 void add_entries(Transaction& transaction, storage::StoredCollection& base, RecordId record, bson::DocumentView document);
 
 }  // namespace versions

@@ -1,17 +1,17 @@
-// A commit is run again when somebody changed what it folds since it began. The longer it takes, the surer that is: so from the
-// second attempt on those wait for it who would, and at last all who write to the branch.
+// A commit runs again if somebody changed what it folds since it began, and the longer it takes, the likelier that is. So from
+// the second attempt on, writers wait for it that would change what it folds, and at last all writers of the branch.
 #pragma once
 
 #include "versions/database/branched_database.h"
 
 namespace versions {
 
-// Of one commit, on one thread.
+// The attempts of one commit, on one thread.
 class CommitAttempts {
  public:
   explicit CommitAttempts(BranchedDatabase& database) : database_(database) {}
 
-  // First thing in the transaction of each.
+  // Must be called first in each attempt's transaction.
   void begin(Transaction& transaction, const Branch& branch);
 
  private:

@@ -8,7 +8,8 @@
 #include "storage/engine/drop_now.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
-#include "versions/database/log_fields.h"
+#include "versions/log/branch_change.h"
+#include "versions/log/snapshot_entries.h"
 
 namespace versions {
 
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::string_view table_name = "versions-databases";
 constexpr std::string_view next_key = "n";
-constexpr std::string_view unfinished_prefix = "tmp.agg_out.";  // becomes another collection when it is done
+constexpr std::string_view unfinished_prefix = "tmp.agg_out.";  // such a collection takes another one's place when it is done
 
 Bytes database_key(std::string_view name) {
   Bytes key(1, 'd');
@@ -137,8 +138,8 @@ void Databases::load_kept() {
     storage::TableCursor cursor = table_.cursor(transaction);
     for (bool on = cursor.seek("k"); on && cursor.key().starts_with('k'); on = cursor.next()) {
       KeptRow row = read_kept(cursor.key(), cursor.value());
-      std::erase_if(row.collections, [&](const auto& id) { return !is_told(transaction, id); });
-      const bool shown = !row.collections.empty() || BranchesPast::tells_of(past_.past(), transaction, row.number);
+      std::erase_if(row.collections, [&](const auto& id) { return !shown_by_any_snapshot(transaction, id); });
+      const bool shown = !row.collections.empty() || BranchesPast::shown_by_any_snapshot(past_.past(), transaction, row.number);
       (shown ? rows : gone).push_back(std::move(row));
     }
   }
@@ -160,7 +161,7 @@ void Databases::load_kept() {
   }
 }
 
-// Tables of a database that was dropped, or never begun, when the process ended.
+// Removes tables of a database that was dropped, or never begun, when the process ended.
 void Databases::remove_orphans() {
   std::set<std::string> used{std::string(table_name)};
   for (const auto& [name, database] : databases_) {
@@ -191,7 +192,7 @@ std::shared_ptr<BranchedDatabase> Databases::need(std::string_view db) const {
                            "' has no branches, and there is no snapshot of that name, so there is no '" + std::string(db) + "'");
 }
 
-// Where the name is that of a branch, a tag or a commit, it isn't one of a snapshot.
+// A name of a branch, a tag or a commit doesn't name a snapshot.
 std::optional<Databases::Then> Databases::snapshot_behind(std::string_view db) const {
   const DatabaseName name = split_name(db);
   if (!name.ref) return std::nullopt;
@@ -225,7 +226,7 @@ std::optional<Databases::Then> Databases::snapshot_behind(std::string_view db) c
 PastViews::BranchThen Databases::branch_of(std::string_view db, const Then& then) const {
   const std::string name(split_name(db).database);
   auto database = find(name);
-  Transaction transaction(store_, Transaction::Mode::read);  // behind it: what changed since is told
+  Transaction transaction(store_, Transaction::Mode::read);  // it begins after the snapshot, so it sees what was saved since
   std::optional<uint32_t> number = database ? std::optional(database->number()) : std::nullopt;
   if (const auto other = BranchesPast::database(past_.past(), transaction, name, then.snapshot.stamp)) number = *other;
   const auto unknown = [&] {
@@ -435,15 +436,15 @@ void Databases::dropping(Transaction& transaction, std::string_view db) {
   const uint32_t number = database->number();
   BranchesPast::database_changing(past_.past(), transaction, db, number);
   table_.remove(transaction, database_key(db));
-  Bytes told;
+  Bytes shown;
   for (const storage::CollectionId id : database->collections()) {
-    if (is_told(transaction, id)) base::append_varint(told, id);
+    if (shown_by_any_snapshot(transaction, id)) base::append_varint(shown, id);
   }
-  if (told.empty() && !BranchesPast::tells_of(past_.past(), transaction, number)) return;
-  table_.put(transaction, kept_key(number, db), told);
+  if (shown.empty() && !BranchesPast::shown_by_any_snapshot(past_.past(), transaction, number)) return;
+  table_.put(transaction, kept_key(number, db), shown);
 }
 
-bool Databases::is_told(Transaction& transaction, storage::CollectionId collection) const {
+bool Databases::shown_by_any_snapshot(Transaction& transaction, storage::CollectionId collection) const {
   return store_.past_catalog().newest(transaction, collection).has_value();
 }
 
@@ -482,7 +483,7 @@ void Databases::sweep_snapshots(const std::function<void()>& interrupted) {
   forget_kept();
 }
 
-// Collections go one by one, when no snapshot is left that shows them; the branches with the last of them.
+// A collection goes when no snapshot shows it any more, and the branches go with the last collection.
 void Databases::forget_kept() {
   const std::lock_guard one_at_a_time(forgetting_);
   std::map<uint32_t, Kept> all;
@@ -496,12 +497,12 @@ void Databases::forget_kept() {
     {
       Transaction transaction(store_, Transaction::Mode::read);
       std::erase_if(kept.collections, [&](const auto& collection) {
-        if (is_told(transaction, collection->id())) return false;
+        if (shown_by_any_snapshot(transaction, collection->id())) return false;
         const auto own = kept.database->remove(collection->id());
         tables.insert(tables.end(), own.begin(), own.end());
         return true;
       });
-      shown = !kept.collections.empty() || BranchesPast::tells_of(past_.past(), transaction, number);
+      shown = !kept.collections.empty() || BranchesPast::shown_by_any_snapshot(past_.past(), transaction, number);
     }
     {
       const std::unique_lock lock(mutex_);
@@ -521,30 +522,31 @@ void Databases::forget_kept() {
 }
 
 void Databases::make_again(const std::string& db, const std::vector<storage::BranchChange>& changes) {
-  if (make_snapshots_again(db, changes)) return;
-  if (changes.size() == 1 && changes.front().command.begin()->name == "purge") return purge_again(db, changes.front());
+  if (db == log::snapshots_database) return replay_snapshots(changes);
   const auto name_of = [](const storage::BranchChange& change) { return change.command.begin()->name; };
-  if (name_of(changes.front()) == "beginBranches") {
-    if (find(db)) log::refuse("the database has branches already");
-    find_or_begin(db, log::commit_info(changes.front().command), changes.front().stamp);
+  const std::string_view first = name_of(changes.front());
+  if (changes.size() == 1 && first == log::Purge::name) return replay_purge(db, changes.front());
+  if (first == log::BeginBranches::name) {
+    if (find(db)) log::refuse("the log begins branches of database '" + db + "', which has branches already");
+    find_or_begin(db, log::BeginBranches::decode(changes.front().command).made.info(), changes.front().stamp);
     return;
   }
   const auto database = find(db);
-  if (!database) log::refuse("the database has no branches");
+  if (!database) log::refuse("the log changes branches of database '" + db + "', which has none");
   const auto work = [&, lost = lost()] {
     const auto indexes = database->keep_indexes();
     storage::in_transaction(store_, [&](Transaction& transaction) {
-      for (const storage::BranchChange& change : changes) database->make_again(transaction, change, lost);
+      for (const storage::BranchChange& change : changes) database->replay(transaction, change, lost);
     });
   };
-  // As where they were made: what is pending goes, or its branch has another name.
+  // As on the primary, nobody reads or writes meanwhile: what is pending goes, or its branch gets another name.
   std::vector<std::string> views;
   bool alone = false;
   for (const storage::BranchChange& change : changes) {
     const std::string_view name = name_of(change);
-    const bool forgets = name == "dropBranch" || name == "renameBranch";
-    if (forgets) views.push_back(log::text(change.command, name));
-    alone = alone || forgets || name == "resetBranch";
+    const bool forgets = name == log::DropBranch::name || name == log::RenameBranch::name;
+    if (forgets) views.push_back(log::Fields(change.command).text(name));
+    alone = alone || forgets || name == log::ResetBranch::name;
   }
   if (!alone) return work();
   store_.catalog().alone(db, [&](const auto&) {

@@ -21,10 +21,10 @@ namespace {
 
 using Documents = std::map<int, std::pair<int, int>>;  // _id -> a, u
 
-// What a place has of the collection.
+// What a branch, tag or commit has of the collection.
 struct Shown {
   Documents documents = {};
-  bool there = true;  // or it isn't listed
+  bool there = true;  // otherwise it isn't listed
   bool operator==(const Shown&) const = default;
 };
 
@@ -279,9 +279,9 @@ TEST_CASE("two transactions that want one unique key of a branch conflict, and t
 
 namespace {
 
-// A database with a branch: `sold` is on both, a document of it changed on dev.
+// A database with a branch: both have `sold`, and a document of it is changed on dev.
 struct Shop : test::Shop {
-  // `removed`: documents that were there before the branch was.
+  // `removed`: how many documents were removed before the branch was made.
   explicit Shop(int removed = 0) : test::Shop("sold") {
     change([&](Transaction& transaction) {
       std::vector<std::pair<storage::RecordId, bson::Document>> others;
@@ -314,7 +314,7 @@ struct Shop : test::Shop {
     });
     return number;
   }
-  // Nothing is merged where it says that there are conflicts.
+  // If there are conflicts, nothing is merged.
   size_t bring(Branches::Bring kind, const std::string& into, CommitNumber from) {
     Transaction transaction(store, Transaction::Mode::write);
     const auto merge = database->merge(transaction, into, {.kind = kind, .from = from, .resolve = resolver(MergeRules{})}, {});
@@ -348,7 +348,7 @@ TEST_CASE("a collection that is dropped on a branch is gone there, and by a merg
   CHECK_FALSE(shop.there("shop.sold"));
   CHECK(shop.count("shop.sold") == 0);
   CHECK(shop.count("shop@main~1.sold") == 3);
-  // It comes again with a document, and that goes the same way.
+  // A document is inserted again, and the collection goes the same way.
   shop.put("shop@dev.sold", 7, 1);
   CHECK(shop.there("shop@dev.sold"));
   shop.commit("dev");
@@ -427,7 +427,7 @@ TEST_CASE("a collection that no branch and no commit has any more leaves no tabl
   };
   CHECK(tables() > 0);
   CHECK_FALSE(shop.store.catalog().drop_unowned("shop.new"));
-  CHECK_FALSE(shop.store.catalog().drop("shop.new"));  // main hasn't got it
+  CHECK_FALSE(shop.store.catalog().drop("shop.new"));  // main doesn't have it
   SECTION("at once, where no commit has it") {
     CHECK(shop.store.catalog().drop("shop@dev.new"));
   }
@@ -501,7 +501,7 @@ TEST_CASE(
   shop.begin();
   KnownViews views(10);
   const auto name = [](int i) { return "b" + std::to_string(i); };
-  const auto add = [&](int i) {  // of a state: the database itself doesn't keep it
+  const auto add = [&](int i) {  // a view of a state, which the database itself doesn't keep
     return views.add(name(i), name(i), std::dynamic_pointer_cast<CollectionView>(shop.store.catalog().open("shop@main~0.things")),
                      [] { return true; });
   };

@@ -1,4 +1,4 @@
-// BranchedDatabase: what a repair asks about `_id` entries, which are of versions.
+// BranchedDatabase: answers what a repair asks about `_id` entries, each of which leads to a version.
 #include "storage/upkeep/repair.h"
 #include "versions/database/branched_database.h"
 
@@ -26,7 +26,7 @@ class EntriesToRepair final : public storage::VersionEntries {
  private:
   std::vector<Branch> branches(Transaction& transaction) const { return shared_->graph.branches(transaction); }
 
-  // The first commit that shows it; where it is pending, none does.
+  // The first commit that shows the record; 0: it is pending.
   CommitNumber came_with(Transaction& transaction, RecordId record) {
     for (const auto& [number, node] : shared_->graph.graph(transaction)) {
       if (!node.dropped && shared_->store.shows(transaction, shared_->view_of(transaction, number), record)) return number;

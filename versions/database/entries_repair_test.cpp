@@ -1,4 +1,4 @@
-// Repair of collections with versions: entries of `_id` that are missing or lead nowhere.
+// The repair of collections with versions: `_id` entries that are missing or lead nowhere.
 #include <catch2/catch.hpp>
 
 #include "bson/json.h"
@@ -14,7 +14,8 @@ namespace {
 
 const BranchedDatabase::Lost lost = [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {};
 
-// Documents 1 to 3 from before the first branch; on dev 1 is changed and 4 added, both committed; on main 5 is added and pending.
+// Documents 1 to 3 are older than the first branch. On dev 1 is changed and 4 added, both committed; on main 5 is added and
+// pending.
 struct Damaged : test::Shop {
   Damaged() {
     for (int id = 1; id <= 3; ++id) first[id] = insert("shop.things", id);

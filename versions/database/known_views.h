@@ -1,7 +1,7 @@
 // Views of branches that were asked for before, by their names: each is made once while it is in use.
 //
-// Where there are too many the half is forgotten that was asked for longest ago, but for those that somebody holds: who reads
-// through one must learn that its branch was dropped.
+// If there are too many, it forgets the half that was asked for longest ago, except those that somebody holds: a reader of such a
+// view must learn that its branch was dropped.
 #pragma once
 
 #include <functional>
@@ -18,18 +18,18 @@ namespace versions {
 // Thread-safe.
 class KnownViews {
  public:
-  // `max`: from so many on there are too many, where not more of them are held.
+  // From `max` views on there are too many, unless more than that are held.
   explicit KnownViews(size_t max = 10'000) : at_first_max_(max), max_(max) {}
 
-  // nullptr: none, or one whose branch is gone.
+  // nullptr: the view isn't known, or its branch is gone.
   std::shared_ptr<CollectionView> find(std::string_view ns) const;
-  // Remembers the view, if `is_now` then says that its branch is there, and returns it; the one that is known already, where
-  // there is one.
+  // Remembers the view if `is_now` then says that its branch exists, and returns it. If another view of that name is known
+  // already, it returns that one.
   std::shared_ptr<CollectionView> add(const std::string& ns, const std::string& branch, std::shared_ptr<CollectionView> view,
                                       const std::function<bool()>& is_now);
   // The branch is gone, and so are its views.
   void drop(const std::string& branch);
-  // So is the collection, of all branches. Views say so by themselves.
+  // The collection is gone from all branches. Its views know that by themselves.
   void drop(storage::CollectionId collection);
   void clear();
 
@@ -37,7 +37,7 @@ class KnownViews {
   struct Known {
     std::string branch;
     std::shared_ptr<CollectionView> view;
-    mutable uint64_t asked = 0;  // when it last was, in questions
+    mutable uint64_t asked = 0;  // the count of questions when somebody last asked for it
   };
 
   void make_room();

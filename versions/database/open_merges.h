@@ -1,10 +1,10 @@
-// Merges that stopped at conflicts, and wait for somebody to decide them: one a branch at most.
+// Merges that stopped at conflicts, and wait for somebody to decide them. A branch has one at most.
 //
 //   versions-dbN-merges   branch 8                         -> from varint | request
 //                         branch 8, collection 8, key      -> take 1 | sides 32 | document
 //
-// Nothing of such a merge is on the branch yet. What is decided is kept, each decision with a hash of what it was decided about;
-// the merge is made anew when it goes on.
+// Nothing of such a merge is on the branch yet. Each decision is kept with a hash of the three sides that it was made about. The
+// merge is planned anew when it goes on.
 #pragma once
 
 #include "bson/document.h"
@@ -14,25 +14,25 @@ namespace versions {
 
 struct OpenMerge {
   CommitNumber from = 0;
-  bson::Document request;  // how it was asked for: the caller's
+  bson::Document request;  // the caller's: how the client asked for the merge
 };
 
 // Thread-safe; transactions are not.
 class OpenMerges {
  public:
-  // `database`: as VersionGraph's. Opens or makes the table, not inside a transaction.
+  // `database` is as for VersionGraph. Opens the table, or makes it; must not be called inside a transaction.
   OpenMerges(storage::Engine& engine, uint32_t database);
 
   std::optional<OpenMerge> find(Transaction& transaction, BranchId branch) const;
-  // Throws IllegalOperation where the branch has one.
+  // Throws IllegalOperation if a merge waits on the branch.
   void begin(Transaction& transaction, BranchId branch, const OpenMerge& merge);
-  // Conflicts with whoever ends the merge at the same time. Throws IllegalOperation where there is none.
+  // Another transaction that ends the merge at the same time conflicts. Throws IllegalOperation if no merge waits there.
   void decide(Transaction& transaction, BranchId branch, storage::CollectionId collection, BytesView key,
               const Decision& decision);
   Decisions decisions(Transaction& transaction, BranchId branch, storage::CollectionId collection) const;
-  // False: there was none.
+  // False: no merge was waiting.
   bool end(Transaction& transaction, BranchId branch);
-  // The commits that are to be merged.
+  // The commits that the waiting merges take changes from.
   std::vector<CommitNumber> held(Transaction& transaction) const;
 
   const std::string& table_name() const { return table_.name(); }

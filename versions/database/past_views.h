@@ -1,4 +1,4 @@
-// Databases as declared snapshots show them: which collections there were, under their names then.
+// Databases as declared snapshots show them: their collections, under the names that these had then.
 #pragma once
 
 #include <functional>
@@ -17,19 +17,20 @@ class PastViews {
 
   past::Past& past() const { return past_; }
 
-  // By what a database's name has behind its `@`; as past::Snapshots::find.
+  // Finds a snapshot by the part of a database's name behind its `@`, as past::Snapshots::find does.
   std::optional<past::DeclaredSnapshot> find(std::string_view ref) const { return past_.snapshots().find(ref); }
   struct BranchThen {
-    // What it showed of a collection; nullptr: it didn't know it. Empty: the database had no branches.
+    // What the branch showed of a collection; nullptr: it didn't have it. An empty function: the database had no branches.
     std::function<std::shared_ptr<past::ShownRecords>(storage::CollectionId)> shown = {};
-    bool own = true;  // what the database's own name stood for: collections without versions are its
+    bool own = true;  // whether it is what the database's own name stood for: that has the collections without versions, too
   };
-  // Asked for where it isn't known yet.
+  // Called if the branch isn't known yet.
   using FindBranch = std::function<BranchThen()>;
-  // `ns` is what it is called now, `home` what it was called then. nullptr: there was none. Not inside a transaction.
+  // `ns` is the name that the caller uses, `home` the collection's name then. nullptr: there was no such collection. Must not be
+  // called inside a transaction.
   std::shared_ptr<storage::Collection> open(const past::DeclaredSnapshot& snapshot, std::string_view ns, const std::string& home,
                                             const FindBranch& find_branch = nullptr);
-  // Those of the database `home`, by name.
+  // The collections of the database `home`, by name.
   std::vector<std::shared_ptr<storage::Collection>> collections(const past::DeclaredSnapshot& snapshot, std::string_view db,
                                                                 std::string_view home, const FindBranch& find_branch = nullptr);
 
@@ -39,8 +40,7 @@ class PastViews {
 
   past::Past& past_;
   std::mutex mutex_;
-  base::Lru<uint64_t, std::shared_ptr<const Entries>> entries_{
-      4096};  // of snapshots; by collections. What they say never changes.
+  base::Lru<uint64_t, std::shared_ptr<const Entries>> entries_{4096};  // of snapshots, by collection; what they say never changes
   base::Lru<std::string, std::shared_ptr<past::PastCollection>> views_{256};
 };
 

@@ -1,8 +1,7 @@
-// BranchedDatabase: what commits' trees are for: proofs, and whether commits are what their ids say; and what becomes of their
-// nodes.
-#include "bson/builder.h"
+// BranchedDatabase: proofs, the verification of commits, and what becomes of the nodes of commits' trees.
 #include "bson/keystring.h"
 #include "versions/database/branched_database.h"
+#include "versions/log/retention_entries.h"
 
 namespace versions {
 
@@ -21,7 +20,7 @@ BranchedDatabase::Verified BranchedDatabase::verify(Transaction& transaction, Co
                                                     const std::function<void()>& interrupted) {
   const auto lock = in_use();
   Verified verified{versions::verify(transaction, branches_, commit, deep, damage_max, interrupted), {}};
-  const auto tell = [&](size_t collection, Bytes key, std::string what) {
+  const auto report = [&](size_t collection, Bytes key, std::string what) {
     if (verified.damaged++ < damage_max)
       verified.damage.push_back({.collection = collection, .node = {}, .key = std::move(key), .what = std::move(what)});
   };
@@ -33,16 +32,17 @@ BranchedDatabase::Verified BranchedDatabase::verify(Transaction& transaction, Co
     try {
       const View view = shared.view_of(transaction, commit);
       if (shared.records(transaction, view) == static_cast<int64_t>(read.documents)) continue;
-      // Some are shown that the tree doesn't name, or named that aren't shown; these have been told.
+      // The numbers differ, so the state shows documents that the tree doesn't name, or the tree names some that the state
+      // doesn't show. The latter were reported above.
       const auto scan = shared.store.scan(transaction, view);
       while (scan->next()) {
         if (interrupted) interrupted();
         Bytes key = key_of(scan->content());
-        if (!branches_.roots().find(transaction, read.root, key)) tell(i, std::move(key), "the document is not in the commit");
+        if (!branches_.roots().find(transaction, read.root, key)) report(i, std::move(key), "the document is not in the commit");
       }
     } catch (const OperationError& error) {
       if (error.code() != ErrorCode::data_corruption_detected) throw;
-      tell(i, {}, error.what());
+      report(i, {}, error.what());
     }
   }
   return verified;
@@ -51,9 +51,7 @@ BranchedDatabase::Verified BranchedDatabase::verify(Transaction& transaction, Co
 uint64_t BranchedDatabase::free_nodes(Transaction& transaction, const std::function<void()>& interrupted) {
   const auto lock = in_use();
   const uint64_t count = branches_.free_nodes(transaction, interrupted);
-  bson::Builder said;
-  said.append("freeNodes", 1);
-  if (count > 0) tell(transaction, said);
+  if (count > 0) append_to_log(transaction, log::FreeNodes{}.encode());
   return count;
 }
 

@@ -1,9 +1,9 @@
-// A document that goes from all that there is of it, with branches or without.
+// Databases: removes a document from branches, commits and snapshots, in databases with and without branches.
 #include "bson/keystring.h"
 #include "storage/engine/names.h"
 #include "storage/store.h"
 #include "versions/database/databases.h"
-#include "versions/database/log_fields.h"
+#include "versions/log/retention_entries.h"
 
 namespace versions {
 
@@ -25,7 +25,7 @@ uint64_t Databases::purge(const std::string& db, const std::string& collection, 
     if (!stored)
       throw OperationError(ErrorCode::namespace_not_found, "database '" + db + "' has no collection '" + collection + "'");
     const std::shared_lock schema(stored->schema_mutex());
-    // Before it was locked it may have been dropped, or renamed, or the first branch of its database been made.
+    // Before the lock was taken, the collection may have been dropped or renamed, or the database may have got its first branch.
     if (stored->dropped() || stored->ns() != ns || stored->moves()) continue;
     return in_transaction([&](Transaction& transaction) { return purge_unversioned(transaction, db, *stored, id, lost); });
   }
@@ -44,24 +44,26 @@ uint64_t Databases::purge_unversioned(Transaction& transaction, const std::strin
     collection.purge(transaction, *record, *document);
     ++purged;
   } else {
-    // Members do one after the other, and would come to have it or not.
+    // All members must apply this and an insert of the same key in one order, or they would differ in whether they have the
+    // document.
     collection.stored_indexes()->front()->claim(transaction, key.bytes());
   }
-  bson::Builder said;
-  said.append("purge", storage::collection_of(collection.ns())).append("_id", id);
-  if (log_ && (purged > 0 || transaction.made_again())) log_->branches_changed(transaction, db, said.done());
+  if (log_ && (purged > 0 || transaction.made_again())) {
+    const log::Purge entry{.collection = std::string(storage::collection_of(collection.ns())), .id = bson::Value(id)};
+    log_->branches_changed(transaction, db, entry.encode());
+  }
   return purged;
 }
 
-void Databases::purge_again(const std::string& db, const storage::BranchChange& change) {
-  if (!change.documents.empty()) log::refuse("documents of a purge, which has none");
-  purge(db, log::text(change.command, "purge"), static_cast<bson::ValueView>(change.command.find("_id")), lost(),
-        [&](const auto& work) {
-          return storage::in_transaction(store_, [&](Transaction& transaction) {
-            transaction.set_next_stamp(change.stamp);
-            return work(transaction);
-          });
-        });
+void Databases::replay_purge(const std::string& db, const storage::BranchChange& change) {
+  if (!change.documents.empty()) log::refuse("the log has documents before a purge, which changes none");
+  const auto entry = log::Purge::decode(change.command);
+  purge(db, entry.collection, entry.id, lost(), [&](const auto& work) {
+    return storage::in_transaction(store_, [&](Transaction& transaction) {
+      transaction.set_next_stamp(change.stamp);
+      return work(transaction);
+    });
+  });
 }
 
 }  // namespace versions

@@ -24,7 +24,7 @@ struct DatabaseName {
 DatabaseName split_name(std::string_view name);
 
 struct Ref {
-  std::string name;  // of a branch or a tag, or the beginning of a commit's id
+  std::string name;  // the name of a branch or tag, or the beginning of a commit's id
   struct Step {
     char kind;  // '~': `count` commits back along first parents; '^': to the parent of that number
     uint32_t count;
@@ -34,14 +34,14 @@ struct Ref {
 
 // Throws BadValue.
 Ref parse_ref(std::string_view text);
-// Whether it could be the beginning of a commit's id.
+// Whether the name could be the beginning of a commit's id.
 bool looks_like_commit(std::string_view name);
-// What can stand for a branch, a tag or a commit; and what a new branch or tag may be called. Throw BadValue.
+// Check what may name a branch, tag or commit, and what a new branch or tag may be called. They throw BadValue.
 void check_ref_name(std::string_view name);
 void check_branch_name(std::string_view name);
-// What a declared snapshot may be called.
+// Checks what a declared snapshot may be called.
 void check_snapshot_name(std::string_view name);
-// As it stands in a database's name.
+// The name as it stands in a database's name.
 std::string escaped(std::string_view name);
 
 }  // namespace versions

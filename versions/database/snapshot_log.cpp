@@ -1,78 +1,50 @@
-// Declared snapshots, and the log: it has them as commands of the database admin.
+// Databases: appends declared snapshots to the log, and replays them from it.
 #include "storage/store.h"
 #include "versions/database/databases.h"
-#include "versions/database/log_fields.h"
+#include "versions/log/snapshot_entries.h"
 
 namespace versions {
 
 using past::DeclaredSnapshot;
 
-namespace {
-
-constexpr std::string_view log_database = "admin";
-
-// The log's entry has a stamp of its own.
-bson::Document declaring(const DeclaredSnapshot& snapshot) {
-  bson::Builder command;
-  command.append("createSnapshot", static_cast<int64_t>(snapshot.number)).append("name", snapshot.name);
-  command.append("time", bson::Date{snapshot.time_ms});
-  log::append(command, "at", snapshot.stamp);
-  return command.done();
-}
-
-bson::Document dropping_of(uint64_t number) {
-  bson::Builder command;
-  command.append("dropSnapshot", static_cast<int64_t>(number));
-  return command.done();
-}
-
-}  // namespace
-
 DeclaredSnapshot Databases::declare_snapshot(const std::string& name, const std::function<void()>& interrupted) {
   past_.past().make();
   return past_.past().snapshots().declare(
       name,
-      [&](Transaction& transaction, const DeclaredSnapshot& snapshot) { tell_of_snapshot(transaction, declaring(snapshot)); },
+      [&](Transaction& transaction, const DeclaredSnapshot& snapshot) {
+        log_snapshot(transaction, log::CreateSnapshot{snapshot}.encode());
+      },
       interrupted);
 }
 
 bool Databases::drop_snapshot(uint64_t number) {
-  const auto told = [&](Transaction& transaction, const DeclaredSnapshot& snapshot) {
-    tell_of_snapshot(transaction, dropping_of(snapshot.number));
+  const auto append = [&](Transaction& transaction, const DeclaredSnapshot& snapshot) {
+    log_snapshot(transaction, log::DropSnapshot{snapshot.number}.encode());
   };
-  return past_.past().snapshots().drop(number, told).has_value();
+  return past_.past().snapshots().drop(number, append).has_value();
 }
 
-void Databases::tell_of_snapshot(Transaction& transaction, const bson::Document& command) const {
-  if (log_) log_->branches_changed(transaction, log_database, command.view());
+void Databases::log_snapshot(Transaction& transaction, const bson::Document& entry) const {
+  if (log_) log_->branches_changed(transaction, log::snapshots_database, entry);
 }
 
-bool Databases::make_snapshots_again(std::string_view db, const std::vector<storage::BranchChange>& changes) {
-  if (db != log_database) return false;
+void Databases::replay_snapshots(const std::vector<storage::BranchChange>& changes) {
   past::Past& past = past_.past();
   past.make();
   storage::in_transaction(store_, [&](Transaction& transaction) {
     for (const storage::BranchChange& change : changes) {
-      const bson::DocumentView command = change.command;
-      const std::string_view what = command.begin()->name;
-      if (!change.documents.empty()) log::refuse("documents of a change that has none");
-      if (command.begin()->type() != bson::Type::int64 || command.begin()->as_int64() < 1) log::refuse("no number in it");
-      const auto number = static_cast<uint64_t>(command.begin()->as_int64());
-      if (what == "createSnapshot") {
-        const auto time = command.find("time");
-        if (time.type() != bson::Type::date) log::refuse("no time in it");
-        const DeclaredSnapshot snapshot{number, log::stamp(command, "at"), time.as_date().ms, log::text(command, "name")};
-        past.snapshots().declare_again(transaction, snapshot);
-        tell_of_snapshot(transaction, declaring(snapshot));
-      } else if (what == "dropSnapshot") {
-        past.snapshots().drop_again(transaction, number);
-        tell_of_snapshot(transaction, dropping_of(number));
+      if (!change.documents.empty()) log::refuse("the log has documents before a snapshot, which changes none");
+      const log::SnapshotChange entry = log::decode_snapshot_change(change.command);
+      if (const auto* create = std::get_if<log::CreateSnapshot>(&entry)) {
+        past.snapshots().replay_declare(transaction, create->snapshot);
+        log_snapshot(transaction, create->encode());
       } else {
-        log::refuse("an unknown command");
+        const auto& drop = std::get<log::DropSnapshot>(entry);
+        past.snapshots().replay_drop(transaction, drop.number);
+        log_snapshot(transaction, drop.encode());
       }
     }
   });
-  return true;
 }
 
 }  // namespace versions

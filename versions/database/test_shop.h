@@ -1,4 +1,4 @@
-// For tests: the database `shop` on a directory that goes away, with one collection, and branches once somebody asks for them.
+// For tests: the database `shop` in a temporary directory, with one collection. It gets branches when somebody asks for them.
 #pragma once
 
 #include "storage/testing/temporary_store.h"

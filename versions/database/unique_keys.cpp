@@ -24,7 +24,7 @@ void check_unique(Transaction& transaction, SharedCollection& shared, const Stor
                   const std::function<void()>& interrupted) {
   const auto entries = index.cursor(transaction, storage::Direction::forward);
   entries->seek({});
-  Bytes last;  // the key of the last entry that the view shows; no key is empty
+  Bytes last;  // the key of the last entry that the view shows; empty: there was none, since no key is empty
   while (entries->next()) {
     if (interrupted) interrupted();
     if (!shared.store.shows(transaction, view.view, entries->record())) continue;

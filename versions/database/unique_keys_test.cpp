@@ -1,4 +1,4 @@
-// Unique indexes that are made when there are branches: random histories against plain maps, and beside others at work.
+// Unique indexes that are made while there are branches: random histories against plain maps, also with others at work.
 #include "versions/database/unique_keys.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using storage::Collection;
 
 namespace {
 
-using Values = std::set<int>;             // what the field `v` has: none, one, or an array of several
+using Values = std::set<int>;             // the values of the field `v`: none, one, or an array of several
 using Documents = std::map<int, Values>;  // by _id
 
 const BranchedDatabase::Lost lost = [](Transaction&, storage::CollectionId, RecordId, Stamp, BytesView) {};
@@ -81,7 +81,7 @@ class History {
     for (const std::string& warning : report.warnings) FAIL_CHECK(warning);
   }
 
-  int made = 0, refused = 0, heads_refused = 0, conflicts = 0;  // what the history met
+  int made = 0, refused = 0, heads_refused = 0, conflicts = 0;  // what happened in the history
 
  private:
   void open() {
@@ -116,7 +116,7 @@ class History {
     return std::next(map.begin(), static_cast<long>(random_.below(map.size())));
   }
 
-  // What the index has of a document: a missing value counts as one, -1, unless the index is sparse.
+  // The keys that the index has of a document: a missing value counts as one, -1, unless the index is sparse.
   Values keys_of(const Values& values) const { return values.empty() && !sparse_ ? Values{-1} : values; }
   bool unique(const Documents& documents) const {
     Values all;
@@ -175,7 +175,7 @@ class History {
     committed_[name] = heads_[name];
   }
 
-  // Runs `work`, which is to be refused where a branch would show `documents` and these break the index.
+  // Runs `work`, which must be refused if a branch would show `documents` and these break the index.
   bool shows(const Documents& documents, const std::function<void(Transaction&)>& work) {
     const bool may = !index_ || unique(documents);
     try {
@@ -216,7 +216,7 @@ class History {
     heads_[name] = committed_[name] = documents;
   }
 
-  // Whatever comes of it, it is unique where it has to be; what breaks the index is a conflict that says so.
+  // Afterwards the keys are unique where they must be; documents that would break the index are conflicts that say so.
   void merge() {
     const std::string into = any(heads_)->first, from = any(heads_)->first;
     commit(into);
@@ -252,7 +252,7 @@ class History {
     } catch (const storage::DuplicateKey& error) {
       CHECK_FALSE(may);
       ++refused;
-      // It names a branch that shows two; the one that was asked where it does.
+      // The error names a branch that shows two such documents: the one that was asked, if it does.
       const std::string what = error.what(), begins = "E11000 duplicate key error collection: ";
       const std::string ns = what.substr(begins.size(), what.find(" index: ") - begins.size());
       const std::string named = ns == "shop.things" ? "main" : ns.substr(5, ns.size() - 12);
@@ -306,7 +306,7 @@ TEST_CASE("a unique index may be made at any time, and then holds on every branc
   INFO("seed " << seed);
   base::Random seeds(seed);
   int made = 0, refused = 0, heads_refused = 0, conflicts = 0;
-  // Some of what has to happen is rare: in one of ten times twelve histories no branch is refused for what its commit shows.
+  // Some of these are rare: in one of ten runs of twelve histories, no branch is refused for what its commit shows.
   const auto all = [&] { return made > 0 && refused > 0 && heads_refused > 0 && conflicts > 0; };
   for (int run = 0; run < 12 || (!all() && run < 100); ++run) {
     History history(seeds());
@@ -339,7 +339,7 @@ TEST_CASE("indexes come and go beside writers, commits, merges and sweeps, and h
     const auto into = store.catalog().open(ns);
     while (!over) {
       const int id = static_cast<int>(random.below(200)), value = static_cast<int>(random.below(300));
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // who waits for the lock alone gets it in between
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a thread that only waits for the lock gets it in between
       const std::shared_lock schema(into->schema_mutex());
       tried([&] {
         storage::in_transaction(store, [&](Transaction& transaction) {

@@ -45,12 +45,12 @@ storage::IndexSpec index_on(const std::string& field, bool unique) {
   return storage::parse_index_spec(spec.done());
 }
 
-// How often each thing happens, of ten thousand steps; the others write.
+// How often each thing happens in ten thousand steps; all other steps write.
 struct Mix {
   unsigned restart, crash, declare, drop_snapshot, seal, sweep, change_index, drop_or_rename, drain;
 };
 constexpr Mix long_history{100, 100, 500, 200, 100, 100, 100, 100, 100};
-// Many of them on one engine: what takes as long as all of a history is rare.
+// Many of these run on one engine: long histories are rare, because they take long.
 constexpr Mix short_history{5, 5, 1200, 500, 300, 300, 400, 200, 200};
 
 class World {
@@ -58,7 +58,7 @@ class World {
   World(uint64_t seed, const Mix& mix) : random_(seed), mix_(mix), directory_(std::make_unique<storage::TemporaryDirectory>()) {
     open();
   }
-  // Another history, on what the one before has left.
+  // Begins another history, on what the one before has left.
   void begin(uint64_t seed) {
     random_ = base::Random(seed);
     removes_one_in_ = seed % 2 ? 3 : 30;
@@ -189,14 +189,14 @@ class World {
   void write() {
     try {
       write_once();
-    } catch (const storage::WriteConflict&) {  // the background was faster
+    } catch (const storage::WriteConflict&) {  // the background had changed the row first
     }
   }
-  // One transaction over some documents of a collection; one in eight comes to nothing.
+  // One transaction over some documents of a collection; one in eight is rolled back.
   void write_once() {
     const std::string name = any_name();
     const auto collection = store_->catalog().open_or_create("db." + name);
-    Documents after = now_.collections[name];  // there now, if it wasn't
+    Documents after = now_.collections[name];  // makes the collection, if it doesn't exist
     Transaction transaction(*store_, Transaction::Mode::write);
     transaction.expect_stamps(8);
     for (uint64_t i = 0; i <= random_.below(4); ++i) {
@@ -208,7 +208,7 @@ class World {
       REQUIRE(record.has_value() == after.contains(id));
       if (record && random_.below(removes_one_in_) == 0) {
         collection->remove(transaction, *record, document_of(id, after[id]));
-        transaction.next_stamp();  // the log's
+        transaction.next_stamp();  // the log's timestamp
         after.erase(id);
         continue;
       }
@@ -263,7 +263,7 @@ class World {
       }
     }
   }
-  // With pauses, after which it goes on in another transaction.
+  // It pauses sometimes, and goes on in another transaction.
   void check_scan(Transaction& transaction, storage::Collection& collection, const Documents& due, storage::Direction direction) {
     Documents found;
     auto scan = collection.scan(transaction, direction);
@@ -386,7 +386,7 @@ TEST_CASE("every snapshot of many short histories shows what there was") {
   CHECK(saved > count / 2);
 }
 
-// Money moves between accounts, some of which are closed and opened again: whenever a snapshot is declared, it shows all of it.
+// Money moves between accounts, some of which are closed and opened again. Each snapshot must show the same sum.
 TEST_CASE("a snapshot lies between transactions, whatever is under way when it is declared") {
   constexpr int accounts = 40, each = 100, writers = 3, declared = 60;
   storage::TemporaryDirectory directory;
@@ -443,7 +443,7 @@ TEST_CASE("a snapshot lies between transactions, whatever is under way when it i
   }
   past.make();
   using Shown = std::map<int64_t, int64_t>;
-  std::map<uint64_t, Shown> first;  // as each was read when it was new
+  std::map<uint64_t, Shown> first;  // what each showed when it was new
   const auto read = [&](const DeclaredSnapshot& snapshot) {
     Shown shown;
     const auto then = views.open(snapshot, "bank@s.accounts", "bank.accounts");
@@ -519,7 +519,7 @@ TEST_CASE("a record's number that is given out again is not taken for what it wa
   CHECK_FALSE(then->find_id(transaction, two["_id"]));
 }
 
-// A document that is changed, each time behind another snapshot.
+// A document that is changed, each time after another snapshot.
 struct OneHistory : OnePast {
   const std::string text = std::string(500, 'x');
   bson::Document now = document_of(1, {0, 0, text});
@@ -530,7 +530,7 @@ struct OneHistory : OnePast {
     change([&](Transaction& transaction) { record = collection->insert(transaction, now).id; });
   }
   void save(int value) { save_as({value, 0, text}); }
-  // With nothing in common: it doesn't stay in the row.
+  // The new content has nothing in common with the old one, so the old one doesn't stay in the row.
   void save_other(int value) {
     base::Random random(static_cast<uint64_t>(value));
     std::string other(500, '\0');
@@ -577,7 +577,7 @@ struct OneHistory : OnePast {
 TEST_CASE("the entry of a document's id is saved when it goes, and goes with the last content that is kept") {
   OneHistory history;
   for (int value = 1; value <= 12; ++value) history.save(value);
-  CHECK(history.saved_ids() == 0);  // the index still has it
+  CHECK(history.saved_ids() == 0);  // the index still has the entry
   history.check();
   history.change([&](Transaction& transaction) { history.collection->remove(transaction, history.record, history.now); });
   CHECK(history.saved_ids() == 1);
@@ -588,7 +588,7 @@ TEST_CASE("the entry of a document's id is saved when it goes, and goes with the
     CHECK(history.saved_ids() == 1);
     history.check();
   }
-  // Begins anew while another snapshot stays, which has kept nothing yet.
+  // It begins anew while another snapshot stays, which has kept nothing yet.
   history.shown.clear();
   const auto nothing = history.declare();
   history.drop_all_but(nothing);
@@ -674,7 +674,7 @@ TEST_CASE("the newest snapshot at or before a time is found, though the clock we
       storage::in_transaction(store, [&](Transaction& transaction) {
         transaction.expect_stamps(2);
         const DeclaredSnapshot one{number + 1, transaction.next_stamp(), (begin + clock) * 1000, {}};
-        snapshots.declare_again(transaction, one);
+        snapshots.replay_declare(transaction, one);
         due.push_back(one);
       });
       ++number;
@@ -724,7 +724,7 @@ TEST_CASE("of many contents that a dropped snapshot showed nothing stays") {
   write(1);
   const DeclaredSnapshot third = declare();
   write(2);
-  int rows = 0;  // kept, or others are based on them
+  int rows = 0;  // rows that are kept, or that others are based on
   const auto kept = [&] {
     Transaction transaction(store, Transaction::Mode::read);
     storage::TableCursor cursor = storage::Table("chains-" + std::to_string(collection->id())).cursor(transaction);

@@ -48,7 +48,7 @@ int64_t number_in(bson::DocumentView row, std::string_view field) {
   return value.to_int64();
 }
 
-// 42 of "s42".
+// Reads the 42 of "s42".
 std::optional<uint64_t> number_of(std::string_view ref) {
   uint64_t number = 0;
   if (ref.size() < 2 || ref[0] != 's' || ref[1] == '0') return std::nullopt;
@@ -65,7 +65,7 @@ bool looks_like_time(std::string_view ref) {
   return true;
 }
 
-// Milliseconds since 1970 of the end of the second "20261120T101500Z".
+// The end of the second "20261120T101500Z", in milliseconds since 1970.
 std::optional<int64_t> time_of(std::string_view ref) {
   if (!looks_like_time(ref)) return std::nullopt;
   const auto part = [&](size_t at, size_t length) {
@@ -132,7 +132,7 @@ void Snapshots::reload() {
   for (const DeclaredSnapshot& one : all) declared.add(one.stamp);
   for (const DeclaredSnapshot& one : dropped) declared.add_dropped(one.stamp);
   if (newest != 0) declared.add_dropped(newest);
-  store_.engine().raise_stamp(newest);  // writes to come are later
+  store_.engine().raise_stamp(newest);  // later writes get higher timestamps
   named_.clear();
   for (const DeclaredSnapshot& one : all) {
     if (!one.name.empty()) named_[one.name] = one.number;
@@ -168,7 +168,7 @@ void Snapshots::remember(const DeclaredSnapshot& snapshot) {
 
 namespace {
 
-// Numbers go up with stamps.
+// Numbers go up with timestamps.
 template <class List>
 auto place_of(List& all, uint64_t number) {
   const auto at = std::lower_bound(all.begin(), all.end(), number,
@@ -190,7 +190,7 @@ void Snapshots::forget(uint64_t number) {
   settle_times(static_cast<size_t>(place));
 }
 
-// Of those before a place, behind which they are right: until one stays as it is.
+// Corrects `earliest_` before a place, behind which it is right, until an entry stays as it is.
 void Snapshots::settle_times(size_t before) {
   for (size_t i = before; i-- > 0;) {
     const int64_t least = i + 1 < all_.size() ? std::min(all_[i].time_ms, earliest_[i + 1]) : all_[i].time_ms;
@@ -199,7 +199,8 @@ void Snapshots::settle_times(size_t before) {
   }
 }
 
-DeclaredSnapshot Snapshots::declare(const std::string& name, const Told& told, const std::function<void()>& interrupted) {
+DeclaredSnapshot Snapshots::declare(const std::string& name, const AppendToLog& append_to_log,
+                                    const std::function<void()>& interrupted) {
   DeclaredSnapshot snapshot;
   {
     std::lock_guard declaring(declaring_);
@@ -216,7 +217,7 @@ DeclaredSnapshot Snapshots::declare(const std::string& name, const Told& told, c
       one.stamp = declared.declare([&] { return transaction.next_stamp(); });
       transaction.after_rollback([&declared, stamp = one.stamp] { declared.remove(stamp); });
       put(transaction, one);
-      told(transaction, one);
+      append_to_log(transaction, one);
       return one;
     });
     remember(snapshot);
@@ -228,7 +229,7 @@ DeclaredSnapshot Snapshots::declare(const std::string& name, const Told& told, c
   return snapshot;
 }
 
-void Snapshots::declare_again(Transaction& transaction, const DeclaredSnapshot& snapshot) {
+void Snapshots::replay_declare(Transaction& transaction, const DeclaredSnapshot& snapshot) {
   storage::DeclaredSnapshots& declared = store_.declared_snapshots();
   declared.add(snapshot.stamp);
   transaction.after_rollback([&declared, stamp = snapshot.stamp] { declared.remove(stamp); });
@@ -236,18 +237,18 @@ void Snapshots::declare_again(Transaction& transaction, const DeclaredSnapshot& 
   transaction.after_commit([this, snapshot] { remember(snapshot); });
 }
 
-std::optional<DeclaredSnapshot> Snapshots::drop(uint64_t number, const Told& told) {
+std::optional<DeclaredSnapshot> Snapshots::drop(uint64_t number, const AppendToLog& append_to_log) {
   std::lock_guard declaring(declaring_);
   const auto snapshot = find(number);
   if (!snapshot) return std::nullopt;
   storage::in_transaction(store_, [&](Transaction& transaction) {
-    drop_again(transaction, number);
-    told(transaction, *snapshot);
+    replay_drop(transaction, number);
+    append_to_log(transaction, *snapshot);
   });
   return snapshot;
 }
 
-void Snapshots::drop_again(Transaction& transaction, uint64_t number) {
+void Snapshots::replay_drop(Transaction& transaction, uint64_t number) {
   const auto snapshot = find(number);
   if (!snapshot) throw OperationError(ErrorCode::namespace_not_found, "there is no snapshot " + std::to_string(number));
   bson::Builder row;

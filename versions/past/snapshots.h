@@ -3,8 +3,8 @@
 //   past-snapshots   number (8, BE) -> {stamp, time, name}, {stamp, time, dropped: true}
 //                    00             -> {next: number, newest: stamp}       of all there have been
 //
-// A number is never given twice. One that was dropped stays in the table until what it alone showed is gone. Thread-safe;
-// transactions are not.
+// No number is given twice. A dropped snapshot stays in the table until what it alone showed is gone. Thread-safe; transactions
+// are not.
 #pragma once
 
 #include <functional>
@@ -26,44 +26,45 @@ namespace versions::past {
 
 struct DeclaredSnapshot {
   uint64_t number = 0;  // "s42"
-  Stamp stamp = 0;      // shows every write stamped before it
+  Stamp stamp = 0;      // it shows every write with a lower timestamp
   int64_t time_ms = 0;  // since 1970
-  std::string name;     // empty: it has none
+  std::string name;     // empty: it has no name
 
   std::string text() const { return name.empty() ? "s" + std::to_string(number) : name; }
 };
 
 class Snapshots {
  public:
-  explicit Snapshots(storage::Store& store);  // reads what there is
-  // Before the first is declared. Not inside a transaction.
+  explicit Snapshots(storage::Store& store);  // reads the table
+  // Must be called before the first snapshot is declared, and not inside a transaction.
   void make();
 
-  // Called within the transaction that declares or drops it: writes to the log.
-  using Told = std::function<void(storage::Transaction&, const DeclaredSnapshot&)>;
-  // Readable when it returns; waits for writes that were stamped before. Throws NamespaceExists for a name that is taken.
-  // `interrupted` is asked while it waits.
-  DeclaredSnapshot declare(const std::string& name, const Told& told, const std::function<void()>& interrupted = nullptr);
-  // The same again, as the log has it: after all that was written before, and before all that was after. Not inside a transaction
-  // where there has been none yet (make).
-  void declare_again(storage::Transaction& transaction, const DeclaredSnapshot& snapshot);
-  // Nobody finds it any more, and nothing is kept for it. nullopt: there is none of that number.
-  std::optional<DeclaredSnapshot> drop(uint64_t number, const Told& told);
-  // Throws NamespaceNotFound.
-  void drop_again(storage::Transaction& transaction, uint64_t number);
-  // Those that nobody has swept up after yet.
+  // Called within the transaction that declares or drops the snapshot: it appends to the log.
+  using AppendToLog = std::function<void(storage::Transaction&, const DeclaredSnapshot&)>;
+  // The snapshot is readable when this returns: it waits for writes with lower timestamps. Throws NamespaceExists if the name is
+  // taken. `interrupted` is called while it waits.
+  DeclaredSnapshot declare(const std::string& name, const AppendToLog& append_to_log,
+                           const std::function<void()>& interrupted = nullptr);
+  // Replays a declaration as the log has it: after all earlier writes, and before all later ones. Must not be called inside a
+  // transaction if there has been no snapshot yet (make).
+  void replay_declare(storage::Transaction& transaction, const DeclaredSnapshot& snapshot);
+  // Nobody finds the snapshot any more, and nothing is kept for it. nullopt: there is none of that number.
+  std::optional<DeclaredSnapshot> drop(uint64_t number, const AppendToLog& append_to_log);
+  // Replays a drop. Throws NamespaceNotFound.
+  void replay_drop(storage::Transaction& transaction, uint64_t number);
+  // The dropped snapshots that nobody has swept up after yet.
   std::vector<DeclaredSnapshot> dropped() const;
   void swept(storage::Transaction& transaction, uint64_t number);
-  // After the tables were changed under it.
+  // Must be called after the tables were changed from outside.
   void reload();
 
   // In the order of their declaration.
   std::vector<DeclaredSnapshot> all() const;
   std::optional<DeclaredSnapshot> find(uint64_t number) const;
-  // The one with just this stamp.
+  // The snapshot with exactly this timestamp.
   std::optional<DeclaredSnapshot> at(Stamp stamp) const;
-  // By what stands behind the `@` of a database's name: a name, `s42`, or the newest at or before `20261120T101500Z`. nullopt: it
-  // names none. Throws SnapshotTooOld for a time before the first.
+  // Finds a snapshot by what stands behind the `@` of a database's name: a name, `s42`, or a time, which means the newest at or
+  // before it (`20261120T101500Z`). nullopt: there is none. Throws SnapshotTooOld for a time before the first.
   std::optional<DeclaredSnapshot> find(std::string_view ref) const;
 
  private:
@@ -73,12 +74,12 @@ class Snapshots {
   void settle_times(size_t before);
 
   storage::Store& store_;
-  storage::Table table_;  // once there has been one
+  storage::Table table_;  // made with the first snapshot
   std::mutex declaring_;
   mutable std::mutex mutex_;
-  std::vector<DeclaredSnapshot> all_;  // by stamp, and so by number
-  std::vector<int64_t> earliest_;      // the least time_ms from each of them on: goes up, also where the clock went back
-  std::map<std::string, uint64_t, std::less<>> named_;  // their numbers
+  std::vector<DeclaredSnapshot> all_;  // by timestamp, and so by number
+  std::vector<int64_t> earliest_;      // for each, the least time_ms from it on: goes up, even if the clock went back
+  std::map<std::string, uint64_t, std::less<>> named_;  // name -> number
   std::vector<DeclaredSnapshot> dropped_;
   uint64_t next_number_ = 1;
 };
